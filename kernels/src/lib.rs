@@ -1,0 +1,9 @@
+//! What can be computed: compute capabilities, number formats, the micro decoder and its CPU kernels.
+//!
+//! The package depends on nothing else of warpscope.
+
+mod dtype;
+mod sm;
+
+pub use dtype::{DTYPES, Dtype};
+pub use sm::{ParseSmError, Sm, Suffix};

@@ -1,0 +1,19 @@
+//! What is true on this machine: readings, frames, the providers that fill them, and the fact tables.
+//!
+//! Providers may block and may fail; what they return is plain data. Nothing here draws or decides.
+
+pub mod driver;
+pub mod frame;
+pub mod gpu;
+pub mod host;
+pub mod process;
+pub mod provider;
+mod reading;
+mod time;
+pub mod units;
+
+pub use frame::{Frame, Notice, Origin, SCHEMA, Severity};
+pub use gpu::Gpu;
+pub use reading::{Absence, Field, Reading};
+pub use time::Timestamp;
+pub use units::Scalar;

@@ -1,0 +1,252 @@
+use serde::{Deserialize, Serialize};
+
+/// One measured value, or why there is none. There is no sentinel number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Reading<T> {
+    /// The value, as of this frame.
+    Value(T),
+    /// This device or driver does not offer it.
+    #[default]
+    Unsupported,
+    /// It exists, and we may not read it.
+    Denied,
+    /// The attempt failed; the text names the error.
+    Failed(Box<str>),
+    /// No answer yet; the last known value if there was one.
+    Late(Option<T>),
+}
+
+impl<T> Reading<T> {
+    /// The value of this very frame.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value to draw: this frame's, or the last known one while late.
+    pub fn last(&self) -> Option<&T> {
+        match self {
+            Self::Value(value) | Self::Late(Some(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the answer is overdue.
+    pub fn is_late(&self) -> bool {
+        matches!(self, Self::Late(_))
+    }
+
+    /// The same reading of another type.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Reading<U> {
+        match self {
+            Self::Value(value) => Reading::Value(f(value)),
+            Self::Unsupported => Reading::Unsupported,
+            Self::Denied => Reading::Denied,
+            Self::Failed(why) => Reading::Failed(why),
+            Self::Late(value) => Reading::Late(value.map(f)),
+        }
+    }
+
+    /// What became of a value that did not arrive in time.
+    pub fn make_late(&mut self) {
+        if let Self::Value(_) = self
+            && let Self::Value(value) = std::mem::take(self)
+        {
+            *self = Self::Late(Some(value));
+        }
+    }
+
+    /// Why there is no value, if there is none.
+    pub fn absence(&self) -> Option<Absence> {
+        match self {
+            Self::Value(_) => None,
+            Self::Unsupported => Some(Absence::Unsupported),
+            Self::Denied => Some(Absence::Denied),
+            Self::Failed(why) => Some(Absence::Failed(why.to_string())),
+            Self::Late(_) => Some(Absence::Late),
+        }
+    }
+
+    /// Rebuilds a reading from its serialised halves.
+    pub fn from_parts(value: Option<T>, absence: Option<Absence>) -> Self {
+        match (value, absence) {
+            (Some(value), None) => Self::Value(value),
+            (value, Some(Absence::Late)) => Self::Late(value),
+            (_, Some(Absence::Denied)) => Self::Denied,
+            (_, Some(Absence::Failed(why))) => Self::Failed(why.into()),
+            (_, None | Some(Absence::Unsupported)) => Self::Unsupported,
+        }
+    }
+}
+
+impl<T> From<T> for Reading<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// The absent half of a [`Reading`], as written beside the values in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Absence {
+    /// See [`Reading::Unsupported`].
+    Unsupported,
+    /// See [`Reading::Denied`].
+    Denied,
+    /// See [`Reading::Failed`].
+    Failed(String),
+    /// See [`Reading::Late`].
+    Late,
+}
+
+impl Absence {
+    /// One word for the screen.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Unsupported => "n/a",
+            Self::Denied => "denied",
+            Self::Failed(_) => "failed",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// One column of a struct made by [`readings!`].
+pub struct Field<S> {
+    /// JSON key, unit included: `power_w`.
+    pub key: &'static str,
+    /// Short label for the screen.
+    pub label: &'static str,
+    /// One sentence: what it is and where it comes from.
+    pub doc: &'static str,
+    /// Unit as printed, empty for counts and text.
+    pub unit: &'static str,
+    /// The value of this frame as a number, for sinks and graphs.
+    pub number: fn(&S) -> Option<f64>,
+    /// The value as text, with absence as one word.
+    pub text: fn(&S) -> Result<String, Absence>,
+    /// Marks a value late in place.
+    pub make_late: fn(&mut S),
+}
+
+/// Defines a struct of [`Reading`]s together with its table of [`Field`]s and its JSON form:
+/// one key per field with a number, text or null, and an `absent` map that says why.
+#[macro_export]
+macro_rules! readings {
+    ($(#[$meta:meta])* pub struct $name:ident { $($field:ident : $ty:ty = $label:literal, $doc:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name { $(#[doc = $doc] pub $field: $crate::Reading<$ty>,)* }
+
+        impl $name {
+            /// Every field: key, label, unit, sentence and accessors.
+            pub const FIELDS: &'static [$crate::Field<$name>] = &[$($crate::Field {
+                key: stringify!($field),
+                label: $label,
+                doc: $doc,
+                unit: <$ty as $crate::Scalar>::UNIT,
+                number: |all| all.$field.value().and_then($crate::Scalar::number),
+                text: |all| match (all.$field.last(), all.$field.absence()) {
+                    (Some(value), _) => Ok($crate::Scalar::text(value)),
+                    (None, Some(absence)) => Err(absence),
+                    (None, None) => Err($crate::Absence::Unsupported),
+                },
+                make_late: |all| all.$field.make_late(),
+            },)*];
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut absent = std::collections::BTreeMap::new();
+                let mut map = serializer.serialize_map(None)?;
+                $(
+                    map.serialize_entry(stringify!($field), &self.$field.last())?;
+                    match self.$field.absence() {
+                        None | Some($crate::Absence::Unsupported) => {}
+                        Some(why) => { absent.insert(stringify!($field), why); }
+                    }
+                )*
+                if !absent.is_empty() {
+                    map.serialize_entry("absent", &absent)?;
+                }
+                map.end()
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                #[derive(serde::Deserialize)]
+                struct Raw {
+                    $(#[serde(default = "Option::default")] $field: Option<$ty>,)*
+                    #[serde(default)]
+                    absent: std::collections::HashMap<String, $crate::Absence>,
+                }
+                let mut raw = Raw::deserialize(deserializer)?;
+                Ok($name { $($field: $crate::Reading::from_parts(
+                    raw.$field, raw.absent.remove(stringify!($field))),)* })
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Percent, Watts};
+
+    readings! {
+        /// Two readings.
+        pub struct Two {
+            power_w: Watts = "power", "Board power.";
+            util_pct: Percent = "gpu", "Time with a kernel running.";
+        }
+    }
+
+    #[test]
+    fn absent_is_null_and_says_why() {
+        let two = Two { power_w: Reading::Denied, util_pct: Percent(82.0).into() };
+        let json = serde_json::to_string(&two).expect("serialises");
+        assert_eq!(json, r#"{"power_w":null,"util_pct":82.0,"absent":{"power_w":"denied"}}"#);
+        assert_eq!(serde_json::from_str::<Two>(&json).expect("reads back"), two);
+    }
+
+    #[test]
+    fn every_kind_of_absence_survives_the_wire() {
+        for power_w in [
+            Reading::Value(Watts(1.5)),
+            Reading::Unsupported,
+            Reading::Denied,
+            Reading::Failed("NVML error 31".into()),
+            Reading::Late(None),
+            Reading::Late(Some(Watts(3.0))),
+        ] {
+            let two = Two { power_w, ..Two::default() };
+            let json = serde_json::to_string(&two).expect("serialises");
+            assert_eq!(serde_json::from_str::<Two>(&json).expect("reads back"), two, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_newer_field_is_ignored_and_a_missing_one_is_unsupported() {
+        let two: Two = serde_json::from_str(r#"{"power_w":7,"smell":3}"#).expect("reads");
+        assert_eq!(two, Two { power_w: Watts(7.0).into(), util_pct: Reading::Unsupported });
+    }
+
+    #[test]
+    fn late_keeps_the_last_value_but_not_as_a_number_of_this_frame() {
+        let mut two = Two { power_w: Watts(7.0).into(), util_pct: Reading::Denied };
+        for field in Two::FIELDS {
+            (field.make_late)(&mut two);
+        }
+        assert_eq!(
+            two,
+            Two { power_w: Reading::Late(Some(Watts(7.0))), util_pct: Reading::Denied }
+        );
+        assert_eq!((Two::FIELDS[0].number)(&two), None);
+        assert_eq!((Two::FIELDS[0].text)(&two), Ok("7.0".into()));
+        assert_eq!((Two::FIELDS[1].text)(&two), Err(Absence::Denied));
+    }
+}

@@ -1,0 +1,1 @@
+//! State and its one update function (pure), and the runtime around them.

@@ -1,0 +1,155 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How strong a piece of evidence is. The strongest that knows anything decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// A documented requirement: versioned, dated, with its source.
+    Rule,
+    /// What the binaries installed here really carry.
+    Inspected,
+    /// A kernel or library call that was just run on this device.
+    Live,
+}
+
+/// What will happen. The order is from best to worst, with [`Outcome::Unknown`] last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Runs as asked for.
+    Works,
+    /// Runs by another route, which is named.
+    Fallback,
+    /// Runs as asked for, far below what the hardware can do.
+    Slow,
+    /// Some kernels of the binary have no image for this device.
+    Partial,
+    /// Runs and gives wrong results.
+    WrongOutput,
+    /// Stops with an error.
+    Fails,
+    /// Nothing is known. Never read it as "works".
+    Unknown,
+}
+
+/// One row per outcome: the outcome, its id in JSON, the symbol, the ASCII symbol, the words.
+pub const OUTCOMES: &[(Outcome, &str, &str, &str, &str)] = &[
+    (Outcome::Works, "works", "✔", "+", "works"),
+    (Outcome::Fallback, "fallback", "↪", ">", "fallback"),
+    (Outcome::Slow, "slow", "▽", "v", "slow"),
+    (Outcome::Partial, "partial", "◐", "%", "partial"),
+    (Outcome::WrongOutput, "wrong_output", "≠", "!", "wrong output"),
+    (Outcome::Fails, "fails", "✖", "x", "fails"),
+    (Outcome::Unknown, "unknown", "?", "?", "unknown"),
+];
+
+impl Outcome {
+    fn row(self) -> &'static (Outcome, &'static str, &'static str, &'static str, &'static str) {
+        OUTCOMES.iter().find(|row| row.0 == self).expect("every outcome has a row")
+    }
+
+    /// Id in JSON and rule files.
+    pub fn id(self) -> &'static str {
+        self.row().1
+    }
+
+    /// One-cell symbol.
+    pub fn symbol(self, ascii: bool) -> &'static str {
+        if ascii { self.row().3 } else { self.row().2 }
+    }
+
+    /// Words for the screen.
+    pub fn words(self) -> &'static str {
+        self.row().4
+    }
+
+    /// Whether a person who asks "will it run" should be told no.
+    pub fn is_bad(self) -> bool {
+        matches!(self, Self::Partial | Self::WrongOutput | Self::Fails)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.words())
+    }
+}
+
+impl Level {
+    /// One letter beside the outcome's symbol: `m` measured, `i` inspected, `r` rule.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Rule => "r",
+            Self::Inspected => "i",
+            Self::Live => "m",
+        }
+    }
+}
+
+/// One thing that is known, and from where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// How strong it is.
+    pub level: Level,
+    /// What it says will happen.
+    pub outcome: Outcome,
+    /// Stable dotted id: `lmdeploy.pytorch.triton_fp16_dot`.
+    pub id: String,
+    /// What was found, one sentence.
+    pub detail: String,
+    /// Where it can be read again.
+    pub source: String,
+    /// Day it was retrieved or measured, `2026-11-21`.
+    pub retrieved: String,
+}
+
+/// The answer for one GPU, one framework and one configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The GPU as the user knows it.
+    pub gpu: String,
+    /// Framework: `vLLM`.
+    pub framework: String,
+    /// Versions the answer speaks of.
+    pub version: String,
+    /// Configuration: `awq · fp16`.
+    pub config: String,
+    /// What will happen.
+    pub outcome: Outcome,
+    /// Level of the evidence that decided; null when nothing is known.
+    pub level: Option<Level>,
+    /// Whether weaker evidence says otherwise.
+    pub disputed: bool,
+    /// Why, in one sentence a newcomer understands.
+    pub reason: String,
+    /// What it needs, one phrase.
+    pub needs: String,
+    /// What this GPU has, one phrase.
+    pub has: String,
+    /// The message the user would meet; null where there is none.
+    pub symptom: Option<String>,
+    /// Text to paste or steps to take; null where there is nothing to fix.
+    pub fix: Option<String>,
+    /// Everything that is known, strongest first.
+    pub evidence: Vec<Evidence>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_is_told_by_a_symbol_of_its_own_also_in_ascii() {
+        for row in OUTCOMES {
+            assert_eq!(
+                serde_json::to_string(&row.0).expect("serialises"),
+                format!("\"{}\"", row.1)
+            );
+            assert!(row.3.is_ascii());
+            let twins = OUTCOMES.iter().filter(|other| other.2 == row.2 || other.3 == row.3);
+            assert_eq!(twins.count(), 1);
+        }
+    }
+}

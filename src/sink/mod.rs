@@ -1,0 +1,1 @@
+//! Where frames go besides the screen: JSON Lines, tables.

@@ -1,0 +1,61 @@
+//! Where frames come from. Local, replay, remote and what-if differ only here.
+//!
+//! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use warpscope_probes::Frame;
+
+/// Takes a frame; returns false when nobody listens any more and the source should end.
+pub type FrameSink = Arc<dyn Fn(Frame) -> bool + Send + Sync>;
+
+/// Something frames come from.
+pub trait Source: Send {
+    /// Starts pushing frames from threads of its own. Frames stop when the control is dropped.
+    fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control>;
+}
+
+/// Where to go in a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Seek {
+    /// So many seconds forth, or back when negative.
+    By(f64),
+    /// To this share of the recording, 0–1.
+    To(f64),
+}
+
+/// Where a replay stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Position {
+    /// Seconds from the first frame.
+    pub at_s: f64,
+    /// Seconds from the first to the last frame.
+    pub length_s: f64,
+    /// Whether it stands still.
+    pub paused: bool,
+    /// Factor against real time.
+    pub speed: f64,
+    /// Damaged lines that were skipped.
+    pub damaged: u64,
+}
+
+/// The hand on a running source. What a source cannot do, it ignores.
+pub trait Control: Send {
+    /// Aims at one frame per `interval`.
+    fn set_interval(&mut self, _interval: Duration) {}
+    /// The newest state when no frame came in time, overdue values marked late.
+    fn overdue(&mut self) -> Option<Frame> {
+        None
+    }
+    /// Moves within a recording.
+    fn seek(&mut self, _to: Seek) {}
+    /// Stops or continues a recording.
+    fn set_paused(&mut self, _paused: bool) {}
+    /// Changes the speed of a recording.
+    fn set_speed(&mut self, _speed: f64) {}
+    /// Where a recording stands; `None` for a live source.
+    fn position(&self) -> Option<Position> {
+        None
+    }
+}

@@ -1,0 +1,1 @@
+//! Histories of what was read. Pure.

@@ -1,0 +1,1 @@
+//! Drawing: panels and widgets, from `&App` to a buffer.
