@@ -2,6 +2,8 @@
 //!
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
+pub mod local;
+
 use std::sync::Arc;
 use std::time::Duration;
 

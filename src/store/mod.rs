@@ -1,1 +1,181 @@
 //! Histories of what was read. Pure.
+
+mod series;
+
+use std::collections::BTreeMap;
+
+use warpscope_probes::units::Scalar;
+use warpscope_probes::{Frame, Gpu};
+
+pub use series::{CAPACITY, Series};
+
+/// A value of a GPU that is kept over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Track {
+    /// GPU utilisation, percent.
+    Utilisation,
+    /// Memory in use, percent of the total.
+    Memory,
+    /// Power, watts.
+    Power,
+    /// Core temperature, °C.
+    Temperature,
+    /// SM clock, MHz.
+    Clock,
+    /// Tensor pipe activity, percent (GPM).
+    Tensor,
+    /// PCIe receive and transmit together, bytes per second.
+    Pcie,
+}
+
+/// One kept value: which, its label, and where it comes from.
+pub struct TrackSpec {
+    /// Which value.
+    pub track: Track,
+    /// Label with unit.
+    pub label: &'static str,
+    /// The value of one frame.
+    pub read: fn(&Gpu) -> Option<f64>,
+    /// The most it can be on this GPU, where that is known: the top of its graph.
+    pub ceiling: fn(&Gpu) -> Option<f64>,
+}
+
+fn hundred(_: &Gpu) -> Option<f64> {
+    Some(100.0)
+}
+
+/// Every value that is kept over time.
+pub const TRACKS: &[TrackSpec] = &[
+    TrackSpec {
+        track: Track::Utilisation,
+        label: "gpu %",
+        read: |gpu| gpu.vitals.util_gpu_pct.value()?.number(),
+        ceiling: hundred,
+    },
+    TrackSpec {
+        track: Track::Memory,
+        label: "memory %",
+        read: |gpu| {
+            let used = gpu.vitals.memory_used_bytes.value()?.number()?;
+            let total = gpu.vitals.memory_total_bytes.last()?.number()?;
+            (total > 0.0).then_some(used / total * 100.0)
+        },
+        ceiling: hundred,
+    },
+    TrackSpec {
+        track: Track::Power,
+        label: "power W",
+        read: |gpu| gpu.vitals.power_w.value()?.number(),
+        ceiling: |gpu| gpu.vitals.power_limit_w.last()?.number(),
+    },
+    TrackSpec {
+        track: Track::Temperature,
+        label: "temperature °C",
+        read: |gpu| gpu.vitals.temperature_c.value()?.number(),
+        ceiling: |gpu| gpu.vitals.temperature_slowdown_c.last()?.number(),
+    },
+    TrackSpec {
+        track: Track::Clock,
+        label: "SM clock MHz",
+        read: |gpu| gpu.vitals.clock_sm_mhz.value()?.number(),
+        ceiling: |gpu| gpu.vitals.clock_sm_max_mhz.last()?.number(),
+    },
+    TrackSpec {
+        track: Track::Tensor,
+        label: "tensor %",
+        read: |gpu| gpu.vitals.gpm_tensor_pct.value()?.number(),
+        ceiling: hundred,
+    },
+    TrackSpec {
+        track: Track::Pcie,
+        label: "PCIe B/s",
+        read: |gpu| {
+            let rx = gpu.vitals.pcie_rx_bps.value()?.number()?;
+            Some(rx + gpu.vitals.pcie_tx_bps.value()?.number()?)
+        },
+        ceiling: |_| None,
+    },
+];
+
+/// Histories of every GPU that was ever seen, and of the host's CPU.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    gpus: BTreeMap<String, Vec<Series>>,
+    cpu: Series,
+}
+
+impl Store {
+    /// Takes one frame. A GPU that is missing or late leaves a gap, never a zero.
+    pub fn push(&mut self, frame: &Frame) {
+        self.cpu.push(frame.host.machine.cpu_pct.value().map(|pct| pct.0));
+        for gpu in &frame.gpus {
+            if !self.gpus.contains_key(&gpu.key) {
+                self.gpus.insert(gpu.key.clone(), vec![Series::default(); TRACKS.len()]);
+            }
+        }
+        for (key, tracks) in &mut self.gpus {
+            let gpu = frame.gpus.iter().find(|gpu| gpu.key == *key);
+            for (series, spec) in tracks.iter_mut().zip(TRACKS) {
+                series.push(gpu.and_then(spec.read).map(|value| value as f32));
+            }
+        }
+    }
+
+    /// Forgets everything, as after a jump in a recording.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The newest values of a track, oldest first; empty for a GPU that was never seen.
+    pub fn track(&self, gpu: &str, track: Track) -> &[Option<f32>] {
+        let position = TRACKS.iter().position(|spec| spec.track == track);
+        let series = self.gpus.get(gpu).zip(position).and_then(|(all, at)| all.get(at));
+        series.map_or(&[], Series::values)
+    }
+
+    /// Host CPU use in percent, oldest first.
+    pub fn cpu(&self) -> &[Option<f32>] {
+        self.cpu.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::{Bytes, Percent};
+
+    use super::*;
+
+    fn frame(keys: &[(&str, f32)]) -> Frame {
+        let gpu = |&(key, pct): &(&str, f32)| {
+            let mut gpu = Gpu { key: key.into(), ..Gpu::default() };
+            gpu.vitals.util_gpu_pct = Percent(pct).into();
+            gpu
+        };
+        Frame { gpus: keys.iter().map(gpu).collect(), ..Frame::default() }
+    }
+
+    #[test]
+    fn a_gpu_that_goes_away_leaves_gaps_and_one_that_is_late_too() {
+        let mut store = Store::default();
+        store.push(&frame(&[("a", 10.0), ("b", 20.0)]));
+        store.push(&frame(&[("b", 30.0)]));
+        let mut late = frame(&[("a", 40.0), ("b", 50.0)]);
+        late.gpus[1].make_late();
+        store.push(&late);
+        assert_eq!(store.track("a", Track::Utilisation), [Some(10.0), None, Some(40.0)]);
+        assert_eq!(store.track("b", Track::Utilisation), [Some(20.0), Some(30.0), None]);
+        assert_eq!(store.track("c", Track::Utilisation), []);
+    }
+
+    #[test]
+    fn memory_of_unknown_size_is_a_gap() {
+        let mut gpu = Gpu::default();
+        gpu.vitals.memory_used_bytes = Bytes(5).into();
+        let memory = TRACKS.iter().find(|spec| spec.track == Track::Memory).expect("listed");
+        assert_eq!((memory.read)(&gpu), None);
+        gpu.vitals.memory_total_bytes = Bytes(0).into();
+        assert_eq!((memory.read)(&gpu), None);
+        gpu.vitals.memory_total_bytes = Bytes(20).into();
+        assert_eq!((memory.read)(&gpu), Some(25.0));
+    }
+}

@@ -1,0 +1,49 @@
+/// Values kept per series: ten minutes at one a second, more than the widest graph draws.
+pub const CAPACITY: usize = 600;
+
+/// The newest [`CAPACITY`] values of something, gaps included, as one slice.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    values: Vec<Option<f32>>,
+}
+
+impl Series {
+    /// Appends the newest value.
+    pub fn push(&mut self, value: Option<f32>) {
+        if self.values.len() >= 2 * CAPACITY {
+            self.values.drain(..CAPACITY + 1);
+        }
+        self.values.push(value.filter(|value| value.is_finite()));
+    }
+
+    /// Oldest first.
+    pub fn values(&self) -> &[Option<f32>] {
+        &self.values[self.values.len().saturating_sub(CAPACITY)..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_newest_and_stays_bounded() {
+        let mut series = Series::default();
+        for n in 0..10_000_u16 {
+            series.push(Some(f32::from(n)));
+            let kept = series.values();
+            assert_eq!(kept.last(), Some(&Some(f32::from(n))));
+            assert_eq!(kept.len(), usize::from(n + 1).min(CAPACITY));
+        }
+        assert_eq!(series.values()[0], Some(9400.0));
+        assert!(series.values.capacity() <= 4 * CAPACITY);
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_a_gap() {
+        let mut series = Series::default();
+        series.push(Some(f32::NAN));
+        series.push(Some(f32::INFINITY));
+        assert_eq!(series.values(), [None, None]);
+    }
+}
