@@ -1,1 +1,106 @@
 //! State and its one update function (pure), and the runtime around them.
+//!
+//! [`update::update`] knows no clock, file or device: what happens comes in as [`Msg`], what should happen
+//! goes out as [`Cmd`].
+
+pub mod action;
+pub mod bench;
+pub mod compat;
+pub mod keymap;
+mod msg;
+pub mod popups;
+pub mod processes;
+pub mod runtime;
+pub mod update;
+pub mod view;
+pub mod whatif;
+
+use std::time::Duration;
+
+use warpscope_probes::process::Process;
+use warpscope_probes::{Frame, Gpu};
+
+pub use msg::{Cmd, Hit, Msg};
+
+use self::bench::Bench;
+use self::compat::Compat;
+use self::keymap::Keymap;
+use self::view::View;
+use self::whatif::WhatIf;
+use crate::engine::Verdict;
+use crate::source::Position;
+use crate::store::Store;
+
+/// What the user has set for this run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Seconds between frames.
+    pub interval: Duration,
+    /// Never send a signal to a process.
+    pub readonly: bool,
+    /// Name of the theme in use.
+    pub theme: String,
+}
+
+/// The whole state of the dashboard.
+#[derive(Debug)]
+pub struct App {
+    /// The newest frame taken, what-if GPUs included.
+    pub frame: Frame,
+    /// Histories.
+    pub store: Store,
+    /// GPUs of the catalogue in view.
+    pub what_if: WhatIf,
+    /// Verdicts on them.
+    pub compat: Compat,
+    /// What the benchmark child said.
+    pub bench: Bench,
+    /// Where the user is.
+    pub view: View,
+    /// Which key does what.
+    pub keymap: Keymap,
+    /// What the user has set.
+    pub settings: Settings,
+    /// Where the recording stands; `None` on a live source.
+    pub replay: Option<Position>,
+}
+
+impl App {
+    /// The state before anything has happened.
+    pub fn new(settings: Settings, keymap: Keymap, what_if: WhatIf) -> Self {
+        Self {
+            frame: Frame::default(),
+            store: Store::default(),
+            what_if,
+            compat: Compat::default(),
+            bench: Bench::default(),
+            view: View::default(),
+            keymap,
+            settings,
+            replay: None,
+        }
+    }
+
+    /// Positions of the Compat rows in view.
+    pub fn compat_rows(&self) -> Vec<usize> {
+        self.compat.rows(&self.view.compat)
+    }
+
+    /// The verdict the cursor of the Compat tab is on.
+    pub fn selected_verdict(&self) -> Option<&Verdict> {
+        let view = &self.view.compat;
+        self.compat.at(view, view.row.at, view.column.at)
+    }
+
+    /// The process the cursor of the Processes tab is on.
+    pub fn selected_process(&self) -> Option<&Process> {
+        let view = &self.view.processes;
+        let row = view.rows(&self.frame).get(view.cursor.at).copied()?;
+        self.frame.processes.get(row.at)
+    }
+
+    /// The GPU the cursor of the Overview is on.
+    pub fn selected_gpu(&self) -> Option<&Gpu> {
+        self.frame.gpus.get(self.view.overview.at)
+    }
+}

@@ -1,1 +1,44 @@
 //! Drawing: panels and widgets, from `&App` to a buffer.
+//!
+//! A panel is a model of plain rows, tested as text, and a drawing of it. Nothing here changes state;
+//! what can be clicked comes back as [`Hits`].
+
+mod chrome;
+pub mod format;
+pub mod glyphs;
+mod look;
+pub mod panels;
+mod popup;
+pub mod svg;
+pub mod theme;
+pub mod widgets;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub use look::{Hits, Look, LookOptions};
+
+use crate::app::App;
+
+/// Smallest size in which a panel says more than that the window is too small.
+pub const SMALLEST: (u16, u16) = (20, 5);
+
+/// Draws the whole screen; says what can be clicked where.
+pub fn draw(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) -> Hits {
+    let area = area.intersection(buffer.area);
+    let mut hits = Hits::default();
+    buffer.set_style(area, look.theme.base());
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        chrome::too_small(look, area, buffer);
+        return hits;
+    }
+    let [head, body, foot] = chrome::split(area);
+    chrome::header(app, look, head, buffer, &mut hits);
+    (panels::of(app.view.tab).render)(app, look, body, buffer, &mut hits);
+    chrome::footer(app, look, foot, buffer);
+    if app.view.popup.is_some() {
+        hits.cover();
+        popup::render(app, look, body, buffer, &mut hits);
+    }
+    hits
+}

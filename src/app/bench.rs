@@ -1,0 +1,115 @@
+//! What the benchmark child has said so far.
+
+use std::collections::BTreeMap;
+
+use crate::bench::{BenchEvent, BenchState, Ceiling, Hello, PathDtype, PathReport};
+use crate::store::Series;
+
+/// Every path of the benchmark: weight profile and number format, in the order on screen.
+pub const PATHS: &[(&str, PathDtype)] = &[
+    ("clean", PathDtype::Fp32),
+    ("clean", PathDtype::Fp16),
+    ("clean", PathDtype::Bf16),
+    ("clean", PathDtype::Int4),
+    ("glm4", PathDtype::Fp32),
+    ("glm4", PathDtype::Fp16),
+    ("glm4", PathDtype::Bf16),
+    ("glm4", PathDtype::Int4),
+];
+
+/// Where the benchmark stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Not asked for.
+    #[default]
+    Off,
+    /// Asked for; the child has not spoken yet.
+    Starting,
+    /// Computes.
+    Running,
+    /// Waits; the text says why.
+    Paused(String),
+    /// Ended by itself, all done.
+    Finished,
+    /// The child is gone; the text says how. The dashboard goes on.
+    Died(String),
+}
+
+/// What the benchmark child has said so far.
+#[derive(Clone, Debug, Default)]
+pub struct Bench {
+    /// Where it stands.
+    pub phase: Phase,
+    /// Who computes, within which budget.
+    pub hello: Option<Hello>,
+    /// What limits the paths.
+    pub ceiling: Option<Ceiling>,
+    /// Newest report per profile and path.
+    pub reports: BTreeMap<(String, PathDtype), PathReport>,
+    /// Decode rates over time, per path of the clean profile.
+    pub rates: BTreeMap<PathDtype, Series>,
+}
+
+impl Bench {
+    /// Takes one line of the child.
+    pub fn take(&mut self, event: BenchEvent) {
+        match event {
+            BenchEvent::Hello(hello) => {
+                self.hello = Some(hello);
+                self.phase = Phase::Running;
+            }
+            BenchEvent::Ceiling(ceiling) => self.ceiling = Some(ceiling),
+            BenchEvent::State(BenchState::Running) => self.phase = Phase::Running,
+            BenchEvent::State(BenchState::Paused { why }) => self.phase = Phase::Paused(why),
+            BenchEvent::State(BenchState::Finished) => self.phase = Phase::Finished,
+            BenchEvent::Report(report) => self.report(*report),
+        }
+    }
+
+    fn report(&mut self, report: PathReport) {
+        if report.complete && report.profile == "clean" {
+            let rate = report.decode_tokens_per_s.map(|rate| rate as f32);
+            self.rates.entry(report.dtype).or_default().push(rate);
+        }
+        self.reports.insert((report.profile.clone(), report.dtype), report);
+    }
+
+    /// Newest report of a path.
+    pub fn path(&self, profile: &str, dtype: PathDtype) -> Option<&PathReport> {
+        self.reports.get(&(profile.to_owned(), dtype))
+    }
+
+    /// The child has ended. What it measured stays, as what it is: measured before.
+    pub fn ended(&mut self, how: String) {
+        if self.phase != Phase::Finished && self.phase != Phase::Off {
+            self.phase = Phase::Died(how);
+        }
+    }
+
+    /// One line on where it stands.
+    pub fn status(&self) -> String {
+        match &self.phase {
+            Phase::Off => "off; b starts it".into(),
+            Phase::Starting => "starting".into(),
+            Phase::Running => "running".into(),
+            Phase::Paused(why) => format!("paused {why}; b continues"),
+            Phase::Finished => "finished".into(),
+            Phase::Died(how) => format!("the benchmark process {how}; b starts it again"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_dies_is_told_apart_from_one_that_finishes() {
+        let mut bench = Bench { phase: Phase::Running, ..Bench::default() };
+        bench.ended("was killed by signal 9".into());
+        assert_eq!(bench.status(), "the benchmark process was killed by signal 9; b starts it again");
+        bench.take(BenchEvent::State(BenchState::Finished));
+        bench.ended("exited with 0".into());
+        assert_eq!(bench.phase, Phase::Finished);
+    }
+}

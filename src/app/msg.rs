@@ -1,0 +1,87 @@
+use std::time::Duration;
+
+use warpscope_probes::Frame;
+
+use super::keymap::Chord;
+use super::processes::SortBy;
+use super::view::Tab;
+use crate::bench::BenchEvent;
+use crate::source::{Position, Seek};
+
+/// Everything that can happen.
+#[derive(Debug)]
+pub enum Msg {
+    /// A new frame.
+    Frame(Box<Frame>),
+    /// Where the recording stands.
+    Position(Position),
+    /// The benchmark child spoke.
+    Bench(Box<BenchEvent>),
+    /// The benchmark child ended; the text says how.
+    BenchEnded(String),
+    /// A key.
+    Key(Chord),
+    /// A click on something that was drawn.
+    Click(Hit),
+    /// The wheel, in rows; negative is up.
+    Scroll(isize),
+    /// The terminal has a new size: rows of the body.
+    Resize {
+        /// Rows.
+        rows: usize,
+    },
+    /// What became of a command, for the user to read.
+    Answer(String),
+}
+
+/// Everything the outside is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cmd {
+    /// Leave.
+    Quit,
+    /// Ask the source for another interval.
+    SetInterval(Duration),
+    /// Start the benchmark child.
+    StartBench,
+    /// Pause it, or let it run on.
+    PauseBench(bool),
+    /// Send a signal to a process, if it still is the one that was shown.
+    Signal {
+        /// Process id.
+        pid: u32,
+        /// Signal number.
+        signal: i32,
+        /// Start time in milliseconds since the epoch.
+        started_at: Option<u64>,
+    },
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Draw everything again.
+    Repaint,
+    /// Go to the background.
+    Suspend,
+    /// Move in the recording.
+    Seek(Seek),
+    /// Stop or continue the recording.
+    PauseReplay(bool),
+    /// Change the speed of the recording.
+    ReplaySpeed(f64),
+}
+
+/// Something on the screen that can be clicked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// A tab's title.
+    Tab(Tab),
+    /// A row of the tab, or of the popup over it.
+    Row(usize),
+    /// A cell of the Compat matrix.
+    Cell {
+        /// Row.
+        row: usize,
+        /// GPU.
+        column: usize,
+    },
+    /// A column head of the Processes tab.
+    Sort(SortBy),
+}

@@ -1,0 +1,187 @@
+//! What lies over a tab: opening, moving, closing.
+
+use super::action::Action;
+use super::keymap::Chord;
+use super::processes::SIGNALS;
+use super::update::redress;
+use super::view::{Cursor, Popup, Tab};
+use super::{App, Cmd};
+
+/// Rows the picker offers at most.
+pub const PICKER_ROWS: usize = 200;
+
+/// Opens the details of what is selected.
+pub(super) fn open(app: &mut App) {
+    app.view.popup = match app.view.tab {
+        Tab::Overview => app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 }),
+        Tab::Compat => app.selected_verdict().map(|_| Popup::Why { scroll: 0 }),
+        Tab::Processes => app.selected_process().map(|_| Popup::Process { scroll: 0 }),
+        Tab::Bench => None,
+    };
+}
+
+/// Asks which signal to send to the selected process.
+pub(super) fn ask_signal(app: &mut App) {
+    if app.settings.readonly {
+        app.view.say("Signals are off: warpscope runs with --readonly.");
+        return;
+    }
+    let Some(process) = app.selected_process() else { return };
+    if process.visibility != warpscope_probes::process::Visibility::Visible {
+        app.view.say("This process is not visible from this namespace; no signal can reach it.");
+        return;
+    }
+    app.view.popup = Some(Popup::Signal {
+        pid: process.pid,
+        name: process.host.name.last().cloned().unwrap_or_default(),
+        started_at: process.started_at.map(|at| at.0),
+        cursor: Cursor::default(),
+        confirm: false,
+    });
+}
+
+/// Moves within a popup.
+pub(super) fn scroll(popup: &mut Popup, step: isize) {
+    match popup {
+        Popup::Help { scroll }
+        | Popup::Gpu { scroll, .. }
+        | Popup::Why { scroll }
+        | Popup::Notices { scroll }
+        | Popup::Process { scroll } => *scroll = scroll.saturating_add_signed(step).min(10_000),
+        Popup::Picker { cursor, input } => cursor.step(step, found(&input.text).len()),
+        Popup::Signal { cursor, .. } => cursor.step(step, SIGNALS.len()),
+    }
+}
+
+/// Parts of the catalogue that match what was typed.
+pub fn found(text: &str) -> Vec<&'static warpscope_probes::catalogue::Part> {
+    let mut parts = warpscope_probes::catalogue::Catalogue::load().search(text);
+    parts.truncate(PICKER_ROWS);
+    parts
+}
+
+/// A key while a popup is open. The popup was taken out; it is put back unless it closes.
+pub(super) fn key(app: &mut App, popup: Popup, chord: Chord) -> Vec<Cmd> {
+    let action = app.keymap.action(chord, |_| true);
+    match popup {
+        Popup::Picker { .. } => picker_key(app, popup, chord, action),
+        Popup::Signal { .. } => signal_key(app, popup, chord, action),
+        _ => page_key(app, popup, action),
+    }
+}
+
+fn page_key(app: &mut App, mut popup: Popup, action: Option<Action>) -> Vec<Cmd> {
+    let page = app.view.page.saturating_sub(4).max(1).cast_signed();
+    let copied = match action {
+        Some(Action::Quit) => return vec![Cmd::Quit],
+        Some(Action::Close | Action::Open | Action::Help | Action::Notices) => return Vec::new(),
+        Some(Action::Copy) => copy(app, Some(&popup)),
+        Some(Action::Repaint) => vec![Cmd::Repaint],
+        _ => Vec::new(),
+    };
+    let step = match action {
+        Some(Action::Up) => -1,
+        Some(Action::Down) => 1,
+        Some(Action::PageUp) => -page,
+        Some(Action::PageDown) => page,
+        Some(Action::First) => isize::MIN,
+        Some(Action::Last) => isize::MAX,
+        _ => 0,
+    };
+    scroll(&mut popup, step);
+    app.view.popup = Some(popup);
+    copied
+}
+
+fn picker_key(app: &mut App, mut popup: Popup, chord: Chord, action: Option<Action>) -> Vec<Cmd> {
+    if let Popup::Picker { input, cursor } = &mut popup {
+        match (chord.typed(), action) {
+            (Some(character), _) => {
+                input.push(character);
+                cursor.at = 0;
+            }
+            (None, Some(Action::Quit)) => return vec![Cmd::Quit],
+            (None, Some(Action::Close)) => return Vec::new(),
+            (None, Some(Action::Open)) => return add_picked(app, popup),
+            (None, Some(Action::Up)) => scroll(&mut popup, -1),
+            (None, Some(Action::Down)) => scroll(&mut popup, 1),
+            (None, Some(Action::PageUp)) => scroll(&mut popup, -10),
+            (None, Some(Action::PageDown)) => scroll(&mut popup, 10),
+            (None, _) if chord.is_backspace() => drop(input.text.pop()),
+            _ => {}
+        }
+    }
+    app.view.popup = Some(popup);
+    Vec::new()
+}
+
+fn add_picked(app: &mut App, popup: Popup) -> Vec<Cmd> {
+    let Popup::Picker { input, cursor } = &popup else { return Vec::new() };
+    let Some(part) = found(&input.text).get(cursor.at).copied() else {
+        app.view.popup = Some(popup);
+        return Vec::new();
+    };
+    let ordinal = u32::try_from(app.frame.gpus.len()).unwrap_or(u32::MAX);
+    let gpu = warpscope_probes::catalogue::what_if(part, ordinal);
+    let said = format!("Added {} as what-if; x removes it.", part.market_name);
+    app.what_if.add(gpu, &app.frame);
+    redress(app);
+    app.view.overview.at = app.frame.gpus.len().saturating_sub(1);
+    app.view.compat.column.at = app.view.overview.at;
+    app.view.say(said);
+    Vec::new()
+}
+
+fn signal_key(app: &mut App, mut popup: Popup, chord: Chord, action: Option<Action>) -> Vec<Cmd> {
+    let Popup::Signal { pid, started_at, cursor, confirm, .. } = &mut popup else { return Vec::new() };
+    if *confirm {
+        return match chord.typed() {
+            Some('y' | 'Y') => vec![Cmd::Signal { pid: *pid, signal: SIGNALS[cursor.at].0, started_at: *started_at }],
+            _ => Vec::new(),
+        };
+    }
+    match action {
+        Some(Action::Quit | Action::Close) => return Vec::new(),
+        Some(Action::Open) => *confirm = true,
+        Some(Action::Up) => scroll(&mut popup, -1),
+        Some(Action::Down) => scroll(&mut popup, 1),
+        _ => {}
+    }
+    app.view.popup = Some(popup);
+    Vec::new()
+}
+
+/// A click on a row of a popup: the picker and the signal menu choose, the others close.
+pub(super) fn click(app: &mut App, mut popup: Popup, row: usize) -> Vec<Cmd> {
+    match &mut popup {
+        Popup::Picker { cursor, .. } if cursor.at == row => return add_picked(app, popup),
+        Popup::Picker { cursor, .. } => cursor.at = row,
+        Popup::Signal { cursor, confirm, .. } if row < SIGNALS.len() => {
+            *confirm = cursor.at == row;
+            cursor.at = row;
+        }
+        _ => {}
+    }
+    app.view.popup = Some(popup);
+    Vec::new()
+}
+
+/// Copies the fix of the verdict in view, or one line on what is selected.
+pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
+    let compat = app.view.tab == Tab::Compat && matches!(popup, None | Some(Popup::Why { .. }));
+    let text = match app.view.tab {
+        _ if compat => app.selected_verdict().and_then(|verdict| verdict.fix.clone()),
+        Tab::Processes => app.selected_process().and_then(|process| process.host.command.last().cloned()),
+        _ => app.selected_gpu().map(|gpu| {
+            let name = gpu.identity.name.last().cloned().unwrap_or_default();
+            format!("{name} {}", gpu.identity.uuid.last().unwrap_or(&gpu.key))
+        }),
+    };
+    let Some(text) = text else {
+        app.view.say("There is nothing to copy here.");
+        return Vec::new();
+    };
+    let what = if compat { "fix" } else { "selected line" };
+    app.view.say(format!("Copied the {what} to the clipboard."));
+    vec![Cmd::Copy(text)]
+}

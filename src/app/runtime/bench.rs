@@ -1,0 +1,140 @@
+//! The benchmark child and the signals, on one thread that sleeps in tokio.
+
+use std::io;
+use std::process::Stdio;
+use std::thread;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{Event, Post};
+use crate::bench::{WorkerOptions, parse_event, worker_command};
+
+/// A line of the child that is longer than this ends the conversation.
+const LINE_LIMIT: usize = 1 << 20;
+
+/// The hand on the outside thread.
+pub(super) struct Outside {
+    orders: UnboundedSender<Order>,
+}
+
+enum Order {
+    Start,
+    Pause(bool),
+}
+
+impl Outside {
+    /// Starts the thread. The child itself starts when asked.
+    pub(super) fn start(post: Post, options: WorkerOptions) -> io::Result<Self> {
+        let (orders, inbox) = unbounded_channel();
+        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let work = move || runtime.block_on(serve(&post, &options, inbox));
+        thread::Builder::new().name("outside".into()).stack_size(512 << 10).spawn(work)?;
+        Ok(Self { orders })
+    }
+
+    /// Starts the benchmark child.
+    pub(super) fn start_bench(&self) {
+        self.orders.send(Order::Start).ok();
+    }
+
+    /// Pauses it, or lets it run on.
+    pub(super) fn pause_bench(&self, paused: bool) {
+        self.orders.send(Order::Pause(paused)).ok();
+    }
+}
+
+async fn serve(post: &Post, options: &WorkerOptions, mut inbox: UnboundedReceiver<Order>) {
+    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
+    for kind in kinds {
+        if let Ok(mut stream) = signal(kind) {
+            let post = post.clone();
+            tokio::spawn(async move {
+                stream.recv().await;
+                post.send(Event::End(kind.as_raw_value()));
+            });
+        }
+    }
+    let mut orders: Option<ChildStdin> = None;
+    while let Some(order) = inbox.recv().await {
+        match order {
+            Order::Start => match spawn(options) {
+                Ok(mut child) => {
+                    orders = child.stdin.take();
+                    tokio::spawn(follow(post.clone(), child));
+                }
+                Err(error) => drop(post.send(Event::BenchEnded(format!("did not start: {error}")))),
+            },
+            Order::Pause(paused) => {
+                let word: &[u8] = if paused { b"pause\n" } else { b"run\n" };
+                if let Some(stdin) = &mut orders
+                    && stdin.write_all(word).await.is_err()
+                {
+                    orders = None;
+                }
+            }
+        }
+    }
+}
+
+fn spawn(options: &WorkerOptions) -> io::Result<Child> {
+    let exe = std::env::current_exe()?;
+    let mut command = Command::from(worker_command(&exe, options));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true).spawn()
+}
+
+async fn follow(post: Post, mut child: Child) {
+    let said = match child.stdout.take() {
+        Some(stdout) => listen(&post, BufReader::new(stdout)).await,
+        None => Some("has no output".into()),
+    };
+    if said.is_some() {
+        child.start_kill().ok();
+    }
+    let how = match child.wait().await {
+        Ok(status) => said.unwrap_or_else(|| ending(status)),
+        Err(error) => format!("cannot be waited for: {error}"),
+    };
+    post.send(Event::BenchEnded(how));
+}
+
+/// Passes on what the child says until it stops; `Some` when it talks nonsense.
+async fn listen(post: &Post, mut lines: BufReader<tokio::process::ChildStdout>) -> Option<String> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        loop {
+            let Ok(chunk) = lines.fill_buf().await else { return None };
+            if chunk.is_empty() {
+                return None;
+            }
+            let end = chunk.iter().position(|&byte| byte == b'\n');
+            let used = end.map_or(chunk.len(), |at| at + 1);
+            line.extend_from_slice(&chunk[..used]);
+            lines.consume(used);
+            if line.len() > LINE_LIMIT {
+                return Some("sent a line without end and was stopped".into());
+            }
+            if end.is_some() {
+                break;
+            }
+        }
+        match parse_event(&line) {
+            Ok(event) if post.send(Event::Bench(Box::new(event))) => {}
+            Ok(_) => return None,
+            Err(error) => return Some(format!("sent a damaged line and was stopped: {error}")),
+        }
+    }
+}
+
+fn ending(status: std::process::ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("was killed by signal {signal}"),
+        (None, Some(code)) => format!("exited with {code}"),
+        (None, None) => "ended".into(),
+    }
+}

@@ -1,0 +1,195 @@
+//! The world around [`crate::app::update`]: threads, terminal, child process, signals.
+//!
+//! This thread owns the state and the terminal. Input blocks on a thread of its own, the source brings its
+//! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
+
+mod bench;
+mod input;
+mod mailbox;
+mod signal;
+mod terminal;
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use warpscope_probes::Frame;
+
+use self::bench::Outside;
+use self::mailbox::{Mailbox, Post, mailbox};
+use self::terminal::Screen;
+use super::update::update;
+use super::{App, Cmd, Msg};
+use crate::bench::{BenchEvent, WorkerOptions};
+use crate::source::{Control, Source};
+use crate::ui::{Hits, Look, LookOptions};
+
+/// Everything a dashboard needs to start.
+pub struct Launch {
+    /// Where frames come from.
+    pub source: Box<dyn Source>,
+    /// The state to start with.
+    pub app: App,
+    /// How it should look.
+    pub look: LookOptions,
+    /// Whether the mouse is used.
+    pub mouse: bool,
+    /// What the benchmark child is asked to do.
+    pub bench: WorkerOptions,
+    /// Whether it starts with the dashboard.
+    pub bench_at_start: bool,
+}
+
+/// What reaches the owner thread.
+enum Event {
+    FrameReady,
+    Input(crossterm::event::Event),
+    Bench(Box<BenchEvent>),
+    BenchEnded(String),
+    Answer(String),
+    End(i32),
+}
+
+/// How a dashboard ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The user left.
+    Left,
+    /// A signal asked for it.
+    Signal(i32),
+}
+
+/// Runs the dashboard until the user leaves or a signal comes.
+pub fn run(launch: Launch) -> io::Result<Ended> {
+    let (post, mail) = mailbox(64);
+    let mut screen = Screen::take(launch.mouse)?;
+    let frames = post.clone();
+    let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
+    input::listen(post.clone())?;
+    let outside = Outside::start(post, launch.bench)?;
+    let look = Look::new(&launch.look, &launch.app.settings.theme);
+    let mut owner = Owner {
+        app: launch.app,
+        options: launch.look,
+        look,
+        hits: Hits::default(),
+        control,
+        outside,
+        last_frame: Instant::now(),
+        ended: None,
+    };
+    if launch.bench_at_start {
+        owner.handle(&mut screen, Msg::Key("b".parse().map_err(io::Error::other)?))?;
+    }
+    owner.run(&mut screen, &mail)
+}
+
+struct Owner {
+    app: App,
+    options: LookOptions,
+    look: Look,
+    hits: Hits,
+    control: Box<dyn Control>,
+    outside: Outside,
+    last_frame: Instant,
+    ended: Option<Ended>,
+}
+
+impl Owner {
+    fn run(mut self, screen: &mut Screen, mail: &Mailbox) -> io::Result<Ended> {
+        loop {
+            self.draw(screen)?;
+            let event = mail.wait(self.patience()).map_err(|()| io::Error::other("every thread has ended"))?;
+            match event {
+                Some(event) => self.take(screen, mail, event)?,
+                None => self.overdue(screen)?,
+            }
+            while let Some(event) = mail.next() {
+                self.take(screen, mail, event)?;
+            }
+            if let Some(ended) = self.ended {
+                return Ok(ended);
+            }
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        const GRACE: Duration = Duration::from_millis(750);
+        (self.app.settings.interval + GRACE).saturating_sub(self.last_frame.elapsed()).max(Duration::from_millis(20))
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
+        if self.look.theme_name() != self.app.settings.theme {
+            self.look = Look::new(&self.options, &self.app.settings.theme);
+        }
+        let rows = usize::from(screen.area()?.height);
+        if self.app.view.page != rows {
+            self.handle(screen, Msg::Resize { rows })?;
+        }
+        self.hits = screen.draw(&self.app, &self.look)?;
+        Ok(())
+    }
+
+    fn overdue(&mut self, screen: &mut Screen) -> io::Result<()> {
+        self.last_frame = Instant::now();
+        match self.control.overdue() {
+            Some(frame) => self.frame(screen, Box::new(frame)),
+            None => Ok(()),
+        }
+    }
+
+    fn frame(&mut self, screen: &mut Screen, frame: Box<Frame>) -> io::Result<()> {
+        self.last_frame = Instant::now();
+        if let Some(position) = self.control.position() {
+            self.handle(screen, Msg::Position(position))?;
+        }
+        self.handle(screen, Msg::Frame(frame))
+    }
+
+    fn take(&mut self, screen: &mut Screen, mail: &Mailbox, event: Event) -> io::Result<()> {
+        match event {
+            Event::FrameReady => match mail.take_frame() {
+                Some(frame) => self.frame(screen, frame),
+                None => Ok(()),
+            },
+            Event::Input(event) => match input::message(event, &self.hits) {
+                Some(msg) => self.handle(screen, msg),
+                None => Ok(()),
+            },
+            Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
+            Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
+            Event::Answer(text) => self.handle(screen, Msg::Answer(text)),
+            Event::End(signal) => {
+                self.ended = Some(Ended::Signal(signal));
+                Ok(())
+            }
+        }
+    }
+
+    fn handle(&mut self, screen: &mut Screen, msg: Msg) -> io::Result<()> {
+        for cmd in update(&mut self.app, msg) {
+            self.execute(screen, cmd)?;
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, screen: &mut Screen, cmd: Cmd) -> io::Result<()> {
+        match cmd {
+            Cmd::Quit => self.ended = Some(Ended::Left),
+            Cmd::SetInterval(interval) => self.control.set_interval(interval),
+            Cmd::StartBench => self.outside.start_bench(),
+            Cmd::PauseBench(paused) => self.outside.pause_bench(paused),
+            Cmd::Copy(text) => screen.copy(&text)?,
+            Cmd::Repaint => screen.repaint()?,
+            Cmd::Suspend => screen.suspend()?,
+            Cmd::Seek(to) => self.control.seek(to),
+            Cmd::PauseReplay(paused) => self.control.set_paused(paused),
+            Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
+            Cmd::Signal { pid, signal, started_at } => {
+                let answer = signal::send(pid, signal, started_at);
+                return self.handle(screen, Msg::Answer(answer));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! The terminal: taken on entry, given back on every way out.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::panic;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, SetTitle,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+
+use crate::app::App;
+use crate::ui::{self, Hits, Look};
+
+type Backend = CrosstermBackend<BufWriter<Stdout>>;
+
+/// A terminal in raw mode on its alternate screen. Dropping it gives the terminal back.
+pub(super) struct Screen {
+    terminal: Terminal<Backend>,
+    mouse: bool,
+}
+
+impl Screen {
+    /// Takes the terminal, and makes sure that a panic gives it back before it prints.
+    pub(super) fn take(mouse: bool) -> io::Result<Self> {
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(32 << 10, io::stdout()));
+        let screen = Self { terminal: Terminal::new(backend)?, mouse };
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // Threads that only read the machine are caught and reported on the screen itself.
+            if std::thread::current().name() == Some("main") {
+                give_back();
+                print(info);
+            }
+        }));
+        screen.enter()?;
+        Ok(screen)
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        enable_raw_mode()?;
+        let mut out = io::stdout();
+        execute!(out, EnterAlternateScreen, cursor::Hide, SetTitle("warpscope"))?;
+        if self.mouse {
+            execute!(out, EnableMouseCapture)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the state; writes only what changed since the last time.
+    pub(super) fn draw(&mut self, app: &App, look: &Look) -> io::Result<Hits> {
+        let mut hits = Hits::default();
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| {
+            let area = frame.area();
+            hits = ui::draw(app, look, area, frame.buffer_mut());
+        })?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        Ok(hits)
+    }
+
+    /// Forgets what is on the screen, so that the next draw writes everything.
+    pub(super) fn repaint(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Puts text on the clipboard of the terminal in front of the user, wherever that is.
+    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Size of the screen.
+    pub(super) fn area(&self) -> io::Result<Rect> {
+        let size = self.terminal.size()?;
+        Ok(Rect::new(0, 0, size.width, size.height))
+    }
+
+    /// Gives the terminal back, stops this process as job control expects, and takes it again.
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
+        self.enter()?;
+        self.repaint()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Errors are of no use here: there may be no terminal left to tell them to.
+fn give_back() {
+    let mut out = io::stdout();
+    execute!(out, DisableMouseCapture, cursor::Show, LeaveAlternateScreen).ok();
+    disable_raw_mode().ok();
+    out.flush().ok();
+}

@@ -1,0 +1,306 @@
+use std::time::Duration;
+
+use warpscope_probes::Frame;
+use warpscope_probes::gpu::Presence;
+
+use super::action::{Action, Scope};
+use super::bench::{PATHS, Phase};
+use super::keymap::Chord;
+use super::popups;
+use super::view::{Input, Popup, Tab};
+use super::{App, Cmd, Hit, Msg};
+use crate::source::Seek;
+
+/// Intervals the keys walk through, in milliseconds.
+const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
+
+/// Takes one thing that happened and says what should be done about it.
+pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    match msg {
+        Msg::Frame(frame) => take_frame(app, *frame),
+        Msg::Position(position) => app.replay = Some(position),
+        Msg::Bench(event) => app.bench.take(*event),
+        Msg::BenchEnded(how) => app.bench.ended(how),
+        Msg::Key(chord) => return key(app, chord),
+        Msg::Click(hit) => return click(app, hit),
+        Msg::Scroll(step) => return step_by(app, step),
+        Msg::Resize { rows } => app.view.page = rows,
+        Msg::Answer(text) => app.view.say(text),
+    }
+    Vec::new()
+}
+
+fn take_frame(app: &mut App, mut frame: Frame) {
+    age_toast(app);
+    if app.view.frozen {
+        return;
+    }
+    app.what_if.dress(&mut frame);
+    app.store.push(&frame);
+    app.frame = frame;
+    app.compat.renew(&app.frame);
+    settle(app);
+}
+
+fn age_toast(app: &mut App) {
+    if let Some((_, frames)) = &mut app.view.toast {
+        *frames -= 1;
+        if *frames == 0 {
+            app.view.toast = None;
+        }
+    }
+}
+
+/// Brings the view in line with what-if GPUs that were added or removed.
+pub(super) fn redress(app: &mut App) {
+    let mut frame = std::mem::take(&mut app.frame);
+    app.what_if.dress(&mut frame);
+    app.frame = frame;
+    app.compat.renew(&app.frame);
+    settle(app);
+}
+
+/// Keeps every cursor on something that exists.
+fn settle(app: &mut App) {
+    let gpus = app.frame.gpus.len();
+    app.view.overview.step(0, gpus);
+    app.view.compat.column.step(0, gpus);
+    let rows = app.compat_rows().len();
+    app.view.compat.row.step(0, rows);
+    let rows = app.view.processes.rows(&app.frame).len();
+    app.view.processes.cursor.step(0, rows);
+}
+
+fn active(app: &App, scope: Scope) -> bool {
+    match scope {
+        Scope::Global => true,
+        Scope::On(tab) => app.view.tab == tab,
+        Scope::Replay => app.replay.is_some(),
+    }
+}
+
+fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
+    app.view.toast = None;
+    if app.view.typing {
+        return type_filter(app, chord);
+    }
+    if let Some(popup) = app.view.popup.take() {
+        return popups::key(app, popup, chord);
+    }
+    match app.keymap.action(chord, |scope| active(app, scope)) {
+        Some(action) => act(app, action),
+        None => Vec::new(),
+    }
+}
+
+fn filter(app: &mut App) -> Option<&mut Input> {
+    match app.view.tab {
+        Tab::Compat => Some(&mut app.view.compat.filter),
+        Tab::Processes => Some(&mut app.view.processes.filter),
+        Tab::Overview | Tab::Bench => None,
+    }
+}
+
+fn type_filter(app: &mut App, chord: Chord) -> Vec<Cmd> {
+    let command = app.keymap.action(chord, |_| true);
+    let Some(input) = filter(app) else {
+        app.view.typing = false;
+        return Vec::new();
+    };
+    match (chord.typed(), command) {
+        (Some(character), _) => input.push(character),
+        (None, Some(Action::Close)) => {
+            input.text.clear();
+            app.view.typing = false;
+        }
+        (None, Some(Action::Open | Action::Down | Action::Up)) => app.view.typing = false,
+        (None, Some(Action::Quit)) => return vec![Cmd::Quit],
+        (None, _) if chord.is_backspace() => drop(input.text.pop()),
+        _ => {}
+    }
+    settle(app);
+    Vec::new()
+}
+
+/// Does what a key of the table asks for.
+fn act(app: &mut App, action: Action) -> Vec<Cmd> {
+    match action {
+        Action::Quit => return vec![Cmd::Quit],
+        Action::Repaint => return vec![Cmd::Repaint],
+        Action::Suspend => return vec![Cmd::Suspend],
+        Action::Help => app.view.popup = Some(Popup::Help { scroll: 0 }),
+        Action::Notices => app.view.popup = Some(Popup::Notices { scroll: 0 }),
+        Action::WhatIf => app.view.popup = Some(Popup::Picker { input: Input::default(), cursor: Default::default() }),
+        Action::RemoveWhatIf => remove_what_if(app),
+        Action::Go(tab) => app.view.tab = tab,
+        Action::NextTab => app.view.tab = app.view.tab.step(1),
+        Action::PreviousTab => app.view.tab = app.view.tab.step(-1),
+        Action::Up => return step_by(app, -1),
+        Action::Down => return step_by(app, 1),
+        Action::PageUp => return step_by(app, -page(app)),
+        Action::PageDown => return step_by(app, page(app)),
+        Action::First => return step_by(app, isize::MIN),
+        Action::Last => return step_by(app, isize::MAX),
+        Action::Left => step_aside(app, -1),
+        Action::Right => step_aside(app, 1),
+        Action::Open => popups::open(app),
+        Action::Close => close(app),
+        Action::Filter => app.view.typing = true,
+        Action::OnlyFailures => app.view.compat.only_failures = !app.view.compat.only_failures,
+        Action::Sort => app.view.processes.next_sort(),
+        Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
+        Action::Tree => app.view.processes.tree = !app.view.processes.tree,
+        Action::Signal => popups::ask_signal(app),
+        Action::Copy => return popups::copy(app, None),
+        Action::Freeze => return freeze(app),
+        Action::Faster => return pace(app, -1),
+        Action::Slower => return pace(app, 1),
+        Action::SeekBack => return seek(app, -10.0),
+        Action::SeekForth => return seek(app, 10.0),
+        Action::Bench => return toggle_bench(app),
+        Action::Theme => app.settings.theme = crate::ui::theme::next(&app.settings.theme).to_owned(),
+    }
+    settle(app);
+    Vec::new()
+}
+
+fn page(app: &App) -> isize {
+    app.view.page.saturating_sub(4).max(1).cast_signed()
+}
+
+/// Rows of the tab in view.
+fn rows(app: &App) -> usize {
+    match app.view.tab {
+        Tab::Overview => app.frame.gpus.len(),
+        Tab::Compat => app.compat_rows().len(),
+        Tab::Bench => PATHS.len(),
+        Tab::Processes => app.view.processes.rows(&app.frame).len(),
+    }
+}
+
+fn step_by(app: &mut App, step: isize) -> Vec<Cmd> {
+    if let Some(popup) = &mut app.view.popup {
+        popups::scroll(popup, step);
+        return Vec::new();
+    }
+    let count = rows(app);
+    let cursor = match app.view.tab {
+        Tab::Overview => &mut app.view.overview,
+        Tab::Compat => &mut app.view.compat.row,
+        Tab::Bench => &mut app.view.bench,
+        Tab::Processes => &mut app.view.processes.cursor,
+    };
+    cursor.step(step, count);
+    Vec::new()
+}
+
+fn step_aside(app: &mut App, step: isize) {
+    let gpus = app.frame.gpus.len();
+    match app.view.tab {
+        Tab::Compat => app.view.compat.column.step(step, gpus),
+        Tab::Overview => app.view.overview.step(step, gpus),
+        Tab::Bench | Tab::Processes => {}
+    }
+}
+
+fn close(app: &mut App) {
+    if let Some(input) = filter(app) {
+        input.text.clear();
+    }
+}
+
+fn click(app: &mut App, hit: Hit) -> Vec<Cmd> {
+    app.view.typing = false;
+    match (hit, app.view.popup.take()) {
+        (Hit::Tab(tab), _) => app.view.tab = tab,
+        (Hit::Row(row), Some(popup)) => return popups::click(app, popup, row),
+        (Hit::Sort(by), None) => app.view.processes.sort_by(by),
+        (Hit::Cell { row, column }, None) => {
+            let again = app.view.compat.row.at == row && app.view.compat.column.at == column;
+            (app.view.compat.row.at, app.view.compat.column.at) = (row, column);
+            if again {
+                popups::open(app);
+            }
+        }
+        (Hit::Row(row), None) => {
+            let cursor = match app.view.tab {
+                Tab::Overview => &mut app.view.overview,
+                Tab::Compat => &mut app.view.compat.row,
+                Tab::Bench => &mut app.view.bench,
+                Tab::Processes => &mut app.view.processes.cursor,
+            };
+            let again = std::mem::replace(&mut cursor.at, row) == row;
+            if again {
+                popups::open(app);
+            }
+        }
+        (Hit::Sort(_) | Hit::Cell { .. }, Some(_)) => {}
+    }
+    settle(app);
+    Vec::new()
+}
+
+fn remove_what_if(app: &mut App) {
+    let selected = match app.view.tab {
+        Tab::Compat => app.frame.gpus.get(app.view.compat.column.at),
+        _ => app.selected_gpu(),
+    };
+    match selected.map(|gpu| (gpu.key.clone(), gpu.presence)) {
+        Some((key, Presence::WhatIf)) => {
+            app.what_if.remove(&key);
+            redress(app);
+        }
+        Some(_) => app.view.say("Only what-if GPUs can be removed; this one is real."),
+        None => {}
+    }
+}
+
+fn freeze(app: &mut App) -> Vec<Cmd> {
+    match &mut app.replay {
+        Some(position) => {
+            position.paused = !position.paused;
+            vec![Cmd::PauseReplay(position.paused)]
+        }
+        None => {
+            app.view.frozen = !app.view.frozen;
+            Vec::new()
+        }
+    }
+}
+
+/// A jump starts the graphs anew: what lies between was not seen.
+fn seek(app: &mut App, seconds: f64) -> Vec<Cmd> {
+    app.store.clear();
+    vec![Cmd::Seek(Seek::By(seconds))]
+}
+
+fn pace(app: &mut App, step: isize) -> Vec<Cmd> {
+    if let Some(position) = &mut app.replay {
+        position.speed = (position.speed * if step < 0 { 2.0 } else { 0.5 }).clamp(0.125, 64.0);
+        let said = format!("speed ×{}", position.speed);
+        let cmd = Cmd::ReplaySpeed(position.speed);
+        app.view.say(said);
+        return vec![cmd];
+    }
+    let now = u64::try_from(app.settings.interval.as_millis()).unwrap_or(u64::MAX);
+    let next = if step < 0 {
+        INTERVALS.iter().rev().find(|&&ms| ms < now)
+    } else {
+        INTERVALS.iter().find(|&&ms| ms > now)
+    };
+    let Some(&next) = next else { return Vec::new() };
+    app.settings.interval = Duration::from_millis(next);
+    app.view.say(format!("interval {:?}", app.settings.interval));
+    vec![Cmd::SetInterval(app.settings.interval)]
+}
+
+fn toggle_bench(app: &mut App) -> Vec<Cmd> {
+    match &app.bench.phase {
+        Phase::Off | Phase::Finished | Phase::Died(_) => {
+            app.bench.phase = Phase::Starting;
+            vec![Cmd::StartBench]
+        }
+        Phase::Paused(_) => vec![Cmd::PauseBench(false)],
+        Phase::Starting | Phase::Running => vec![Cmd::PauseBench(true)],
+    }
+}

@@ -1,0 +1,115 @@
+//! GPUs of the catalogue beside the real ones.
+
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::{Frame, Gpu};
+
+/// When the default what-if GPUs are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// While there is no real GPU.
+    #[default]
+    Auto,
+    /// Beside the real ones.
+    Always,
+    /// Not at all; only those that were named.
+    Never,
+}
+
+/// GPUs of the catalogue in view.
+#[derive(Clone, Debug, Default)]
+pub struct WhatIf {
+    /// When the defaults are shown.
+    pub policy: Policy,
+    /// Those the user named.
+    pub named: Vec<Gpu>,
+    /// Those shown by default.
+    pub defaults: Vec<Gpu>,
+}
+
+impl WhatIf {
+    /// Puts the what-if GPUs of the moment behind the real ones.
+    ///
+    /// Before the driver has answered nobody knows whether there are real ones, so the defaults wait.
+    pub fn dress(&self, frame: &mut Frame) {
+        frame.gpus.retain(|gpu| gpu.presence != Presence::WhatIf);
+        let answered = frame.driver.status != DriverState::Starting;
+        let defaults = match self.policy {
+            Policy::Never => false,
+            Policy::Always => true,
+            Policy::Auto => answered && frame.gpus.is_empty() && self.named.is_empty(),
+        };
+        if defaults {
+            frame.gpus.extend(self.defaults.iter().cloned());
+        }
+        frame.gpus.extend(self.named.iter().cloned());
+    }
+
+    /// Adds one the user named. Beside it the defaults stay, since they were in view.
+    pub fn add(&mut self, mut gpu: Gpu, in_view: &Frame) {
+        let shown = in_view.gpus.iter().filter(|gpu| gpu.presence == Presence::WhatIf);
+        if self.named.is_empty() {
+            self.named = shown.cloned().collect();
+            self.defaults.clear();
+        }
+        let twins = self.named.iter().filter(|other| other.identity.name == gpu.identity.name).count();
+        if twins > 0 {
+            gpu.key = format!("{}+{twins}", gpu.key);
+        }
+        self.named.push(gpu);
+    }
+
+    /// Removes one by its key. False: it is not a what-if GPU.
+    pub fn remove(&mut self, key: &str) -> bool {
+        let before = self.named.len() + self.defaults.len();
+        self.named.retain(|gpu| gpu.key != key);
+        self.defaults.retain(|gpu| gpu.key != key);
+        before != self.named.len() + self.defaults.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(key: &str, presence: Presence) -> Gpu {
+        let mut gpu = Gpu { key: key.into(), presence, ..Gpu::default() };
+        gpu.identity.name = key.to_owned().into();
+        gpu
+    }
+
+    fn frame(status: DriverState, real: &[&str]) -> Frame {
+        let mut frame = Frame::default();
+        frame.driver.status = status;
+        frame.gpus = real.iter().map(|key| gpu(key, Presence::Present)).collect();
+        frame
+    }
+
+    fn keys(what_if: &WhatIf, mut frame: Frame) -> Vec<String> {
+        what_if.dress(&mut frame);
+        what_if.dress(&mut frame);
+        frame.gpus.into_iter().map(|gpu| gpu.key).collect()
+    }
+
+    #[test]
+    fn defaults_stand_in_only_where_there_is_no_gpu() {
+        let what_if = WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
+        assert!(keys(&what_if, frame(DriverState::Starting, &[])).is_empty());
+        assert_eq!(keys(&what_if, frame(DriverState::LibraryMissing, &[])), ["t4"]);
+        assert_eq!(keys(&what_if, frame(DriverState::Ready, &["real"])), ["real"]);
+        let always = WhatIf { policy: Policy::Always, ..what_if };
+        assert_eq!(keys(&always, frame(DriverState::Ready, &["real"])), ["real", "t4"]);
+    }
+
+    #[test]
+    fn a_named_gpu_joins_those_in_view_and_can_go_again() {
+        let mut what_if = WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
+        let mut view = frame(DriverState::NoDevice, &[]);
+        what_if.dress(&mut view);
+        what_if.add(gpu("a10", Presence::WhatIf), &view);
+        what_if.add(gpu("a10", Presence::WhatIf), &view);
+        assert_eq!(keys(&what_if, view.clone()), ["t4", "a10", "a10+1"]);
+        assert!(what_if.remove("a10") && !what_if.remove("a10"));
+        assert_eq!(keys(&what_if, view), ["t4", "a10+1"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! What stays on every screen: tabs and state above, keys or an answer below.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::{Origin, Severity};
+
+use super::theme::Role;
+use super::widgets::Footer;
+use super::{Hits, Look};
+use crate::app::action::Scope;
+use crate::app::bench::Phase;
+use crate::app::view::{TABS, Tab};
+use crate::app::{App, Hit};
+
+/// Header, body, footer.
+pub(super) fn split(area: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area)
+}
+
+/// What is left to say in a window that has no room for anything.
+pub(super) fn too_small(look: &Look, area: Rect, buffer: &mut Buffer) {
+    let text = "warpscope needs 20x5";
+    let width = usize::from(area.width);
+    if area.height > 0 && width > 0 {
+        buffer.set_stringn(area.x, area.y, text, width, look.theme.style(Role::Warn));
+    }
+}
+
+/// Name, tabs, and where the values come from.
+pub(super) fn header(app: &App, look: &Look, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let theme = &look.theme;
+    let mut at = area.x;
+    let end = area.right();
+    let mut put = |text: &str, style| {
+        let room = usize::from(end.saturating_sub(at));
+        let from = at;
+        at = buffer.set_stringn(at, area.y, text, room, style).0;
+        Rect::new(from, area.y, at - from, 1)
+    };
+    put(" warpscope ", theme.style(Role::Title));
+    for (number, (tab, _, title)) in TABS.iter().enumerate() {
+        let label = if area.width < 60 { format!(" {} ", number + 1) } else { format!(" {} {title} ", number + 1) };
+        let style = if *tab == app.view.tab { theme.selection() } else { theme.style(Role::Muted) };
+        let drawn = put(&label, style);
+        hits.add(drawn, Hit::Tab(*tab));
+    }
+    let rest = Rect { x: at, width: end.saturating_sub(at), ..area };
+    let mut state = state(app, look);
+    while !state.is_empty() && state.iter().map(Span::width).sum::<usize>() + 1 > usize::from(rest.width) {
+        state.remove(0);
+    }
+    Line::from(state).alignment(Alignment::Right).render(rest, buffer);
+}
+
+/// From the least to the most important: what does not fit is left out from the front.
+fn state(app: &App, look: &Look) -> Vec<Span<'static>> {
+    let style = |role| look.theme.style(role);
+    let gap = format!(" {} ", look.glyphs.separator);
+    let mut spans = Vec::new();
+    let mut say = |text: String, role| {
+        spans.push(Span::styled(text, style(role)));
+        spans.push(Span::styled(gap.clone(), style(Role::Faint)));
+    };
+    let frame = &app.frame;
+    if let Some(host) = frame.host.machine.hostname.last() {
+        say(host.clone(), Role::Muted);
+    }
+    let versions = &frame.driver.versions;
+    match (&frame.driver.status, versions.driver.last(), versions.cuda.last()) {
+        (DriverState::Starting, ..) => say("asking the driver".into(), Role::Muted),
+        (_, Some(driver), Some(cuda)) => say(format!("driver {driver} CUDA {cuda}"), Role::Muted),
+        (_, Some(driver), None) => say(format!("driver {driver}"), Role::Muted),
+        _ => say("no driver".into(), Role::Warn),
+    }
+    if app.bench.phase == Phase::Running {
+        say(format!("{} bench", look.glyphs.play), Role::Good);
+    }
+    match &frame.origin {
+        Origin::Local => say(format!("{:?}", app.settings.interval), Role::Muted),
+        Origin::Remote { host } => say(format!("remote {host}"), Role::Info),
+        Origin::Replay { file } => say(replay(app, file), Role::Info),
+    }
+    if app.view.frozen {
+        say(format!("{} frozen", look.glyphs.pause), Role::Paused);
+    }
+    if let Some(clock) = clock(app) {
+        say(clock, Role::Text);
+    }
+    spans.pop();
+    spans.push(Span::raw(" "));
+    spans
+}
+
+fn replay(app: &App, file: &str) -> String {
+    let place = app.replay.as_ref().map(|at| {
+        let paused = if at.paused { " paused" } else { "" };
+        format!(" {:.0}/{:.0} s x{}{paused}", at.at_s, at.length_s, at.speed)
+    });
+    format!("replay {file}{}", place.unwrap_or_default())
+}
+
+/// Time of the frame, UTC, since that is what a recording holds.
+fn clock(app: &App) -> Option<String> {
+    let text = app.frame.at.to_string();
+    (app.frame.seq > 0).then(|| text.get(11..19).map(|time| format!("{time}Z"))).flatten()
+}
+
+/// What is being typed, the answer to the last key, what was not found, or the keys.
+pub(super) fn footer(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) {
+    let line = if app.view.typing {
+        typed(app, look)
+    } else if let Some((text, _)) = &app.view.toast {
+        Some((format!(" {text}"), Role::Accent))
+    } else {
+        None
+    };
+    match line {
+        Some((text, role)) => {
+            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.theme.style(role));
+        }
+        None => keys(app, look, area, buffer),
+    }
+}
+
+fn typed(app: &App, look: &Look) -> Option<(String, Role)> {
+    let input = match app.view.tab {
+        Tab::Compat => &app.view.compat.filter,
+        Tab::Processes => &app.view.processes.filter,
+        Tab::Overview | Tab::Bench => return None,
+    };
+    Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
+}
+
+fn keys(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) {
+    let shown = |scope| match scope {
+        Scope::Global => true,
+        Scope::On(tab) => tab == app.view.tab,
+        Scope::Replay => app.replay.is_some(),
+    };
+    let loud = app.frame.notices.iter().filter(|notice| notice.severity > Severity::Info).count();
+    let hints: Vec<(String, String)> = app
+        .keymap
+        .rows()
+        .filter(|(spec, keys)| !spec.hint.is_empty() && shown(spec.scope) && !keys.is_empty())
+        .map(|(spec, keys)| match (spec.id, loud) {
+            ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", spec.hint)),
+            _ => (keys[0].to_string(), spec.hint.to_owned()),
+        })
+        .collect();
+    Footer::new(&hints, look).render(area, buffer);
+}
