@@ -2,6 +2,7 @@
 //!
 //! Providers may block and may fail; what they return is plain data. Nothing here draws or decides.
 
+pub mod catalogue;
 pub mod driver;
 pub mod frame;
 pub mod gpu;

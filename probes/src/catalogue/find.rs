@@ -1,0 +1,188 @@
+use std::fmt;
+
+use super::Catalogue;
+use super::part::{Part, PciId};
+
+/// Most GPUs of one kind a request may ask for.
+pub const MAX_COUNT: u32 = 64;
+
+/// Names offered when nothing fits.
+const OFFERED: usize = 4;
+
+/// Longer texts are cut before names are compared with them.
+const LONGEST: usize = 64;
+
+/// A request that names no GPU, or more than one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FindError {
+    /// Nothing has that name or device id.
+    Unknown {
+        /// What was asked for.
+        query: String,
+        /// Market names that look most like it.
+        nearest: Vec<String>,
+    },
+    /// Several products share that name or device id, and none is the usual one.
+    Shared {
+        /// What was asked for.
+        query: String,
+        /// Their market names.
+        choices: Vec<String>,
+    },
+    /// The number before the name is not between 1 and [`MAX_COUNT`].
+    Count {
+        /// What was asked for.
+        query: String,
+    },
+}
+
+impl fmt::Display for FindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { query, nearest } if nearest.is_empty() => {
+                write!(f, "{query:?} names no GPU of the catalogue")
+            }
+            Self::Unknown { query, nearest } => {
+                let nearest = nearest.join(", ");
+                write!(f, "{query:?} names no GPU of the catalogue; nearest: {nearest}")
+            }
+            Self::Shared { query, choices } => {
+                write!(f, "{query:?} fits {}; name one of them", choices.join(", "))
+            }
+            Self::Count { query } => {
+                write!(f, "{query:?} asks for too few or too many; write 1x to {MAX_COUNT}x")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+/// A name without case, spaces, punctuation and the maker's name: what names are compared by.
+pub(super) fn folded(name: &str) -> String {
+    let lower = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+    let text: String = lower.collect();
+    text.strip_prefix("nvidia").map(str::to_owned).unwrap_or(text)
+}
+
+impl Catalogue {
+    /// The product that a market name, alias, NVML name or PCI device id (`1eb8`, `10de:1eb8`)
+    /// means; case, spaces and hyphens do not matter. Where a name fits several variants, the
+    /// part that lists it under `default_for` is meant.
+    pub fn find(&self, query: &str) -> Result<&Part, FindError> {
+        let wanted = folded(query);
+        let mut parts = self.parts().iter();
+        if let Some(part) = parts.find(|part| part.own_names().any(|name| folded(name) == wanted)) {
+            return Ok(part);
+        }
+        let called = self.parts().iter().filter(|part| folded(&part.name) == wanted);
+        let mut found: Vec<_> = called.collect();
+        if let (true, Some(id)) = (found.is_empty(), pci_id(query)) {
+            found = self.by_pci_id(id.0);
+        }
+        match found.as_slice() {
+            [] => Err(FindError::Unknown { query: query.into(), nearest: self.nearest(&wanted) }),
+            [part] => Ok(part),
+            several => {
+                let choices = several.iter().map(|part| part.market_name.clone()).collect();
+                Err(FindError::Shared { query: query.into(), choices })
+            }
+        }
+    }
+
+    /// A count and a product: `2xT4`, `2 × T4`, or just `T4`.
+    pub fn parse_request(&self, request: &str) -> Result<(u32, &Part), FindError> {
+        let (count, name) = match split_count(request) {
+            Some((count, name)) => (count.parse().ok(), name),
+            None => (Some(1), request),
+        };
+        match count {
+            Some(count @ 1..=MAX_COUNT) => Ok((count, self.find(name)?)),
+            _ => Err(FindError::Count { query: request.to_owned() }),
+        }
+    }
+
+    /// Every product with that device id; ids may be shared by variants.
+    pub fn by_pci_id(&self, device_id: u32) -> Vec<&Part> {
+        self.parts().iter().filter(|part| part.pci_ids.contains(&PciId(device_id))).collect()
+    }
+
+    /// Products in whose names, chip, architecture, memory type or compute capability every word
+    /// of `text` occurs; those that are called so come first, then those whose name begins so.
+    pub fn search(&self, text: &str) -> Vec<&Part> {
+        let whole = folded(text);
+        let words: Vec<_> = text.split_whitespace().map(folded).collect();
+        let mut found: Vec<_> = self
+            .parts()
+            .iter()
+            .filter(|part| self.mentions(part, &words))
+            .map(|part| (rank(part, &whole), part))
+            .collect();
+        found.sort_by_key(|(rank, _)| *rank);
+        found.into_iter().map(|(_, part)| part).collect()
+    }
+
+    fn mentions(&self, part: &Part, words: &[String]) -> bool {
+        let family = self.arch(part.sm).map_or("", |arch| &arch.family);
+        let (sm, cc) = (part.sm.to_string(), part.sm.cc());
+        let rest = [part.chip.as_str(), &part.memory_type, family, &sm, &cc];
+        let all: Vec<_> = part.names().chain(rest).map(folded).collect();
+        words.iter().all(|word| all.iter().any(|text| text.contains(word.as_str())))
+    }
+
+    fn nearest(&self, wanted: &str) -> Vec<String> {
+        let wanted: Vec<char> = wanted.chars().take(LONGEST).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let mut scored: Vec<_> = self
+            .parts()
+            .iter()
+            .map(|part| (part.names().map(|name| distance(&wanted, name)).min(), part))
+            .collect();
+        scored.sort_by_key(|(score, _)| *score);
+        scored.into_iter().take(OFFERED).map(|(_, part)| part.market_name.clone()).collect()
+    }
+}
+
+fn rank(part: &Part, whole: &str) -> u8 {
+    let names = || part.names().map(folded);
+    match () {
+        () if names().any(|name| name == whole) => 0,
+        () if names().any(|name| name.starts_with(whole)) => 1,
+        () => 2,
+    }
+}
+
+fn split_count(request: &str) -> Option<(&str, &str)> {
+    let request = request.trim();
+    let digits = request.bytes().take_while(u8::is_ascii_digit).count();
+    let (count, rest) = request.split_at(digits);
+    let name = rest.trim_start().strip_prefix(['x', 'X', '×', '*'])?;
+    (digits > 0).then_some((count, name))
+}
+
+fn pci_id(query: &str) -> Option<PciId> {
+    let lower = query.trim().to_lowercase();
+    let id = lower.strip_prefix("10de:").unwrap_or(&lower);
+    PciId::parse(id.strip_prefix("0x").unwrap_or(id))
+}
+
+/// Edits that turn one name into the other; a name that contains the wanted one is near whatever its length.
+fn distance(wanted: &[char], name: &str) -> usize {
+    let name: Vec<char> = folded(name).chars().collect();
+    if name.windows(wanted.len()).any(|part| part == wanted) {
+        return 1;
+    }
+    let mut row: Vec<usize> = (0..=name.len()).collect();
+    for (i, a) in wanted.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in name.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[name.len()]
+}

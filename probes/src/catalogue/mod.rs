@@ -1,0 +1,184 @@
+//! The fact tables: products, architectures, number formats, toolkits; each fact with source and date.
+//!
+//! The files under `probes/gpus/` are part of the program, parsed at most once and only when asked
+//! for. Facts in code (`if name.contains("A1000")`) were rejected: a contributor adds a GPU without
+//! touching Rust, and nothing is concluded from a name. Device facts come from the driver; these
+//! tables serve what-if GPUs and what no driver tells. A build script that turns the tables into
+//! Rust was rejected too: it would save the millisecond or two the parse takes and cost a build step.
+
+mod arch;
+mod error;
+mod find;
+mod part;
+mod peaks;
+mod support;
+#[cfg(test)]
+mod tests;
+mod toolkit;
+mod what_if;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use warpscope_kernels::{Dtype, Sm};
+
+pub use arch::{Arch, Limits, PciRange, PtxInstruction, PtxProbe, Variant};
+pub use error::FactError;
+pub use find::{FindError, MAX_COUNT};
+pub use part::{ClockBasis, Confidence, Ecc, Link, Part, PciId, PeakBasis, Segment, TensorRate};
+pub use peaks::{PEAKS, Peak, Peaks};
+pub use support::{DtypeFact, DtypeSource, HOWS, How, Support};
+pub use toolkit::{DriverBranch, Toolkit};
+pub use what_if::{DEFAULT_WHAT_IF, enrich, what_if};
+
+macro_rules! fact_files {
+    ($($name:literal),* $(,)?) => {
+        /// The fact files of this program: name and text.
+        pub const FILES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../gpus/", $name)))),*];
+    };
+}
+
+fact_files!(
+    "architectures.toml",
+    "toolkits.toml",
+    "maxwell.toml",
+    "pascal.toml",
+    "volta.toml",
+    "turing.toml",
+    "ampere.toml",
+    "ada.toml",
+    "hopper.toml",
+    "blackwell.toml",
+    "jetson.toml",
+);
+
+/// One fact file. Any file may hold any table.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FactFile {
+    gpu: Vec<Part>,
+    arch: Vec<Arch>,
+    variant: Vec<Variant>,
+    ptx: Vec<PtxInstruction>,
+    toolkit: Vec<Toolkit>,
+    driver_branch: Vec<DriverBranch>,
+    dtype: Vec<DtypeSource>,
+    ptx_probe: Option<PtxProbe>,
+}
+
+/// Every fact, read.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    parts: Vec<Part>,
+    archs: Vec<Arch>,
+    variants: Vec<Variant>,
+    ptx: Vec<PtxInstruction>,
+    ptx_probe: Option<PtxProbe>,
+    toolkits: Vec<Toolkit>,
+    driver_branches: Vec<DriverBranch>,
+    dtype_sources: Vec<DtypeSource>,
+}
+
+impl Catalogue {
+    /// The facts that come with the program; parsed by whoever asks first.
+    pub fn load() -> &'static Self {
+        static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+        CATALOGUE.get_or_init(|| Self::parse(FILES).expect("the tests parse the built-in files"))
+    }
+
+    /// Reads fact files: pairs of name and text.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, FactError> {
+        let mut all = Self::default();
+        let mut home = Vec::new();
+        for (name, text) in files {
+            let file: FactFile = toml::from_str(text).map_err(|error| {
+                FactError::at(name, text, error.span().unwrap_or_default(), error.message())
+            })?;
+            home.resize(home.len() + file.gpu.len(), (*name, *text));
+            all.take(file);
+        }
+        all.check(&home)?;
+        Ok(all)
+    }
+
+    fn take(&mut self, file: FactFile) {
+        self.parts.extend(file.gpu);
+        self.archs.extend(file.arch);
+        self.variants.extend(file.variant);
+        self.ptx.extend(file.ptx);
+        self.ptx_probe = file.ptx_probe.or(self.ptx_probe.take());
+        self.toolkits.extend(file.toolkit);
+        self.driver_branches.extend(file.driver_branch);
+        self.dtype_sources.extend(file.dtype);
+    }
+
+    /// What one file cannot tell: `home` holds the file each part came from.
+    fn check(&self, home: &[(&str, &str)]) -> Result<(), FactError> {
+        let mut owner: HashMap<String, &str> = HashMap::new();
+        for (part, (file, text)) in self.parts.iter().zip(home) {
+            let error = |why| FactError::of(file, text, "market_name", &part.market_name, why);
+            if self.arch(part.sm).is_none() {
+                return Err(error(format!("no [[arch]] has sm = \"{}\"", part.sm.cc())));
+            }
+            for name in part.own_names() {
+                if let Some(other) = owner.insert(find::folded(name), &part.market_name) {
+                    return Err(error(format!("{name:?} already means {other}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every product, in the order of the files.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Every compute capability.
+    pub fn archs(&self) -> &[Arch] {
+        &self.archs
+    }
+
+    /// What is known of a compute capability. The suffix of a target does not matter.
+    pub fn arch(&self, sm: Sm) -> Option<&Arch> {
+        let plain = Sm::new(sm.major, sm.minor);
+        self.archs.iter().find(|arch| arch.sm == plain)
+    }
+
+    /// Limits of a compute capability: shared memory, registers, warps.
+    pub fn limits(&self, sm: Sm) -> Option<&Limits> {
+        self.arch(sm).map(|arch| &arch.limits)
+    }
+
+    /// Chips that can do less than their compute capability promises.
+    pub fn variants(&self) -> &[Variant] {
+        &self.variants
+    }
+
+    /// What each probed PTX instruction becomes.
+    pub fn ptx(&self) -> &[PtxInstruction] {
+        &self.ptx
+    }
+
+    /// How the PTX instructions were probed, and on which compute capabilities.
+    pub fn ptx_probe(&self) -> Option<&PtxProbe> {
+        self.ptx_probe.as_ref()
+    }
+
+    /// CUDA toolkits, oldest first.
+    pub fn toolkits(&self) -> &[Toolkit] {
+        &self.toolkits
+    }
+
+    /// Driver branches that end support for something.
+    pub fn driver_branches(&self) -> &[DriverBranch] {
+        &self.driver_branches
+    }
+
+    /// Where the facts about a number format come from.
+    pub fn dtype_source(&self, dtype: Dtype) -> Option<&DtypeSource> {
+        self.dtype_sources.iter().find(|source| source.dtype == dtype)
+    }
+}
