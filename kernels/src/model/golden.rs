@@ -7,11 +7,22 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use super::shape::M0;
+use crate::cpu::Format;
 
 /// Every so many logits one is kept.
 const STRIDE: usize = 16;
 /// Logits kept per step.
 const KEPT: usize = M0.vocab / STRIDE;
+
+/// Largest relative Frobenius error of the logits a sound path may have: about four times what rounding every stored
+/// activation costs in each format.
+pub fn error_limit(format: Format) -> f64 {
+    match format {
+        Format::Fp32 => 1e-5,
+        Format::Fp16 | Format::Int4 => 5e-3,
+        Format::Bf16 => 3e-2,
+    }
+}
 
 /// One greedy step of the reference.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,4 +126,30 @@ pub fn golden() -> &'static Golden {
         let text = include_str!("golden.txt");
         text.parse().expect("the embedded golden data is well-formed, as a test shows")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_data_names_its_line() {
+        let good = golden().steps[0].clone();
+        let text = Golden { steps: vec![good.clone(), good] }.to_string();
+        assert_eq!(text.parse::<Golden>().map(|g| g.steps.len()), Ok(2));
+        let short = &text[..text.len() - 20];
+        assert_eq!(short.parse::<Golden>(), Err(ParseGoldenError { line: 2 }));
+        assert_eq!("x".parse::<Golden>(), Err(ParseGoldenError { line: 1 }));
+    }
+
+    #[test]
+    fn the_digest_finds_token_gap_and_distance() {
+        let mut logits = vec![0.0; M0.vocab];
+        (logits[7], logits[16], logits[900]) = (3.0, 1.0, 2.5);
+        let step = GoldenStep::new(&logits);
+        assert_eq!((step.token, step.gap, step.logits.len()), (7, 0.5, KEPT));
+        let mut other: Vec<f32> = logits.iter().map(|l| *l as f32).collect();
+        other[16] = 1.5;
+        assert_eq!(step.distance(&other), (0.25, 1.0));
+    }
 }

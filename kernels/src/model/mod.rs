@@ -14,7 +14,7 @@ mod shape;
 mod vocab;
 
 pub use decoder::{Decoder, argmax};
-pub use golden::{Golden, GoldenStep, ParseGoldenError, golden};
+pub use golden::{Golden, GoldenStep, ParseGoldenError, error_limit, golden};
 pub use grid::Grid;
 pub use health::{Health, OPS, Op, Place};
 pub use layers::{Layer, Model};
