@@ -16,6 +16,7 @@ mod gemm;
 mod glue;
 mod matrix;
 mod portable;
+mod priority;
 mod registry;
 mod team;
 
@@ -28,5 +29,6 @@ pub use format::{FORMATS, Format, Storage};
 pub use gemm::gemm_f32;
 pub use glue::{attend, rms_norm, rotate, swiglu};
 pub use matrix::{Int4, Matrix, Weights};
+pub use priority::set_nice;
 pub use registry::{Gemv, KERNELS, KernelSpec, pick};
 pub use team::Team;
