@@ -1,8 +1,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use half::f16;
 use half::slice::HalfFloatSliceExt;
-use half::{bf16, f16};
 
 /// Number formats of the CPU paths: what the weights are stored in, and with it the activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,14 +89,34 @@ impl Storage {
                     stored.convert_to_f32_slice(chunk);
                 }
             }
-            Self::Bf16 => values.iter_mut().for_each(|v| *v = bf16::from_f32(*v).to_f32()),
+            Self::Bf16 => values.iter_mut().for_each(|v| *v = nearest_bf16(*v)),
         }
     }
+}
+
+/// The nearest bfloat16, ties to even; without a branch, so that vectors can do it.
+fn nearest_bf16(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    let quiet = bits | 0x0040_0000;
+    f32::from_bits(if value.is_nan() { quiet } else { rounded } & 0xffff_0000)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The `half` crate is the independent witness, over every upper half and the lower halves around a tie.
+    #[test]
+    fn bf16_rounding_agrees_with_the_half_crate() {
+        for upper in 0..=u32::from(u16::MAX) {
+            for lower in [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff] {
+                let value = f32::from_bits(upper << 16 | lower);
+                let want = half::bf16::from_f32(value);
+                assert_eq!(nearest_bf16(value).to_bits() >> 16, u32::from(want.to_bits()));
+            }
+        }
+    }
 
     /// Limits from IEEE 754: 65 520 is the smallest number that rounds to infinity in binary16.
     #[test]

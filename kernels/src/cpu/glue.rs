@@ -4,18 +4,24 @@
 pub fn rms_norm(x: &[f32], gains: &[f32], epsilon: f32, out: &mut [f32]) {
     let width = gains.len();
     for (x, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
-        let factor = (lane_sum(x.iter().map(|v| v * v)) / width as f32 + epsilon).sqrt().recip();
+        let factor = (dot(x, x) / width as f32 + epsilon).sqrt().recip();
         for ((out, x), gain) in out.iter_mut().zip(x).zip(gains) {
             *out = x * factor * gain;
         }
     }
 }
 
-/// Sum in sixteen parts: closer to the true sum than one running total.
-fn lane_sum(values: impl Iterator<Item = f32>) -> f32 {
+/// Dot product in sixteen running sums, which vectors of any width can share.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 16];
-    values.enumerate().for_each(|(i, v)| sums[i % 16] += v);
-    sums.iter().sum()
+    let (a, b) = (a.chunks_exact(16), b.chunks_exact(16));
+    let tail = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum::<f32>();
+    for (a, b) in a.zip(b) {
+        for lane in 0..16 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + tail
 }
 
 /// Rotary encoding of the heads of one token; `angles` holds cosine and sine for each half-width pair.
@@ -35,8 +41,8 @@ pub fn rotate(heads: &mut [f32], angles: &[(f32, f32)]) {
 /// in the cache, so a NaN in a later token never reaches an earlier one.
 pub fn attend(query: &[f32], keys: &[f32], values: &[f32], stride: usize, out: &mut [f32]) {
     let scale = (query.len() as f32).sqrt().recip();
-    let dot = |key: &[f32]| lane_sum(query.iter().zip(key).map(|(q, k)| q * k)) * scale;
-    let mut scores: Vec<f32> = keys.chunks(stride).map(|key| dot(&key[..query.len()])).collect();
+    let score = |key: &[f32]| dot(query, &key[..query.len()]) * scale;
+    let mut scores: Vec<f32> = keys.chunks(stride).map(score).collect();
     let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     scores.iter_mut().for_each(|s| *s = (*s - top).exp());
     let total: f32 = scores.iter().sum();

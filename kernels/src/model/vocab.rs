@@ -5,7 +5,7 @@
 const ONSETS: [&str; 16] =
     [" b", " d", " f", " g", " h", " l", " m", " s", "l", "m", "n", "r", "s", "t", "v", "w"];
 const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ai", "ea", "ou"];
-const ENDS: [&str; 8] = ["", "l", "m", "n", "nd", "r", "rn", "st"];
+const ENDS: [&str; 8] = ["", "l", "n", "nd", "r", "rn", "st", "th"];
 
 /// The text of one token; `?` for a number outside the vocabulary.
 pub fn piece(token: u32) -> String {
