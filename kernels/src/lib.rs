@@ -2,7 +2,9 @@
 //!
 //! The package depends on nothing else of warpscope.
 
+pub mod cpu;
 mod dtype;
+pub mod model;
 mod sm;
 
 pub use dtype::{DTYPES, Dtype};

@@ -1,8 +1,22 @@
 //! The micro-inference benchmark: plan and statistics (pure), the child that computes, and what it says.
+//!
+//! All arithmetic runs in a child process: a fault, a hang or a kill there is shown by the parent and survived, and the
+//! memory of the model goes when the child goes.
 
+mod budget;
+mod events;
+mod options;
+mod path;
 mod report;
+mod statistics;
+mod worker;
 
+pub use budget::Budget;
+pub use events::{EventError, Events, parse_event};
+pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
 pub use report::{BenchEvent, BenchState, Ceiling, FirstBad, Hello, PathDtype, PathReport};
+pub use statistics::{Spread, Window};
+pub use worker::run_worker;
 
 /// Number of the event format.
 pub const BENCH_SCHEMA: u32 = 1;

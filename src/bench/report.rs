@@ -113,10 +113,16 @@ pub struct PathReport {
     pub error_limit: f64,
     /// Tokens per second while decoding at batch 1; null until measured.
     pub decode_tokens_per_s: Option<f64>,
+    /// Median absolute deviation of [`PathReport::decode_tokens_per_s`]; null until measured.
+    #[serde(default)]
+    pub decode_mad_tokens_per_s: Option<f64>,
     /// Prefill rate, 10⁹ FLOP per second; null until measured.
     pub prefill_gflop_per_s: Option<f64>,
     /// Weight and cache bytes read while decoding, 10⁹ bytes per second; null until measured.
     pub gb_per_s: Option<f64>,
     /// [`PathReport::gb_per_s`] against the measured read bandwidth, 0–1 and possibly above; null until measured.
     pub read_bandwidth_share: Option<f64>,
+    /// Whether weights and cache fit the last-level cache, which explains a share above 1; null where its size is unknown.
+    #[serde(default)]
+    pub cache_resident: Option<bool>,
 }

@@ -1,1 +1,3 @@
 //! Arguments and one file per subcommand.
+
+pub mod bench;

@@ -1,0 +1,190 @@
+//! What limits the kernels: reading memory once, and multiply-adds in registers, measured on the same threads.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use super::feature::Feature;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+
+/// A loop that reads a buffer once.
+pub struct ReadLoop {
+    /// Stable id.
+    pub id: &'static str,
+    /// Instruction sets it uses.
+    pub needs: &'static [Feature],
+    /// Sums the buffer.
+    pub run: fn(&[f32]) -> f32,
+}
+
+/// A loop of multiply-adds in registers.
+pub struct FmaLoop {
+    /// Stable id.
+    pub id: &'static str,
+    /// Instruction sets it uses.
+    pub needs: &'static [Feature],
+    /// Runs so many rounds; returns the operations done and a value that depends on all of them.
+    pub run: fn(u64, f32) -> (f64, f32),
+}
+
+/// Every read loop, best first; the last runs everywhere.
+pub const READ_LOOPS: &[ReadLoop] = &[
+    #[cfg(target_arch = "x86_64")]
+    ReadLoop { id: "read.avx512", needs: &[Feature::Avx512f], run: avx512::read },
+    #[cfg(target_arch = "x86_64")]
+    ReadLoop { id: "read.avx2", needs: &[Feature::Avx2, Feature::Fma], run: avx2::read },
+    ReadLoop { id: "read.portable", needs: &[], run: read_portable },
+];
+
+/// Every multiply-add loop, best first; the last runs everywhere.
+pub const FMA_LOOPS: &[FmaLoop] = &[
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "fma.avx512", needs: &[Feature::Avx512f], run: avx512::fma },
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "fma.avx2", needs: &[Feature::Avx2, Feature::Fma], run: avx2::fma },
+    FmaLoop { id: "fma.portable", needs: &[], run: fma_portable },
+];
+
+const LANES: usize = 32;
+
+fn read_portable(buffer: &[f32]) -> f32 {
+    let mut sums = [0.0; LANES];
+    let chunks = buffer.chunks_exact(LANES);
+    for chunk in chunks {
+        sums.iter_mut().zip(chunk).for_each(|(sum, v)| *sum += v);
+    }
+    sums.iter().sum()
+}
+
+/// Multiply, then add: a fused operation would be a library call on targets that do not guarantee it.
+fn fma_portable(rounds: u64, seed: f32) -> (f64, f32) {
+    let mut sums: [f32; LANES] = std::array::from_fn(|i| i as f32);
+    for _ in 0..rounds {
+        sums.iter_mut().for_each(|sum| *sum = *sum * seed + seed);
+    }
+    (rounds as f64 * (LANES * 2) as f64, sums.iter().sum())
+}
+
+fn usable(needs: &[Feature]) -> bool {
+    needs.iter().all(|f| f.is_present())
+}
+
+/// The best read loop of this CPU.
+pub fn fastest_read() -> &'static ReadLoop {
+    READ_LOOPS.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
+}
+
+/// The best multiply-add loop of this CPU.
+pub fn fastest_fma() -> &'static FmaLoop {
+    FMA_LOOPS.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
+}
+
+/// Starts `threads` threads at once, runs `work` on each, and returns the time until the last is done, for each repetition.
+fn timed(threads: usize, repetitions: usize, work: impl Fn(usize) + Sync) -> Vec<Duration> {
+    let gate = Barrier::new(threads);
+    let (gate, work) = (&gate, &work);
+    let member = |index: usize| {
+        let repetition = |_| {
+            gate.wait();
+            let start = Instant::now();
+            work(index);
+            gate.wait();
+            start.elapsed()
+        };
+        (0..repetitions).map(repetition).collect::<Vec<_>>()
+    };
+    std::thread::scope(|scope| {
+        for index in 1..threads {
+            scope.spawn(move || member(index));
+        }
+        member(0)
+    })
+}
+
+/// Bytes per second of the fastest of `passes` over a buffer of `bytes`, shared by `threads`. The buffer is freed again.
+pub fn read_bytes_per_s(threads: usize, bytes: usize, passes: usize) -> f64 {
+    let buffer = vec![1.0_f32; bytes / size_of::<f32>()];
+    let share = (buffer.len() / threads.max(1)).max(1);
+    let run = fastest_read().run;
+    let times = timed(threads.max(1), passes, |index| {
+        black_box(run(black_box(buffer.chunks(share).nth(index).unwrap_or(&[]))));
+    });
+    rate(size_of_val(&buffer[..]) as f64, &times)
+}
+
+/// Operations per second of the fastest of `passes` of `rounds` multiply-add rounds on each of `threads`.
+pub fn fma_flop_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
+    let run = fastest_fma().run;
+    let operations = run(black_box(1), black_box(0.5)).0 * rounds as f64 * threads.max(1) as f64;
+    let times = timed(threads.max(1), passes, |_| {
+        black_box(run(black_box(rounds), black_box(0.5)));
+    });
+    rate(operations, &times)
+}
+
+fn rate(amount: f64, times: &[Duration]) -> f64 {
+    let best = times.iter().min().copied().unwrap_or_default();
+    if best.is_zero() { 0.0 } else { amount / best.as_secs_f64() }
+}
+
+/// Size of the last-level cache next to the first CPU, where Linux tells it.
+pub fn last_level_cache_bytes() -> Option<usize> {
+    let cache = std::path::Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let size = |index: u32| {
+        let text = std::fs::read_to_string(cache.join(format!("index{index}/size"))).ok()?;
+        cache_size(&text)
+    };
+    (0..8).filter_map(size).max()
+}
+
+/// Reads `32768K`, `32M`.
+fn cache_size(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let (digits, unit) = match text.as_bytes().last()? {
+        b'K' => (&text[..text.len() - 1], 1 << 10),
+        b'M' => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_loops_add_up_every_number() {
+        let buffer: Vec<f32> = (0..4096).map(|i| (i % 7) as f32).collect();
+        let want: f32 = buffer.iter().sum();
+        for l in READ_LOOPS {
+            if usable(l.needs) {
+                assert_eq!((l.run)(&buffer), want, "{}", l.id);
+            } else {
+                println!("SKIPPED ({} needs {:?})", l.id, l.needs);
+            }
+        }
+    }
+
+    /// x ← x/2 + 1/2 tends to 1, so the lanes count themselves.
+    #[test]
+    fn multiply_add_loops_do_what_they_count() {
+        for l in FMA_LOOPS {
+            if usable(l.needs) {
+                let (operations, sum) = (l.run)(200, 0.5);
+                assert_eq!(f64::from(sum) * 2.0 * 200.0, operations, "{}", l.id);
+            } else {
+                println!("SKIPPED ({} needs {:?})", l.id, l.needs);
+            }
+        }
+    }
+
+    #[test]
+    fn cache_sizes_read_as_linux_writes_them() {
+        assert_eq!(cache_size("32768K\n"), Some(32 << 20));
+        assert_eq!(cache_size("32M"), Some(32 << 20));
+        assert_eq!(cache_size(""), None);
+        assert_eq!(cache_size("é"), None);
+        assert_eq!(cache_size("99999999999999999999K"), None);
+    }
+}

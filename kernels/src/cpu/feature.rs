@@ -1,0 +1,71 @@
+//! What the CPU can do, asked when the program runs.
+
+/// Instruction sets the kernels ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Feature {
+    /// 256-bit vectors.
+    Avx2,
+    /// Fused multiply-add.
+    Fma,
+    /// Conversion between fp16 and fp32.
+    F16c,
+    /// 512-bit vectors.
+    Avx512f,
+    /// 8- and 16-bit lanes in 512-bit vectors.
+    Avx512bw,
+    /// bfloat16 dot products.
+    Avx512bf16,
+}
+
+/// Every [`Feature`] with the name the kernel of the operating system gives it.
+pub const FEATURES: &[(Feature, &str)] = &[
+    (Feature::Avx2, "avx2"),
+    (Feature::Fma, "fma"),
+    (Feature::F16c, "f16c"),
+    (Feature::Avx512f, "avx512f"),
+    (Feature::Avx512bw, "avx512bw"),
+    (Feature::Avx512bf16, "avx512_bf16"),
+];
+
+impl Feature {
+    /// Name as in `/proc/cpuinfo`.
+    pub fn id(self) -> &'static str {
+        FEATURES.iter().find(|row| row.0 == self).expect("every feature has a row").1
+    }
+
+    /// Whether this CPU has it and the operating system lets it be used.
+    #[cfg(target_arch = "x86_64")]
+    pub fn is_present(self) -> bool {
+        match self {
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Fma => is_x86_feature_detected!("fma"),
+            Self::F16c => is_x86_feature_detected!("f16c"),
+            Self::Avx512f => is_x86_feature_detected!("avx512f"),
+            Self::Avx512bw => is_x86_feature_detected!("avx512bw"),
+            Self::Avx512bf16 => is_x86_feature_detected!("avx512bf16"),
+        }
+    }
+
+    /// Whether this CPU has it and the operating system lets it be used.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn is_present(self) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// The operating system is the independent witness.
+    #[test]
+    fn detection_agrees_with_the_operating_system() {
+        let info = std::fs::read_to_string("/proc/cpuinfo").expect("Linux has it");
+        let flags = info.lines().find(|l| l.starts_with("flags")).expect("x86 has flags");
+        for (feature, name) in FEATURES {
+            assert_eq!(feature.id(), *name);
+            let told = flags.split_ascii_whitespace().any(|flag| flag == *name);
+            assert_eq!(feature.is_present(), told, "{name}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Matrix kernels for the CPU, chosen when the program runs, by what the CPU can do.
+//!
+//! A build with `-C target-cpu=native` was rejected: one binary must be fast on every machine. Each format has a portable
+//! kernel, which is the oracle of the others; large products go to the `gemm` crate, which chooses in the same way.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod ceiling;
+#[cfg(test)]
+mod conformance;
+mod feature;
+mod format;
+mod gemm;
+mod glue;
+mod matrix;
+mod portable;
+mod priority;
+mod registry;
+mod team;
+
+pub use ceiling::{
+    FMA_LOOPS, FmaLoop, READ_LOOPS, ReadLoop, fastest_fma, fastest_read, fma_flop_per_s,
+    last_level_cache_bytes, read_bytes_per_s,
+};
+pub use feature::{FEATURES, Feature};
+pub use format::{FORMATS, Format, Storage};
+pub use gemm::gemm_f32;
+pub use glue::{attend, rms_norm, rotate, swiglu};
+pub use matrix::{Int4, Matrix, Weights};
+pub use priority::set_nice;
+pub use registry::{Gemv, KERNELS, KernelSpec, pick};
+pub use team::Team;

@@ -1,0 +1,223 @@
+//! The reference: M0 in plain fp64, written apart from the decoder it grades.
+//!
+//! It shares with the decoder only the definition of the weights and the shape.
+
+use super::golden::{Golden, GoldenStep};
+use super::health::{Op, Place};
+use super::shape::{EPSILON, LayerTensor, M0, Profile, TensorId};
+
+/// Weights of one layer. Exact in fp32, so half the memory of fp64 does.
+struct Layer {
+    norms: [Vec<f32>; 4],
+    q: Vec<f32>,
+    k: Vec<f32>,
+    v: Vec<f32>,
+    o: Vec<f32>,
+    gate: Vec<f32>,
+    up: Vec<f32>,
+    down: Vec<f32>,
+    keys: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// The model in fp64 with its key/value cache.
+pub struct Oracle<'a> {
+    layers: Vec<Layer>,
+    embedding: Vec<f32>,
+    final_norm: Vec<f32>,
+    head: Vec<f32>,
+    rope: Vec<(f64, f64)>,
+    position: usize,
+    observe: Box<dyn FnMut(Place, &[f64]) + 'a>,
+}
+
+fn matrix(tensor: TensorId, profile: Profile) -> Vec<f32> {
+    tensor.grid(profile).weights(|w| w)
+}
+
+/// `weights · x`, row by row, in eight running sums.
+fn multiply(weights: &[f32], x: &[f64]) -> Vec<f64> {
+    let dot = |row: &[f32]| {
+        let mut sums = [0.0; 8];
+        for (w, x) in row.chunks_exact(8).zip(x.chunks_exact(8)) {
+            for lane in 0..8 {
+                sums[lane] += f64::from(w[lane]) * x[lane];
+            }
+        }
+        sums.iter().sum()
+    };
+    weights.chunks_exact(x.len()).map(dot).collect()
+}
+
+fn rms_norm(x: &[f64], gains: &[f32]) -> Vec<f64> {
+    let mean_square = x.iter().map(|v| v * v).sum::<f64>() / x.len() as f64;
+    let factor = (mean_square + EPSILON).sqrt().recip();
+    x.iter().zip(gains).map(|(v, g)| v * factor * f64::from(*g)).collect()
+}
+
+fn rotate(heads: &mut [f64], angles: &[(f64, f64)]) {
+    let half = M0.head / 2;
+    for head in heads.chunks_exact_mut(M0.head) {
+        for (i, (cos, sin)) in angles.iter().enumerate() {
+            let (a, b) = (head[i], head[i + half]);
+            head[i] = a * cos - b * sin;
+            head[i + half] = a * sin + b * cos;
+        }
+    }
+}
+
+/// Softmax attention of one query head over all cached positions.
+fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize) -> Vec<f64> {
+    let of = |cache: &[f64], t: usize| -> Vec<f64> {
+        let at = t * M0.kv_width() + kv_head * M0.head;
+        cache[at..at + M0.head].to_vec()
+    };
+    let scale = (M0.head as f64).sqrt().recip();
+    let scores: Vec<f64> = (0..keys.len() / M0.kv_width())
+        .map(|t| query.iter().zip(of(keys, t)).map(|(q, k)| q * k).sum::<f64>() * scale)
+        .collect();
+    let top = scores.iter().copied().fold(f64::MIN, f64::max);
+    let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    let mut out = vec![0.0; M0.head];
+    for (t, weight) in weights.iter().enumerate() {
+        for (o, v) in out.iter_mut().zip(of(values, t)) {
+            *o += weight / total * v;
+        }
+    }
+    out
+}
+
+impl<'a> Oracle<'a> {
+    /// Builds the weights of a profile. `observe` sees every tensor of every token in order of execution.
+    pub fn new(profile: Profile, observe: impl FnMut(Place, &[f64]) + 'a) -> Self {
+        use LayerTensor as T;
+        let layer = |l: usize| {
+            let get = |t: T| matrix(TensorId::Layer(l, t), profile);
+            Layer {
+                norms: [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
+                    .map(|t| TensorId::Layer(l, t).norm_gains()),
+                q: get(T::Q),
+                k: get(T::K),
+                v: get(T::V),
+                o: get(T::O),
+                gate: get(T::Gate),
+                up: get(T::Up),
+                down: get(T::Down),
+                keys: Vec::new(),
+                values: Vec::new(),
+            }
+        };
+        Self {
+            layers: (0..M0.layers).map(layer).collect(),
+            embedding: matrix(TensorId::Embedding, profile),
+            final_norm: TensorId::FinalNorm.norm_gains(),
+            head: matrix(TensorId::Head, profile),
+            rope: M0.rope_table(),
+            position: 0,
+            observe: Box::new(observe),
+        }
+    }
+
+    /// Takes one token and gives the logits of the next.
+    pub fn step(&mut self, token: u32) -> Vec<f64> {
+        let at = token as usize * M0.width;
+        let mut x: Vec<f64> =
+            self.embedding[at..at + M0.width].iter().map(|w| f64::from(*w)).collect();
+        for layer in 0..M0.layers {
+            x = self.attention(layer, x);
+            x = self.feed_forward(layer, x);
+        }
+        self.position += 1;
+        multiply(&self.head, &rms_norm(&x, &self.final_norm))
+    }
+
+    /// Forgets all tokens, keeps the weights.
+    pub fn reset(&mut self) {
+        self.position = 0;
+        for layer in &mut self.layers {
+            layer.keys.clear();
+            layer.values.clear();
+        }
+    }
+
+    fn see(&mut self, layer: usize, op: Op, values: &[f64]) {
+        (self.observe)(Place { layer, op, token: self.position, channel: 0 }, values);
+    }
+
+    fn attention(&mut self, l: usize, x: Vec<f64>) -> Vec<f64> {
+        let half = M0.head / 2;
+        let layer = &mut self.layers[l];
+        let normed = rms_norm(&x, &layer.norms[0]);
+        let angles = &self.rope[self.position * half..][..half];
+        let mut query = multiply(&layer.q, &normed);
+        let mut key = multiply(&layer.k, &normed);
+        let value = multiply(&layer.v, &normed);
+        rotate(&mut query, angles);
+        rotate(&mut key, angles);
+        layer.keys.extend(&key);
+        layer.values.extend(&value);
+        let per_kv = M0.heads / M0.kv_heads;
+        let context: Vec<f64> = (0..M0.heads)
+            .flat_map(|h| {
+                let query = &query[h * M0.head..][..M0.head];
+                attend(query, &layer.keys, &layer.values, h / per_kv)
+            })
+            .collect();
+        let out = multiply(&layer.o, &context);
+        let rescued = rms_norm(&out, &layer.norms[1]);
+        let sum: Vec<f64> = x.iter().zip(rescued).map(|(a, b)| a + b).collect();
+        for (op, values) in [
+            (Op::InputNorm, &normed),
+            (Op::RopeQ, &query),
+            (Op::RopeK, &key),
+            (Op::VProj, &value),
+            (Op::Attention, &context),
+            (Op::OProj, &out),
+            (Op::AttnResidual, &sum),
+        ] {
+            self.see(l, op, values);
+        }
+        sum
+    }
+
+    fn feed_forward(&mut self, l: usize, x: Vec<f64>) -> Vec<f64> {
+        let layer = &self.layers[l];
+        let normed = rms_norm(&x, &layer.norms[2]);
+        let gate = multiply(&layer.gate, &normed);
+        let up = multiply(&layer.up, &normed);
+        let silu = |g: f64| g / (1.0 + (-g).exp());
+        let mixed: Vec<f64> = gate.iter().zip(&up).map(|(g, u)| silu(*g) * u).collect();
+        let out = multiply(&layer.down, &mixed);
+        let rescued = rms_norm(&out, &layer.norms[3]);
+        let sum: Vec<f64> = x.iter().zip(rescued).map(|(a, b)| a + b).collect();
+        for (op, values) in [
+            (Op::PreMlpNorm, &normed),
+            (Op::GateProj, &gate),
+            (Op::UpProj, &up),
+            (Op::Swiglu, &mixed),
+            (Op::DownProj, &out),
+            (Op::MlpResidual, &sum),
+        ] {
+            self.see(l, op, values);
+        }
+        sum
+    }
+
+    /// Reads the prompt and decodes greedily.
+    pub fn run(&mut self, prompt: &[u32]) -> Golden {
+        self.reset();
+        let mut logits = Vec::new();
+        for &token in prompt {
+            logits = self.step(token);
+        }
+        let mut steps = Vec::with_capacity(M0.decode);
+        while steps.len() < M0.decode {
+            if let Some(GoldenStep { token, .. }) = steps.last() {
+                logits = self.step(*token);
+            }
+            steps.push(GoldenStep::new(&logits));
+        }
+        Golden { steps }
+    }
+}

@@ -1,0 +1,258 @@
+//! `warpscope bench`: every path once, as a table or as JSON.
+
+use std::io::{self, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+
+use serde::Serialize;
+
+use crate::bench::{
+    BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathDtype, PathReport,
+    WorkerOptions, worker_command,
+};
+
+/// What a person asked for. Lists may be comma-separated; an empty list means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BenchRequest {
+    /// Device: `cpu`.
+    pub device: String,
+    /// Weight profiles: `clean`, `glm4`.
+    pub profiles: Vec<String>,
+    /// Number formats: `fp32`, `fp16`, `bf16`, `int4`.
+    pub dtypes: Vec<String>,
+    /// JSON instead of a table.
+    pub json: bool,
+}
+
+/// What a child said until it ended, as `--json` gives it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchResult {
+    /// [`BENCH_SCHEMA`].
+    pub schema: u32,
+    /// Device asked for.
+    pub device: String,
+    /// Who computed; null when the child ended before it said so.
+    pub hello: Option<Hello>,
+    /// What limits the paths; null when it was not measured.
+    pub ceiling: Option<Ceiling>,
+    /// One report per path.
+    pub reports: Vec<PathReport>,
+}
+
+/// Why there is no complete result.
+#[derive(Debug)]
+enum Failure {
+    Start(io::Error),
+    Died(ExitStatus),
+    Unfinished,
+    Event(String),
+    Schema(u32),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Start(error) => write!(f, "the benchmark process did not start: {error}"),
+            Self::Died(status) => write!(f, "the benchmark process died: {status}"),
+            Self::Unfinished => write!(f, "the benchmark process ended before it was finished"),
+            Self::Event(error) => write!(f, "the benchmark process is not understood: {error}"),
+            Self::Schema(schema) => write!(
+                f,
+                "the benchmark process speaks format {schema}, not {BENCH_SCHEMA}: \
+                 the program was replaced while it ran; start it again"
+            ),
+        }
+    }
+}
+
+/// Runs the benchmark in a child of the same program. Exit code 0: every path is as it should be; 1: one is not, or the child
+/// died; 2: the request names something unknown.
+pub fn run(
+    request: &BenchRequest,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<ExitCode> {
+    run_with(&std::env::current_exe()?, request, out, err)
+}
+
+/// As [`run`], with the program to start.
+pub fn run_with(
+    exe: &Path,
+    request: &BenchRequest,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<ExitCode> {
+    let read = WorkerOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
+    let options = match read {
+        Ok(options) => options,
+        Err(error) => {
+            writeln!(err, "warpscope bench: {error}")?;
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let (result, failure) = collect(worker_command(exe, &options), &options.device);
+    if request.json {
+        serde_json::to_writer_pretty(&mut *out, &result)?;
+        writeln!(out)?;
+    } else {
+        write_table(&result, out)?;
+    }
+    if let Some(failure) = &failure {
+        writeln!(err, "warpscope bench: {failure}")?;
+    }
+    let wrong = result.reports.iter().filter(|r| should_be_right(r) && !is_right(r));
+    let mut fine = failure.is_none();
+    for report in wrong {
+        fine = false;
+        writeln!(
+            err,
+            "warpscope bench: {} {}: {}",
+            report.dtype.id(),
+            report.profile,
+            fault(report)
+        )?;
+    }
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Starts the child and listens until it ends. What it said before it died is kept.
+fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
+    let mut result = BenchResult {
+        schema: BENCH_SCHEMA,
+        device: device.to_owned(),
+        hello: None,
+        ceiling: None,
+        reports: Vec::new(),
+    };
+    let failure = match command.spawn() {
+        Ok(mut child) => {
+            let heard = listen(&mut child, &mut result);
+            // A child that is not understood is not waited for.
+            if heard.is_err() {
+                let _already_gone = child.kill();
+            }
+            let status = child.wait();
+            match (heard, status) {
+                (Err(failure), _) => Some(failure),
+                (_, Err(error)) => Some(Failure::Start(error)),
+                (_, Ok(status)) if !status.success() => Some(Failure::Died(status)),
+                (Ok(finished), _) => (!finished).then_some(Failure::Unfinished),
+            }
+        }
+        Err(error) => Some(Failure::Start(error)),
+    };
+    (result, failure)
+}
+
+/// Takes what the child says; true when it said that it is finished.
+fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> {
+    let Some(stdout) = child.stdout.take() else { return Ok(false) };
+    let mut finished = false;
+    for event in Events::new(BufReader::new(stdout)) {
+        match event.map_err(|error| Failure::Event(error.to_string()))? {
+            BenchEvent::Hello(hello) if hello.schema != BENCH_SCHEMA => {
+                return Err(Failure::Schema(hello.schema));
+            }
+            BenchEvent::Hello(hello) => result.hello = Some(hello),
+            BenchEvent::Ceiling(ceiling) => result.ceiling = Some(ceiling),
+            BenchEvent::Report(report) => keep(&mut result.reports, *report),
+            BenchEvent::State(state) => finished = state == BenchState::Finished,
+        }
+    }
+    Ok(finished)
+}
+
+/// The newest report of a path replaces the one before.
+fn keep(reports: &mut Vec<PathReport>, report: PathReport) {
+    let same = |r: &&mut PathReport| r.dtype == report.dtype && r.profile == report.profile;
+    match reports.iter_mut().find(same) {
+        Some(old) => *old = report,
+        None => reports.push(report),
+    }
+}
+
+/// Whether the arithmetic of a path can hold its profile's numbers.
+fn should_be_right(report: &PathReport) -> bool {
+    report.profile != "glm4" || matches!(report.dtype, PathDtype::Fp32 | PathDtype::Bf16)
+}
+
+/// Whether a path did what the reference does.
+fn is_right(report: &PathReport) -> bool {
+    report.complete
+        && report.tokens == report.expected_tokens
+        && report.non_finite == 0
+        && report.error.is_some_and(|error| error <= report.error_limit)
+}
+
+/// What is wrong with a path, the cause first.
+fn fault(report: &PathReport) -> String {
+    if let Some(bad) = &report.first_bad {
+        return format!(
+            "not finite from layer {} {}, token {}, channel {} on",
+            bad.layer, bad.op, bad.token, bad.channel
+        );
+    }
+    let right = agreeing(report);
+    match report.error {
+        _ if !report.complete => format!("ended after {} tokens", report.tokens.len()),
+        _ if right < report.expected_tokens.len() => format!("token {right} differs from fp64"),
+        Some(error) => format!("error {error:.1e} above {:.0e}", report.error_limit),
+        None => "error unknown".to_owned(),
+    }
+}
+
+/// Tokens equal to the reference's.
+fn agreeing(report: &PathReport) -> usize {
+    report.tokens.iter().zip(&report.expected_tokens).filter(|(got, want)| got == want).count()
+}
+
+fn write_table(result: &BenchResult, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(hello) = &result.hello {
+        writeln!(out, "{} · {} · threads {}", hello.device, hello.device_name, hello.threads)?;
+    }
+    if let Some(ceiling) = &result.ceiling {
+        let (read, fma) = (ceiling.read_bytes_per_s / 1e9, ceiling.fp32_flop_per_s / 1e9);
+        writeln!(out, "ceiling: read {read:.1} GB/s · fp32 multiply-add {fma:.1} GFLOP/s\n")?;
+    }
+    if result.reports.is_empty() {
+        return Ok(());
+    }
+    let head =
+        ["dtype", "profile", "decode tok/s", "±", "prefill GFLOP/s", "GB/s", "of read", "error"];
+    let [dtype, profile, decode, mad, prefill, gb, share, error] = head;
+    write!(out, "{dtype:<5} {profile:<7} {decode:>12} {mad:>7} {prefill:>15} {gb:>6} ")?;
+    writeln!(out, "{share:>8} {error:>8}  tokens  text")?;
+    result.reports.iter().try_for_each(|report| write_row(report, out))?;
+    let resident = result.reports.iter().any(|r| r.cache_resident == Some(true));
+    if resident {
+        writeln!(out, "\n* fits the last-level cache, so it may read faster than memory")?;
+    }
+    Ok(())
+}
+
+fn write_row(report: &PathReport, out: &mut dyn Write) -> io::Result<()> {
+    let figure = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let star = if report.cache_resident == Some(true) { "*" } else { " " };
+    let share = figure(report.read_bandwidth_share, 2) + star;
+    let error = report.error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));
+    write!(
+        out,
+        "{:<5} {:<7} {:>12} {:>7} {:>15} {:>6} {share:>8} {error:>8}  ",
+        report.dtype.id(),
+        report.profile,
+        figure(report.decode_tokens_per_s, 1),
+        figure(report.decode_mad_tokens_per_s, 1),
+        figure(report.prefill_gflop_per_s, 1),
+        figure(report.gb_per_s, 1),
+    )?;
+    let count = format!("{}/{}", agreeing(report), report.expected_tokens.len());
+    let text: String =
+        report.text.trim_start().chars().filter(|c| !c.is_control()).take(32).collect();
+    write!(out, "{count:<6}  {text}")?;
+    match &report.first_bad {
+        Some(_) => writeln!(out, "  {}", fault(report)),
+        None => writeln!(out),
+    }
+}

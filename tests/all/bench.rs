@@ -1,0 +1,297 @@
+//! The benchmark child, in this process and as a process of its own.
+
+use std::io::{self, PipeWriter, Write};
+
+use warpscope::bench::{
+    BenchEvent, BenchState, Events, Mode, PathDtype, PathReport, WorkerOptions, parse_event,
+    run_worker,
+};
+
+fn options(profile: &str, dtype: &str, mode: Mode) -> WorkerOptions {
+    WorkerOptions::read("cpu", &[profile.to_owned()], &[dtype.to_owned()], mode).expect("known")
+}
+
+/// Runs a child to its end with a parent that stays.
+fn once(profile: &str, dtype: &str) -> Vec<BenchEvent> {
+    let (input, _parent) = io::pipe().expect("pipe");
+    let mut output = Vec::new();
+    run_worker(options(profile, dtype, Mode::Once), input, &mut output).expect("runs");
+    Events::new(&output[..]).collect::<Result<_, _>>().expect("well-formed")
+}
+
+fn reports(events: &[BenchEvent]) -> Vec<&PathReport> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            BenchEvent::Report(report) => Some(&**report),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn one_shot_says_hello_ceiling_reports_and_that_it_is_finished() {
+    let events = once("clean,glm4", "int4,bf16");
+    let BenchEvent::Hello(hello) = &events[0] else { panic!("first line: {:?}", events[0]) };
+    assert_eq!((hello.pid, hello.device.as_str()), (std::process::id(), "cpu"));
+    assert!(hello.threads >= 1 && hello.kernels.len() == 5, "{hello:?}");
+    let BenchEvent::Ceiling(ceiling) = events[2] else { panic!("third line: {:?}", events[2]) };
+    assert!(ceiling.read_bytes_per_s > 1e8 && ceiling.fp32_flop_per_s > 1e8, "{ceiling:?}");
+    assert_eq!(events.last(), Some(&BenchEvent::State(BenchState::Finished)));
+    let seen: Vec<_> = reports(&events).iter().map(|r| (r.dtype, r.profile.clone())).collect();
+    let want = |dtype, profile: &str| (dtype, profile.to_owned());
+    let (int4, bf16) = (PathDtype::Int4, PathDtype::Bf16);
+    assert_eq!(
+        seen,
+        [want(int4, "clean"), want(int4, "glm4"), want(bf16, "clean"), want(bf16, "glm4")]
+    );
+}
+
+#[test]
+fn glm4_turns_16_bit_floats_of_5_exponent_bits_into_exclamation_marks() {
+    let events = once("glm4", "fp16,bf16");
+    let [fp16, bf16] = reports(&events)[..] else { panic!("two reports") };
+    assert_eq!(fp16.text, "!".repeat(32));
+    let bad = fp16.first_bad.as_ref().expect("overflows");
+    assert_eq!((bad.layer, bad.op.as_str()), (1, "o_proj"));
+    assert_eq!((fp16.error, fp16.tokens.as_slice()), (None, &[0; 32][..]));
+    assert!(fp16.non_finite > 0 && fp16.complete);
+    assert_eq!(bf16.tokens, bf16.expected_tokens);
+    assert!(bf16.error.expect("finite") <= bf16.error_limit);
+    assert_eq!((bf16.non_finite, &bf16.first_bad), (0, &None));
+    assert!(!bf16.text.contains('!'));
+    for report in [fp16, bf16] {
+        let tokens_per_s = report.decode_tokens_per_s.expect("measured");
+        let bytes = report.gb_per_s.expect("measured") * 1e9 / tokens_per_s;
+        // 13.1 million weights of 2 bytes, and at most 64 positions of keys and values.
+        assert!((26.0e6..30.0e6).contains(&bytes), "{bytes}");
+        assert!(report.prefill_gflop_per_s.expect("measured") > 0.1);
+    }
+}
+
+/// A parent that answers events with commands.
+struct Parent<F> {
+    commands: Option<PipeWriter>,
+    events: Vec<BenchEvent>,
+    line: Vec<u8>,
+    answer: F,
+}
+
+impl<F: FnMut(&BenchEvent, &mut Option<PipeWriter>)> Write for Parent<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if self.line.ends_with(b"\n") {
+            let text = String::from_utf8_lossy(&self.line).into_owned();
+            let event = parse_event(1, &text).expect("well-formed");
+            (self.answer)(&event, &mut self.commands);
+            self.events.push(event);
+            self.line.clear();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn live(answer: impl FnMut(&BenchEvent, &mut Option<PipeWriter>)) -> Vec<BenchEvent> {
+    let (input, commands) = io::pipe().expect("pipe");
+    let mut parent =
+        Parent { commands: Some(commands), events: Vec::new(), line: Vec::new(), answer };
+    run_worker(options("clean", "int4", Mode::Live), input, &mut parent).expect("runs");
+    parent.events
+}
+
+fn send(commands: &mut Option<PipeWriter>, line: &str) {
+    let pipe = commands.as_mut().expect("open");
+    pipe.write_all(line.as_bytes()).expect("the child listens");
+}
+
+#[test]
+fn live_pauses_with_its_reason_runs_again_and_quits() {
+    let mut runs = 0;
+    let events = live(|event, commands| match event {
+        BenchEvent::State(BenchState::Running) => {
+            runs += 1;
+            let next = if runs == 1 { "nonsense\npause on battery\n" } else { "quit\n" };
+            send(commands, next);
+        }
+        BenchEvent::State(BenchState::Paused { .. }) => send(commands, "run\n"),
+        _ => {}
+    });
+    let why = "on battery".to_owned();
+    assert!(events.contains(&BenchEvent::State(BenchState::Paused { why })), "{events:?}");
+    assert!(!events.contains(&BenchEvent::State(BenchState::Finished)));
+}
+
+#[test]
+fn live_ends_when_its_parent_is_gone() {
+    let events = live(|event, commands| {
+        if matches!(event, BenchEvent::Report(report) if report.complete) {
+            *commands = None;
+        }
+    });
+    assert!(events.iter().any(|event| matches!(event, BenchEvent::Report(_))));
+}
+
+#[test]
+fn a_child_whose_reader_is_gone_ends_with_an_error() {
+    let (input, _parent) = io::pipe().expect("pipe");
+    let (reader, output) = io::pipe().expect("pipe");
+    drop(reader);
+    let ended = run_worker(options("clean", "int4", Mode::Live), input, output);
+    assert_eq!(ended.map_err(|e| e.kind()), Err(io::ErrorKind::BrokenPipe));
+}
+
+#[cfg(unix)]
+mod command {
+    use std::io::Write;
+    use std::path::PathBuf;
+    use std::process::{Command, ExitCode, Stdio};
+
+    use serde_json::Value;
+    use warpscope::cli::bench::{BenchRequest, run_with};
+
+    use super::once;
+
+    struct Ended {
+        code: String,
+        out: String,
+        err: String,
+    }
+
+    /// A stand-in for the child: a shell script with a body of its own. A shell writes it, because a file that this process
+    /// held open for writing could be inherited by a child of another test and then not be executed.
+    fn bench(script: &str, request: &BenchRequest) -> Ended {
+        let dir = tempfile::tempdir().expect("temporary directory");
+        let exe: PathBuf = dir.path().join("child");
+        let mut writer = Command::new("/bin/sh")
+            .args(["-c", "cat >\"$0\" && chmod +x \"$0\""])
+            .arg(&exe)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut input = writer.stdin.take().expect("piped");
+        writeln!(input, "#!/bin/sh\n{script}").expect("written");
+        drop(input);
+        assert!(writer.wait().expect("ends").success());
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = run_with(&exe, request, &mut out, &mut err).expect("writes");
+        Ended {
+            code: format!("{code:?}"),
+            out: String::from_utf8(out).expect("text"),
+            err: String::from_utf8(err).expect("text"),
+        }
+    }
+
+    fn code(code: u8) -> String {
+        format!("{:?}", ExitCode::from(code))
+    }
+
+    fn cpu(json: bool) -> BenchRequest {
+        BenchRequest { device: "cpu".to_owned(), json, ..BenchRequest::default() }
+    }
+
+    /// A script that repeats what a real child said.
+    fn replay(events: &[warpscope::bench::BenchEvent]) -> String {
+        let line = |event| serde_json::to_string(event).expect("serialises");
+        let lines: Vec<_> = events.iter().map(line).collect();
+        format!("cat <<'END'\n{}\nEND", lines.join("\n"))
+    }
+
+    #[test]
+    fn unknown_names_end_with_2_before_anything_starts() {
+        for (request, want) in [
+            (
+                BenchRequest { device: "gpu9".to_owned(), ..cpu(false) },
+                "device \"gpu9\"; known: cpu",
+            ),
+            (BenchRequest { profiles: vec!["x".to_owned()], ..cpu(false) }, "known: clean, glm4"),
+            (BenchRequest { dtypes: vec!["fp8".to_owned()], ..cpu(false) }, "known: fp32, fp16"),
+        ] {
+            let ended = bench("echo started", &request);
+            assert_eq!((ended.code, ended.out), (code(2), String::new()));
+            assert!(ended.err.contains(want), "{}", ended.err);
+        }
+    }
+
+    #[test]
+    fn a_killed_child_is_named_with_its_signal_and_what_it_said_is_kept() {
+        let events = once("clean", "int4");
+        let script = format!("{}\nkill -9 $$", replay(&events[..events.len() - 1]));
+        let ended = bench(&script, &cpu(true));
+        assert_eq!(ended.code, code(1));
+        assert!(ended.err.contains("died: signal: 9"), "{}", ended.err);
+        let json: Value = serde_json::from_str(&ended.out).expect("JSON");
+        assert_eq!(json["reports"][0]["dtype"], "int4");
+    }
+
+    #[test]
+    fn exit_codes_short_output_nonsense_and_a_missing_program_are_said() {
+        for (script, want) in [
+            ("exit 3", "died: exit status: 3"),
+            ("exit 0", "ended before it was finished"),
+            ("echo nonsense; read wait", "benchmark line 1: expected"),
+            (
+                r#"echo '{"event":"hello","schema":99,"pid":1,"device":"","device_name":"","threads":1,"cpu_share_max":1,"nice":0,"kernels":[]}'"#,
+                "speaks format 99, not 1",
+            ),
+        ] {
+            let ended = bench(script, &cpu(false));
+            assert_eq!(ended.code, code(1), "{script}");
+            assert!(ended.err.contains(want), "{script}: {}", ended.err);
+        }
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let missing = PathBuf::from("/nonexistent/warpscope");
+        run_with(&missing, &cpu(false), &mut out, &mut err).expect("writes");
+        assert!(String::from_utf8_lossy(&err).contains("did not start"));
+    }
+
+    #[test]
+    fn json_has_what_was_promised_and_the_table_names_the_first_bad_number() {
+        let script = replay(&once("glm4", "fp16,fp32"));
+        let ended = bench(&script, &cpu(true));
+        assert_eq!(
+            ended.code,
+            code(0),
+            "an overflow that must happen is no failure: {}",
+            ended.err
+        );
+        let json: Value = serde_json::from_str(&ended.out).expect("JSON");
+        assert_eq!((&json["schema"], &json["device"]), (&Value::from(1), &Value::from("cpu")));
+        let report = &json["reports"][0];
+        for key in [
+            "dtype",
+            "profile",
+            "tokens",
+            "expected_tokens",
+            "text",
+            "non_finite",
+            "first_bad",
+            "error",
+            "decode_tokens_per_s",
+            "prefill_gflop_per_s",
+            "gb_per_s",
+            "read_bandwidth_share",
+        ] {
+            assert!(report.get(key).is_some(), "{key} is missing");
+        }
+        assert_eq!(report["error"], Value::Null);
+        let table = bench(&script, &cpu(false)).out;
+        assert!(table.contains("!!!!  not finite from layer 1 o_proj, token"), "{table}");
+    }
+
+    #[test]
+    fn a_path_that_should_be_right_and_is_not_ends_with_1() {
+        let mut events = once("clean", "int4");
+        for event in &mut events {
+            if let warpscope::bench::BenchEvent::Report(report) = event {
+                report.tokens[5] = 9;
+            }
+        }
+        let ended = bench(&replay(&events), &cpu(false));
+        assert_eq!(ended.code, code(1));
+        assert!(ended.err.contains("int4 clean: token"), "{}", ended.err);
+    }
+}
