@@ -1,6 +1,8 @@
 //! Verdicts on every GPU in view, and which rows of them are shown.
 
+use warpscope_kernels::Dtype;
 use warpscope_probes::Frame;
+use warpscope_probes::catalogue::{Catalogue, How};
 use warpscope_probes::rules::RuleBase;
 
 use super::view::CompatView;
@@ -13,6 +15,7 @@ pub struct Compat {
     pub targets: Vec<Target>,
     /// Rows framework and configuration, columns GPUs.
     pub matrix: Matrix,
+    dtypes: Vec<Vec<(Dtype, How)>>,
 }
 
 impl Compat {
@@ -21,6 +24,7 @@ impl Compat {
         let targets: Vec<_> = frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect();
         if targets != self.targets {
             self.matrix = matrix(RuleBase::builtin(), &targets);
+            self.dtypes = targets.iter().map(support).collect();
             self.targets = targets;
         }
     }
@@ -40,8 +44,19 @@ impl Compat {
         self.matrix.cells.get(*self.rows(view).get(row)?)?.get(gpu)
     }
 
+    /// How one GPU computes in every number format; empty while its compute capability is unknown.
+    pub fn dtypes(&self, gpu: usize) -> &[(Dtype, How)] {
+        self.dtypes.get(gpu).map_or(&[], Vec::as_slice)
+    }
+
     /// Every verdict on one GPU.
     pub fn of(&self, gpu: usize) -> impl Iterator<Item = &Verdict> {
         self.matrix.cells.iter().filter_map(move |row| row.get(gpu))
     }
+}
+
+fn support(target: &Target) -> Vec<(Dtype, How)> {
+    let Some(sm) = target.sm else { return Vec::new() };
+    let rows = Catalogue::load().dtype_support(sm, target.pci_device_id);
+    rows.into_iter().map(|(dtype, support)| (dtype, support.how)).collect()
 }

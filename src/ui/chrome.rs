@@ -9,7 +9,8 @@ use warpscope_probes::{Origin, Severity};
 
 use super::theme::Role;
 use super::widgets::Footer;
-use super::{Hits, Look};
+use super::Hits;
+use super::widgets::Look;
 use crate::app::action::Scope;
 use crate::app::bench::Phase;
 use crate::app::view::{TABS, Tab};
@@ -21,16 +22,16 @@ pub(super) fn split(area: Rect) -> [Rect; 3] {
 }
 
 /// What is left to say in a window that has no room for anything.
-pub(super) fn too_small(look: &Look, area: Rect, buffer: &mut Buffer) {
+pub(super) fn too_small(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let text = "warpscope needs 20x5";
     let width = usize::from(area.width);
     if area.height > 0 && width > 0 {
-        buffer.set_stringn(area.x, area.y, text, width, look.theme.style(Role::Warn));
+        buffer.set_stringn(area.x, area.y, text, width, look.style(Role::Warn));
     }
 }
 
 /// Name, tabs, and where the values come from.
-pub(super) fn header(app: &App, look: &Look, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(super) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let theme = &look.theme;
     let mut at = area.x;
     let end = area.right();
@@ -56,8 +57,8 @@ pub(super) fn header(app: &App, look: &Look, area: Rect, buffer: &mut Buffer, hi
 }
 
 /// From the least to the most important: what does not fit is left out from the front.
-fn state(app: &App, look: &Look) -> Vec<Span<'static>> {
-    let style = |role| look.theme.style(role);
+fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
+    let style = |role| look.style(role);
     let gap = format!(" {} ", look.glyphs.separator);
     let mut spans = Vec::new();
     let mut say = |text: String, role| {
@@ -109,7 +110,7 @@ fn clock(app: &App) -> Option<String> {
 }
 
 /// What is being typed, the answer to the last key, what was not found, or the keys.
-pub(super) fn footer(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) {
+pub(super) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let line = if app.view.typing {
         typed(app, look)
     } else if let Some((text, _)) = &app.view.toast {
@@ -119,13 +120,13 @@ pub(super) fn footer(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) {
     };
     match line {
         Some((text, role)) => {
-            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.theme.style(role));
+            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.style(role));
         }
         None => keys(app, look, area, buffer),
     }
 }
 
-fn typed(app: &App, look: &Look) -> Option<(String, Role)> {
+fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
     let input = match app.view.tab {
         Tab::Compat => &app.view.compat.filter,
         Tab::Processes => &app.view.processes.filter,
@@ -134,7 +135,7 @@ fn typed(app: &App, look: &Look) -> Option<(String, Role)> {
     Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
 }
 
-fn keys(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) {
+fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = |scope| match scope {
         Scope::Global => true,
         Scope::On(tab) => tab == app.view.tab,

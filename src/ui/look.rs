@@ -4,6 +4,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::glyphs::Glyphs;
 use super::theme::{ColorDepth, Theme};
+use super::widgets::Look;
 use crate::app::Hit;
 
 /// What decides how things look, beside the theme's name.
@@ -21,17 +22,15 @@ pub struct LookOptions {
 
 /// How everything looks: the theme at this terminal's depth, and the glyphs.
 #[derive(Debug)]
-pub struct Look {
+pub struct Skin {
     name: String,
     /// Colours by meaning.
     pub theme: Theme,
     /// Every character that is not a letter.
     pub glyphs: &'static Glyphs,
-    /// Nothing but ASCII.
-    pub ascii: bool,
 }
 
-impl Look {
+impl Skin {
     /// The theme with this name or path; the default one when it cannot be read, which the
     /// command line has refused before.
     pub fn new(options: &LookOptions, theme: &str) -> Self {
@@ -41,8 +40,12 @@ impl Look {
             name: theme.to_owned(),
             theme: found.at_depth(options.depth).painted(options.paint),
             glyphs: Glyphs::choose(options.ascii),
-            ascii: options.ascii,
         }
+    }
+
+    /// What widgets draw with.
+    pub fn look(&self) -> Look<'_> {
+        Look::new(&self.theme, self.glyphs)
     }
 
     /// The name this look was asked for with.

@@ -16,7 +16,7 @@ pub mod widgets;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use look::{Hits, Look, LookOptions};
+pub use look::{Hits, LookOptions, Skin};
 
 use crate::app::App;
 
@@ -24,8 +24,9 @@ use crate::app::App;
 pub const SMALLEST: (u16, u16) = (20, 5);
 
 /// Draws the whole screen; says what can be clicked where.
-pub fn draw(app: &App, look: &Look, area: Rect, buffer: &mut Buffer) -> Hits {
+pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
     let area = area.intersection(buffer.area);
+    let look = skin.look();
     let mut hits = Hits::default();
     buffer.set_style(area, look.theme.base());
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {

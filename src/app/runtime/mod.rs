@@ -22,7 +22,7 @@ use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::bench::{BenchEvent, WorkerOptions};
 use crate::source::{Control, Source};
-use crate::ui::{Hits, Look, LookOptions};
+use crate::ui::{Hits, LookOptions, Skin};
 
 /// Everything a dashboard needs to start.
 pub struct Launch {
@@ -67,11 +67,11 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
     let outside = Outside::start(post, launch.bench)?;
-    let look = Look::new(&launch.look, &launch.app.settings.theme);
+    let skin = Skin::new(&launch.look, &launch.app.settings.theme);
     let mut owner = Owner {
         app: launch.app,
         options: launch.look,
-        look,
+        skin,
         hits: Hits::default(),
         control,
         outside,
@@ -87,7 +87,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
 struct Owner {
     app: App,
     options: LookOptions,
-    look: Look,
+    skin: Skin,
     hits: Hits,
     control: Box<dyn Control>,
     outside: Outside,
@@ -119,14 +119,14 @@ impl Owner {
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
-        if self.look.theme_name() != self.app.settings.theme {
-            self.look = Look::new(&self.options, &self.app.settings.theme);
+        if self.skin.theme_name() != self.app.settings.theme {
+            self.skin = Skin::new(&self.options, &self.app.settings.theme);
         }
         let rows = usize::from(screen.area()?.height);
         if self.app.view.page != rows {
             self.handle(screen, Msg::Resize { rows })?;
         }
-        self.hits = screen.draw(&self.app, &self.look)?;
+        self.hits = screen.draw(&self.app, &self.skin)?;
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 
 use crate::app::App;
-use crate::ui::{self, Hits, Look};
+use crate::ui::{self, Hits, Skin};
 
 type Backend = CrosstermBackend<BufWriter<Stdout>>;
 
@@ -53,12 +53,12 @@ impl Screen {
     }
 
     /// Draws the state; writes only what changed since the last time.
-    pub(super) fn draw(&mut self, app: &App, look: &Look) -> io::Result<Hits> {
+    pub(super) fn draw(&mut self, app: &App, skin: &Skin) -> io::Result<Hits> {
         let mut hits = Hits::default();
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| {
             let area = frame.area();
-            hits = ui::draw(app, look, area, frame.buffer_mut());
+            hits = ui::draw(app, skin, area, frame.buffer_mut());
         })?;
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         Ok(hits)

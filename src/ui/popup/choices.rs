@@ -10,10 +10,11 @@ use crate::app::{App, Hit};
 use crate::ui::format;
 use crate::ui::theme::Role;
 use crate::ui::widgets::Popup as Frame;
-use crate::ui::{Hits, Look};
+use crate::ui::Hits;
+use crate::ui::widgets::Look;
 
 /// Draws the picker or the signal menu.
-pub(super) fn render(app: &App, look: &Look, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     match &app.view.popup {
         Some(Popup::Picker { input, cursor }) => {
             let head = format!("/{}{}", input.text, look.glyphs.cursor);
@@ -41,7 +42,7 @@ fn part_row(part: &warpscope_probes::catalogue::Part) -> String {
 }
 
 fn list(
-    look: &Look,
+    look: Look<'_>,
     (title, head): (&str, &str),
     rows: &[String],
     cursor: Cursor,
@@ -54,18 +55,18 @@ fn list(
         return;
     }
     let width = usize::from(inner.width);
-    buffer.set_stringn(inner.x, inner.y, head, width, look.theme.style(Role::Accent));
+    buffer.set_stringn(inner.x, inner.y, head, width, look.style(Role::Accent));
     let visible = usize::from(inner.height - 1);
     let first = cursor.first(visible, rows.len());
     let shown = rows.iter().enumerate().skip(first).take(visible);
     for ((at, row), y) in shown.zip(inner.y + 1..) {
-        let style = if at == cursor.at { look.theme.selection() } else { look.theme.style(Role::Text) };
+        let style = if at == cursor.at { look.theme.selection() } else { look.style(Role::Text) };
         let line = Rect::new(inner.x, y, inner.width, 1);
         buffer.set_style(line, style);
         buffer.set_stringn(inner.x, y, row, width, style);
         hits.add(line, Hit::Row(at));
     }
     if rows.is_empty() && inner.height > 1 {
-        buffer.set_stringn(inner.x, inner.y + 1, "Nothing in the catalogue matches.", width, look.theme.style(Role::Warn));
+        buffer.set_stringn(inner.x, inner.y + 1, "Nothing in the catalogue matches.", width, look.style(Role::Warn));
     }
 }

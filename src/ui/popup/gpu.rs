@@ -5,14 +5,14 @@ use warpscope_probes::{Absence, Field, Gpu};
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::Look;
+use crate::ui::widgets::Look;
 use crate::ui::format;
 use crate::ui::theme::Role;
 
 /// Everything about one GPU, straight from the field tables.
-pub(super) fn page(app: &App, look: &Look, key: &str, width: usize) -> Page {
+pub(super) fn page(app: &App, look: Look<'_>, key: &str, width: usize) -> Page {
     let Some(gpu) = app.frame.gpus.iter().find(|gpu| gpu.key == key) else {
-        let lines = vec![Line::styled("This GPU is gone.", look.theme.style(Role::Warn))];
+        let lines = vec![Line::styled("This GPU is gone.", look.style(Role::Warn))];
         return Page { title: "GPU".into(), lines };
     };
     let mut lines = Vec::new();
@@ -26,12 +26,12 @@ pub(super) fn page(app: &App, look: &Look, key: &str, width: usize) -> Page {
     Page { title: format!("{} {name}", gpu.index), lines }
 }
 
-fn head(look: &Look, text: &'static str) -> Line<'static> {
-    Line::styled(text, look.theme.style(Role::Header))
+fn head(look: Look<'_>, text: &'static str) -> Line<'static> {
+    Line::styled(text, look.style(Role::Header))
 }
 
 /// Rows with a value, then one line naming the fields this device does not have.
-fn rows<S>(look: &Look, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
+fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for field in fields {
         let (text, role) = match (field.text)(of) {
@@ -41,8 +41,8 @@ fn rows<S>(look: &Look, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
             Err(absence) => (absence.word().to_owned(), Role::Absent),
         };
         lines.push(Line::from(vec![
-            Span::styled(format!("{:<28}", field.label), look.theme.style(Role::Muted)),
-            Span::styled(text, look.theme.style(role)),
+            Span::styled(format!("{:<28}", field.label), look.style(Role::Muted)),
+            Span::styled(text, look.style(role)),
         ]));
     }
     lines
@@ -58,17 +58,17 @@ pub(super) fn with_unit(text: &str, unit: &str) -> String {
     }
 }
 
-fn dtypes(look: &Look, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
+fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     let Some(sm) = gpu.identity.sm.last() else { return Vec::new() };
     let support = Catalogue::load().dtype_support(*sm, gpu.identity.pci_device_id.last().copied());
     let line = |(dtype, support): &(warpscope_kernels::Dtype, warpscope_probes::catalogue::Support)| {
-        let text = format!("{} {}", support.how.symbol(look.ascii), support.detail);
+        let text = format!("{} {}", support.how.symbol(ascii(look)), support.detail);
         section(look, dtype.label(), &text, Role::Text, width)
     };
     support.iter().flat_map(line).collect()
 }
 
-fn parts(look: &Look, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
+fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for share in gpu.throttle.seen.iter().filter(|share| share.active_s > 0.0) {
         let text = format!("{:.0} s of {:.0} s watched", share.active_s, share.watched_s);

@@ -5,12 +5,12 @@ use crate::app::App;
 use crate::app::action::Scope;
 use crate::app::view::TABS;
 use crate::engine::OUTCOMES;
-use crate::ui::Look;
+use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
 
 /// Every key of the table, and what the symbols mean.
-pub(super) fn page(app: &App, look: &Look) -> Page {
-    let style = |role| look.theme.style(role);
+pub(super) fn page(app: &App, look: Look<'_>) -> Page {
+    let style = |role| look.style(role);
     let mut lines = Vec::new();
     for (spec, keys) in app.keymap.rows() {
         let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
@@ -30,7 +30,7 @@ pub(super) fn page(app: &App, look: &Look) -> Page {
     for (outcome, ..) in OUTCOMES {
         let role = crate::ui::panels::outcome_role(*outcome);
         lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", outcome.symbol(look.ascii)), style(role)),
+            Span::styled(format!("{:>18}  ", outcome.symbol(ascii(look))), style(role)),
             Span::styled(outcome.words(), style(Role::Text)),
         ]));
     }
@@ -38,7 +38,7 @@ pub(super) fn page(app: &App, look: &Look) -> Page {
     lines.push(Line::styled("Number formats", style(Role::Header)));
     for how in warpscope_probes::catalogue::HOWS {
         lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", how.0.symbol(look.ascii)), style(Role::Text)),
+            Span::styled(format!("{:>18}  ", how.0.symbol(ascii(look))), style(Role::Text)),
             Span::styled(how.0.words(), style(Role::Text)),
         ]));
     }

@@ -13,7 +13,8 @@ use ratatui::text::{Line, Span};
 
 use super::theme::Role;
 use super::widgets::Popup as Frame;
-use super::{Hits, Look};
+use super::Hits;
+use super::widgets::Look;
 use crate::app::App;
 use crate::app::view::Popup;
 
@@ -24,7 +25,7 @@ pub(super) struct Page {
 }
 
 /// Draws the open popup over the body.
-pub(super) fn render(app: &App, look: &Look, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let Some(popup) = &app.view.popup else { return };
     let width = usize::from(area.width.saturating_sub(6)).clamp(10, 100);
     let page = match popup {
@@ -49,7 +50,7 @@ fn scroll_of(popup: &Popup) -> usize {
     }
 }
 
-fn draw_page(page: &Page, scroll: usize, look: &Look, area: Rect, buffer: &mut Buffer) {
+fn draw_page(page: &Page, scroll: usize, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let widest = page.lines.iter().map(Line::width).max().unwrap_or(0).max(page.title.len() + 4);
     let size = (u16::try_from(widest).unwrap_or(u16::MAX).saturating_add(4), rows(page.lines.len()));
     let inner = Frame::new(&page.title, look).size(size.0, size.1).draw(area, buffer);
@@ -61,7 +62,7 @@ fn draw_page(page: &Page, scroll: usize, look: &Look, area: Rect, buffer: &mut B
     if first + visible < page.lines.len() && visible > 0 {
         let more = format!("{} more ", page.lines.len() - first - visible);
         let x = inner.right().saturating_sub(u16::try_from(more.len()).unwrap_or(0));
-        buffer.set_stringn(x, inner.bottom(), more, usize::from(inner.width), look.theme.style(Role::Muted));
+        buffer.set_stringn(x, inner.bottom(), more, usize::from(inner.width), look.style(Role::Muted));
     }
 }
 
@@ -100,14 +101,14 @@ fn cells(text: &str) -> usize {
 }
 
 /// A labelled paragraph, wrapped and indented under its label.
-pub(super) fn section(look: &Look, label: &str, text: &str, role: Role, width: usize) -> Vec<Line<'static>> {
+pub(super) fn section(look: Look<'_>, label: &str, text: &str, role: Role, width: usize) -> Vec<Line<'static>> {
     const INDENT: usize = 10;
     let wrapped = wrap(text, width.saturating_sub(INDENT)).into_iter().enumerate();
     let line = |(at, text): (usize, String)| {
         let label = if at == 0 { label } else { "" };
         Line::from(vec![
-            Span::styled(format!("{label:<INDENT$}"), look.theme.style(Role::Muted)),
-            Span::styled(text, look.theme.style(role)),
+            Span::styled(format!("{label:<INDENT$}"), look.style(Role::Muted)),
+            Span::styled(text, look.style(role)),
         ])
     };
     wrapped.map(line).collect()

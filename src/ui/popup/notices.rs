@@ -3,11 +3,11 @@ use warpscope_probes::Severity;
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::Look;
+use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
 
 /// What was not found, and what to do about it.
-pub(super) fn page(app: &App, look: &Look, width: usize) -> Page {
+pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     let mut lines = Vec::new();
     for notice in &app.frame.notices {
         let (word, role) = match notice.severity {
@@ -22,7 +22,7 @@ pub(super) fn page(app: &App, look: &Look, width: usize) -> Page {
         lines.push(Line::default());
     }
     if lines.is_empty() {
-        lines.push(Line::styled("Nothing is amiss.", look.theme.style(Role::Good)));
+        lines.push(Line::styled("Nothing is amiss.", look.style(Role::Good)));
     }
     Page { title: "Notices".into(), lines }
 }

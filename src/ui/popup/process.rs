@@ -3,11 +3,11 @@ use warpscope_probes::Field;
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::Look;
+use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
 
 /// Everything about the selected process.
-pub(super) fn page(app: &App, look: &Look, width: usize) -> Page {
+pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     let Some(process) = app.selected_process() else {
         return Page { title: "Process".into(), lines: Vec::new() };
     };
@@ -24,7 +24,7 @@ pub(super) fn page(app: &App, look: &Look, width: usize) -> Page {
     Page { title: format!("Process {}", process.pid), lines }
 }
 
-fn row<S>(look: &Look, field: &Field<S>, of: &S, width: usize) -> Vec<ratatui::text::Line<'static>> {
+fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<ratatui::text::Line<'static>> {
     match (field.text)(of) {
         Ok(text) => section(look, field.label, &super::gpu::with_unit(&text, field.unit), Role::Text, width),
         Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),

@@ -1,30 +1,63 @@
 //! What the Overview says about each GPU, as plain rows.
 
-use warpscope_kernels::Sm;
-use warpscope_probes::catalogue::{Catalogue, STRIP};
+use warpscope_kernels::{Dtype, Sm};
+use warpscope_probes::catalogue::How;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::units::{Bytes, Scalar};
-use warpscope_probes::{Gpu, Reading};
+use warpscope_probes::{Gpu, Reading, Scalar};
 
 use crate::app::App;
 use crate::engine::{Outcome, Verdict};
 use crate::ui::format;
 use crate::ui::glyphs::Glyphs;
 use crate::ui::theme::Role;
+use crate::ui::widgets::Amount;
 
 /// A share of a whole with the words beside it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Meter {
-    /// 0–1; `None` where there is no value.
-    pub share: Option<f32>,
+    /// How much of the whole.
+    pub amount: Amount,
     /// The value in words, or why there is none.
     pub text: String,
-    /// Whether the value is the last known one.
-    pub late: bool,
+}
+
+/// What a short fact is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Whether and how the device is there.
+    Presence,
+    /// Draw and limit.
+    Power,
+    /// Core temperature.
+    Temperature,
+    /// SM clock now and at most.
+    Clock,
+    /// PCIe generation and width.
+    Link,
+    /// Fan.
+    Fan,
+    /// ECC errors.
+    Errors,
+    /// Why clocks are held.
+    Throttle,
+    /// From the catalogue.
+    Catalogue,
 }
 
 /// A short fact with its meaning.
-pub type Fact = (String, Role);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// What it is about.
+    pub about: About,
+    /// The fact.
+    pub text: String,
+    /// How it is drawn.
+    pub role: Role,
+}
+
+fn fact(about: About, text: impl Into<String>, role: Role) -> Fact {
+    Fact { about, text: text.into(), role }
+}
 
 /// Verdicts of one GPU in short.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,8 +109,8 @@ fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
         load: load(gpu),
         memory: memory(gpu),
         state: state(gpu, glyphs),
-        dtypes: dtypes(gpu, glyphs),
-        summary: summary(app.verdicts_of(at)),
+        dtypes: dtypes(app.compat.dtypes(at), glyphs),
+        summary: summary(app.compat.of(at)),
     }
 }
 
@@ -85,7 +118,7 @@ fn facts(gpu: &Gpu) -> Vec<String> {
     let identity = &gpu.identity;
     let memory = gpu.vitals.memory_total_bytes.last().map(|bytes| {
         let kind = identity.memory_type.last().map(|kind| format!(" {kind}")).unwrap_or_default();
-        format!("{}{kind}", format::bytes(bytes.0))
+        format!("{}{kind}", format::bytes(bytes.0 as f64))
     });
     [
         identity.architecture.last().cloned(),
@@ -98,52 +131,41 @@ fn facts(gpu: &Gpu) -> Vec<String> {
     .collect()
 }
 
-fn meter<T>(reading: &Reading<T>, share: impl Fn(&T) -> f32, text: impl Fn(&T) -> String) -> Meter {
-    match (reading.last(), reading.absence()) {
-        (Some(value), absence) => {
-            Meter { share: Some(share(value)), text: text(value), late: absence.is_some() }
-        }
-        (None, absence) => {
-            let text = absence.map_or("n/a", |absence| absence.word()).to_owned();
-            Meter { share: None, text, late: false }
-        }
-    }
+fn meter<T: Scalar>(reading: &Reading<T>, whole: f64, text: impl Fn(f64) -> String) -> Meter {
+    let amount = Amount::of(reading, whole);
+    let text = match (reading.last().and_then(Scalar::number), reading.absence()) {
+        (Some(value), _) => text(value),
+        (None, absence) => absence.map_or("n/a", |absence| absence.word()).to_owned(),
+    };
+    Meter { amount, text }
 }
 
 fn load(gpu: &Gpu) -> Meter {
-    meter(&gpu.vitals.util_gpu_pct, |pct| pct.0 / 100.0, |pct| format!("{:.0}%", pct.0))
+    meter(&gpu.vitals.util_gpu_pct, 100.0, |pct| format::percent(pct).to_string())
 }
 
 fn memory(gpu: &Gpu) -> Meter {
-    let total = gpu.vitals.memory_total_bytes.last().copied().unwrap_or(Bytes(0)).0;
-    let share = |used: &Bytes| if total == 0 { 0.0 } else { (used.0 as f64 / total as f64) as f32 };
-    let text = |used: &Bytes| format!("{} / {}", format::gib(used.0), format::bytes(total));
-    meter(&gpu.vitals.memory_used_bytes, share, text)
+    let total = gpu.vitals.memory_total_bytes.last().map_or(0.0, |total| total.0 as f64);
+    meter(&gpu.vitals.memory_used_bytes, total, |used| format::bytes_of(Some(used), total).to_string())
 }
 
 fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
+    let presence = |text: &str, role| vec![fact(About::Presence, text, role)];
     match gpu.presence {
-        Presence::WhatIf => return what_if(gpu, glyphs),
-        Presence::Suspended => {
-            return vec![("suspended by the kernel to save power; not woken".into(), Role::Muted)];
-        }
-        Presence::Lost => {
-            return vec![("lost: the driver no longer reaches it; look for Xid in dmesg".into(), Role::Bad)];
-        }
+        Presence::WhatIf => return what_if(gpu),
+        Presence::Suspended => return presence("suspended by the kernel to save power; not woken", Role::Muted),
+        Presence::Lost => return presence("lost: the driver no longer reaches it; look for Xid in dmesg", Role::Bad),
         Presence::Starting | Presence::Present => {}
     }
     let facts = [power(gpu), temperature(gpu, glyphs), clocks(gpu), link(gpu, glyphs), fan(gpu), errors(gpu)];
     facts.into_iter().flatten().chain([throttle(gpu)]).collect()
 }
 
-fn what_if(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
-    let catalogue = [
-        gpu.identity.memory_bandwidth_bps.last().map(|rate| format::rate(rate.0)),
-        gpu.vitals.power_limit_w.last().map(|watts| format!("{:.0} W", watts.0)),
-        gpu.vitals.clock_sm_max_mhz.last().map(|mhz| format!("{} MHz", mhz.0)),
-    ];
-    let mut facts = vec![(format!("what-if {} from the catalogue, nothing measured", glyphs.separator), Role::WhatIf)];
-    facts.extend(catalogue.into_iter().flatten().map(|text| (text, Role::Muted)));
+fn what_if(gpu: &Gpu) -> Vec<Fact> {
+    let bus = gpu.identity.memory_bandwidth_bps.last().map(|rate| format::rate(rate.0).to_string());
+    let power = gpu.vitals.power_limit_w.last().map(|limit| format::watts(limit.0).to_string());
+    let mut facts = vec![fact(About::Presence, "what-if: from the catalogue, nothing measured", Role::WhatIf)];
+    facts.extend([bus, power].into_iter().flatten().map(|text| fact(About::Catalogue, text, Role::Muted)));
     facts
 }
 
@@ -158,7 +180,7 @@ fn power(gpu: &Gpu) -> Option<Fact> {
         Some(limit) => format!("{:.0}/{:.0} W", draw.0, limit.0),
         None => format!("{:.0} W", draw.0),
     };
-    Some((text, dim(&vitals.power_w, Role::Text)))
+    Some(fact(About::Power, text, dim(&vitals.power_w, Role::Text)))
 }
 
 fn temperature(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
@@ -170,7 +192,8 @@ fn temperature(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
         left if left <= 8.0 => Role::Warn,
         _ => Role::Text,
     };
-    Some((format!("{:.0} {}C", now.0, glyphs.degree), dim(&vitals.temperature_c, role)))
+    let text = format::celsius(f64::from(now.0), glyphs).to_string();
+    Some(fact(About::Temperature, text, dim(&vitals.temperature_c, role)))
 }
 
 fn clocks(gpu: &Gpu) -> Option<Fact> {
@@ -180,7 +203,7 @@ fn clocks(gpu: &Gpu) -> Option<Fact> {
         Some(max) => format!("{}/{} MHz", now.0, max.0),
         None => format!("{} MHz", now.0),
     };
-    Some((text, dim(&vitals.clock_sm_mhz, Role::Text)))
+    Some(fact(About::Clock, text, dim(&vitals.clock_sm_mhz, Role::Text)))
 }
 
 fn link(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
@@ -188,12 +211,13 @@ fn link(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
     let (gen_now, width) = (vitals.pcie_gen.last()?, vitals.pcie_width.last()?);
     let narrow = vitals.pcie_width_max.last().is_some_and(|max| width < max);
     let role = if narrow { Role::Warn } else { Role::Text };
-    Some((format!("PCIe {gen_now}{}{width}", glyphs.times), dim(&vitals.pcie_gen, role)))
+    let text = format!("PCIe {gen_now}{}{width}", glyphs.times);
+    Some(fact(About::Link, text, dim(&vitals.pcie_gen, role)))
 }
 
 fn fan(gpu: &Gpu) -> Option<Fact> {
     let fan = gpu.vitals.fan_pct.last()?;
-    Some((format!("fan {:.0}%", fan.0), dim(&gpu.vitals.fan_pct, Role::Text)))
+    Some(fact(About::Fan, format!("fan {:.0}%", fan.0), dim(&gpu.vitals.fan_pct, Role::Text)))
 }
 
 fn errors(gpu: &Gpu) -> Option<Fact> {
@@ -205,13 +229,14 @@ fn errors(gpu: &Gpu) -> Option<Fact> {
         (0, _) => Role::Warn,
         _ => Role::Bad,
     };
-    Some((format!("ECC {}", bad + corrected), role))
+    Some(fact(About::Errors, format!("ECC {}", bad.saturating_add(corrected)), role))
 }
 
 fn throttle(gpu: &Gpu) -> Fact {
     let active = &gpu.throttle.active;
     let Some(reasons) = active.last() else {
-        return (format!("clocks: {}", active.absence().map_or("n/a", |a| a.word())), Role::Absent);
+        let word = active.absence().map_or("n/a", |absence| absence.word());
+        return fact(About::Throttle, format!("clocks: {word}"), Role::Absent);
     };
     let words: Vec<_> = reasons.iter().map(|reason| reason.words()).collect();
     let slowed = reasons.iter().any(|reason| reason.slows());
@@ -221,19 +246,28 @@ fn throttle(gpu: &Gpu) -> Fact {
         (false, true) => Role::Good,
         (false, false) => Role::Muted,
     };
-    (format!("clocks: {text}"), dim(active, role))
+    fact(About::Throttle, format!("clocks: {text}"), dim(active, role))
 }
 
-fn dtypes(gpu: &Gpu, glyphs: &Glyphs) -> Vec<(&'static str, &'static str, Role)> {
-    let Some(sm) = gpu.identity.sm.last() else { return Vec::new() };
-    let support = Catalogue::load().dtype_support(*sm, gpu.identity.pci_device_id.last().copied());
-    let ascii = !glyphs.braille;
+/// Number formats of the strip, in its order.
+const STRIP: &[Dtype] = &[
+    Dtype::Fp64,
+    Dtype::Fp32,
+    Dtype::Tf32,
+    Dtype::Fp16,
+    Dtype::Bf16,
+    Dtype::Fp8E4m3,
+    Dtype::Int8,
+    Dtype::Int4,
+    Dtype::Nvfp4,
+];
+
+fn dtypes(support: &[(Dtype, How)], glyphs: &Glyphs) -> Vec<(&'static str, &'static str, Role)> {
     let shown = STRIP.iter().filter_map(|dtype| support.iter().find(|row| row.0 == *dtype));
-    shown.map(|(dtype, support)| (dtype.label(), support.how.symbol(ascii), role_of(support.how))).collect()
+    shown.map(|(dtype, how)| (dtype.label(), how.symbol(!glyphs.is_unicode), role_of(*how))).collect()
 }
 
-fn role_of(how: warpscope_probes::catalogue::How) -> Role {
-    use warpscope_probes::catalogue::How;
+fn role_of(how: How) -> Role {
     match how {
         How::TensorCore => Role::Good,
         How::CudaCore => Role::Text,
@@ -262,13 +296,4 @@ fn summary<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Summary {
         (verdict.outcome, format!("{} {}: {}", verdict.framework, verdict.config, verdict.reason))
     });
     summary
-}
-
-/// Text of the first number a reading has, for compact rows.
-pub fn cell<T: Scalar>(reading: &Reading<T>) -> (String, Role) {
-    match (reading.last(), reading.absence()) {
-        (Some(value), None) => (value.text(), Role::Text),
-        (Some(value), Some(_)) => (value.text(), Role::Late),
-        (None, absence) => (absence.map_or("n/a", |absence| absence.word()).to_owned(), Role::Absent),
-    }
 }
