@@ -27,12 +27,12 @@ macro_rules! glyphs {
         #[derive(Debug)]
         pub struct Glyphs {
             $(#[doc = $doc] pub $field: $ty,)*
-            /// Whether graphs may use the Braille block.
-            pub braille: bool,
+            /// Whether the set goes beyond ASCII, so that graphs may use the Braille block.
+            pub is_unicode: bool,
         }
 
-        static UNICODE: Glyphs = Glyphs { $($field: $unicode,)* braille: true };
-        static ASCII: Glyphs = Glyphs { $($field: $ascii,)* braille: false };
+        static UNICODE: Glyphs = Glyphs { $($field: $unicode,)* is_unicode: true };
+        static ASCII: Glyphs = Glyphs { $($field: $ascii,)* is_unicode: false };
 
         impl Glyphs {
             /// Every glyph of the set, with the name of its field.
@@ -139,7 +139,7 @@ mod tests {
     fn every_glyph_is_one_cell_wide() {
         for glyphs in [Glyphs::unicode(), Glyphs::ascii()] {
             for (field, glyph) in glyphs.all() {
-                let empty = glyph.is_empty() && !glyphs.braille && MAY_BE_EMPTY.contains(&field);
+                let empty = glyph.is_empty() && !glyphs.is_unicode && MAY_BE_EMPTY.contains(&field);
                 assert!(empty || Span::raw(glyph).width() == 1, "{field}: {glyph:?}");
             }
         }

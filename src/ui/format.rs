@@ -1,0 +1,361 @@
+//! Numbers as people read them. Every function is total: NaN, infinities and absurd sizes included.
+//!
+//! Results are [`Short`]: text of bounded length on the stack, since a screen formats hundreds of
+//! numbers per frame and none of them needs the heap.
+
+use std::fmt::{self, Write};
+use std::ops::Deref;
+
+use super::glyphs::Glyphs;
+
+/// Shown where there is no number.
+pub const ABSENT: &str = "n/a";
+
+const CAPACITY: usize = 31;
+
+/// A short text on the stack. What does not fit is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Short {
+    bytes: [u8; CAPACITY],
+    len: u8,
+}
+
+impl Short {
+    /// Formats into a short text: `Short::of(format_args!("{a}/{b}"))`.
+    pub fn of(text: impl fmt::Display) -> Self {
+        let mut short = Self { bytes: [0; CAPACITY], len: 0 };
+        // Fails only where a foreign `Display` does; what was written until then stays.
+        let _ = write!(short, "{text}");
+        short
+    }
+
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        // Only whole characters are ever appended.
+        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or(ABSENT)
+    }
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let start = usize::from(self.len);
+        let mut end = text.len().min(CAPACITY - start);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.bytes[start..start + end].copy_from_slice(&text.as_bytes()[..end]);
+        self.len += end as u8;
+        Ok(())
+    }
+}
+
+impl Deref for Short {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Short {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl fmt::Debug for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+/// The value by a function, or [`ABSENT`].
+pub fn or_absent<T>(value: Option<T>, format: impl FnOnce(T) -> Short) -> Short {
+    value.map_or_else(|| Short::of(ABSENT), format)
+}
+
+/// The text moved to the right of `width` columns.
+pub fn right(text: &str, width: usize) -> Short {
+    Short::of(format_args!("{text:>width$}"))
+}
+
+/// A prefix and what it multiplies by.
+type Scale = [(&'static str, f64)];
+
+const BINARY: &Scale = &[
+    ("PiB", 1_125_899_906_842_624.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("GiB", 1_073_741_824.0),
+    ("MiB", 1_048_576.0),
+    ("KiB", 1024.0),
+    ("B", 1.0),
+];
+
+const DECIMAL: &Scale = &[("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)];
+
+/// The largest unit that the value reaches, counting what the next smaller one would round up to.
+/// The smallest unit is shown without decimals, the others with `digits`.
+fn unit(scale: &'static Scale, value: f64, digits: i32) -> (&'static str, f64) {
+    let reached = scale.windows(2).find(|pair| {
+        let [(_, factor), (_, smaller)] = [pair[0], pair[1]];
+        let digits = if smaller == 1.0 { 0 } else { digits };
+        value.abs() + 0.5 * smaller / 10f64.powi(digits) >= factor
+    });
+    reached.map_or(scale[scale.len() - 1], |pair| pair[0])
+}
+
+/// A finite number that a screen has room for; nothing has 10^18 of anything.
+fn sane(value: f64) -> Option<f64> {
+    (value.is_finite() && value.abs() < 1e18).then_some(value)
+}
+
+/// `61.2 GiB`, `512 B`: binary units, one decimal.
+pub fn bytes(bytes: f64) -> Short {
+    or_absent(sane(bytes), |bytes| match unit(BINARY, bytes, 1) {
+        ("B", _) => Short::of(format_args!("{bytes:.0} B")),
+        (unit, factor) => Short::of(format_args!("{:.1} {unit}", bytes / factor)),
+    })
+}
+
+/// `61G`, `1.5G`, `512`: binary units, at most five columns below 1024 PiB.
+pub fn bytes_compact(bytes: f64) -> Short {
+    or_absent(sane(bytes), |bytes| {
+        let (unit, factor) = unit(BINARY, bytes, 0);
+        let letter = unit.get(..1).filter(|letter| *letter != "B").unwrap_or_default();
+        compact(bytes / factor, letter)
+    })
+}
+
+/// `61.2 / 139.8 GiB`: a part and the whole, in the unit of the whole.
+pub fn bytes_of(used: Option<f64>, total: f64) -> Short {
+    or_absent(sane(total), |total| {
+        let (unit, factor) = unit(BINARY, total, 1);
+        let used =
+            or_absent(used.and_then(sane), |used| Short::of(format_args!("{:.1}", used / factor)));
+        Short::of(format_args!("{used} / {:.1} {unit}", total / factor))
+    })
+}
+
+/// `3.0k`, `11.2k`, `950`: tokens, configurations, anything counted.
+pub fn count(value: f64) -> Short {
+    or_absent(sane(value), |value| match unit(DECIMAL, value, 1) {
+        ("", _) if value.abs() < 9.95 && value.fract() != 0.0 => {
+            Short::of(format_args!("{value:.1}"))
+        }
+        ("", _) => Short::of(format_args!("{value:.0}")),
+        (letter, factor) => Short::of(format_args!("{:.1}{letter}", value / factor)),
+    })
+}
+
+/// `4.1 GB/s`, `12.3 TFLOP/s`: a value with a decimal prefix before its unit.
+pub fn si(value: f64, unit_name: &str) -> Short {
+    or_absent(sane(value), |value| {
+        let (letter, factor) = unit(DECIMAL, value, 1);
+        let scaled = value / factor;
+        let digits = usize::from(!(letter.is_empty() && scaled.fract() == 0.0));
+        Short::of(format_args!("{scaled:.digits$} {letter}{unit_name}"))
+    })
+}
+
+/// `4.1 GB/s`: bandwidth is counted in powers of ten.
+pub fn rate(bytes_per_second: f64) -> Short {
+    si(bytes_per_second, "B/s")
+}
+
+/// `82%`.
+pub fn percent(percent: f64) -> Short {
+    or_absent(sane(percent), |percent| Short::of(format_args!("{percent:.0}%")))
+}
+
+/// `82%` of a share from 0 to 1.
+pub fn share(share: f64) -> Short {
+    percent(share * 100.0)
+}
+
+/// `412 W`, `8.4 W`.
+pub fn watts(watts: f64) -> Short {
+    or_absent(sane(watts), |watts| {
+        let digits = usize::from(watts.abs() < 9.95);
+        Short::of(format_args!("{watts:.digits$} W"))
+    })
+}
+
+/// `54 °C`.
+pub fn celsius(celsius: f64, glyphs: &Glyphs) -> Short {
+    or_absent(sane(celsius), |celsius| Short::of(format_args!("{celsius:.0} {}C", glyphs.degree)))
+}
+
+/// `1980 MHz`.
+pub fn megahertz(megahertz: f64) -> Short {
+    or_absent(sane(megahertz), |megahertz| Short::of(format_args!("{megahertz:.0} MHz")))
+}
+
+/// `1.98 GHz`, `810 MHz`.
+pub fn frequency(megahertz: f64) -> Short {
+    or_absent(sane(megahertz), |mhz| {
+        if mhz.abs() < 999.5 {
+            Short::of(format_args!("{mhz:.0} MHz"))
+        } else {
+            Short::of(format_args!("{:.2} GHz", mhz / 1000.0))
+        }
+    })
+}
+
+/// `0.3s`, `42s`, `3m07s`, `1h02m`, `5d03h`: how long something took or is old.
+pub fn duration(seconds: f64) -> Short {
+    or_absent(sane(seconds), |seconds| {
+        if seconds < 0.0 {
+            return Short::of(format_args!("-{}", duration(-seconds)));
+        }
+        if seconds < 9.95 {
+            return Short::of(format_args!("{seconds:.1}s"));
+        }
+        let whole = seconds.round() as u64;
+        let (minutes, hours, days) = (whole / 60, whole / 3600, whole / 86_400);
+        match () {
+            () if whole < 60 => Short::of(format_args!("{whole}s")),
+            () if hours < 1 => Short::of(format_args!("{minutes}m{:02}s", whole % 60)),
+            () if days < 1 => Short::of(format_args!("{hours}h{:02}m", minutes % 60)),
+            () => Short::of(format_args!("{days}d{:02}h", hours % 24)),
+        }
+    })
+}
+
+/// `0.34 ms`, `12 µs`: times too short for [`duration`].
+pub fn short_time(seconds: f64, glyphs: &Glyphs) -> Short {
+    or_absent(sane(seconds), |seconds| match seconds.abs() {
+        t if t >= 0.9995 => Short::of(format_args!("{seconds:.2} s")),
+        t if t >= 0.000_999_5 => Short::of(format_args!("{:.2} ms", seconds * 1e3)),
+        _ => Short::of(format_args!("{:.0} {}s", seconds * 1e6, glyphs.micro)),
+    })
+}
+
+/// `2.1e-4`, `0`: a relative error.
+pub fn error(value: f64) -> Short {
+    if value == 0.0 {
+        return Short::of("0");
+    }
+    or_absent(sane(value), |value| Short::of(format_args!("{value:.1e}")))
+}
+
+/// At most three digits: one decimal below ten, none above.
+fn compact(value: f64, letter: &str) -> Short {
+    let digits = usize::from(value.abs() < 9.95 && !letter.is_empty());
+    Short::of(format_args!("{value:.digits$}{letter}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GIB: f64 = 1_073_741_824.0;
+
+    #[test]
+    fn numbers_read_like_this() {
+        let (unicode, ascii) = (Glyphs::unicode(), Glyphs::ascii());
+        let rows = [
+            (bytes(0.0), "0 B"),
+            (bytes(1023.0), "1023 B"),
+            (bytes(1024.0), "1.0 KiB"),
+            (bytes(61.2 * GIB), "61.2 GiB"),
+            (bytes(GIB - 1.0), "1.0 GiB"),
+            (bytes(1000.0 * 1_048_576.0), "1000.0 MiB"),
+            (bytes(1023.96 * 1_048_576.0), "1.0 GiB"),
+            (bytes(139.8 * GIB), "139.8 GiB"),
+            (bytes_compact(61.2 * GIB), "61G"),
+            (bytes_compact(1.5 * GIB), "1.5G"),
+            (bytes_compact(512.0), "512"),
+            (bytes_compact(0.0), "0"),
+            (bytes_of(Some(61.2 * GIB), 139.8 * GIB), "61.2 / 139.8 GiB"),
+            (bytes_of(None, 139.8 * GIB), "n/a / 139.8 GiB"),
+            (bytes_of(Some(1.0), f64::NAN), "n/a"),
+            (rate(4.1e9), "4.1 GB/s"),
+            (rate(0.0), "0 B/s"),
+            (rate(999.96e6), "1.0 GB/s"),
+            (rate(4.8e12), "4.8 TB/s"),
+            (si(12.34e12, "FLOP/s"), "12.3 TFLOP/s"),
+            (si(-1500.0, "B/s"), "-1.5 kB/s"),
+            (count(0.0), "0"),
+            (count(2.5), "2.5"),
+            (count(41.0), "41"),
+            (count(950.0), "950"),
+            (count(3000.0), "3.0k"),
+            (count(11_240.0), "11.2k"),
+            (count(1.25e6), "1.2M"),
+            (percent(82.4), "82%"),
+            (share(0.824), "82%"),
+            (watts(412.3), "412 W"),
+            (watts(8.42), "8.4 W"),
+            (celsius(54.4, unicode), "54 °C"),
+            (celsius(54.4, ascii), "54 C"),
+            (megahertz(1980.0), "1980 MHz"),
+            (frequency(1980.0), "1.98 GHz"),
+            (frequency(810.0), "810 MHz"),
+            (frequency(999.7), "1.00 GHz"),
+            (duration(0.34), "0.3s"),
+            (duration(42.0), "42s"),
+            (duration(59.7), "1m00s"),
+            (duration(187.0), "3m07s"),
+            (duration(3725.0), "1h02m"),
+            (duration(5.0 * 86_400.0 + 3.0 * 3600.0), "5d03h"),
+            (duration(-90.0), "-1m30s"),
+            (short_time(0.000_34, unicode), "340 µs"),
+            (short_time(0.000_34, ascii), "340 us"),
+            (short_time(0.012_345, unicode), "12.35 ms"),
+            (short_time(2.0, unicode), "2.00 s"),
+            (error(0.000_21), "2.1e-4"),
+            (error(0.0), "0"),
+            (right("61G", 5), "  61G"),
+            (or_absent(None::<f64>, watts), "n/a"),
+        ];
+        for (index, (got, want)) in rows.iter().enumerate() {
+            assert_eq!(&**got, *want, "row {index}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_absent_and_never_zero() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, -1e300] {
+            let glyphs = Glyphs::unicode();
+            let all = [
+                bytes(value),
+                bytes_compact(value),
+                count(value),
+                rate(value),
+                percent(value),
+                watts(value),
+                celsius(value, glyphs),
+                megahertz(value),
+                frequency(value),
+                duration(value),
+                short_time(value, glyphs),
+                error(value),
+            ];
+            assert!(all.iter().all(|text| &**text == ABSENT), "{value}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn short_text_is_cut_between_characters() {
+        assert_eq!(&*Short::of("é".repeat(40)), "é".repeat(15));
+        assert_eq!(format!("{:>4}|", Short::of("ab")), "  ab|");
+    }
+
+    proptest! {
+        #[test]
+        fn compact_forms_stay_within_their_columns(value in 0.0..1e15f64) {
+            prop_assert!(bytes_compact(value).len() <= 5);
+            prop_assert!(count(value).len() <= 6);
+            prop_assert!(duration(value.min(8e8)).len() <= 8);
+            prop_assert!(rate(value).len() <= 10);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A verdict in a cell of a matrix.
+
+use super::{Look, Pen};
+use crate::engine::{Level, Outcome};
+use crate::ui::theme::Role;
+
+/// The colour of an outcome.
+pub fn outcome_role(outcome: Outcome) -> Role {
+    match outcome {
+        Outcome::Works => Role::Works,
+        Outcome::Fallback => Role::Fallback,
+        Outcome::Slow => Role::Slow,
+        Outcome::Partial => Role::Partial,
+        Outcome::WrongOutput => Role::WrongOutput,
+        Outcome::Fails => Role::Fails,
+        Outcome::Unknown => Role::Unknown,
+    }
+}
+
+/// Writes symbol and letter of evidence, `✔m`; a disputed verdict has an exclamation mark after it.
+pub fn verdict_cell(look: Look<'_>, pen: &mut Pen<'_>, verdict: (Outcome, Level), disputed: bool) {
+    let (outcome, level) = verdict;
+    let spare = pen.rest().saturating_sub(2 + u16::from(disputed));
+    if pen.align == super::Align::Center {
+        pen.skip(spare / 2);
+    }
+    pen.glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(outcome)));
+    if outcome != Outcome::Unknown {
+        pen.put(level.letter(), look.style(Role::Muted));
+    }
+    if disputed {
+        pen.put("!", look.style(Role::Warn));
+    }
+}
