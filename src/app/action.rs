@@ -1,3 +1,5 @@
+//! Everything a key or a click can ask for: the table behind keymap, footer and help.
+
 use super::view::Tab;
 
 /// Everything a key or a click can ask for.
@@ -158,7 +160,12 @@ mod tests {
     #[test]
     fn ids_are_unique_and_every_action_explains_itself() {
         for spec in ACTIONS {
-            assert_eq!(ACTIONS.iter().filter(|other| other.id == spec.id).count(), 1, "{}", spec.id);
+            assert_eq!(
+                ACTIONS.iter().filter(|other| other.id == spec.id).count(),
+                1,
+                "{}",
+                spec.id
+            );
             assert!(spec.help.ends_with('.') && !spec.keys.is_empty(), "{}", spec.id);
             assert!(spec.id.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{}", spec.id);
         }

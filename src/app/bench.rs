@@ -107,7 +107,10 @@ mod tests {
     fn a_child_that_dies_is_told_apart_from_one_that_finishes() {
         let mut bench = Bench { phase: Phase::Running, ..Bench::default() };
         bench.ended("was killed by signal 9".into());
-        assert_eq!(bench.status(), "the benchmark process was killed by signal 9; b starts it again");
+        assert_eq!(
+            bench.status(),
+            "the benchmark process was killed by signal 9; b starts it again"
+        );
         bench.take(BenchEvent::State(BenchState::Finished));
         bench.ended("exited with 0".into());
         assert_eq!(bench.phase, Phase::Finished);

@@ -1,3 +1,5 @@
+//! Which key does what: the table's defaults, changed by the configuration.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -56,7 +58,9 @@ impl FromStr for Chord {
                 return Ok(chord);
             }
         }
-        Err(format!("{text:?} is not a key; write one character, f1 to f24, space, enter, esc, tab, up, … or ctrl- or alt- before one"))
+        Err(format!(
+            "{text:?} is not a key; write one character, f1 to f24, space, enter, esc, tab, up, … or ctrl- or alt- before one"
+        ))
     }
 }
 
@@ -108,7 +112,8 @@ pub struct Keymap {
 impl Keymap {
     /// The defaults, with the keys of every action named in `changes` replaced.
     pub fn new(changes: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
-        if let Some(unknown) = changes.keys().find(|id| !ACTIONS.iter().any(|spec| spec.id == **id)) {
+        if let Some(unknown) = changes.keys().find(|id| !ACTIONS.iter().any(|spec| spec.id == **id))
+        {
             let known: Vec<_> = ACTIONS.iter().map(|spec| spec.id).collect();
             return Err(format!("[keys] has no action {unknown:?}; known: {}", known.join(", ")));
         }
@@ -137,7 +142,8 @@ impl Keymap {
     /// What a key asks for where the user is.
     pub fn action(&self, key: Chord, active: impl Fn(Scope) -> bool) -> Option<Action> {
         let mut rows = ACTIONS.iter().zip(&self.keys);
-        rows.find(|(spec, keys)| active(spec.scope) && keys.contains(&key)).map(|(spec, _)| spec.action)
+        rows.find(|(spec, keys)| active(spec.scope) && keys.contains(&key))
+            .map(|(spec, _)| spec.action)
     }
 
     /// Every action with its keys, in the table's order.

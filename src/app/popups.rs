@@ -13,7 +13,9 @@ pub const PICKER_ROWS: usize = 200;
 /// Opens the details of what is selected.
 pub(super) fn open(app: &mut App) {
     app.view.popup = match app.view.tab {
-        Tab::Overview => app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 }),
+        Tab::Overview => {
+            app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 })
+        }
         Tab::Compat => app.selected_verdict().map(|_| Popup::Why { scroll: 0 }),
         Tab::Processes => app.selected_process().map(|_| Popup::Process { scroll: 0 }),
         Tab::Bench => None,
@@ -133,10 +135,16 @@ fn add_picked(app: &mut App, popup: Popup) -> Vec<Cmd> {
 }
 
 fn signal_key(app: &mut App, mut popup: Popup, chord: Chord, action: Option<Action>) -> Vec<Cmd> {
-    let Popup::Signal { pid, started_at, cursor, confirm, .. } = &mut popup else { return Vec::new() };
+    let Popup::Signal { pid, started_at, cursor, confirm, .. } = &mut popup else {
+        return Vec::new();
+    };
     if *confirm {
         return match chord.typed() {
-            Some('y' | 'Y') => vec![Cmd::Signal { pid: *pid, signal: SIGNALS[cursor.at].0, started_at: *started_at }],
+            Some('y' | 'Y') => vec![Cmd::Signal {
+                pid: *pid,
+                signal: SIGNALS[cursor.at].0,
+                started_at: *started_at,
+            }],
             _ => Vec::new(),
         };
     }
@@ -171,7 +179,9 @@ pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
     let compat = app.view.tab == Tab::Compat && matches!(popup, None | Some(Popup::Why { .. }));
     let text = match app.view.tab {
         _ if compat => app.selected_verdict().and_then(|verdict| verdict.fix.clone()),
-        Tab::Processes => app.selected_process().and_then(|process| process.host.command.last().cloned()),
+        Tab::Processes => {
+            app.selected_process().and_then(|process| process.host.command.last().cloned())
+        }
         _ => app.selected_gpu().map(|gpu| {
             let name = gpu.identity.name.last().cloned().unwrap_or_default();
             format!("{name} {}", gpu.identity.uuid.last().unwrap_or(&gpu.key))

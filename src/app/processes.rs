@@ -73,8 +73,18 @@ pub const SORTS: &[SortSpec] = &[
         descending: true,
         compare: |a, b| number(|p| p.host.memory_bytes.last().map(|v| v.0 as f64))(a, b),
     },
-    SortSpec { by: SortBy::Gpu, title: "GPU", descending: false, compare: |a, b| a.gpu.cmp(&b.gpu) },
-    SortSpec { by: SortBy::Pid, title: "PID", descending: false, compare: |a, b| a.pid.cmp(&b.pid) },
+    SortSpec {
+        by: SortBy::Gpu,
+        title: "GPU",
+        descending: false,
+        compare: |a, b| a.gpu.cmp(&b.gpu),
+    },
+    SortSpec {
+        by: SortBy::Pid,
+        title: "PID",
+        descending: false,
+        compare: |a, b| a.pid.cmp(&b.pid),
+    },
     SortSpec {
         by: SortBy::User,
         title: "USER",
@@ -153,7 +163,11 @@ impl ProcessView {
             let order = if spec.descending != self.reverse { order.reverse() } else { order };
             order.then_with(|| (all[a].pid, &all[a].gpu).cmp(&(all[b].pid, &all[b].gpu)))
         });
-        if self.tree { as_tree(all, &shown) } else { shown.into_iter().map(|at| Row { at, depth: 0 }).collect() }
+        if self.tree {
+            as_tree(all, &shown)
+        } else {
+            shown.into_iter().map(|at| Row { at, depth: 0 }).collect()
+        }
     }
 }
 
@@ -167,7 +181,8 @@ pub struct Row {
 }
 
 fn haystack(process: &Process) -> String {
-    let text = |reading: &warpscope_probes::Reading<String>| reading.last().cloned().unwrap_or_default();
+    let text =
+        |reading: &warpscope_probes::Reading<String>| reading.last().cloned().unwrap_or_default();
     let host = &process.host;
     let words = [text(&host.user), text(&host.name), text(&host.command), text(&host.container)];
     format!("{} {} {}", process.pid, process.gpu, words.join(" "))
@@ -182,7 +197,8 @@ fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
     let is_root = |at: &usize| parent(*at).is_none_or(|parent| !pids.contains(&parent));
     let mut rows = Vec::with_capacity(shown.len());
     let mut placed = HashSet::new();
-    let mut stack: Vec<(usize, usize)> = shown.iter().copied().filter(is_root).map(|at| (at, 0)).rev().collect();
+    let mut stack: Vec<(usize, usize)> =
+        shown.iter().copied().filter(is_root).map(|at| (at, 0)).rev().collect();
     while let Some((at, depth)) = stack.pop() {
         if !placed.insert(at) {
             continue;
@@ -190,14 +206,17 @@ fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
         rows.push(Row { at, depth });
         let first_of_pid = shown.iter().find(|&&other| all[other].pid == all[at].pid) == Some(&at);
         if first_of_pid {
-            let children = shown.iter().copied().filter(|&child| parent(child) == Some(all[at].pid));
+            let children =
+                shown.iter().copied().filter(|&child| parent(child) == Some(all[at].pid));
             let mut children: Vec<_> = children.map(|child| (child, depth + 1)).collect();
             children.reverse();
             stack.extend(children);
         }
     }
     // A ring of parents has no root; its members are still shown.
-    rows.extend(shown.iter().copied().filter(|at| !placed.contains(at)).map(|at| Row { at, depth: 0 }));
+    rows.extend(
+        shown.iter().copied().filter(|at| !placed.contains(at)).map(|at| Row { at, depth: 0 }),
+    );
     rows
 }
 
@@ -247,7 +266,8 @@ mod tests {
 
     #[test]
     fn a_ring_of_parents_loses_nobody() {
-        let processes = vec![process(1, 2, None, "a"), process(2, 1, None, "b"), process(3, 3, None, "c")];
+        let processes =
+            vec![process(1, 2, None, "a"), process(2, 1, None, "b"), process(3, 3, None, "c")];
         let view = ProcessView { tree: true, ..ProcessView::default() };
         assert_eq!(pids(&view, &Frame { processes, ..Frame::default() }).len(), 3);
     }
@@ -262,7 +282,10 @@ mod tests {
 
     #[test]
     fn the_filter_looks_at_command_and_pid() {
-        let filter = |text: &str| ProcessView { filter: Input { text: text.into() }, ..ProcessView::default() };
+        let filter = |text: &str| ProcessView {
+            filter: Input { text: text.into() },
+            ..ProcessView::default()
+        };
         assert_eq!(pids(&filter("worker"), &frame()), [(11, 0), (12, 0)]);
         assert_eq!(pids(&filter("20"), &frame()), [(20, 0)]);
     }

@@ -1,3 +1,5 @@
+//! The one function that changes the state.
+
 use std::time::Duration;
 
 use warpscope_probes::Frame;
@@ -130,7 +132,10 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Suspend => return vec![Cmd::Suspend],
         Action::Help => app.view.popup = Some(Popup::Help { scroll: 0 }),
         Action::Notices => app.view.popup = Some(Popup::Notices { scroll: 0 }),
-        Action::WhatIf => app.view.popup = Some(Popup::Picker { input: Input::default(), cursor: Default::default() }),
+        Action::WhatIf => {
+            app.view.popup =
+                Some(Popup::Picker { input: Input::default(), cursor: Default::default() })
+        }
         Action::RemoveWhatIf => remove_what_if(app),
         Action::Go(tab) => app.view.tab = tab,
         Action::NextTab => app.view.tab = app.view.tab.step(1),
@@ -158,7 +163,9 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::SeekBack => return seek(app, -10.0),
         Action::SeekForth => return seek(app, 10.0),
         Action::Bench => return toggle_bench(app),
-        Action::Theme => app.settings.theme = crate::ui::theme::next(&app.settings.theme).to_owned(),
+        Action::Theme => {
+            app.settings.theme = crate::ui::theme::next(&app.settings.theme).to_owned()
+        }
     }
     settle(app);
     Vec::new()

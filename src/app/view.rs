@@ -1,3 +1,5 @@
+//! Where the user is: tab, cursors, filters, what lies over them.
+
 use super::processes::ProcessView;
 
 /// A screen of its own.

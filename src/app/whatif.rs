@@ -52,7 +52,8 @@ impl WhatIf {
             self.named = shown.cloned().collect();
             self.defaults.clear();
         }
-        let twins = self.named.iter().filter(|other| other.identity.name == gpu.identity.name).count();
+        let twins =
+            self.named.iter().filter(|other| other.identity.name == gpu.identity.name).count();
         if twins > 0 {
             gpu.key = format!("{}+{twins}", gpu.key);
         }
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn a_named_gpu_joins_those_in_view_and_can_go_again() {
-        let mut what_if = WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
+        let mut what_if =
+            WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
         let mut view = frame(DriverState::NoDevice, &[]);
         what_if.dress(&mut view);
         what_if.add(gpu("a10", Presence::WhatIf), &view);

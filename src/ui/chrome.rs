@@ -7,10 +7,9 @@ use ratatui::widgets::Widget;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::{Origin, Severity};
 
-use super::theme::Role;
-use super::widgets::Footer;
 use super::Hits;
-use super::widgets::Look;
+use super::theme::Role;
+use super::widgets::{Footer, Hint, Look};
 use crate::app::action::Scope;
 use crate::app::bench::Phase;
 use crate::app::view::{TABS, Tab};
@@ -18,7 +17,8 @@ use crate::app::{App, Hit};
 
 /// Header, body, footer.
 pub(super) fn split(area: Rect) -> [Rect; 3] {
-    Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)]).areas(area)
+    Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)])
+        .areas(area)
 }
 
 /// What is left to say in a window that has no room for anything.
@@ -43,14 +43,20 @@ pub(super) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     };
     put(" warpscope ", theme.style(Role::Title));
     for (number, (tab, _, title)) in TABS.iter().enumerate() {
-        let label = if area.width < 60 { format!(" {} ", number + 1) } else { format!(" {} {title} ", number + 1) };
+        let label = if area.width < 60 {
+            format!(" {} ", number + 1)
+        } else {
+            format!(" {} {title} ", number + 1)
+        };
         let style = if *tab == app.view.tab { theme.selection() } else { theme.style(Role::Muted) };
         let drawn = put(&label, style);
         hits.add(drawn, Hit::Tab(*tab));
     }
     let rest = Rect { x: at, width: end.saturating_sub(at), ..area };
     let mut state = state(app, look);
-    while !state.is_empty() && state.iter().map(Span::width).sum::<usize>() + 1 > usize::from(rest.width) {
+    while !state.is_empty()
+        && state.iter().map(Span::width).sum::<usize>() + 1 > usize::from(rest.width)
+    {
         state.remove(0);
     }
     Line::from(state).alignment(Alignment::Right).render(rest, buffer);
@@ -142,7 +148,7 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         Scope::Replay => app.replay.is_some(),
     };
     let loud = app.frame.notices.iter().filter(|notice| notice.severity > Severity::Info).count();
-    let hints: Vec<(String, String)> = app
+    let texts: Vec<(String, String)> = app
         .keymap
         .rows()
         .filter(|(spec, keys)| !spec.hint.is_empty() && shown(spec.scope) && !keys.is_empty())
@@ -151,5 +157,8 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             _ => (keys[0].to_string(), spec.hint.to_owned()),
         })
         .collect();
-    Footer::new(&hints, look).render(area, buffer);
+    let hints: Vec<Hint<'_>> =
+        texts.iter().zip(0..).map(|((key, words), rank)| Hint { key, words, rank }).collect();
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    Footer { look, hints: &hints }.render(inner, buffer);
 }

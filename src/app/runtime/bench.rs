@@ -83,7 +83,12 @@ async fn serve(post: &Post, options: &WorkerOptions, mut inbox: UnboundedReceive
 fn spawn(options: &WorkerOptions) -> io::Result<Child> {
     let exe = std::env::current_exe()?;
     let mut command = Command::from(worker_command(&exe, options));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true).spawn()
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
 }
 
 async fn follow(post: Post, mut child: Child) {
@@ -104,7 +109,9 @@ async fn follow(post: Post, mut child: Child) {
 /// Passes on what the child says until it stops; `Some` when it talks nonsense.
 async fn listen(post: &Post, mut lines: BufReader<tokio::process::ChildStdout>) -> Option<String> {
     let mut line = Vec::new();
+    let mut number = 0;
     loop {
+        number += 1;
         line.clear();
         loop {
             let Ok(chunk) = lines.fill_buf().await else { return None };
@@ -122,9 +129,12 @@ async fn listen(post: &Post, mut lines: BufReader<tokio::process::ChildStdout>) 
                 break;
             }
         }
-        match parse_event(&line) {
-            Ok(event) if post.send(Event::Bench(Box::new(event))) => {}
-            Ok(_) => return None,
+        match parse_event(number, &String::from_utf8_lossy(&line)) {
+            Ok(event) => {
+                if !post.send(Event::Bench(Box::new(event))) {
+                    return None;
+                }
+            }
             Err(error) => return Some(format!("sent a damaged line and was stopped: {error}")),
         }
     }

@@ -15,8 +15,11 @@ pub(super) fn listen(post: Post) -> io::Result<()> {
     let read = move || {
         loop {
             match event::read() {
-                Ok(input) if post.send(Event::Input(input)) => {}
-                Ok(_) => return,
+                Ok(input) => {
+                    if !post.send(Event::Input(input)) {
+                        return;
+                    }
+                }
                 Err(_) => {
                     post.send(Event::End(HANGUP));
                     return;
@@ -32,7 +35,9 @@ pub(super) fn message(input: Input, hits: &Hits) -> Option<Msg> {
     match input {
         Input::Key(key) if key.kind != KeyEventKind::Release => Some(Msg::Key(key.into())),
         Input::Mouse(mouse) => match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) => hits.at(mouse.column, mouse.row).map(Msg::Click),
+            MouseEventKind::Down(MouseButton::Left) => {
+                hits.at(mouse.column, mouse.row).map(Msg::Click)
+            }
             MouseEventKind::ScrollUp => Some(Msg::Scroll(-3)),
             MouseEventKind::ScrollDown => Some(Msg::Scroll(3)),
             _ => None,

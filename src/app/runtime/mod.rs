@@ -46,7 +46,6 @@ enum Event {
     Input(crossterm::event::Event),
     Bench(Box<BenchEvent>),
     BenchEnded(String),
-    Answer(String),
     End(i32),
 }
 
@@ -99,7 +98,9 @@ impl Owner {
     fn run(mut self, screen: &mut Screen, mail: &Mailbox) -> io::Result<Ended> {
         loop {
             self.draw(screen)?;
-            let event = mail.wait(self.patience()).map_err(|()| io::Error::other("every thread has ended"))?;
+            let event = mail
+                .wait(self.patience())
+                .map_err(|()| io::Error::other("every thread has ended"))?;
             match event {
                 Some(event) => self.take(screen, mail, event)?,
                 None => self.overdue(screen)?,
@@ -115,7 +116,9 @@ impl Owner {
 
     fn patience(&self) -> Duration {
         const GRACE: Duration = Duration::from_millis(750);
-        (self.app.settings.interval + GRACE).saturating_sub(self.last_frame.elapsed()).max(Duration::from_millis(20))
+        (self.app.settings.interval + GRACE)
+            .saturating_sub(self.last_frame.elapsed())
+            .max(Duration::from_millis(20))
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
@@ -158,7 +161,6 @@ impl Owner {
             },
             Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
             Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
-            Event::Answer(text) => self.handle(screen, Msg::Answer(text)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())

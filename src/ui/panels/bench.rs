@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::Widget;
-use warpscope_kernels::text::piece;
+use warpscope_kernels::model::{M0, piece};
 
 use super::{cut_bottom, cut_top};
 use crate::app::bench::{PATHS, Phase};
@@ -13,7 +13,8 @@ use crate::ui::Hits;
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{
-    Align, Bar, Bars, Card, Column, Look, Mark, Notice, Piece, Point, Roof, Roofline, Scale, Severity, Table, Tape,
+    Align, Bar, Bars, Card, Column, Look, Mark, Notice, Piece, Point, Roof, Roofline, Scale,
+    Severity, Table, Tape,
 };
 
 /// Number formats of the paths with their labels, in the order on screen.
@@ -50,14 +51,19 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
     let plots = area.height.saturating_sub(rows + 6).min(16);
-    let tapes = if area.height > rows + 5 { (area.height - rows).saturating_sub(plots).clamp(6, 14) } else { 0 };
+    let tapes = if area.height > rows + 5 {
+        (area.height - rows).saturating_sub(plots).clamp(6, 14)
+    } else {
+        0
+    };
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
     }
     if plots >= 7 {
         let place = cut_bottom(&mut area, plots);
-        let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
+        let [left, right] =
+            Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
         rates(app, look, left, buffer);
         roofline(app, look, right, buffer);
     }
@@ -79,9 +85,17 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
     let status = app.bench.status();
     let budget = hello.map(|hello| {
-        format!("{} thread(s), at most {:.0}% of the CPU, nice {}", hello.threads, hello.cpu_share_max * 100.0, hello.nice)
+        format!(
+            "{} thread(s), at most {:.0}% of the CPU, nice {}",
+            hello.threads,
+            hello.cpu_share_max * 100.0,
+            hello.nice
+        )
     });
-    let read = app.bench.ceiling.map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
+    let read = app
+        .bench
+        .ceiling
+        .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
     let state = match app.bench.phase {
         Phase::Running | Phase::Finished => Role::Good,
@@ -120,7 +134,9 @@ fn table(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut 
                     let (text, role) = cell(report, column);
                     pen.fit(&text, look.style(role));
                 }
-                None => drop(pen.fit(if column == 8 { "waiting" } else { "" }, look.style(Role::Absent))),
+                None => drop(
+                    pen.fit(if column == 8 { "waiting" } else { "" }, look.style(Role::Absent)),
+                ),
             },
         }
     });
@@ -130,7 +146,9 @@ fn table(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut 
 }
 
 fn or_na(value: Option<f64>, text: impl Fn(f64) -> Short) -> (String, Role) {
-    value.map_or((format::ABSENT.into(), Role::Absent), |value| (text(value).to_string(), Role::Text))
+    value.map_or((format::ABSENT.into(), Role::Absent), |value| {
+        (text(value).to_string(), Role::Text)
+    })
 }
 
 fn cell(report: &PathReport, column: usize) -> (String, Role) {
@@ -140,12 +158,15 @@ fn cell(report: &PathReport, column: usize) -> (String, Role) {
         4 => or_na(report.gb_per_s, |rate| format::rate(rate * 1e9)),
         5 => or_na(report.read_bandwidth_share, format::share),
         6 => match report.error {
-            Some(error) if error > report.error_limit => (format::error(error).to_string(), Role::Bad),
+            Some(error) if error > report.error_limit => {
+                (format::error(error).to_string(), Role::Bad)
+            }
             Some(error) => (format::error(error).to_string(), Role::Good),
             None => ("not finite".into(), Role::Bad),
         },
         7 => {
-            let right = report.tokens.iter().zip(&report.expected_tokens).filter(|(a, b)| a == b).count();
+            let right =
+                report.tokens.iter().zip(&report.expected_tokens).filter(|(a, b)| a == b).count();
             let role = if right == report.tokens.len() { Role::Good } else { Role::Bad };
             (format!("{right}/{}", report.expected_tokens.len()), role)
         }
@@ -157,7 +178,10 @@ fn cell(report: &PathReport, column: usize) -> (String, Role) {
 fn answer(report: &PathReport) -> (String, Role) {
     match &report.first_bad {
         Some(bad) => {
-            let place = format!("layer {} {} token {} channel {}", bad.layer, bad.op, bad.token, bad.channel);
+            let place = format!(
+                "layer {} {} token {} channel {}",
+                bad.layer, bad.op, bad.token, bad.channel
+            );
             (format!("leaves the finite numbers at {place}"), Role::Bad)
         }
         None if !report.complete => ("decoding".into(), Role::Muted),
@@ -170,7 +194,8 @@ fn answer(report: &PathReport) -> (String, Role) {
 fn tape(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
     let mut rest = area;
-    let shown: Vec<&PathReport> = ["clean", "glm4"].iter().filter_map(|profile| app.bench.path(profile, dtype)).collect();
+    let shown: Vec<&PathReport> =
+        ["clean", "glm4"].iter().filter_map(|profile| app.bench.path(profile, dtype)).collect();
     let each = area.height / u16::try_from(shown.len().max(1)).unwrap_or(1);
     for report in shown {
         let place = cut_top(&mut rest, each);
@@ -182,12 +207,10 @@ fn tape(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         let left = [look.piece(&title, Role::Title)];
         let right = [look.piece(note, Role::Muted)];
         let inner = Card::new(look).left(&left).right(&right).render(place, buffer);
-        let tokens: Vec<(&str, Mark)> = report
-            .tokens
-            .iter()
-            .enumerate()
-            .map(|(at, token)| (piece(*token), mark(report.expected_tokens.get(at), *token)))
-            .collect();
+        let pieces: Vec<String> = report.tokens.iter().map(|token| piece(*token)).collect();
+        let marks = report.tokens.iter().enumerate();
+        let marks = marks.map(|(at, token)| mark(report.expected_tokens.get(at), *token));
+        let tokens: Vec<(&str, Mark)> = pieces.iter().map(String::as_str).zip(marks).collect();
         let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
         Tape { look, tokens: &tokens }.render(inner, buffer);
     }
@@ -208,12 +231,18 @@ fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let rate = |dtype| app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s);
     let rates: Vec<Option<f64>> = DTYPES.iter().map(|row| rate(row.0)).collect();
-    let texts: Vec<Short> = rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), format::count)).collect();
+    let texts: Vec<Short> =
+        rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), format::count)).collect();
     let bars: Vec<Bar<'_>> = DTYPES
         .iter()
         .zip(&rates)
         .zip(&texts)
-        .map(|(((dtype, label), value), text)| Bar { label, value: *value, text, role: dtype_role(*dtype) })
+        .map(|(((dtype, label), value), text)| Bar {
+            label,
+            value: *value,
+            text,
+            role: dtype_role(*dtype),
+        })
         .collect();
     Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(inner, buffer);
 }
@@ -228,12 +257,13 @@ fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         .filter_map(|(dtype, label)| {
             let report = app.bench.path("clean", *dtype)?;
             let (bytes, tokens) = (report.gb_per_s? * 1e9, report.decode_tokens_per_s?);
-            let rate = tokens * warpscope_kernels::model::FLOP_PER_TOKEN;
+            let rate = tokens * 2.0 * M0.weights_per_token() as f64;
             Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })
         })
         .collect();
     let roofs = [Roof { label: "fp32", peak: ceiling.fp32_flop_per_s }];
-    Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points }.render(inner, buffer);
+    Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points }
+        .render(inner, buffer);
 }
 
 #[cfg(test)]
@@ -244,7 +274,10 @@ mod tests {
     fn every_path_has_a_label_and_a_colour_of_its_own() {
         for (profile, dtype) in PATHS {
             assert!(!dtype_label(*dtype).is_empty() && !profile.is_empty());
-            assert_eq!(DTYPES.iter().filter(|row| dtype_role(row.0) == dtype_role(*dtype)).count(), 1);
+            assert_eq!(
+                DTYPES.iter().filter(|row| dtype_role(row.0) == dtype_role(*dtype)).count(),
+                1
+            );
         }
     }
 }

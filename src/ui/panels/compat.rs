@@ -12,7 +12,8 @@ use crate::ui::Hits;
 use crate::ui::popup::wrap;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{
-    Align, Card, Column, Look, Notice, Piece, Severity, Table, outcome_role, text_width, verdict_cell,
+    Align, Card, Column, Look, Notice, Piece, Severity, Table, outcome_role, text_width,
+    verdict_cell,
 };
 
 /// Columns before the GPUs: framework, configuration.
@@ -43,13 +44,21 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     match (rows.is_empty(), app.frame.gpus.is_empty()) {
         (false, false) => matrix(app, look, &rows, inner, buffer, hits),
-        (_, true) => say(look, "No GPU in view. w adds one of the catalogue as what-if.", &mut inner, buffer),
-        (true, _) => say(look, "No row matches; Esc clears the filter, f shows all.", &mut inner, buffer),
+        (_, true) => {
+            say(look, "No GPU in view. w adds one of the catalogue as what-if.", &mut inner, buffer)
+        }
+        (true, _) => {
+            say(look, "No row matches; Esc clears the filter, f shows all.", &mut inner, buffer)
+        }
     }
 }
 
 fn say(look: Look<'_>, text: &str, area: &mut Rect, buffer: &mut Buffer) {
-    ratatui::widgets::Widget::render(&Notice { look, severity: Severity::Info, text }, cut_top(area, 1), buffer);
+    ratatui::widgets::Widget::render(
+        &Notice { look, severity: Severity::Info, text },
+        cut_top(area, 1),
+        buffer,
+    );
 }
 
 /// Head of a GPU's column: its index and as much of its name as tells it apart.
@@ -60,11 +69,20 @@ pub fn head(at: usize, gpu: &Gpu) -> String {
     format!("{at} {short}")
 }
 
-fn matrix(app: &App, look: Look<'_>, rows: &[usize], area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-    let heads: Vec<String> = app.frame.gpus.iter().enumerate().map(|(at, gpu)| head(at, gpu)).collect();
+fn matrix(
+    app: &App,
+    look: Look<'_>,
+    rows: &[usize],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let heads: Vec<String> =
+        app.frame.gpus.iter().enumerate().map(|(at, gpu)| head(at, gpu)).collect();
     let gpus = u16::try_from(heads.len()).unwrap_or(u16::MAX);
     let wide = (area.width.saturating_sub(46) / gpus.max(1)).saturating_sub(1).clamp(6, 18);
-    let mut columns = vec![Column::new("FRAMEWORK", 12, 16), Column::new("CONFIGURATION", 16, 30).grows()];
+    let mut columns =
+        vec![Column::new("FRAMEWORK", 12, 16), Column::new("CONFIGURATION", 16, 30).grows()];
     columns.extend(heads.iter().map(|head| Column::new(head, wide, wide).align(Align::Center)));
     let view = &app.view.compat;
     let mut table = Table::new(look, &columns, rows.len());
@@ -88,12 +106,18 @@ fn matrix(app: &App, look: Look<'_>, rows: &[usize], area: Rect, buffer: &mut Bu
         let gpu = column - LEADING;
         let width = span.end - span.start;
         if app.frame.gpus[gpu].presence == Presence::WhatIf {
-            buffer.set_style(Rect { x: span.start, width, ..layout.header }, look.style(Role::WhatIf));
+            buffer.set_style(
+                Rect { x: span.start, width, ..layout.header },
+                look.style(Role::WhatIf),
+            );
         }
         for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
             let cell = Rect { x: span.start, width, ..line };
             if gpu == view.column.at && row == view.row.at {
-                buffer.set_style(cell, look.style(Role::Accent).add_modifier(ratatui::style::Modifier::REVERSED));
+                buffer.set_style(
+                    cell,
+                    look.style(Role::Accent).add_modifier(ratatui::style::Modifier::REVERSED),
+                );
             }
             hits.add(cell, Hit::Cell { row, column: gpu });
         }
@@ -110,12 +134,14 @@ fn skipped(selected: usize, gpus: usize, wide: u16, width: u16) -> usize {
 fn answer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let Some(verdict) = app.selected_verdict() else { return };
     let role = outcome_role(verdict.outcome);
-    let outcome = format!("{} {}", verdict.outcome.symbol(!look.glyphs.is_unicode), verdict.outcome);
+    let outcome =
+        format!("{} {}", verdict.outcome.symbol(!look.glyphs.is_unicode), verdict.outcome);
     let what = format!("  {} {} on {}", verdict.framework, verdict.config, verdict.gpu);
     let left: [Piece<'_>; 2] = [look.piece(&outcome, role), look.piece(&what, Role::Title)];
     let level = evidence(verdict);
     let right = [look.piece(&level, Role::Muted)];
-    let inner = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).render(area, buffer);
+    let inner =
+        Card::new(look).border(Role::BorderFocus).left(&left).right(&right).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     for (label, text, role) in lines(verdict) {
         let room = usize::from(inner.width.saturating_sub(9));
@@ -123,7 +149,9 @@ fn answer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         for (at, line) in wrap(&text, room).into_iter().take(most).enumerate() {
             let mut pen = look.pen(buffer, cut_top(&mut inner, 1));
             let label = if at == 0 { label } else { "" };
-            pen.put(label, look.style(Role::Muted)).skip(9 - text_width(label)).put(&line, look.style(role));
+            pen.put(label, look.style(Role::Muted))
+                .skip(9 - text_width(label))
+                .put(&line, look.style(role));
         }
     }
 }
@@ -140,11 +168,22 @@ fn evidence(verdict: &Verdict) -> String {
 fn lines(verdict: &Verdict) -> Vec<(&'static str, String, Role)> {
     let mut lines = vec![("why", verdict.reason.clone(), Role::Text)];
     if !verdict.needs.is_empty() || !verdict.has.is_empty() {
-        lines.push(("needs", format!("{}; this GPU has {}", verdict.needs, verdict.has), Role::Muted));
+        lines.push((
+            "needs",
+            format!("{}; this GPU has {}", verdict.needs, verdict.has),
+            Role::Muted,
+        ));
     }
     lines.extend(verdict.symptom.clone().map(|symptom| ("you see", symptom, Role::Bad)));
-    let first = |fix: &String| fix.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_owned();
-    lines.extend(verdict.fix.as_ref().map(|fix| ("fix", format!("{}  (y copies, Enter shows all)", first(fix)), Role::Good)));
+    let first = |fix: &String| {
+        fix.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_owned()
+    };
+    lines.extend(
+        verdict
+            .fix
+            .as_ref()
+            .map(|fix| ("fix", format!("{}  (y copies, Enter shows all)", first(fix)), Role::Good)),
+    );
     lines
 }
 

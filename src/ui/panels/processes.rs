@@ -7,7 +7,7 @@ use warpscope_probes::units::Bytes;
 use warpscope_probes::{Reading, Scalar, Timestamp};
 
 use super::cut_top;
-use crate::app::processes::{Row, SORTS, SortBy};
+use crate::app::processes::{Row, SortBy};
 use crate::app::{App, Hit};
 use crate::ui::Hits;
 use crate::ui::format::{self, Short};
@@ -23,23 +23,51 @@ struct Spec {
     text: fn(&App, &Process) -> (String, Role),
 }
 
-const fn spec(column: Column<'static>, sort: Option<By>, text: fn(&App, &Process) -> (String, Role)) -> Spec {
+const fn spec(
+    column: Column<'static>,
+    sort: Option<By>,
+    text: fn(&App, &Process) -> (String, Role),
+) -> Spec {
     Spec { column, sort, text }
 }
 
 const COLUMNS: &[Spec] = &[
-    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |app, process| (gpu(app, process), Role::Muted)),
-    spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| (process.pid.to_string(), Role::Text)),
-    spec(Column::new("USER", 8, 10).rank(4), Some(By::User), |_, process| plain(&process.host.user)),
-    spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| (kind(process.kind).into(), Role::Muted)),
-    spec(Column::new("GPU-MEM", 9, 9).align(Align::Right), Some(By::GpuMemory), |_, process| size(&process.usage.gpu_memory_bytes)),
-    spec(Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| plain(&process.usage.sm_pct)),
-    spec(Column::new("ENC%", 4, 5).align(Align::Right).rank(9), None, |_, process| plain(&process.usage.encoder_pct)),
-    spec(Column::new("DEC%", 4, 5).align(Align::Right).rank(9), None, |_, process| plain(&process.usage.decoder_pct)),
-    spec(Column::new("CPU%", 5, 5).align(Align::Right).rank(2), Some(By::Cpu), |_, process| plain(&process.host.cpu_pct)),
-    spec(Column::new("MEM", 9, 9).align(Align::Right).rank(3), Some(By::HostMemory), |_, process| size(&process.host.memory_bytes)),
+    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |app, process| {
+        (gpu(app, process), Role::Muted)
+    }),
+    spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
+        (process.pid.to_string(), Role::Text)
+    }),
+    spec(Column::new("USER", 8, 10).rank(4), Some(By::User), |_, process| {
+        plain(&process.host.user)
+    }),
+    spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| {
+        (kind(process.kind).into(), Role::Muted)
+    }),
+    spec(Column::new("GPU-MEM", 9, 9).align(Align::Right), Some(By::GpuMemory), |_, process| {
+        size(&process.usage.gpu_memory_bytes)
+    }),
+    spec(Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| {
+        plain(&process.usage.sm_pct)
+    }),
+    spec(Column::new("ENC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+        plain(&process.usage.encoder_pct)
+    }),
+    spec(Column::new("DEC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+        plain(&process.usage.decoder_pct)
+    }),
+    spec(Column::new("CPU%", 5, 5).align(Align::Right).rank(2), Some(By::Cpu), |_, process| {
+        plain(&process.host.cpu_pct)
+    }),
+    spec(
+        Column::new("MEM", 9, 9).align(Align::Right).rank(3),
+        Some(By::HostMemory),
+        |_, process| size(&process.host.memory_bytes),
+    ),
     spec(Column::new("AGE", 7, 7).align(Align::Right).rank(5), Some(By::Started), age),
-    spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| plain(&process.host.container)),
+    spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
+        plain(&process.host.container)
+    }),
     spec(Column::new("COMMAND", 16, 40).grows(), Some(By::Command), |_, process| command(process)),
 ];
 
@@ -112,19 +140,31 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         } else {
             "No process matches the filter; Esc clears it."
         };
-        ratatui::widgets::Widget::render(&Notice { look, severity: Severity::Info, text }, cut_top(&mut inner, 1), buffer);
+        ratatui::widgets::Widget::render(
+            &Notice { look, severity: Severity::Info, text },
+            cut_top(&mut inner, 1),
+            buffer,
+        );
         return;
     }
     table(app, look, &rows, inner, buffer, hits);
 }
 
-fn table(app: &App, look: Look<'_>, rows: &[Row], area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+fn table(
+    app: &App,
+    look: Look<'_>,
+    rows: &[Row],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let view = &app.view.processes;
     let columns: Vec<_> = COLUMNS.iter().map(|spec| spec.column).collect();
     let mut table = Table::new(look, &columns, rows.len());
     table.selected = Some(view.cursor.at);
     let direction = if view.spec().descending == view.reverse { Sort::Up } else { Sort::Down };
-    table.sort = COLUMNS.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
+    table.sort =
+        COLUMNS.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
     let layout = table.render(area, buffer, |row, column, pen| {
         let row = rows[row];
         let spec = &COLUMNS[column];
@@ -136,7 +176,10 @@ fn table(app: &App, look: Look<'_>, rows: &[Row], area: Rect, buffer: &mut Buffe
     });
     for (column, span) in &layout.slots {
         if let Some(by) = COLUMNS[*column].sort {
-            hits.add(Rect { x: span.start, width: span.end - span.start, ..layout.header }, Hit::Sort(by));
+            hits.add(
+                Rect { x: span.start, width: span.end - span.start, ..layout.header },
+                Hit::Sort(by),
+            );
         }
     }
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
@@ -147,18 +190,27 @@ fn table(app: &App, look: Look<'_>, rows: &[Row], area: Rect, buffer: &mut Buffe
 fn branch(look: Look<'_>, depth: usize, pen: &mut Pen<'_>) {
     if depth > 0 {
         let indent = u16::try_from(depth.min(12) - 1).unwrap_or(0) * 2;
-        pen.skip(indent).put(&Short::of(format_args!("{}{} ", look.glyphs.branch_last, look.glyphs.horizontal)), look.style(Role::Faint));
+        pen.skip(indent).put(
+            &Short::of(format_args!("{}{} ", look.glyphs.branch_last, look.glyphs.horizontal)),
+            look.style(Role::Faint),
+        );
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::processes::SORTS;
 
     #[test]
     fn every_order_but_none_has_a_column_to_click() {
         for sort in SORTS {
-            assert_eq!(COLUMNS.iter().filter(|spec| spec.sort == Some(sort.by)).count(), 1, "{}", sort.title);
+            assert_eq!(
+                COLUMNS.iter().filter(|spec| spec.sort == Some(sort.by)).count(),
+                1,
+                "{}",
+                sort.title
+            );
         }
     }
 }

@@ -7,11 +7,11 @@ use crate::app::popups::found;
 use crate::app::processes::SIGNALS;
 use crate::app::view::{Cursor, Popup};
 use crate::app::{App, Hit};
+use crate::ui::Hits;
 use crate::ui::format;
 use crate::ui::theme::Role;
-use crate::ui::widgets::Popup as Frame;
-use crate::ui::Hits;
 use crate::ui::widgets::Look;
+use crate::ui::widgets::Popup as Frame;
 
 /// Draws the picker or the signal menu.
 pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
@@ -24,11 +24,17 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         }
         Some(Popup::Signal { pid, name, cursor, confirm, .. }) => {
             let head = if *confirm {
-                format!("Send SIG{} to {pid} {name}?  y sends, any other key does not", SIGNALS[cursor.at].1)
+                format!(
+                    "Send SIG{} to {pid} {name}?  y sends, any other key does not",
+                    SIGNALS[cursor.at].1
+                )
             } else {
                 format!("Signal for {pid} {name}; enter chooses")
             };
-            let rows: Vec<_> = SIGNALS.iter().map(|row| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2)).collect();
+            let rows: Vec<_> = SIGNALS
+                .iter()
+                .map(|row| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2))
+                .collect();
             list(look, ("Signal", &head), &rows, *cursor, area, buffer, hits);
         }
         _ => {}
@@ -36,9 +42,9 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
 }
 
 fn part_row(part: &warpscope_probes::catalogue::Part) -> String {
-    let memory = part.memory_gb.map(|gb| format!("{gb} GB")).unwrap_or_default();
-    let rate = part.bandwidth_gbs.map(|gbs| format::rate(gbs * 1e9)).unwrap_or_default();
-    format!("{:<34} {:<7} {memory:>8} {rate:>10}", part.market_name, part.sm.to_string())
+    let memory = format!("{} GB", part.memory_gb);
+    let rate = format::rate(part.bandwidth_gbs * 1e9);
+    format!("{:<34} {:<7} {memory:>8} {rate:>10}", part.market_name, part.sm)
 }
 
 fn list(
@@ -50,7 +56,8 @@ fn list(
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let inner = Frame::new(title, look).size(70, 20).draw(area, buffer);
+    let name = [look.piece(title, Role::Title)];
+    let inner = Frame::new(look, 70, 20).titled(|card| card.left(&name)).render(area, buffer);
     if inner.height == 0 {
         return;
     }
@@ -67,6 +74,12 @@ fn list(
         hits.add(line, Hit::Row(at));
     }
     if rows.is_empty() && inner.height > 1 {
-        buffer.set_stringn(inner.x, inner.y + 1, "Nothing in the catalogue matches.", width, look.style(Role::Warn));
+        buffer.set_stringn(
+            inner.x,
+            inner.y + 1,
+            "Nothing in the catalogue matches.",
+            width,
+            look.style(Role::Warn),
+        );
     }
 }

@@ -1,13 +1,14 @@
 use ratatui::text::{Line, Span};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
+use warpscope_probes::units::Bytes;
 use warpscope_probes::{Absence, Field, Gpu};
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::widgets::Look;
 use crate::ui::format;
 use crate::ui::theme::Role;
+use crate::ui::widgets::Look;
 
 /// Everything about one GPU, straight from the field tables.
 pub(super) fn page(app: &App, look: Look<'_>, key: &str, width: usize) -> Page {
@@ -51,8 +52,8 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
 /// A field's text with its unit; bytes in the unit a person reads.
 pub(super) fn with_unit(text: &str, unit: &str) -> String {
     match (unit, text.parse::<f64>()) {
-        ("B", Ok(bytes)) => format::bytes(bytes as u64),
-        ("B/s", Ok(rate)) => format::rate(rate),
+        ("B", Ok(bytes)) => format::bytes(bytes).to_string(),
+        ("B/s", Ok(rate)) => format::rate(rate).to_string(),
         ("", _) => text.to_owned(),
         _ => format!("{text} {unit}"),
     }
@@ -61,10 +62,12 @@ pub(super) fn with_unit(text: &str, unit: &str) -> String {
 fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     let Some(sm) = gpu.identity.sm.last() else { return Vec::new() };
     let support = Catalogue::load().dtype_support(*sm, gpu.identity.pci_device_id.last().copied());
-    let line = |(dtype, support): &(warpscope_kernels::Dtype, warpscope_probes::catalogue::Support)| {
-        let text = format!("{} {}", support.how.symbol(ascii(look)), support.detail);
-        section(look, dtype.label(), &text, Role::Text, width)
-    };
+    let line =
+        |(dtype, support): &(warpscope_kernels::Dtype, warpscope_probes::catalogue::Support)| {
+            let text =
+                format!("{} {}", support.how.symbol(!look.glyphs.is_unicode), support.detail);
+            section(look, dtype.label(), &text, Role::Text, width)
+        };
     support.iter().flat_map(line).collect()
 }
 
@@ -75,7 +78,8 @@ fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
         lines.extend(section(look, share.reason.words(), &text, Role::Text, width));
     }
     for violation in &gpu.throttle.violations {
-        let text = format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
+        let text =
+            format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
         lines.extend(section(look, &violation.policy, &text, Role::Text, width));
     }
     for link in &gpu.nvlinks {
@@ -88,9 +92,19 @@ fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
         lines.extend(section(look, &format!("NVLink {}", link.link), &text, Role::Text, width));
     }
     for mig in &gpu.mig {
-        let used = mig.memory_used_bytes.map_or("?".into(), |bytes| format::bytes(bytes.0));
-        let total = mig.memory_total_bytes.map_or("?".into(), |bytes| format::bytes(bytes.0));
-        lines.extend(section(look, &format!("MIG {}", mig.index), &format!("{} {used} / {total}", mig.name), Role::Text, width));
+        let used = size(mig.memory_used_bytes);
+        let total = size(mig.memory_total_bytes);
+        lines.extend(section(
+            look,
+            &format!("MIG {}", mig.index),
+            &format!("{} {used} / {total}", mig.name),
+            Role::Text,
+            width,
+        ));
     }
     lines
+}
+
+fn size(bytes: Option<Bytes>) -> format::Short {
+    format::or_absent(bytes, |bytes| format::bytes(bytes.0 as f64))
 }

@@ -5,8 +5,8 @@ use crate::app::App;
 use crate::app::action::Scope;
 use crate::app::view::TABS;
 use crate::engine::OUTCOMES;
-use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
+use crate::ui::widgets::Look;
 
 /// Every key of the table, and what the symbols mean.
 pub(super) fn page(app: &App, look: Look<'_>) -> Page {
@@ -17,7 +17,10 @@ pub(super) fn page(app: &App, look: Look<'_>) -> Page {
         let place = match spec.scope {
             Scope::Global => String::new(),
             Scope::Replay => " (recordings)".into(),
-            Scope::On(tab) => TABS.iter().find(|row| row.0 == tab).map_or(String::new(), |row| format!(" ({})", row.2)),
+            Scope::On(tab) => TABS
+                .iter()
+                .find(|row| row.0 == tab)
+                .map_or(String::new(), |row| format!(" ({})", row.2)),
         };
         lines.push(Line::from(vec![
             Span::styled(format!("{:>18}  ", keys.join(" ")), style(Role::Key)),
@@ -26,11 +29,14 @@ pub(super) fn page(app: &App, look: Look<'_>) -> Page {
         ]));
     }
     lines.push(Line::default());
-    lines.push(Line::styled("Outcomes, each with the level of its evidence: m measured, i inspected, r rule", style(Role::Header)));
+    lines.push(Line::styled(
+        "Outcomes, each with the level of its evidence: m measured, i inspected, r rule",
+        style(Role::Header),
+    ));
     for (outcome, ..) in OUTCOMES {
-        let role = crate::ui::panels::outcome_role(*outcome);
+        let role = crate::ui::widgets::outcome_role(*outcome);
         lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", outcome.symbol(ascii(look))), style(role)),
+            Span::styled(format!("{:>18}  ", outcome.symbol(!look.glyphs.is_unicode)), style(role)),
             Span::styled(outcome.words(), style(Role::Text)),
         ]));
     }
@@ -38,7 +44,10 @@ pub(super) fn page(app: &App, look: Look<'_>) -> Page {
     lines.push(Line::styled("Number formats", style(Role::Header)));
     for how in warpscope_probes::catalogue::HOWS {
         lines.push(Line::from(vec![
-            Span::styled(format!("{:>18}  ", how.0.symbol(ascii(look))), style(Role::Text)),
+            Span::styled(
+                format!("{:>18}  ", how.0.symbol(!look.glyphs.is_unicode)),
+                style(Role::Text),
+            ),
             Span::styled(how.0.words(), style(Role::Text)),
         ]));
     }

@@ -11,10 +11,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::theme::Role;
-use super::widgets::Popup as Frame;
 use super::Hits;
+use super::theme::Role;
 use super::widgets::Look;
+use super::widgets::Popup as Frame;
 use crate::app::App;
 use crate::app::view::Popup;
 
@@ -34,7 +34,9 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         Popup::Why { .. } => why::page(app, look, width),
         Popup::Notices { .. } => notices::page(app, look, width),
         Popup::Process { .. } => process::page(app, look, width),
-        Popup::Picker { .. } | Popup::Signal { .. } => return choices::render(app, look, area, buffer, hits),
+        Popup::Picker { .. } | Popup::Signal { .. } => {
+            return choices::render(app, look, area, buffer, hits);
+        }
     };
     draw_page(&page, scroll_of(popup), look, area, buffer);
 }
@@ -52,17 +54,20 @@ fn scroll_of(popup: &Popup) -> usize {
 
 fn draw_page(page: &Page, scroll: usize, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let widest = page.lines.iter().map(Line::width).max().unwrap_or(0).max(page.title.len() + 4);
-    let size = (u16::try_from(widest).unwrap_or(u16::MAX).saturating_add(4), rows(page.lines.len()));
-    let inner = Frame::new(&page.title, look).size(size.0, size.1).draw(area, buffer);
-    let visible = usize::from(inner.height);
+    let size =
+        (u16::try_from(widest).unwrap_or(u16::MAX).saturating_add(4), rows(page.lines.len()));
+    let visible = usize::from(size.1.min(area.height).saturating_sub(2));
     let first = scroll.min(page.lines.len().saturating_sub(visible));
+    let more = page.lines.len() - first - visible.min(page.lines.len() - first);
+    let more = format!("{more} more");
+    let title = [look.piece(&page.title, Role::Title)];
+    let foot = [look.piece(&more, Role::Muted)];
+    let foot = if more.starts_with("0 ") { &foot[..0] } else { &foot[..] };
+    let inner = Frame::new(look, size.0, size.1)
+        .titled(|card| card.left(&title).foot(foot))
+        .render(area, buffer);
     for (line, y) in page.lines.iter().skip(first).zip(inner.top()..inner.bottom()) {
         buffer.set_line(inner.x, y, line, inner.width);
-    }
-    if first + visible < page.lines.len() && visible > 0 {
-        let more = format!("{} more ", page.lines.len() - first - visible);
-        let x = inner.right().saturating_sub(u16::try_from(more.len()).unwrap_or(0));
-        buffer.set_stringn(x, inner.bottom(), more, usize::from(inner.width), look.style(Role::Muted));
     }
 }
 
@@ -101,7 +106,13 @@ fn cells(text: &str) -> usize {
 }
 
 /// A labelled paragraph, wrapped and indented under its label.
-pub(super) fn section(look: Look<'_>, label: &str, text: &str, role: Role, width: usize) -> Vec<Line<'static>> {
+pub(super) fn section(
+    look: Look<'_>,
+    label: &str,
+    text: &str,
+    role: Role,
+    width: usize,
+) -> Vec<Line<'static>> {
     const INDENT: usize = 10;
     let wrapped = wrap(text, width.saturating_sub(INDENT)).into_iter().enumerate();
     let line = |(at, text): (usize, String)| {

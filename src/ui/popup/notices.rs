@@ -3,8 +3,8 @@ use warpscope_probes::Severity;
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
+use crate::ui::widgets::Look;
 
 /// What was not found, and what to do about it.
 pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {

@@ -1,10 +1,10 @@
-use warpscope_probes::process::{HostSide, Usage, Visibility};
 use warpscope_probes::Field;
+use warpscope_probes::process::{HostSide, Usage, Visibility};
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::widgets::Look;
 use crate::ui::theme::Role;
+use crate::ui::widgets::Look;
 
 /// Everything about the selected process.
 pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
@@ -13,7 +13,9 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     };
     let seen = match process.visibility {
         Visibility::Visible => "yes",
-        Visibility::OtherNamespace => "no: the driver gives host pids and this program runs in another pid namespace (docker: --pid=host)",
+        Visibility::OtherNamespace => {
+            "no: the driver gives host pids and this program runs in another pid namespace (docker: --pid=host)"
+        }
         Visibility::Gone => "no: it ended",
         Visibility::Unknown => "not asked yet",
     };
@@ -24,9 +26,16 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     Page { title: format!("Process {}", process.pid), lines }
 }
 
-fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<ratatui::text::Line<'static>> {
+fn row<S>(
+    look: Look<'_>,
+    field: &Field<S>,
+    of: &S,
+    width: usize,
+) -> Vec<ratatui::text::Line<'static>> {
     match (field.text)(of) {
-        Ok(text) => section(look, field.label, &super::gpu::with_unit(&text, field.unit), Role::Text, width),
+        Ok(text) => {
+            section(look, field.label, &super::gpu::with_unit(&text, field.unit), Role::Text, width)
+        }
         Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),
     }
 }

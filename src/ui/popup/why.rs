@@ -2,9 +2,8 @@ use ratatui::text::Line;
 
 use super::{Page, section};
 use crate::app::App;
-use crate::ui::widgets::Look;
-use crate::ui::panels::outcome_role;
 use crate::ui::theme::Role;
+use crate::ui::widgets::{Look, outcome_role};
 
 /// Why a verdict is what it is: needs, has, evidence, message, fix.
 pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
@@ -12,7 +11,12 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
         return Page { title: "Why".into(), lines: Vec::new() };
     };
     let role = outcome_role(verdict.outcome);
-    let answer = format!("{} {} {}", verdict.outcome.symbol(ascii(look)), verdict.outcome, if verdict.disputed { "(disputed)" } else { "" });
+    let answer = format!(
+        "{} {} {}",
+        verdict.outcome.symbol(!look.glyphs.is_unicode),
+        verdict.outcome,
+        if verdict.disputed { "(disputed)" } else { "" }
+    );
     let mut lines = section(look, "answer", &answer, role, width);
     lines.extend(section(look, "why", &verdict.reason, Role::Text, width));
     for (label, text) in [("needs", &verdict.needs), ("has", &verdict.has)] {
@@ -24,7 +28,11 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     for evidence in &verdict.evidence {
         let text = format!(
             "{} {}: {} ({}, {})",
-            evidence.outcome.symbol(ascii(look)), evidence.id, evidence.detail, evidence.source, evidence.retrieved
+            evidence.outcome.symbol(!look.glyphs.is_unicode),
+            evidence.id,
+            evidence.detail,
+            evidence.source,
+            evidence.retrieved
         );
         lines.extend(section(look, level(evidence.level), &text, Role::Muted, width));
     }
@@ -35,7 +43,9 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     if let Some(fix) = &verdict.fix {
         lines.push(Line::default());
         lines.push(Line::styled("fix (y copies it)", look.style(Role::Header)));
-        lines.extend(fix.lines().map(|line| Line::styled(format!("  {line}"), look.style(Role::Good))));
+        lines.extend(
+            fix.lines().map(|line| Line::styled(format!("  {line}"), look.style(Role::Good))),
+        );
     }
     Page { title: format!("{} {} on {}", verdict.framework, verdict.config, verdict.gpu), lines }
 }

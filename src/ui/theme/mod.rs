@@ -208,6 +208,12 @@ impl Default for Theme {
     }
 }
 
+/// The built-in theme after the one with this name; the first one after a theme of the user's own.
+pub fn next(name: &str) -> &'static str {
+    let at = BUILTIN.iter().position(|(builtin, _)| *builtin == name).map_or(0, |at| at + 1);
+    BUILTIN[at % BUILTIN.len()].0
+}
+
 /// Files to try for a choice, in order: the path itself, or the name in each folder.
 fn candidates(choice: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
     if choice.ends_with(".toml") || choice.contains(std::path::is_separator) {

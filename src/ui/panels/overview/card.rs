@@ -37,10 +37,18 @@ fn strip_height(card: &Card, width: u16) -> u16 {
 }
 
 /// Draws one GPU.
-pub(super) fn render(app: &App, look: Look<'_>, card: &Card, selected: bool, area: Rect, buffer: &mut Buffer) {
+pub(super) fn render(
+    app: &App,
+    look: Look<'_>,
+    card: &Card,
+    selected: bool,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
     let left = [look.piece(&card.head, title)];
-    let right: Vec<Piece<'_>> = card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+    let right: Vec<Piece<'_>> =
+        card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
     let border = if selected { Role::BorderFocus } else { Role::Border };
     let inner = Frame::new(look).border(border).left(&left).right(&right).render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
@@ -66,7 +74,8 @@ fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut 
     } else {
         let line = cut_top(rest, 1);
         let [gpu, _, memory] =
-            Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)]).areas(line);
+            Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)])
+                .areas(line);
         (gpu, memory)
     };
     let mut pen = look.pen(buffer, gpu);
@@ -74,15 +83,21 @@ fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut 
     let bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
     let history = app.store.track(&card.key, Track::Utilisation);
     let spark = if bar.width > 30 { (bar.width / 4).min(24) } else { 0 };
-    let [bar, _, line] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(spark.min(1)), Constraint::Length(spark)]).areas(bar);
+    let [bar, _, line] = Layout::horizontal([
+        Constraint::Fill(1),
+        Constraint::Length(spark.min(1)),
+        Constraint::Length(spark),
+    ])
+    .areas(bar);
     Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
     Spark::new(look, history, Ink::Ramp(Ramp::Load)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);
     pen.put("mem ", look.style(Role::Muted));
     let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
     let label = text_width(&card.memory.text);
-    Gauge::new(look, card.memory.amount, Ramp::Memory).label(&card.memory.text, label).render(bar, buffer);
+    Gauge::new(look, card.memory.amount, Ramp::Memory)
+        .label(&card.memory.text, label)
+        .render(bar, buffer);
 }
 
 /// Short facts beside each other; those at the end are left out until the rest fits.
@@ -104,7 +119,9 @@ fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
     pen.put(&Short::of(format_args!("{} configs ", summary.total)), look.style(Role::Muted));
     counts(look, &mut pen, summary);
     if let Some((outcome, text)) = &summary.worst {
-        pen.skip(2).glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(*outcome))).skip(1);
+        pen.skip(2)
+            .glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(*outcome)))
+            .skip(1);
         let rest = pen.rest();
         pen.elide(text, rest, look.style(Role::Muted));
     }

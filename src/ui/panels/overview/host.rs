@@ -12,7 +12,9 @@ use crate::ui::format::{self, Short};
 use crate::ui::panels::bench::{DTYPES, dtype_role};
 use crate::ui::panels::cut_top;
 use crate::ui::theme::{Ramp, Role};
-use crate::ui::widgets::{Amount, Bar, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width};
+use crate::ui::widgets::{
+    Amount, Bar, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
+};
 
 /// Features worth a place in the title, by what they are called there.
 const SHOWN: &[(&str, &str)] = &[
@@ -52,7 +54,8 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     if let Some(cores) = host.machine.cpu_cores.last() {
         facts.push(format!("{cores} cores"));
     }
-    let has = |id: &str| host.cpu_features.iter().any(|feature| feature.present && feature.id == id);
+    let has =
+        |id: &str| host.cpu_features.iter().any(|feature| feature.present && feature.id == id);
     facts.extend(SHOWN.iter().filter(|row| has(row.0)).map(|row| row.1.to_owned()));
     let right: Vec<Piece<'_>> = facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
@@ -62,15 +65,25 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
 fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     let machine = &app.frame.host.machine;
     let [cpu, _, memory] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)]).areas(line);
+        Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)])
+            .areas(line);
     let mut pen = look.pen(buffer, cpu);
     pen.put("cpu ", look.style(Role::Muted));
     let bar = Rect { x: pen.x(), width: pen.rest(), ..cpu };
     let spark = if bar.width > 30 { (bar.width / 4).min(24) } else { 0 };
-    let [bar, _, history] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(spark.min(1)), Constraint::Length(spark)]).areas(bar);
-    let text = machine.cpu_pct.last().map_or(Short::of(format::ABSENT), |pct| format::percent(f64::from(pct.0)));
-    Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load).label(&text, 5).render(bar, buffer);
+    let [bar, _, history] = Layout::horizontal([
+        Constraint::Fill(1),
+        Constraint::Length(spark.min(1)),
+        Constraint::Length(spark),
+    ])
+    .areas(bar);
+    let text = machine
+        .cpu_pct
+        .last()
+        .map_or(Short::of(format::ABSENT), |pct| format::percent(f64::from(pct.0)));
+    Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
+        .label(&text, 5)
+        .render(bar, buffer);
     Spark::new(look, app.store.cpu(), Ink::Ramp(Ramp::Load)).max(100.0).render(history, buffer);
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
@@ -84,13 +97,24 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
 
 /// Decode rates of the clean profile, beside each other.
 fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let rate = |dtype: PathDtype| app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s);
-    let values: Vec<_> = DTYPES.iter().map(|(dtype, label)| (*dtype, *label, rate(*dtype))).collect();
-    let texts: Vec<Short> = values.iter().map(|(.., rate)| rate.map_or(Short::of(format::ABSENT), format::count)).collect();
+    let rate = |dtype: PathDtype| {
+        app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s)
+    };
+    let values: Vec<_> =
+        DTYPES.iter().map(|(dtype, label)| (*dtype, *label, rate(*dtype))).collect();
+    let texts: Vec<Short> = values
+        .iter()
+        .map(|(.., rate)| rate.map_or(Short::of(format::ABSENT), format::count))
+        .collect();
     let bars: Vec<Bar<'_>> = values
         .iter()
         .zip(&texts)
-        .map(|((dtype, label, rate), text)| Bar { label, value: *rate, text, role: dtype_role(*dtype) })
+        .map(|((dtype, label, rate), text)| Bar {
+            label,
+            value: *rate,
+            text,
+            role: dtype_role(*dtype),
+        })
         .collect();
     let mut pen = look.pen(buffer, line);
     pen.put("decode tok/s ", look.style(Role::Muted));

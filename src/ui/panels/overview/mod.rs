@@ -72,14 +72,21 @@ fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
     let fitting = (1..=most).find_map(|columns| {
         let heights: Vec<u16> = cards
             .chunks(usize::from(columns))
-            .map(|row| row.iter().map(|card| card::height(card, area.width / columns)).max().unwrap_or(0))
+            .map(|row| {
+                row.iter().map(|card| card::height(card, area.width / columns)).max().unwrap_or(0)
+            })
             .collect();
         let total: u16 = heights.iter().fold(0, |sum, height| sum.saturating_add(*height));
         (total <= area.height).then_some((columns, heights, area.height - total))
     });
     let (columns, mut heights, mut spare) = fitting?;
     let live: Vec<usize> = (0..heights.len())
-        .filter(|row| cards.chunks(usize::from(columns)).nth(*row).is_some_and(|row| row.iter().any(card::has_graph)))
+        .filter(|row| {
+            cards
+                .chunks(usize::from(columns))
+                .nth(*row)
+                .is_some_and(|row| row.iter().any(card::has_graph))
+        })
         .collect();
     for (done, row) in live.iter().enumerate() {
         let more = (spare / u16::try_from(live.len() - done).unwrap_or(1)).min(card::GRAPH_MOST);
@@ -99,7 +106,14 @@ fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
 }
 
 /// One row per GPU, and the card of the selected one below where there is room.
-fn compact(app: &App, look: Look<'_>, cards: &[Card], area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+fn compact(
+    app: &App,
+    look: Look<'_>,
+    cards: &[Card],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let mut area = area;
     let selected = cards.get(app.view.overview.at);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);

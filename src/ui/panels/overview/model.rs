@@ -146,26 +146,45 @@ fn load(gpu: &Gpu) -> Meter {
 
 fn memory(gpu: &Gpu) -> Meter {
     let total = gpu.vitals.memory_total_bytes.last().map_or(0.0, |total| total.0 as f64);
-    meter(&gpu.vitals.memory_used_bytes, total, |used| format::bytes_of(Some(used), total).to_string())
+    meter(&gpu.vitals.memory_used_bytes, total, |used| {
+        format::bytes_of(Some(used), total).to_string()
+    })
 }
 
 fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
     let presence = |text: &str, role| vec![fact(About::Presence, text, role)];
     match gpu.presence {
         Presence::WhatIf => return what_if(gpu),
-        Presence::Suspended => return presence("suspended by the kernel to save power; not woken", Role::Muted),
-        Presence::Lost => return presence("lost: the driver no longer reaches it; look for Xid in dmesg", Role::Bad),
+        Presence::Suspended => {
+            return presence("suspended by the kernel to save power; not woken", Role::Muted);
+        }
+        Presence::Lost => {
+            return presence(
+                "lost: the driver no longer reaches it; look for Xid in dmesg",
+                Role::Bad,
+            );
+        }
         Presence::Starting | Presence::Present => {}
     }
-    let facts = [power(gpu), temperature(gpu, glyphs), clocks(gpu), link(gpu, glyphs), fan(gpu), errors(gpu)];
+    let facts = [
+        power(gpu),
+        temperature(gpu, glyphs),
+        clocks(gpu),
+        link(gpu, glyphs),
+        fan(gpu),
+        errors(gpu),
+    ];
     facts.into_iter().flatten().chain([throttle(gpu)]).collect()
 }
 
 fn what_if(gpu: &Gpu) -> Vec<Fact> {
     let bus = gpu.identity.memory_bandwidth_bps.last().map(|rate| format::rate(rate.0).to_string());
     let power = gpu.vitals.power_limit_w.last().map(|limit| format::watts(limit.0).to_string());
-    let mut facts = vec![fact(About::Presence, "what-if: from the catalogue, nothing measured", Role::WhatIf)];
-    facts.extend([bus, power].into_iter().flatten().map(|text| fact(About::Catalogue, text, Role::Muted)));
+    let mut facts =
+        vec![fact(About::Presence, "what-if: from the catalogue, nothing measured", Role::WhatIf)];
+    facts.extend(
+        [bus, power].into_iter().flatten().map(|text| fact(About::Catalogue, text, Role::Muted)),
+    );
     facts
 }
 
@@ -264,7 +283,9 @@ const STRIP: &[Dtype] = &[
 
 fn dtypes(support: &[(Dtype, How)], glyphs: &Glyphs) -> Vec<(&'static str, &'static str, Role)> {
     let shown = STRIP.iter().filter_map(|dtype| support.iter().find(|row| row.0 == *dtype));
-    shown.map(|(dtype, how)| (dtype.label(), how.symbol(!glyphs.is_unicode), role_of(*how))).collect()
+    shown
+        .map(|(dtype, how)| (dtype.label(), how.symbol(!glyphs.is_unicode), role_of(*how)))
+        .collect()
 }
 
 fn role_of(how: How) -> Role {

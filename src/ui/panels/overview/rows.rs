@@ -25,7 +25,14 @@ const COLUMNS: &[Column<'static>] = &[
 ];
 
 /// One row per GPU.
-pub(super) fn render(app: &App, look: Look<'_>, cards: &[Card], area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(super) fn render(
+    app: &App,
+    look: Look<'_>,
+    cards: &[Card],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let mut table = Table::new(look, COLUMNS, cards.len());
     table.selected = Some(app.view.overview.at);
     let layout = table.layout(area);
@@ -52,7 +59,10 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
     };
     let (text, role) = match column {
         0 => (card.head.as_str(), head_role(card.presence)),
-        1 => (card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str), Role::Muted),
+        1 => (
+            card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
+            Role::Muted,
+        ),
         5 => about(About::Temperature),
         6 => about(About::Power),
         7 => about(About::Throttle),
@@ -82,14 +92,18 @@ fn bar(app: &App, look: Look<'_>, card: &Card, column: usize, area: Rect, buffer
         return;
     }
     match column {
-        2 => Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(area, buffer),
+        2 => Gauge::new(look, card.load.amount, Ramp::Load)
+            .label(&card.load.text, 5)
+            .render(area, buffer),
         3 => {
             let values = app.store.track(&card.key, Track::Utilisation);
             Spark::new(look, values, Ink::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
         }
         _ => {
             let label = text_width(&card.memory.text);
-            Gauge::new(look, card.memory.amount, Ramp::Memory).label(&card.memory.text, label).render(area, buffer);
+            Gauge::new(look, card.memory.amount, Ramp::Memory)
+                .label(&card.memory.text, label)
+                .render(area, buffer);
         }
     }
 }
