@@ -2,6 +2,9 @@
 //!
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
+mod player;
+pub mod replay;
+
 use std::sync::Arc;
 use std::time::Duration;
 
