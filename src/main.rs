@@ -1,3 +1,5 @@
 //! The binary: hands over to the library.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    warpscope::cli::main()
+}

@@ -1,1 +1,14 @@
-//! Where frames go besides the screen: JSON Lines, tables.
+//! Where frames go besides the screen: JSON Lines, recordings, tables, CSV; and the way back in.
+
+pub mod csv;
+pub mod jsonl;
+mod reader;
+mod recorder;
+mod redact;
+pub mod table;
+pub mod text;
+
+pub use reader::{FrameReader, Head, Located, MAX_LINE, ReadStats};
+pub use recorder::{Limits, RecordError, Recorder};
+pub use redact::Redactor;
+pub(crate) use redact::without_homes;

@@ -3,6 +3,8 @@
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
 pub mod local;
+mod player;
+pub mod replay;
 
 use std::sync::Arc;
 use std::time::Duration;

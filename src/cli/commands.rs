@@ -1,0 +1,243 @@
+use super::exit::{CliError, Exit};
+use super::options::Options;
+use super::{completions, config, doctor, man, record, replay, snapshot, stream};
+use crate::config::Id;
+
+/// One command.
+pub struct CommandSpec {
+    /// What is typed; empty for the dashboard.
+    pub name: &'static str,
+    /// One line for the list of commands.
+    pub about: &'static str,
+    /// What a newcomer needs besides, after the options.
+    pub more: &'static str,
+    /// Options it takes, in groups.
+    pub args: &'static [&'static [Id]],
+    /// Command lines that work, each with what it does; without the program's name.
+    pub examples: &'static [(&'static str, &'static str)],
+    /// Whether the help leaves it out.
+    pub hidden: bool,
+    /// Whether it works with a configuration that cannot be used.
+    pub lenient: bool,
+    /// Does it.
+    pub run: fn(&Options) -> Result<Exit, CliError>,
+}
+
+impl CommandSpec {
+    const BASE: Self = Self {
+        name: "",
+        about: "",
+        more: "",
+        args: &[],
+        examples: &[],
+        hidden: false,
+        lenient: false,
+        run: not_built_in,
+    };
+
+    /// Its options, one after the other.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        self.args.iter().copied().flatten().copied()
+    }
+
+    /// Whether it prints and ends, as all but the dashboard and the replay do.
+    pub fn is_one_shot(&self) -> bool {
+        !self.ids().any(|id| id == Id::StartTab)
+    }
+}
+
+const CONFIG: &[Id] = &[Id::Config];
+const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
+const LIVE: &[Id] = &[Id::Interval, Id::Library];
+const LOOK: &[Id] = &[Id::Color, Id::Ascii];
+const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench];
+const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
+
+/// What runs when no command is named.
+pub static DASHBOARD: CommandSpec = CommandSpec {
+    about: "What can run on every NVIDIA GPU you have or name, why not the rest, and how fast it really is",
+    args: &[GPUS, LIVE, SCREEN, LOOK, CONFIG],
+    examples: &[
+        ("", "the dashboard, also on a machine without a GPU"),
+        ("--gpu 2xT4 --gpu \"RTX 3090\"", "the same, with GPUs you do not have beside your own"),
+        ("-i 500ms --readonly", "two frames a second, and no way to signal a process"),
+    ],
+    ..CommandSpec::BASE
+};
+
+/// Every command with a name, sorted by it.
+pub static COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
+        name: "bench",
+        about: "Run the micro decoder once per number format and print what it reached",
+        args: &[MODEL, &[Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("bench --device cpu", "all four number formats on the CPU"),
+            (
+                "bench --profile glm4 --dtype fp16,bf16 --json",
+                "weights that leave the range of fp16",
+            ),
+        ],
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "check",
+        about: "Say which frameworks run on these GPUs; ends with 1 when one does not",
+        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Json, Id::RequireGpu], LOOK, CONFIG],
+        examples: &[
+            ("check", "everything known, on every GPU here"),
+            ("check --gpu T4 ktransformers", "one framework on a GPU you do not have"),
+        ],
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "completions",
+        about: "Print completions for a shell",
+        args: &[&[Id::Shell]],
+        examples: &[("completions bash", "to be saved where bash looks for completions")],
+        lenient: true,
+        run: completions::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "config",
+        about: "Print a documented sample configuration, check one, or say where it is looked for",
+        more: "The configuration is read and never written.",
+        args: &[&[Id::Action], CONFIG],
+        examples: &[
+            ("config sample", "every key with its default"),
+            ("config check --config other.toml", "all errors, each with its line"),
+        ],
+        lenient: true,
+        run: config::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "doctor",
+        about: "Say what was found, what not, why, and what to do; ends with 1 when something fails",
+        args: &[&[Id::Json, Id::Redact, Id::Source], GPUS, LIVE, LOOK, CONFIG],
+        examples: &[("doctor --redact", "to be pasted into a bug report")],
+        lenient: true,
+        run: doctor::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "man",
+        about: "Print the manual page",
+        args: &[&[Id::CommandName]],
+        examples: &[("man", "the page of the program"), ("man record", "the page of one command")],
+        lenient: true,
+        run: man::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "record",
+        about: "Write frames to a recording",
+        more: "Every complete line of a recording is readable, whatever ends the program. A full disk is \
+               reported and recording goes on when there is room again. Files are created for their owner only.",
+        args: &[
+            &[
+                Id::File,
+                Id::Once,
+                Id::Count,
+                Id::Duration,
+                Id::MaxSize,
+                Id::Keep,
+                Id::Redact,
+                Id::RequireGpu,
+            ],
+            GPUS,
+            LIVE,
+            CONFIG,
+        ],
+        examples: &[
+            ("record run.jsonl --duration 10m", "ten minutes"),
+            ("record run.jsonl --max-size 64MiB --keep 3", "at most four files of 64 MiB"),
+            ("record case.jsonl --once --redact", "one frame to be attached to a bug report"),
+        ],
+        run: record::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "replay",
+        about: "Play a recording on the same screens",
+        args: &[&[Id::Recording, Id::Speed, Id::Start], GPUS, SCREEN, LOOK, CONFIG],
+        examples: &[(
+            "replay run.jsonl --speed 4 --start 5m",
+            "four times as fast, from the fifth minute",
+        )],
+        run: replay::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "screenshot",
+        about: "Draw a panel as SVG or text, without a terminal",
+        args: &[
+            &[Id::Panel, Id::Size, Id::PictureFormat, Id::Output, Id::Source, Id::Start],
+            GPUS,
+            LIVE,
+            &[Id::Theme],
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[(
+            "screenshot --panel overview --size 120x36 -o overview.svg",
+            "this machine, now",
+        )],
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "snapshot",
+        about: "Print one frame as a table or JSON",
+        args: &[
+            &[Id::Json, Id::Redact, Id::RequireGpu, Id::Source, Id::Start],
+            GPUS,
+            LIVE,
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[
+            ("snapshot", "a table"),
+            ("snapshot --json --require-gpu", "for a script that needs a GPU"),
+        ],
+        run: snapshot::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "stream",
+        about: "Print one frame per line until stopped",
+        args: &[
+            &[Id::LineFormat, Id::Count, Id::Duration, Id::Redact, Id::RequireGpu],
+            &[Id::Source, Id::Speed, Id::Start],
+            GPUS,
+            LIVE,
+            CONFIG,
+        ],
+        examples: &[
+            ("stream -i 5s", "a frame every five seconds, as JSON Lines"),
+            ("stream --format csv --count 10", "ten rows per GPU"),
+        ],
+        run: stream::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "why",
+        about: "Explain one verdict: needs, has, evidence, the message you would see, the fix",
+        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Json], LOOK, CONFIG],
+        examples: &[("why --gpu V100 GLM-4", "why it prints nothing but exclamation marks there")],
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "worker",
+        about: "The benchmark's child process; prints events as JSON Lines",
+        args: &[MODEL],
+        examples: &[("worker --device cpu", "what the dashboard starts")],
+        hidden: true,
+        lenient: true,
+        ..CommandSpec::BASE
+    },
+];
+
+fn not_built_in(_options: &Options) -> Result<Exit, CliError> {
+    Err(CliError::Failed("this build does not have it yet".to_owned()))
+}

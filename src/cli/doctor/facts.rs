@@ -1,0 +1,108 @@
+use std::io::{self, IsTerminal};
+
+use warpscope_probes::Frame;
+
+use crate::cli::exit::CliError;
+use crate::cli::live::first_frame;
+use crate::cli::options::Options;
+use crate::cli::source::{AtEnd, open_source};
+use crate::config::{Config, Environment, Layer};
+use crate::sink::Redactor;
+
+/// The terminal, as far as one can tell from outside.
+pub(super) struct Terminal {
+    pub(super) is_terminal: bool,
+    /// Columns and lines.
+    pub(super) size: Option<(u16, u16)>,
+    pub(super) term: Option<String>,
+    pub(super) colorterm: Option<String>,
+    /// First of LC_ALL, LC_CTYPE and LANG that is set.
+    pub(super) locale: Option<String>,
+}
+
+/// Everything the checks look at.
+pub(super) struct Facts {
+    /// A frame, or why there is none.
+    pub(super) frame: Result<Frame, String>,
+    pub(super) terminal: Terminal,
+    pub(super) config: Config,
+    /// Name, value and layer of every option that nobody left at its default.
+    pub(super) changed: Vec<(&'static str, String, Layer)>,
+    /// Texts to hide, with what to put in their place.
+    pub(super) secrets: Vec<(String, &'static str)>,
+}
+
+impl Facts {
+    /// A text without the secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (secret, place) in &self.secrets {
+            text = text.replace(secret, place);
+        }
+        if self.secrets.is_empty() { text } else { crate::sink::without_homes(&text) }
+    }
+}
+
+/// Asks the machine, the terminal and the configuration.
+pub(super) fn gather(options: &Options) -> Facts {
+    let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
+    let mut secrets = Vec::new();
+    if options.output.redact {
+        secrets = secrets_of(&options.env, frame.as_ref().ok());
+        let _ = frame.as_mut().map(|frame| Redactor::default().frame(frame));
+    }
+    let changed = options.settings.iter().filter(|(_, _, layer)| *layer != Layer::Default);
+    Facts {
+        frame: frame.map_err(words),
+        terminal: terminal(&options.env),
+        config: options.config.clone(),
+        changed: changed.map(|(spec, value, layer)| (spec.name(), value.text(), layer)).collect(),
+        secrets,
+    }
+}
+
+fn words(error: CliError) -> String {
+    match error {
+        CliError::Usage(text) | CliError::Failed(text) | CliError::NoGpu(text) => text,
+        CliError::Output(error) => error.to_string(),
+    }
+}
+
+fn terminal(env: &Environment) -> Terminal {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.text(name));
+    Terminal {
+        is_terminal: io::stdout().is_terminal(),
+        size: crossterm::terminal::size().ok().filter(|_| io::stdout().is_terminal()),
+        term: env.text("TERM"),
+        colorterm: env.text("COLORTERM"),
+        locale,
+    }
+}
+
+/// Longest first, so that a home is not left half hidden by the name of its owner. Names of three
+/// letters and fewer are left: they would tear holes into other words.
+fn secrets_of(env: &Environment, frame: Option<&Frame>) -> Vec<(String, &'static str)> {
+    let from_env =
+        [("HOME", "~"), ("USER", "user-1"), ("LOGNAME", "user-1"), ("HOSTNAME", "host-1")];
+    let host = frame.and_then(|frame| frame.host.machine.hostname.last().cloned());
+    let mut all: Vec<_> = from_env
+        .iter()
+        .filter_map(|(name, place)| Some((env.text(name)?, *place)))
+        .chain(host.map(|name| (name, "host-1")))
+        .filter(|(secret, _)| secret.len() > 3)
+        .collect();
+    all.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_the_environment_are_found_longest_first() {
+        let env = [("HOME", "/srv/ada-l"), ("USER", "ada-l"), ("LOGNAME", "xy")];
+        let secrets = secrets_of(&env.into_iter().collect(), None);
+        assert_eq!(secrets, [("/srv/ada-l".to_owned(), "~"), ("ada-l".to_owned(), "user-1")]);
+    }
+}

@@ -1,0 +1,93 @@
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// How the program ends when it did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: fine.
+    Fine,
+    /// 1: a check failed.
+    CheckFailed,
+    /// 2: usage or configuration.
+    Usage,
+    /// 3: no GPU where one was required.
+    NoGpu,
+}
+
+impl Exit {
+    /// The number for the shell.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::CheckFailed => 1,
+            Self::Usage => 2,
+            Self::NoGpu => 3,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why the program could not do its work.
+#[derive(Debug)]
+pub enum CliError {
+    /// Wrong arguments, environment or configuration, or a file that cannot be used.
+    Usage(String),
+    /// The work was begun and something failed.
+    Failed(String),
+    /// A GPU was required and none answers.
+    NoGpu(String),
+    /// Standard output cannot be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Says on stderr what went wrong, if anything, and picks the code. A reader that went away is no
+/// error: `warpscope stream | head` ends quietly.
+pub(super) fn report(outcome: Result<Exit, CliError>) -> Exit {
+    let (exit, message) = match outcome {
+        Ok(exit) => return exit,
+        Err(CliError::Usage(message)) => (Exit::Usage, message),
+        Err(CliError::Failed(message)) => (Exit::CheckFailed, message),
+        Err(CliError::NoGpu(message)) => (Exit::NoGpu, message),
+        Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => return Exit::Fine,
+        Err(CliError::Output(error)) => {
+            (Exit::CheckFailed, format!("cannot write to standard output: {error}"))
+        }
+    };
+    // Nothing is left to tell when stderr is gone too.
+    let _ = writeln!(io::stderr(), "error: {}", message.trim_end());
+    exit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_help() {
+        for exit in [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::NoGpu] {
+            let code = format!("{} ", exit.code());
+            assert!(
+                super::super::parser::EXIT_CODES
+                    .lines()
+                    .any(|line| line.trim_start().starts_with(&code))
+            );
+        }
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error() {
+        let gone = CliError::Output(io::Error::from(ErrorKind::BrokenPipe));
+        assert_eq!(report(Err(gone)), Exit::Fine);
+    }
+}

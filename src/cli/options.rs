@@ -1,0 +1,384 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::exit::CliError;
+use super::low::LowArgs;
+use crate::bench::PathDtype;
+use crate::config::{self, Config, Environment, Id, Settings, Value};
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColorChoice {
+    /// As the terminal can.
+    Auto,
+    /// Also when output is no terminal.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// When to show GPUs of the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhatIf {
+    /// Where no real one answers, or where one is named.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Kind of picture a screenshot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureFormat {
+    /// Scalable Vector Graphics.
+    Svg,
+    /// Plain text.
+    Text,
+}
+
+/// How things look and which keys do what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewOptions {
+    /// Theme by name.
+    pub theme: String,
+    /// When to use colour.
+    pub color: ColorChoice,
+    /// ASCII characters only.
+    pub ascii: bool,
+    /// Whether the mouse is used.
+    pub mouse: bool,
+    /// Tab to start on, one of [`config::TABS`].
+    pub start_tab: String,
+    /// Whether processes may not be signalled.
+    pub readonly: bool,
+    /// Keys by action, as the file has them; the keymap checks them.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+/// Where frames come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceOptions {
+    /// Time between frames.
+    pub interval: Duration,
+    /// GPUs of the catalogue, as named.
+    pub gpus: Vec<String>,
+    /// When to show them.
+    pub what_if: WhatIf,
+    /// NVML library to load instead of the usual one.
+    pub library: Option<PathBuf>,
+    /// Recording to play instead of asking this machine.
+    pub recording: Option<PathBuf>,
+    /// Speed of the recording.
+    pub speed: f64,
+    /// Where to begin in the recording.
+    pub start: Duration,
+}
+
+/// What the benchmark runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BenchOptions {
+    /// Whether it runs from the start.
+    pub on: bool,
+    /// Device: `cpu`.
+    pub device: String,
+    /// Weight profile: `clean` or `glm4`.
+    pub profile: String,
+    /// Number formats, each once, in the order named.
+    pub dtypes: Vec<PathDtype>,
+}
+
+/// What a one-shot command prints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputOptions {
+    /// JSON instead of text.
+    pub json: bool,
+    /// CSV instead of JSON Lines.
+    pub csv: bool,
+    /// Placeholders for what names a person or a machine.
+    pub redact: bool,
+    /// Whether to end with code 3 when no GPU answers.
+    pub require_gpu: bool,
+    /// End after so many frames.
+    pub count: Option<u64>,
+    /// End after this time.
+    pub duration: Option<Duration>,
+}
+
+/// Where a recording goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordOptions {
+    /// File to write; `None` for commands that record nothing.
+    pub file: Option<PathBuf>,
+    /// Size at which a new file is begun.
+    pub max_size: Option<u64>,
+    /// Older files to keep.
+    pub keep: u64,
+}
+
+/// What a screenshot shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PictureOptions {
+    /// Panel by name.
+    pub panel: String,
+    /// Columns and lines.
+    pub size: (u16, u16),
+    /// Kind of picture.
+    pub format: PictureFormat,
+    /// File to write; standard output without one.
+    pub output: Option<PathBuf>,
+}
+
+/// Everything a command needs to know, from all layers.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How things look.
+    pub view: ViewOptions,
+    /// Where frames come from.
+    pub source: SourceOptions,
+    /// What the benchmark runs.
+    pub bench: BenchOptions,
+    /// What is printed.
+    pub output: OutputOptions,
+    /// Where a recording goes.
+    pub record: RecordOptions,
+    /// What a screenshot shows.
+    pub picture: PictureOptions,
+    /// Frameworks to answer for; all of them when empty.
+    pub frameworks: Vec<String>,
+    /// The word a command takes by its place: shell, action or command name.
+    pub word: Option<String>,
+    /// The configuration and what became of it.
+    pub config: Config,
+    /// Every value and the layer it comes from.
+    pub settings: Settings,
+    /// The environment it was resolved with.
+    pub env: Environment,
+}
+
+/// Joins the command line with environment and configuration. Reads the configuration file and
+/// nothing else.
+pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
+    let named = match low.values.get(&Id::Config) {
+        Some(Value::Path(path)) => Some(path.clone()),
+        _ => env.get("WARPSCOPE_CONFIG").map(PathBuf::from),
+    };
+    let config = config::load(config::find(named, &env));
+    let file = match &config.settings {
+        Ok(settings) => settings.clone().unwrap_or_default(),
+        Err(_) if low.command.lenient => config::FileSettings::default(),
+        Err(why) => return Err(CliError::Usage(why.clone())),
+    };
+    let settings = config::resolve(&low.values, &env, &file, low.command.is_one_shot())
+        .map_err(CliError::Usage)?;
+    let get = Typed(&settings);
+    Ok(Options {
+        view: view(&get, file.keys),
+        source: source(&get),
+        bench: bench(&get),
+        output: output(&get),
+        record: RecordOptions {
+            file: get.path(Id::File),
+            max_size: get.number(Id::MaxSize),
+            keep: get.number(Id::Keep).unwrap_or_default(),
+        },
+        picture: picture(&get),
+        frameworks: get.list(Id::Frameworks),
+        word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
+        config,
+        env,
+        settings,
+    })
+}
+
+fn view(get: &Typed<'_>, keys: BTreeMap<String, Vec<String>>) -> ViewOptions {
+    ViewOptions {
+        theme: get.text(Id::Theme),
+        color: match get.text(Id::Color).as_str() {
+            "always" => ColorChoice::Always,
+            "never" => ColorChoice::Never,
+            _ => ColorChoice::Auto,
+        },
+        ascii: get.switch(Id::Ascii),
+        mouse: get.switch(Id::Mouse),
+        start_tab: get.text(Id::StartTab),
+        readonly: get.switch(Id::Readonly),
+        keys,
+    }
+}
+
+fn source(get: &Typed<'_>) -> SourceOptions {
+    SourceOptions {
+        interval: get.span(Id::Interval).unwrap_or(Duration::from_secs(1)),
+        gpus: get.list(Id::Gpus),
+        what_if: match get.text(Id::WhatIf).as_str() {
+            "always" => WhatIf::Always,
+            "never" => WhatIf::Never,
+            _ => WhatIf::Auto,
+        },
+        library: get.path(Id::Library),
+        recording: get.path(Id::Recording).or_else(|| get.path(Id::Source)),
+        speed: get.factor(Id::Speed).unwrap_or(1.0),
+        start: get.span(Id::Start).unwrap_or_default(),
+    }
+}
+
+fn bench(get: &Typed<'_>) -> BenchOptions {
+    let mut dtypes = Vec::new();
+    for word in get.list(Id::Dtypes) {
+        if let Some(dtype) = dtype(&word)
+            && !dtypes.contains(&dtype)
+        {
+            dtypes.push(dtype);
+        }
+    }
+    BenchOptions {
+        on: get.switch(Id::Bench),
+        device: get.text(Id::Device),
+        profile: get.text(Id::Profile),
+        dtypes,
+    }
+}
+
+fn dtype(word: &str) -> Option<PathDtype> {
+    serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
+}
+
+fn output(get: &Typed<'_>) -> OutputOptions {
+    let once = get.switch(Id::Once).then_some(1);
+    OutputOptions {
+        json: get.switch(Id::Json),
+        csv: get.text(Id::LineFormat) == "csv",
+        redact: get.switch(Id::Redact),
+        require_gpu: get.switch(Id::RequireGpu),
+        count: once.or(get.number(Id::Count)),
+        duration: get.span(Id::Duration),
+    }
+}
+
+fn picture(get: &Typed<'_>) -> PictureOptions {
+    PictureOptions {
+        panel: get.text(Id::Panel),
+        size: match get.0.get(Id::Size) {
+            Some(Value::Cells(columns, lines)) => (*columns, *lines),
+            _ => (80, 24),
+        },
+        format: match get.text(Id::PictureFormat).as_str() {
+            "text" => PictureFormat::Text,
+            _ => PictureFormat::Svg,
+        },
+        output: get.path(Id::Output),
+    }
+}
+
+/// Values by the type the table gives them.
+struct Typed<'a>(&'a Settings);
+
+impl Typed<'_> {
+    fn switch(&self, id: Id) -> bool {
+        matches!(self.0.get(id), Some(Value::Switch(true)))
+    }
+
+    fn word(&self, id: Id) -> Option<String> {
+        match self.0.get(id) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn text(&self, id: Id) -> String {
+        self.word(id).unwrap_or_default()
+    }
+
+    fn list(&self, id: Id) -> Vec<String> {
+        match self.0.get(id) {
+            Some(Value::List(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn path(&self, id: Id) -> Option<PathBuf> {
+        match self.0.get(id) {
+            Some(Value::Path(path)) => Some(path.clone()),
+            _ => None,
+        }
+    }
+
+    fn span(&self, id: Id) -> Option<Duration> {
+        match self.0.get(id) {
+            Some(Value::Span(span)) => Some(*span),
+            _ => None,
+        }
+    }
+
+    fn number(&self, id: Id) -> Option<u64> {
+        match self.0.get(id) {
+            Some(Value::Size(number) | Value::Count(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn factor(&self, id: Id) -> Option<f64> {
+        match self.0.get(id) {
+            Some(Value::Factor(factor)) => Some(*factor),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::low::{Parsed, parse};
+    use super::*;
+
+    fn options(line: &[&str], env: &[(&str, &str)]) -> Result<Options, CliError> {
+        let words = ["warpscope"].iter().chain(line).map(OsString::from);
+        match parse(words)? {
+            Parsed::Run(low) => resolve(&low, env.iter().copied().collect()),
+            Parsed::Print(text) => panic!("{text}"),
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_documentation() {
+        let options = options(&[], &[]).expect("resolves");
+        assert_eq!(options.source.interval, Duration::from_secs(1));
+        assert_eq!(options.source.speed, 1.0);
+        assert_eq!(options.view.start_tab, "overview");
+        assert!(options.bench.on && options.view.mouse);
+        assert!(!options.view.ascii && !options.view.readonly && !options.output.json);
+        assert_eq!(options.picture.size, (120, 36));
+        assert_eq!(options.record.keep, 3);
+        let all = [PathDtype::Fp32, PathDtype::Fp16, PathDtype::Bf16, PathDtype::Int4];
+        assert_eq!(options.bench.dtypes, all);
+    }
+
+    #[test]
+    fn every_number_format_of_the_table_is_one_of_the_benchmark() {
+        for word in config::DTYPES {
+            assert!(dtype(word).is_some(), "{word}");
+        }
+    }
+
+    #[test]
+    fn flags_reach_their_fields() {
+        let line =
+            ["stream", "--format", "csv", "-n", "3", "-s", "a.jsonl", "--speed", "2", "--redact"];
+        let options = options(&line, &[]).expect("resolves");
+        assert!(options.output.csv && options.output.redact);
+        assert_eq!(options.output.count, Some(3));
+        assert_eq!(options.source.recording, Some(PathBuf::from("a.jsonl")));
+        assert_eq!(options.source.speed, 2.0);
+    }
+
+    #[test]
+    fn a_named_configuration_that_is_missing_stops_all_but_the_lenient() {
+        let env = [("WARPSCOPE_CONFIG", "/nowhere/at/all.toml")];
+        assert!(matches!(options(&["snapshot"], &env), Err(CliError::Usage(_))));
+        let lenient = options(&["doctor"], &env).expect("doctor works all the same");
+        assert!(lenient.config.settings.is_err());
+    }
+}

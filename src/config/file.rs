@@ -1,0 +1,212 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::Error as _;
+use toml::de::{DeTable, DeValue};
+
+use super::nearest::nearest;
+use super::table::{ARGS, Id, by_key};
+use super::value::{Kind, Value};
+
+/// Largest file that is read at all.
+pub const MAX_BYTES: usize = 1 << 20;
+/// Table of key bindings in the file.
+const KEYS: &str = "keys";
+
+/// What a configuration file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileSettings {
+    /// Values of options.
+    pub values: BTreeMap<Id, Value>,
+    /// Key bindings by action, as written; the keymap checks names.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+/// One thing wrong with a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and the way out, one sentence.
+    pub message: String,
+}
+
+/// Everything wrong with a configuration file, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems {
+    /// File name as the user knows it.
+    pub file: String,
+    /// At least one.
+    pub all: Vec<Problem>,
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, problem) in self.all.iter().enumerate() {
+            let gap = if place == 0 { "" } else { "\n" };
+            write!(f, "{gap}{}:{}: {}", self.file, problem.line, problem.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Reads a configuration file's text; `file` is its name in messages.
+pub fn parse(file: &str, text: &str) -> Result<FileSettings, Problems> {
+    let mut reader = Reader { text, settings: FileSettings::default(), problems: Vec::new() };
+    match document(text) {
+        Ok(table) => reader.document(&table),
+        Err(error) => reader.syntax(&error),
+    }
+    if reader.problems.is_empty() {
+        return Ok(reader.settings);
+    }
+    reader.problems.sort_by_key(|problem| problem.line);
+    Err(Problems { file: file.to_owned(), all: reader.problems })
+}
+
+fn document(text: &str) -> Result<DeTable<'_>, toml::de::Error> {
+    if text.len() > MAX_BYTES {
+        return Err(toml::de::Error::custom(format!("larger than {MAX_BYTES} bytes")));
+    }
+    DeTable::parse(text).map(toml::Spanned::into_inner)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    settings: FileSettings,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn syntax(&mut self, error: &toml::de::Error) {
+        let message = error.message().lines().collect::<Vec<_>>().join(": ");
+        self.problem(error.span().unwrap_or(0..0), format!("not valid TOML: {message}"));
+    }
+
+    fn document(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            match (name, by_key(name)) {
+                (KEYS, _) => self.keys(value.get_ref(), value.span()),
+                (_, Some(spec)) => match understand(spec.kind, value.get_ref()) {
+                    Ok(value) => drop(self.settings.values.insert(spec.id, value)),
+                    Err(why) => self.problem(value.span(), format!("`{name}` {why}")),
+                },
+                (_, None) => self.unknown(name, key.span()),
+            }
+        }
+    }
+
+    fn unknown(&mut self, name: &str, at: Range<usize>) {
+        let known = || ARGS.iter().filter_map(|spec| spec.key).chain([KEYS]);
+        let way_out = match nearest(name, known()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known keys: {}", sorted(known()).join(", ")),
+        };
+        self.problem(at, format!("unknown key `{}`; {way_out}", name.escape_debug()));
+    }
+
+    fn keys(&mut self, value: &DeValue<'_>, at: Range<usize>) {
+        let Some(table) = value.as_table() else {
+            let found = value.type_str();
+            return self.problem(at, format!("`{KEYS}` must be a table, found {found}"));
+        };
+        for (action, value) in table {
+            let name = action.get_ref().to_string();
+            match texts(value.get_ref()) {
+                Some(keys) => drop(self.settings.keys.insert(name, keys)),
+                None => self.problem(
+                    value.span(),
+                    format!(
+                        "`{KEYS}.{}` must be a list of keys such as [\"q\", \"ctrl-c\"]",
+                        name.escape_debug()
+                    ),
+                ),
+            }
+        }
+    }
+
+    fn problem(&mut self, at: Range<usize>, message: String) {
+        let before = self.text.as_bytes().get(..at.start).unwrap_or_default();
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        self.problems.push(Problem { line, message });
+    }
+}
+
+fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<_> = words.collect();
+    words.sort_unstable();
+    words
+}
+
+/// The value an option can use, or what it must be and what was found.
+fn understand(kind: Kind, value: &DeValue<'_>) -> Result<Value, String> {
+    let wrong_type = || {
+        let allowed =
+            if kind == Kind::Switch { "true or false".to_owned() } else { kind.allowed() };
+        Err(format!("must be {allowed}; found {}", value.type_str()))
+    };
+    match (kind, value) {
+        (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
+        (Kind::Switch, _) => wrong_type(),
+        (Kind::List, _) => texts(value).map(Value::List).map_or_else(wrong_type, Ok),
+        (Kind::Interval | Kind::Span, DeValue::Integer(number)) => parsed(kind, number.as_str()),
+        (Kind::Interval | Kind::Span, DeValue::Float(number)) => parsed(kind, number.as_str()),
+        (_, DeValue::String(text)) => parsed(kind, text),
+        _ => wrong_type(),
+    }
+}
+
+fn parsed(kind: Kind, text: &str) -> Result<Value, String> {
+    kind.parse(text).map_err(|allowed| {
+        let near = nearest(text, kind.words().iter().copied());
+        let hint = near.map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+        format!("must be {allowed}; found \"{}\"{hint}", text.escape_debug())
+    })
+}
+
+/// A text or a list of texts.
+fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    match value {
+        DeValue::String(text) => Some(vec![text.to_string()]),
+        DeValue::Array(items) => {
+            items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn all_errors_come_at_once_in_the_order_of_the_file() {
+        let text = "theme = 3\n\n\nintervall = 1\n";
+        let problems = parse("f", text).expect_err("two errors");
+        assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn too_large_a_file_is_refused_unread() {
+        let text = "#".repeat(MAX_BYTES + 1);
+        assert!(parse("f", &text).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+            let _ = parse("f", &text);
+        }
+
+        #[test]
+        fn no_key_and_value_make_it_panic(key in "[a-z_]{1,12}", value in "[\"\\[\\]{}a-z0-9.=, -]{0,24}") {
+            let _ = parse("f", &format!("{key} = {value}"));
+        }
+    }
+}

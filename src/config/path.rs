@@ -1,0 +1,129 @@
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use super::file::{FileSettings, MAX_BYTES, parse};
+use super::layers::Environment;
+
+/// Where the configuration is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigPath {
+    /// The user named it: it must exist.
+    Named(PathBuf),
+    /// The usual place: it need not exist.
+    Usual(PathBuf),
+    /// Neither XDG_CONFIG_HOME nor HOME is set.
+    Nowhere,
+}
+
+impl ConfigPath {
+    /// The path, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Named(path) | Self::Usual(path) => Some(path),
+            Self::Nowhere => None,
+        }
+    }
+}
+
+/// What became of the configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Where it was looked for.
+    pub path: ConfigPath,
+    /// What it says, nothing where there is no file, or why it cannot be used.
+    pub settings: Result<Option<FileSettings>, String>,
+}
+
+/// `$XDG_CONFIG_HOME/warpscope/config.toml`, else `~/.config/warpscope/config.toml`. A relative
+/// `$XDG_CONFIG_HOME` is ignored, as its specification demands.
+pub fn find(named: Option<PathBuf>, env: &Environment) -> ConfigPath {
+    if let Some(path) = named {
+        return ConfigPath::Named(path);
+    }
+    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".config"));
+    match absolute("XDG_CONFIG_HOME").or_else(home) {
+        Some(folder) => ConfigPath::Usual(folder.join("warpscope").join("config.toml")),
+        None => ConfigPath::Nowhere,
+    }
+}
+
+/// Reads the configuration.
+pub fn load(path: ConfigPath) -> Config {
+    let settings = match &path {
+        ConfigPath::Nowhere => Ok(None),
+        ConfigPath::Named(file) => read(file).and_then(|text| understood(file, &text)).map(Some),
+        ConfigPath::Usual(file) if !exists(file) => Ok(None),
+        ConfigPath::Usual(file) => read(file).and_then(|text| understood(file, &text)).map(Some),
+    };
+    Config { path, settings }
+}
+
+/// Only a file that is surely not there counts as absent: one we may not read is an error.
+fn exists(file: &Path) -> bool {
+    match file.symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    let error = |error| format!("cannot read the configuration {}: {error}", file.display());
+    let mut bytes = Vec::new();
+    let limit = MAX_BYTES as u64 + 1;
+    std::fs::File::open(file)
+        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        .map_err(error)?;
+    Ok(bytes)
+}
+
+fn understood(file: &Path, bytes: &[u8]) -> Result<FileSettings, String> {
+    let name = file.display().to_string();
+    if bytes.len() > MAX_BYTES {
+        return Err(format!("{name}: larger than {MAX_BYTES} bytes; this is no configuration"));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        format!("{name}:{line}: not UTF-8 text; save the file as UTF-8")
+    })?;
+    parse(&name, text).map_err(|problems| problems.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_place_follows_the_base_directory_specification() {
+        for (pairs, want) in [
+            (&[("XDG_CONFIG_HOME", "/x"), ("HOME", "/h")][..], Some("/x/warpscope/config.toml")),
+            (
+                &[("XDG_CONFIG_HOME", "rel"), ("HOME", "/h")],
+                Some("/h/.config/warpscope/config.toml"),
+            ),
+            (&[("XDG_CONFIG_HOME", ""), ("HOME", "/h")], Some("/h/.config/warpscope/config.toml")),
+            (&[], None),
+        ] {
+            let found = find(None, &pairs.iter().copied().collect());
+            assert_eq!(found.path(), want.map(Path::new), "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_file_must_exist_and_the_usual_one_need_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("none.toml");
+        assert_eq!(load(ConfigPath::Usual(file.clone())).settings, Ok(None));
+        let error = load(ConfigPath::Named(file.clone())).settings.expect_err("is missing");
+        assert!(error.contains("none.toml"), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_named_by_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("c.toml");
+        std::fs::write(&file, b"ascii = true\n\xff").expect("writes");
+        let error = load(ConfigPath::Usual(file)).settings.expect_err("no text");
+        assert!(error.ends_with("c.toml:2: not UTF-8 text; save the file as UTF-8"), "{error}");
+    }
+}

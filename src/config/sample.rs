@@ -1,0 +1,77 @@
+use std::fmt::Write as _;
+
+use super::table::{ARGS, ArgSpec};
+use super::value::Kind;
+
+const HEAD: &str = "\
+# warpscope reads $XDG_CONFIG_HOME/warpscope/config.toml, else ~/.config/warpscope/config.toml.
+# Every line below is the default; remove the # to change it. Stronger than this file are the
+# environment variable and the flag named with each key. `warpscope config check` names errors.
+";
+
+const KEYS: &str = "
+# Keys of an action, instead of its usual ones: quit = [\"q\", \"ctrl-c\"]
+#[keys]
+";
+
+/// The documented sample: every key with its default, commented out.
+pub fn sample() -> String {
+    let mut text = HEAD.to_owned();
+    for spec in ARGS {
+        if let Some(key) = spec.key {
+            entry(&mut text, key, spec);
+        }
+    }
+    text + KEYS
+}
+
+fn entry(text: &mut String, key: &str, spec: &ArgSpec) {
+    let flags = spec.long.into_iter().chain(spec.shorthands.iter().map(|row| row.0));
+    let flags: Vec<_> = flags.map(|flag| format!("--{flag}")).collect();
+    let names: Vec<_> = spec.env.iter().map(|row| row.0).collect();
+    let what = match spec.kind {
+        Kind::Switch => spec.key_help.to_owned(),
+        kind => format!("{}: {}", spec.key_help, kind.allowed()),
+    };
+    let value = literal(spec);
+    writeln!(text, "\n# {what}.\n# {} · {}\n#{key} = {value}", flags.join(" "), names.join(" "))
+        .expect("a String takes everything");
+}
+
+/// The default as TOML.
+fn literal(spec: &ArgSpec) -> String {
+    match (spec.kind, spec.default) {
+        (Kind::Switch, Some("on")) => "true".to_owned(),
+        (Kind::Switch, _) => "false".to_owned(),
+        (Kind::List, _) => "[]".to_owned(),
+        (_, default) => format!("{:?}", default.unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Environment, FileSettings, Settings, parse, resolve};
+
+    fn resolved(file: &FileSettings) -> Settings {
+        resolve(&Default::default(), &Environment::default(), file, true).expect("is allowed")
+    }
+
+    #[test]
+    fn uncommented_it_loads_and_equals_the_defaults() {
+        let text = sample();
+        let lines = text.lines().map(|line| match line.strip_prefix('#') {
+            Some(code) if !code.starts_with(' ') => code,
+            _ => line,
+        });
+        let uncommented = lines.collect::<Vec<_>>().join("\n");
+        let file = parse("sample", &uncommented).expect("loads");
+        let defaults = resolved(&FileSettings::default());
+        for spec in ARGS.iter().filter(|spec| spec.key.is_some()) {
+            let said = file.values.get(&spec.id).expect("every key is in the sample");
+            let default = defaults.get(spec.id).map(|value| value.text()).unwrap_or_default();
+            assert_eq!(said.text(), default, "{:?}", spec.key);
+        }
+        assert!(file.keys.is_empty());
+    }
+}

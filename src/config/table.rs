@@ -1,0 +1,442 @@
+//! Every option once: the command line, the environment, the configuration file, the help, the man
+//! page, the completions and the sample file are made from this table.
+//!
+//! Derive macros were rejected: they would spread one option over three structs, and the layers
+//! could not be walked by a test.
+
+use super::value::Kind;
+
+/// Names an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the help of each option in the table says what it is")]
+pub enum Id {
+    Action,
+    Ascii,
+    Bench,
+    Color,
+    CommandName,
+    Config,
+    Count,
+    Device,
+    Dtypes,
+    Duration,
+    File,
+    Frameworks,
+    Gpus,
+    Interval,
+    Json,
+    Keep,
+    Library,
+    LineFormat,
+    MaxSize,
+    Mouse,
+    Once,
+    Output,
+    Panel,
+    PictureFormat,
+    Profile,
+    Readonly,
+    Recording,
+    Redact,
+    RequireGpu,
+    Shell,
+    Size,
+    Source,
+    Speed,
+    Start,
+    StartTab,
+    Theme,
+    WhatIf,
+}
+
+/// How an option is given on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// With dashes.
+    Option,
+    /// By its place, may be left out.
+    Operand,
+    /// By its place, must be there.
+    RequiredOperand,
+}
+
+/// How an environment variable is read. An empty one counts as unset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnvRule {
+    /// Its content is the value.
+    Value,
+    /// Being set at all means this value.
+    Means(&'static str),
+    /// Being set to anything but `0` means this value, for everything but the dashboard.
+    OneShotMeans(&'static str),
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgSpec {
+    /// Its name in the code.
+    pub id: Id,
+    /// How it is given on the command line.
+    pub form: Form,
+    /// Long flag, without dashes.
+    pub long: Option<&'static str>,
+    /// Short flag.
+    pub short: Option<char>,
+    /// Flags without a value and what they mean; only the first is shown in the help.
+    pub shorthands: &'static [(&'static str, &'static str)],
+    /// Placeholder in the help.
+    pub value_name: &'static str,
+    /// What the value may be.
+    pub kind: Kind,
+    /// The value nobody gave, as text.
+    pub default: Option<&'static str>,
+    /// Environment variables, the stronger first.
+    pub env: &'static [(&'static str, EnvRule)],
+    /// Key in the configuration file.
+    pub key: Option<&'static str>,
+    /// What the key means, one sentence without its full stop.
+    pub key_help: &'static str,
+    /// Whether the help leaves it out.
+    pub hidden: bool,
+    /// One sentence or two.
+    pub help: &'static str,
+}
+
+impl ArgSpec {
+    const BASE: Self = Self {
+        id: Id::File,
+        form: Form::Option,
+        long: None,
+        short: None,
+        shorthands: &[],
+        value_name: "",
+        kind: Kind::Switch,
+        default: None,
+        env: &[],
+        key: None,
+        key_help: "",
+        hidden: false,
+        help: "",
+    };
+
+    const fn switch(
+        id: Id,
+        shorthands: &'static [(&'static str, &'static str)],
+        help: &'static str,
+    ) -> Self {
+        Self { id, shorthands, default: Some("off"), help, ..Self::BASE }
+    }
+
+    const fn option(id: Id, long: &'static str, value_name: &'static str, kind: Kind) -> Self {
+        Self { id, long: Some(long), value_name, kind, ..Self::BASE }
+    }
+
+    const fn operand(id: Id, form: Form, value_name: &'static str, kind: Kind) -> Self {
+        Self { id, form, value_name, kind, ..Self::BASE }
+    }
+
+    /// What error messages call it.
+    pub fn name(&self) -> &'static str {
+        let flag = self.long.or(self.shorthands.first().map(|row| row.0));
+        flag.or(self.key).unwrap_or(self.value_name)
+    }
+}
+
+/// Shells completions are made for.
+pub const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
+/// Tabs the dashboard may start on.
+pub const TABS: &[&str] = &["overview", "compat", "bench", "processes"];
+/// Number formats of the benchmark.
+pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
+/// When to use colour.
+pub const COLORS: &[&str] = &["auto", "always", "never"];
+/// When to show GPUs of the catalogue.
+pub const WHAT_IFS: &[&str] = &["auto", "always", "never"];
+
+/// Every option, sorted by name in the code.
+pub const ARGS: &[ArgSpec] = &[
+    ArgSpec {
+        help: "sample prints a documented configuration, check reads one and names its errors, path says where it is looked for",
+        ..ArgSpec::operand(
+            Id::Action,
+            Form::RequiredOperand,
+            "ACTION",
+            Kind::OneOf(&["sample", "check", "path"]),
+        )
+    },
+    ArgSpec {
+        env: &[("WARPSCOPE_ASCII", EnvRule::Value)],
+        key: Some("ascii"),
+        key_help: "Draw with ASCII characters only",
+        ..ArgSpec::switch(
+            Id::Ascii,
+            &[("ascii", "on"), ("no-ascii", "off")],
+            "Draw with ASCII characters only",
+        )
+    },
+    ArgSpec {
+        default: Some("on"),
+        env: &[("WARPSCOPE_BENCH", EnvRule::Value)],
+        key: Some("bench"),
+        key_help: "Run the benchmark from the start; the key b turns it on and off",
+        ..ArgSpec::switch(
+            Id::Bench,
+            &[("no-bench", "off"), ("bench", "on")],
+            "Start with the benchmark paused; the key b starts it",
+        )
+    },
+    ArgSpec {
+        default: Some("auto"),
+        env: &[
+            ("WARPSCOPE_COLOR", EnvRule::Value),
+            ("NO_COLOR", EnvRule::Means("never")),
+            ("CLICOLOR_FORCE", EnvRule::OneShotMeans("always")),
+        ],
+        key: Some("color"),
+        key_help: "When to use colour",
+        help: "When to use colour; auto asks the terminal",
+        ..ArgSpec::option(Id::Color, "color", "WHEN", Kind::OneOf(COLORS))
+    },
+    ArgSpec {
+        help: "Command to describe instead of the whole program",
+        ..ArgSpec::operand(Id::CommandName, Form::Operand, "COMMAND", Kind::Text)
+    },
+    ArgSpec {
+        env: &[("WARPSCOPE_CONFIG", EnvRule::Value)],
+        help: "Read this configuration file instead of the usual one; it must exist",
+        ..ArgSpec::option(Id::Config, "config", "PATH", Kind::Path)
+    },
+    ArgSpec {
+        short: Some('n'),
+        help: "End after so many frames",
+        ..ArgSpec::option(Id::Count, "count", "N", Kind::Count)
+    },
+    ArgSpec {
+        default: Some("cpu"),
+        help: "Device to measure",
+        ..ArgSpec::option(Id::Device, "device", "DEVICE", Kind::OneOf(&["cpu"]))
+    },
+    ArgSpec {
+        default: Some("fp32,fp16,bf16,int4"),
+        help: "Number formats to run, separated by commas",
+        ..ArgSpec::option(Id::Dtypes, "dtype", "LIST", Kind::AnyOf(DTYPES))
+    },
+    ArgSpec {
+        short: Some('d'),
+        help: "End after this time",
+        ..ArgSpec::option(Id::Duration, "duration", "TIME", Kind::Span)
+    },
+    ArgSpec {
+        help: "Recording to write; an existing one is continued",
+        ..ArgSpec::operand(Id::File, Form::RequiredOperand, "FILE", Kind::Path)
+    },
+    ArgSpec {
+        help: "Framework by name, with a version after == if wanted: vllm==0.11.0",
+        ..ArgSpec::operand(Id::Frameworks, Form::Operand, "FRAMEWORK", Kind::List)
+    },
+    ArgSpec {
+        short: Some('g'),
+        env: &[("WARPSCOPE_GPU", EnvRule::Value)],
+        key: Some("gpus"),
+        key_help: "GPUs of the catalogue to look at as what-if, by name, alias or PCI id",
+        help: "Look at this GPU as what-if, by name, alias or PCI id: T4, \"RTX 3090\", 2xT4, 10de:1eb8; may be repeated",
+        ..ArgSpec::option(Id::Gpus, "gpu", "NAME", Kind::List)
+    },
+    ArgSpec {
+        short: Some('i'),
+        default: Some("1s"),
+        env: &[("WARPSCOPE_INTERVAL", EnvRule::Value)],
+        key: Some("interval"),
+        key_help: "Time between frames",
+        help: "Time between frames, 0.1s to 60s; a bare number is seconds",
+        ..ArgSpec::option(Id::Interval, "interval", "TIME", Kind::Interval)
+    },
+    ArgSpec::switch(
+        Id::Json,
+        &[("json", "on")],
+        "Print JSON: numbers as numbers, null for unknown",
+    ),
+    ArgSpec {
+        default: Some("3"),
+        help: "Older files to keep when --max-size is reached: FILE.1, FILE.2, …",
+        ..ArgSpec::option(Id::Keep, "keep", "N", Kind::Count)
+    },
+    ArgSpec {
+        env: &[("WARPSCOPE_LIBRARY", EnvRule::Value)],
+        hidden: true,
+        help: "Load this NVML library instead of libnvidia-ml.so.1",
+        ..ArgSpec::option(Id::Library, "library", "PATH", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("jsonl"),
+        help: "jsonl writes whole frames, csv one row per GPU and frame",
+        ..ArgSpec::option(Id::LineFormat, "format", "FORMAT", Kind::OneOf(&["jsonl", "csv"]))
+    },
+    ArgSpec {
+        help: "Start a new file when this one would grow beyond the size",
+        ..ArgSpec::option(Id::MaxSize, "max-size", "SIZE", Kind::Size)
+    },
+    ArgSpec {
+        default: Some("on"),
+        env: &[("WARPSCOPE_MOUSE", EnvRule::Value)],
+        key: Some("mouse"),
+        key_help: "Use the mouse",
+        ..ArgSpec::switch(
+            Id::Mouse,
+            &[("no-mouse", "off"), ("mouse", "on")],
+            "Leave the mouse to the terminal",
+        )
+    },
+    ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
+    ArgSpec {
+        short: Some('o'),
+        help: "File to write instead of standard output",
+        ..ArgSpec::option(Id::Output, "output", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("overview"),
+        help: "Panel to draw",
+        ..ArgSpec::option(Id::Panel, "panel", "NAME", Kind::Text)
+    },
+    ArgSpec {
+        default: Some("svg"),
+        help: "Kind of picture",
+        ..ArgSpec::option(Id::PictureFormat, "format", "FORMAT", Kind::OneOf(&["svg", "text"]))
+    },
+    ArgSpec {
+        default: Some("clean"),
+        help: "Weights of the model: clean stays in the range of fp16, glm4 leaves it",
+        ..ArgSpec::option(Id::Profile, "profile", "NAME", Kind::OneOf(&["clean", "glm4"]))
+    },
+    ArgSpec {
+        env: &[("WARPSCOPE_READONLY", EnvRule::Value)],
+        key: Some("readonly"),
+        key_help: "Never send a signal to a process",
+        ..ArgSpec::switch(
+            Id::Readonly,
+            &[("readonly", "on"), ("no-readonly", "off")],
+            "Never send a signal to a process",
+        )
+    },
+    ArgSpec {
+        help: "Recording to play",
+        ..ArgSpec::operand(Id::Recording, Form::RequiredOperand, "FILE", Kind::Path)
+    },
+    ArgSpec::switch(
+        Id::Redact,
+        &[("redact", "on")],
+        "Replace host and user names, identifiers, command lines and home paths by placeholders",
+    ),
+    ArgSpec::switch(
+        Id::RequireGpu,
+        &[("require-gpu", "on")],
+        "End with code 3 when no GPU answers",
+    ),
+    ArgSpec {
+        help: "Shell to complete for",
+        ..ArgSpec::operand(Id::Shell, Form::RequiredOperand, "SHELL", Kind::OneOf(SHELLS))
+    },
+    ArgSpec {
+        default: Some("120x36"),
+        help: "Columns and lines of the picture",
+        ..ArgSpec::option(Id::Size, "size", "SIZE", Kind::Cells)
+    },
+    ArgSpec {
+        short: Some('s'),
+        help: "Take frames from this recording instead of this machine",
+        ..ArgSpec::option(Id::Source, "source", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("1"),
+        help: "Speed against real time, 0.01 to 1000",
+        ..ArgSpec::option(Id::Speed, "speed", "FACTOR", Kind::Factor)
+    },
+    ArgSpec {
+        default: Some("0s"),
+        help: "Begin this far into the recording",
+        ..ArgSpec::option(Id::Start, "start", "TIME", Kind::Span)
+    },
+    ArgSpec {
+        default: Some("overview"),
+        env: &[("WARPSCOPE_TAB", EnvRule::Value)],
+        key: Some("start_tab"),
+        key_help: "Tab to start on",
+        help: "Tab to start on",
+        ..ArgSpec::option(Id::StartTab, "tab", "NAME", Kind::OneOf(TABS))
+    },
+    ArgSpec {
+        default: Some("auto"),
+        env: &[("WARPSCOPE_THEME", EnvRule::Value)],
+        key: Some("theme"),
+        key_help: "Colours by name; auto asks the terminal",
+        help: "Colours by name; auto asks the terminal",
+        ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
+    },
+    ArgSpec {
+        shorthands: &[("no-what-if", "never")],
+        default: Some("auto"),
+        env: &[("WARPSCOPE_WHAT_IF", EnvRule::Value)],
+        key: Some("what_if"),
+        key_help: "When to show GPUs of the catalogue",
+        help: "When to show GPUs of the catalogue: auto where no real one answers or --gpu names one",
+        ..ArgSpec::option(Id::WhatIf, "what-if", "WHEN", Kind::OneOf(WHAT_IFS))
+    },
+];
+
+/// The row of an option.
+pub fn spec(id: Id) -> &'static ArgSpec {
+    ARGS.iter().find(|spec| spec.id == id).expect("every option has a row")
+}
+
+/// The row behind a key of the configuration file.
+pub(super) fn by_key(key: &str) -> Option<&'static ArgSpec> {
+    ARGS.iter().find(|spec| spec.key == Some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_each_stands_once() {
+        assert!(ARGS.windows(2).all(|pair| pair[0].id < pair[1].id));
+    }
+
+    #[test]
+    fn every_row_can_be_given_and_explains_itself() {
+        for spec in ARGS {
+            assert!(!spec.help.is_empty() && !spec.help.ends_with('.'), "{:?}", spec.id);
+            let flags = spec.long.is_some() || !spec.shorthands.is_empty();
+            assert_eq!(flags, spec.form == Form::Option, "{:?}", spec.id);
+            assert_eq!(spec.long.is_some(), !spec.value_name.is_empty() && flags, "{:?}", spec.id);
+        }
+    }
+
+    #[test]
+    fn every_value_a_row_mentions_is_allowed() {
+        for spec in ARGS {
+            let means = spec.env.iter().filter_map(|(_, rule)| match rule {
+                EnvRule::Value => None,
+                EnvRule::Means(text) | EnvRule::OneShotMeans(text) => Some(*text),
+            });
+            let shorthands = spec.shorthands.iter().map(|row| row.1);
+            for text in spec.default.into_iter().chain(means).chain(shorthands) {
+                assert!(spec.kind.parse(text).is_ok(), "{:?}: {text}", spec.id);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_and_variables_stand_once_and_speak_of_their_flag() {
+        for spec in ARGS.iter().filter(|spec| spec.key.is_some()) {
+            assert_eq!(ARGS.iter().filter(|other| other.key == spec.key).count(), 1);
+            assert!(!spec.env.is_empty(), "{:?} has no variable", spec.id);
+            assert!(!spec.key_help.is_empty(), "{:?} has no sentence", spec.id);
+        }
+        let mut names: Vec<_> = ARGS.iter().flat_map(|spec| spec.env).map(|row| row.0).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

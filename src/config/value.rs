@@ -1,0 +1,275 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Shortest time between frames.
+pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
+/// Longest time between frames.
+pub const INTERVAL_MAX: Duration = Duration::from_secs(60);
+/// Slowest and fastest replay.
+const FACTOR_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+/// Widest and highest drawing.
+const CELLS_MAX: u16 = 1000;
+
+/// What a value may be, on the command line, in the environment and in the file alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// On or off.
+    Switch,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// Any of these words, each once or more.
+    AnyOf(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Any number of texts.
+    List,
+    /// A file name.
+    Path,
+    /// A time between frames.
+    Interval,
+    /// A length of time.
+    Span,
+    /// A number of bytes.
+    Size,
+    /// A whole number.
+    Count,
+    /// A factor against real time.
+    Factor,
+    /// A number of columns and lines.
+    Cells,
+}
+
+/// A value that was understood.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of [`Kind::Switch`].
+    Switch(bool),
+    /// Of [`Kind::OneOf`] and [`Kind::Text`].
+    Text(String),
+    /// Of [`Kind::AnyOf`] and [`Kind::List`].
+    List(Vec<String>),
+    /// Of [`Kind::Path`].
+    Path(PathBuf),
+    /// Of [`Kind::Interval`] and [`Kind::Span`].
+    Span(Duration),
+    /// Of [`Kind::Size`].
+    Size(u64),
+    /// Of [`Kind::Count`].
+    Count(u64),
+    /// Of [`Kind::Factor`].
+    Factor(f64),
+    /// Of [`Kind::Cells`]: columns, lines.
+    Cells(u16, u16),
+}
+
+/// Byte units and their factors, in lower case.
+const SIZE_UNITS: &[(&str, u64)] = &[
+    ("", 1),
+    ("b", 1),
+    ("kb", 1_000),
+    ("k", 1 << 10),
+    ("kib", 1 << 10),
+    ("mb", 1_000_000),
+    ("m", 1 << 20),
+    ("mib", 1 << 20),
+    ("gb", 1_000_000_000),
+    ("g", 1 << 30),
+    ("gib", 1 << 30),
+];
+
+impl Kind {
+    /// Understands a text, or says what is allowed.
+    pub fn parse(self, text: &str) -> Result<Value, String> {
+        let parsed = match self {
+            Self::Switch => switch(text).map(Value::Switch),
+            Self::OneOf(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Self::AnyOf(words) => {
+                let parts = split(text);
+                let known = parts.iter().all(|part| words.contains(&part.as_str()));
+                (known && !parts.is_empty()).then_some(Value::List(parts))
+            }
+            Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
+            Self::List => Some(Value::List(split(text))),
+            Self::Path => (!text.is_empty()).then(|| Value::Path(PathBuf::from(text))),
+            Self::Interval => span(text)
+                .filter(|span| (INTERVAL_MIN..=INTERVAL_MAX).contains(span))
+                .map(Value::Span),
+            Self::Span => span(text).map(Value::Span),
+            Self::Size => size(text).filter(|bytes| *bytes > 0).map(Value::Size),
+            Self::Count => text.parse().ok().map(Value::Count),
+            Self::Factor => {
+                text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
+            }
+            Self::Cells => cells(text),
+        };
+        parsed.ok_or_else(|| self.allowed())
+    }
+
+    /// What is allowed, as a phrase.
+    pub fn allowed(self) -> String {
+        match self {
+            Self::Switch => "on or off (true or false)".to_owned(),
+            Self::OneOf(words) => format!("one of: {}", words.join(", ")),
+            Self::AnyOf(words) => format!("any of: {}", words.join(", ")),
+            Self::Text | Self::Path => "a text that is not empty".to_owned(),
+            Self::List => "a list of texts".to_owned(),
+            Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
+            Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
+            Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
+            Self::Count => "a whole number from 0".to_owned(),
+            Self::Factor => "a number from 0.01 to 1000".to_owned(),
+            Self::Cells => format!("COLUMNSxLINES up to {CELLS_MAX}x{CELLS_MAX}, such as 120x36"),
+        }
+    }
+
+    /// Words a shell may complete.
+    pub fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::OneOf(words) | Self::AnyOf(words) => words,
+            _ => &[],
+        }
+    }
+
+    /// Whether giving it again adds to it.
+    pub fn adds_up(self) -> bool {
+        matches!(self, Self::List | Self::AnyOf(_))
+    }
+}
+
+impl Value {
+    /// The value as text that [`Kind::parse`] reads back, for people and for the layers of `doctor`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Switch(on) => if *on { "on" } else { "off" }.to_owned(),
+            Self::Text(text) => text.clone(),
+            Self::List(texts) => texts.join(","),
+            Self::Path(path) => path.display().to_string(),
+            Self::Span(span) => humantime::format_duration(*span).to_string().replace(' ', ""),
+            Self::Size(number) | Self::Count(number) => number.to_string(),
+            Self::Factor(factor) => factor.to_string(),
+            Self::Cells(columns, lines) => format!("{columns}x{lines}"),
+        }
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// A bare number is seconds; otherwise numbers with units, fractions allowed.
+fn span(text: &str) -> Option<Duration> {
+    let seconds = |number: &str, unit: f64| {
+        let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number: f64 = plain.then(|| number.parse().ok()).flatten()?;
+        Duration::try_from_secs_f64(number * unit).ok()
+    };
+    let text = text.trim();
+    [("ms", 1e-3), ("s", 1.0), ("", 1.0)]
+        .iter()
+        .find_map(|(suffix, unit)| seconds(text.strip_suffix(suffix)?.trim_end(), *unit))
+        .or_else(|| humantime::parse_duration(text).ok())
+}
+
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let factor = SIZE_UNITS.iter().find(|row| row.0 == unit)?.1;
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+fn cells(text: &str) -> Option<Value> {
+    let (columns, lines) = text.split_once(['x', 'X'])?;
+    let side = |text: &str| text.parse().ok().filter(|side| (1..=CELLS_MAX).contains(side));
+    Some(Value::Cells(side(columns)?, side(lines)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(text: &str) -> Option<u128> {
+        match Kind::Interval.parse(text) {
+            Ok(Value::Span(span)) => Some(span.as_millis()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_interval_is_seconds_unless_it_names_a_unit() {
+        for (text, want) in [
+            ("1", 1000),
+            ("0.1", 100),
+            ("1.5", 1500),
+            ("500ms", 500),
+            ("2s", 2000),
+            ("1.5s", 1500),
+            ("60", 60_000),
+            ("1m", 60_000),
+            ("1min", 60_000),
+            (" 2 s", 2000),
+        ] {
+            assert_eq!(millis(text), Some(want), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_interval_is_refused() {
+        for text in ["", "0", "99ms", "61", "-1", "1e1", "inf", "nan", "NaN", "1h", "two", ".", "s"]
+        {
+            assert_eq!(millis(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_know_both_kinds_of_units_and_do_not_overflow() {
+        for (text, want) in [
+            ("1", Some(1)),
+            ("64MiB", Some(64 << 20)),
+            ("64 mib", Some(64 << 20)),
+            ("2GB", Some(2_000_000_000)),
+            ("1k", Some(1024)),
+            ("0", None),
+            ("", None),
+            ("MiB", None),
+            ("1.5G", None),
+            ("99999999999G", None),
+            ("1 parsec", None),
+        ] {
+            assert_eq!(Kind::Size.parse(text).ok(), want.map(Value::Size), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn cells_are_two_sides() {
+        assert_eq!(Kind::Cells.parse("120x36"), Ok(Value::Cells(120, 36)));
+        for text in ["", "120", "0x10", "10x0", "x", "-1x5", "1001x1", "70000x1"] {
+            assert!(Kind::Cells.parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn printed_values_read_back() {
+        for (kind, text) in [
+            (Kind::Switch, "on"),
+            (Kind::List, "T4,RTX 3090"),
+            (Kind::Interval, "500ms"),
+            (Kind::Span, "1h30m"),
+            (Kind::Size, "1048576"),
+            (Kind::Factor, "0.5"),
+            (Kind::Cells, "80x24"),
+        ] {
+            let value = kind.parse(text).expect("is allowed");
+            assert_eq!(kind.parse(&value.text()), Ok(value), "{text}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! One row per GPU and frame: identity, then every column of the vitals. Absent is an empty cell.
+
+use std::fmt::Write as _;
+
+use warpscope_probes::gpu::Vitals;
+use warpscope_probes::{Frame, Gpu};
+
+/// Columns before the vitals.
+const FIRST: &[(&str, fn(&Frame, &Gpu) -> String)] = &[
+    ("at", |frame, _| frame.at.to_string()),
+    ("seq", |frame, _| frame.seq.to_string()),
+    ("index", |_, gpu| gpu.index.to_string()),
+    ("key", |_, gpu| gpu.key.clone()),
+    ("name", |_, gpu| gpu.identity.name.last().cloned().unwrap_or_default()),
+    ("presence", |_, gpu| super::table::presence(gpu.presence).to_owned()),
+];
+
+/// The line of column names.
+pub fn head() -> String {
+    let names = FIRST.iter().map(|row| row.0).chain(Vitals::FIELDS.iter().map(|field| field.key));
+    names.collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// The lines of one frame; none when it has no GPU.
+pub fn rows(frame: &Frame) -> String {
+    let mut text = String::new();
+    for gpu in &frame.gpus {
+        let first = FIRST.iter().map(|row| quoted(&(row.1)(frame, gpu)));
+        let vitals = Vitals::FIELDS.iter().map(|field| {
+            (field.number)(&gpu.vitals).map(|number| number.to_string()).unwrap_or_default()
+        });
+        let cells: Vec<_> = first.chain(vitals).collect();
+        writeln!(text, "{}", cells.join(",")).expect("a String takes everything");
+    }
+    text
+}
+
+/// Quotes as RFC 4180 asks; cleans what a terminal obeys, and defuses what a spreadsheet would compute.
+fn quoted(text: &str) -> String {
+    let text = super::text::clean(text, false);
+    let formula = text.starts_with(['=', '+', '-', '@']);
+    let defused = if formula { format!("'{text}") } else { text.into_owned() };
+    if defused.contains([',', '"']) {
+        return format!("\"{}\"", defused.replace('"', "\"\""));
+    }
+    defused
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::Reading;
+    use warpscope_probes::units::Watts;
+
+    use super::*;
+
+    #[test]
+    fn rows_have_the_columns_of_the_head_and_absent_is_empty() {
+        let mut gpu = Gpu { key: "k".into(), ..Gpu::default() };
+        gpu.identity.name = "a,\"b\"\n".to_owned().into();
+        gpu.vitals.power_w = Watts(7.5).into();
+        gpu.vitals.fan_pct = Reading::Denied;
+        let frame = Frame { gpus: vec![gpu], ..Frame::default() };
+        let head = head();
+        let rows = rows(&frame);
+        assert!(rows.contains(",\"a,\"\"b\"\"?\","), "{rows}");
+        let cells: Vec<_> = rows.trim_end().rsplit(',').collect();
+        let names: Vec<_> = head.trim_end().rsplit(',').collect();
+        let of = |name| cells[names.iter().position(|other| *other == name).expect("a column")];
+        assert_eq!((of("power_w"), of("fan_pct")), ("7.5", ""));
+    }
+
+    #[test]
+    fn a_spreadsheet_is_given_nothing_to_compute() {
+        assert_eq!(quoted("=1+1"), "'=1+1");
+        assert_eq!(quoted("T4"), "T4");
+    }
+}

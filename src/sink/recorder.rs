@@ -1,0 +1,389 @@
+//! A recording on disk: every complete line readable whatever happens to the writer.
+//!
+//! A line is one `write` in append mode, so a killed program leaves at most its last line torn. A torn
+//! line is closed with a line feed and becomes one damaged line; cutting it off instead was rejected,
+//! because a recorder should never destroy what it did not write.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::jsonl;
+use super::reader::{FrameReader, MAX_LINE};
+
+/// How much disk a recording may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// A new file is begun before this one grows beyond it. A single line larger than it is still written.
+    pub max_size: Option<u64>,
+    /// Older files kept beside it: `FILE.1`, the newest, to `FILE.keep`.
+    pub keep: u64,
+}
+
+/// Why nothing was recorded.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The file exists and holds something else.
+    NotARecording(PathBuf),
+    /// It is a device, a pipe or a folder.
+    NotAFile(PathBuf),
+    /// Another program records into it.
+    InUse(PathBuf),
+    /// The system refused; recording may be tried again with the next frame.
+    Io(PathBuf, io::Error),
+    /// A frame could not be put into JSON.
+    Json(serde_json::Error),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotARecording(path) => {
+                write!(f, "{} exists and is no recording; name another file", path.display())
+            }
+            Self::NotAFile(path) => {
+                write!(
+                    f,
+                    "{} is no regular file; `warpscope stream` writes to pipes",
+                    path.display()
+                )
+            }
+            Self::InUse(path) => {
+                write!(
+                    f,
+                    "{} is being recorded into by another program; name another file",
+                    path.display()
+                )
+            }
+            Self::Io(path, error) if error.kind() == ErrorKind::StorageFull => {
+                write!(
+                    f,
+                    "no room left on the disk of {}; free some, recording goes on by itself",
+                    path.display()
+                )
+            }
+            Self::Io(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+            Self::Json(error) => write!(f, "cannot put a frame into JSON: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Appends frames to a recording.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    limits: Limits,
+    out: Lines<File>,
+}
+
+impl Recorder {
+    /// Creates a recording, or goes on with an existing one. Never follows a symbolic link, never
+    /// touches a file that is no recording.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, RecordError> {
+        for number in 1..=limits.keep.min(MAX_KEEP) {
+            match File::open(numbered(path, number)) {
+                Ok(file) => check(&numbered(path, number), &file)?,
+                Err(error) if error.kind() == ErrorKind::NotFound => break,
+                Err(error) => return Err(RecordError::Io(numbered(path, number), error)),
+            }
+        }
+        let out = open_file(path)?;
+        let limits = Limits { keep: limits.keep.min(MAX_KEEP), ..limits };
+        Ok(Self { path: path.to_owned(), limits, out })
+    }
+
+    /// Appends one frame. After an error the next frame may be tried all the same.
+    pub fn write<T: Serialize>(&mut self, frame: &T) -> Result<(), RecordError> {
+        let line = jsonl::line(frame).map_err(RecordError::Json)?;
+        let after = self.out.size + line.len() as u64;
+        if self.out.size > 0 && self.limits.max_size.is_some_and(|max| after > max) {
+            self.rotate()?;
+        }
+        self.out.write(&line).map_err(|error| RecordError::Io(self.path.clone(), error))
+    }
+
+    /// FILE.2 becomes FILE.3, FILE.1 FILE.2, FILE FILE.1; the oldest goes.
+    fn rotate(&mut self) -> Result<(), RecordError> {
+        let name =
+            |number| if number == 0 { self.path.clone() } else { numbered(&self.path, number) };
+        let moved = |from: u64| match std::fs::rename(name(from), name(from + 1)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(RecordError::Io(name(from), error))
+            }
+            _ => Ok(()),
+        };
+        (0..self.limits.keep).rev().try_for_each(moved)?;
+        if self.limits.keep == 0 {
+            std::fs::remove_file(&self.path)
+                .map_err(|error| RecordError::Io(self.path.clone(), error))?;
+        }
+        self.out = open_file(&self.path)?;
+        Ok(())
+    }
+}
+
+/// More files than anyone keeps; bounds the loops over their names.
+const MAX_KEEP: u64 = 1000;
+
+fn numbered(path: &Path, number: u64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+fn open_file(path: &Path) -> Result<Lines<File>, RecordError> {
+    let failed = |error| RecordError::Io(path.to_owned(), error);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)
+        .map_err(failed)?;
+    check(path, &file)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(RecordError::InUse(path.to_owned())),
+        // A file system without locks is no reason not to record.
+        Err(TryLockError::Error(_)) => {}
+    }
+    let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let torn = size > 0 && last_byte(&mut file).map_err(failed)? != b'\n';
+    Ok(Lines { out: file, torn, size })
+}
+
+fn last_byte(file: &mut File) -> io::Result<u8> {
+    let mut byte = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+/// An existing file must be empty or have a frame, whole or torn, in it.
+fn check(path: &Path, file: &File) -> Result<(), RecordError> {
+    let failed = |error| RecordError::Io(path.to_owned(), error);
+    let about = file.metadata().map_err(failed)?;
+    if !about.is_file() {
+        return Err(RecordError::NotAFile(path.to_owned()));
+    }
+    if about.len() == 0 || holds_frames(file).map_err(failed)? {
+        return Ok(());
+    }
+    Err(RecordError::NotARecording(path.to_owned()))
+}
+
+/// Whether a frame is found near the start, or nothing but a first line torn while it was written.
+fn holds_frames(file: &File) -> io::Result<bool> {
+    const START: &[u8] = b"{\"schema\":";
+    let mut input = BufReader::new(file.take(2 * MAX_LINE as u64));
+    let first = input.fill_buf()?;
+    let common = first.len().min(START.len());
+    let begins_as_one = first[..common] == START[..common];
+    let mut reader = FrameReader::new(input);
+    let found = reader.next_head()?.is_some();
+    Ok(found || (begins_as_one && reader.stats().damaged == 1))
+}
+
+/// Complete lines on a writer that may fail halfway.
+#[derive(Debug)]
+struct Lines<W> {
+    out: W,
+    /// Whether the last line has no end.
+    torn: bool,
+    size: u64,
+}
+
+impl<W: Write> Lines<W> {
+    /// One `write` per line; a line torn before is closed first.
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.put(b"\n")?;
+            self.torn = false;
+        }
+        self.put(line)
+    }
+
+    fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = match self.out.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => written,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            bytes = &bytes[written..];
+            self.size += written as u64;
+            self.torn = !bytes.is_empty();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use warpscope_probes::{Frame, SCHEMA};
+
+    use super::*;
+
+    fn frame(seq: u64) -> Frame {
+        Frame { schema: SCHEMA, seq, interval_s: 1.0, ..Frame::default() }
+    }
+
+    fn seqs(bytes: &[u8]) -> Vec<u64> {
+        let mut reader = FrameReader::new(bytes);
+        std::iter::from_fn(|| reader.next_frame().expect("reads")).map(|frame| frame.seq).collect()
+    }
+
+    fn seqs_of(path: &Path) -> Vec<u64> {
+        seqs(&std::fs::read(path).expect("is there"))
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a folder")
+    }
+
+    #[test]
+    fn it_is_the_owners_only_and_is_continued() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        for seq in [1, 2] {
+            let mut recorder = Recorder::open(&path, Limits::default()).expect("opens");
+            recorder.write(&frame(seq)).expect("writes");
+        }
+        assert_eq!(seqs_of(&path), [1, 2]);
+        let mode = path.metadata().expect("is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_torn_last_line_costs_itself_only() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        let whole = jsonl::line(&frame(1)).expect("is JSON");
+        for end in 1..whole.len() {
+            std::fs::write(&path, [&whole[..], &whole[..end]].concat()).expect("writes");
+            let mut recorder = Recorder::open(&path, Limits::default()).expect("opens");
+            recorder.write(&frame(2)).expect("writes");
+            let all = seqs_of(&path);
+            assert_eq!((all.first(), all.last()), (Some(&1), Some(&2)), "torn at {end}");
+        }
+        std::fs::write(&path, &whole[..20]).expect("writes");
+        let mut recorder =
+            Recorder::open(&path, Limits::default()).expect("a torn first line is fine");
+        recorder.write(&frame(3)).expect("writes");
+        assert_eq!(seqs_of(&path), [3]);
+    }
+
+    #[test]
+    fn what_is_no_recording_is_not_touched() {
+        let folder = folder();
+        let path = folder.path().join("thesis.tex");
+        for content in [
+            &b"\\documentclass{article}\n"[..],
+            b"{\"name\":1}\n",
+            b"\0\x01",
+            b"{\"schema\":1,\"verdicts\":[]}\nx\n",
+        ] {
+            std::fs::write(&path, content).expect("writes");
+            let error = Recorder::open(&path, Limits::default()).expect_err("is refused");
+            assert!(matches!(error, RecordError::NotARecording(_)), "{error}");
+            assert_eq!(std::fs::read(&path).expect("is there"), content);
+        }
+        std::fs::write(folder.path().join("run.jsonl.1"), "mine").expect("writes");
+        let limits = Limits { max_size: Some(1), keep: 2 };
+        let error =
+            Recorder::open(&folder.path().join("run.jsonl"), limits).expect_err("in the way");
+        assert!(error.to_string().contains("run.jsonl.1"), "{error}");
+    }
+
+    #[test]
+    fn links_devices_folders_and_files_in_use_are_refused() {
+        let folder = folder();
+        let (path, link) = (folder.path().join("run.jsonl"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&path, &link).expect("links");
+        assert!(Recorder::open(&link, Limits::default()).is_err());
+        assert!(!path.exists(), "the link was followed");
+        let device = Recorder::open(Path::new("/dev/null"), Limits::default());
+        assert!(matches!(device, Err(RecordError::NotAFile(_))));
+        assert!(Recorder::open(folder.path(), Limits::default()).is_err());
+        let _first = Recorder::open(&path, Limits::default()).expect("opens");
+        let second = Recorder::open(&path, Limits::default());
+        assert!(matches!(second, Err(RecordError::InUse(_))));
+    }
+
+    #[test]
+    fn full_files_are_rotated_and_the_oldest_goes() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        let line = jsonl::line(&frame(1)).expect("is JSON").len() as u64;
+        let limits = Limits { max_size: Some(2 * line), keep: 2 };
+        let mut recorder = Recorder::open(&path, limits).expect("opens");
+        for seq in 1..=9 {
+            recorder.write(&frame(seq)).expect("writes");
+        }
+        assert_eq!(seqs_of(&path), [9]);
+        assert_eq!(seqs_of(&numbered(&path, 1)), [7, 8]);
+        assert_eq!(seqs_of(&numbered(&path, 2)), [5, 6]);
+        assert!(!numbered(&path, 3).exists());
+    }
+
+    #[test]
+    fn with_nothing_to_keep_one_file_stays() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        let limits = Limits { max_size: Some(1), keep: 0 };
+        let mut recorder = Recorder::open(&path, limits).expect("opens");
+        for seq in 1..=3 {
+            recorder.write(&frame(seq)).expect("writes");
+        }
+        assert_eq!(seqs_of(&path), [3]);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 1);
+    }
+
+    /// A disk with so much room.
+    struct Disk {
+        room: usize,
+        content: Vec<u8>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.room);
+            if taken == 0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            self.room -= taken;
+            self.content.extend_from_slice(&bytes[..taken]);
+            Ok(taken)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_full_at_any_byte_is_reported_and_recording_goes_on_after() {
+        let lines: Vec<_> = (1..=3).map(|seq| jsonl::line(&frame(seq)).expect("is JSON")).collect();
+        for room in 0..lines[0].len() + lines[1].len() {
+            let mut out = Lines { out: Disk { room, content: Vec::new() }, torn: false, size: 0 };
+            let outcomes: Vec<_> = lines[..2].iter().map(|line| out.write(line).is_ok()).collect();
+            assert!(!outcomes[1], "there was room for one line at most");
+            out.out.room = usize::MAX;
+            out.write(&lines[2]).expect("there is room again");
+            let all = seqs(&out.out.content);
+            assert_eq!(all.first() == Some(&1), room + 1 >= lines[0].len(), "room {room}");
+            assert_eq!(all.last(), Some(&3), "room {room}");
+            assert_eq!(out.size, out.out.content.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Words and numbers for people: cleaned of what a terminal obeys, measured in cells.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+use unicode_width::UnicodeWidthStr;
+
+/// Whether a terminal may obey a character instead of showing it: controls, direction marks,
+/// line separators.
+pub fn is_harmful(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// A text from outside, every harmful character shown as `?`; in ASCII mode all others beyond it too.
+pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
+    let bad = |letter: char| is_harmful(letter) || (ascii && !letter.is_ascii());
+    if text.contains(bad) { Cow::Owned(text.replace(bad, "?")) } else { Cow::Borrowed(text) }
+}
+
+/// Cells a text takes on the screen.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// At most so many cells of a text, its last one `…` (or `~`) where something is cut off.
+pub fn fit(text: &str, cells: usize, ascii: bool) -> Cow<'_, str> {
+    if width(text) <= cells {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = cells.checked_sub(1) else { return Cow::Borrowed("") };
+    let mut used = 0;
+    let kept = text.char_indices().find(|(_, letter)| {
+        used += letter.width().unwrap_or(0);
+        used > room
+    });
+    let end = kept.map_or(text.len(), |(at, _)| at);
+    Cow::Owned(format!("{}{}", &text[..end], if ascii { "~" } else { "…" }))
+}
+
+/// Bytes with a binary unit: `1.5 GiB`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let place = (count.max(1).ilog2() / 10).min(4);
+    let value = count as f64 / 2f64.powi(10 * place.cast_signed());
+    match place {
+        0 => format!("{count} B"),
+        _ => format!("{value:.1} {}", UNITS[place as usize]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_printed_with_the_unit_that_fits() {
+        for (count, want) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (15 << 30, "15.0 GiB"),
+            (u64::MAX, "16777216.0 TiB"),
+        ] {
+            assert_eq!(bytes(count), want);
+        }
+    }
+
+    #[test]
+    fn escapes_from_outside_are_shown_and_not_obeyed() {
+        assert_eq!(clean("py\u{1b}]0;x\u{7}\u{9b}", false), "py?]0;x??");
+        assert_eq!(clean("é", false), "é");
+        assert_eq!(clean("é", true), "?");
+    }
+
+    proptest! {
+        #[test]
+        fn a_fitted_text_is_never_wider(text in "\\PC{0,40}", cells in 0usize..50) {
+            let cleaned = clean(&text, false);
+            prop_assert!(width(&fit(&cleaned, cells, false)) <= cells);
+        }
+    }
+}
