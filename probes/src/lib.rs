@@ -9,6 +9,7 @@ pub mod host;
 pub mod process;
 pub mod provider;
 mod reading;
+pub mod text;
 mod time;
 pub mod units;
 
