@@ -6,6 +6,7 @@ pub mod driver;
 pub mod frame;
 pub mod gpu;
 pub mod host;
+pub mod nvml;
 pub mod process;
 pub mod provider;
 mod reading;
