@@ -1,1 +1,4 @@
 //! One integration binary: everything that needs the whole program.
+
+mod fake;
+mod nvml;
