@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::frame::{Notice, Severity};
 use crate::readings;
 
 readings! {
@@ -44,6 +45,70 @@ pub enum DriverState {
     },
 }
 
+impl DriverState {
+    /// What the user should know when there is nothing to show, and the way out; nothing while it works.
+    pub fn explain(&self) -> Option<Notice> {
+        let (id, severity, what, remedy) = match self {
+            Self::Starting | Self::Ready => return None,
+            Self::LibraryMissing => (
+                "library_missing",
+                Severity::Warning,
+                "The NVIDIA management library libnvidia-ml.so.1 was not found.".to_owned(),
+                "Install the NVIDIA driver; in a container, install nvidia-container-toolkit on the host and start with: \
+                 docker run --gpus all …; under WSL, install the driver on Windows, not in Linux, and run: wsl --update",
+            ),
+            Self::NotLoaded => (
+                "not_loaded",
+                Severity::Error,
+                "The NVIDIA library is installed, but its kernel module is not loaded.".to_owned(),
+                "Load it with: sudo modprobe nvidia; if that fails, read: sudo dmesg | grep -i nvrm \
+                 (a new kernel needs the module rebuilt: sudo dkms autoinstall); in a container, load it on the host",
+            ),
+            Self::NoPermission => (
+                "no_permission",
+                Severity::Error,
+                "This user may not use the NVIDIA devices.".to_owned(),
+                "Look at the rights with: ls -l /dev/nvidia*; join the group that owns them with: \
+                 sudo usermod -aG video $USER, then log in again; in a container, start with: docker run --gpus all …",
+            ),
+            Self::VersionMismatch { kernel } => (
+                "version_mismatch",
+                Severity::Error,
+                match kernel {
+                    Some(kernel) => format!(
+                        "The loaded NVIDIA kernel module ({kernel}) and the installed library are of different versions."
+                    ),
+                    None => "The loaded NVIDIA kernel module and the installed library are of different versions.".to_owned(),
+                },
+                "The driver was updated while it ran: reboot, or stop every program on the GPUs and reload it with: \
+                 sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia; \
+                 in a container, restart the container",
+            ),
+            Self::NoDevice => (
+                "no_device",
+                Severity::Warning,
+                "The NVIDIA driver answers, and counts no GPU.".to_owned(),
+                "See whether the board is there with: lspci -d 10de: and what the driver says with: \
+                 sudo dmesg | grep -i nvrm; in a container, start with: docker run --gpus all …",
+            ),
+            Self::AllSuspended => (
+                "all_suspended",
+                Severity::Info,
+                "Every NVIDIA GPU is suspended to save power, and was not woken.".to_owned(),
+                "Values appear when a program uses the GPU; to wake one now, run: nvidia-smi",
+            ),
+            Self::Failed { error } => (
+                "failed",
+                Severity::Error,
+                format!("The NVIDIA management library did not start: {error}."),
+                "See whether the driver's own tool says more: nvidia-smi; and what the kernel says: \
+                 sudo dmesg | grep -i nvrm",
+            ),
+        };
+        Some(Notice { id: format!("driver.{id}"), severity, what, remedy: remedy.to_owned() })
+    }
+}
+
 /// The NVIDIA driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Driver {
@@ -53,4 +118,43 @@ pub struct Driver {
     /// Versions it reports.
     #[serde(default)]
     pub versions: Versions,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn each_way_to_fail_has_its_own_sentence_and_way_out() {
+        let failures = [
+            DriverState::LibraryMissing,
+            DriverState::NotLoaded,
+            DriverState::NoPermission,
+            DriverState::VersionMismatch { kernel: Some("535.261.03".into()) },
+            DriverState::NoDevice,
+            DriverState::AllSuspended,
+            DriverState::Failed { error: "NVML error 31".into() },
+        ];
+        let notices: Vec<_> = failures.iter().map(|s| s.explain().expect("explained")).collect();
+        for part in
+            [|n: &Notice| n.id.clone(), |n: &Notice| n.what.clone(), |n: &Notice| n.remedy.clone()]
+        {
+            assert_eq!(notices.iter().map(part).collect::<HashSet<_>>().len(), failures.len());
+        }
+        for notice in &notices {
+            assert!(notice.id.starts_with("driver."), "{}", notice.id);
+            assert!(notice.what.ends_with('.'), "{}", notice.what);
+            assert!(notice.remedy.contains(": "), "names a command: {}", notice.remedy);
+        }
+        assert!(notices[3].what.contains("535.261.03"));
+        assert!(notices[6].what.contains("NVML error 31"));
+    }
+
+    #[test]
+    fn a_working_driver_needs_no_words() {
+        assert_eq!(DriverState::Ready.explain(), None);
+        assert_eq!(DriverState::Starting.explain(), None);
+    }
 }

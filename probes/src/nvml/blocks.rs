@@ -1,0 +1,98 @@
+//! Answers that fill several fields at once.
+
+use super::pci::PciAddress;
+use super::probe::Probe;
+use super::raw;
+use super::readers::{newer_or_older, percent};
+use super::slot::Slot;
+use crate::Reading;
+use crate::text::printable;
+use crate::units::*;
+
+/// PCI address and ids.
+pub(super) fn pci(probe: &Probe<'_>, slot: &mut Slot) {
+    let info = probe.ask(|d| d.pci_info());
+    let address = info.value().and_then(|info| info.bus_id.parse::<PciAddress>().ok());
+    slot.address = address.or(slot.address);
+    let identity = &mut slot.gpu.identity;
+    identity.pci_device_id = info.clone().map(|info| info.pci_device_id >> 16);
+    identity.pci_subsystem_id = info.clone().map(|info| info.pci_sub_system_id.unwrap_or_default());
+    identity.pci_bus_id = info
+        .map(|info| address.map_or_else(|| printable(&info.bus_id), |address| address.to_string()));
+}
+
+/// GPU and memory-controller utilisation.
+pub(super) fn utilization(probe: &Probe<'_>, slot: &mut Slot) {
+    let both = probe.ask(|d| d.utilization_rates());
+    slot.gpu.vitals.util_gpu_pct = both.clone().map(|both| percent(both.gpu));
+    slot.gpu.vitals.util_memory_pct = both.map(|both| percent(both.memory));
+}
+
+/// Total, used, free and reserved memory, what is reserved apart where the driver tells it apart.
+pub(super) fn memory(probe: &Probe<'_>, slot: &mut Slot) {
+    let memory = probe.ask(|d| {
+        let newer = d.memory_info().map(|m| (m.total, m.free, m.used, Some(m.reserved)));
+        newer_or_older(newer, || {
+            raw::memory_info_v1(d).map(|(total, free, used)| (total, free, used, None))
+        })
+    });
+    let vitals = &mut slot.gpu.vitals;
+    vitals.memory_total_bytes = memory.clone().map(|m| Bytes(m.0));
+    vitals.memory_free_bytes = memory.clone().map(|m| Bytes(m.1));
+    vitals.memory_used_bytes = memory.clone().map(|m| Bytes(m.2));
+    vitals.memory_reserved_bytes = match memory {
+        Reading::Value((.., None)) => Reading::Unsupported,
+        other => other.map(|m| Bytes(m.3.unwrap_or_default())),
+    };
+}
+
+/// The BAR1 aperture.
+pub(super) fn bar1(probe: &Probe<'_>, slot: &mut Slot) {
+    let bar1 = probe.ask(|d| d.bar1_memory_info());
+    slot.gpu.vitals.bar1_total_bytes = bar1.clone().map(|it| Bytes(it.total));
+    slot.gpu.vitals.bar1_used_bytes = bar1.map(|it| Bytes(it.used));
+}
+
+/// How many fans there are to ask.
+pub(super) fn fan_count(probe: &Probe<'_>, slot: &mut Slot) {
+    const MOST: u32 = 16;
+    slot.fans = probe.find(|d| d.num_fans()).unwrap_or(1).min(MOST);
+}
+
+/// The fastest of all fans.
+pub(super) fn fans(probe: &Probe<'_>, slot: &mut Slot) {
+    let fans = 1..slot.fans;
+    let percents = fans.clone().fold(probe.ask(|d| d.fan_speed(0)), |fastest, fan| {
+        faster(fastest, |probe| probe.ask(|d| d.fan_speed(fan)), probe)
+    });
+    let speeds = fans.fold(probe.ask(|d| d.fan_speed_rpm(0)), |fastest, fan| {
+        faster(fastest, |probe| probe.ask(|d| d.fan_speed_rpm(fan)), probe)
+    });
+    slot.gpu.vitals.fan_pct = percents.map(percent);
+    slot.gpu.vitals.fan_rpm = speeds.map(Rpm);
+}
+
+/// Asks one more fan, unless the first already told that there is no answer.
+fn faster(
+    fastest: Reading<u32>,
+    next: impl FnOnce(&Probe<'_>) -> Reading<u32>,
+    probe: &Probe<'_>,
+) -> Reading<u32> {
+    match fastest {
+        Reading::Value(a) => match next(probe) {
+            Reading::Value(b) => Reading::Value(a.max(b)),
+            absent => absent,
+        },
+        absent => absent,
+    }
+}
+
+/// Row remapping.
+pub(super) fn remapped_rows(probe: &Probe<'_>, slot: &mut Slot) {
+    let rows = probe.ask(raw::remapped_rows);
+    let vitals = &mut slot.gpu.vitals;
+    vitals.rows_remapped_corrected = rows.clone().map(|rows| rows.corrected);
+    vitals.rows_remapped_uncorrected = rows.clone().map(|rows| rows.uncorrected);
+    vitals.rows_pending = rows.clone().map(|rows| rows.pending);
+    vitals.rows_failed = rows.map(|rows| rows.failed);
+}

@@ -1,0 +1,130 @@
+//! NVLink: throughput from the driver's byte counters every poll, the links themselves now and then.
+
+use nvml_wrapper::enum_wrappers::nv_link::ErrorCounter;
+use nvml_wrapper::sys_exports::field_id::{
+    NVML_FI_DEV_MEMORY_TEMP, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX,
+    NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
+};
+
+use super::probe::Probe;
+use super::raw::{self, FieldValue};
+use super::slot::Slot;
+use crate::Reading;
+use crate::gpu::NvLink;
+use crate::text::printable;
+use crate::units::{BytesPerSecond, Celsius};
+
+/// Scope of a link field that means all links together.
+const ALL_LINKS: u32 = u32::MAX;
+
+/// KiB moved over all links since the driver was loaded, at a time of the driver's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters {
+    at_us: i64,
+    rx_kib: u64,
+    tx_kib: u64,
+}
+
+/// NVLink throughput and memory temperature: one call for the fields that have no function of their own.
+pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
+    let fields = probe.ask(|d| {
+        raw::field_values(
+            d,
+            [
+                (NVML_FI_DEV_MEMORY_TEMP, 0),
+                (NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, ALL_LINKS),
+                (NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ALL_LINKS),
+            ],
+        )
+    });
+    let before = slot.counters.take();
+    let ([memory, rx, tx], at_us) = apart(probe, fields);
+    if let (Reading::Value(rx_kib), Reading::Value(tx_kib)) = (&rx, &tx) {
+        slot.counters = Some(Counters { at_us, rx_kib: *rx_kib, tx_kib: *tx_kib });
+    }
+    let elapsed = before.map(|before| (before, (at_us - before.at_us) as f64 / 1e6));
+    let vitals = &mut slot.gpu.vitals;
+    vitals.temperature_memory_c = memory.map(|degrees| Celsius(degrees as f32));
+    vitals.nvlink_rx_bps = rate(rx, elapsed.map(|(before, seconds)| (before.rx_kib, seconds)));
+    vitals.nvlink_tx_bps = rate(tx, elapsed.map(|(before, seconds)| (before.tx_kib, seconds)));
+}
+
+/// Each field as a reading of its own, and the driver's time of the last.
+fn apart<const N: usize>(
+    probe: &Probe<'_>,
+    fields: Reading<[FieldValue; N]>,
+) -> ([Reading<u64>; N], i64) {
+    match fields {
+        Reading::Value(fields) => {
+            let at_us = fields.last().map_or(0, |field| field.at_us);
+            (fields.map(|field| probe.ask(|_| field.number)), at_us)
+        }
+        absent => {
+            let absent = absent.map(|_| 0);
+            (std::array::from_fn(|_| absent.clone()), 0)
+        }
+    }
+}
+
+/// Bytes per second between two readings of a KiB counter; late until there are two, or after a reset.
+fn rate(now: Reading<u64>, before: Option<(u64, f64)>) -> Reading<BytesPerSecond> {
+    let Reading::Value(now) = now else { return now.map(|_| BytesPerSecond(0.0)) };
+    match before {
+        Some((then, elapsed_s)) if elapsed_s > 0.0 && now >= then => {
+            BytesPerSecond((now - then) as f64 * 1024.0 / elapsed_s).into()
+        }
+        _ => Reading::Late(None),
+    }
+}
+
+const ERRORS: [ErrorCounter; 4] = [
+    ErrorCounter::DlReplay,
+    ErrorCounter::DlRecovery,
+    ErrorCounter::DlCrcFlit,
+    ErrorCounter::DlCrcData,
+];
+
+/// Every link of the device: NVML has no list, so they are asked in order until one is not there.
+pub(super) fn states(probe: &Probe<'_>, slot: &mut Slot) {
+    const MOST: u32 = 64;
+    if probe.device().is_none() {
+        return;
+    }
+    slot.gpu.nvlinks = (0..MOST).map_while(|link| state(probe, link)).collect();
+}
+
+fn state(probe: &Probe<'_>, link: u32) -> Option<NvLink> {
+    let active = probe.find(|d| d.link_wrapper_for(link).is_active())?;
+    let found = NvLink { link, active, version: None, remote: None, errors: None };
+    if !active {
+        return Some(found);
+    }
+    let errors =
+        ERRORS.map(|counter| probe.find(|d| d.link_wrapper_for(link).error_counter(counter)));
+    Some(NvLink {
+        version: probe.find(|d| d.link_wrapper_for(link).version()),
+        remote: probe
+            .find(|d| d.link_wrapper_for(link).remote_pci_info())
+            .map(|pci| printable(&pci.bus_id)),
+        errors: errors.iter().flatten().copied().reduce(u64::saturating_add),
+        ..found
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_needs_two_counts_and_time_between_them() {
+        assert_eq!(rate(3000.into(), Some((1000, 2.0))), BytesPerSecond(1_024_000.0).into());
+        assert_eq!(rate(3000.into(), None), Reading::Late(None));
+        assert_eq!(rate(3000.into(), Some((1000, 0.0))), Reading::Late(None));
+        assert_eq!(
+            rate(10.into(), Some((1000, 1.0))),
+            Reading::Late(None),
+            "the counter was reset"
+        );
+        assert_eq!(rate(Reading::Unsupported, Some((1000, 1.0))), Reading::Unsupported);
+    }
+}

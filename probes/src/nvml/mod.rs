@@ -1,0 +1,203 @@
+//! GPUs as the NVIDIA management library (NVML) tells of them.
+//!
+//! Decisions: the library is loaded at run time and in the first poll, so that a machine without it opens as
+//! fast as one with it. Nothing is asked of a runtime-suspended GPU. What is read how often is a table
+//! ([`readers`]); dear questions are asked of one device per poll, in turn. A device is known by its UUID, so it
+//! keeps its history when NVML counts anew. Rejected: NVML's event sets, which need a thread of their own and
+//! tell nothing that the next poll does not.
+
+mod blocks;
+mod error;
+mod gpm;
+mod links;
+mod mig;
+mod pci;
+mod probe;
+mod processes;
+mod raw;
+mod readers;
+mod session;
+mod slot;
+mod throttle;
+mod words;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nvml_wrapper::error::NvmlError;
+
+use self::pci::PciGpu;
+use self::session::{Round, Session};
+use self::slot::Slot;
+use crate::driver::{Driver, DriverState, Versions};
+use crate::frame::{Notice, Severity};
+use crate::gpu::Presence;
+use crate::provider::{Context, GpuSection, Provider, Section};
+
+/// Where to look, and how often to look again.
+#[derive(Clone, Debug)]
+pub struct NvmlOptions {
+    /// The library to load; where it usually is, if not given.
+    pub library: Option<PathBuf>,
+    /// Root of sysfs.
+    pub sysfs_root: PathBuf,
+    /// Root of procfs.
+    pub proc_root: PathBuf,
+    /// Time from a failed start, or the loss of the driver, to the next try.
+    pub retry: Duration,
+}
+
+impl Default for NvmlOptions {
+    fn default() -> Self {
+        Self {
+            library: None,
+            sysfs_root: "/sys".into(),
+            proc_root: "/proc".into(),
+            retry: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Asks NVML for GPUs, their values and their processes.
+pub struct NvmlProvider {
+    options: NvmlOptions,
+    session: Option<Session>,
+    state: DriverState,
+    slots: Vec<Slot>,
+    bus: Vec<PciGpu>,
+    polls: u64,
+    /// Time left until the next try to start.
+    wait: Duration,
+}
+
+impl NvmlProvider {
+    /// A provider that has not touched anything yet.
+    pub fn new(options: NvmlOptions) -> Self {
+        Self {
+            options,
+            session: None,
+            state: DriverState::Starting,
+            slots: Vec::new(),
+            bus: Vec::new(),
+            polls: 0,
+            wait: Duration::ZERO,
+        }
+    }
+
+    /// Which GPUs there are and sleep, every poll; whether others came or went, now and then.
+    fn look_at_bus(&mut self) {
+        if !self.polls.is_multiple_of(readers::TURN) {
+            return self.bus.iter_mut().for_each(PciGpu::refresh);
+        }
+        let now = pci::scan(&self.options.sysfs_root);
+        let changed = !now.iter().map(|gpu| gpu.address).eq(self.bus.iter().map(|gpu| gpu.address));
+        if changed && self.polls > 0 {
+            // NVML counts devices when it is initialised.
+            self.close();
+            self.wait = Duration::ZERO;
+        }
+        self.bus = now;
+    }
+
+    fn all_sleep(&self) -> bool {
+        !self.bus.is_empty() && self.bus.iter().all(|gpu| gpu.suspended)
+    }
+
+    /// Every GPU sleeps: nothing is asked, and NVML not even started.
+    fn leave_asleep(&mut self) {
+        self.state = DriverState::AllSuspended;
+        let mut old = std::mem::take(&mut self.slots);
+        self.slots = session::asleep(&mut old, &self.bus);
+        self.slots.append(&mut old);
+        session::arrange(&mut self.slots);
+    }
+
+    fn ask(&mut self, since_last: Duration) {
+        if self.session.is_none() {
+            self.wait = self.wait.saturating_sub(since_last);
+            if !self.wait.is_zero() {
+                return;
+            }
+            match Session::open(self.options.library.as_deref()) {
+                Ok(session) => self.session = Some(session),
+                Err(why) => return self.fail(&why),
+            }
+        }
+        let Some(session) = &mut self.session else { return };
+        match session.poll(&mut self.slots, &Round { pci: &self.bus, since_last }) {
+            Ok(0) if !self.bus.iter().any(|gpu| gpu.suspended) => {
+                self.close();
+                self.wait = self.options.retry;
+                self.state = DriverState::NoDevice;
+            }
+            Ok(_) => self.state = DriverState::Ready,
+            Err(why) => self.fail(&why),
+        }
+    }
+
+    /// NVML did not start, or is gone: says why, and tries again later.
+    fn fail(&mut self, why: &NvmlError) {
+        self.close();
+        self.slots.iter_mut().for_each(|slot| slot.lose(why));
+        self.state = error::driver_state(why, &self.options.proc_root);
+        self.wait = self.options.retry;
+    }
+
+    fn close(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.close(&mut self.slots);
+        }
+    }
+
+    fn section(&self) -> GpuSection {
+        let versions = self
+            .session
+            .as_ref()
+            .map_or_else(Versions::default, |session| session.versions.clone());
+        GpuSection {
+            driver: Driver { status: self.state.clone(), versions },
+            gpus: self.slots.iter().map(|slot| slot.gpu.clone()).collect(),
+            processes: self.slots.iter().flat_map(|slot| slot.processes.iter().cloned()).collect(),
+            notices: self
+                .state
+                .explain()
+                .into_iter()
+                .chain(self.slots.iter().filter_map(lost_notice))
+                .collect(),
+        }
+    }
+}
+
+/// What to say of a GPU that fell off the bus.
+fn lost_notice(slot: &Slot) -> Option<Notice> {
+    let name = slot.gpu.identity.name.last().map_or("", String::as_str);
+    (slot.gpu.presence == Presence::Lost).then(|| Notice {
+        id: "gpu.lost".to_owned(),
+        severity: Severity::Error,
+        what: format!("GPU {} {name} does not answer any more.", slot.gpu.index),
+        remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
+    })
+}
+
+impl Provider for NvmlProvider {
+    fn name(&self) -> &'static str {
+        "nvml"
+    }
+
+    fn poll(&mut self, context: &Context) -> Section {
+        self.look_at_bus();
+        if self.all_sleep() {
+            self.leave_asleep();
+        } else {
+            self.ask(context.since_last);
+        }
+        self.polls += 1;
+        Section::Gpu(Box::new(self.section()))
+    }
+}
+
+impl Drop for NvmlProvider {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,263 @@
+//! Every value read from a device, as a table: how often, where it goes, which question. A new value is a new line.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::{
+    Clock, EccCounter, MemoryError, PcieUtilCounter, RetirementCause, TemperatureSensor,
+    TemperatureThreshold,
+};
+use nvml_wrapper::error::NvmlError;
+use warpscope_kernels::Sm;
+
+use super::probe::Probe;
+use super::slot::Slot;
+use super::{blocks, error, gpm, links, mig, processes, raw, throttle, words};
+use crate::units::*;
+
+/// How often a value is read, by what it costs and how fast it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cadence {
+    /// Once, and again when a device comes back.
+    Once,
+    /// Every poll.
+    Poll,
+    /// At first, and then when it is the device's turn.
+    Turn,
+    /// Only when it is the device's turn: a call takes milliseconds.
+    Rare,
+}
+
+/// Polls from one turn of a device to its next.
+pub(super) const TURN: u64 = 10;
+
+/// Whether it is the turn of the device at `position` of `count`. Turns are spread, so that up to
+/// [`TURN`] devices never share a poll, and the first poll of all is nobody's.
+pub(super) fn is_turn(poll: u64, position: usize, count: usize) -> bool {
+    let phase = position as u64 * TURN / count.max(1) as u64;
+    poll > 0 && (poll - 1) % TURN == phase
+}
+
+/// One line of the table.
+pub(super) struct Reader {
+    cadence: Cadence,
+    read: fn(&Probe<'_>, &mut Slot),
+}
+
+macro_rules! table {
+    (@reader $cadence:ident text $part:ident.$field:ident $question:expr) => {
+        Reader { cadence: Cadence::$cadence, read: |probe, slot| slot.gpu.$part.$field = probe.text($question) }
+    };
+    (@reader $cadence:ident value $part:ident.$field:ident $question:expr) => {
+        Reader { cadence: Cadence::$cadence, read: |probe, slot| slot.gpu.$part.$field = probe.ask($question) }
+    };
+    (@reader $cadence:ident block $function:path) => {
+        Reader { cadence: Cadence::$cadence, read: $function }
+    };
+    ($($cadence:ident $kind:ident $target:tt $(. $field:ident = $question:expr)?;)*) => {
+        &[$(table!(@line $cadence $kind $target $(. $field $question)?)),*]
+    };
+    (@line $cadence:ident block [$function:path]) => { table!(@reader $cadence block $function) };
+    (@line $cadence:ident $kind:ident $part:ident . $field:ident $question:expr) => {
+        table!(@reader $cadence $kind $part.$field $question)
+    };
+}
+
+/// The table. `block` lines fill several fields from one answer; identity comes before what depends on it.
+const READERS: &[Reader] = table! {
+    Once text identity.name = |d| d.name();
+    Once text identity.uuid = |d| d.uuid();
+    Once block [blocks::pci];
+    Once value identity.architecture = |d| d.architecture().map(|it| it.to_string());
+    Once value identity.sm = compute_capability;
+    Once value identity.cuda_cores = |d| d.num_cores();
+    Once value identity.sm_count = sm_count;
+    Once value identity.memory_bus_bit = |d| d.memory_bus_width().map(Bits);
+    Once value identity.memory_bandwidth_bps = memory_bandwidth;
+    Once value identity.brand = |d| d.brand().map(|it| words::brand(it).to_owned());
+    Once text identity.vbios = |d| d.vbios_version();
+    Once text identity.board_part_number = |d| d.board_part_number();
+    Once value vitals.temperature_slowdown_c = |d| threshold(d, TemperatureThreshold::Slowdown);
+    Once value vitals.temperature_shutdown_c = |d| threshold(d, TemperatureThreshold::Shutdown);
+    Once value vitals.temperature_max_c = |d| threshold(d, TemperatureThreshold::GpuMax);
+    Once value vitals.power_limit_default_w = |d| d.power_management_limit_default().map(milliwatts);
+    Once value vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).map(MegaHertz);
+    Once value vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).map(MegaHertz);
+    Once value vitals.clock_memory_max_mhz = |d| d.max_clock_info(Clock::Memory).map(MegaHertz);
+    Once value vitals.clock_video_max_mhz = |d| d.max_clock_info(Clock::Video).map(MegaHertz);
+    Once value vitals.pcie_gen_max = |d| d.max_pcie_link_gen();
+    Once value vitals.pcie_width_max = |d| d.max_pcie_link_width();
+    Once block [blocks::fan_count];
+
+    Turn value identity.compute_mode = |d| d.compute_mode().map(|it| words::compute_mode(it).to_owned());
+    Turn value identity.persistence = |d| d.is_in_persistent_mode();
+    Turn value identity.mig_mode = |d| d.mig_mode().map(|mode| mode.current != 0);
+    Turn value identity.vgpu_mode = words::virtualization;
+    Turn value identity.ecc_mode = |d| d.is_ecc_enabled().map(|mode| mode.currently_enabled);
+    Turn block [mig::instances];
+
+    Poll block [blocks::utilization];
+    Poll value vitals.util_encoder_pct = |d| d.encoder_utilization().map(|it| percent(it.utilization));
+    Poll value vitals.util_decoder_pct = |d| d.decoder_utilization().map(|it| percent(it.utilization));
+    Poll value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).map(percent);
+    Poll value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).map(percent);
+    Poll block [blocks::memory];
+    Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).map(celsius);
+    Poll value vitals.power_w = |d| d.power_usage().map(milliwatts);
+    Poll value vitals.energy_j = |d| d.total_energy_consumption().map(|mj| Joules(mj as f64 / 1e3));
+    Poll value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).map(MegaHertz);
+    Poll value vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).map(MegaHertz);
+    Poll value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).map(MegaHertz);
+    Poll value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).map(MegaHertz);
+    Poll value vitals.pstate = performance_state;
+    Poll block [blocks::fans];
+    Poll block [throttle::reasons];
+    Poll block [links::counters];
+    Poll block [gpm::metrics];
+    Poll block [processes::list];
+
+    Turn value vitals.power_limit_w = |d| d.enforced_power_limit().map(milliwatts);
+    Turn value vitals.clock_graphics_app_mhz = |d| d.applications_clock(Clock::Graphics).map(MegaHertz);
+    Turn value vitals.clock_memory_app_mhz = |d| d.applications_clock(Clock::Memory).map(MegaHertz);
+    Turn value vitals.pcie_gen = |d| d.current_pcie_link_gen();
+    Turn value vitals.pcie_width = |d| d.current_pcie_link_width();
+    Turn value vitals.pcie_replays = |d| d.pcie_replay_counter();
+    Turn block [blocks::bar1];
+    Turn value vitals.ecc_corrected_volatile = |d| ecc(d, MemoryError::Corrected, EccCounter::Volatile);
+    Turn value vitals.ecc_uncorrected_volatile = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Volatile);
+    Turn value vitals.ecc_corrected_aggregate = |d| ecc(d, MemoryError::Corrected, EccCounter::Aggregate);
+    Turn value vitals.ecc_uncorrected_aggregate = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Aggregate);
+    Turn block [blocks::remapped_rows];
+
+    Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).map(kilobytes_per_second);
+    Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).map(kilobytes_per_second);
+    Rare value vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
+    Rare value vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
+    Rare value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
+    Rare block [throttle::violations];
+    Rare block [links::states];
+};
+
+/// Reads what is due: everything of `Poll`, the rest on first sight or in turn.
+pub(super) fn read_due(probe: &Probe<'_>, slot: &mut Slot, turn: bool) {
+    let first = !slot.identified;
+    for reader in READERS {
+        let due = match reader.cadence {
+            Cadence::Once => first,
+            Cadence::Poll => true,
+            Cadence::Turn => first || turn,
+            Cadence::Rare => turn,
+        };
+        if due {
+            (reader.read)(probe, slot);
+        }
+    }
+}
+
+/// Reads everything; for a target that gives the same answer to every question.
+pub(super) fn read_all(probe: &Probe<'_>, slot: &mut Slot) {
+    for reader in READERS {
+        (reader.read)(probe, slot);
+    }
+}
+
+pub(super) fn percent(share: u32) -> Percent {
+    Percent(share as f32)
+}
+
+pub(super) fn celsius(degrees: u32) -> Celsius {
+    Celsius(degrees as f32)
+}
+
+fn milliwatts(power: u32) -> Watts {
+    Watts(f64::from(power) / 1e3)
+}
+
+/// NVML's PCIe throughput is in units of 1000 bytes.
+fn kilobytes_per_second(rate: u32) -> BytesPerSecond {
+    BytesPerSecond(f64::from(rate) * 1e3)
+}
+
+fn threshold(device: &Device<'_>, which: TemperatureThreshold) -> Result<Celsius, NvmlError> {
+    device.temperature_threshold(which).map(celsius)
+}
+
+fn ecc(device: &Device<'_>, kind: MemoryError, counter: EccCounter) -> Result<u64, NvmlError> {
+    device.total_ecc_errors(kind, counter)
+}
+
+fn retired(device: &Device<'_>, cause: RetirementCause) -> Result<u32, NvmlError> {
+    device.retired_pages(cause).map(|pages| u32::try_from(pages.len()).unwrap_or(u32::MAX))
+}
+
+fn compute_capability(device: &Device<'_>) -> Result<Sm, NvmlError> {
+    let cc = device.cuda_compute_capability()?;
+    let part = |number: i32| u8::try_from(number).map_err(|_| NvmlError::Unknown);
+    Ok(Sm::new(part(cc.major)?, part(cc.minor)?))
+}
+
+/// NVML counts CUDA cores, and SMs only of MIG devices; the cores of one SM follow from the compute capability.
+fn sm_count(device: &Device<'_>) -> Result<u32, NvmlError> {
+    let sm = compute_capability(device)?;
+    let lanes = words::cores_per_sm(sm).ok_or(NvmlError::NotSupported)?;
+    Ok(device.num_cores()? / lanes)
+}
+
+/// Bus width times highest memory clock times two: NVML gives half the data rate of every memory since GDDR5.
+/// Checked against NVIDIA's figures of T4 (320), V100 (898), RTX 3090 (936) and H100 (3352 GB/s).
+fn memory_bandwidth(device: &Device<'_>) -> Result<BytesPerSecond, NvmlError> {
+    let bytes = f64::from(device.memory_bus_width()?) / 8.0;
+    let clock = f64::from(device.max_clock_info(Clock::Memory)?) * 1e6;
+    Ok(BytesPerSecond(bytes * clock * 2.0))
+}
+
+fn performance_state(device: &Device<'_>) -> Result<u8, NvmlError> {
+    let state = device.performance_state()?.as_c();
+    u8::try_from(state).ok().filter(|state| *state < 16).ok_or(NvmlError::NotSupported)
+}
+
+/// Asks by the newer name, and by the older where the driver lacks it.
+pub(super) fn newer_or_older<T>(
+    newer: Result<T, NvmlError>,
+    older: impl FnOnce() -> Result<T, NvmlError>,
+) -> Result<T, NvmlError> {
+    newer.or_else(|why| if error::is_missing_symbol(&why) { older() } else { Err(why) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_to_ten_devices_never_share_a_poll_and_none_waits_longer_than_a_turn() {
+        for count in 1..=16 {
+            let mut turns = vec![0; count];
+            assert_eq!((0..count).filter(|position| is_turn(0, *position, count)).count(), 0);
+            for poll in 1..=TURN {
+                let due: Vec<_> =
+                    (0..count).filter(|position| is_turn(poll, *position, count)).collect();
+                assert!(due.len() <= count.div_ceil(10), "{count} devices, poll {poll}: {due:?}");
+                due.iter().for_each(|position| turns[*position] += 1);
+            }
+            assert!(turns.iter().all(|n| *n == 1), "{count} devices: {turns:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_not_asked_yet_is_late_in_every_field_it_has() {
+        let slot = Slot::new(0, "GPU-x".into());
+        for field in crate::gpu::Vitals::FIELDS {
+            assert_eq!((field.text)(&slot.gpu.vitals), Err(crate::Absence::Late), "{}", field.key);
+        }
+        let not_nvml = ["memory_type", "cuda_ordinal"];
+        for field in
+            crate::gpu::Identity::FIELDS.iter().filter(|field| !not_nvml.contains(&field.key))
+        {
+            assert_eq!(
+                (field.text)(&slot.gpu.identity),
+                Err(crate::Absence::Late),
+                "{}",
+                field.key
+            );
+        }
+        assert_eq!(slot.gpu.throttle.active, crate::Reading::Late(None));
+    }
+}

@@ -1,0 +1,233 @@
+//! What the stand-in pretends: words from a file or the environment, and the state that moves with each call.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::models::{MODELS, Model};
+use crate::{codes, here};
+
+/// Words that stand for several others.
+const ALIASES: &[(&str, &str)] = &[
+    ("1gpu", "rtx4090"),
+    ("gpus16", "h200x16"),
+    ("optimus", "rtx4060m"),
+    ("h100x8", "h100*8+mig:1+mig:5"),
+];
+
+/// Words that make NVML refuse to start, and answer nothing when it has.
+const REFUSALS: &[(&str, u32)] = &[
+    ("nodriver", codes::DRIVER_NOT_LOADED),
+    ("noperm", codes::NO_PERMISSION),
+    ("mismatch", codes::MISMATCH),
+];
+
+/// What is pretended: boards, and what is wrong with them.
+#[derive(Clone, Default)]
+pub struct Scenario {
+    /// The boards, in NVML's order.
+    pub boards: Vec<&'static Model>,
+    /// Boards with MIG switched on.
+    pub mig: Vec<usize>,
+    /// Boards that are lost: no handle.
+    pub lost: Vec<usize>,
+    /// Boards that die after their handle was had.
+    pub dying: Vec<usize>,
+    /// Code every function returns.
+    pub refusal: Option<u32>,
+    /// Code every question about a value returns.
+    pub weird: Option<u32>,
+    /// Function that hangs, and for how long.
+    pub hang: Option<(String, Duration)>,
+    /// Clock-event mask, instead of the one that follows from the load.
+    pub reasons: Option<u64>,
+    /// Driver version.
+    pub driver: String,
+    /// Whether there are processes.
+    pub procs: bool,
+    /// Whether names are full of escape sequences.
+    pub escapes: bool,
+}
+
+impl Scenario {
+    /// Reads words joined by `+`: `h100x8+lost:2`, `t4+v100+procs`. A word it does not know is named on stderr.
+    pub fn parse(text: &str) -> Self {
+        let mut scenario = Self { driver: "580.82.07".to_owned(), ..Self::default() };
+        for word in text.trim().split('+') {
+            let meaning =
+                ALIASES.iter().find(|alias| alias.0 == word).map_or(word, |alias| alias.1);
+            for word in meaning.split('+') {
+                if scenario.add(word).is_none() {
+                    eprintln!("stand-in NVML: no scenario word {word:?}");
+                }
+            }
+        }
+        let alone = !text.contains("nodevice") && scenario.boards.is_empty();
+        if alone {
+            scenario.boards = model("h100").into_iter().cycle().take(8).collect();
+        }
+        scenario
+    }
+
+    fn add(&mut self, word: &str) -> Option<()> {
+        let (name, rest) = word.split_once(':').unwrap_or((word, ""));
+        let number = || rest.parse::<usize>().ok();
+        match name {
+            "nodevice" => self.boards.clear(),
+            "mig" => self.mig.push(number()?),
+            "lost" => self.lost.push(number()?),
+            "dying" => self.dying.push(number()?),
+            "weird" => self.weird = Some(rest.parse().ok()?),
+            "reasons" => self.reasons = Some(rest.parse().ok()?),
+            "driver" => rest.clone_into(&mut self.driver),
+            "procs" => self.procs = true,
+            "escapes" => self.escapes = true,
+            "hang" => {
+                let (function, seconds) = rest.split_once(':')?;
+                self.hang =
+                    Some((function.to_owned(), Duration::from_secs_f64(seconds.parse().ok()?)));
+            }
+            _ => match REFUSALS.iter().find(|refusal| refusal.0 == name) {
+                Some(refusal) => self.refusal = Some(refusal.1),
+                None => self.boards.extend(boards(name)?),
+            },
+        }
+        Some(())
+    }
+}
+
+/// `t4`, `t4x4` or `t4*4`.
+fn boards(word: &str) -> Option<impl Iterator<Item = &'static Model>> {
+    let (name, count) = match model(word) {
+        Some(_) => (word, "1"),
+        None => word.rsplit_once(['x', '*'])?,
+    };
+    Some(std::iter::repeat_n(model(name)?, count.parse().ok()?))
+}
+
+fn model(id: &str) -> Option<&'static Model> {
+    MODELS.iter().find(|model| model.id == id)
+}
+
+/// Everything that changes while the library is loaded.
+#[derive(Default)]
+pub struct State {
+    /// The scenario as last read.
+    pub scenario: Scenario,
+    /// Times initialised, less times shut down.
+    pub inits: u32,
+    /// Per board, how often its temperature was asked: the clock all its values move by.
+    pub ticks: BTreeMap<usize, u64>,
+    words: String,
+    calls: BTreeMap<&'static str, u64>,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// The state, with the lock held; never while a call hangs.
+pub fn with<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
+    let mut guard: MutexGuard<'_, Option<State>> =
+        STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    use_it(guard.get_or_insert_default())
+}
+
+impl State {
+    /// Reads the scenario again, if it changed.
+    pub fn reload(&mut self) {
+        let words = words();
+        if words != self.words {
+            self.scenario = Scenario::parse(&words);
+            self.words = words;
+        }
+    }
+
+    /// Counts a call, and tells the code it must return and how long it hangs.
+    pub fn enter(&mut self, function: &'static str) -> (Option<u32>, Duration) {
+        *self.calls.entry(function).or_default() += 1;
+        if matches!(function, "nvmlInit_v2" | "nvmlDeviceGetCount_v2") {
+            self.reload();
+        }
+        let hangs = self.scenario.hang.as_ref().filter(|hang| hang.0 == function);
+        let hang = hangs.map_or(Duration::ZERO, |hang| hang.1);
+        let refused = self.scenario.refusal.filter(|_| function != "nvmlShutdown");
+        let asleep = self.inits == 0 && function != "nvmlInit_v2";
+        let weird = self.scenario.weird.filter(|_| asks_a_value(function));
+        (refused.or(asleep.then_some(codes::UNINITIALIZED)).or(weird), hang)
+    }
+
+    /// Appends the calls made to the statistics file, and counts anew.
+    pub fn write_statistics(&mut self) {
+        let calls = std::mem::take(&mut self.calls);
+        if let Some(path) = setting("stats", "FAKE_NVML_STATS") {
+            let lines: String =
+                calls.iter().map(|(function, n)| format!("{function} {n}\n")).collect();
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            let _ =
+                file.and_then(|mut file| std::io::Write::write_all(&mut file, lines.as_bytes()));
+        }
+    }
+}
+
+/// Whether the function asks a value, and not what there is to ask.
+fn asks_a_value(function: &str) -> bool {
+    const IDENTITY: &[&str] = &["Count", "Handle", "UUID", "Name", "PciInfo_v3", "Index"];
+    function.starts_with("nvmlDeviceGet") && !IDENTITY.iter().any(|part| function.contains(part))
+}
+
+/// The scenario in words: the file `scenario` beside the library, then `FAKE_NVML_FILE`, then `FAKE_NVML`.
+fn words() -> String {
+    let file =
+        beside("scenario").filter(|path| path.exists()).or_else(|| environment("FAKE_NVML_FILE"));
+    let from_file = file.and_then(|path| std::fs::read_to_string(path).ok());
+    from_file.or_else(|| std::env::var("FAKE_NVML").ok()).unwrap_or_else(|| "t4".to_owned())
+}
+
+/// A path beside the library where a `scenario` file lies there too, else from the environment.
+fn setting(name: &str, variable: &str) -> Option<PathBuf> {
+    let own = beside("scenario").filter(|path| path.exists()).and(beside(name));
+    own.or_else(|| environment(variable))
+}
+
+fn beside(name: &str) -> Option<PathBuf> {
+    Some(Path::new(&here()?).parent()?.join(name))
+}
+
+fn environment(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_board_and_alias_is_a_scenario() {
+        for model in MODELS {
+            let scenario = Scenario::parse(model.id);
+            assert_eq!(scenario.boards.len(), 1, "{}", model.id);
+            assert_eq!(scenario.boards[0].name, model.name);
+        }
+        for (alias, _) in ALIASES {
+            assert!(!Scenario::parse(alias).boards.is_empty(), "{alias}");
+        }
+        assert_eq!(Scenario::parse("gpus16").boards.len(), 16);
+        assert_eq!(Scenario::parse("h100x8").mig, [1, 5]);
+    }
+
+    #[test]
+    fn words_add_up() {
+        let scenario = Scenario::parse("t4x2+v100+lost:1+procs+hang:nvmlDeviceGetName:2.5\n");
+        assert_eq!(
+            scenario.boards.iter().map(|it| it.id).collect::<Vec<_>>(),
+            ["t4", "t4", "v100"]
+        );
+        assert_eq!((scenario.lost, scenario.procs), (vec![1], true));
+        assert_eq!(
+            scenario.hang,
+            Some(("nvmlDeviceGetName".to_owned(), Duration::from_millis(2500)))
+        );
+        assert!(Scenario::parse("nodevice").boards.is_empty());
+        assert_eq!(Scenario::parse("lost:0").boards.len(), 8);
+    }
+}
