@@ -7,9 +7,11 @@ pub mod driver;
 pub mod frame;
 pub mod gpu;
 pub mod host;
+pub mod host_provider;
 pub mod process;
 pub mod provider;
 mod reading;
+pub mod text;
 mod time;
 pub mod units;
 
