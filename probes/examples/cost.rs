@@ -1,27 +1,107 @@
-//! Prints what reading the fact files and asking the host cost: `cargo run --release -p warpscope-probes --example cost`.
+//! Prints what reading the fact files and asking the host cost, beside what sysinfo would cost:
+//! `cargo run --release -p warpscope-probes --example cost`.
 
-use std::time::{Duration, Instant};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::process::{Child, Command};
+use std::time::Duration;
 
+use sysinfo::{Pid, ProcessesToUpdate, System};
 use warpscope_probes::catalogue::{Catalogue, FILES};
+use warpscope_probes::host_provider::{HostOptions, HostProvider};
+use warpscope_probes::process::GpuProcess;
+use warpscope_probes::provider::{Context, Provider};
 
-fn main() {
+const PROCESSES: usize = 10;
+
+fn main() -> io::Result<()> {
+    facts();
+    let mut children = (0..PROCESSES)
+        .map(|_| Command::new("sleep").arg("600").spawn())
+        .collect::<io::Result<Vec<Child>>>()?;
+    let pids: Vec<u32> = children.iter().map(Child::id).collect();
+    let measured = ours(&pids).map(|()| theirs(&pids));
+    for child in &mut children {
+        child.kill()?;
+        child.wait()?;
+    }
+    measured
+}
+
+fn facts() {
     let bytes: usize = FILES.iter().map(|file| file.1.len()).sum();
-    let cold = Instant::now();
-    let parts = Catalogue::load().parts().len();
-    println!("catalogue: {parts} parts, {bytes} bytes, first parse {:?}", cold.elapsed());
+    let before = resident_kb();
+    let first = cpu(|| drop(Catalogue::load()));
+    let kept = resident_kb().saturating_sub(before);
+    println!("catalogue: {bytes} bytes, first parse {first:?} CPU, {kept} kB more resident");
     println!("catalogue: median of 100 parses {:?}", median(|| drop(Catalogue::parse(FILES))));
     println!("find(\"T4\"): {:?}", median(|| drop(Catalogue::load().find("T4"))));
     println!("find(miss): {:?}", median(|| drop(Catalogue::load().find("RTX 3095"))));
 }
 
+/// The provider on this machine's files, told that its pids are the host's, so that it does all the work.
+fn ours(pids: &[u32]) -> io::Result<()> {
+    let root = tempfile::tempdir()?;
+    let own = root.path().join("self");
+    std::fs::create_dir_all(own.join("ns"))?;
+    symlink("pid:[4026531836]", own.join("ns/pid"))?;
+    for name in ["status", "cgroup", "auxv", "mountinfo"] {
+        symlink(format!("/proc/self/{name}"), own.join(name))?;
+    }
+    let shared = ["stat", "meminfo", "loadavg", "uptime", "cpuinfo", "sys"].map(str::to_owned);
+    for name in shared.into_iter().chain(pids.iter().map(u32::to_string)) {
+        symlink(format!("/proc/{name}"), root.path().join(name))?;
+    }
+    let options = HostOptions { proc_root: root.path().to_owned(), ..HostOptions::default() };
+    let mut provider = HostProvider::new(options);
+    let gpu_processes = pids.iter().map(|pid| GpuProcess { pid: *pid, ..Default::default() });
+    let gpu_processes = gpu_processes.collect();
+    let context = Context { since_last: Duration::from_secs(1), gpu_processes };
+    let before = resident_kb();
+    println!("host: first poll {:?} CPU", cpu(|| drop(provider.poll(&context))));
+    println!("host: median poll {:?} CPU", median(|| drop(provider.poll(&context))));
+    println!("host: {} kB more resident", resident_kb().saturating_sub(before));
+    Ok(())
+}
+
+fn theirs(pids: &[u32]) {
+    let before = resident_kb();
+    let Ok(mut system) = System::new() else { return println!("sysinfo: not supported here") };
+    let pids: Vec<_> = pids.iter().map(|pid| Pid::from_u32(*pid)).collect();
+    let mut ask = || {
+        system.refresh_cpu_usage();
+        system.refresh_memory();
+        system.refresh_processes(ProcessesToUpdate::Some(&pids), true);
+    };
+    println!("sysinfo: first refresh {:?} CPU", cpu(&mut ask));
+    println!("sysinfo: median refresh {:?} CPU", median(&mut ask));
+    println!("sysinfo: {} kB more resident", resident_kb().saturating_sub(before));
+}
+
+/// CPU time of all threads of this process, from its scheduler statistics: sysinfo starts threads.
+fn cpu_now() -> Duration {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let times = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(times.sum())
+}
+
+fn cpu(run: impl FnOnce()) -> Duration {
+    let start = cpu_now();
+    run();
+    cpu_now().saturating_sub(start)
+}
+
 fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<_> = (0..100)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
+    let mut times: Vec<_> = (0..101).map(|_| cpu(&mut run)).collect();
     times.sort();
     times[50]
+}
+
+fn resident_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let row = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    row.and_then(|row| row.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod gpu;
 pub mod host;
 pub mod nvml;
+pub mod host_provider;
 pub mod process;
 pub mod provider;
 mod reading;

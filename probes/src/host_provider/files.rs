@@ -1,0 +1,47 @@
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use crate::reading::Reading;
+
+/// The first `limit` bytes of a file. A file that is not there is unsupported, not empty.
+///
+/// The kernel's own files tell no length, so the buffer is offered whole: mostly two system calls.
+pub(super) fn bytes(path: &Path, limit: usize) -> Reading<Vec<u8>> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return absence(&error),
+    };
+    let mut buffer = vec![0; limit];
+    let mut filled = 0;
+    while filled < limit {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return absence(&error),
+        }
+    }
+    buffer.truncate(filled);
+    Reading::Value(buffer)
+}
+
+/// The first `limit` bytes of a file as text, damaged characters replaced.
+pub(super) fn text(path: &Path, limit: usize) -> Reading<String> {
+    bytes(path, limit).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A file that holds one number. `max`, as control groups write it, is no number.
+pub(super) fn number(path: &Path) -> Option<u64> {
+    text(path, 64).value()?.trim().parse().ok()
+}
+
+/// What became of a file that could not be read. A process that ends while it is read gives ESRCH.
+fn absence<T>(error: &std::io::Error) -> Reading<T> {
+    match error.kind() {
+        _ if error.raw_os_error() == Some(libc::ESRCH) => Reading::Unsupported,
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Reading::Unsupported,
+        ErrorKind::PermissionDenied => Reading::Denied,
+        _ => Reading::Failed(error.to_string().into()),
+    }
+}
