@@ -146,7 +146,7 @@ fn graphs(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let inner = framed("sent and received", at(44, 36), buffer);
     Graph::new(look, &wave(200, 1.0), (0.0, 100.0)).second(&wave(200, 2.5)).render(inner, buffer);
     let inner = framed("roofline", at(80, 40), buffer);
-    let roofs = [Roof { label: "fp32", peak: 1.2e12 }];
+    let roofs = [Roof { label: "1.2 TFLOP/s", peak: 1.2e12 }];
     let points = [
         Point { label: "fp32", intensity: 0.5, rate: 1.6e10, role: Role::Fp32 },
         Point { label: "fp16", intensity: 1.0, rate: 3.5e10, role: Role::Fp16 },
@@ -180,7 +180,10 @@ fn table(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             1 => (Short::of(["alice", "bob"][row % 2]), Role::Muted),
             2 => (Short::of(format_args!("{}%", 96 - row * 3)), Role::Text),
             3 => (format::bytes(((40 - row) as f64) * 4.1e8), Role::Text),
-            _ => (Short::of(NAMES[row % 4]), Role::Text),
+            _ => {
+                pen.fit(NAMES[row % 4], look.style(Role::Text));
+                return;
+            }
         };
         pen.fit(&text, look.style(role));
     });

@@ -16,6 +16,8 @@ use super::theme::{Rgb, Theme};
 
 /// Size of a cell. Whole numbers, so that neighbouring rectangles meet on pixels.
 const CELL: (f64, f64) = (9.0, 18.0);
+/// Distance of Braille dots, both ways.
+const PITCH: f64 = 4.5;
 const BASELINE: f64 = 13.5;
 const MARGIN: f64 = 12.0;
 const FONT: &str =
@@ -107,6 +109,8 @@ struct Picture {
     back: Vec<Layer<Segment>>,
     fills: Vec<Layer<Segment>>,
     paths: Vec<(Fill, Layer<String>)>,
+    /// Row and column of Braille dots.
+    dots: Vec<Layer<(u32, u32)>>,
     runs: Vec<Run>,
     /// Whether the last run may go on.
     open: bool,
@@ -144,6 +148,7 @@ impl Picture {
             back: Vec::new(),
             fills: Vec::new(),
             paths: Vec::new(),
+            dots: Vec::new(),
             runs: Vec::new(),
             open: false,
         }
@@ -204,12 +209,13 @@ impl Picture {
 
     fn add_dots(&mut self, x: f64, y: f64, bits: u8, ink: Rgb) {
         /// Column and row of the dots, in the order of their bits.
-        const PLACES: [(f64, f64); 8] =
-            [(0., 0.), (0., 1.), (0., 2.), (1., 0.), (1., 1.), (1., 2.), (0., 3.), (1., 3.)];
+        const PLACES: [(u8, u8); 8] =
+            [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
         let set = PLACES.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
         for (_, (column, row)) in set {
-            let (x, y) = (x + 2.25 + column * 4.5, y + 2.25 + row * 4.5);
-            self.add_path(Fill::Dot, ink, format!("M{} {}h0", round(x), round(y)));
+            // Counted in dots of the whole screen, so that neighbours are recognised exactly.
+            let dot = (y / PITCH) as u32 + u32::from(*row);
+            layer(&mut self.dots, ink).push((dot, (x / PITCH) as u32 + u32::from(*column)));
         }
     }
 
@@ -269,6 +275,7 @@ impl Picture {
         write_segments(&mut out, &self.back);
         write_segments(&mut out, &self.fills);
         self.write_paths(&mut out);
+        self.write_dots(&mut out);
         let _ = writeln!(out, "<g font-family=\"{FONT}\" font-size=\"15\" fill=\"{text}\">");
         for run in &self.runs {
             self.write_run(&mut out, run);
@@ -286,6 +293,30 @@ impl Picture {
                     writeln!(out, "<path fill=\"none\" stroke=\"{ink}\" {stroke} d=\"{path}\"/>")
                 }
             };
+        }
+    }
+
+    /// Dots beside each other are one line, dashed with dashes of no length and round ends.
+    fn write_dots(&self, out: &mut String) {
+        for layer in &self.dots {
+            let mut dots = layer.items.clone();
+            dots.sort_unstable();
+            let lines = dots.chunk_by(|a, b| a.0 == b.0 && a.1 + 1 == b.1);
+            let _ = write!(
+                out,
+                "<path fill=\"none\" stroke=\"{}\" stroke-width=\"2.9\" stroke-linecap=\"round\" \
+                 stroke-dasharray=\"0 {PITCH}\" d=\"",
+                hex(layer.ink)
+            );
+            for line in lines {
+                let (row, column) = line[0];
+                let [x, y] = [column, row].map(|n| (f64::from(n) + 0.5) * PITCH);
+                // A little longer than it is: a line without length is not dashed, and rounding
+                // must not lose the last dot.
+                let length = (line.len() - 1) as f64 * PITCH + 0.1;
+                let _ = write!(out, "M{x} {y}h{length}");
+            }
+            out.push_str("\"/>\n");
         }
     }
 

@@ -11,8 +11,6 @@ pub(super) enum Fill {
     Heavy,
     /// A stroke of a symbol.
     Stroke,
-    /// A dot of a Braille cell: a line without length and with round ends.
-    Dot,
 }
 
 impl Fill {
@@ -25,7 +23,6 @@ impl Fill {
             Self::Stroke => {
                 Some("stroke-width=\"1.5\" stroke-linecap=\"round\" stroke-linejoin=\"round\"")
             }
-            Self::Dot => Some("stroke-width=\"2.9\" stroke-linecap=\"round\""),
         }
     }
 }

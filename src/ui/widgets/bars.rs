@@ -43,7 +43,7 @@ pub struct Bars<'a> {
     pub max: Option<f64>,
 }
 
-/// Bars beside each other on one line: `fp32 ▎3.0k  fp16 ███▌11.2k`.
+/// Bars beside each other on one line: `fp32 ▎ 3.0k  fp16 ███▌ 11.2k`.
 #[derive(Clone, Copy, Debug)]
 pub struct BarLine<'a>(pub Bars<'a>);
 
@@ -119,8 +119,9 @@ impl Widget for &BarLine<'_> {
         let room = spare / (shown.max(1) as u16);
         for bar in &bars.bars[..shown] {
             pen.put(bar.label, bars.look.style(Role::Muted)).skip(1);
-            if room > 0 {
-                bars.draw(bar, room, &mut pen);
+            if room > 1 {
+                bars.draw(bar, room - 1, &mut pen);
+                pen.skip(1);
             }
             pen.put(bar.text, bars.look.style(Bars::text_role(bar))).skip(GAP);
         }

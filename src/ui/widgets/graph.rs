@@ -90,7 +90,7 @@ impl<'a> Graph<'a> {
             let cell = &mut buffer[(column, area.bottom() - 1 - row)];
             cell.set_style(style);
             match self.look.glyphs.is_unicode {
-                true => cell.set_char(braille(area_dots | line_dots)),
+                true => cell.set_char(braille(if line_dots == 0 { area_dots } else { line_dots })),
                 false => cell.set_symbol(self.plain(fill, line_dots, base)),
             };
         }

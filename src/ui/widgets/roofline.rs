@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::graph::braille;
-use super::{Look, Pen, text_width};
+use super::{Align, Look, Pen, text_width};
 use crate::ui::format;
 use crate::ui::theme::Role;
 
@@ -79,7 +79,7 @@ impl Roofline<'_> {
             })
         };
         let (x, y) = (ends(&mut x.into_iter())?, ends(&mut y.into_iter())?);
-        Some(Axes { x: (x.0 - 0.4, x.1 + 0.8), y: (y.0 - 0.4, y.1 + 0.25) })
+        Some(Axes { x: (x.0 - 0.4, x.1 + 0.8), y: (y.0 - 0.4, y.1 + 0.5) })
     }
 
     fn draw_roofs(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
@@ -105,6 +105,20 @@ impl Roofline<'_> {
                 false => cell.set_symbol(self.look.glyphs.gap),
             };
         });
+    }
+
+    /// Names every roof at its right end, on the line above it.
+    fn draw_roof_labels(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
+        for roof in self.roofs {
+            let row = log(roof.peak).and_then(|peak| step(peak, axes.y, plot.height));
+            let Some(above) = row.map(|row| row + 1).filter(|row| *row < plot.height) else {
+                continue;
+            };
+            let line = Rect { y: plot.bottom() - 1 - above, height: 1, ..plot };
+            let mut pen = self.look.pen(buffer, line);
+            pen.align = Align::Right;
+            pen.fit(roof.label, self.look.style(Role::Roof));
+        }
     }
 
     fn draw_points(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
@@ -177,6 +191,7 @@ impl Widget for &Roofline<'_> {
         };
         let plot = self.draw_axes(axes, area, buffer);
         self.draw_roofs(axes, plot, buffer);
+        self.draw_roof_labels(axes, plot, buffer);
         self.draw_legend(plot, buffer);
         self.draw_points(axes, plot, buffer);
     }

@@ -112,7 +112,7 @@ pub enum TableHit {
     Scroll(usize),
 }
 
-const GAP: u16 = 1;
+const GAP: u16 = 2;
 
 /// The first row to show so that the selected one is visible and no room is wasted.
 pub fn scroll_to(offset: usize, selected: Option<usize>, rows: usize, height: usize) -> usize {
