@@ -1,4 +1,6 @@
 //! One integration binary: everything that needs the whole program.
 
+#[cfg(target_os = "linux")]
 mod fake;
+#[cfg(target_os = "linux")]
 mod nvml;
