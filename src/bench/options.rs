@@ -143,6 +143,24 @@ impl WorkerOptions {
         Self::read(device, &[], &[], Mode::Live)
     }
 
+    /// Reads what [`WorkerOptions::arguments`] writes, without the subcommand.
+    pub fn from_arguments(arguments: &[String]) -> Result<Self, OptionError> {
+        let [device_flag, device, profile_flag, profiles, dtype_flag, dtypes, mode] = arguments
+        else {
+            return Err(unknown_arguments(arguments));
+        };
+        let flags = [device_flag, profile_flag, dtype_flag].map(String::as_str);
+        let mode = match mode.as_str() {
+            "--live" => Mode::Live,
+            "--once" => Mode::Once,
+            _ => return Err(unknown_arguments(arguments)),
+        };
+        if flags != ["--device", "--profile", "--dtype"] {
+            return Err(unknown_arguments(arguments));
+        }
+        Self::read(device, std::slice::from_ref(profiles), std::slice::from_ref(dtypes), mode)
+    }
+
     /// The arguments a child reads, the subcommand first.
     pub fn arguments(&self) -> Vec<String> {
         let profiles: Vec<_> = self.profiles.iter().map(|p| p.id()).collect();
@@ -156,6 +174,11 @@ impl WorkerOptions {
             .map(str::to_owned)
             .to_vec()
     }
+}
+
+fn unknown_arguments(given: &[String]) -> OptionError {
+    let known = vec!["--device D --profile P,… --dtype T,… --live|--once"];
+    OptionError { what: "worker arguments", given: given.join(" "), known }
 }
 
 /// The command that starts a child. Its stdin takes `pause [why]`, `run` and `quit`; closing it ends the child.

@@ -2,10 +2,11 @@
 
 use std::io::{self, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 
 use serde::Serialize;
 
+use super::exit::Exit;
 use crate::bench::{
     BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathDtype, PathReport,
     WorkerOptions, worker_command,
@@ -67,11 +68,7 @@ impl std::fmt::Display for Failure {
 
 /// Runs the benchmark in a child of the same program. Exit code 0: every path is as it should be; 1: one is not, or the child
 /// died; 2: the request names something unknown.
-pub fn run(
-    request: &BenchRequest,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> io::Result<ExitCode> {
+pub fn run(request: &BenchRequest, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
     run_with(&std::env::current_exe()?, request, out, err)
 }
 
@@ -81,13 +78,13 @@ pub fn run_with(
     request: &BenchRequest,
     out: &mut dyn Write,
     err: &mut dyn Write,
-) -> io::Result<ExitCode> {
+) -> io::Result<Exit> {
     let read = WorkerOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
     let options = match read {
         Ok(options) => options,
         Err(error) => {
             writeln!(err, "warpscope bench: {error}")?;
-            return Ok(ExitCode::from(2));
+            return Ok(Exit::Usage);
         }
     };
     let (result, failure) = collect(worker_command(exe, &options), &options.device);
@@ -112,7 +109,7 @@ pub fn run_with(
             fault(report)
         )?;
     }
-    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
 }
 
 /// Starts the child and listens until it ends. What it said before it died is kept.

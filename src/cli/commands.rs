@@ -1,6 +1,9 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
-use super::{completions, config, doctor, man, record, replay, snapshot, stream};
+use super::{
+    bench_command, completions, config, dashboard, doctor, man, record, replay, screenshot,
+    snapshot, stream,
+};
 use crate::config::Id;
 
 /// One command.
@@ -62,6 +65,7 @@ pub static DASHBOARD: CommandSpec = CommandSpec {
         ("--gpu 2xT4 --gpu \"RTX 3090\"", "the same, with GPUs you do not have beside your own"),
         ("-i 500ms --readonly", "two frames a second, and no way to signal a process"),
     ],
+    run: dashboard::run,
     ..CommandSpec::BASE
 };
 
@@ -78,6 +82,7 @@ pub static COMMANDS: &[CommandSpec] = &[
                 "weights that leave the range of fp16",
             ),
         ],
+        run: bench_command::run,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -173,7 +178,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         name: "screenshot",
         about: "Draw a panel as SVG or text, without a terminal",
         args: &[
-            &[Id::Panel, Id::Size, Id::PictureFormat, Id::Output, Id::Source, Id::Start],
+            &[Id::Panel, Id::Size, Id::PictureFormat, Id::Output, Id::Source, Id::BenchEvents],
             GPUS,
             LIVE,
             &[Id::Theme],
@@ -184,6 +189,7 @@ pub static COMMANDS: &[CommandSpec] = &[
             "screenshot --panel overview --size 120x36 -o overview.svg",
             "this machine, now",
         )],
+        run: screenshot::run,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -225,15 +231,6 @@ pub static COMMANDS: &[CommandSpec] = &[
         about: "Explain one verdict: needs, has, evidence, the message you would see, the fix",
         args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Json], LOOK, CONFIG],
         examples: &[("why --gpu V100 GLM-4", "why it prints nothing but exclamation marks there")],
-        ..CommandSpec::BASE
-    },
-    CommandSpec {
-        name: "worker",
-        about: "The benchmark's child process; prints events as JSON Lines",
-        args: &[MODEL],
-        examples: &[("worker --device cpu", "what the dashboard starts")],
-        hidden: true,
-        lenient: true,
         ..CommandSpec::BASE
     },
 ];

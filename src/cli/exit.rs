@@ -12,6 +12,8 @@ pub enum Exit {
     Usage,
     /// 3: no GPU where one was required.
     NoGpu,
+    /// 128 and the signal's number: ended by a signal, as shells count it.
+    Signal(u8),
 }
 
 impl Exit {
@@ -22,6 +24,7 @@ impl Exit {
             Self::CheckFailed => 1,
             Self::Usage => 2,
             Self::NoGpu => 3,
+            Self::Signal(signal) => 128_u8.saturating_add(signal),
         }
     }
 }

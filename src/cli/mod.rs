@@ -5,9 +5,11 @@
 //! file and a row in [`COMMANDS`].
 
 pub mod bench;
+mod bench_command;
 mod commands;
 mod completions;
 mod config;
+mod dashboard;
 mod doctor;
 mod exit;
 mod live;
@@ -18,9 +20,12 @@ mod output;
 mod parser;
 mod record;
 mod replay;
+mod screenshot;
 mod snapshot;
 mod source;
 mod stream;
+mod whatif;
+mod worker;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -46,7 +51,12 @@ pub fn main() -> ExitCode {
 
 /// The program with its arguments (the first is its own name) and environment given.
 pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result<Exit, CliError> {
-    let low = match parse(args)? {
+    let mut args = args.into_iter().peekable();
+    let program = args.next().unwrap_or_default();
+    if args.peek().is_some_and(|first| first == worker::NAME) {
+        return worker::run(args.skip(1));
+    }
+    let low = match parse(std::iter::once(program).chain(args))? {
         Parsed::Run(low) => low,
         Parsed::Print(text) => return output::print(&text),
     };

@@ -128,6 +128,8 @@ pub struct PictureOptions {
     pub format: PictureFormat,
     /// File to write; standard output without one.
     pub output: Option<PathBuf>,
+    /// Benchmark events to show.
+    pub bench_events: Option<PathBuf>,
 }
 
 /// Everything a command needs to know, from all layers.
@@ -269,6 +271,7 @@ fn picture(get: &Typed<'_>) -> PictureOptions {
             _ => PictureFormat::Svg,
         },
         output: get.path(Id::Output),
+        bench_events: get.path(Id::BenchEvents),
     }
 }
 

@@ -1,6 +1,10 @@
+use warpscope_probes::host_provider::{HostOptions, HostProvider};
+use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+
 use super::exit::CliError;
 use super::options::Options;
 use crate::source::Source;
+use crate::source::local::LocalSource;
 pub use crate::source::replay::AtEnd;
 use crate::source::replay::ReplaySource;
 
@@ -8,13 +12,18 @@ use crate::source::replay::ReplaySource;
 /// `at_end` says what a recording does after its last frame.
 pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
     let Some(path) = &options.source.recording else {
-        return local();
+        return Ok(local(options));
     };
     let source = ReplaySource::open(path).map_err(|error| CliError::Usage(error.to_string()))?;
     let source = source.at_speed(options.source.speed).from(options.source.start).ending(at_end);
     Ok(Box::new(source))
 }
 
-fn local() -> Result<Box<dyn Source>, CliError> {
-    Err(CliError::Failed("this build cannot ask the machine yet; name a recording".to_owned()))
+fn local(options: &Options) -> Box<dyn Source> {
+    let nvml = NvmlOptions { library: options.source.library.clone(), ..NvmlOptions::default() };
+    Box::new(LocalSource::new(
+        Box::new(NvmlProvider::new(nvml)),
+        Box::new(HostProvider::new(HostOptions::default())),
+        options.source.interval,
+    ))
 }

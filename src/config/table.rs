@@ -13,6 +13,7 @@ pub enum Id {
     Action,
     Ascii,
     Bench,
+    BenchEvents,
     Color,
     CommandName,
     Config,
@@ -299,6 +300,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Panel, "panel", "NAME", Kind::Text)
     },
     ArgSpec {
+        help: "Show what a benchmark said: a file of its events, one per line",
+        ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
         default: Some("svg"),
         help: "Kind of picture",
         ..ArgSpec::option(Id::PictureFormat, "format", "FORMAT", Kind::OneOf(&["svg", "text"]))
@@ -368,8 +373,8 @@ pub const ARGS: &[ArgSpec] = &[
         default: Some("auto"),
         env: &[("WARPSCOPE_THEME", EnvRule::Value)],
         key: Some("theme"),
-        key_help: "Colours by name; auto asks the terminal",
-        help: "Colours by name; auto asks the terminal",
+        key_help: "Colours by name; auto follows COLORFGBG and is dark without it",
+        help: "Colours by name or file; auto follows COLORFGBG and is dark without it",
         ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
     },
     ArgSpec {

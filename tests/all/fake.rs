@@ -103,17 +103,21 @@ impl Sysfs {
     pub(crate) fn new(gpus: &[(&str, u32, &str)]) -> Self {
         let sysfs = Self { dir: tempfile::tempdir().expect("temporary folder") };
         for (address, device, status) in gpus {
-            let folder = sysfs.folder(address);
-            fs::create_dir_all(folder.join("power")).expect("device folder");
-            for (file, text) in
-                [("vendor", "0x10de"), ("class", "0x030000"), ("power/control", "auto")]
-            {
-                fs::write(folder.join(file), format!("{text}\n")).expect(file);
-            }
-            fs::write(folder.join("device"), format!("{device:#06x}\n")).expect("device id");
-            sysfs.set(address, status);
+            sysfs.add(address, *device, status);
         }
         sysfs
+    }
+
+    /// One more GPU.
+    pub(crate) fn add(&self, address: &str, device: u32, status: &str) {
+        let folder = self.folder(address);
+        fs::create_dir_all(folder.join("power")).expect("device folder");
+        for (file, text) in [("vendor", "0x10de"), ("class", "0x030000"), ("power/control", "auto")]
+        {
+            fs::write(folder.join(file), format!("{text}\n")).expect(file);
+        }
+        fs::write(folder.join("device"), format!("{device:#06x}\n")).expect("device id");
+        self.set(address, status);
     }
 
     /// Changes the power status of a GPU: `active`, `suspended`.

@@ -140,7 +140,7 @@ fn boards_differ_in_what_they_offer() {
     assert_eq!(volta.vitals.ecc_corrected_volatile, 1.into());
     assert_eq!(volta.vitals.ecc_corrected_aggregate, 3.into());
     assert_eq!(ampere.vitals.fan_pct, Percent(39.0).into(), "the faster of two fans at 36 and 39");
-    assert_eq!(ampere.vitals.fan_rpm, Reading::Unsupported, "the stand-in has no such symbol");
+    assert_eq!(ampere.vitals.fan_rpm, Rpm(1130).into(), "the faster of two at 1080 and 1130");
 }
 
 #[test]
@@ -375,6 +375,7 @@ fn a_driver_that_goes_and_comes_back_is_recovered_with_patience() {
         let during = bench.poll();
         assert_eq!((&during.driver.status, presences(&during)), (&state, vec![Presence::Lost; 2]));
         assert_eq!(during.gpus[0].identity.name, before.gpus[0].identity.name);
+        assert_eq!(during.notices.len(), 1, "the driver is the reason, not each GPU");
         bench.nvml.set("t4x2");
         assert_eq!(bench.poll_after(2.0).driver.status, state, "not at once");
         assert_eq!(bench.poll_after(2.0).driver.status, state);
@@ -397,6 +398,35 @@ fn a_driver_that_was_absent_is_found_when_it_comes() {
 }
 
 #[test]
+fn a_machine_that_stays_without_a_driver_is_asked_ever_more_rarely() {
+    let mut bench = Bench::new("nodriver");
+    (0..600).for_each(|_| drop(bench.poll()));
+    bench.nvml.set("t4");
+    let waited = (1..=60).find(|_| bench.poll().driver.status == DriverState::Ready);
+    assert_eq!(
+        waited,
+        Some(16),
+        "tries at second 1, then 5, 10, 20, 40 and every 60 seconds later: 616"
+    );
+}
+
+#[test]
+fn a_gpu_bound_to_the_driver_later_is_found() {
+    let sysfs = Sysfs::new(&[("0000:01:00.0", 0x1eb8, "active")]);
+    let mut bench = Bench::with(OwnNvml::new("t4"), sysfs.root().into());
+    bench.poll();
+    sysfs.add("0000:09:00.0", 0x1eb8, "active");
+    bench.nvml.set("t4x2");
+    let found = (0..11).map(|_| bench.poll().gpus.len()).last();
+    assert_eq!(found, Some(2));
+    assert_eq!(
+        bench.calls()("nvmlInit_v2"),
+        2,
+        "NVML counts GPUs when it starts, so it is started anew"
+    );
+}
+
+#[test]
 fn symbols_an_old_driver_lacks_are_unsupported_and_older_ones_used() {
     // Not in the R470 driver.
     let newer = [
@@ -410,6 +440,7 @@ fn symbols_an_old_driver_lacks_are_unsupported_and_older_ones_used() {
         "nvmlDeviceGetNumGpuCores",
         "nvmlDeviceGetMemoryBusWidth",
         "nvmlDeviceGetNumFans",
+        "nvmlDeviceGetFanSpeedRPM",
         "nvmlGpmQueryDeviceSupport",
     ];
     let mut bench = Bench::with(
@@ -435,7 +466,8 @@ fn symbols_an_old_driver_lacks_are_unsupported_and_older_ones_used() {
         (&Reading::Unsupported, &Reading::Unsupported)
     );
     assert!(throttle.active.value().is_some());
-    assert!(vitals.fan_pct.value().is_some(), "one fan is assumed");
+    assert_eq!(vitals.fan_pct, Percent(36.0).into(), "one fan is assumed");
+    assert_eq!(vitals.fan_rpm, Reading::Unsupported);
     assert_eq!(section.processes.len(), 3);
 }
 

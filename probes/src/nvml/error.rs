@@ -96,9 +96,10 @@ pub(super) fn driver_state(error: &NvmlError, proc_root: &Path) -> DriverState {
     }
 }
 
-/// The loader tells a missing library from a damaged one in its message alone.
+/// The loader tells a missing library from a damaged one in its message alone: Linux, then Windows.
+/// "not found" would not do: that is also said of a symbol version the C library lacks.
 fn is_no_such_file(message: &str) -> bool {
-    message.contains("No such file or directory") || message.contains("not found")
+    message.contains("No such file or directory") || message.contains("module could not be found")
 }
 
 /// The version in `/proc/driver/nvidia/version`: the first word made of numbers and dots.

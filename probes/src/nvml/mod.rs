@@ -2,7 +2,7 @@
 //!
 //! Decisions: the library is loaded at run time and in the first poll, so that a machine without it opens as
 //! fast as one with it. Nothing is asked of a runtime-suspended GPU. What is read how often is a table
-//! ([`readers`]); dear questions are asked of one device per poll, in turn. A device is known by its UUID, so it
+//! (`readers.rs`); dear questions are asked of one device per poll, in turn. A device is known by its UUID, so it
 //! keeps its history when NVML counts anew. Rejected: NVML's event sets, which need a thread of their own and
 //! tell nothing that the next poll does not.
 
@@ -43,7 +43,7 @@ pub struct NvmlOptions {
     pub sysfs_root: PathBuf,
     /// Root of procfs.
     pub proc_root: PathBuf,
-    /// Time from a failed start, or the loss of the driver, to the next try.
+    /// Time from a failed start, or the loss of the driver, to the next try; doubled while it fails, up to a minute.
     pub retry: Duration,
 }
 
@@ -68,12 +68,15 @@ pub struct NvmlProvider {
     polls: u64,
     /// Time left until the next try to start.
     wait: Duration,
+    /// How long to wait after the next failure.
+    patience: Duration,
 }
 
 impl NvmlProvider {
     /// A provider that has not touched anything yet.
     pub fn new(options: NvmlOptions) -> Self {
         Self {
+            patience: options.retry,
             options,
             session: None,
             state: DriverState::Starting,
@@ -127,10 +130,13 @@ impl NvmlProvider {
         match session.poll(&mut self.slots, &Round { pci: &self.bus, since_last }) {
             Ok(0) if !self.bus.iter().any(|gpu| gpu.suspended) => {
                 self.close();
-                self.wait = self.options.retry;
                 self.state = DriverState::NoDevice;
+                self.try_later();
             }
-            Ok(_) => self.state = DriverState::Ready,
+            Ok(_) => {
+                self.state = DriverState::Ready;
+                self.patience = self.options.retry;
+            }
             Err(why) => self.fail(&why),
         }
     }
@@ -140,7 +146,14 @@ impl NvmlProvider {
         self.close();
         self.slots.iter_mut().for_each(|slot| slot.lose(why));
         self.state = error::driver_state(why, &self.options.proc_root);
-        self.wait = self.options.retry;
+        self.try_later();
+    }
+
+    /// Loading the library costs milliseconds, so a machine that stays without a driver is asked ever more rarely.
+    fn try_later(&mut self) {
+        const LONGEST: Duration = Duration::from_secs(60);
+        self.wait = self.patience;
+        self.patience = (self.patience * 2).min(LONGEST);
     }
 
     fn close(&mut self) {
@@ -158,12 +171,15 @@ impl NvmlProvider {
             driver: Driver { status: self.state.clone(), versions },
             gpus: self.slots.iter().map(|slot| slot.gpu.clone()).collect(),
             processes: self.slots.iter().flat_map(|slot| slot.processes.iter().cloned()).collect(),
-            notices: self
-                .state
-                .explain()
-                .into_iter()
-                .chain(self.slots.iter().filter_map(lost_notice))
-                .collect(),
+            notices: self.notices(),
+        }
+    }
+
+    /// Without the driver every GPU is lost, and one reason says it all.
+    fn notices(&self) -> Vec<Notice> {
+        match self.state.explain() {
+            Some(notice) => vec![notice],
+            None => self.slots.iter().filter_map(lost_notice).collect(),
         }
     }
 }
@@ -174,7 +190,7 @@ fn lost_notice(slot: &Slot) -> Option<Notice> {
     (slot.gpu.presence == Presence::Lost).then(|| Notice {
         id: "gpu.lost".to_owned(),
         severity: Severity::Error,
-        what: format!("GPU {} {name} does not answer any more.", slot.gpu.index),
+        what: format!("GPU {} {name} is lost: the driver cannot reach it any more.", slot.gpu.index),
         remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
     })
 }

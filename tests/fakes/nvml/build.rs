@@ -1,6 +1,8 @@
 //! Gives the library the name by which programs ask for NVML.
 
 fn main() {
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libnvidia-ml.so.1");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libnvidia-ml.so.1");
+    }
     println!("cargo:rerun-if-changed=build.rs");
 }

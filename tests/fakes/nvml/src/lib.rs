@@ -9,7 +9,7 @@
 //! Values follow from how often a board was asked its temperature: never from a clock, never from chance.
 //! Functions a program asks for and this library lacks are simply missing, as with an old driver.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "stands in for a C library: every function takes C pointers")]
 #![expect(clippy::missing_safety_doc, reason = "the contracts are NVML's")]
 
@@ -367,6 +367,12 @@ exports! {
         let it = device(d)?;
         needs(fan < it.model.fans)?;
         put(percent, 30 + it.load() / 2 + fan * 3);
+        Ok(())
+    }
+    nvmlDeviceGetFanSpeedRPM(d: Handle, place: *mut FanSpeed) {
+        let it = device(d)?;
+        needs((*place).fan < it.model.fans)?;
+        (*place).rpm = 900 + it.load() * 15 + (*place).fan * 50;
         Ok(())
     }
     nvmlDeviceGetCurrPcieLinkGeneration(d: Handle, generation: *mut u32) { put(generation, pcie(&device(d)?)); Ok(()) }

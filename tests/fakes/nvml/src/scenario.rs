@@ -52,6 +52,20 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads words joined by `+`: `h100x8+lost:2`, `t4+v100+procs`. A word it does not know is named on stderr.
+    ///
+    /// | word | what it does |
+    /// | --- | --- |
+    /// | `t4`, `v100x4`, … | adds boards, see [`MODELS`]; eight H100 if no word does |
+    /// | `1gpu`, `gpus16`, `optimus`, `h100x8` | one RTX 4090; 16 H200; a laptop's RTX 4060; 8 H100, two with MIG |
+    /// | `mig:N` | MIG is on for board N |
+    /// | `lost:N`, `dying:N` | board N is lost; or gives a handle, and is lost after that |
+    /// | `nodriver`, `noperm`, `mismatch` | every call fails so, `nvmlInit_v2` too |
+    /// | `nodevice` | no boards |
+    /// | `weird:N` | every question about a value returns code N |
+    /// | `hang:FUNCTION:SECONDS` | calls of a function take so long |
+    /// | `reasons:N` | clock-event mask, decimal |
+    /// | `driver:X` | driver version |
+    /// | `procs`, `escapes` | there are processes; names are full of escape sequences |
     pub fn parse(text: &str) -> Self {
         let mut scenario = Self { driver: "580.82.07".to_owned(), ..Self::default() };
         for word in text.trim().split('+') {

@@ -102,6 +102,13 @@ pub struct ProcessSample {
 }
 
 #[repr(C)]
+pub struct FanSpeed {
+    version: u32,
+    pub(crate) fan: u32,
+    pub(crate) rpm: u32,
+}
+
+#[repr(C)]
 pub struct GpmSupport {
     version: u32,
     pub(crate) supported: u32,

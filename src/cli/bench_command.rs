@@ -1,0 +1,18 @@
+//! `warpscope bench`: options in, [`BenchRequest`] out.
+
+use std::io;
+
+use super::bench::{BenchRequest, run as run_bench};
+use super::exit::{CliError, Exit};
+use super::options::Options;
+
+/// Runs the benchmark once and prints what it reached.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let request = BenchRequest {
+        device: options.bench.device.clone(),
+        profiles: vec![options.bench.profile.clone()],
+        dtypes: options.bench.dtypes.iter().map(|dtype| dtype.id().to_owned()).collect(),
+        json: options.output.json,
+    };
+    Ok(run_bench(&request, &mut io::stdout().lock(), &mut io::stderr().lock())?)
+}

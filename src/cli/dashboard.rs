@@ -1,0 +1,124 @@
+//! The dashboard: options in, everything it needs to start out.
+
+use std::io::{self, IsTerminal};
+
+use super::exit::{CliError, Exit};
+use super::options::{ColorChoice, Options};
+use super::source::{AtEnd, open_source};
+use super::whatif;
+use crate::app::keymap::Keymap;
+use crate::app::runtime::{Ended, Launch, run as run_app};
+use crate::app::view::Tab;
+use crate::app::{App, Settings};
+use crate::bench::WorkerOptions;
+use crate::config::Environment;
+use crate::ui::LookOptions;
+use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
+
+/// Opens the dashboard and stays until the user leaves.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    terminal(&options.env)?;
+    let app = app(options)?;
+    if options.view.color == ColorChoice::Always {
+        crossterm::style::force_color_output(true);
+    }
+    let launch = Launch {
+        source: open_source(options, AtEnd::Wait)?,
+        look: look(options, io::stdout().is_terminal())?,
+        mouse: options.view.mouse,
+        bench: WorkerOptions::live(&options.bench.device)
+            .map_err(|error| CliError::Usage(error.to_string()))?,
+        bench_at_start: options.bench.on && options.source.recording.is_none(),
+        app,
+    };
+    match run_app(launch)? {
+        Ended::Left => Ok(Exit::Fine),
+        Ended::Signal(signal) => Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0))),
+    }
+}
+
+/// Refuses where there is no screen to draw on.
+fn terminal(env: &Environment) -> Result<(), CliError> {
+    let instead = "use `warpscope snapshot` or `warpscope stream` instead";
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return Err(CliError::Usage(format!("the dashboard needs a terminal; {instead}")));
+    }
+    if env.text("TERM").as_deref() == Some("dumb") {
+        return Err(CliError::Usage(format!(
+            "this terminal (TERM=dumb) cannot place the cursor; {instead}"
+        )));
+    }
+    Ok(())
+}
+
+/// The state to start with.
+pub(super) fn app(options: &Options) -> Result<App, CliError> {
+    let keymap = Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    let settings = Settings {
+        interval: options.source.interval,
+        readonly: options.view.readonly,
+        theme: theme_name(options),
+    };
+    let mut app = App::new(settings, keymap, whatif::choice(options)?);
+    app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    Ok(app)
+}
+
+/// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.
+fn theme_name(options: &Options) -> String {
+    if options.view.theme != "auto" {
+        return options.view.theme.clone();
+    }
+    let colors = options.env.text("COLORFGBG").unwrap_or_default();
+    let background = colors.rsplit(';').next().and_then(|number| number.parse::<u8>().ok());
+    let light = matches!(background, Some(7 | 15));
+    if light { "light" } else { "dark" }.to_owned()
+}
+
+/// How things look on this terminal; a theme that cannot be read is an error.
+pub(super) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, CliError> {
+    let name = theme_name(options);
+    let folders: Vec<_> = options
+        .config
+        .path
+        .path()
+        .and_then(|file| file.parent())
+        .map(|dir| dir.join("themes"))
+        .into_iter()
+        .collect();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
+    Theme::load(&name, &folders, read).map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(LookOptions {
+        depth: depth(options, is_terminal),
+        ascii: options.view.ascii || !speaks_utf8(&options.env),
+        paint: name != "terminal",
+        folders,
+    })
+}
+
+fn depth(options: &Options, is_terminal: bool) -> ColorDepth {
+    let env = |name| options.env.text(name);
+    let (no_color, colorterm, term) = (env("NO_COLOR"), env("COLORTERM"), env("TERM"));
+    ColorDepth::detect(&ColorFacts {
+        choice: match options.view.color {
+            ColorChoice::Auto => theme::ColorChoice::Auto,
+            ColorChoice::Always => theme::ColorChoice::Always,
+            ColorChoice::Never => theme::ColorChoice::Never,
+        },
+        no_color: no_color.as_deref(),
+        colorterm: colorterm.as_deref(),
+        term: term.as_deref(),
+        is_terminal,
+    })
+}
+
+/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
+fn speaks_utf8(env: &Environment) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
+    set.is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}

@@ -1,0 +1,80 @@
+//! A panel as a picture, drawn without a terminal.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::exit::{CliError, Exit};
+use super::live::first_frame;
+use super::options::{Options, PictureFormat};
+use super::source::{AtEnd, open_source};
+use super::{dashboard, output};
+use crate::app::update::update;
+use crate::app::view::{TABS, Tab};
+use crate::app::{App, Msg};
+use crate::bench::parse_event;
+use crate::sink::FrameReader;
+use crate::ui::theme::ColorDepth;
+use crate::ui::{self, LookOptions, Skin, svg};
+
+/// Draws one panel from this machine or from a recording.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let mut app = dashboard::app(options)?;
+    app.view.tab = panel(&options.picture.panel)?;
+    fill(options, &mut app)?;
+    let look = dashboard::look(options, true)?;
+    let skin =
+        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.settings.theme);
+    let (columns, lines) = options.picture.size;
+    let area = Rect::new(0, 0, columns, lines);
+    let mut buffer = Buffer::empty(area);
+    ui::draw(&app, &skin, area, &mut buffer);
+    let picture = match options.picture.format {
+        PictureFormat::Svg => svg::svg(&buffer, &skin.theme, "warpscope"),
+        PictureFormat::Text => svg::text(&buffer),
+    };
+    match &options.picture.output {
+        Some(path) => {
+            let failed = |error| CliError::Failed(format!("{}: {error}", path.display()));
+            fs::write(path, picture).map_err(failed)?;
+            Ok(Exit::Fine)
+        }
+        None => output::print(&picture),
+    }
+}
+
+fn panel(name: &str) -> Result<Tab, CliError> {
+    let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
+    Tab::from_id(name)
+        .ok_or_else(|| CliError::Usage(format!("no panel {name:?}; known: {}", known.join(", "))))
+}
+
+/// Every frame of a recording passes through the same update as on the screen, so graphs have their history.
+fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
+    match &options.source.recording {
+        Some(path) => {
+            let failed =
+                |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
+            let file = fs::File::open(path).map_err(failed)?;
+            let mut frames = FrameReader::new(BufReader::new(file));
+            while let Some(frame) = frames.next_frame().map_err(failed)? {
+                update(app, Msg::Frame(Box::new(frame)));
+            }
+        }
+        None => {
+            let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+            update(app, Msg::Frame(Box::new(frame)));
+        }
+    }
+    let Some(path) = &options.picture.bench_events else { return Ok(()) };
+    let failed = |error| CliError::Usage(format!("{}: {error}", path.display()));
+    for (line, number) in BufReader::new(fs::File::open(path).map_err(failed)?).lines().zip(1..) {
+        let event = parse_event(number, &line.map_err(failed)?);
+        let event =
+            event.map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))?;
+        update(app, Msg::Bench(Box::new(event)));
+    }
+    Ok(())
+}

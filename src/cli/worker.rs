@@ -1,0 +1,20 @@
+//! The benchmark's child process. Not in the table of commands: its arguments are a contract between two
+//! processes of one binary, written and read in [`crate::bench`], and nobody types them.
+
+use std::ffi::OsString;
+
+use super::exit::{CliError, Exit};
+use crate::bench::{WorkerOptions, run_worker};
+
+/// The first argument that makes this process a worker.
+pub(super) const NAME: &str = "worker";
+
+/// Computes until the parent is gone or has heard enough.
+pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {
+    let arguments: Vec<String> =
+        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let options = WorkerOptions::from_arguments(&arguments)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    run_worker(options, std::io::stdin(), std::io::stdout())?;
+    Ok(Exit::Fine)
+}
