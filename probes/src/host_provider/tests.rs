@@ -390,6 +390,8 @@ fn sysinfo_agrees_about_this_process() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn no_bytes_make_it_panic(stat in any::<Vec<u8>>(), text in any::<String>(), pairs in "([0-9a-f ():/,.-]|\\n|cpu|kB|Uid|flags){0,120}") {
         let fake = Fake::new();
