@@ -303,6 +303,10 @@ fn a_process_that_ended_is_gone_unless_proc_hides_it() {
     assert_eq!(section.processes[0].visibility, Visibility::Unknown);
     assert_eq!(section.processes[0].host.name, Reading::Denied);
     assert_eq!(section.notices[0].id, "host.hidepid");
+
+    fake.process(1, "systemd", 1);
+    let section = poll(&mut fake.provider(), &[42], SECOND);
+    assert_eq!(section.processes[0].visibility, Visibility::Gone, "nothing is hidden from root");
 }
 
 #[test]
