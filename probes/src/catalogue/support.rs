@@ -33,7 +33,7 @@ pub const HOWS: &[(How, &str, &str, &str, &str)] = &[
     (How::CudaCore, "cuda_core", "○", "o", "CUDA core"),
     (How::Slow, "slow", "▽", "v", "slow"),
     (How::Emulated, "emulated", "◐", "%", "emulated"),
-    (How::StorageOnly, "storage_only", "▫", "_", "storage only"),
+    (How::StorageOnly, "storage_only", "◌", "_", "storage only"),
     (How::None, "none", "·", ".", "none"),
     (How::Unknown, "unknown", "?", "?", "unknown"),
 ];

@@ -17,7 +17,7 @@ mod memory;
 mod namespace;
 mod process;
 mod stat;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 mod users;
 
