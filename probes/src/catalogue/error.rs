@@ -1,5 +1,4 @@
 use std::fmt;
-use std::ops::Range;
 
 /// A fact file is wrong: which file, which line, which key, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +15,8 @@ pub struct FactError {
 
 impl FactError {
     /// An error at a place of `text`.
-    pub(super) fn at(file: &str, text: &str, span: Range<usize>, why: impl Into<String>) -> Self {
-        let end = span.start.min(text.len());
-        let before = &text.as_bytes()[..end];
+    pub(super) fn at(file: &str, text: &str, at: usize, why: impl Into<String>) -> Self {
+        let before = &text.as_bytes()[..at.min(text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let written = text.lines().nth(line - 1).unwrap_or_default();
         let key = written.split('=').next().unwrap_or_default().trim();

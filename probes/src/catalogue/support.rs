@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use warpscope_kernels::{DTYPES, Dtype, Sm};
 
 use super::Catalogue;
 use super::arch::{Arch, Variant, holds};
 
 /// How a GPU computes in a number format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum How {
     /// In the tensor core.
@@ -33,7 +33,7 @@ pub const HOWS: &[(How, &str, &str, &str, &str)] = &[
     (How::CudaCore, "cuda_core", "○", "o", "CUDA core"),
     (How::Slow, "slow", "▽", "v", "slow"),
     (How::Emulated, "emulated", "◐", "%", "emulated"),
-    (How::StorageOnly, "storage_only", "▫", "_", "storage only"),
+    (How::StorageOnly, "storage_only", "◌", "_", "storage only"),
     (How::None, "none", "·", ".", "none"),
     (How::Unknown, "unknown", "?", "?", "unknown"),
 ];
@@ -89,7 +89,7 @@ pub struct DtypeSource {
 }
 
 /// How one GPU computes in one number format, and who says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Support {
     /// How it is computed.
     pub how: How,

@@ -187,8 +187,7 @@ fn every_way_is_told_by_a_symbol_of_its_own_also_in_ascii() {
     for row in HOWS {
         assert!(row.3.is_ascii() && row.2.chars().count() == 1);
         assert_eq!(HOWS.iter().filter(|other| other.2 == row.2 || other.3 == row.3).count(), 1);
-        let json = serde_json::to_string(row.1).expect("serialises");
-        assert_eq!(serde_json::from_str::<How>(&json).expect("reads"), row.0);
+        assert_eq!(serde_json::to_string(&row.0).expect("serialises"), format!("\"{}\"", row.1));
     }
     for row in PEAKS {
         let json = serde_json::to_string(row.1).expect("serialises");
@@ -232,6 +231,45 @@ fn published_peaks_follow_from_clock_sms_and_rate() {
     }
     assert!(cells > 600, "{cells} cells");
     assert_eq!(off, MISMATCHES.iter().map(|row| row.0).collect());
+}
+
+/// Throughput others measured and published: part, peak it belongs to, TFLOPS or TOPS, where.
+const MEASURED: &[(&str, Peak, f64, &str)] = &[
+    ("P40", Peak::Fp32, 10.07, "torch-performance-test-data"),
+    ("V100", Peak::Fp16Tensor, 94.8, "torch-performance-test-data"),
+    ("T4", Peak::Fp16Tensor, 41.9, "torch-performance-test-data"),
+    ("A6000", Peak::Bf16Tensor, 123.3, "torch-performance-test-data"),
+    ("L4", Peak::Bf16Tensor, 70.9, "torch-performance-test-data"),
+    ("L20", Peak::Bf16Tensor, 114.1, "torch-performance-test-data"),
+    ("L40S", Peak::Bf16Tensor, 269.0, "torch-performance-test-data"),
+    ("H20", Peak::Bf16Tensor, 142.0, "torch-performance-test-data"),
+    ("RTX 4090", Peak::Bf16Tensor, 179.2, "gpu-flops-bench"),
+    ("RTX 4090", Peak::Fp8Tensor, 354.3, "gpu-flops-bench"),
+    ("RTX 4090", Peak::Int8Tensor, 676.0, "gpu-flops-bench"),
+    ("RTX 5090", Peak::Fp8TensorFp16acc, 773.5, "gpu-flops-bench"),
+    ("RTX 5090", Peak::Fp4Tensor, 1617.0, "gpu-flops-bench"),
+    ("RTX 5090 D v2", Peak::Fp4Tensor, 1177.0, "gpu-flops-bench"),
+    ("GB10", Peak::Bf16Tensor, 105.0, "gpu-flops-bench"),
+    ("H200 NVL", Peak::Fp64Tensor, 58.98, "gpu-flops-bench"),
+    ("RTX 5060", Peak::Fp32, 21.12, "clpeak results"),
+    ("RTX 5060", Peak::Fp16x2, 21.17, "clpeak results"),
+    ("RTX 5060", Peak::Fp16Tensor, 42.56, "clpeak results"),
+    ("RTX 5060", Peak::Fp16TensorFp16acc, 83.41, "clpeak results"),
+    ("H100", Peak::Bf16Tensor, 794.5, "ml-engineering mamf-finder"),
+    ("B200", Peak::Bf16Tensor, 1745.0, "ml-engineering mamf-finder"),
+    ("B300", Peak::Bf16Tensor, 1769.0, "ml-engineering mamf-finder"),
+];
+
+/// A GEMM reaches half of a peak at least, and cards that run above their rated boost pass it by
+/// no more than a fifth: a wrong rate, off by a factor of two, is outside.
+#[test]
+fn what_was_measured_elsewhere_is_near_the_peak_to_judge_by() {
+    for (query, peak, measured, source) in MEASURED {
+        let part = found(query);
+        let arch = facts().arch(part.sm).expect("known");
+        let share = measured / part.peak(*peak, arch).expect("known");
+        assert!((0.5..1.21).contains(&share), "{query} {}: {share:.2} ({source})", peak.label());
+    }
 }
 
 #[test]
@@ -425,11 +463,18 @@ fn a_wrong_fact_names_file_line_and_key() {
         ("pci_ids = [\"1db1\"]", "pci_ids = [\"1DB1\"]", "pci_ids"),
         ("spec = { fp64", "spec = { fp63", "spec"),
         ("tdp_w = 300", "tdp_w 300", "tdp_w 300"),
+        ("name = \"Quadro GV100\"", "name = \"Quadro GV100", "name"),
     ] {
         let (error, line) = broken(from, to);
         assert_eq!((error.file.as_str(), error.key.as_str()), ("volta.toml", key), "{error}");
         assert_eq!(error.line, line, "{error}");
     }
+    let (error, _) = broken("sms = 80\n", "");
+    assert_eq!((error.line, error.key.as_str()), (5, "[[gpu]]"), "{error}");
+    assert!(error.why.contains("`sms`"), "{error}");
+    let wrong = archs.replacen("\nbf16 =", "\nbf17 =", 1);
+    let error = Catalogue::parse(&[("architectures.toml", &wrong)]).expect_err("wrong");
+    assert_eq!(error.key, "bf17", "{error}");
     let (error, _) = broken("sm = \"7.0\"", "sm = \"7.1\"");
     assert_eq!((error.line, error.key.as_str()), (7, "market_name"), "{error}");
     assert!(error.why.contains("7.1"), "{error}");

@@ -6,7 +6,7 @@ use crate::units::{Bits, Bytes, BytesPerSecond, Watts};
 /// What is looked at on a machine without a GPU, as requests to [`Catalogue::parse_request`].
 pub const DEFAULT_WHAT_IF: &[&str] = &["GTX 1060", "V100", "T4", "RTX 2080 Ti", "A10", "H200"];
 
-/// A GPU that is not there, as the catalogue knows it; `ordinal` tells several of a kind apart.
+/// A GPU that is not there, as the catalogue knows it; `ordinal` is its place in the what-if list.
 ///
 /// Its memory is the nominal size: NVIDIA sells GiB as GB, and a driver shows a little less (a T4
 /// is sold with 16 GB and shows 15 360 MiB). Power limits are the board power a new product comes
@@ -34,7 +34,7 @@ pub fn what_if(part: &Part, ordinal: u32) -> Gpu {
         power_limit_default_w: Watts(part.tdp_w).into(),
         ..Vitals::default()
     };
-    Gpu { key, presence: Presence::WhatIf, identity, vitals, ..Gpu::default() }
+    Gpu { index: ordinal, key, presence: Presence::WhatIf, identity, vitals, ..Gpu::default() }
 }
 
 /// Fills in what the driver of a real GPU does not tell: memory type, and the SM count where NVML

@@ -1,7 +1,8 @@
 //! The host and what it knows of the processes on the GPUs, read straight from `/proc` and `/sys`.
 //!
-//! sysinfo was tried and rejected: COST. Here a process costs one small file per
-//! question, everything that cannot change is asked once, and only the pids NVML named are looked at.
+//! sysinfo was measured and rejected: asking it for CPU, memory and ten processes took 0.40 ms of CPU
+//! a time, this takes 0.14 ms (`cargo run --release -p warpscope-probes --example cost`). What cannot
+//! change is asked once, and of processes only the pids NVML named are looked at.
 //! On systems without `/proc` every reading is unsupported.
 //!
 //! NVML gives pids of the host. In a nested pid namespace an equal number may be another process, so
@@ -16,7 +17,7 @@ mod memory;
 mod namespace;
 mod process;
 mod stat;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 mod users;
 

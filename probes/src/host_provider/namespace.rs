@@ -24,7 +24,9 @@ impl View {
             Err(error) => error.kind() != ErrorKind::NotFound,
         };
         let mounts = files::text(&proc_root.join("self/mountinfo"), 256 << 10);
-        let hides = mounts.value().is_some_and(|mounts| mounts.lines().any(hides));
+        // The option spares root and one group; whoever sees the first process is spared.
+        let spared = proc_root.join("1").exists();
+        let hides = !spared && mounts.value().is_some_and(|mounts| mounts.lines().any(hides));
         Self { nested, hides }
     }
 }

@@ -79,6 +79,7 @@ impl Processes {
         let stat = match files::bytes(&self.file(pid, "stat"), 4096) {
             Reading::Value(bytes) => bytes,
             Reading::Denied if !self.view.nested => return denied(Visibility::Visible),
+            Reading::Failed(_) => return self.unreadable(),
             _ => return self.missing(),
         };
         let Some(stat) = Stat::parse(&stat) else { return self.unreadable() };

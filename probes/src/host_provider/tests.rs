@@ -303,6 +303,10 @@ fn a_process_that_ended_is_gone_unless_proc_hides_it() {
     assert_eq!(section.processes[0].visibility, Visibility::Unknown);
     assert_eq!(section.processes[0].host.name, Reading::Denied);
     assert_eq!(section.notices[0].id, "host.hidepid");
+
+    fake.process(1, "systemd", 1);
+    let section = poll(&mut fake.provider(), &[42], SECOND);
+    assert_eq!(section.processes[0].visibility, Visibility::Gone, "nothing is hidden from root");
 }
 
 #[test]
@@ -390,6 +394,8 @@ fn sysinfo_agrees_about_this_process() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn no_bytes_make_it_panic(stat in any::<Vec<u8>>(), text in any::<String>(), pairs in "([0-9a-f ():/,.-]|\\n|cpu|kB|Uid|flags){0,120}") {
         let fake = Fake::new();
