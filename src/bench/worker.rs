@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpscope_kernels::cpu::{
-    Team, fastest_fma, fastest_read, fma_flop_per_s, last_level_cache_bytes, pick,
+    Team, fastest_fma, fastest_read, fma_flop_per_s, last_level_cache_bytes, pick, pick_gemm,
     read_bytes_per_s, set_nice,
 };
 use warpscope_kernels::model::{Decoder, Model};
@@ -234,7 +234,7 @@ impl<W: Write> Worker<W> {
 
     fn greet(&mut self) -> io::Result<()> {
         let nice = self.budget.nice.and_then(set_nice).unwrap_or(0);
-        let mut kernels = vec!["gemm.fp32 (gemm crate)".to_owned()];
+        let mut kernels = vec![pick_gemm().id.to_owned()];
         kernels.extend(self.options.dtypes.iter().map(|d| pick(d.format()).id.to_owned()));
         kernels.extend([fastest_read().id.to_owned(), fastest_fma().id.to_owned()]);
         let hello = Hello {

@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::feature::Feature;
+use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
 use super::registry::check_int4;
 
@@ -192,6 +193,51 @@ unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
             sum = _mm256_fmadd_ps(_mm256_add_ps(halves[0], halves[1]), scale, sum);
         }
         *y = reduce(sum);
+    }
+}
+
+/// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
+pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
+    require(&[Feature::Avx2, Feature::Fma]);
+    let k = check_tiles(x, weights, y);
+    let mut blocks = y.chunks_exact_mut(2 * TILE);
+    let mut rows = weights.chunks_exact(k.max(1));
+    let mut next = || rows.next().unwrap_or(&[]);
+    for block in &mut blocks {
+        // SAFETY: the features were checked, and by `check_tiles` there are as many rows of length k as tiles.
+        unsafe { tiles::<2>([next(), next()], x, block) };
+    }
+    for tile in blocks.into_remainder().chunks_exact_mut(TILE) {
+        // SAFETY: as above.
+        unsafe { tiles::<1>([next()], x, tile) };
+    }
+}
+
+/// `R` rows times 32 tokens, summed in registers.
+///
+/// # Safety
+/// Every row has one weight per tile of `x`; `y` has `R` tiles.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn tiles<const R: usize>(rows: [&[f32]; R], x: &[f32], y: &mut [f32]) {
+    let mut sums = [[_mm256_setzero_ps(); 4]; R];
+    for i in 0..x.len() / TILE {
+        // SAFETY: tile i lies within x, and every row has an element i.
+        unsafe {
+            let from = x.as_ptr().add(i * TILE);
+            let w: [__m256; R] = std::array::from_fn(|r| _mm256_set1_ps(*rows[r].get_unchecked(i)));
+            for part in 0..4 {
+                let x = _mm256_loadu_ps(from.add(part * 8));
+                for r in 0..R {
+                    sums[r][part] = _mm256_fmadd_ps(w[r], x, sums[r][part]);
+                }
+            }
+        }
+    }
+    for (sums, tile) in sums.iter().zip(y.chunks_exact_mut(TILE)) {
+        for (sum, part) in sums.iter().zip(tile.chunks_exact_mut(8)) {
+            // SAFETY: a quarter of a tile is eight numbers.
+            unsafe { _mm256_storeu_ps(part.as_mut_ptr(), *sum) };
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::feature::Feature;
+use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
 use super::registry::check_int4;
 
@@ -186,9 +187,23 @@ pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
     unsafe { gemv_bf16_rows(weights, &to_bf16(x), y) }
 }
 
-/// −8…7 as fp32, by nibble.
-fn levels() -> [f32; 16] {
-    std::array::from_fn(|i| i as f32 - 8.0)
+/// −8…7 by nibble, as fp32 and, twice over, as bfloat16.
+const LEVELS: [f32; 16] =
+    [-8.0, -7.0, -6.0, -5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+const LEVELS_BF16: [u16; 32] = {
+    let mut levels = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        levels[i] = (LEVELS[i % 16].to_bits() >> 16) as u16;
+        i += 1;
+    }
+    levels
+};
+
+/// A scale in every lane.
+#[target_feature(enable = "avx512f,avx512bw")]
+fn spread(scale: f16) -> __m512 {
+    _mm512_cvtph_ps(_mm256_set1_epi16(scale.to_bits().cast_signed()))
 }
 
 /// `y = W·x` with 4-bit weights: a register of sixteen levels turns nibbles into fp32.
@@ -205,7 +220,7 @@ pub(crate) fn gemv_int4(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
 unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
     let groups = x.len() / GROUP;
     // SAFETY: the array is 64 bytes.
-    let table = unsafe { _mm512_loadu_ps(levels().as_ptr()) };
+    let table = unsafe { _mm512_loadu_ps(LEVELS.as_ptr()) };
     for (row, y) in y.iter_mut().enumerate() {
         let mut sum = _mm512_setzero_ps();
         for g in 0..groups {
@@ -225,7 +240,7 @@ unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
                     }
                 }
             }
-            let scale = _mm512_set1_ps(weights.scales[at].to_f32());
+            let scale = spread(weights.scales[at]);
             sum = _mm512_fmadd_ps(_mm512_add_ps(part[0], part[1]), scale, sum);
         }
         *y = _mm512_reduce_add_ps(sum);
@@ -275,9 +290,8 @@ pub(crate) fn gemv_int4_bf16(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) -> [f32; R] {
     let groups = x.high.len() / GROUP;
-    let levels: [bf16; 32] = std::array::from_fn(|i| bf16::from_f32((i % 16) as f32 - 8.0));
     // SAFETY: the array is 64 bytes.
-    let table = unsafe { _mm512_loadu_si512(levels.as_ptr().cast()) };
+    let table = unsafe { _mm512_loadu_si512(LEVELS_BF16.as_ptr().cast()) };
     let mut sums = [_mm512_setzero_ps(); R];
     for g in 0..groups {
         let mut high = [_mm512_setzero_ps(); R];
@@ -303,12 +317,55 @@ unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) 
             }
         }
         for r in 0..R {
-            let scale = weights.scales[first + r * groups + g].to_f32();
-            let both = _mm512_add_ps(high[r], low[r]);
-            sums[r] = _mm512_fmadd_ps(both, _mm512_set1_ps(scale), sums[r]);
+            let scale = spread(weights.scales[first + r * groups + g]);
+            sums[r] = _mm512_fmadd_ps(_mm512_add_ps(high[r], low[r]), scale, sums[r]);
         }
     }
     std::array::from_fn(|r| _mm512_reduce_add_ps(sums[r]))
+}
+
+/// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
+pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
+    require(&[Feature::Avx512f]);
+    let k = check_tiles(x, weights, y);
+    let mut blocks = y.chunks_exact_mut(8 * TILE);
+    let mut rows = weights.chunks_exact(k.max(1));
+    let mut next = || rows.next().unwrap_or(&[]);
+    for block in &mut blocks {
+        // SAFETY: the feature was checked, and by `check_tiles` there are as many rows of length k as tiles.
+        unsafe { tiles::<8>(std::array::from_fn(|_| next()), x, block) };
+    }
+    for tile in blocks.into_remainder().chunks_exact_mut(TILE) {
+        // SAFETY: as above.
+        unsafe { tiles::<1>([next()], x, tile) };
+    }
+}
+
+/// `R` rows times 32 tokens, summed in registers.
+///
+/// # Safety
+/// Every row has one weight per tile of `x`; `y` has `R` tiles.
+#[target_feature(enable = "avx512f")]
+unsafe fn tiles<const R: usize>(rows: [&[f32]; R], x: &[f32], y: &mut [f32]) {
+    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    for i in 0..x.len() / TILE {
+        // SAFETY: tile i lies within x, and every row has an element i.
+        unsafe {
+            let from = x.as_ptr().add(i * TILE);
+            let x = [_mm512_loadu_ps(from), _mm512_loadu_ps(from.add(16))];
+            for r in 0..R {
+                let w = _mm512_set1_ps(*rows[r].get_unchecked(i));
+                sums[r] =
+                    [_mm512_fmadd_ps(w, x[0], sums[r][0]), _mm512_fmadd_ps(w, x[1], sums[r][1])];
+            }
+        }
+    }
+    for (sums, tile) in sums.iter().zip(y.chunks_exact_mut(TILE)) {
+        for (sum, half) in sums.iter().zip(tile.chunks_exact_mut(16)) {
+            // SAFETY: half of a tile is sixteen numbers.
+            unsafe { _mm512_storeu_ps(half.as_mut_ptr(), *sum) };
+        }
+    }
 }
 
 /// Sum of a buffer read once from end to end; four streams keep the memory busy.

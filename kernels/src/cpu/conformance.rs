@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::format::{FORMATS, Format};
 use super::matrix::Matrix;
 use super::registry::{KERNELS, KernelSpec, pick};
-use super::{Team, gemm_f32};
+use super::{GEMMS, TILE, Team, from_tile, to_tiles};
 use crate::model::Grid;
 
 /// Rows × columns: single rows, block remainders, whole and broken vectors; 4-bit weights take whole groups only.
@@ -35,6 +35,9 @@ const POISON: u32 = 0x7fc5_a5a5;
 
 /// Largest error relative to Σ|w·x|. Weights and inputs are exact, so only fp32 summation counts.
 const LIMIT: f64 = 2e-6;
+
+/// The same for products of many tokens, which sum each output in one chain.
+const GEMM_LIMIT: f64 = 1e-5;
 
 /// Pseudo-random inputs that the format can hold.
 fn inputs(count: usize, format: Format) -> Vec<f32> {
@@ -67,11 +70,15 @@ fn usable() -> impl Iterator<Item = &'static KernelSpec> {
 }
 
 fn check(id: &str, shape: (usize, usize), w: &[f32], x: &[f32], y: &[f32]) {
+    check_within(LIMIT, id, shape, (w, x, y));
+}
+
+fn check_within(limit: f64, id: &str, shape: (usize, usize), (w, x, y): (&[f32], &[f32], &[f32])) {
     for (row, (y, w)) in y.iter().zip(w.chunks(shape.1)).enumerate() {
         let products = w.iter().zip(x).map(|(w, x)| f64::from(*w) * f64::from(*x));
         let (want, size) = products.fold((0.0, 0.0), |(s, a), p| (s + p, a + p.abs()));
         let error = (f64::from(*y) - want).abs();
-        assert!(error <= LIMIT * size, "{id} {shape:?} row {row}: {y} instead of {want}");
+        assert!(error <= limit * size, "{id} {shape:?} row {row}: {y} instead of {want}");
     }
 }
 
@@ -147,7 +154,7 @@ fn any_number_of_threads_and_tokens_gives_the_same_product() {
                 let mut y = vec![f32::from_bits(POISON); tokens * 150];
                 Team::new(*format, threads).multiply(&matrix, &x, &mut y);
                 for (x, y) in x.chunks(384).zip(y.chunks(150)) {
-                    check("team", (150, 384), &w, x, y);
+                    check_within(GEMM_LIMIT, "team", (150, 384), (&w, x, y));
                 }
             }
         }
@@ -155,17 +162,35 @@ fn any_number_of_threads_and_tokens_gives_the_same_product() {
 }
 
 #[test]
-fn gemm_writes_its_columns_only() {
-    for (m, n, k) in [(1, 1, 1), (2, 3, 5), (7, 17, 33), (32, 64, 512), (33, 5, 129)] {
-        let (x, w) = (inputs(m * k, Format::Fp32), inputs(n * k, Format::Fp32));
-        let stride = n + 3;
-        let mut y = vec![f32::from_bits(POISON); m * stride];
-        gemm_f32(&x, &w, &mut y, k, stride);
-        for (x, y) in x.chunks(k).zip(y.chunks(stride)) {
-            check("gemm", (n, k), &w, x, &y[..n]);
-            assert!(y[n..].iter().all(|v| v.to_bits() == POISON));
+fn every_gemm_agrees_with_fp64_and_stays_within_its_output() {
+    for gemm in GEMMS {
+        if !gemm.is_usable() {
+            println!("SKIPPED ({} needs {:?})", gemm.id, gemm.needs);
+            continue;
+        }
+        for (rows, k) in [(1, 1), (3, 5), (8, 33), (17, 100), (64, 512), (9, 1536)] {
+            let (x, w) = (inputs(TILE * k, Format::Fp32), inputs(rows * k, Format::Fp32));
+            let mut tiles = vec![f32::NAN; 7];
+            to_tiles(&x, k, &mut tiles);
+            let mut y = vec![f32::from_bits(POISON); rows * TILE + 2 * GUARD];
+            (gemm.run)(&tiles, &w, &mut y[GUARD..GUARD + rows * TILE]);
+            let guards = y[..GUARD].iter().chain(&y[GUARD + rows * TILE..]);
+            assert!(guards.into_iter().all(|v| v.to_bits() == POISON), "{} strayed", gemm.id);
+            let mut by_token = vec![f32::from_bits(POISON); TILE * rows];
+            from_tile(&y[GUARD..GUARD + rows * TILE], &mut by_token, rows);
+            for (x, y) in x.chunks(k).zip(by_token.chunks(rows)) {
+                check_within(GEMM_LIMIT, gemm.id, (rows, k), (&w, x, y));
+            }
         }
     }
+}
+
+#[test]
+fn the_gemm_registry_has_unique_ids_and_a_portable_last_resort() {
+    for (i, gemm) in GEMMS.iter().enumerate() {
+        assert!(!GEMMS[..i].iter().any(|g| g.id == gemm.id), "{}", gemm.id);
+    }
+    assert!(GEMMS.last().is_some_and(|g| g.needs.is_empty()));
 }
 
 #[test]

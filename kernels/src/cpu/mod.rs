@@ -1,7 +1,7 @@
 //! Matrix kernels for the CPU, chosen when the program runs, by what the CPU can do.
 //!
 //! A build with `-C target-cpu=native` was rejected: one binary must be fast on every machine. Each format has a portable
-//! kernel, which is the oracle of the others; large products go to the `gemm` crate, which chooses in the same way.
+//! kernel, which is the oracle of the others.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -26,7 +26,7 @@ pub use ceiling::{
 };
 pub use feature::{FEATURES, Feature};
 pub use format::{FORMATS, Format, Storage};
-pub use gemm::gemm_f32;
+pub use gemm::{GEMMS, GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
 pub use glue::{attend, rms_norm, rotate, swiglu};
 pub use matrix::{Int4, Matrix, Weights};
 pub use priority::set_nice;

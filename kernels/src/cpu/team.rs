@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::format::Format;
-use super::gemm::gemm_f32;
-use super::matrix::Matrix;
+use super::gemm::{GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
+use super::matrix::{Matrix, Weights};
 use super::registry::{KernelSpec, pick};
 
 /// Rows expanded to fp32 at a time for products of many tokens; they stay in the second-level cache.
@@ -29,9 +29,8 @@ struct Member {
 
 /// The calling thread and its helpers, with the kernel of one format.
 pub struct Team {
-    kernel: &'static KernelSpec,
     members: Vec<Member>,
-    panel: Vec<f32>,
+    hands: Hands,
 }
 
 impl Team {
@@ -43,12 +42,12 @@ impl Team {
     /// A team with a kernel of one's choice.
     pub fn with_kernel(kernel: &'static KernelSpec, threads: usize) -> Self {
         let members = (1..threads).map(|_| Member::start(kernel)).collect();
-        Self { kernel, members, panel: Vec::new() }
+        Self { members, hands: Hands::new(kernel) }
     }
 
     /// The kernel in use.
     pub fn kernel(&self) -> &'static KernelSpec {
-        self.kernel
+        self.hands.kernel
     }
 
     /// `y = x · Wᵀ` for all tokens in `x`.
@@ -65,7 +64,7 @@ impl Team {
                 member.jobs.send(job).expect("members live as long as the team");
             }
         }
-        rows_times(self.kernel, matrix, mine, x, (y, n), &mut self.panel);
+        self.hands.multiply(matrix, mine, x, y, n);
         if share < n {
             for (i, member) in self.members.iter().enumerate() {
                 let part = member.done.recv().expect("members live as long as the team");
@@ -84,12 +83,12 @@ impl Member {
         let (jobs, inbox) = channel::<Job>();
         let (outbox, done) = channel();
         std::thread::spawn(move || {
-            let mut panel = Vec::new();
+            let mut hands = Hands::new(kernel);
             for job in inbox {
                 let tokens = job.x.len() / job.matrix.cols();
                 let width = job.rows.len();
                 let mut y = vec![0.0; tokens * width];
-                rows_times(kernel, &job.matrix, job.rows, &job.x, (&mut y, width), &mut panel);
+                hands.multiply(&job.matrix, job.rows, &job.x, &mut y, width.max(1));
                 if outbox.send(y).is_err() {
                     return;
                 }
@@ -99,25 +98,51 @@ impl Member {
     }
 }
 
-/// The product for a range of rows; `y` is the output and the distance between its rows.
-fn rows_times(
-    kernel: &KernelSpec,
-    matrix: &Matrix,
-    rows: Range<usize>,
-    x: &[f32],
-    y: (&mut [f32], usize),
-    panel: &mut Vec<f32>,
-) {
-    let (k, (y, stride)) = (matrix.cols(), y);
-    if x.len() == k {
-        let count = rows.len();
-        return kernel.run_rows(matrix, rows, x, &mut y[..count]);
+/// Kernels and working memory of one thread.
+struct Hands {
+    kernel: &'static KernelSpec,
+    gemm: &'static GemmSpec,
+    tiles: Vec<f32>,
+    panel: Vec<f32>,
+    out: Vec<f32>,
+}
+
+impl Hands {
+    fn new(kernel: &'static KernelSpec) -> Self {
+        Self { kernel, gemm: pick_gemm(), tiles: Vec::new(), panel: Vec::new(), out: Vec::new() }
     }
-    panel.resize(PANEL * k, 0.0);
-    for (i, start) in rows.clone().step_by(PANEL).enumerate() {
-        let part = start..rows.end.min(start + PANEL);
-        let panel = &mut panel[..part.len() * k];
-        matrix.expand(part, panel);
-        gemm_f32(x, panel, &mut y[i * PANEL..], k, stride);
+
+    /// The product for a range of rows; rows of `y` lie `stride` apart.
+    fn multiply(
+        &mut self,
+        matrix: &Matrix,
+        rows: Range<usize>,
+        x: &[f32],
+        y: &mut [f32],
+        stride: usize,
+    ) {
+        let k = matrix.cols();
+        if x.len() == k {
+            let count = rows.len();
+            return self.kernel.run_rows(matrix, rows, x, &mut y[..count]);
+        }
+        to_tiles(x, k, &mut self.tiles);
+        for start in rows.clone().step_by(PANEL) {
+            let part = start..rows.end.min(start + PANEL);
+            let first = start - rows.start;
+            self.out.resize(part.len() * TILE, 0.0);
+            let weights = match matrix.weights() {
+                Weights::Fp32(w) => &w[part.start * k..part.end * k],
+                _ => {
+                    self.panel.resize(part.len() * k, 0.0);
+                    matrix.expand(part, &mut self.panel);
+                    &self.panel
+                }
+            };
+            for (tile, y) in self.tiles.chunks_exact(TILE * k).zip(y.chunks_mut(TILE * stride)) {
+                (self.gemm.run)(tile, weights, &mut self.out);
+                from_tile(&self.out, &mut y[first..], stride);
+            }
+        }
     }
 }
