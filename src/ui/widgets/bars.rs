@@ -63,16 +63,18 @@ impl Bars<'_> {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Draws the bar of a value and leaves the pen behind it.
-    fn draw(&self, bar: &Bar<'_>, width: u16, pen: &mut Pen<'_>) {
+    /// Draws the bar of a value, and a blank behind it if there is one.
+    fn draw_spaced(&self, bar: &Bar<'_>, width: u16, pen: &mut Pen<'_>) {
         let style = self.look.style(bar.role);
         let Some(value) = bar.value else { return };
         let least = if value > 0.0 { 1.0 } else { 0.0 };
         let eighths = (self.share(value) * f64::from(width) * 8.0).round().max(least) as usize;
+        let start = pen.x();
         pen.repeat(self.look.glyphs.full, (eighths / 8) as u16, style);
         if let Some(glyph) = self.look.glyphs.eighth(eighths % 8) {
             pen.glyph(glyph, style);
         }
+        pen.skip(u16::from(pen.x() > start));
     }
 
     fn text_role(bar: &Bar<'_>) -> Role {
@@ -92,11 +94,7 @@ impl Widget for &Bars<'_> {
         for (row, bar) in area.rows().zip(self.bars) {
             let mut pen = self.look.pen(buffer, row);
             pen.elide(bar.label, label, self.look.style(Role::Muted)).skip(1);
-            let start = pen.x();
-            self.draw(bar, room, &mut pen);
-            if pen.x() > start {
-                pen.skip(1);
-            }
+            self.draw_spaced(bar, room, &mut pen);
             pen.put(bar.text, self.look.style(Bars::text_role(bar)));
         }
     }
@@ -120,8 +118,7 @@ impl Widget for &BarLine<'_> {
         for bar in &bars.bars[..shown] {
             pen.put(bar.label, bars.look.style(Role::Muted)).skip(1);
             if room > 1 {
-                bars.draw(bar, room - 1, &mut pen);
-                pen.skip(1);
+                bars.draw_spaced(bar, room - 1, &mut pen);
             }
             pen.put(bar.text, bars.look.style(Bars::text_role(bar))).skip(GAP);
         }

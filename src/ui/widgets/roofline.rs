@@ -107,24 +107,31 @@ impl Roofline<'_> {
         });
     }
 
-    /// Names every roof at its right end, on the line above it.
+    /// Names every roof at its right end, on the line above it if there is one.
     fn draw_roof_labels(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
         for roof in self.roofs {
-            let row = log(roof.peak).and_then(|peak| step(peak, axes.y, plot.height));
-            let Some(above) = row.map(|row| row + 1).filter(|row| *row < plot.height) else {
+            let Some(row) = log(roof.peak).and_then(|y| self.cell(y, axes.y, plot.height, 4))
+            else {
                 continue;
             };
-            let line = Rect { y: plot.bottom() - 1 - above, height: 1, ..plot };
-            let mut pen = self.look.pen(buffer, line);
+            let y = plot.bottom() - 1 - row;
+            let y = if y > plot.y { y - 1 } else { y + 1 };
+            let mut pen = pen_at(self.look, buffer, plot, y);
             pen.align = Align::Right;
             pen.fit(roof.label, self.look.style(Role::Roof));
         }
     }
 
+    /// The cell that holds the dot of a value, so that points and lines meet.
+    fn cell(&self, value: f64, axis: (f64, f64), cells: u16, dots: u16) -> Option<u16> {
+        let dots = if self.look.glyphs.is_unicode { dots } else { 1 };
+        step(value, axis, cells * dots).map(|step| step / dots)
+    }
+
     fn draw_points(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
         for (point, glyph) in self.points.iter().zip(self.look.glyphs.points.iter().cycle()) {
-            let x = log(point.intensity).and_then(|x| step(x, axes.x, plot.width));
-            let y = log(point.rate).and_then(|y| step(y, axes.y, plot.height));
+            let x = log(point.intensity).and_then(|x| self.cell(x, axes.x, plot.width, 2));
+            let y = log(point.rate).and_then(|y| self.cell(y, axes.y, plot.height, 4));
             if let (Some(x), Some(y)) = (x, y) {
                 let at = Rect { x: plot.x + x, y: plot.bottom() - 1 - y, width: 1, height: 1 };
                 self.look.pen(buffer, at).glyph(glyph, self.look.style(point.role));
