@@ -57,7 +57,7 @@ pub(super) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     while !state.is_empty()
         && state.iter().map(Span::width).sum::<usize>() + 1 > usize::from(rest.width)
     {
-        state.remove(0);
+        state.drain(..state.len().min(2));
     }
     Line::from(state).alignment(Alignment::Right).render(rest, buffer);
 }

@@ -4,13 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in the order of the arrows: each may use those above it and itself.
-const LAYERS: &[&[&str]] = &[
-    &["engine", "store", "bench"],
-    &["source", "sink", "config"],
-    &["app"],
-    &["ui"],
-    &["cli"],
-];
+const LAYERS: &[&[&str]] =
+    &[&["engine", "store", "bench"], &["source", "sink", "config"], &["app"], &["ui"], &["cli"]];
 
 /// Uses that go against the order, each with its reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
@@ -19,13 +14,22 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Code that names no file, process, socket or clock.
-const PURE: &[&str] = &["engine", "store", "ui", "app/update.rs", "app/popups.rs", "app/processes.rs", "app/view.rs"];
+const PURE: &[&str] =
+    &["engine", "store", "ui", "app/update.rs", "app/popups.rs", "app/processes.rs", "app/view.rs"];
 
 /// Files of the pure folders that touch the outside, each with its reason.
 const IMPURE: &[(&str, &str)] = &[("ui/look.rs", "reads the user's own theme files")];
 
-const OUTSIDE: &[&str] =
-    &["std::fs", "std::process", "std::net", "std::thread", "Instant::now", "SystemTime::now", "std::env", "tokio::"];
+const OUTSIDE: &[&str] = &[
+    "std::fs",
+    "std::process",
+    "std::net",
+    "std::thread",
+    "Instant::now",
+    "SystemTime::now",
+    "std::env",
+    "tokio::",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("is a folder") {
@@ -46,7 +50,8 @@ fn code() -> Vec<(String, String)> {
     let read = |path: PathBuf| {
         let name = path.strip_prefix(&root).expect("is below").to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).expect("is readable");
-        let code = text.split("#[cfg(test)]\nmod tests").next().expect("has a first part").to_owned();
+        let code =
+            text.split("#[cfg(test)]\nmod tests").next().expect("has a first part").to_owned();
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
         (name, lines.collect::<Vec<_>>().join("\n"))
     };
@@ -65,9 +70,11 @@ fn modules_use_only_what_stands_before_them() {
         let Some(own_layer) = layer(&own) else { continue };
         for line in code.lines() {
             for used in line.split("crate::").skip(1) {
-                let used = used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+                let used =
+                    used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
                 let against = layer(used).is_some_and(|used| used > own_layer);
-                let excused = EXCEPTIONS.iter().any(|(from, to, _)| name.starts_with(from) && *to == used);
+                let excused =
+                    EXCEPTIONS.iter().any(|(from, to, _)| name.starts_with(from) && *to == used);
                 if against && !excused {
                     wrong.push(format!("{name}: {}", line.trim()));
                 }
@@ -82,10 +89,16 @@ fn the_pure_part_names_no_file_process_socket_or_clock() {
     let mut wrong = Vec::new();
     let mut seen = 0;
     for (name, code) in code() {
-        let pure = PURE.iter().any(|pure| name.starts_with(pure)) && !IMPURE.iter().any(|row| row.0 == name);
+        let pure = PURE.iter().any(|pure| name.starts_with(pure))
+            && !IMPURE.iter().any(|row| row.0 == name);
         if pure {
             seen += 1;
-            wrong.extend(OUTSIDE.iter().filter(|word| code.contains(**word)).map(|word| format!("{name}: {word}")));
+            wrong.extend(
+                OUTSIDE
+                    .iter()
+                    .filter(|word| code.contains(**word))
+                    .map(|word| format!("{name}: {word}")),
+            );
         }
     }
     assert!(seen > 20 && wrong.is_empty(), "{}", wrong.join("\n"));

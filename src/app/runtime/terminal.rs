@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
@@ -17,24 +19,49 @@ use ratatui::layout::Rect;
 use crate::app::App;
 use crate::ui::{self, Hits, Skin};
 
-type Backend = CrosstermBackend<BufWriter<Stdout>>;
+type Backend = CrosstermBackend<BufWriter<Tty>>;
+
+/// Standard output until the terminal was given back. Half a frame that is still buffered when the
+/// program panics must not follow the message onto the shell's screen.
+struct Tty {
+    out: Stdout,
+    given_back: Arc<AtomicBool>,
+}
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.given_back.load(Ordering::Relaxed) {
+            Ok(bytes.len())
+        } else {
+            self.out.write(bytes)
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
 
 /// A terminal in raw mode on its alternate screen. Dropping it gives the terminal back.
 pub(super) struct Screen {
     terminal: Terminal<Backend>,
     mouse: bool,
+    given_back: Arc<AtomicBool>,
 }
 
 impl Screen {
     /// Takes the terminal, and makes sure that a panic gives it back before it prints.
     pub(super) fn take(mouse: bool) -> io::Result<Self> {
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(32 << 10, io::stdout()));
-        let screen = Self { terminal: Terminal::new(backend)?, mouse };
+        let given_back = Arc::new(AtomicBool::new(false));
+        let tty = Tty { out: io::stdout(), given_back: Arc::clone(&given_back) };
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(32 << 10, tty));
+        let gate = Arc::clone(&given_back);
+        let screen = Self { terminal: Terminal::new(backend)?, mouse, given_back };
         let print = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // Threads that only read the machine are caught and reported on the screen itself.
             if std::thread::current().name() == Some("main") {
-                give_back();
+                give_back(&gate);
                 print(info);
             }
         }));
@@ -82,8 +109,9 @@ impl Screen {
 
     /// Gives the terminal back, stops this process as job control expects, and takes it again.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
-        give_back();
+        give_back(&self.given_back);
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
+        self.given_back.store(false, Ordering::Relaxed);
         self.enter()?;
         self.repaint()
     }
@@ -91,14 +119,18 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        give_back(&self.given_back);
     }
 }
 
 /// Errors are of no use here: there may be no terminal left to tell them to.
-fn give_back() {
+fn give_back(given_back: &AtomicBool) {
+    if given_back.swap(true, Ordering::Relaxed) {
+        return;
+    }
     let mut out = io::stdout();
-    execute!(out, DisableMouseCapture, cursor::Show, LeaveAlternateScreen).ok();
+    execute!(out, EndSynchronizedUpdate, DisableMouseCapture, cursor::Show, LeaveAlternateScreen)
+        .ok();
     disable_raw_mode().ok();
     out.flush().ok();
 }

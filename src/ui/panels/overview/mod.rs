@@ -66,43 +66,57 @@ fn waiting(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     Notice { look, severity: Urgency::Info, text }.render(line, buffer);
 }
 
-/// Places for all cards, if they fit: in as few columns as possible, spare rows for the graphs.
+/// Places for all cards, if they fit: in as few columns as leave room for every graph, else in as
+/// few as hold the cards. Spare rows go to the graphs.
 fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
-    let most = (area.width / CARD_WIDTH).max(1);
-    let fitting = (1..=most).find_map(|columns| {
-        let heights: Vec<u16> = cards
-            .chunks(usize::from(columns))
-            .map(|row| {
-                row.iter().map(|card| card::height(card, area.width / columns)).max().unwrap_or(0)
-            })
-            .collect();
-        let total: u16 = heights.iter().fold(0, |sum, height| sum.saturating_add(*height));
-        (total <= area.height).then_some((columns, heights, area.height - total))
-    });
-    let (columns, mut heights, mut spare) = fitting?;
-    let live: Vec<usize> = (0..heights.len())
-        .filter(|row| {
-            cards
-                .chunks(usize::from(columns))
-                .nth(*row)
-                .is_some_and(|row| row.iter().any(card::has_graph))
-        })
-        .collect();
-    for (done, row) in live.iter().enumerate() {
-        let more = (spare / u16::try_from(live.len() - done).unwrap_or(1)).min(card::GRAPH_MOST);
-        if more >= card::GRAPH_LEAST {
-            heights[*row] += more;
-            spare -= more;
-        }
+    let most = usize::from(area.width / CARD_WIDTH).clamp(1, cards.len());
+    let fitting: Vec<Grid> =
+        (1..=most).filter_map(|columns| Grid::fit(cards, columns, area)).collect();
+    let best = fitting.iter().find(|grid| grid.has_room()).or(fitting.first())?;
+    Some(best.places(area))
+}
+
+/// Cards in columns, before they are placed.
+struct Grid {
+    columns: usize,
+    /// Lines of each row of cards.
+    heights: Vec<u16>,
+    /// Rows that have something to draw a history of.
+    live: Vec<usize>,
+    spare: u16,
+}
+
+impl Grid {
+    fn fit(cards: &[Card], columns: usize, area: Rect) -> Option<Self> {
+        let width = area.width / u16::try_from(columns).ok()?;
+        let tallest =
+            |row: &[Card]| row.iter().map(|card| card::height(card, width)).max().unwrap_or(0);
+        let heights: Vec<u16> = cards.chunks(columns).map(tallest).collect();
+        let total = heights.iter().fold(0_u16, |sum, height| sum.saturating_add(*height));
+        let rows = cards.chunks(columns).enumerate();
+        let live =
+            rows.filter(|(_, row)| row.iter().any(card::has_graph)).map(|(at, _)| at).collect();
+        Some(Self { columns, heights, live, spare: area.height.checked_sub(total)? })
     }
-    let mut places = Vec::with_capacity(cards.len());
-    let mut rest = area;
-    for height in heights {
-        let line = cut_top(&mut rest, height);
-        let cells = Layout::horizontal(vec![Constraint::Fill(1); usize::from(columns)]).split(line);
-        places.extend(cells.iter().copied());
+
+    fn has_room(&self) -> bool {
+        usize::from(self.spare) >= self.live.len() * usize::from(card::GRAPH_LEAST)
     }
-    Some(places)
+
+    fn places(&self, area: Rect) -> Vec<Rect> {
+        let rows = u16::try_from(self.live.len().max(1)).unwrap_or(u16::MAX);
+        let each = (self.spare / rows).min(card::GRAPH_MOST);
+        let more = |row| if self.has_room() && self.live.contains(&row) { each } else { 0 };
+        let mut rest = area;
+        let lines = self
+            .heights
+            .iter()
+            .enumerate()
+            .map(|(row, height)| cut_top(&mut rest, height + more(row)));
+        let cells =
+            |line| Layout::horizontal(vec![Constraint::Fill(1); self.columns]).split(line).to_vec();
+        lines.flat_map(cells).collect()
+    }
 }
 
 /// One row per GPU, and the card of the selected one below where there is room.
