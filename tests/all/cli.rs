@@ -232,6 +232,52 @@ fn one_frame_is_recorded_and_only_added_to_recordings() {
     assert_eq!(std::fs::read(&other).expect("is there"), b"mine\n");
 }
 
+#[test]
+fn a_recording_that_outgrows_its_size_goes_on_in_a_new_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.jsonl");
+    let name = file.to_str().expect("is text");
+    let source = recording("synthetic-t4.jsonl");
+    printed(&[
+        "record",
+        name,
+        "-s",
+        &source,
+        "--speed",
+        "1000",
+        "--max-size",
+        "10kB",
+        "--keep",
+        "1",
+    ]);
+    let sizes: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("lists")
+        .map(|file| file.and_then(|file| file.metadata()).expect("is there").len())
+        .collect();
+    assert!(sizes.len() == 2 && sizes.iter().all(|size| *size <= 10_000), "{sizes:?}");
+}
+
+/// A limit on the size of files stands in for a full disk: writes begin to fail halfway a line.
+#[test]
+fn writes_that_fail_are_said_and_survived() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.jsonl");
+    let source = recording("synthetic-t4.jsonl");
+    let output = Command::new("bash")
+        .args(["-c", "trap '' XFSZ; ulimit -f 10; exec \"$@\"", "bash"])
+        .arg(env!("CARGO_BIN_EXE_warpscope"))
+        .args(["record", file.to_str().expect("is text"), "-s", &source, "--speed", "1000"])
+        .output()
+        .expect("starts");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("cannot write") && error.contains("2 frames written"), "{error}");
+    let bytes = std::fs::read(&file).expect("is there");
+    let mut reader = FrameReader::new(bytes.as_slice());
+    while reader.next_frame().expect("reads").is_some() {}
+    assert_eq!((reader.stats().frames, reader.stats().damaged), (2, 1));
+}
+
 fn frames_in(file: &Path) -> usize {
     let bytes = std::fs::read(file).unwrap_or_default();
     let mut reader = FrameReader::new(bytes.as_slice());

@@ -101,7 +101,7 @@ fn a_line_that_only_begins_as_a_frame_is_counted_once_however_often_one_seeks() 
     let whole = std::fs::read(path("synthetic-none.jsonl")).expect("is committed");
     let odd = br#"{"schema":1,"seq":9,"at":"2026-11-21T11:00:00Z","interval_s":1,"gpus":3}"#;
     std::fs::write(&file, [&whole[..], odd].concat()).expect("writes");
-    let (frames, mut control) = play(ReplaySource::open(&file).expect("opens"));
+    let (frames, mut control) = play(ReplaySource::open(&file).expect("opens").at_speed(0.01));
     control.set_paused(true);
     for _ in 0..3 {
         control.seek(Seek::To(1.0));
