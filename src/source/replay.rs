@@ -1,7 +1,7 @@
 //! A recording as a source: the same frames, at the pace they were recorded or any other.
 //!
 //! Opening reads the heads of all lines and keeps where each stands, so that seeking is at once and a
-//! recording may be larger than memory. Pacing and position are pure ([`Player`]); the thread only
+//! recording may be larger than memory. Pacing and position are pure (`player.rs`); the thread only
 //! waits, reads one line and pushes.
 
 use std::collections::BTreeSet;
