@@ -20,6 +20,8 @@ pub struct CommandSpec {
     pub examples: &'static [(&'static str, &'static str)],
     /// Whether the help leaves it out.
     pub hidden: bool,
+    /// Whether it takes over the terminal instead of printing.
+    pub screen: bool,
     /// Whether it works with a configuration that cannot be used.
     pub lenient: bool,
     /// Does it.
@@ -34,6 +36,7 @@ impl CommandSpec {
         args: &[],
         examples: &[],
         hidden: false,
+        screen: false,
         lenient: false,
         run: not_built_in,
     };
@@ -41,11 +44,6 @@ impl CommandSpec {
     /// Its options, one after the other.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         self.args.iter().copied().flatten().copied()
-    }
-
-    /// Whether it prints and ends, as all but the dashboard and the replay do.
-    pub fn is_one_shot(&self) -> bool {
-        !self.ids().any(|id| id == Id::StartTab)
     }
 }
 
@@ -60,6 +58,7 @@ const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 pub static DASHBOARD: CommandSpec = CommandSpec {
     about: "What can run on every NVIDIA GPU you have or name, why not the rest, and how fast it really is",
     args: &[GPUS, LIVE, SCREEN, LOOK, CONFIG],
+    screen: true,
     examples: &[
         ("", "the dashboard, also on a machine without a GPU"),
         ("--gpu 2xT4 --gpu \"RTX 3090\"", "the same, with GPUs you do not have beside your own"),
@@ -151,6 +150,7 @@ pub static COMMANDS: &[CommandSpec] = &[
                 Id::Redact,
                 Id::RequireGpu,
             ],
+            &[Id::Source, Id::Speed, Id::Start],
             GPUS,
             LIVE,
             CONFIG,
@@ -158,6 +158,10 @@ pub static COMMANDS: &[CommandSpec] = &[
         examples: &[
             ("record run.jsonl --duration 10m", "ten minutes"),
             ("record run.jsonl --max-size 64MiB --keep 3", "at most four files of 64 MiB"),
+            (
+                "record clean.jsonl --source run.jsonl --speed 1000 --redact",
+                "a redacted copy to give away",
+            ),
             ("record case.jsonl --once --redact", "one frame to be attached to a bug report"),
         ],
         run: record::run,
@@ -171,6 +175,7 @@ pub static COMMANDS: &[CommandSpec] = &[
             "replay run.jsonl --speed 4 --start 5m",
             "four times as fast, from the fifth minute",
         )],
+        screen: true,
         run: replay::run,
         ..CommandSpec::BASE
     },

@@ -1,6 +1,8 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use crate::sink::text::clean;
+
 /// How the program ends when it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -68,8 +70,13 @@ pub(super) fn report(outcome: Result<Exit, CliError>) -> Exit {
         }
     };
     // Nothing is left to tell when stderr is gone too.
-    let _ = writeln!(io::stderr(), "error: {}", message.trim_end());
+    let _ = writeln!(io::stderr(), "error: {}", harmless(message.trim_end()));
     exit
+}
+
+/// File names and arguments are shown, not obeyed.
+fn harmless(message: &str) -> String {
+    message.lines().map(|line| clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use crate::source::{FrameSink, Source};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Frames that may wait for a slow disk or a slow reader.
 const QUEUE: usize = 8;
-/// Signals that end a stream or a recording in good order.
-const ENDINGS: [fn() -> SignalKind; 3] =
-    [SignalKind::interrupt, SignalKind::terminate, SignalKind::hangup];
+/// Signals that end a stream or a recording in good order. Not the hang-up: `nohup` has it ignored,
+/// and a handler would undo that.
+const ENDINGS: [fn() -> SignalKind; 2] = [SignalKind::interrupt, SignalKind::terminate];
 
 /// The first frame in which everything has answered; after a few seconds, whatever there is.
 pub fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
@@ -159,7 +159,7 @@ mod tests {
 
     impl Source for Given {
         fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control> {
-            self.0.into_iter().for_each(|frame| drop(sink(frame)));
+            let _ = self.0.into_iter().all(|frame| sink(frame));
             Box::new(Hand)
         }
     }

@@ -61,5 +61,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
         Parsed::Print(text) => return output::print(&text),
     };
     let options = resolve(&low, env)?;
+    if low.command.screen {
+        output::demand_terminal()?;
+    }
     (low.command.run)(&options)
 }

@@ -172,8 +172,8 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         Err(_) if low.command.lenient => config::FileSettings::default(),
         Err(why) => return Err(CliError::Usage(why.clone())),
     };
-    let settings = config::resolve(&low.values, &env, &file, low.command.is_one_shot())
-        .map_err(CliError::Usage)?;
+    let settings =
+        config::resolve(&low.values, &env, &file, !low.command.screen).map_err(CliError::Usage)?;
     let get = Typed(&settings);
     Ok(Options {
         view: view(&get, file.keys),

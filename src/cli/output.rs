@@ -34,6 +34,17 @@ pub(super) fn not_json(error: serde_json::Error) -> CliError {
     CliError::Failed(format!("cannot put the result into JSON: {error}"))
 }
 
+/// Fails where there is no screen to draw on.
+pub(super) fn demand_terminal() -> Result<(), CliError> {
+    if io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(CliError::Usage(
+        "the dashboard needs a terminal; `warpscope snapshot` prints text, `warpscope stream` JSON Lines"
+            .to_owned(),
+    ))
+}
+
 /// How a table for standard output is drawn.
 pub(super) fn style(options: &Options) -> Style {
     let terminal = io::stdout().is_terminal();

@@ -27,7 +27,6 @@ fn root() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .arg(version())
         .disable_version_flag(true)
-        .disable_help_subcommand(true)
         .after_long_help([&examples(&DASHBOARD), EXIT_CODES, &environment(), FILES].join("\n\n"))
 }
 
@@ -46,7 +45,6 @@ fn subcommand(spec: &'static CommandSpec) -> Command {
     let command = Command::new(spec.name)
         .about(spec.about)
         .hide(spec.hidden)
-        .max_term_width(100)
         .after_long_help(more.trim_start().to_owned());
     spec.ids().fold(command, |command, id| command.args(arguments(crate::config::spec(id))))
 }
@@ -61,15 +59,16 @@ fn examples(spec: &CommandSpec) -> String {
 
 fn environment() -> String {
     let rows = ARGS.iter().filter(|spec| !spec.hidden).flat_map(|spec| {
-        spec.env.iter().map(|(name, rule)| match rule {
-            EnvRule::Value => format!("\n  {name}: as --{}", spec.name()),
-            EnvRule::Means(value) => {
-                format!("\n  {name}: not empty means --{} {value}", spec.name())
+        let flag = format!("--{}", spec.name());
+        spec.env.iter().map(move |(name, rule)| match rule {
+            EnvRule::Value if spec.kind == Kind::Switch => {
+                format!("\n  {name}: on or off; {}", spec.key_help)
             }
+            EnvRule::Value => format!("\n  {name}: as {flag}"),
+            EnvRule::Means(value) => format!("\n  {name}: not empty means {flag} {value}"),
             EnvRule::OneShotMeans(value) => {
                 format!(
-                    "\n  {name}: not empty and not 0 means --{} {value} for one-shot commands",
-                    spec.name()
+                    "\n  {name}: not empty and not 0 means {flag} {value} outside the dashboard"
                 )
             }
         })

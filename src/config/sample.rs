@@ -31,7 +31,7 @@ fn entry(text: &mut String, key: &str, spec: &ArgSpec) {
     let names: Vec<_> = spec.env.iter().map(|row| row.0).collect();
     let what = match spec.kind {
         Kind::Switch => spec.key_help.to_owned(),
-        kind => format!("{}: {}", spec.key_help, kind.allowed()),
+        kind => format!("{}; {}", spec.key_help, kind.allowed()),
     };
     let value = literal(spec);
     writeln!(text, "\n# {what}.\n# {} · {}\n#{key} = {value}", flags.join(" "), names.join(" "))

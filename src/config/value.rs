@@ -111,7 +111,7 @@ impl Kind {
             Self::Switch => "on or off (true or false)".to_owned(),
             Self::OneOf(words) => format!("one of: {}", words.join(", ")),
             Self::AnyOf(words) => format!("any of: {}", words.join(", ")),
-            Self::Text | Self::Path => "a text that is not empty".to_owned(),
+            Self::Text | Self::Path => "a text in quotes that is not empty".to_owned(),
             Self::List => "a list of texts".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),

@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 use warpscope_probes::gpu::Vitals;
 use warpscope_probes::{Frame, Gpu};
 
+type Cell = fn(&Frame, &Gpu) -> String;
+
 /// Columns before the vitals.
-const FIRST: &[(&str, fn(&Frame, &Gpu) -> String)] = &[
+const FIRST: &[(&str, Cell)] = &[
     ("at", |frame, _| frame.at.to_string()),
     ("seq", |frame, _| frame.seq.to_string()),
     ("index", |_, gpu| gpu.index.to_string()),

@@ -79,7 +79,8 @@ impl std::error::Error for RecordError {}
 pub struct Recorder {
     path: PathBuf,
     limits: Limits,
-    out: Lines<File>,
+    /// The file being written; `None` after a rotation until the next one could be opened.
+    out: Option<Lines<File>>,
 }
 
 impl Recorder {
@@ -93,7 +94,7 @@ impl Recorder {
                 Err(error) => return Err(RecordError::Io(numbered(path, number), error)),
             }
         }
-        let out = open_file(path)?;
+        let out = Some(open_file(path)?);
         let limits = Limits { keep: limits.keep.min(MAX_KEEP), ..limits };
         Ok(Self { path: path.to_owned(), limits, out })
     }
@@ -101,11 +102,18 @@ impl Recorder {
     /// Appends one frame. After an error the next frame may be tried all the same.
     pub fn write<T: Serialize>(&mut self, frame: &T) -> Result<(), RecordError> {
         let line = jsonl::line(frame).map_err(RecordError::Json)?;
-        let after = self.out.size + line.len() as u64;
-        if self.out.size > 0 && self.limits.max_size.is_some_and(|max| after > max) {
+        let full = |out: &Lines<File>| {
+            let after = out.size + line.len() as u64;
+            out.size > 0 && self.limits.max_size.is_some_and(|max| after > max)
+        };
+        if self.out.as_ref().is_some_and(full) {
             self.rotate()?;
         }
-        self.out.write(&line).map_err(|error| RecordError::Io(self.path.clone(), error))
+        let out = match self.out.take() {
+            Some(out) => out,
+            None => open_file(&self.path)?,
+        };
+        self.out.insert(out).write(&line).map_err(|error| RecordError::Io(self.path.clone(), error))
     }
 
     /// FILE.2 becomes FILE.3, FILE.1 FILE.2, FILE FILE.1; the oldest goes.
@@ -123,7 +131,7 @@ impl Recorder {
             std::fs::remove_file(&self.path)
                 .map_err(|error| RecordError::Io(self.path.clone(), error))?;
         }
-        self.out = open_file(&self.path)?;
+        self.out = None;
         Ok(())
     }
 }
@@ -347,6 +355,25 @@ mod tests {
         }
         assert_eq!(seqs_of(&path), [3]);
         assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 1);
+    }
+
+    #[test]
+    fn a_rotation_that_fails_is_reported_and_loses_no_older_file() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        let limits = Limits { max_size: Some(1), keep: 2 };
+        let mut recorder = Recorder::open(&path, limits).expect("opens");
+        recorder.write(&frame(1)).expect("writes");
+        let in_the_way = numbered(&path, 1);
+        std::fs::create_dir(&in_the_way).expect("makes");
+        std::fs::create_dir(numbered(&path, 2)).expect("makes");
+        std::fs::write(numbered(&path, 2).join("full"), "").expect("writes");
+        for seq in [2, 3] {
+            assert!(recorder.write(&frame(seq)).is_err());
+        }
+        std::fs::remove_dir(&in_the_way).expect("removes");
+        recorder.write(&frame(4)).expect("goes on");
+        assert_eq!((seqs_of(&path), seqs_of(&in_the_way)), (vec![4], vec![1]));
     }
 
     /// A disk with so much room.

@@ -6,7 +6,8 @@ use warpscope_probes::{Frame, Gpu, Origin, Reading};
 /// placeholder for as long as one redactor lives, so that a recording stays readable.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    places: HashMap<(&'static str, String), String>,
+    /// By kind, the number of each text.
+    places: HashMap<&'static str, HashMap<String, usize>>,
 }
 
 impl Redactor {
@@ -27,15 +28,25 @@ impl Redactor {
             self.reading("name", &mut process.host.name);
             self.reading("command", &mut process.host.command);
         }
-        let known: Vec<_> = self.places.iter().filter(|(key, _)| key.1.len() > 3).collect();
         for notice in &mut frame.notices {
-            for text in [&mut notice.what, &mut notice.remedy] {
-                *text = without_homes(text);
-                for ((_, secret), place) in &known {
-                    *text = text.replace(secret.as_str(), place);
-                }
-            }
+            notice.what = self.mentioned(&notice.what);
+            notice.remedy = self.mentioned(&notice.remedy);
         }
+    }
+
+    /// A sentence without the texts seen so far; those of three letters and fewer are left, they
+    /// would tear holes into other words.
+    fn mentioned(&self, sentence: &str) -> String {
+        let texts = self
+            .places
+            .iter()
+            .flat_map(|(kind, texts)| texts.iter().map(move |(text, number)| (text, kind, number)));
+        let long = texts.filter(|(text, ..)| text.len() > 3 && sentence.contains(text.as_str()));
+        let mut long: Vec<_> = long.collect();
+        long.sort_by_key(|(text, ..)| std::cmp::Reverse(text.len()));
+        long.iter().fold(without_homes(sentence), |sentence, (text, kind, number)| {
+            sentence.replace(text.as_str(), &format!("{kind}-{number}"))
+        })
     }
 
     /// Redacts one text of a kind in place: the placeholder is the kind and a number.
@@ -70,26 +81,32 @@ impl Redactor {
     }
 
     fn place(&mut self, kind: &'static str, text: &str) -> String {
-        let same_kind = self.places.keys().filter(|key| key.0 == kind).count();
-        let key = (kind, text.to_owned());
-        self.places.entry(key).or_insert_with(|| format!("{kind}-{}", same_kind + 1)).clone()
+        let same_kind = self.places.entry(kind).or_default();
+        let next = same_kind.len() + 1;
+        let number = *same_kind.entry(text.to_owned()).or_insert(next);
+        format!("{kind}-{number}")
     }
 }
 
-/// A text with the first folder below `/home` or `/Users`, and everything below `/root`, hidden.
+/// A text in which the homes of users, and root's, are `~`.
 pub(crate) fn without_homes(text: &str) -> String {
-    let mut kept = text.to_owned();
-    for parent in ["/home/", "/Users/"] {
-        let mut done = 0;
-        while let Some(found) = kept[done..].find(parent) {
-            let start = done + found;
-            let name = start + parent.len();
-            let end = kept[name..].find(|c: char| c == '/' || c.is_whitespace());
-            kept.replace_range(start..end.map_or(kept.len(), |end| name + end), "~");
-            done = start + 1;
-        }
+    let ends = |c: char| c == '/' || c.is_whitespace();
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(slash) = rest.find('/') {
+        let (before, path) = rest.split_at(slash);
+        kept.push_str(before);
+        let home = ["/home/", "/Users/"].iter().find_map(|parent| {
+            let name = path.strip_prefix(parent)?;
+            Some(parent.len() + name.find(ends).unwrap_or(name.len()))
+        });
+        let root =
+            path.strip_prefix("/root").filter(|after| after.is_empty() || after.starts_with(ends));
+        let hidden = home.or_else(|| root.map(|after| path.len() - after.len()));
+        kept.push_str(if hidden.is_some() { "~" } else { "/" });
+        rest = &path[hidden.unwrap_or(1)..];
     }
-    kept.replace("/root/", "~/")
+    kept + rest
 }
 
 #[cfg(test)]
@@ -115,7 +132,7 @@ mod tests {
         frame.notices.push(Notice {
             id: "x".into(),
             severity: Severity::Info,
-            what: "ada-lovelace: /home/secretuser/lib.so and /root/secret".into(),
+            what: "ada-lovelace: /home/secretuser/lib.so".into(),
             remedy: String::new(),
         });
         frame
@@ -147,6 +164,7 @@ mod tests {
     fn homes_are_hidden_wherever_they_stand() {
         assert_eq!(without_homes("a /home/ada/x /home/bob"), "a ~/x ~");
         assert_eq!(without_homes("/Users/ada"), "~");
-        assert_eq!(without_homes("/root/x and /homework"), "~/x and /homework");
+        assert_eq!(without_homes("/root and /rootfs"), "~ and /rootfs");
+        assert_eq!(without_homes("/homework/home/ada"), "/homework~");
     }
 }

@@ -88,6 +88,9 @@ impl Player {
     /// Goes to the last frame at or before the moment asked for, and at least one frame on or back
     /// when any way is asked for at all.
     pub(super) fn seek(&mut self, to: Seek) {
+        if to == Seek::By(0.0) {
+            return;
+        }
         let here = self.seconds(self.current);
         let (target, way) = match to {
             Seek::By(seconds) => (here + seconds, seconds),

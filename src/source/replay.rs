@@ -1,9 +1,10 @@
 //! A recording as a source: the same frames, at the pace they were recorded or any other.
 //!
 //! Opening reads the heads of all lines and keeps where each stands, so that seeking is at once and a
-//! recording may be larger than memory. Pacing and position are pure ([`Player`]); the thread only
+//! recording may be larger than memory. Pacing and position are pure (`player.rs`); the thread only
 //! waits, reads one line and pushes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
@@ -121,7 +122,8 @@ impl Source for ReplaySource {
         let (commands, orders) = channel();
         let position = Arc::new(Mutex::new(self.player.position(self.stats.damaged)));
         let shared = Arc::clone(&position);
-        let thread = Thread { source: *self, sink, orders, position: shared };
+        let thread =
+            Thread { source: *self, sink, orders, position: shared, unreadable: BTreeSet::new() };
         let control = ReplayControl { commands, position };
         // Without a thread nothing is ever pushed, and the position still answers.
         let _ = thread::Builder::new().name("replay".into()).spawn(move || thread.run());
@@ -170,6 +172,8 @@ struct Thread {
     sink: FrameSink,
     orders: Receiver<Order>,
     position: Arc<Mutex<Position>>,
+    /// Offsets of lines that begin as a frame and are none.
+    unreadable: BTreeSet<u64>,
 }
 
 impl Thread {
@@ -220,14 +224,17 @@ impl Thread {
     }
 
     fn publish(&self) {
-        let position = self.source.player.position(self.source.stats.damaged);
+        let damaged = self.source.stats.damaged + self.unreadable.len() as u64;
+        let position = self.source.player.position(damaged);
         *self.position.lock().unwrap_or_else(PoisonError::into_inner) = position;
     }
 
     /// Pushes the frame it stands at; one whose line does not read (any more) is counted and left out.
     fn push(&mut self) -> bool {
         let frame = self.read();
-        self.source.stats.damaged += u64::from(frame.is_none());
+        if frame.is_none() {
+            self.unreadable.insert(self.source.player.entry().offset);
+        }
         self.publish();
         frame.is_none_or(|frame| (self.sink)(frame))
     }

@@ -2,7 +2,11 @@
 
 mod arrows;
 mod bench;
+mod cli;
+mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
+mod frames;
 #[cfg(target_os = "linux")]
 mod nvml;
+mod synthetic;

@@ -1,7 +1,7 @@
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::{Gpu, Presence, Vitals};
 use warpscope_probes::process::Visibility;
-use warpscope_probes::{Absence, Frame, Notice, Severity};
+use warpscope_probes::{Absence, Frame, Notice, Origin, Severity};
 
 use super::facts::Facts;
 use super::{Check, Finding, Outcome};
@@ -9,6 +9,7 @@ use crate::config::ConfigPath;
 
 /// Every check, in the order a person would look.
 pub(super) const CHECKS: &[Check] = &[
+    Check { id: "source", title: "source", run: source },
     Check { id: "driver.state", title: "driver", run: |facts| with_frame(facts, driver) },
     Check { id: "gpu.found", title: "GPUs", run: |facts| with_frame(facts, gpus) },
     Check { id: "gpu.suspended", title: "asleep", run: |facts| with_frame(facts, suspended) },
@@ -38,6 +39,17 @@ fn skip(why: impl Into<String>) -> Finding {
 fn with_frame(facts: &Facts, check: fn(&Frame) -> Finding) -> Finding {
     match &facts.frame {
         Ok(frame) => check(frame),
+        Err(_) => skip("nothing was read; see the first check"),
+    }
+}
+
+fn source(facts: &Facts) -> Finding {
+    match &facts.frame {
+        Ok(frame) => match &frame.origin {
+            Origin::Local => pass("this machine"),
+            Origin::Replay { file } => pass(format!("the recording {file}")),
+            Origin::Remote { host } => pass(host.clone()),
+        },
         Err(why) => finding(Outcome::Fail, why.clone(), ""),
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Facts {
     pub(super) frame: Result<Frame, String>,
     pub(super) terminal: Terminal,
     pub(super) config: Config,
-    /// Name, value and layer of every option that nobody left at its default.
+    /// Name, value and layer of every option a file can hold that is not at its default.
     pub(super) changed: Vec<(&'static str, String, Layer)>,
     /// Texts to hide, with what to put in their place.
     pub(super) secrets: Vec<(String, &'static str)>,
@@ -51,7 +51,10 @@ pub(super) fn gather(options: &Options) -> Facts {
         secrets = secrets_of(&options.env, frame.as_ref().ok());
         let _ = frame.as_mut().map(|frame| Redactor::default().frame(frame));
     }
-    let changed = options.settings.iter().filter(|(_, _, layer)| *layer != Layer::Default);
+    let changed = options
+        .settings
+        .iter()
+        .filter(|(spec, _, layer)| spec.key.is_some() && *layer != Layer::Default);
     Facts {
         frame: frame.map_err(words),
         terminal: terminal(&options.env),

@@ -101,11 +101,11 @@ fn text(report: &Report, style: Style) -> String {
             Outcome::Skip => ("–", "-", "skip"),
         };
         let symbol = if style.ascii { ascii } else { symbol };
-        let indented = |lines: &str| clean_lines(lines, style).join("\n                     ");
-        text += &format!("{symbol} {word}  {:<12} {}\n", line.title, indented(&line.found));
+        let indented = |lines: &str| clean_lines(lines, style).join("\n                      ");
+        text += &format!("{symbol} {word}  {:<13} {}\n", line.title, indented(&line.found));
         if let Some(remedy) = &line.remedy {
             let arrow = if style.ascii { "->" } else { "→" };
-            text += &format!("{:>21}{arrow} {}\n", "", indented(remedy));
+            text += &format!("{:>22}{arrow} {}\n", "", indented(remedy));
         }
     }
     text

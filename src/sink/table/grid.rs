@@ -113,7 +113,7 @@ mod tests {
     fn columns_are_aligned_and_cleaned() {
         assert_eq!(
             drawn(None),
-            ["  n  name           twice", "  7  seven             14", "100  a hundred?[m    200"]
+            ["  n  name          twice", "  7  seven            14", "100  a hundred?[m    200"]
         );
     }
 

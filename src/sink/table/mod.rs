@@ -69,21 +69,21 @@ const GPU_COLUMNS: &[Column<Gpu>] = &[
     Column {
         head: "temp",
         side: Side::Right,
-        rank: 2,
+        rank: 1,
         cell: |gpu, s| unit(&gpu.vitals.temperature_c, s),
     },
     Column {
         head: "clock",
         side: Side::Right,
-        rank: 3,
+        rank: 5,
         cell: |gpu, s| unit(&gpu.vitals.clock_sm_mhz, s),
     },
     Column { head: "held by", side: Side::Left, rank: 4, cell: held },
-    Column { head: "cc", side: Side::Left, rank: 1, cell: |gpu, s| words(&gpu.identity.sm, s) },
+    Column { head: "cc", side: Side::Left, rank: 3, cell: |gpu, s| words(&gpu.identity.sm, s) },
     Column {
         head: "pci",
         side: Side::Left,
-        rank: 5,
+        rank: 6,
         cell: |gpu, s| words(&gpu.identity.pci_bus_id, s),
     },
 ];

@@ -1,0 +1,123 @@
+//! The recordings under `tests/frames`: still what their builder makes, readable, and playable.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use warpscope::sink::{FrameReader, jsonl};
+use warpscope::source::replay::{AtEnd, ReplayError, ReplaySource};
+use warpscope::source::{Control, Seek, Source};
+use warpscope_probes::{Frame, Origin};
+
+use crate::synthetic::RECORDINGS;
+
+pub(crate) fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/frames").join(name)
+}
+
+/// `UPDATE_FRAMES=1 cargo test recordings` writes them anew.
+#[test]
+fn recordings_are_what_their_builder_makes() {
+    for (name, build) in RECORDINGS {
+        let lines =
+            build().iter().map(|frame| jsonl::line(frame).expect("is JSON")).collect::<Vec<_>>();
+        let bytes = lines.concat();
+        if std::env::var_os("UPDATE_FRAMES").is_some() {
+            std::fs::write(path(name), &bytes).expect("writes");
+        }
+        let committed = std::fs::read(path(name)).expect("is committed");
+        assert!(committed == bytes, "{name} is stale: run UPDATE_FRAMES=1 cargo test recordings");
+    }
+}
+
+#[test]
+fn recordings_read_back_as_built_and_own_up_to_being_synthetic() {
+    for (name, build) in RECORDINGS {
+        let bytes = std::fs::read(path(name)).expect("is committed");
+        let mut reader = FrameReader::new(bytes.as_slice());
+        let frames = std::iter::from_fn(|| reader.next_frame().expect("reads")).collect::<Vec<_>>();
+        assert_eq!(frames, build(), "{name}");
+        let says = |frame: &Frame| {
+            frame.host.machine.hostname.last().is_some_and(|host| host == "synthetic")
+        };
+        assert!(name.starts_with("synthetic-") && frames.iter().all(says), "{name}");
+    }
+}
+
+fn play(source: ReplaySource) -> (Receiver<Frame>, Box<dyn Control>) {
+    let (sender, frames) = channel();
+    let control = Box::new(source).start(Arc::new(move |frame| sender.send(frame).is_ok()));
+    (frames, control)
+}
+
+#[test]
+fn a_replay_gives_every_frame_in_order_says_so_and_ends() {
+    let source = ReplaySource::open(&path("synthetic-t4.jsonl")).expect("opens");
+    let (frames, control) = play(source.at_speed(1000.0).ending(AtEnd::Stop));
+    let frames: Vec<_> = frames.iter().collect();
+    assert_eq!(frames.iter().map(|frame| frame.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    let origin = Origin::Replay { file: "synthetic-t4.jsonl".into() };
+    assert!(frames.iter().all(|frame| frame.origin == origin));
+    let position = control.position().expect("a recording has one");
+    assert_eq!((position.at_s, position.length_s, position.damaged), (4.0, 4.0, 0));
+}
+
+#[test]
+fn a_replay_goes_where_it_is_told_even_while_paused() {
+    let source = ReplaySource::open(&path("synthetic-h100x8.jsonl")).expect("opens");
+    let (frames, mut control) = play(source.at_speed(0.01));
+    assert_eq!(frames.recv().expect("the first").seq, 1);
+    control.set_paused(true);
+    control.seek(Seek::To(1.0));
+    assert_eq!(frames.recv().expect("the last").seq, 60);
+    control.seek(Seek::By(-10.0));
+    assert_eq!(frames.recv().expect("ten back").seq, 50);
+    let position = control.position().expect("a recording has one");
+    assert_eq!((position.at_s, position.paused, position.speed), (49.0, true, 0.01));
+    drop(control);
+    assert!(frames.recv().is_err(), "the source lives on without its control");
+}
+
+#[test]
+fn damaged_lines_are_counted_and_skipped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("torn.jsonl");
+    let whole = std::fs::read(path("synthetic-none.jsonl")).expect("is committed");
+    let torn = [&whole[..], b"{\"schema\":1,\"se\nnonsense\n\xff\xfe\n", &whole[..whole.len() / 2]]
+        .concat();
+    std::fs::write(&file, torn).expect("writes");
+    let source = ReplaySource::open(&file).expect("opens");
+    let stats = source.stats();
+    assert_eq!((stats.frames, stats.damaged), (4, 4));
+    let (frames, control) = play(source.at_speed(1000.0).ending(AtEnd::Stop));
+    assert_eq!(frames.iter().count(), 4);
+    assert_eq!(control.position().map(|position| position.damaged), Some(4));
+}
+
+#[test]
+fn a_line_that_only_begins_as_a_frame_is_counted_once_however_often_one_seeks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("odd.jsonl");
+    let whole = std::fs::read(path("synthetic-none.jsonl")).expect("is committed");
+    let odd = br#"{"schema":1,"seq":9,"at":"2026-11-21T11:00:00Z","interval_s":1,"gpus":3}"#;
+    std::fs::write(&file, [&whole[..], odd].concat()).expect("writes");
+    let (frames, mut control) = play(ReplaySource::open(&file).expect("opens").at_speed(0.01));
+    control.set_paused(true);
+    for _ in 0..3 {
+        control.seek(Seek::To(1.0));
+        control.seek(Seek::To(0.0));
+    }
+    assert!(frames.iter().take(4).all(|frame| frame.seq == 1));
+    assert_eq!(control.position().map(|position| position.damaged), Some(1));
+}
+
+#[test]
+fn what_is_no_recording_is_named() {
+    for file in ["Cargo.toml", "src"] {
+        let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
+        let error = ReplaySource::open(&file).expect_err("is refused");
+        assert!(matches!(error, ReplayError::NotARecording(_)), "{error}");
+    }
+    let error = ReplaySource::open(&path("none-such.jsonl")).expect_err("is missing");
+    assert!(error.to_string().contains("none-such.jsonl"));
+}
