@@ -5,6 +5,7 @@
 use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
+use ratatui::widgets::Widget;
 
 use crate::ui::glyphs::Glyphs;
 
@@ -135,6 +136,15 @@ impl<'b> Pen<'b> {
         }
         self.x += cells.len() as u16;
         self
+    }
+
+    /// Draws a widget into the next columns.
+    pub fn widget(&mut self, columns: u16, widget: impl Widget) -> &mut Self {
+        let columns = columns.min(self.rest());
+        if columns > 0 {
+            widget.render(Rect { x: self.x, y: self.y, width: columns, height: 1 }, self.buffer);
+        }
+        self.skip(columns)
     }
 
     /// Writes pieces one after the other.

@@ -543,6 +543,34 @@ fn pens_cut_at_the_end_and_leave_control_characters_out() {
 }
 
 #[test]
+fn a_pen_draws_widgets_and_readings_in_line() {
+    let line = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
+        let mut pen = look.pen(buffer, area);
+        let gauge = Gauge::new(look, Amount::Now(0.5), Ramp::Load);
+        pen.put("gpu ", Style::new()).widget(4, &gauge).skip(1);
+        for watts in
+            [Reading::Value(412.0), Reading::Late(Some(8.0)), Reading::Late(None), Reading::Denied]
+        {
+            let (text, style) = look.reading(&watts, |watts| crate::ui::format::watts(*watts));
+            pen.put(&text, style).skip(1);
+        }
+        pen.widget(9, &gauge);
+    };
+    assert_drawn(
+        (30, 1),
+        line,
+        &["gpu ██░░ 412 W 8.0 W n/a n/a ▌"],
+        &["gpu ##-- 412 W 8.0 W n/a n/a ="],
+    );
+    let theme = plain();
+    let look = Look::new(&theme, Glyphs::ascii());
+    let style =
+        |reading: &Reading<f64>| look.reading(reading, |watts| crate::ui::format::watts(*watts)).1;
+    assert_eq!(style(&Reading::Late(Some(1.0))), look.style(Role::Late));
+    assert_eq!(style(&Reading::Unsupported), look.style(Role::Absent));
+}
+
+#[test]
 fn what_is_written_over_leaves_no_trace() {
     let theme = plain();
     let look = Look::new(&theme, Glyphs::unicode());
