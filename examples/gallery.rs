@@ -1,4 +1,4 @@
-//! Draws every widget once and writes the picture: `cargo run --example gallery -- out.svg [theme] [ascii]`.
+//! Draws every widget once and writes the picture: `cargo run --example gallery -- out.svg [theme] [ascii] [16]`.
 //!
 //! For looking at a theme or a widget while working on it; the text form goes to standard output.
 
@@ -10,7 +10,7 @@ use warpscope::engine::{Level, OUTCOMES, Outcome};
 use warpscope::ui::format::{self, Short};
 use warpscope::ui::glyphs::Glyphs;
 use warpscope::ui::svg;
-use warpscope::ui::theme::{Ramp, Role, Theme};
+use warpscope::ui::theme::{ColorChoice, ColorDepth, Ramp, Role, Theme};
 use warpscope::ui::widgets::*;
 
 const WIDTH: u16 = 120;
@@ -18,10 +18,18 @@ const HEIGHT: u16 = 40;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().ok_or("where to? gallery OUT.svg [THEME] [ascii]")?;
+    let path =
+        arguments.next().ok_or("where to? gallery OUT.svg [THEME] [ascii] [never, 16, 256]")?;
     let choice = arguments.next().unwrap_or_else(|| "dark".to_owned());
-    let ascii = arguments.next().is_some_and(|word| word == "ascii");
-    let theme = Theme::load(&choice, &[], |path| std::fs::read_to_string(path).ok())?;
+    let options: Vec<String> = arguments.collect();
+    let ascii = options.iter().any(|word| word == "ascii");
+    let depth = match options.iter().find_map(|word| ColorChoice::parse(word)) {
+        Some(ColorChoice::Exactly(depth)) => depth,
+        Some(ColorChoice::Never) => ColorDepth::None,
+        _ => ColorDepth::TrueColor,
+    };
+    let theme =
+        Theme::load(&choice, &[], |path| std::fs::read_to_string(path).ok())?.at_depth(depth);
     let buffer = gallery(Look::new(&theme, Glyphs::choose(ascii)));
     std::fs::write(path, svg::svg(&buffer, &theme, &format!("Widgets, theme {choice}")))?;
     print!("{}", svg::text(&buffer));

@@ -1,6 +1,7 @@
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Modifier, Style};
 
+use super::shapes::{Shape, shape};
 use super::*;
 
 fn small() -> Buffer {

@@ -22,7 +22,7 @@ pub struct Graph<'a> {
 }
 
 /// Dots of the left and of the right column of a Braille cell, from the bottom.
-const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
+pub(super) const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
 
 impl<'a> Graph<'a> {
     /// A graph of values between two ends.
@@ -74,7 +74,7 @@ impl<'a> Graph<'a> {
         let line = [1, 0].map(|side| {
             let here = height(self.second, back + side)?;
             let before = height(self.second, back + side + 1).unwrap_or(here);
-            Some((here.min(before + 1).min(here), here.max(before.saturating_sub(1))))
+            Some((here.min(before + 1), here.max(before.saturating_sub(1))))
         });
         for row in 0..area.height {
             let base = u32::from(row) * 4;

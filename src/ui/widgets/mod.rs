@@ -38,6 +38,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use warpscope_probes::{Reading, Scalar};
 
+use super::format::{Short, or_absent};
 use super::glyphs::Glyphs;
 use super::theme::{Ramp, Role, Theme};
 
@@ -64,6 +65,20 @@ impl<'a> Look<'a> {
     /// A text with a meaning.
     pub fn piece<'t>(&self, text: &'t str, role: Role) -> Piece<'t> {
         (text, self.theme.style(role))
+    }
+
+    /// A reading as text, in the style that says how good it is: of now, late, or absent.
+    pub fn reading<T>(
+        &self,
+        reading: &Reading<T>,
+        format: impl FnOnce(&T) -> Short,
+    ) -> (Short, Style) {
+        let role = match reading {
+            Reading::Value(_) => Role::Text,
+            Reading::Late(Some(_)) => Role::Late,
+            _ => Role::Absent,
+        };
+        (or_absent(reading.last(), format), self.style(role))
     }
 
     /// A pen on the first line of an area.

@@ -2,9 +2,10 @@
 //!
 //! ASCII goes to the cells directly; only other text pays for finding grapheme clusters.
 
-use ratatui::buffer::{Buffer, CellWidth};
+use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
+use ratatui::widgets::Widget;
 
 use crate::ui::glyphs::Glyphs;
 
@@ -40,6 +41,11 @@ pub fn text_width(text: &str) -> u16 {
 /// Columns that pieces take together.
 pub fn pieces_width(pieces: &[Piece<'_>]) -> u16 {
     pieces.iter().fold(0, |sum, (text, _)| sum.saturating_add(text_width(text)))
+}
+
+/// The style without the modifiers of what was there before; its background stays.
+fn exactly(style: Style) -> Style {
+    Style { sub_modifier: Modifier::all().difference(style.add_modifier), ..style }
 }
 
 /// Writes from left to right on one line and stops at the end of its area.
@@ -91,16 +97,29 @@ impl<'b> Pen<'b> {
 
     fn put_within(&mut self, text: &str, columns: u16, style: Style) -> &mut Self {
         let columns = columns.min(self.rest());
+        let style = exactly(style);
         if !text.is_ascii() {
             self.x = self.buffer.set_stringn(self.x, self.y, text, columns.into(), style).0;
             return self;
         }
         let shown = text.bytes().filter(|byte| !byte.is_ascii_control());
-        for byte in shown.take(columns.into()) {
-            self.buffer[(self.x, self.y)].set_char(char::from(byte)).set_style(style);
-            self.x += 1;
+        let mut written = 0;
+        for (cell, byte) in self.cells(columns).iter_mut().zip(shown) {
+            cell.set_char(char::from(byte)).set_style(style);
+            written += 1;
         }
+        self.x += written;
         self
+    }
+
+    /// The next cells of the line.
+    fn cells(&mut self, columns: u16) -> &mut [Cell] {
+        let columns = columns.min(self.rest());
+        if columns == 0 {
+            return &mut [];
+        }
+        let start = self.buffer.index_of(self.x, self.y);
+        &mut self.buffer.content[start..start + usize::from(columns)]
     }
 
     /// Writes one glyph, which is known to be one cell wide.
@@ -110,11 +129,22 @@ impl<'b> Pen<'b> {
 
     /// Writes one glyph several times.
     pub fn repeat(&mut self, glyph: &str, times: u16, style: Style) -> &mut Self {
-        for _ in 0..times.min(self.rest()) {
-            self.buffer[(self.x, self.y)].set_symbol(glyph).set_style(style);
-            self.x += 1;
+        let style = exactly(style);
+        let cells = self.cells(times);
+        for cell in cells.iter_mut() {
+            cell.set_symbol(glyph).set_style(style);
         }
+        self.x += cells.len() as u16;
         self
+    }
+
+    /// Draws a widget into the next columns.
+    pub fn widget(&mut self, columns: u16, widget: impl Widget) -> &mut Self {
+        let columns = columns.min(self.rest());
+        if columns > 0 {
+            widget.render(Rect { x: self.x, y: self.y, width: columns, height: 1 }, self.buffer);
+        }
+        self.skip(columns)
     }
 
     /// Writes pieces one after the other.

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::graph::braille;
+use super::graph::{DOTS, braille};
 use super::{Align, Look, Pen, text_width};
 use crate::ui::format;
 use crate::ui::theme::Role;
@@ -56,6 +56,19 @@ fn log(value: f64) -> Option<f64> {
     (value.is_finite() && value > 0.0).then(|| value.log10())
 }
 
+/// Powers of ten of the numbers at which an axis may end: 1, 2, 5, 10.
+const ENDS: [f64; 4] = [0.0, std::f64::consts::LOG10_2, 1.0 - std::f64::consts::LOG10_2, 1.0];
+
+fn round_up(log: f64) -> f64 {
+    let share = log - log.floor();
+    log.floor() + ENDS.into_iter().find(|end| *end >= share).unwrap_or(1.0)
+}
+
+fn round_down(log: f64) -> f64 {
+    let share = log - log.floor();
+    log.floor() + ENDS.into_iter().rfind(|end| *end <= share).unwrap_or(0.0)
+}
+
 /// Where a value lies on an axis of so many steps.
 fn step(value: f64, (low, high): (f64, f64), steps: u16) -> Option<u16> {
     let share = (value - low) / (high - low);
@@ -79,7 +92,10 @@ impl Roofline<'_> {
             })
         };
         let (x, y) = (ends(&mut x.into_iter())?, ends(&mut y.into_iter())?);
-        Some(Axes { x: (x.0 - 0.4, x.1 + 0.8), y: (y.0 - 0.4, y.1 + 0.5) })
+        Some(Axes {
+            x: (round_down(x.0 - 0.3), round_up(x.1 + 0.6)),
+            y: (round_down(y.0 - 0.3), round_up(y.1 + 0.3)),
+        })
     }
 
     fn draw_roofs(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
@@ -220,11 +236,9 @@ impl Canvas {
         Self { area, width, height, per_cell, bits: vec![0; area.area() as usize] }
     }
 
-    /// Sets the dots of a column between two rows.
+    /// Sets the dots of a column that lead from one row to another.
     fn set_column(&mut self, x: u16, from: u16, to: u16) {
-        const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
-        let start = if from < to { from + 1 } else { (to + 1).min(from) };
-        for y in start.min(to)..=to.max(start.min(from)) {
+        for y in to.min(from + 1)..=to.max(from.saturating_sub(1)) {
             let (column, row) = (x / self.per_cell.0, y / self.per_cell.1);
             let index = usize::from(row) * usize::from(self.area.width) + usize::from(column);
             let dot = DOTS[usize::from(x % self.per_cell.0)][usize::from(y % self.per_cell.1)];

@@ -230,24 +230,24 @@ fn the_roofline_shows_its_roof_and_points() {
         (22, 8),
         roofline,
         &[
-            "│3.2 TFLOP/s",
-            "│             ⣀⣀⣀⣀⣀⣀⣀⣀",
-            "│       ⢀⡠⠤⠒⠊⠉    peak",
-            "│ ⢀⣀⠤⠔⠒⠉⠁",
-            "│⠉⠁",
+            "│2.0 TFLOP/s",
+            "│            ⣀⠤⠤⠤⠤⠤⠤⠤⠤",
+            "│      ⣀⡠⠤⠒⠊⠉     peak",
+            "│⢀⣀⠤⠔⠊⠉",
+            "│⠁",
             "│   ●              ● a",
             "└─────────────────────",
-            "0.4        63.1 FLOP/B",
+            "0.5        50.0 FLOP/B",
         ],
         &[
-            "|3.2 TFLOP/s",
-            "|                 peak",
-            "|        .............",
-            "| .......",
-            "|.   1",
-            "|                  1 a",
+            "|2.0 TFLOP/s",
+            "|             ........",
+            "|       ......    peak",
+            "|.......",
+            "|",
+            "|   1              1 a",
             "+---------------------",
-            "0.4        63.1 FLOP/B",
+            "0.5        50.0 FLOP/B",
         ],
     );
 }
@@ -540,6 +540,47 @@ fn pens_cut_at_the_end_and_leave_control_characters_out() {
     assert_drawn((12, 1), pen, &["a[1mb日本…cd"], &["a[1mb日本~cd"]);
     assert_eq!(text_width("a\u{1b}b"), 2);
     assert_eq!(text_width("é\u{1b}日"), 3);
+}
+
+#[test]
+fn a_pen_draws_widgets_and_readings_in_line() {
+    let line = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
+        let mut pen = look.pen(buffer, area);
+        let gauge = Gauge::new(look, Amount::Now(0.5), Ramp::Load);
+        pen.put("gpu ", Style::new()).widget(4, &gauge).skip(1);
+        for watts in
+            [Reading::Value(412.0), Reading::Late(Some(8.0)), Reading::Late(None), Reading::Denied]
+        {
+            let (text, style) = look.reading(&watts, |watts| crate::ui::format::watts(*watts));
+            pen.put(&text, style).skip(1);
+        }
+        pen.widget(9, &gauge);
+    };
+    assert_drawn(
+        (30, 1),
+        line,
+        &["gpu ██░░ 412 W 8.0 W n/a n/a ▌"],
+        &["gpu ##-- 412 W 8.0 W n/a n/a ="],
+    );
+    let theme = plain();
+    let look = Look::new(&theme, Glyphs::ascii());
+    let style =
+        |reading: &Reading<f64>| look.reading(reading, |watts| crate::ui::format::watts(*watts)).1;
+    assert_eq!(style(&Reading::Late(Some(1.0))), look.style(Role::Late));
+    assert_eq!(style(&Reading::Unsupported), look.style(Role::Absent));
+}
+
+#[test]
+fn what_is_written_over_leaves_no_trace() {
+    let theme = plain();
+    let look = Look::new(&theme, Glyphs::unicode());
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 20, 2));
+    let title = [look.piece("Title", Role::Title), look.piece("é", Role::Title)];
+    Card::new(look).left(&title).render(buffer.area, &mut buffer);
+    assert_eq!(buffer[(0, 0)].modifier, Modifier::DIM, "the frame is dim without colours");
+    for x in [2, 7] {
+        assert_eq!(buffer[(x, 0)].modifier, Modifier::BOLD, "its title is not");
+    }
 }
 
 /// Everything at once, in one area, with data that may be anything.
