@@ -1,7 +1,8 @@
 //! Kernels for AVX-512, with and without bfloat16 dot products.
 //!
-//! Four rows are worked on at a time: one load of the inputs serves four rows, and eight sums hide the latency of the
-//! multiply-add. Each public function checks the CPU itself, so calling it is safe anywhere.
+//! Matrix-vector kernels go row by row, so that memory sees one stream from end to end; four sums hide the latency of the
+//! multiply-add. Four rows at a time, which would load the inputs less often, were up to twice as slow beyond the second-level
+//! cache. Each function of the crate's interface checks the CPU itself, so calling it is safe anywhere.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -12,9 +13,6 @@ use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
 use super::registry::check_int4;
-
-/// Inputs taken per turn of the inner loop.
-const STEP: usize = 32;
 
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
@@ -52,53 +50,34 @@ impl Load for f16 {
     }
 }
 
-/// Dot products of `R` rows with `x`.
-///
-/// # Safety
-/// Every row is as long as `x`.
-#[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
-    let whole = x.len() / STEP * STEP;
-    let mut sums = [[_mm512_setzero_ps(); 2]; R];
-    for i in (0..whole).step_by(STEP) {
-        for half in 0..2 {
-            let at = i + half * 16;
-            // SAFETY: at + 16 ≤ whole ≤ length of x and of every row.
-            unsafe {
-                let x = _mm512_loadu_ps(x.as_ptr().add(at));
-                for r in 0..R {
-                    let w = W::load(rows[r].as_ptr().add(at));
-                    sums[r][half] = _mm512_fmadd_ps(w, x, sums[r][half]);
-                }
-            }
-        }
-    }
-    std::array::from_fn(|r| {
-        let tail = rows[r][whole..].iter().zip(&x[whole..]);
-        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
-    })
-}
-
-/// Hands out rows in blocks of four, the rest one by one.
-///
 /// # Safety
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn gemv<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-    let k = x.len();
-    let (mut blocks, mut rows) = (y.chunks_exact_mut(4), weights.chunks_exact(k.max(1)));
-    let mut next = || rows.next().unwrap_or(&[]);
-    for block in &mut blocks {
-        // SAFETY: there are as many rows of length k as outputs, by this function's contract.
-        let sums = unsafe { dots([next(), next(), next(), next()], x) };
-        block.copy_from_slice(&sums);
+    const STEP: usize = 64;
+    let whole = x.len() / STEP * STEP;
+    for (y, row) in y.iter_mut().zip(weights.chunks_exact(x.len().max(1))) {
+        let mut sums = [_mm512_setzero_ps(); 4];
+        for i in (0..whole).step_by(STEP) {
+            for (part, sum) in sums.iter_mut().enumerate() {
+                let at = i + part * 16;
+                // SAFETY: at + 16 ≤ whole ≤ length of x and of the row.
+                unsafe {
+                    let w = W::load(row.as_ptr().add(at));
+                    *sum = _mm512_fmadd_ps(w, _mm512_loadu_ps(x.as_ptr().add(at)), *sum);
+                }
+            }
+        }
+        let tail = row[whole..].iter().zip(&x[whole..]);
+        *y = total(sums) + tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
     }
-    for y in blocks.into_remainder() {
-        // SAFETY: as above.
-        let [sum] = unsafe { dots([next()], x) };
-        *y = sum;
-    }
+}
+
+/// Sum of all lanes.
+#[target_feature(enable = "avx512f")]
+fn total(sums: [__m512; 4]) -> f32 {
+    let halves = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
+    _mm512_reduce_add_ps(_mm512_add_ps(halves[0], halves[1]))
 }
 
 /// `y = W·x` in binary32.
@@ -132,50 +111,26 @@ unsafe fn load_bh<T>(from: *const T) -> __m512bh {
     unsafe { std::mem::transmute::<__m512i, __m512bh>(_mm512_loadu_si512(from.cast())) }
 }
 
-/// Dot products of `R` bfloat16 rows.
-///
-/// # Safety
-/// Every row is as long as `x`.
-#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] {
-    let whole = x.len() / (2 * STEP) * (2 * STEP);
-    let mut sums = [[_mm512_setzero_ps(); 2]; R];
-    for i in (0..whole).step_by(2 * STEP) {
-        for half in 0..2 {
-            let at = i + half * STEP;
-            // SAFETY: at + 32 ≤ whole ≤ length of x and of every row.
-            unsafe {
-                let x = load_bh(x.as_ptr().add(at));
-                for r in 0..R {
-                    let w = load_bh(rows[r].as_ptr().add(at));
-                    sums[r][half] = _mm512_dpbf16_ps(sums[r][half], w, x);
-                }
-            }
-        }
-    }
-    std::array::from_fn(|r| {
-        let tail = rows[r][whole..].iter().zip(&x[whole..]);
-        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
-    })
-}
-
 /// # Safety
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn gemv_bf16_rows(weights: &[bf16], x: &[bf16], y: &mut [f32]) {
-    let k = x.len();
-    let (mut blocks, mut rows) = (y.chunks_exact_mut(4), weights.chunks_exact(k.max(1)));
-    let mut next = || rows.next().unwrap_or(&[]);
-    for block in &mut blocks {
-        // SAFETY: there are as many rows of length k as outputs, by this function's contract.
-        let sums = unsafe { dots_bf16([next(), next(), next(), next()], x) };
-        block.copy_from_slice(&sums);
-    }
-    for y in blocks.into_remainder() {
-        // SAFETY: as above.
-        let [sum] = unsafe { dots_bf16([next()], x) };
-        *y = sum;
+    const STEP: usize = 128;
+    let whole = x.len() / STEP * STEP;
+    for (y, row) in y.iter_mut().zip(weights.chunks_exact(x.len().max(1))) {
+        let mut sums = [_mm512_setzero_ps(); 4];
+        for i in (0..whole).step_by(STEP) {
+            for (part, sum) in sums.iter_mut().enumerate() {
+                let at = i + part * 32;
+                // SAFETY: at + 32 ≤ whole ≤ length of x and of the row.
+                unsafe {
+                    let w = load_bh(row.as_ptr().add(at));
+                    *sum = _mm512_dpbf16_ps(*sum, w, load_bh(x.as_ptr().add(at)));
+                }
+            }
+        }
+        let tail = row[whole..].iter().zip(&x[whole..]);
+        *y = total(sums) + tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
     }
 }
 
@@ -266,62 +221,42 @@ fn split(x: &[f32]) -> Split {
 pub(crate) fn gemv_int4_bf16(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
     require(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512bf16]);
     check_int4(weights, x, y);
-    let split = split(x);
-    let groups = x.len() / GROUP;
-    let mut blocks = y.chunks_exact_mut(4);
-    let mut row = 0;
-    for block in &mut blocks {
-        // SAFETY: features and lengths were checked just above; rows row … row + 3 exist.
-        block.copy_from_slice(&unsafe { dots_int4::<4>(weights, &split, row * groups) });
-        row += 4;
-    }
-    for y in blocks.into_remainder() {
-        // SAFETY: as above; row exists.
-        let [sum] = unsafe { dots_int4::<1>(weights, &split, row * groups) };
-        *y = sum;
-        row += 1;
-    }
+    // SAFETY: features and lengths were checked just above; the parts of x are as long as x.
+    unsafe { gemv_int4_split(weights, &split(x), y) }
 }
 
-/// Dot products of `R` rows whose groups start at `first`.
-///
 /// # Safety
-/// `weights` holds `R` rows from group `first` on, each of `x`'s length, in whole groups.
+/// `weights` holds `y.len()` rows of `x`'s length, in whole groups.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) -> [f32; R] {
+unsafe fn gemv_int4_split(weights: Int4<'_>, x: &Split, y: &mut [f32]) {
     let groups = x.high.len() / GROUP;
     // SAFETY: the array is 64 bytes.
     let table = unsafe { _mm512_loadu_si512(LEVELS_BF16.as_ptr().cast()) };
-    let mut sums = [_mm512_setzero_ps(); R];
-    for g in 0..groups {
-        let mut high = [_mm512_setzero_ps(); R];
-        let mut low = [_mm512_setzero_ps(); R];
-        // SAFETY: group g of each of the R rows has 32 words.
-        let mut words: [__m512i; R] = std::array::from_fn(|r| unsafe {
-            let at = first + r * groups + g;
-            _mm512_loadu_si512(weights.words.as_ptr().add(at * GROUP_WORDS).cast())
-        });
-        for j in 0..4 {
-            let from = g * GROUP + j * GROUP_WORDS;
-            // SAFETY: x has GROUP inputs from g · GROUP on.
-            let (xh, xl) =
-                unsafe { (load_bh(x.high.as_ptr().add(from)), load_bh(x.low.as_ptr().add(from))) };
-            for r in 0..R {
-                // The look-up uses five bits; the table repeats, so the neighbour's bit does not matter.
-                let w = _mm512_permutexvar_epi16(words[r], table);
-                // SAFETY: both types are 64 plain bytes.
-                let w = unsafe { std::mem::transmute::<__m512i, __m512bh>(w) };
-                high[r] = _mm512_dpbf16_ps(high[r], w, xh);
-                low[r] = _mm512_dpbf16_ps(low[r], w, xl);
-                words[r] = _mm512_srli_epi16::<4>(words[r]);
+    for (row, y) in y.iter_mut().enumerate() {
+        let mut sum = _mm512_setzero_ps();
+        for g in 0..groups {
+            let at = row * groups + g;
+            let mut parts = [_mm512_setzero_ps(); 2];
+            // SAFETY: group `at` has 32 words and x has GROUP inputs from g · GROUP on, by this function's contract;
+            // the transmuted types are 64 plain bytes.
+            unsafe {
+                let words = weights.words.as_ptr().add(at * GROUP_WORDS);
+                let mut words = _mm512_loadu_si512(words.cast());
+                for j in 0..4 {
+                    let from = g * GROUP + j * GROUP_WORDS;
+                    // The look-up takes five bits; the table repeats, so the neighbour's bit does not matter.
+                    let w = _mm512_permutexvar_epi16(words, table);
+                    let w = std::mem::transmute::<__m512i, __m512bh>(w);
+                    parts[0] = _mm512_dpbf16_ps(parts[0], w, load_bh(x.high.as_ptr().add(from)));
+                    parts[1] = _mm512_dpbf16_ps(parts[1], w, load_bh(x.low.as_ptr().add(from)));
+                    words = _mm512_srli_epi16::<4>(words);
+                }
             }
+            sum =
+                _mm512_fmadd_ps(_mm512_add_ps(parts[0], parts[1]), spread(weights.scales[at]), sum);
         }
-        for r in 0..R {
-            let scale = spread(weights.scales[first + r * groups + g]);
-            sums[r] = _mm512_fmadd_ps(_mm512_add_ps(high[r], low[r]), scale, sums[r]);
-        }
+        *y = _mm512_reduce_add_ps(sum);
     }
-    std::array::from_fn(|r| _mm512_reduce_add_ps(sums[r]))
 }
 
 /// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
@@ -386,8 +321,7 @@ fn read_streams(buffer: &[f32]) -> f32 {
             *sum = _mm512_add_ps(*sum, v);
         }
     }
-    let both = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
-    _mm512_reduce_add_ps(_mm512_add_ps(both[0], both[1]))
+    total(sums)
 }
 
 /// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.
