@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::registry::check_int4;
+use super::registry::{check_int4, streams};
 
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
@@ -71,43 +71,59 @@ fn reduce(v: __m256) -> f32 {
     _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
 }
 
-/// Sum of all lanes.
-#[target_feature(enable = "avx2,fma")]
-fn total(sums: [__m256; 4]) -> f32 {
-    let halves = [_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])];
-    reduce(_mm256_add_ps(halves[0], halves[1]))
-}
-
 /// Defines the kernel for one set of features.
 macro_rules! gemv {
-    ($name:ident, $features:literal) => {
+    ($name:ident, $dots:ident, $features:literal) => {
+        /// Dot products of `R` rows with `x`.
+        ///
+        /// # Safety
+        /// Every row is as long as `x`.
+        #[target_feature(enable = $features)]
+        unsafe fn $dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
+            const STEP: usize = 16;
+            let whole = x.len() / STEP * STEP;
+            let mut sums = [[_mm256_setzero_ps(); 2]; R];
+            for i in (0..whole).step_by(STEP) {
+                for part in 0..2 {
+                    let at = i + part * 8;
+                    // SAFETY: at + 8 ≤ whole ≤ length of x and of every row.
+                    unsafe {
+                        let x = _mm256_loadu_ps(x.as_ptr().add(at));
+                        for r in 0..R {
+                            let w = W::load(rows[r].as_ptr().add(at));
+                            sums[r][part] = _mm256_fmadd_ps(w, x, sums[r][part]);
+                        }
+                    }
+                }
+            }
+            std::array::from_fn(|r| {
+                let tail = rows[r][whole..].iter().zip(&x[whole..]);
+                let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
+                reduce(_mm256_add_ps(sums[r][0], sums[r][1])) + tail
+            })
+        }
+
         /// # Safety
         /// `weights` holds `y.len()` rows of `x.len()`.
         #[target_feature(enable = $features)]
         unsafe fn $name<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-            const STEP: usize = 32;
-            let whole = x.len() / STEP * STEP;
-            for (y, row) in y.iter_mut().zip(weights.chunks_exact(x.len().max(1))) {
-                let mut sums = [_mm256_setzero_ps(); 4];
-                for i in (0..whole).step_by(STEP) {
-                    for (part, sum) in sums.iter_mut().enumerate() {
-                        let at = i + part * 8;
-                        // SAFETY: at + 8 ≤ whole ≤ length of x and of the row.
-                        unsafe {
-                            let w = W::load(row.as_ptr().add(at));
-                            *sum = _mm256_fmadd_ps(w, _mm256_loadu_ps(x.as_ptr().add(at)), *sum);
-                        }
-                    }
-                }
-                let tail = row[whole..].iter().zip(&x[whole..]);
-                *y = total(sums) + tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
+            let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+            let (fours, rest) = streams(y.len());
+            for at in fours {
+                // SAFETY: `row` gives rows as long as x.
+                let sums = unsafe { $dots(at.map(row), x) };
+                at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
+            }
+            for at in rest {
+                // SAFETY: as above.
+                [y[at]] = unsafe { $dots([row(at)], x) };
             }
         }
     };
 }
 
-gemv!(gemv_avx2, "avx2,fma");
-gemv!(gemv_f16c, "avx2,fma,f16c");
+gemv!(gemv_avx2, dots_avx2, "avx2,fma");
+gemv!(gemv_f16c, dots_f16c, "avx2,fma,f16c");
 
 /// `y = W·x` in binary32.
 pub(crate) fn gemv_fp32(weights: &[f32], x: &[f32], y: &mut [f32]) {
@@ -237,7 +253,8 @@ fn read_streams(buffer: &[f32]) -> f32 {
             *sum = _mm256_add_ps(*sum, v);
         }
     }
-    total(sums)
+    let halves = [_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])];
+    reduce(_mm256_add_ps(halves[0], halves[1]))
 }
 
 /// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.

@@ -1,8 +1,8 @@
 //! Kernels for AVX-512, with and without bfloat16 dot products.
 //!
-//! Matrix-vector kernels go row by row, so that memory sees one stream from end to end; four sums hide the latency of the
-//! multiply-add. Four rows at a time, which would load the inputs less often, were up to twice as slow beyond the second-level
-//! cache. Each function of the crate's interface checks the CPU itself, so calling it is safe anywhere.
+//! Matrix-vector kernels work on four rows at a time, a quarter of the matrix apart, so that memory sees four long streams.
+//! Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way: both were up to
+//! twice as slow beyond the second-level cache. Each function of the crate's interface checks the CPU itself, so calling it is safe anywhere.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -12,7 +12,7 @@ use half::{bf16, f16};
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::registry::check_int4;
+use super::registry::{check_int4, streams};
 
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
@@ -50,34 +50,50 @@ impl Load for f16 {
     }
 }
 
+/// Dot products of `R` rows with `x`.
+///
+/// # Safety
+/// Every row is as long as `x`.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
+    const STEP: usize = 32;
+    let whole = x.len() / STEP * STEP;
+    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    for i in (0..whole).step_by(STEP) {
+        for part in 0..2 {
+            let at = i + part * 16;
+            // SAFETY: at + 16 ≤ whole ≤ length of x and of every row.
+            unsafe {
+                let x = _mm512_loadu_ps(x.as_ptr().add(at));
+                for r in 0..R {
+                    let w = W::load(rows[r].as_ptr().add(at));
+                    sums[r][part] = _mm512_fmadd_ps(w, x, sums[r][part]);
+                }
+            }
+        }
+    }
+    std::array::from_fn(|r| {
+        let tail = rows[r][whole..].iter().zip(&x[whole..]);
+        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
+        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
+    })
+}
+
 /// # Safety
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn gemv<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-    const STEP: usize = 64;
-    let whole = x.len() / STEP * STEP;
-    for (y, row) in y.iter_mut().zip(weights.chunks_exact(x.len().max(1))) {
-        let mut sums = [_mm512_setzero_ps(); 4];
-        for i in (0..whole).step_by(STEP) {
-            for (part, sum) in sums.iter_mut().enumerate() {
-                let at = i + part * 16;
-                // SAFETY: at + 16 ≤ whole ≤ length of x and of the row.
-                unsafe {
-                    let w = W::load(row.as_ptr().add(at));
-                    *sum = _mm512_fmadd_ps(w, _mm512_loadu_ps(x.as_ptr().add(at)), *sum);
-                }
-            }
-        }
-        let tail = row[whole..].iter().zip(&x[whole..]);
-        *y = total(sums) + tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
+    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: `row` gives rows as long as x.
+        let sums = unsafe { dots(at.map(row), x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
     }
-}
-
-/// Sum of all lanes.
-#[target_feature(enable = "avx512f")]
-fn total(sums: [__m512; 4]) -> f32 {
-    let halves = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
-    _mm512_reduce_add_ps(_mm512_add_ps(halves[0], halves[1]))
+    for at in rest {
+        // SAFETY: as above.
+        [y[at]] = unsafe { dots([row(at)], x) };
+    }
 }
 
 /// `y = W·x` in binary32.
@@ -111,26 +127,49 @@ unsafe fn load_bh<T>(from: *const T) -> __m512bh {
     unsafe { std::mem::transmute::<__m512i, __m512bh>(_mm512_loadu_si512(from.cast())) }
 }
 
+/// Dot products of `R` bfloat16 rows with `x`.
+///
+/// # Safety
+/// Every row is as long as `x`.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] {
+    const STEP: usize = 64;
+    let whole = x.len() / STEP * STEP;
+    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    for i in (0..whole).step_by(STEP) {
+        for part in 0..2 {
+            let at = i + part * 32;
+            // SAFETY: at + 32 ≤ whole ≤ length of x and of every row.
+            unsafe {
+                let x = load_bh(x.as_ptr().add(at));
+                for r in 0..R {
+                    let w = load_bh(rows[r].as_ptr().add(at));
+                    sums[r][part] = _mm512_dpbf16_ps(sums[r][part], w, x);
+                }
+            }
+        }
+    }
+    std::array::from_fn(|r| {
+        let tail = rows[r][whole..].iter().zip(&x[whole..]);
+        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
+        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
+    })
+}
+
 /// # Safety
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn gemv_bf16_rows(weights: &[bf16], x: &[bf16], y: &mut [f32]) {
-    const STEP: usize = 128;
-    let whole = x.len() / STEP * STEP;
-    for (y, row) in y.iter_mut().zip(weights.chunks_exact(x.len().max(1))) {
-        let mut sums = [_mm512_setzero_ps(); 4];
-        for i in (0..whole).step_by(STEP) {
-            for (part, sum) in sums.iter_mut().enumerate() {
-                let at = i + part * 32;
-                // SAFETY: at + 32 ≤ whole ≤ length of x and of the row.
-                unsafe {
-                    let w = load_bh(row.as_ptr().add(at));
-                    *sum = _mm512_dpbf16_ps(*sum, w, load_bh(x.as_ptr().add(at)));
-                }
-            }
-        }
-        let tail = row[whole..].iter().zip(&x[whole..]);
-        *y = total(sums) + tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
+    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: `row` gives rows as long as x.
+        let sums = unsafe { dots_bf16(at.map(row), x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
+    }
+    for at in rest {
+        // SAFETY: as above.
+        [y[at]] = unsafe { dots_bf16([row(at)], x) };
     }
 }
 
@@ -229,34 +268,57 @@ pub(crate) fn gemv_int4_bf16(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
 /// `weights` holds `y.len()` rows of `x`'s length, in whole groups.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn gemv_int4_split(weights: Int4<'_>, x: &Split, y: &mut [f32]) {
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: rows `at` exist, by this function's contract.
+        let sums = unsafe { dots_int4(weights, at, x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
+    }
+    for at in rest {
+        // SAFETY: as above.
+        [y[at]] = unsafe { dots_int4(weights, [at], x) };
+    }
+}
+
+/// Dot products of `R` rows with `x`.
+///
+/// # Safety
+/// `weights` holds these rows of `x`'s length, in whole groups.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, rows: [usize; R], x: &Split) -> [f32; R] {
     let groups = x.high.len() / GROUP;
     // SAFETY: the array is 64 bytes.
     let table = unsafe { _mm512_loadu_si512(LEVELS_BF16.as_ptr().cast()) };
-    for (row, y) in y.iter_mut().enumerate() {
-        let mut sum = _mm512_setzero_ps();
-        for g in 0..groups {
-            let at = row * groups + g;
-            let mut parts = [_mm512_setzero_ps(); 2];
-            // SAFETY: group `at` has 32 words and x has GROUP inputs from g · GROUP on, by this function's contract;
-            // the transmuted types are 64 plain bytes.
-            unsafe {
-                let words = weights.words.as_ptr().add(at * GROUP_WORDS);
-                let mut words = _mm512_loadu_si512(words.cast());
-                for j in 0..4 {
-                    let from = g * GROUP + j * GROUP_WORDS;
-                    // The look-up takes five bits; the table repeats, so the neighbour's bit does not matter.
-                    let w = _mm512_permutexvar_epi16(words, table);
-                    let w = std::mem::transmute::<__m512i, __m512bh>(w);
-                    parts[0] = _mm512_dpbf16_ps(parts[0], w, load_bh(x.high.as_ptr().add(from)));
-                    parts[1] = _mm512_dpbf16_ps(parts[1], w, load_bh(x.low.as_ptr().add(from)));
-                    words = _mm512_srli_epi16::<4>(words);
-                }
+    let mut sums = [_mm512_setzero_ps(); R];
+    for g in 0..groups {
+        let mut high = [_mm512_setzero_ps(); R];
+        let mut low = [_mm512_setzero_ps(); R];
+        // SAFETY: group g of each of the rows has 32 words.
+        let mut words = rows.map(|row| unsafe {
+            let at = (row * groups + g) * GROUP_WORDS;
+            _mm512_loadu_si512(weights.words.as_ptr().add(at).cast())
+        });
+        for j in 0..4 {
+            let from = g * GROUP + j * GROUP_WORDS;
+            // SAFETY: x has GROUP inputs from g · GROUP on.
+            let (xh, xl) =
+                unsafe { (load_bh(x.high.as_ptr().add(from)), load_bh(x.low.as_ptr().add(from))) };
+            for r in 0..R {
+                // The look-up takes five bits; the table repeats, so the neighbour's bit does not matter.
+                let w = _mm512_permutexvar_epi16(words[r], table);
+                // SAFETY: both types are 64 plain bytes.
+                let w = unsafe { std::mem::transmute::<__m512i, __m512bh>(w) };
+                high[r] = _mm512_dpbf16_ps(high[r], w, xh);
+                low[r] = _mm512_dpbf16_ps(low[r], w, xl);
+                words[r] = _mm512_srli_epi16::<4>(words[r]);
             }
-            sum =
-                _mm512_fmadd_ps(_mm512_add_ps(parts[0], parts[1]), spread(weights.scales[at]), sum);
         }
-        *y = _mm512_reduce_add_ps(sum);
+        for r in 0..R {
+            let scale = spread(weights.scales[rows[r] * groups + g]);
+            sums[r] = _mm512_fmadd_ps(_mm512_add_ps(high[r], low[r]), scale, sums[r]);
+        }
     }
+    sums.map(|sum| _mm512_reduce_add_ps(sum))
 }
 
 /// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
@@ -321,7 +383,8 @@ fn read_streams(buffer: &[f32]) -> f32 {
             *sum = _mm512_add_ps(*sum, v);
         }
     }
-    total(sums)
+    let halves = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
+    _mm512_reduce_add_ps(_mm512_add_ps(halves[0], halves[1]))
 }
 
 /// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.
