@@ -72,7 +72,7 @@ fn gemv(kernel: &KernelSpec, rows: usize, cols: usize) {
     let (x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
     let plain = vec![1.0_f32; matrix.bytes() / size_of::<f32>()];
     let read = fastest_read().run;
-    let count = if rows > 1000 { 10 } else { 300 };
+    let count = if rows > 1000 { 30 } else { 300 };
     let (mut product, mut reading) = (f64::MAX, f64::MAX);
     for _ in 0..count {
         reading = reading.min(best(1, || _ = black_box(read(black_box(&plain)))));

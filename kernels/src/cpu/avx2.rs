@@ -10,10 +10,7 @@ use half::{bf16, f16};
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::registry::check_int4;
-
-/// Inputs taken per turn of the inner loop.
-const STEP: usize = 16;
+use super::registry::{check_int4, streams};
 
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
@@ -74,7 +71,7 @@ fn reduce(v: __m256) -> f32 {
     _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps::<1>(two, two)))
 }
 
-/// Defines the row kernel and its dispatch for one set of features.
+/// Defines the kernel for one set of features.
 macro_rules! gemv {
     ($name:ident, $dots:ident, $features:literal) => {
         /// Dot products of `R` rows with `x`.
@@ -83,17 +80,18 @@ macro_rules! gemv {
         /// Every row is as long as `x`.
         #[target_feature(enable = $features)]
         unsafe fn $dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
+            const STEP: usize = 16;
             let whole = x.len() / STEP * STEP;
             let mut sums = [[_mm256_setzero_ps(); 2]; R];
             for i in (0..whole).step_by(STEP) {
-                for half in 0..2 {
-                    let at = i + half * 8;
+                for part in 0..2 {
+                    let at = i + part * 8;
                     // SAFETY: at + 8 ≤ whole ≤ length of x and of every row.
                     unsafe {
                         let x = _mm256_loadu_ps(x.as_ptr().add(at));
                         for r in 0..R {
                             let w = W::load(rows[r].as_ptr().add(at));
-                            sums[r][half] = _mm256_fmadd_ps(w, x, sums[r][half]);
+                            sums[r][part] = _mm256_fmadd_ps(w, x, sums[r][part]);
                         }
                     }
                 }
@@ -105,24 +103,20 @@ macro_rules! gemv {
             })
         }
 
-        /// Hands out rows in blocks of four, the rest one by one.
-        ///
         /// # Safety
         /// `weights` holds `y.len()` rows of `x.len()`.
         #[target_feature(enable = $features)]
         unsafe fn $name<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-            let k = x.len();
-            let (mut blocks, mut rows) = (y.chunks_exact_mut(4), weights.chunks_exact(k.max(1)));
-            let mut next = || rows.next().unwrap_or(&[]);
-            for block in &mut blocks {
-                // SAFETY: there are as many rows of length k as outputs, by this function's contract.
-                let sums = unsafe { $dots([next(), next(), next(), next()], x) };
-                block.copy_from_slice(&sums);
+            let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+            let (fours, rest) = streams(y.len());
+            for at in fours {
+                // SAFETY: `row` gives rows as long as x.
+                let sums = unsafe { $dots(at.map(row), x) };
+                at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
             }
-            for y in blocks.into_remainder() {
+            for at in rest {
                 // SAFETY: as above.
-                let [sum] = unsafe { $dots([next()], x) };
-                *y = sum;
+                [y[at]] = unsafe { $dots([row(at)], x) };
             }
         }
     };
@@ -259,8 +253,8 @@ fn read_streams(buffer: &[f32]) -> f32 {
             *sum = _mm256_add_ps(*sum, v);
         }
     }
-    let both = [_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])];
-    reduce(_mm256_add_ps(both[0], both[1]))
+    let halves = [_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])];
+    reduce(_mm256_add_ps(halves[0], halves[1]))
 }
 
 /// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.

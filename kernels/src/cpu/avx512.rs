@@ -1,7 +1,8 @@
 //! Kernels for AVX-512, with and without bfloat16 dot products.
 //!
-//! Four rows are worked on at a time: one load of the inputs serves four rows, and eight sums hide the latency of the
-//! multiply-add. Each public function checks the CPU itself, so calling it is safe anywhere.
+//! Matrix-vector kernels work on four rows at a time, a quarter of the matrix apart, so that memory sees four long streams.
+//! Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way: both were up to
+//! twice as slow beyond the second-level cache. Each function of the crate's interface checks the CPU itself, so calling it is safe anywhere.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -11,10 +12,7 @@ use half::{bf16, f16};
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::registry::check_int4;
-
-/// Inputs taken per turn of the inner loop.
-const STEP: usize = 32;
+use super::registry::{check_int4, streams};
 
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
@@ -58,17 +56,18 @@ impl Load for f16 {
 /// Every row is as long as `x`.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
+    const STEP: usize = 32;
     let whole = x.len() / STEP * STEP;
     let mut sums = [[_mm512_setzero_ps(); 2]; R];
     for i in (0..whole).step_by(STEP) {
-        for half in 0..2 {
-            let at = i + half * 16;
+        for part in 0..2 {
+            let at = i + part * 16;
             // SAFETY: at + 16 ≤ whole ≤ length of x and of every row.
             unsafe {
                 let x = _mm512_loadu_ps(x.as_ptr().add(at));
                 for r in 0..R {
                     let w = W::load(rows[r].as_ptr().add(at));
-                    sums[r][half] = _mm512_fmadd_ps(w, x, sums[r][half]);
+                    sums[r][part] = _mm512_fmadd_ps(w, x, sums[r][part]);
                 }
             }
         }
@@ -80,24 +79,20 @@ unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] 
     })
 }
 
-/// Hands out rows in blocks of four, the rest one by one.
-///
 /// # Safety
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw")]
 unsafe fn gemv<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-    let k = x.len();
-    let (mut blocks, mut rows) = (y.chunks_exact_mut(4), weights.chunks_exact(k.max(1)));
-    let mut next = || rows.next().unwrap_or(&[]);
-    for block in &mut blocks {
-        // SAFETY: there are as many rows of length k as outputs, by this function's contract.
-        let sums = unsafe { dots([next(), next(), next(), next()], x) };
-        block.copy_from_slice(&sums);
+    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: `row` gives rows as long as x.
+        let sums = unsafe { dots(at.map(row), x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
     }
-    for y in blocks.into_remainder() {
+    for at in rest {
         // SAFETY: as above.
-        let [sum] = unsafe { dots([next()], x) };
-        *y = sum;
+        [y[at]] = unsafe { dots([row(at)], x) };
     }
 }
 
@@ -132,23 +127,24 @@ unsafe fn load_bh<T>(from: *const T) -> __m512bh {
     unsafe { std::mem::transmute::<__m512i, __m512bh>(_mm512_loadu_si512(from.cast())) }
 }
 
-/// Dot products of `R` bfloat16 rows.
+/// Dot products of `R` bfloat16 rows with `x`.
 ///
 /// # Safety
 /// Every row is as long as `x`.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] {
-    let whole = x.len() / (2 * STEP) * (2 * STEP);
+    const STEP: usize = 64;
+    let whole = x.len() / STEP * STEP;
     let mut sums = [[_mm512_setzero_ps(); 2]; R];
-    for i in (0..whole).step_by(2 * STEP) {
-        for half in 0..2 {
-            let at = i + half * STEP;
+    for i in (0..whole).step_by(STEP) {
+        for part in 0..2 {
+            let at = i + part * 32;
             // SAFETY: at + 32 ≤ whole ≤ length of x and of every row.
             unsafe {
                 let x = load_bh(x.as_ptr().add(at));
                 for r in 0..R {
                     let w = load_bh(rows[r].as_ptr().add(at));
-                    sums[r][half] = _mm512_dpbf16_ps(sums[r][half], w, x);
+                    sums[r][part] = _mm512_dpbf16_ps(sums[r][part], w, x);
                 }
             }
         }
@@ -164,18 +160,16 @@ unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] 
 /// `weights` holds `y.len()` rows of `x.len()`.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
 unsafe fn gemv_bf16_rows(weights: &[bf16], x: &[bf16], y: &mut [f32]) {
-    let k = x.len();
-    let (mut blocks, mut rows) = (y.chunks_exact_mut(4), weights.chunks_exact(k.max(1)));
-    let mut next = || rows.next().unwrap_or(&[]);
-    for block in &mut blocks {
-        // SAFETY: there are as many rows of length k as outputs, by this function's contract.
-        let sums = unsafe { dots_bf16([next(), next(), next(), next()], x) };
-        block.copy_from_slice(&sums);
+    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: `row` gives rows as long as x.
+        let sums = unsafe { dots_bf16(at.map(row), x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
     }
-    for y in blocks.into_remainder() {
+    for at in rest {
         // SAFETY: as above.
-        let [sum] = unsafe { dots_bf16([next()], x) };
-        *y = sum;
+        [y[at]] = unsafe { dots_bf16([row(at)], x) };
     }
 }
 
@@ -266,29 +260,32 @@ fn split(x: &[f32]) -> Split {
 pub(crate) fn gemv_int4_bf16(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
     require(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512bf16]);
     check_int4(weights, x, y);
-    let split = split(x);
-    let groups = x.len() / GROUP;
-    let mut blocks = y.chunks_exact_mut(4);
-    let mut row = 0;
-    for block in &mut blocks {
-        // SAFETY: features and lengths were checked just above; rows row … row + 3 exist.
-        block.copy_from_slice(&unsafe { dots_int4::<4>(weights, &split, row * groups) });
-        row += 4;
+    // SAFETY: features and lengths were checked just above; the parts of x are as long as x.
+    unsafe { gemv_int4_split(weights, &split(x), y) }
+}
+
+/// # Safety
+/// `weights` holds `y.len()` rows of `x`'s length, in whole groups.
+#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
+unsafe fn gemv_int4_split(weights: Int4<'_>, x: &Split, y: &mut [f32]) {
+    let (fours, rest) = streams(y.len());
+    for at in fours {
+        // SAFETY: rows `at` exist, by this function's contract.
+        let sums = unsafe { dots_int4(weights, at, x) };
+        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
     }
-    for y in blocks.into_remainder() {
-        // SAFETY: as above; row exists.
-        let [sum] = unsafe { dots_int4::<1>(weights, &split, row * groups) };
-        *y = sum;
-        row += 1;
+    for at in rest {
+        // SAFETY: as above.
+        [y[at]] = unsafe { dots_int4(weights, [at], x) };
     }
 }
 
-/// Dot products of `R` rows whose groups start at `first`.
+/// Dot products of `R` rows with `x`.
 ///
 /// # Safety
-/// `weights` holds `R` rows from group `first` on, each of `x`'s length, in whole groups.
+/// `weights` holds these rows of `x`'s length, in whole groups.
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) -> [f32; R] {
+unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, rows: [usize; R], x: &Split) -> [f32; R] {
     let groups = x.high.len() / GROUP;
     // SAFETY: the array is 64 bytes.
     let table = unsafe { _mm512_loadu_si512(LEVELS_BF16.as_ptr().cast()) };
@@ -296,10 +293,10 @@ unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) 
     for g in 0..groups {
         let mut high = [_mm512_setzero_ps(); R];
         let mut low = [_mm512_setzero_ps(); R];
-        // SAFETY: group g of each of the R rows has 32 words.
-        let mut words: [__m512i; R] = std::array::from_fn(|r| unsafe {
-            let at = first + r * groups + g;
-            _mm512_loadu_si512(weights.words.as_ptr().add(at * GROUP_WORDS).cast())
+        // SAFETY: group g of each of the rows has 32 words.
+        let mut words = rows.map(|row| unsafe {
+            let at = (row * groups + g) * GROUP_WORDS;
+            _mm512_loadu_si512(weights.words.as_ptr().add(at).cast())
         });
         for j in 0..4 {
             let from = g * GROUP + j * GROUP_WORDS;
@@ -307,7 +304,7 @@ unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) 
             let (xh, xl) =
                 unsafe { (load_bh(x.high.as_ptr().add(from)), load_bh(x.low.as_ptr().add(from))) };
             for r in 0..R {
-                // The look-up uses five bits; the table repeats, so the neighbour's bit does not matter.
+                // The look-up takes five bits; the table repeats, so the neighbour's bit does not matter.
                 let w = _mm512_permutexvar_epi16(words[r], table);
                 // SAFETY: both types are 64 plain bytes.
                 let w = unsafe { std::mem::transmute::<__m512i, __m512bh>(w) };
@@ -317,11 +314,11 @@ unsafe fn dots_int4<const R: usize>(weights: Int4<'_>, x: &Split, first: usize) 
             }
         }
         for r in 0..R {
-            let scale = spread(weights.scales[first + r * groups + g]);
+            let scale = spread(weights.scales[rows[r] * groups + g]);
             sums[r] = _mm512_fmadd_ps(_mm512_add_ps(high[r], low[r]), scale, sums[r]);
         }
     }
-    std::array::from_fn(|r| _mm512_reduce_add_ps(sums[r]))
+    sums.map(|sum| _mm512_reduce_add_ps(sum))
 }
 
 /// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
@@ -386,8 +383,8 @@ fn read_streams(buffer: &[f32]) -> f32 {
             *sum = _mm512_add_ps(*sum, v);
         }
     }
-    let both = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
-    _mm512_reduce_add_ps(_mm512_add_ps(both[0], both[1]))
+    let halves = [_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])];
+    _mm512_reduce_add_ps(_mm512_add_ps(halves[0], halves[1]))
 }
 
 /// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.

@@ -112,3 +112,10 @@ pub(crate) fn check_int4(weights: Int4<'_>, x: &[f32], y: &[f32]) {
     assert_eq!(weights.words.len(), groups * GROUP_WORDS);
     assert_eq!(weights.scales.len(), groups);
 }
+
+/// Rows in fours, a quarter of the matrix apart, and the few that remain: each of the four is a long stream of its own.
+pub(crate) fn streams(rows: usize) -> (impl Iterator<Item = [usize; 4]>, std::ops::Range<usize>) {
+    let quarter = rows / 4;
+    let four = move |i| [i, quarter + i, 2 * quarter + i, 3 * quarter + i];
+    ((0..quarter).map(four), 4 * quarter..rows)
+}
