@@ -187,6 +187,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Show what a benchmark said: a file of its events, one per line",
+        ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
         default: Some("auto"),
         env: &[
             ("WARPSCOPE_COLOR", EnvRule::Value),
@@ -298,10 +302,6 @@ pub const ARGS: &[ArgSpec] = &[
         default: Some("overview"),
         help: "Panel to draw",
         ..ArgSpec::option(Id::Panel, "panel", "NAME", Kind::Text)
-    },
-    ArgSpec {
-        help: "Show what a benchmark said: a file of its events, one per line",
-        ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
     },
     ArgSpec {
         default: Some("svg"),

@@ -148,7 +148,7 @@ fn a_child_whose_reader_is_gone_ends_with_an_error() {
 mod command {
     use std::io::Write;
     use std::path::PathBuf;
-    use std::process::{Command, ExitCode, Stdio};
+    use std::process::{Command, Stdio};
 
     use serde_json::Value;
     use warpscope::cli::bench::{BenchRequest, run_with};
@@ -156,7 +156,7 @@ mod command {
     use super::once;
 
     struct Ended {
-        code: String,
+        code: u8,
         out: String,
         err: String,
     }
@@ -179,14 +179,10 @@ mod command {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let code = run_with(&exe, request, &mut out, &mut err).expect("writes");
         Ended {
-            code: format!("{code:?}"),
+            code: code.code(),
             out: String::from_utf8(out).expect("text"),
             err: String::from_utf8(err).expect("text"),
         }
-    }
-
-    fn code(code: u8) -> String {
-        format!("{:?}", ExitCode::from(code))
     }
 
     fn cpu(json: bool) -> BenchRequest {
@@ -211,7 +207,7 @@ mod command {
             (BenchRequest { dtypes: vec!["fp8".to_owned()], ..cpu(false) }, "known: fp32, fp16"),
         ] {
             let ended = bench("echo started", &request);
-            assert_eq!((ended.code, ended.out), (code(2), String::new()));
+            assert_eq!((ended.code, ended.out), (2, String::new()));
             assert!(ended.err.contains(want), "{}", ended.err);
         }
     }
@@ -221,7 +217,7 @@ mod command {
         let events = once("clean", "int4");
         let script = format!("{}\nkill -9 $$", replay(&events[..events.len() - 1]));
         let ended = bench(&script, &cpu(true));
-        assert_eq!(ended.code, code(1));
+        assert_eq!(ended.code, 1);
         assert!(ended.err.contains("died: signal: 9"), "{}", ended.err);
         let json: Value = serde_json::from_str(&ended.out).expect("JSON");
         assert_eq!(json["reports"][0]["dtype"], "int4");
@@ -239,7 +235,7 @@ mod command {
             ),
         ] {
             let ended = bench(script, &cpu(false));
-            assert_eq!(ended.code, code(1), "{script}");
+            assert_eq!(ended.code, 1, "{script}");
             assert!(ended.err.contains(want), "{script}: {}", ended.err);
         }
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -252,12 +248,7 @@ mod command {
     fn json_has_what_was_promised_and_the_table_names_the_first_bad_number() {
         let script = replay(&once("glm4", "fp16,fp32"));
         let ended = bench(&script, &cpu(true));
-        assert_eq!(
-            ended.code,
-            code(0),
-            "an overflow that must happen is no failure: {}",
-            ended.err
-        );
+        assert_eq!(ended.code, 0, "an overflow that must happen is no failure: {}", ended.err);
         let json: Value = serde_json::from_str(&ended.out).expect("JSON");
         assert_eq!((&json["schema"], &json["device"]), (&Value::from(1), &Value::from("cpu")));
         let report = &json["reports"][0];
@@ -291,7 +282,7 @@ mod command {
             }
         }
         let ended = bench(&replay(&events), &cpu(false));
-        assert_eq!(ended.code, code(1));
+        assert_eq!(ended.code, 1);
         assert!(ended.err.contains("int4 clean: token"), "{}", ended.err);
     }
 }
