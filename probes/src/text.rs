@@ -33,11 +33,14 @@ fn safe_char(c: char) -> char {
 const INVISIBLE: &[std::ops::RangeInclusive<char>] = &[
     '\u{00AD}'..='\u{00AD}',   // soft hyphen
     '\u{061C}'..='\u{061C}',   // Arabic letter mark
+    '\u{115F}'..='\u{1160}',   // Hangul fillers
     '\u{180E}'..='\u{180E}',   // Mongolian vowel separator
     '\u{200B}'..='\u{200F}',   // zero-width space and joiners, direction marks
     '\u{2028}'..='\u{202E}',   // line and paragraph separators, embeddings and overrides
     '\u{2060}'..='\u{206F}',   // word joiner, invisible operators, isolates
+    '\u{3164}'..='\u{3164}',   // Hangul filler
     '\u{FEFF}'..='\u{FEFF}',   // byte-order mark
+    '\u{FFA0}'..='\u{FFA0}',   // halfwidth Hangul filler
     '\u{FFF9}'..='\u{FFFB}',   // interlinear annotations
     '\u{E0000}'..='\u{E007F}', // tags
 ];

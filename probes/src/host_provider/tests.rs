@@ -87,7 +87,7 @@ fn one(provider: &mut HostProvider, pid: u32) -> Process {
 fn a_machine_is_described() {
     let fake = Fake::new();
     let machine = poll(&mut fake.provider(), &[], Duration::ZERO).host.machine;
-    assert_eq!(machine.hostname.value().map(String::as_str), Some("node·[2J7"));
+    assert_eq!(machine.hostname.value().map(String::as_str), Some("node\u{fffd}[2J7"));
     assert_eq!(machine.kernel.value().map(String::as_str), Some("Linux 6.8.0-45-generic"));
     assert_eq!(machine.cpu_name.value().map(String::as_str), Some("Xeon X"));
     assert_eq!(machine.cpu_cores.value(), Some(&2));
@@ -234,11 +234,11 @@ fn names_and_commands_cannot_reach_the_terminal() {
     fake.process(42, "evil) R 1 (\u{1b}]0;x\u{7}\n", 1);
     fake.put("proc/42/cmdline", b"\x1b[2J\0\xff\xfe\0\xc2\x9b31m\0\xe2\x80\xae\0");
     let hostile = one(&mut fake.provider(), 42);
-    assert_eq!(hostile.host.name.value().map(String::as_str), Some("evil) R 1 (·]0;x··"));
+    assert_eq!(hostile.host.name.value().map(String::as_str), Some("evil) R 1 (\u{fffd}]0;x\u{fffd} "));
     assert_eq!(hostile.host.parent.value(), Some(&7), "read behind the last bracket");
     assert_eq!(
         hostile.host.command.value().map(String::as_str),
-        Some("·[2J \u{fffd}\u{fffd} ·31m ·")
+        Some("\u{fffd}[2J \u{fffd}\u{fffd} \u{fffd}31m \u{fffd}")
     );
 
     fake.process(43, "kworker", 1);
