@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::aligned::Aligned;
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
@@ -58,16 +59,15 @@ impl Load for f16 {
 unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
     const STEP: usize = 32;
     let whole = x.len() / STEP * STEP;
-    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    let mut sums = [[_mm512_setzero_ps(); R]; 2];
     for i in (0..whole).step_by(STEP) {
-        for part in 0..2 {
+        for (part, sums) in sums.iter_mut().enumerate() {
             let at = i + part * 16;
             // SAFETY: at + 16 ≤ whole ≤ length of x and of every row.
             unsafe {
                 let x = _mm512_loadu_ps(x.as_ptr().add(at));
-                for r in 0..R {
-                    let w = W::load(rows[r].as_ptr().add(at));
-                    sums[r][part] = _mm512_fmadd_ps(w, x, sums[r][part]);
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    *sum = _mm512_fmadd_ps(W::load(row.as_ptr().add(at)), x, *sum);
                 }
             }
         }
@@ -75,7 +75,7 @@ unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] 
     std::array::from_fn(|r| {
         let tail = rows[r][whole..].iter().zip(&x[whole..]);
         let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
+        _mm512_reduce_add_ps(_mm512_add_ps(sums[0][r], sums[1][r])) + tail
     })
 }
 
@@ -113,8 +113,8 @@ pub(crate) fn gemv_fp16(weights: &[f16], x: &[f32], y: &mut [f32]) {
 }
 
 /// Inputs rounded to bfloat16, which is exact where they came from a bfloat16 buffer.
-fn to_bf16(x: &[f32]) -> Vec<bf16> {
-    x.iter().map(|v| bf16::from_f32(*v)).collect()
+fn to_bf16(x: &[f32]) -> Aligned<bf16> {
+    Aligned::collect(x.len(), x.iter().map(|v| bf16::from_f32(*v)))
 }
 
 /// Thirty-two bfloat16 numbers.
@@ -135,16 +135,15 @@ unsafe fn load_bh<T>(from: *const T) -> __m512bh {
 unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] {
     const STEP: usize = 64;
     let whole = x.len() / STEP * STEP;
-    let mut sums = [[_mm512_setzero_ps(); 2]; R];
+    let mut sums = [[_mm512_setzero_ps(); R]; 2];
     for i in (0..whole).step_by(STEP) {
-        for part in 0..2 {
+        for (part, sums) in sums.iter_mut().enumerate() {
             let at = i + part * 32;
             // SAFETY: at + 32 ≤ whole ≤ length of x and of every row.
             unsafe {
                 let x = load_bh(x.as_ptr().add(at));
-                for r in 0..R {
-                    let w = load_bh(rows[r].as_ptr().add(at));
-                    sums[r][part] = _mm512_dpbf16_ps(sums[r][part], w, x);
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    *sum = _mm512_dpbf16_ps(*sum, load_bh(row.as_ptr().add(at)), x);
                 }
             }
         }
@@ -152,7 +151,7 @@ unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] 
     std::array::from_fn(|r| {
         let tail = rows[r][whole..].iter().zip(&x[whole..]);
         let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[r][0], sums[r][1])) + tail
+        _mm512_reduce_add_ps(_mm512_add_ps(sums[0][r], sums[1][r])) + tail
     })
 }
 
@@ -243,8 +242,8 @@ unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
 
 /// Inputs as sums of two bfloat16 numbers: sixteen significant bits, so every binary16 value is exact.
 struct Split {
-    high: Vec<bf16>,
-    low: Vec<bf16>,
+    high: Aligned<bf16>,
+    low: Aligned<bf16>,
 }
 
 fn split(x: &[f32]) -> Split {
@@ -253,7 +252,7 @@ fn split(x: &[f32]) -> Split {
         let rest = x - h.to_f32();
         bf16::from_f32(if rest.is_finite() { rest } else { 0.0 })
     };
-    Split { low: x.iter().zip(&high).map(rest).collect(), high }
+    Split { low: Aligned::collect(x.len(), x.iter().zip(high.iter()).map(rest)), high }
 }
 
 /// `y = W·x` with 4-bit weights by bfloat16 dot products: nibbles become bfloat16 levels, inputs a sum of two.

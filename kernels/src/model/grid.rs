@@ -67,14 +67,12 @@ impl Grid {
         out
     }
 
-    /// All weights, row by row, each through `convert`.
-    pub fn weights<T>(&self, convert: impl Fn(f32) -> T) -> Vec<T> {
-        let mut out = Vec::with_capacity(self.rows * self.cols);
-        for group in 0..self.groups() {
+    /// All weights, row by row.
+    pub fn weights(self) -> impl Iterator<Item = f32> {
+        (0..self.groups()).flat_map(move |group| {
             let scale = self.scale(group);
-            out.extend(self.group(group).iter().map(|&q| convert(f32::from(q) * scale)));
-        }
-        out
+            self.group(group).map(|q| f32::from(q) * scale)
+        })
     }
 }
 
@@ -110,7 +108,7 @@ mod tests {
             for tensor in matrices() {
                 let grid = tensor.grid(profile);
                 assert_eq!(grid.cols % GROUP, 0);
-                for w in grid.weights(|w| w) {
+                for w in grid.weights() {
                     assert_eq!(f16::from_f32(w).to_f32(), w, "{tensor:?}");
                     assert_eq!(bf16::from_f32(w).to_f32(), w, "{tensor:?}");
                 }
