@@ -189,7 +189,7 @@ unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
+/// Products of weight rows with 32 tokens side by side; see `cpu::gemm`.
 pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
     require(&[Feature::Avx2, Feature::Fma]);
     let k = check_tiles(x, weights, y);

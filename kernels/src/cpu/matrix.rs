@@ -4,10 +4,9 @@ use half::{bf16, f16};
 
 use super::aligned::Aligned;
 use super::format::Format;
+pub(super) use crate::model::GROUP;
 use crate::model::Grid;
 
-/// Weights that share a scale.
-pub(super) const GROUP: usize = 128;
 /// 16-bit words of one group: lane `l` of word `l` holds weights `l`, `32 + l`, `64 + l`, `96 + l` from its low nibble up, so that
 /// one shift of a 512-bit register lines up 32 neighbours.
 pub(super) const GROUP_WORDS: usize = GROUP / 4;
@@ -15,7 +14,7 @@ pub(super) const GROUP_WORDS: usize = GROUP / 4;
 /// Rows of 4-bit weights: value = (nibble − 8) · scale.
 #[derive(Clone, Copy, Debug)]
 pub struct Int4<'a> {
-    /// [`GROUP_WORDS`] words per group.
+    /// 32 words per group.
     pub words: &'a [u16],
     /// One scale per group.
     pub scales: &'a [f16],
@@ -32,7 +31,7 @@ pub enum Weights {
     Bf16(Aligned<bf16>),
     /// Packed nibbles and their scales.
     Int4 {
-        /// [`GROUP_WORDS`] words per group.
+        /// 32 words per group.
         words: Aligned<u16>,
         /// One scale per group.
         scales: Vec<f16>,

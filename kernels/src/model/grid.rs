@@ -3,7 +3,7 @@
 //! A weight is `q · m · 2^e` with q in −6…6 and m one of 1, 1.25, 1.5, 1.75 per group of 128: at most six significant bits.
 
 /// Weights that share one scale, along a row.
-pub(super) const GROUP: usize = 128;
+pub const GROUP: usize = 128;
 
 /// Increment of SplitMix64.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
