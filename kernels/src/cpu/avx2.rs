@@ -82,16 +82,15 @@ macro_rules! gemv {
         unsafe fn $dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
             const STEP: usize = 16;
             let whole = x.len() / STEP * STEP;
-            let mut sums = [[_mm256_setzero_ps(); 2]; R];
+            let mut sums = [[_mm256_setzero_ps(); R]; 2];
             for i in (0..whole).step_by(STEP) {
-                for part in 0..2 {
+                for (part, sums) in sums.iter_mut().enumerate() {
                     let at = i + part * 8;
                     // SAFETY: at + 8 ≤ whole ≤ length of x and of every row.
                     unsafe {
                         let x = _mm256_loadu_ps(x.as_ptr().add(at));
-                        for r in 0..R {
-                            let w = W::load(rows[r].as_ptr().add(at));
-                            sums[r][part] = _mm256_fmadd_ps(w, x, sums[r][part]);
+                        for (sum, row) in sums.iter_mut().zip(rows) {
+                            *sum = _mm256_fmadd_ps(W::load(row.as_ptr().add(at)), x, *sum);
                         }
                     }
                 }
@@ -99,7 +98,7 @@ macro_rules! gemv {
             std::array::from_fn(|r| {
                 let tail = rows[r][whole..].iter().zip(&x[whole..]);
                 let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
-                reduce(_mm256_add_ps(sums[r][0], sums[r][1])) + tail
+                reduce(_mm256_add_ps(sums[0][r], sums[1][r])) + tail
             })
         }
 
@@ -190,7 +189,7 @@ unsafe fn gemv_int4_rows(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// Products of weight rows with 32 tokens side by side; see [`super::gemm`].
+/// Products of weight rows with 32 tokens side by side; see `cpu::gemm`.
 pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
     require(&[Feature::Avx2, Feature::Fma]);
     let k = check_tiles(x, weights, y);
@@ -213,24 +212,24 @@ pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
 /// Every row has one weight per tile of `x`; `y` has `R` tiles.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn tiles<const R: usize>(rows: [&[f32]; R], x: &[f32], y: &mut [f32]) {
-    let mut sums = [[_mm256_setzero_ps(); 4]; R];
+    let mut sums = [[_mm256_setzero_ps(); R]; 4];
     for i in 0..x.len() / TILE {
         // SAFETY: tile i lies within x, and every row has an element i.
         unsafe {
             let from = x.as_ptr().add(i * TILE);
             let w: [__m256; R] = std::array::from_fn(|r| _mm256_set1_ps(*rows[r].get_unchecked(i)));
-            for part in 0..4 {
+            for (part, sums) in sums.iter_mut().enumerate() {
                 let x = _mm256_loadu_ps(from.add(part * 8));
-                for r in 0..R {
-                    sums[r][part] = _mm256_fmadd_ps(w[r], x, sums[r][part]);
+                for (sum, w) in sums.iter_mut().zip(w) {
+                    *sum = _mm256_fmadd_ps(w, x, *sum);
                 }
             }
         }
     }
-    for (sums, tile) in sums.iter().zip(y.chunks_exact_mut(TILE)) {
-        for (sum, part) in sums.iter().zip(tile.chunks_exact_mut(8)) {
+    for (r, tile) in y.chunks_exact_mut(TILE).enumerate() {
+        for (sums, part) in sums.iter().zip(tile.chunks_exact_mut(8)) {
             // SAFETY: a quarter of a tile is eight numbers.
-            unsafe { _mm256_storeu_ps(part.as_mut_ptr(), *sum) };
+            unsafe { _mm256_storeu_ps(part.as_mut_ptr(), sums[r]) };
         }
     }
 }

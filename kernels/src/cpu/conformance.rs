@@ -53,10 +53,10 @@ fn inputs(count: usize, format: Format) -> Vec<f32> {
 fn matrix(rows: usize, cols: usize, format: Format) -> (Matrix, Vec<f32>) {
     let wide = Grid { tensor: 900, rows, cols: cols.next_multiple_of(128), exponent: -6 };
     if cols == wide.cols {
-        return (Matrix::from_grid(&wide, format), wide.weights(|w| w));
+        return (Matrix::from_grid(&wide, format), wide.weights().collect());
     }
-    let w: Vec<f32> =
-        wide.weights(|w| w).chunks(wide.cols).flat_map(|r| r[..cols].to_vec()).collect();
+    let all: Vec<f32> = wide.weights().collect();
+    let w: Vec<f32> = all.chunks(wide.cols).flat_map(|r| r[..cols].to_vec()).collect();
     (Matrix::from_fp32(rows, cols, &w, format), w)
 }
 

@@ -125,7 +125,7 @@ mod tests {
         Storage::Fp16.round(&mut values);
         assert_eq!(values[..5], [65_504.0, 65_504.0, f32::INFINITY, f32::NEG_INFINITY, 0.0]);
         assert!(values[5].is_nan());
-        let mut values = [65_520.0, -68_706.3, 1.003_906_25, f32::INFINITY];
+        let mut values = [65_520.0, -68_706.3, 257.0 / 256.0, f32::INFINITY];
         Storage::Bf16.round(&mut values);
         assert_eq!(values, [65_536.0, -68_608.0, 1.0, f32::INFINITY]);
     }

@@ -2,11 +2,11 @@ use std::ops::Range;
 
 use half::{bf16, f16};
 
+use super::aligned::Aligned;
 use super::format::Format;
+pub(super) use crate::model::GROUP;
 use crate::model::Grid;
 
-/// Weights that share a scale.
-pub(super) const GROUP: usize = 128;
 /// 16-bit words of one group: lane `l` of word `l` holds weights `l`, `32 + l`, `64 + l`, `96 + l` from its low nibble up, so that
 /// one shift of a 512-bit register lines up 32 neighbours.
 pub(super) const GROUP_WORDS: usize = GROUP / 4;
@@ -14,7 +14,7 @@ pub(super) const GROUP_WORDS: usize = GROUP / 4;
 /// Rows of 4-bit weights: value = (nibble − 8) · scale.
 #[derive(Clone, Copy, Debug)]
 pub struct Int4<'a> {
-    /// [`GROUP_WORDS`] words per group.
+    /// 32 words per group.
     pub words: &'a [u16],
     /// One scale per group.
     pub scales: &'a [f16],
@@ -24,15 +24,15 @@ pub struct Int4<'a> {
 #[derive(Clone, Debug)]
 pub enum Weights {
     /// binary32.
-    Fp32(Vec<f32>),
+    Fp32(Aligned<f32>),
     /// binary16.
-    Fp16(Vec<f16>),
+    Fp16(Aligned<f16>),
     /// bfloat16.
-    Bf16(Vec<bf16>),
+    Bf16(Aligned<bf16>),
     /// Packed nibbles and their scales.
     Int4 {
-        /// [`GROUP_WORDS`] words per group.
-        words: Vec<u16>,
+        /// 32 words per group.
+        words: Aligned<u16>,
         /// One scale per group.
         scales: Vec<f16>,
     },
@@ -71,12 +71,18 @@ fn quantise(group: &[f32]) -> ([u16; GROUP_WORDS], f16) {
 impl Matrix {
     /// The weights of a grid in a format. Every format holds the same numbers.
     pub fn from_grid(grid: &Grid, format: Format) -> Self {
+        let len = grid.rows * grid.cols;
         let weights = match format {
-            Format::Fp32 => Weights::Fp32(grid.weights(|w| w)),
-            Format::Fp16 => Weights::Fp16(grid.weights(f16::from_f32)),
-            Format::Bf16 => Weights::Bf16(grid.weights(bf16::from_f32)),
+            Format::Fp32 => Weights::Fp32(Aligned::collect(len, grid.weights())),
+            Format::Fp16 => Weights::Fp16(Aligned::collect(len, grid.weights().map(f16::from_f32))),
+            Format::Bf16 => {
+                Weights::Bf16(Aligned::collect(len, grid.weights().map(bf16::from_f32)))
+            }
             Format::Int4 => Weights::Int4 {
-                words: (0..grid.groups()).flat_map(|g| pack(&grid.group(g))).collect(),
+                words: Aligned::collect(
+                    len / 4,
+                    (0..grid.groups()).flat_map(|g| pack(&grid.group(g))),
+                ),
                 scales: (0..grid.groups()).map(|g| f16::from_f32(grid.scale(g))).collect(),
             },
         };
@@ -87,15 +93,16 @@ impl Matrix {
     /// largest weight of the group ±7.
     pub fn from_fp32(rows: usize, cols: usize, values: &[f32], format: Format) -> Self {
         assert_eq!(values.len(), rows * cols);
+        let (len, numbers) = (values.len(), values.iter().copied());
         let weights = match format {
-            Format::Fp32 => Weights::Fp32(values.to_vec()),
-            Format::Fp16 => Weights::Fp16(values.iter().map(|v| f16::from_f32(*v)).collect()),
-            Format::Bf16 => Weights::Bf16(values.iter().map(|v| bf16::from_f32(*v)).collect()),
+            Format::Fp32 => Weights::Fp32(Aligned::collect(len, numbers)),
+            Format::Fp16 => Weights::Fp16(Aligned::collect(len, numbers.map(f16::from_f32))),
+            Format::Bf16 => Weights::Bf16(Aligned::collect(len, numbers.map(bf16::from_f32))),
             Format::Int4 => {
                 assert_eq!(cols % GROUP, 0, "4-bit rows come in whole groups");
                 let (words, scales): (Vec<_>, Vec<_>) =
                     values.chunks_exact(GROUP).map(quantise).unzip();
-                Weights::Int4 { words: words.concat(), scales }
+                Weights::Int4 { words: Aligned::collect(len / 4, words.concat()), scales }
             }
         };
         Self { rows, cols, weights }
@@ -189,7 +196,7 @@ mod tests {
     #[test]
     fn every_format_expands_to_the_numbers_of_the_grid() {
         let grid = Grid { tensor: 77, rows: 5, cols: 256, exponent: -6 };
-        let want = grid.weights(|w| w);
+        let want: Vec<f32> = grid.weights().collect();
         for (format, _) in crate::cpu::format::FORMATS {
             let matrix = Matrix::from_grid(&grid, *format);
             let mut got = vec![f32::NAN; 3 * 256];

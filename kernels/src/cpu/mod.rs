@@ -3,6 +3,7 @@
 //! A build with `-C target-cpu=native` was rejected: one binary must be fast on every machine. Each format has a portable
 //! kernel, which is the oracle of the others.
 
+mod aligned;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -20,6 +21,7 @@ mod priority;
 mod registry;
 mod team;
 
+pub use aligned::Aligned;
 pub use ceiling::{
     FMA_LOOPS, FmaLoop, READ_LOOPS, ReadLoop, fastest_fma, fastest_read, fma_flop_per_s,
     last_level_cache_bytes, read_bytes_per_s,

@@ -114,6 +114,7 @@ pub(crate) fn check_int4(weights: Int4<'_>, x: &[f32], y: &[f32]) {
 }
 
 /// Rows in fours, a quarter of the matrix apart, and the few that remain: each of the four is a long stream of its own.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn streams(rows: usize) -> (impl Iterator<Item = [usize; 4]>, std::ops::Range<usize>) {
     let quarter = rows / 4;
     let four = move |i| [i, quarter + i, 2 * quarter + i, 3 * quarter + i];

@@ -3,7 +3,7 @@
 //! A weight is `q · m · 2^e` with q in −6…6 and m one of 1, 1.25, 1.5, 1.75 per group of 128: at most six significant bits.
 
 /// Weights that share one scale, along a row.
-pub(super) const GROUP: usize = 128;
+pub const GROUP: usize = 128;
 
 /// Increment of SplitMix64.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -67,14 +67,12 @@ impl Grid {
         out
     }
 
-    /// All weights, row by row, each through `convert`.
-    pub fn weights<T>(&self, convert: impl Fn(f32) -> T) -> Vec<T> {
-        let mut out = Vec::with_capacity(self.rows * self.cols);
-        for group in 0..self.groups() {
+    /// All weights, row by row.
+    pub fn weights(self) -> impl Iterator<Item = f32> {
+        (0..self.groups()).flat_map(move |group| {
             let scale = self.scale(group);
-            out.extend(self.group(group).iter().map(|&q| convert(f32::from(q) * scale)));
-        }
-        out
+            self.group(group).map(|q| f32::from(q) * scale)
+        })
     }
 }
 
@@ -110,7 +108,7 @@ mod tests {
             for tensor in matrices() {
                 let grid = tensor.grid(profile);
                 assert_eq!(grid.cols % GROUP, 0);
-                for w in grid.weights(|w| w) {
+                for w in grid.weights() {
                     assert_eq!(f16::from_f32(w).to_f32(), w, "{tensor:?}");
                     assert_eq!(bf16::from_f32(w).to_f32(), w, "{tensor:?}");
                 }

@@ -119,3 +119,17 @@ impl Layer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_per_token_are_weights_times_their_size() {
+        let bytes = |format| Model::new(format, Profile::Clean).bytes_per_token();
+        let weights = M0.weights_per_token();
+        assert_eq!(bytes(Format::Fp32), 4 * weights);
+        assert_eq!(bytes(Format::Bf16), 2 * weights);
+        assert_eq!(bytes(Format::Int4), weights / 2 + weights / 128 * 2);
+    }
+}

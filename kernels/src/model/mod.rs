@@ -15,7 +15,7 @@ mod vocab;
 
 pub use decoder::{Decoder, argmax};
 pub use golden::{Golden, GoldenStep, ParseGoldenError, error_limit, golden};
-pub use grid::Grid;
+pub use grid::{GROUP, Grid};
 pub use health::{Health, OPS, Op, Place};
 pub use layers::{Layer, Model};
 pub use shape::{LayerTensor, M0, PROFILES, Profile, Shape, TensorId, prompt, seeded_prompt};

@@ -20,6 +20,9 @@ struct Layer {
     values: Vec<f64>,
 }
 
+/// Sees a tensor and where it starts.
+type Observer<'a> = Box<dyn FnMut(Place, &[f64]) + 'a>;
+
 /// The model in fp64 with its key/value cache.
 pub struct Oracle<'a> {
     layers: Vec<Layer>,
@@ -28,11 +31,11 @@ pub struct Oracle<'a> {
     head: Vec<f32>,
     rope: Vec<(f64, f64)>,
     position: usize,
-    observe: Box<dyn FnMut(Place, &[f64]) + 'a>,
+    observe: Observer<'a>,
 }
 
 fn matrix(tensor: TensorId, profile: Profile) -> Vec<f32> {
-    tensor.grid(profile).weights(|w| w)
+    tensor.grid(profile).weights().collect()
 }
 
 /// `weights · x`, row by row, in eight running sums.

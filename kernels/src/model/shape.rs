@@ -222,3 +222,36 @@ impl TensorId {
         (0..M0.width).map(|i| (32.0 + f32::from(grid.q(i))) / 32.0).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counted by hand: 4 · (512·(512 + 256 + 256 + 512) + 3·512·1536) weights in the layers, 1024·512 in the head; 528 pairs of
+    /// positions, 512 channels, two products, 4 layers.
+    #[test]
+    fn sizes_and_work_are_those_counted_by_hand() {
+        assert_eq!(M0.weights_per_token(), 12_582_912 + 524_288 + 512);
+        let sum = 32 * 12_582_912 + 524_288 + 528 * 512 * 2 * 4;
+        assert_eq!(M0.prefill_flop(), 2.0 * f64::from(sum));
+    }
+
+    #[test]
+    fn prompts_have_no_token_zero_and_fit_the_vocabulary() {
+        let prompt = prompt();
+        assert_eq!(prompt.len(), M0.prompt);
+        assert!(prompt.iter().all(|t| (1..M0.vocab as u32).contains(t)));
+    }
+
+    #[test]
+    fn only_one_tensor_gains_under_glm4() {
+        let tensors = (0..M0.layers).flat_map(|l| {
+            use LayerTensor::{Down, Gate, K, O, Q, Up, V};
+            [Q, K, V, O, Gate, Up, Down].map(|t| TensorId::Layer(l, t))
+        });
+        let gains: Vec<_> = tensors.filter(|t| Profile::Glm4.gain_log2(*t) != 0).collect();
+        assert_eq!(gains, [TensorId::Layer(1, LayerTensor::O)]);
+        assert_eq!("glm4".parse(), Ok(Profile::Glm4));
+        assert!("glm5".parse::<Profile>().is_err());
+    }
+}
