@@ -9,6 +9,7 @@ pub mod host;
 pub mod process;
 pub mod provider;
 mod reading;
+pub mod rules;
 mod time;
 pub mod units;
 
