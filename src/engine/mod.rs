@@ -1,5 +1,14 @@
 //! Rules × facts → verdicts. Pure: names no file, process, socket or clock.
 
+mod evaluate;
+mod matrix;
+mod question;
+mod target;
 mod verdict;
+mod words;
 
-pub use verdict::{Evidence, Level, OUTCOMES, Outcome, Verdict};
+pub use evaluate::evaluate;
+pub use matrix::{Matrix, Row, matrix, rows};
+pub use question::Question;
+pub use target::Target;
+pub use verdict::{Evidence, Level, OUTCOMES, Outcome, Step, StepKind, Verdict};
