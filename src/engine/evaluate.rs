@@ -177,12 +177,14 @@ impl<'a> Walk<'a> {
         let mut found = Vec::new();
         let mut gather = |id: &str, version: Option<&Version>, own: bool| {
             for rule in base.rules_of(id) {
-                let applies = applies(rule, version, &self.settings, facts, base);
-                found.extend((applies != Some(false)).then_some(Found {
-                    rule,
-                    own,
-                    applies: applies == Some(true),
-                }));
+                // "Runs", said of less than was asked, says nothing here.
+                if own && rule.effect == Effect::Works && !rule.selector.covers(&self.settings) {
+                    continue;
+                }
+                match applies(rule, version, &self.settings, facts, base) {
+                    Some(false) => {}
+                    applies => found.push(Found { rule, own, applies: applies.is_some() }),
+                }
             }
         };
         gather(framework, self.version.as_ref(), true);

@@ -93,8 +93,8 @@ pub(super) fn missing(
     let mut missing = Vec::new();
     let on = &rule.on;
     let mut need = |lacking: bool, what: String| missing.extend(lacking.then_some(what));
-    let package: Option<Version> = settings.get(&rule.framework).and_then(|text| text.parse().ok());
-    let given = package.as_ref().or(version);
+    let package = settings.get(&rule.framework).map(|text| text.parse::<Version>().ok());
+    let given = package.as_ref().map_or(version, Option::as_ref);
     need(rule.versions.contains(given).is_none(), format!("{} version", rule.framework));
     for (key, choice) in rule.selector.iter() {
         let Choice::Within(range) = choice else { continue };

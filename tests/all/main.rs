@@ -1,1 +1,3 @@
 //! One integration binary: everything that needs the whole program.
+
+mod verdicts;
