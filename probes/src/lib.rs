@@ -12,6 +12,7 @@ pub mod nvml;
 pub mod process;
 pub mod provider;
 mod reading;
+pub mod rules;
 pub mod text;
 mod time;
 pub mod units;

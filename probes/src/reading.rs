@@ -113,7 +113,7 @@ impl Absence {
     }
 }
 
-/// One column of a struct made by [`readings!`].
+/// One column of a struct made by [`readings!`](crate::readings).
 pub struct Field<S> {
     /// JSON key, unit included: `power_w`.
     pub key: &'static str,
@@ -135,14 +135,14 @@ pub struct Field<S> {
 /// one key per field with a number, text or null, and an `absent` map that says why.
 #[macro_export]
 macro_rules! readings {
-    ($(#[$meta:meta])* pub struct $name:ident { $($field:ident : $ty:ty = $label:literal, $doc:literal;)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident { $($field:ident : $ty:ty = $label:literal, $doc:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $name { $(#[doc = $doc] pub $field: $crate::Reading<$ty>,)* }
+        $vis struct $name { $(#[doc = $doc] $vis $field: $crate::Reading<$ty>,)* }
 
         impl $name {
             /// Every field: key, label, unit, sentence and accessors.
-            pub const FIELDS: &'static [$crate::Field<$name>] = &[$($crate::Field {
+            $vis const FIELDS: &'static [$crate::Field<$name>] = &[$($crate::Field {
                 key: stringify!($field),
                 label: $label,
                 doc: $doc,
@@ -199,7 +199,7 @@ mod tests {
 
     readings! {
         /// Two readings.
-        pub struct Two {
+        struct Two {
             power_w: Watts = "power", "Board power.";
             util_pct: Percent = "gpu", "Time with a kernel running.";
         }

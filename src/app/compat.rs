@@ -3,6 +3,7 @@
 use warpscope_kernels::Dtype;
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, How};
+use warpscope_probes::rules::RuleBase;
 
 use super::view::CompatView;
 use crate::engine::{Matrix, Target, Verdict, matrix};
@@ -23,7 +24,7 @@ impl Compat {
         let targets: Vec<_> =
             frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect();
         if targets != self.targets {
-            self.matrix = matrix(&(), &targets);
+            self.matrix = matrix(RuleBase::builtin(), &targets);
             self.dtypes = targets.iter().map(support).collect();
             self.targets = targets;
         }
@@ -34,7 +35,7 @@ impl Compat {
         let wanted = |&at: &usize| {
             let row = &self.matrix.rows[at];
             let fails = || self.matrix.cells[at].iter().any(|verdict| verdict.outcome.is_bad());
-            view.filter.matches(&format!("{} {}", row.framework, row.label))
+            view.filter.matches(&format!("{} {}", row.framework, row.config))
                 && (!view.only_failures || fails())
         };
         (0..self.matrix.rows.len()).filter(wanted).collect()

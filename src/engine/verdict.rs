@@ -134,6 +134,38 @@ pub struct Verdict {
     pub fix: Option<String>,
     /// Everything that is known, strongest first.
     pub evidence: Vec<Evidence>,
+    /// The chain that led here, in the order a start-up meets it.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+}
+
+/// What one step of a verdict's chain did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// Spoke, and let the question go on.
+    Passes,
+    /// Sent the framework on by another route.
+    Rerouted,
+    /// Would stop it as well, had something else not decided.
+    Stops,
+    /// Gave the verdict.
+    Decides,
+    /// Could not speak: a fact is missing.
+    Undecided,
+}
+
+/// One step of the chain that led to a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Where in a start-up: `version check`.
+    pub stage: String,
+    /// What it did.
+    pub kind: StepKind,
+    /// Rule or probe that spoke.
+    pub rule: Option<String>,
+    /// What it said.
+    pub text: String,
 }
 
 #[cfg(test)]

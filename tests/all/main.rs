@@ -10,3 +10,4 @@ mod frames;
 #[cfg(target_os = "linux")]
 mod nvml;
 mod synthetic;
+mod verdicts;

@@ -93,7 +93,7 @@ fn matrix(
         let line = &app.compat.matrix.rows[rows[row]];
         match column {
             0 => drop(pen.fit(&line.framework, look.style(Role::Text))),
-            1 => drop(pen.fit(&line.label, look.style(Role::Muted))),
+            1 => drop(pen.fit(&line.config, look.style(Role::Muted))),
             _ => {
                 if let Some(verdict) = app.compat.matrix.cells[rows[row]].get(column - LEADING) {
                     let level = verdict.level.unwrap_or(Level::Rule);

@@ -1,0 +1,264 @@
+//! The rule base: files parsed, checked, joined and indexed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use toml::Spanned;
+
+use super::builtin;
+use super::condition::Part;
+use super::entry::{ConfigEntry, ConfigRow, File, Framework, Rule, RuleEntry};
+use super::keys::check_value;
+
+/// Rules of this framework speak of every question: facts about models.
+pub const MODELS: &str = "models";
+
+/// What is wrong in a rule file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    /// File name.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// Everything the rule files say.
+#[derive(Clone, Debug, Default)]
+pub struct RuleBase {
+    frameworks: Vec<Framework>,
+    configs: Vec<ConfigRow>,
+    rules: Vec<Rule>,
+    parts: Vec<Part>,
+    by_framework: BTreeMap<String, Vec<usize>>,
+}
+
+impl RuleBase {
+    /// The rules compiled into the program, parsed on first use.
+    pub fn builtin() -> &'static Self {
+        static BASE: LazyLock<RuleBase> = LazyLock::new(|| {
+            RuleBase::parse(builtin::FILES).expect("the tests parse the built-in rule files")
+        });
+        &BASE
+    }
+
+    /// Parses and checks files given as name and text.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, RuleError> {
+        let mut base = Self::default();
+        base.add(files, false)?;
+        Ok(base)
+    }
+
+    /// This base with the user's files on top: a rule, part or row of theirs replaces ours of the same id, and is marked.
+    pub fn with_user(&self, files: &[(&str, &str)]) -> Result<Self, RuleError> {
+        let mut base = self.clone();
+        base.add(files, true)?;
+        Ok(base)
+    }
+
+    /// Every framework, in order of the files.
+    pub fn frameworks(&self) -> &[Framework] {
+        &self.frameworks
+    }
+
+    /// The framework of this id.
+    pub fn framework(&self, id: &str) -> Option<&Framework> {
+        self.frameworks.iter().find(|framework| framework.id == id)
+    }
+
+    /// Rows of the matrix, in order of the files.
+    pub fn configs(&self) -> &[ConfigRow] {
+        &self.configs
+    }
+
+    /// Every rule.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Rules of one framework.
+    pub fn rules_of(&self, framework: &str) -> impl Iterator<Item = &Rule> {
+        self.by_framework.get(framework).into_iter().flatten().map(|at| &self.rules[*at])
+    }
+
+    /// The rule of this id.
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.id == id)
+    }
+
+    /// Groups of parts.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    fn add(&mut self, files: &[(&str, &str)], user: bool) -> Result<(), RuleError> {
+        for (name, text) in files {
+            Source { name, text, user }.add_to(self)?;
+        }
+        self.index();
+        for (name, text) in files {
+            self.check_references(name, text)?;
+        }
+        Ok(())
+    }
+
+    fn index(&mut self) {
+        self.by_framework.clear();
+        for (at, rule) in self.rules.iter().enumerate() {
+            self.by_framework.entry(rule.framework.clone()).or_default().push(at);
+        }
+    }
+
+    /// Names that point at other entries must find them.
+    fn check_references(&self, file: &str, text: &str) -> Result<(), RuleError> {
+        let ours = self.rules.iter().filter(|rule| text.contains(rule.id.as_str()));
+        for rule in ours {
+            let error = |message| RuleError { file: file.to_owned(), line: rule.line, message };
+            let part = rule.on.part_ids().find(|id| !self.parts.iter().any(|part| part.id == **id));
+            if let Some(id) = part {
+                return Err(error(format!("{}: there is no part {id:?}", rule.id)));
+            }
+            if let Some(id) = rule.overrides.iter().find(|id| self.rule(id).is_none()) {
+                return Err(error(format!("{}: overrides {id:?}, which is not there", rule.id)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One file on its way in.
+struct Source<'a> {
+    name: &'a str,
+    text: &'a str,
+    user: bool,
+}
+
+impl Source<'_> {
+    fn error(&self, at: usize, message: impl Into<String>) -> RuleError {
+        let line = self.line(at);
+        RuleError { file: self.name.to_owned(), line, message: message.into() }
+    }
+
+    fn line(&self, at: usize) -> usize {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    fn add_to(&self, base: &mut RuleBase) -> Result<(), RuleError> {
+        let file: File = toml::from_str(self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            self.error(at, error.message())
+        })?;
+        let id = file.framework.get_ref().clone();
+        self.add_framework(base, &file, &id)?;
+        for part in file.part {
+            let part = part.into_inner();
+            base.parts.retain(|old| old.id != part.id);
+            base.parts.push(part);
+        }
+        for row in file.config {
+            self.add_config(base, row, &id)?;
+        }
+        for rule in file.rule {
+            self.add_rule(base, rule, &id)?;
+        }
+        Ok(())
+    }
+
+    fn add_framework(&self, base: &mut RuleBase, file: &File, id: &str) -> Result<(), RuleError> {
+        if let Some(version) = &file.version {
+            let checked = check_value("torch", version.get_ref());
+            checked.map_err(|message| self.error(version.span().start, message))?;
+        }
+        let old = base
+            .frameworks
+            .iter()
+            .position(|one| one.id == id)
+            .map(|at| base.frameworks.remove(at));
+        if old.is_some() && !self.user {
+            return Err(
+                self.error(file.framework.span().start, format!("{id:?} has a file already"))
+            );
+        }
+        let version = file.version.as_ref().map(|version| version.get_ref().clone());
+        base.frameworks.push(Framework {
+            id: id.to_owned(),
+            name: file
+                .name
+                .clone()
+                .or(old.as_ref().map(|old| old.name.clone()))
+                .unwrap_or(id.to_owned()),
+            aliases: file
+                .aliases
+                .iter()
+                .cloned()
+                .chain(old.iter().flat_map(|old| old.aliases.clone()))
+                .collect(),
+            version: version.or(old.and_then(|old| old.version)),
+        });
+        Ok(())
+    }
+
+    fn add_config(
+        &self,
+        base: &mut RuleBase,
+        row: Spanned<ConfigEntry>,
+        framework: &str,
+    ) -> Result<(), RuleError> {
+        let at = row.span().start;
+        let ConfigEntry { id, label, version, set } = row.into_inner();
+        let twin = |old: &ConfigRow| old.framework == framework && old.id == id;
+        if base.configs.iter().any(twin) && !self.user {
+            return Err(self.error(at, format!("config {id:?} is there twice")));
+        }
+        if let Some(version) = &version {
+            check_value("torch", version).map_err(|message| self.error(at, message))?;
+        }
+        base.configs.retain(|old| !twin(old));
+        base.configs.push(ConfigRow {
+            framework: framework.to_owned(),
+            id,
+            label,
+            version,
+            settings: set,
+        });
+        Ok(())
+    }
+
+    fn add_rule(
+        &self,
+        base: &mut RuleBase,
+        entry: Spanned<RuleEntry>,
+        framework: &str,
+    ) -> Result<(), RuleError> {
+        let at = entry.span().start;
+        let entry = entry.into_inner();
+        entry.check(framework).map_err(|message| self.error(at, message))?;
+        if self.user {
+            // Theirs replaces both halves of ours.
+            let inside = format!("{}.inside", entry.id);
+            base.rules.retain(|old| old.id != entry.id && old.id != inside);
+        }
+        for rule in entry.rules(framework, self.user, self.line(at)) {
+            if base.rule(&rule.id).is_some() {
+                return Err(self.error(at, format!("id {:?} is there twice", rule.id)));
+            }
+            base.rules.push(rule);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "base_tests.rs"]
+mod tests;

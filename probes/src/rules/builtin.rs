@@ -1,0 +1,21 @@
+//! The rule files compiled into the program.
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../rules/", $name)))),*]
+    };
+}
+
+/// Name and text of every file in `probes/rules/`, in the order of the screen.
+pub(super) const FILES: &[(&str, &str)] = files![
+    "vllm.toml",
+    "lmdeploy.toml",
+    "ktransformers.toml",
+    "glm-4.toml",
+    "vila.toml",
+    "latte.toml",
+    "flash-attn.toml",
+    "bitsandbytes.toml",
+    "triton.toml",
+    "models.toml",
+];

@@ -1,0 +1,354 @@
+//! The closed table of what a configuration can say. A key outside it, or a value of the wrong kind, is an error with a line number:
+//! a misspelt key in a rule would otherwise make a rule that never speaks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use warpscope_kernels::{DTYPES, Dtype};
+
+use super::range::VersionRange;
+use super::version::Version;
+
+/// What the values of a key are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A lower-case name: `awq`, `flash_attention_2`.
+    Word,
+    /// A dtype id of `warpscope_kernels::DTYPES`, or `auto`.
+    Dtype,
+    /// A version of another package; naming one brings in that package's own rules.
+    Package,
+}
+
+/// Every key: id, kind, and what it means.
+pub const KEYS: &[(&str, Kind, &str)] = &[
+    ("engine", Kind::Word, "engine within the framework: pytorch, turbomind, v0, v1"),
+    ("dtype", Kind::Dtype, "type of activations and unquantised weights"),
+    ("checkpoint_dtype", Kind::Dtype, "type the checkpoint was saved in; decides what auto means"),
+    ("quantization", Kind::Word, "format of quantised weights: awq, gptq, nf4, fp8"),
+    ("attention", Kind::Word, "attention implementation: flash_attention_2, sdpa, eager"),
+    ("kernel", Kind::Word, "kernel family asked for: marlin, exllama, machete"),
+    ("wheel", Kind::Word, "which build: pypi, docker, source, cu126, cu128"),
+    (
+        "arch_list",
+        Kind::Word,
+        "compute capability a source build was made for: native when it is this GPU's",
+    ),
+    ("operator", Kind::Word, "operator class put in by a rule file"),
+    ("model_type", Kind::Word, "model_type of the model's config.json"),
+    ("kv_cache", Kind::Word, "type of the key-value cache"),
+    ("head_dim", Kind::Word, "size of an attention head"),
+    ("feature", Kind::Word, "a feature switched on: torch_compile, mla, sinks"),
+    ("platform", Kind::Word, "linux, windows, jetson"),
+    ("bitsandbytes", Kind::Package, "bitsandbytes"),
+    ("cublas", Kind::Package, "cuBLAS"),
+    ("cuda", Kind::Package, "CUDA toolkit the build was made with"),
+    ("cudnn", Kind::Package, "cuDNN"),
+    ("flash-attn", Kind::Package, "the flash-attn package"),
+    ("flashinfer", Kind::Package, "FlashInfer"),
+    ("torch", Kind::Package, "PyTorch"),
+    ("transformers", Kind::Package, "transformers"),
+    ("triton", Kind::Package, "Triton"),
+    ("vllm", Kind::Package, "vLLM"),
+];
+
+/// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
+const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "model_type"];
+
+/// Kind of a key, or an error that lists the keys there are.
+pub fn kind_of(key: &str) -> Result<Kind, String> {
+    KEYS.iter().find(|row| row.0 == key).map(|row| row.1).ok_or_else(|| {
+        let known: Vec<_> = KEYS.iter().map(|row| row.0).collect();
+        format!("{key:?} is not a configuration key; known: {}", known.join(", "))
+    })
+}
+
+/// Spellings of dtypes in other people's software.
+const DTYPE_SPELLINGS: &[(&str, &str)] = &[
+    ("float16", "fp16"),
+    ("half", "fp16"),
+    ("bfloat16", "bf16"),
+    ("float32", "fp32"),
+    ("float", "fp32"),
+    ("float64", "fp64"),
+    ("fp8", "fp8_e4m3"),
+];
+
+/// The dtype id a user's word means, if it means one: `half` → `fp16`.
+pub fn dtype_id(word: &str) -> Option<&'static str> {
+    let word = DTYPE_SPELLINGS.iter().find(|row| row.0 == word).map_or(word, |row| row.1);
+    if word == "auto" {
+        return Some("auto");
+    }
+    DTYPES.iter().map(|row| row.1).find(|id| *id == word)
+}
+
+/// Checks one value against its key, as rules and questions write it.
+pub fn check_value(key: &str, value: &str) -> Result<(), String> {
+    match kind_of(key)? {
+        Kind::Word => {
+            let plain =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.-+".contains(c);
+            let good = !value.is_empty() && value.len() <= 64 && value.chars().all(plain);
+            good.then_some(()).ok_or_else(|| {
+                format!("{value:?}: write {key} in lower case, like flash_attention_2")
+            })
+        }
+        Kind::Dtype if value == "auto" => Ok(()),
+        Kind::Dtype => value.parse::<Dtype>().map(|_| ()),
+        Kind::Package if value == ANY_VERSION => Ok(()),
+        Kind::Package => value.parse::<Version>().map(|_| ()).map_err(|error| error.to_string()),
+    }
+}
+
+/// Version of a package that takes part in a version nobody named.
+pub const ANY_VERSION: &str = "any";
+
+/// A configuration: what is asked about. Every value is checked against its key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Settings(BTreeMap<String, String>);
+
+impl Settings {
+    /// Reads pairs, checking each.
+    pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, String> {
+        let mut settings = Self::default();
+        for (key, value) in pairs {
+            settings.set(key, value)?;
+        }
+        Ok(settings)
+    }
+
+    /// Sets one key after checking it.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        check_value(key, value)?;
+        self.0.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    /// This configuration with everything `over` names replaced.
+    pub fn with(&self, over: &Self) -> Self {
+        let mut settings = self.clone();
+        settings.0.extend(over.0.iter().map(|(key, value)| (key.clone(), value.clone())));
+        settings
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// Every key and value, in order of the key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<_> = self.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        f.pad(&pairs.join(" "))
+    }
+}
+
+/// What a rule asks of a configuration: for each key the values it speaks of, for packages a version range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector(Vec<(String, Choice)>);
+
+/// What a rule accepts under one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Any of these values.
+    OneOf(Vec<String>),
+    /// A package in this range.
+    Within(VersionRange),
+}
+
+impl Selector {
+    /// Whether the rule speaks of this configuration; `None` when a package version that decides it is not known.
+    pub fn matches(&self, settings: &Settings) -> Option<bool> {
+        let mut known = true;
+        for (key, choice) in &self.0 {
+            let Some(value) = settings.get(key) else { return Some(false) };
+            match choice {
+                Choice::OneOf(values) if values.iter().any(|one| one == value) => {}
+                Choice::OneOf(_) => return Some(false),
+                Choice::Within(range) => match range.contains(value.parse().ok().as_ref()) {
+                    Some(true) => {}
+                    Some(false) => return Some(false),
+                    None => known = false,
+                },
+            }
+        }
+        known.then_some(true)
+    }
+
+    /// Every key and what is accepted under it.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Choice)> {
+        self.0.iter().map(|(key, choice)| (key.as_str(), choice))
+    }
+
+    /// Whether the rule speaks of everything that was asked for. One that does not cannot say that the whole of it runs.
+    pub fn covers(&self, settings: &Settings) -> bool {
+        let asked =
+            settings.iter().map(|(key, _)| key).filter(|key| kind_of(key) != Ok(Kind::Package));
+        asked
+            .filter(|key| !MODEL_KEYS.contains(key))
+            .all(|key| self.0.iter().any(|(own, _)| own == key))
+    }
+
+    /// Number of keys it names.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it accepts every configuration.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+struct Pairs<T, F>(F, std::marker::PhantomData<T>);
+
+impl<'de, T, F> Visitor<'de> for Pairs<T, F>
+where
+    F: FnMut(&str, Vec<String>) -> Result<T, String>,
+{
+    type Value = Vec<(String, T)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of configuration keys")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(Key(key)) = map.next_key()? {
+            let values: OneOrMany = map.next_value()?;
+            let value = (self.0)(&key, values.0).map_err(A::Error::custom)?;
+            pairs.push((key, value));
+        }
+        Ok(pairs)
+    }
+}
+
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let key = String::deserialize(deserializer)?;
+        kind_of(&key).map_err(D::Error::custom)?;
+        Ok(Self(key))
+    }
+}
+
+impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let single = |key: &str, values: Vec<String>| match values.as_slice() {
+            [value] => check_value(key, value).map(|()| value.clone()),
+            _ => Err(format!("{key}: a configuration has one value for each key")),
+        };
+        let pairs = deserializer.deserialize_map(Pairs(single, std::marker::PhantomData))?;
+        Ok(Self(pairs.into_iter().collect()))
+    }
+}
+
+impl serde::Serialize for Settings {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Selector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let choice = |key: &str, values: Vec<String>| match (kind_of(key)?, values.as_slice()) {
+            (Kind::Package, [range]) => range.parse().map(Choice::Within),
+            (Kind::Package, _) => Err(format!("{key}: write one version range")),
+            _ => {
+                values.iter().try_for_each(|value| check_value(key, value))?;
+                Ok(Choice::OneOf(values))
+            }
+        };
+        deserializer.deserialize_map(Pairs(choice, std::marker::PhantomData)).map(Self)
+    }
+}
+
+struct OneOrMany(Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        one_or_many(deserializer).map(Self)
+    }
+}
+
+/// Reads `"a"` as well as `["a", "b"]`, never an empty list.
+pub(super) fn one_or_many<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    struct Either;
+
+    impl<'de> Visitor<'de> for Either {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("text or a list of texts")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(vec![text.to_owned()])
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(
+            self,
+            mut list: A,
+        ) -> Result<Self::Value, A::Error> {
+            let mut texts = Vec::new();
+            while let Some(text) = list.next_element()? {
+                texts.push(text);
+            }
+            if texts.is_empty() {
+                Err(A::Error::custom("an empty list accepts nothing"))
+            } else {
+                Ok(texts)
+            }
+        }
+    }
+
+    deserializer.deserialize_any(Either)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_unique_and_explained() {
+        for (key, _, meaning) in KEYS {
+            assert_eq!(KEYS.iter().filter(|row| row.0 == *key).count(), 1, "{key}");
+            assert!(!meaning.is_empty());
+        }
+    }
+
+    #[test]
+    fn values_are_checked_against_their_key() {
+        assert!(Settings::new([("dtype", "fp16"), ("triton", "3.3.1"), ("torch", "any")]).is_ok());
+        for (key, value) in
+            [("dtyp", "fp16"), ("dtype", "fp17"), ("triton", "new"), ("engine", "Turbo Mind")]
+        {
+            assert!(Settings::new([(key, value)]).is_err(), "{key}={value}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_other_software_mean_our_dtypes() {
+        for (theirs, ours) in DTYPE_SPELLINGS {
+            assert_eq!(dtype_id(theirs), Some(*ours));
+            assert!(ours.parse::<Dtype>().is_ok(), "{ours}");
+        }
+        assert_eq!(dtype_id("marlin"), None);
+    }
+}

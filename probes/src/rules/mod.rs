@@ -1,0 +1,23 @@
+//! Rules: documented requirements as data, one file per framework in `probes/rules/`.
+//!
+//! This module reads and checks them; the engine decides with them. TOML instead of code, so that a rule can be added, reviewed and
+//! tested by somebody who writes no Rust, and so that a user can keep a folder of their own.
+
+mod base;
+mod builtin;
+mod condition;
+mod entry;
+mod keys;
+mod range;
+mod version;
+
+pub use base::{MODELS, RuleBase, RuleError};
+pub use condition::{Condition, DeviceFacts, Part};
+pub use entry::{
+    Confidence, ConfigRow, Effect, Framework, PLACEHOLDERS, Report, Rule, STAGES, Side, Stage,
+};
+pub use keys::{
+    ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
+};
+pub use range::{NumberRange, SmSet, VersionRange};
+pub use version::{ParseVersionError, Version};

@@ -1,0 +1,52 @@
+//! Every configuration people ask about, for every GPU: the Compat screen as data.
+
+use warpscope_probes::rules::RuleBase;
+
+use super::evaluate::evaluate;
+use super::question::Question;
+use super::target::Target;
+use super::verdict::Verdict;
+
+/// One row of the matrix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Framework as its makers write it.
+    pub framework: String,
+    /// Configuration: `PyTorch engine · fp16`.
+    pub config: String,
+    /// What the row asks.
+    pub question: Question,
+}
+
+/// Rows of configurations, columns of GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matrix {
+    /// Configurations, in order of the rule files.
+    pub rows: Vec<Row>,
+    /// One list per row, one verdict per target.
+    pub cells: Vec<Vec<Verdict>>,
+}
+
+/// The rows of the base.
+pub fn rows(base: &RuleBase) -> Vec<Row> {
+    let row = |config| {
+        let question = Question::of_row(base, config);
+        let name = base
+            .framework(&config.framework)
+            .map_or(&config.framework, |framework| &framework.name);
+        Row { framework: name.clone(), config: config.label.clone(), question }
+    };
+    base.configs().iter().map(row).collect()
+}
+
+/// Asks every row of every target.
+pub fn matrix(base: &RuleBase, targets: &[Target]) -> Matrix {
+    let rows = rows(base);
+    let cells = rows
+        .iter()
+        .map(|row| {
+            targets.iter().map(|target| evaluate(base, target, &row.question, &[])).collect()
+        })
+        .collect();
+    Matrix { rows, cells }
+}

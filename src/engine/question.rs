@@ -1,0 +1,39 @@
+//! What is asked: a framework, a version, a configuration.
+
+use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
+
+/// One question about one configuration of one framework.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Question {
+    /// Framework id.
+    pub framework: String,
+    /// Version; the framework's default where none is named.
+    pub version: Option<String>,
+    /// The configuration.
+    pub config: Settings,
+    /// Words for the screen; the configuration spelt out where there are none.
+    pub label: Option<String>,
+}
+
+impl Question {
+    /// The question a row of the matrix stands for.
+    pub fn of_row(base: &RuleBase, row: &ConfigRow) -> Self {
+        let default =
+            || base.framework(&row.framework).and_then(|framework| framework.version.clone());
+        Self {
+            framework: row.framework.clone(),
+            version: row.version.clone().or_else(default),
+            config: row.settings.clone(),
+            label: Some(row.label.clone()),
+        }
+    }
+
+    /// The configuration as words.
+    pub fn words(&self) -> String {
+        match &self.label {
+            Some(label) => label.clone(),
+            None if self.config.is_empty() => "default".to_owned(),
+            None => self.config.to_string(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The device a question is asked about: a real one, a what-if one, or one of which little is known.
+
+use warpscope_kernels::Sm;
+use warpscope_probes::Gpu;
+use warpscope_probes::driver::Driver;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::rules::DeviceFacts;
+
+/// What is known of one device. An unknown fact decides nothing, and an unknown compute capability never gives "works".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The GPU as the user knows it.
+    pub label: String,
+    /// Compute capability.
+    pub sm: Option<Sm>,
+    /// PCI device id, without the vendor half.
+    pub pci_device_id: Option<u32>,
+    /// Chip: `TU116`.
+    pub chip: Option<String>,
+    /// Device memory.
+    pub memory_bytes: Option<u64>,
+    /// Most shared memory one block may take (opt-in).
+    pub shared_memory_per_block: Option<u32>,
+    /// Driver version.
+    pub driver: Option<String>,
+    /// Newest CUDA version the driver supports.
+    pub cuda: Option<String>,
+    /// Whether it comes from the catalogue.
+    pub what_if: bool,
+}
+
+impl Target {
+    /// A device of which only the compute capability is known.
+    pub fn of_sm(label: impl Into<String>, sm: Sm) -> Self {
+        Self { label: label.into(), sm: Some(sm), what_if: true, ..Self::default() }
+    }
+
+    /// What a frame says about a GPU. A what-if GPU has no driver: that of this machine says nothing about it.
+    pub fn from_gpu(gpu: &Gpu, driver: &Driver) -> Self {
+        let what_if = gpu.presence == Presence::WhatIf;
+        let identity = &gpu.identity;
+        let version = |reading: &warpscope_probes::Reading<String>| {
+            reading.last().filter(|_| !what_if).cloned()
+        };
+        Self {
+            label: identity.name.last().cloned().unwrap_or_else(|| format!("GPU {}", gpu.index)),
+            sm: identity.sm.last().copied(),
+            pci_device_id: identity.pci_device_id.last().copied(),
+            chip: None,
+            memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),
+            shared_memory_per_block: None,
+            driver: version(&driver.versions.driver),
+            cuda: version(&driver.versions.cuda),
+            what_if,
+        }
+    }
+
+    /// The facts rules ask for.
+    pub(super) fn facts(&self) -> DeviceFacts<'_> {
+        DeviceFacts {
+            sm: self.sm,
+            pci_device_id: self.pci_device_id,
+            chip: self.chip.as_deref(),
+            memory_bytes: self.memory_bytes,
+            shared_memory_per_block: self.shared_memory_per_block,
+            driver: self.driver.as_deref(),
+            cuda: self.cuda.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpscope_probes::units::Bytes;
+
+    #[test]
+    fn a_what_if_gpu_does_not_inherit_the_driver_of_this_machine() {
+        let mut driver = Driver::default();
+        driver.versions.driver = "580.82.07".to_owned().into();
+        let mut gpu = Gpu { presence: Presence::WhatIf, ..Gpu::default() };
+        gpu.identity.name = "Tesla T4".to_owned().into();
+        gpu.identity.sm = Sm::new(7, 5).into();
+        gpu.vitals.memory_total_bytes = Bytes(16 << 30).into();
+        let target = Target::from_gpu(&gpu, &driver);
+        assert_eq!(
+            (target.label.as_str(), target.sm, target.driver),
+            ("Tesla T4", Some(Sm::new(7, 5)), None)
+        );
+        gpu.presence = Presence::Present;
+        assert_eq!(Target::from_gpu(&gpu, &driver).driver.as_deref(), Some("580.82.07"));
+        assert_eq!(Target::from_gpu(&Gpu::default(), &driver).sm, None);
+    }
+}
