@@ -1,13 +1,14 @@
 use super::exit::{CliError, Exit};
 use super::live::{demand_gpu, first_frame};
 use super::options::Options;
-use super::output;
 use super::source::{AtEnd, open_source};
+use super::{output, whatif};
 use crate::sink::{Redactor, table};
 
 /// One frame as a table or JSON.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+    whatif::dress(options, &mut frame)?;
     if options.output.redact {
         Redactor::default().frame(&mut frame);
     }

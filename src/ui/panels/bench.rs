@@ -50,12 +50,9 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         return;
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let plots = area.height.saturating_sub(rows + 6).min(16);
-    let tapes = if area.height > rows + 5 {
-        (area.height - rows).saturating_sub(plots).clamp(6, 14)
-    } else {
-        0
-    };
+    let spare = area.height.saturating_sub(rows);
+    let tapes = if spare >= 6 { (spare / 3).clamp(6, 10) } else { 0 };
+    let plots = spare.saturating_sub(tapes).min(18);
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
@@ -116,7 +113,7 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("PREFILL", 13, 14).align(Align::Right).rank(2),
     Column::new("READ", 9, 10).align(Align::Right).rank(3),
     Column::new("OF READ BW", 10, 12).align(Align::Right).rank(4),
-    Column::new("ERROR", 8, 9).align(Align::Right).rank(1),
+    Column::new("ERROR", 10, 10).align(Align::Right).rank(1),
     Column::new("TOKENS", 7, 8).align(Align::Right).rank(1),
     Column::new("ANSWER", 14, 30).grows(),
 ];

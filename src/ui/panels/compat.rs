@@ -16,8 +16,12 @@ use crate::ui::widgets::{
     verdict_cell,
 };
 
-/// Columns before the GPUs: framework, configuration.
-const LEADING: usize = 2;
+/// Columns before the GPUs: framework, version, configuration.
+const LEADING: usize = 3;
+/// Blanks between columns.
+const GAP: u16 = 2;
+/// Room of the leading columns at their narrowest, without the version.
+const NARROW: u16 = 13 + 17 + 2 * GAP;
 /// Lines of the answer below the matrix, frame included.
 const ANSWER: u16 = 7;
 
@@ -80,9 +84,12 @@ fn matrix(
     let heads: Vec<String> =
         app.frame.gpus.iter().enumerate().map(|(at, gpu)| head(at, gpu)).collect();
     let gpus = u16::try_from(heads.len()).unwrap_or(u16::MAX);
-    let wide = (area.width.saturating_sub(46) / gpus.max(1)).saturating_sub(1).clamp(6, 18);
-    let mut columns =
-        vec![Column::new("FRAMEWORK", 12, 16), Column::new("CONFIGURATION", 16, 30).grows()];
+    let wide = (area.width.saturating_sub(56) / gpus.max(1)).saturating_sub(GAP).clamp(6, 18);
+    let mut columns = vec![
+        Column::new("FRAMEWORK", 13, 14),
+        Column::new("VERSION", 7, 10).rank(1),
+        Column::new("CONFIGURATION", 17, 30).grows(),
+    ];
     columns.extend(heads.iter().map(|head| Column::new(head, wide, wide).align(Align::Center)));
     let view = &app.view.compat;
     let mut table = Table::new(look, &columns, rows.len());
@@ -93,7 +100,11 @@ fn matrix(
         let line = &app.compat.matrix.rows[rows[row]];
         match column {
             0 => drop(pen.fit(&line.framework, look.style(Role::Text))),
-            1 => drop(pen.fit(&line.config, look.style(Role::Muted))),
+            1 => {
+                let version = line.question.version.as_deref().unwrap_or_default();
+                pen.fit(version, look.style(Role::Muted));
+            }
+            2 => drop(pen.fit(&line.config, look.style(Role::Muted))),
             _ => {
                 if let Some(verdict) = app.compat.matrix.cells[rows[row]].get(column - LEADING) {
                     let level = verdict.level.unwrap_or(Level::Rule);
@@ -126,7 +137,7 @@ fn matrix(
 
 /// GPU columns to leave out on the left so that the selected one is in view.
 fn skipped(selected: usize, gpus: usize, wide: u16, width: u16) -> usize {
-    let room = usize::from(width.saturating_sub(32) / (wide + 1)).max(1);
+    let room = usize::from(width.saturating_sub(NARROW) / (wide + GAP)).max(1);
     if gpus <= room { 0 } else { (selected + 1).saturating_sub(room) }
 }
 
@@ -198,7 +209,7 @@ mod tests {
                 for width in [40, 80, 200] {
                     let wide = 8;
                     let first = skipped(selected, gpus, wide, width);
-                    let room = usize::from((width - 32) / (wide + 1)).max(1);
+                    let room = usize::from((width - NARROW) / (wide + GAP)).max(1);
                     assert!(first <= selected && selected < first + room.max(gpus.min(room)));
                 }
             }

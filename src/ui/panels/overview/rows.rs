@@ -21,7 +21,7 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
     Column::new("POWER", 9, 10).align(Align::Right).rank(4),
     Column::new("CLOCKS", 12, 22).rank(7),
-    Column::new("CONFIGS", 14, 20).rank(5),
+    Column::new("CONFIGS", 20, 24).rank(5),
 ];
 
 /// One row per GPU.
