@@ -2,9 +2,9 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpscope_probes::Gpu;
 use warpscope_probes::gpu::Presence;
 
+use super::overview::short_name;
 use super::{cut_bottom, cut_top};
 use crate::app::{App, Hit};
 use crate::engine::{Level, Outcome, Verdict};
@@ -65,14 +65,6 @@ fn say(look: Look<'_>, text: &str, area: &mut Rect, buffer: &mut Buffer) {
     );
 }
 
-/// Head of a GPU's column: its index and as much of its name as tells it apart.
-pub fn head(at: usize, gpu: &Gpu) -> String {
-    const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
-    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-    let short = NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""));
-    format!("{at} {short}")
-}
-
 fn matrix(
     app: &App,
     look: Look<'_>,
@@ -82,7 +74,7 @@ fn matrix(
     hits: &mut Hits,
 ) {
     let heads: Vec<String> =
-        app.frame.gpus.iter().enumerate().map(|(at, gpu)| head(at, gpu)).collect();
+        app.frame.gpus.iter().enumerate().map(|(at, gpu)| short_name(at, gpu)).collect();
     let gpus = u16::try_from(heads.len()).unwrap_or(u16::MAX);
     let wide = (area.width.saturating_sub(56) / gpus.max(1)).saturating_sub(GAP).clamp(6, 18);
     let mut columns = vec![

@@ -16,7 +16,7 @@ use crate::app::{App, Hit};
 use crate::ui::Hits;
 use crate::ui::widgets::{Look, Notice, Severity as Urgency};
 
-pub use model::{Card, cards};
+pub use model::{Card, cards, short_name};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
@@ -138,7 +138,8 @@ fn compact(
     let least = selected.map_or(0, |card| card::height(card, area.width));
     let spare = area.height.saturating_sub(rows);
     let below = if spare >= least { cut_below(&mut area, rows) } else { Rect::default() };
-    rows::render(app, look, cards, area, buffer, hits);
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    rows::render(app, look, cards, inner, buffer, hits);
     if let Some(card) = selected.filter(|_| below.height > 0) {
         let graph = if card::has_graph(card) && spare >= least + card::GRAPH_LEAST {
             spare - least

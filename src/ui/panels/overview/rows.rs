@@ -58,7 +58,7 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
         fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
     };
     let (text, role) = match column {
-        0 => (card.head.as_str(), head_role(card.presence)),
+        0 => (card.short.as_str(), head_role(card.presence)),
         1 => (
             card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
             Role::Muted,
