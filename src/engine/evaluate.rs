@@ -177,13 +177,12 @@ impl<'a> Walk<'a> {
         let mut found = Vec::new();
         let mut gather = |id: &str, version: Option<&Version>, own: bool| {
             for rule in base.rules_of(id) {
+                let applies = applies(rule, version, &self.settings, facts, base);
                 // "Runs", said of less than was asked, says nothing here.
-                if own && rule.effect == Effect::Works && !rule.selector.covers(&self.settings) {
-                    continue;
-                }
-                match applies(rule, version, &self.settings, facts, base) {
-                    Some(false) => {}
-                    applies => found.push(Found { rule, own, applies: applies.is_some() }),
+                let less =
+                    || own && rule.effect == Effect::Works && !rule.selector.covers(&self.settings);
+                if applies != Some(false) && !less() {
+                    found.push(Found { rule, own, applies: applies.is_some() });
                 }
             }
         };
