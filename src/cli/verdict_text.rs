@@ -6,7 +6,7 @@ use crate::engine::{Level, Outcome, Verdict};
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Style {
+pub(super) struct Style {
     /// Columns to wrap prose at.
     pub width: u16,
     /// Only ASCII symbols.
