@@ -2,7 +2,7 @@ use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
     bench_command, completions, config, dashboard, doctor, man, record, replay, screenshot,
-    snapshot, stream,
+    snapshot, stream, verdicts,
 };
 use crate::config::Id;
 
@@ -38,7 +38,7 @@ impl CommandSpec {
         hidden: false,
         screen: false,
         lenient: false,
-        run: not_built_in,
+        run: dashboard::run,
     };
 
     /// Its options, one after the other.
@@ -87,11 +87,21 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "check",
         about: "Say which frameworks run on these GPUs; ends with 1 when one does not",
-        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Json, Id::RequireGpu], LOOK, CONFIG],
+        more: "Ends with 0 only when everything asked is known to run; unknown counts as not.",
+        args: &[
+            &[Id::Frameworks],
+            GPUS,
+            LIVE,
+            &[Id::OnlyFailures, Id::Json, Id::RequireGpu],
+            LOOK,
+            CONFIG,
+        ],
         examples: &[
             ("check", "everything known, on every GPU here"),
             ("check --gpu T4 ktransformers", "one framework on a GPU you do not have"),
+            ("check --gpu V100 glm-4 dtype=fp16", "one configuration of it"),
         ],
+        run: verdicts::check,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -234,12 +244,9 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "why",
         about: "Explain one verdict: needs, has, evidence, the message you would see, the fix",
-        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Json], LOOK, CONFIG],
+        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Fix, Id::Json], LOOK, CONFIG],
+        run: verdicts::why,
         examples: &[("why --gpu V100 GLM-4", "why it prints nothing but exclamation marks there")],
         ..CommandSpec::BASE
     },
 ];
-
-fn not_built_in(_options: &Options) -> Result<Exit, CliError> {
-    Err(CliError::Failed("this build does not have it yet".to_owned()))
-}

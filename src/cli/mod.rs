@@ -6,6 +6,7 @@
 
 pub mod bench;
 mod bench_command;
+pub mod check;
 mod commands;
 mod completions;
 mod config;
@@ -18,13 +19,17 @@ mod man;
 mod options;
 mod output;
 mod parser;
+mod query;
 mod record;
 mod replay;
 mod screenshot;
 mod snapshot;
 mod source;
 mod stream;
+mod verdict_text;
+mod verdicts;
 mod whatif;
+pub mod why;
 mod worker;
 
 use std::ffi::OsString;

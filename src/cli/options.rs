@@ -98,6 +98,10 @@ pub struct OutputOptions {
     pub csv: bool,
     /// Placeholders for what names a person or a machine.
     pub redact: bool,
+    /// Only what does not run.
+    pub only_failures: bool,
+    /// Only the fix.
+    pub fix_only: bool,
     /// Whether to end with code 3 when no GPU answers.
     pub require_gpu: bool,
     /// End after so many frames.
@@ -253,6 +257,8 @@ fn output(get: &Typed<'_>) -> OutputOptions {
         json: get.switch(Id::Json),
         csv: get.text(Id::LineFormat) == "csv",
         redact: get.switch(Id::Redact),
+        only_failures: get.switch(Id::OnlyFailures),
+        fix_only: get.switch(Id::Fix),
         require_gpu: get.switch(Id::RequireGpu),
         count: once.or(get.number(Id::Count)),
         duration: get.span(Id::Duration),

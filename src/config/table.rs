@@ -22,6 +22,7 @@ pub enum Id {
     Dtypes,
     Duration,
     File,
+    Fix,
     Frameworks,
     Gpus,
     Interval,
@@ -32,6 +33,7 @@ pub enum Id {
     MaxSize,
     Mouse,
     Once,
+    OnlyFailures,
     Output,
     Panel,
     PictureFormat,
@@ -235,6 +237,7 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Recording to write; an existing one is continued",
         ..ArgSpec::operand(Id::File, Form::RequiredOperand, "FILE", Kind::Path)
     },
+    ArgSpec::switch(Id::Fix, &[("fix", "on")], "Print only the fix, to be pasted"),
     ArgSpec {
         help: "Framework by name, with a version after == if wanted: vllm==0.11.0",
         ..ArgSpec::operand(Id::Frameworks, Form::Operand, "FRAMEWORK", Kind::List)
@@ -293,6 +296,11 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
+    ArgSpec::switch(
+        Id::OnlyFailures,
+        &[("only-failures", "on")],
+        "Show only what fails, gives wrong output or runs in part",
+    ),
     ArgSpec {
         short: Some('o'),
         help: "File to write instead of standard output",

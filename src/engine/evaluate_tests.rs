@@ -1,5 +1,6 @@
 use super::*;
 use warpscope_kernels::Sm;
+use warpscope_probes::rules::Settings;
 
 const RULES: &str = r#"
 framework = "demo"

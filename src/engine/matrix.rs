@@ -2,10 +2,11 @@
 
 use warpscope_probes::rules::RuleBase;
 
-use super::evaluate::evaluate;
+use super::evaluate::answer;
 use super::question::Question;
 use super::target::Target;
 use super::verdict::Verdict;
+use super::walk::Plan;
 
 /// One row of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +43,10 @@ pub fn rows(base: &RuleBase) -> Vec<Row> {
 /// Asks every row of every target.
 pub fn matrix(base: &RuleBase, targets: &[Target]) -> Matrix {
     let rows = rows(base);
-    let cells = rows
-        .iter()
-        .map(|row| {
-            targets.iter().map(|target| evaluate(base, target, &row.question, &[])).collect()
-        })
-        .collect();
+    let ask = |row: &Row| {
+        let plan = Plan::new(base, &row.question);
+        targets.iter().map(|target| answer(&plan, target, &[])).collect()
+    };
+    let cells = rows.iter().map(ask).collect();
     Matrix { rows, cells }
 }

@@ -5,6 +5,7 @@ mod matrix;
 mod question;
 mod target;
 mod verdict;
+mod walk;
 mod words;
 
 pub use evaluate::evaluate;

@@ -1,6 +1,6 @@
 //! The rule base: files parsed, checked, joined and indexed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -41,6 +41,7 @@ pub struct RuleBase {
     rules: Vec<Rule>,
     parts: Vec<Part>,
     by_framework: BTreeMap<String, Vec<usize>>,
+    by_id: HashMap<String, usize>,
 }
 
 impl RuleBase {
@@ -93,7 +94,7 @@ impl RuleBase {
 
     /// The rule of this id.
     pub fn rule(&self, id: &str) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.id == id)
+        self.by_id.get(id).map(|at| &self.rules[*at])
     }
 
     /// Groups of parts.
@@ -102,37 +103,42 @@ impl RuleBase {
     }
 
     fn add(&mut self, files: &[(&str, &str)], user: bool) -> Result<(), RuleError> {
+        let mut came_from = HashMap::new();
         for (name, text) in files {
-            Source { name, text, user }.add_to(self)?;
+            let framework = Source { name, text, user }.add_to(self)?;
+            came_from.insert(framework, *name);
         }
         self.index();
-        for (name, text) in files {
-            self.check_references(name, text)?;
-        }
-        Ok(())
+        let added = self.rules.iter().filter(|rule| rule.user == user);
+        added.filter_map(|rule| Some((rule, came_from.get(&rule.framework)?))).try_for_each(
+            |(rule, file)| {
+                let message = self.dangling(rule).map_or(Ok(()), Err);
+                message.map_err(|message| RuleError {
+                    file: (*file).to_owned(),
+                    line: rule.line,
+                    message,
+                })
+            },
+        )
     }
 
     fn index(&mut self) {
         self.by_framework.clear();
+        self.by_id.clear();
         for (at, rule) in self.rules.iter().enumerate() {
             self.by_framework.entry(rule.framework.clone()).or_default().push(at);
+            self.by_id.insert(rule.id.clone(), at);
         }
     }
 
-    /// Names that point at other entries must find them.
-    fn check_references(&self, file: &str, text: &str) -> Result<(), RuleError> {
-        let ours = self.rules.iter().filter(|rule| text.contains(rule.id.as_str()));
-        for rule in ours {
-            let error = |message| RuleError { file: file.to_owned(), line: rule.line, message };
-            let part = rule.on.part_ids().find(|id| !self.parts.iter().any(|part| part.id == **id));
-            if let Some(id) = part {
-                return Err(error(format!("{}: there is no part {id:?}", rule.id)));
-            }
-            if let Some(id) = rule.overrides.iter().find(|id| self.rule(id).is_none()) {
-                return Err(error(format!("{}: overrides {id:?}, which is not there", rule.id)));
-            }
-        }
-        Ok(())
+    /// A name in the rule that points at nothing.
+    fn dangling(&self, rule: &Rule) -> Option<String> {
+        let part = rule.on.part_ids().find(|id| !self.parts.iter().any(|part| part.id == **id));
+        let part = part.map(|id| format!("{}: there is no part {id:?}", rule.id));
+        let other = rule.overrides.iter().find(|id| self.rule(id).is_none());
+        part.or_else(|| {
+            other.map(|id| format!("{}: overrides {id:?}, which is not there", rule.id))
+        })
     }
 }
 
@@ -154,7 +160,8 @@ impl Source<'_> {
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    fn add_to(&self, base: &mut RuleBase) -> Result<(), RuleError> {
+    /// Adds the file to the base and returns the framework it speaks of.
+    fn add_to(&self, base: &mut RuleBase) -> Result<String, RuleError> {
         let file: File = toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             self.error(at, error.message())
@@ -172,7 +179,7 @@ impl Source<'_> {
         for rule in file.rule {
             self.add_rule(base, rule, &id)?;
         }
-        Ok(())
+        Ok(id)
     }
 
     fn add_framework(&self, base: &mut RuleBase, file: &File, id: &str) -> Result<(), RuleError> {
@@ -248,11 +255,13 @@ impl Source<'_> {
             // Theirs replaces both halves of ours.
             let inside = format!("{}.inside", entry.id);
             base.rules.retain(|old| old.id != entry.id && old.id != inside);
+            base.index();
         }
         for rule in entry.rules(framework, self.user, self.line(at)) {
             if base.rule(&rule.id).is_some() {
                 return Err(self.error(at, format!("id {:?} is there twice", rule.id)));
             }
+            base.by_id.insert(rule.id.clone(), base.rules.len());
             base.rules.push(rule);
         }
         Ok(())

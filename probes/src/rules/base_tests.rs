@@ -87,3 +87,22 @@ fn a_gate_becomes_two_rules() {
     let ids: Vec<_> = base.rules().iter().map(|rule| rule.id.as_str()).collect();
     assert_eq!(ids, ["demo.one", "demo.one.inside"]);
 }
+
+proptest::proptest! {
+    /// Whatever a file, a tracker or a person writes is an answer or an error, never a panic.
+    #[test]
+    fn no_text_panics(text in "\\PC{0,40}", versionish in "[v0-9a-z.+!*<>=, -]{0,24}") {
+        use crate::rules::{NumberRange, Settings, SmSet, Version, VersionRange};
+        for text in [text.as_str(), versionish.as_str()] {
+            let _ = text.parse::<Version>();
+            let _ = text.parse::<SmSet>();
+            let _ = text.parse::<NumberRange>();
+            let _ = Settings::new([(text, text), ("dtype", text), ("triton", text)]);
+            let _ = RuleBase::parse(&[("any.toml", text)]);
+            let _ = RuleBase::parse(&[("any.toml", &rule(text))]);
+            if let (Ok(range), Ok(version)) = (text.parse::<VersionRange>(), "1.0".parse::<Version>()) {
+                let _ = range.contains(Some(&version));
+            }
+        }
+    }
+}

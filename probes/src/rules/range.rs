@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use warpscope_kernels::{Sm, Suffix};
 
+use super::condition::both;
 use super::version::Version;
 
 /// A comparison sign.
@@ -72,11 +73,7 @@ impl VersionRange {
         }
         let version = version?;
         let each = self.clauses.iter().map(|clause| clause.holds(version));
-        each.fold(Some(true), |all, one| match (all, one) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), one) => one,
-            (None, _) => None,
-        })
+        each.fold(Some(true), both)
     }
 
     /// Whether it holds for every version.

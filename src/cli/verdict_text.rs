@@ -1,0 +1,194 @@
+//! Verdicts as text for people: blocks, tables, wrapped prose. Nothing from outside reaches the terminal with control characters.
+
+use std::fmt::Write as _;
+
+use crate::engine::{Level, Outcome, Verdict};
+
+/// How text is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// Columns to wrap prose at.
+    pub width: u16,
+    /// Only ASCII symbols.
+    pub ascii: bool,
+    /// Whether outcomes are coloured.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { width: 100, ascii: false, color: false }
+    }
+}
+
+impl Style {
+    /// The outcome's symbol, coloured where colours are on.
+    pub(super) fn symbol(self, outcome: Outcome) -> String {
+        self.paint(outcome, outcome.symbol(self.ascii))
+    }
+
+    pub(super) fn paint(self, outcome: Outcome, text: &str) -> String {
+        let code = match outcome {
+            Outcome::Works => "32",
+            Outcome::Fallback | Outcome::Slow => "33",
+            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => "31",
+            Outcome::Unknown => "35",
+        };
+        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    /// Separator between the parts of a title.
+    pub(super) fn dot(self) -> &'static str {
+        if self.ascii { "-" } else { "·" }
+    }
+
+    /// Text without control characters, and without anything but ASCII where that is asked for.
+    pub(super) fn clean(self, text: &str) -> String {
+        let visible = text.chars().filter(|c| !c.is_control() || *c == '\n');
+        if !self.ascii {
+            return visible.collect();
+        }
+        visible
+            .map(|c| {
+                if c == '·' {
+                    '-'
+                } else if c.is_ascii() {
+                    c
+                } else {
+                    '?'
+                }
+            })
+            .collect()
+    }
+}
+
+/// Level as a word.
+pub(super) fn level_word(level: Option<Level>) -> &'static str {
+    match level {
+        None => "nothing known",
+        Some(Level::Rule) => "by rule",
+        Some(Level::Inspected) => "inspected here",
+        Some(Level::Live) => "measured here",
+    }
+}
+
+/// First line of a verdict.
+pub(super) fn title(verdict: &Verdict, style: Style) -> String {
+    let dot = style.dot();
+    let disputed = if verdict.disputed { ", disputed" } else { "" };
+    let name = format!(
+        "{} {dot} {} {} {dot} {}",
+        verdict.gpu,
+        verdict.framework,
+        version(verdict),
+        verdict.config
+    );
+    let outcome = style.paint(verdict.outcome, verdict.outcome.words());
+    format!(
+        "{} {}: {outcome} ({}{disputed})",
+        style.symbol(verdict.outcome),
+        style.clean(&name),
+        level_word(verdict.level)
+    )
+}
+
+fn version(verdict: &Verdict) -> &str {
+    if verdict.version == "any" { "(any version)" } else { &verdict.version }
+}
+
+/// The whole verdict as a block of lines.
+pub(super) fn block(verdict: &Verdict, style: Style) -> String {
+    let mut text = format!("{}\n", title(verdict, style));
+    field(&mut text, "why", &verdict.reason, style);
+    field(&mut text, "needs", &verdict.needs, style);
+    field(&mut text, "has", &verdict.has, style);
+    verbatim(&mut text, "the message you would see", verdict.symptom.as_deref(), style);
+    verbatim(&mut text, "fix", verdict.fix.as_deref(), style);
+    if !verdict.evidence.is_empty() {
+        text.push_str("  evidence\n");
+    }
+    for one in &verdict.evidence {
+        let line =
+            format!("{} {}: {}", style.symbol(one.outcome), one.id, style.clean(&one.detail));
+        wrapped(&mut text, &line, 4, 6, style);
+        wrapped(
+            &mut text,
+            &format!("{} ({})", style.clean(&one.source), one.retrieved),
+            6,
+            6,
+            style,
+        );
+    }
+    text
+}
+
+fn field(text: &mut String, name: &str, value: &str, style: Style) {
+    if !value.is_empty() {
+        wrapped(text, &format!("{name:<6} {}", style.clean(value)), 2, 9, style);
+    }
+}
+
+/// Lines to be read or pasted as they are: indented by four, never wrapped.
+fn verbatim(text: &mut String, name: &str, value: Option<&str>, style: Style) {
+    let Some(value) = value.filter(|value| !value.trim().is_empty()) else { return };
+    let _ = writeln!(text, "  {name}");
+    for line in value.trim_matches('\n').lines() {
+        let _ = writeln!(text, "{}", format!("    {}", style.clean(line)).trim_end());
+    }
+}
+
+/// Prose wrapped at the style's width, with one indent for the first line and one for the rest.
+pub(super) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize, style: Style) {
+    let width = usize::from(style.width.max(40));
+    let mut line = " ".repeat(first);
+    let mut empty = true;
+    for word in prose.split_inclusive(' ') {
+        let length = line.chars().count() + word.trim_end().chars().count();
+        if !empty && length > width {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = " ".repeat(rest);
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown`.
+pub(super) fn summary(verdicts: &[Verdict]) -> String {
+    let counts = crate::engine::OUTCOMES.iter().filter_map(|row| {
+        let count = verdicts.iter().filter(|verdict| verdict.outcome == row.0).count();
+        (count > 0).then(|| format!("{count} {}", row.4))
+    });
+    format!("{} checked: {}", verdicts.len(), counts.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_wraps_between_words_and_keeps_long_words_whole() {
+        let mut text = String::new();
+        let style = Style { width: 40, ..Style::default() };
+        wrapped(
+            &mut text,
+            "one two three four five six seven eight https://example.org/a/very/long/address/that/stays",
+            2,
+            4,
+            style,
+        );
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "  one two three four five six seven");
+        assert_eq!(lines[1], "    eight");
+        assert_eq!(lines[2], "    https://example.org/a/very/long/address/that/stays");
+    }
+
+    #[test]
+    fn nothing_from_outside_moves_the_cursor() {
+        let style = Style { ascii: true, ..Style::default() };
+        assert_eq!(style.clean("a\u{1b}[2Jb\r·é\u{9b}"), "a[2Jb-?");
+    }
+}
