@@ -8,7 +8,8 @@ use toml::Spanned;
 
 use super::builtin;
 use super::condition::Part;
-use super::entry::{ConfigEntry, ConfigRow, File, Framework, Rule, RuleEntry};
+use super::entry::{ConfigRow, Framework, Rule};
+use super::file::{ConfigEntry, File, RuleEntry};
 use super::keys::check_value;
 
 /// Rules of this framework speak of every question: facts about models.

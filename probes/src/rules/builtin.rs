@@ -16,6 +16,8 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "latte.toml",
     "flash-attn.toml",
     "bitsandbytes.toml",
+    "transformers.toml",
+    "llama-cpp.toml",
     "triton.toml",
     "models.toml",
 ];

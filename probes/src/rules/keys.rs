@@ -105,6 +105,9 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
 /// Version of a package that takes part in a version nobody named.
 pub const ANY_VERSION: &str = "any";
 
+/// Value of a key that a route has taken out of play: `quantization = "none"` once weights were widened.
+const NOTHING: &str = "none";
+
 /// A configuration: what is asked about. Every value is checked against its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Settings(BTreeMap<String, String>);
@@ -195,11 +198,10 @@ impl Selector {
 
     /// Whether the rule speaks of everything that was asked for. One that does not cannot say that the whole of it runs.
     pub fn covers(&self, settings: &Settings) -> bool {
-        let asked =
-            settings.iter().map(|(key, _)| key).filter(|key| kind_of(key) != Ok(Kind::Package));
-        asked
-            .filter(|key| !MODEL_KEYS.contains(key))
-            .all(|key| self.0.iter().any(|(own, _)| own == key))
+        let mut asked = settings.iter().filter(|(key, value)| {
+            *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
+        });
+        asked.all(|(key, _)| self.0.iter().any(|(own, _)| own == key))
     }
 
     /// Number of keys it names.

@@ -7,15 +7,15 @@ mod base;
 mod builtin;
 mod condition;
 mod entry;
+mod file;
 mod keys;
 mod range;
 mod version;
 
 pub use base::{MODELS, RuleBase, RuleError};
 pub use condition::{Condition, DeviceFacts, Part};
-pub use entry::{
-    Confidence, ConfigRow, Effect, Framework, PLACEHOLDERS, Report, Rule, STAGES, Side, Stage,
-};
+pub use entry::{Confidence, ConfigRow, Effect, Framework, Report, Rule, STAGES, Side, Stage};
+pub use file::PLACEHOLDERS;
 pub use keys::{
     ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
 };

@@ -1,0 +1,193 @@
+//! The shape of a rule file.
+//!
+//! An entry is one sentence: what happens on these devices (`outcome`). A gate says both halves in one entry: `on` bounds where the
+//! thing runs natively, `outside` is what happens elsewhere, `inside` is claimed within only if written, because passing a gate proves
+//! nothing by itself. A gate becomes two rules, `id` and `id.inside`.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::condition::{Condition, Part};
+use super::entry::{Confidence, Effect, Report, Rule, Side, Stage};
+use super::keys::{Selector, Settings};
+use super::range::VersionRange;
+
+/// A rule file as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub framework: Spanned<String>,
+    pub name: Option<String>,
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    pub version: Option<Spanned<String>>,
+    #[serde(default)]
+    pub part: Vec<Spanned<Part>>,
+    #[serde(default)]
+    pub config: Vec<Spanned<ConfigEntry>>,
+    #[serde(default)]
+    pub rule: Vec<Spanned<RuleEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConfigEntry {
+    pub id: String,
+    pub label: String,
+    pub version: Option<String>,
+    #[serde(default)]
+    pub set: Settings,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleEntry {
+    pub id: String,
+    pub versions: VersionRange,
+    #[serde(default, rename = "for")]
+    pub selector: Selector,
+    #[serde(default)]
+    pub on: Condition,
+    pub stage: Stage,
+    pub outcome: Option<Effect>,
+    pub outside: Option<Effect>,
+    pub inside: Option<Effect>,
+    #[serde(default)]
+    pub route: Settings,
+    pub fallback: Option<String>,
+    #[serde(default)]
+    pub overrides: Vec<String>,
+    pub reason: String,
+    pub inside_reason: Option<String>,
+    #[serde(default)]
+    pub needs: String,
+    pub symptom: Option<String>,
+    pub fix: Option<String>,
+    pub probe: Option<String>,
+    #[serde(default)]
+    pub report: Vec<Report>,
+    pub source: String,
+    pub retrieved: String,
+    pub confidence: Confidence,
+    pub note: Option<String>,
+}
+
+/// Placeholders that may stand in texts of a rule; the engine fills them in for the device asked about.
+pub const PLACEHOLDERS: &[(&str, &str)] = &[
+    ("{gpu}", "name of the GPU"),
+    ("{cc}", "compute capability as a build list wants it: 7.5"),
+    ("{sm}", "compute capability as a target: sm_75"),
+    ("{capability}", "compute capability as vLLM prints it: 75"),
+    ("{wide}", "the 16-bit type of wide range the device has, else float32"),
+    ("{version}", "version of the framework asked about"),
+];
+
+impl RuleEntry {
+    /// What is wrong with the entry, first thing first.
+    pub(super) fn check(&self, framework: &str) -> Result<(), String> {
+        let id = &self.id;
+        let dotted = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+        if !id.starts_with(&format!("{framework}.")) || !id.chars().all(dotted) {
+            return Err(format!("id {id:?}: write {framework}.what_it_is_about in lower case"));
+        }
+        self.check_shape()?;
+        for (name, text) in [("source", &self.source), ("reason", &self.reason)] {
+            if text.trim().is_empty() {
+                return Err(format!("{id}: {name} is empty"));
+            }
+        }
+        let dates = self.report.iter().map(|report| &report.retrieved).chain([&self.retrieved]);
+        dates.into_iter().try_for_each(|date| check_date(id, date))?;
+        let texts = [&self.symptom, &self.fix, &self.inside_reason].into_iter().flatten();
+        texts.chain([&self.reason, &self.needs]).try_for_each(|text| check_placeholders(id, text))
+    }
+
+    fn check_shape(&self) -> Result<(), String> {
+        let id = &self.id;
+        let effects = [self.outcome, self.outside, self.inside];
+        match effects {
+            [Some(_), None, None] | [None, Some(_), _] => {}
+            _ => {
+                return Err(format!(
+                    "{id}: write either outcome, or outside with an optional inside"
+                ));
+            }
+        }
+        if self.outside.is_some() && self.on.is_empty() {
+            return Err(format!("{id}: outside needs an `on` to be outside of"));
+        }
+        let says = |effect| effects.contains(&Some(effect));
+        if says(Effect::Fallback) && self.fallback.is_none() {
+            return Err(format!("{id}: a fallback needs its route's name in `fallback`"));
+        }
+        if says(Effect::Resolves) && self.route.is_empty() {
+            return Err(format!("{id}: resolves needs a `route` to go on with"));
+        }
+        let bad = effects.into_iter().flatten().any(Effect::is_bad);
+        if bad && self.needs.is_empty() {
+            return Err(format!("{id}: say in `needs` what would be needed"));
+        }
+        Ok(())
+    }
+}
+
+fn check_date(id: &str, date: &str) -> Result<(), String> {
+    use super::version::Version;
+    match date.parse() {
+        Ok(Version::Date(..)) => Ok(()),
+        _ => Err(format!("{id}: {date:?} is not a date; write 2026-11 or 2026-11-21")),
+    }
+}
+
+fn check_placeholders(id: &str, text: &str) -> Result<(), String> {
+    for (at, _) in text.match_indices('{') {
+        let rest = &text[at..];
+        let Some(end) = rest.find('}') else { continue };
+        let name = &rest[..=end];
+        let word = name.len() > 2 && name[1..end].bytes().all(|byte| byte.is_ascii_lowercase());
+        if word && !PLACEHOLDERS.iter().any(|row| row.0 == name) {
+            let known: Vec<_> = PLACEHOLDERS.iter().map(|row| row.0).collect();
+            return Err(format!("{id}: {name} is not a placeholder; known: {}", known.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+impl RuleEntry {
+    /// The one or two rules the entry stands for.
+    pub(super) fn rules(self, framework: &str, user: bool, line: usize) -> Vec<Rule> {
+        let (side, effect) = match (self.outcome, self.outside) {
+            (Some(effect), _) => (Side::Inside, effect),
+            (None, Some(effect)) => (Side::Outside, effect),
+            (None, None) => return Vec::new(),
+        };
+        let inside = self.inside.map(|effect| (effect, self.inside_reason));
+        let rule = Rule {
+            id: self.id,
+            framework: framework.to_owned(),
+            versions: self.versions,
+            selector: self.selector,
+            on: self.on,
+            side,
+            stage: self.stage,
+            effect,
+            route: self.route,
+            fallback: self.fallback,
+            overrides: self.overrides,
+            reason: self.reason,
+            needs: self.needs,
+            symptom: self.symptom,
+            fix: self.fix,
+            probe: self.probe,
+            reports: self.report,
+            source: self.source,
+            retrieved: self.retrieved,
+            confidence: self.confidence,
+            note: self.note,
+            user,
+            line,
+        };
+        let twin = inside.map(|(effect, reason)| rule.inside(effect, reason));
+        std::iter::once(rule).chain(twin).collect()
+    }
+}
