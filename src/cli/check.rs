@@ -78,10 +78,14 @@ pub fn verdicts(
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
-/// a server on 0 must not start it on a guess, so unknown counts as 1.
+/// a server on 0 must not start it on a guess, so unknown has a code of its own.
 pub fn exit_code(verdicts: &[Verdict]) -> u8 {
     let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
-    u8::from(any(|outcome| outcome.is_bad() || outcome == Outcome::Unknown))
+    match () {
+        () if any(Outcome::is_bad) => 1,
+        () if any(|outcome| outcome == Outcome::Unknown) => 4,
+        () => 0,
+    }
 }
 
 fn write(

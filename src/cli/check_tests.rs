@@ -34,7 +34,7 @@ fn case_1_lmdeploy_on_pascal() {
 
 #[test]
 fn case_2_latte_in_4_bit_on_turing() {
-    insta::assert_snapshot!(text(("RTX 2080 Ti", 7, 5), &["latte"], 1));
+    insta::assert_snapshot!(text(("RTX 2080 Ti", 7, 5), &["latte"], 4));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn json_has_the_promised_keys() {
 
 #[test]
 fn unknown_is_no_success() {
-    assert_eq!(check(&[("RTX 2080 Ti", 7, 5)], &["latte", "4-bit"], false).0, 1);
+    assert_eq!(check(&[("RTX 2080 Ti", 7, 5)], &["latte", "4-bit"], false).0, 4);
     assert_eq!(check(&[("RTX 2080 Ti", 7, 5)], &["latte", "fp16", "not"], false).0, 0);
     assert_eq!(check(&[("RTX 2080 Ti", 7, 5)], &["vllm", "awq"], false).0, 0);
 }

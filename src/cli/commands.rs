@@ -87,7 +87,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "check",
         about: "Say which frameworks run on these GPUs; ends with 1 when one does not",
-        more: "Ends with 0 only when everything asked is known to run; unknown counts as not.",
+        more: "Ends with 0 when everything asked runs, 1 when something does not, 4 when nothing fails but something is unknown.",
         args: &[
             &[Id::Frameworks],
             GPUS,

@@ -14,6 +14,8 @@ pub enum Exit {
     Usage,
     /// 3: no GPU where one was required.
     NoGpu,
+    /// 4: nothing fails, and of something nothing is known.
+    Unknown,
     /// 128 and the signal's number: ended by a signal, as shells count it.
     Signal(u8),
 }
@@ -26,6 +28,7 @@ impl Exit {
             Self::CheckFailed => 1,
             Self::Usage => 2,
             Self::NoGpu => 3,
+            Self::Unknown => 4,
             Self::Signal(signal) => 128_u8.saturating_add(signal),
         }
     }

@@ -54,7 +54,7 @@ pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
             &mut io::stdout().lock(),
             &mut io::stderr().lock(),
         )?;
-        worst = worst.max(code);
+        worst = worse(worst, code);
         if code == Exit::Usage.code() {
             break;
         }
@@ -63,7 +63,7 @@ pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
 }
 
 fn exit(code: u8) -> Result<Exit, CliError> {
-    let exits = [Exit::Fine, Exit::CheckFailed, Exit::Usage];
+    let exits = [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::Unknown];
     exits
         .into_iter()
         .find(|exit| exit.code() == code)
@@ -84,4 +84,11 @@ fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
         return Err(CliError::NoGpu(format!("no NVIDIA GPU to check; {hint}")));
     }
     Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
+}
+
+/// Of two codes the one that says more: usage, then failure, then unknown, then fine.
+fn worse(one: u8, other: u8) -> u8 {
+    const ORDER: [Exit; 4] = [Exit::Usage, Exit::CheckFailed, Exit::Unknown, Exit::Fine];
+    let said = |exit: &&Exit| [one, other].contains(&exit.code());
+    ORDER.iter().find(said).map_or(one, |exit| exit.code())
 }
