@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::{ACTIONS, Action, ActionSpec, Scope};
+use crate::config::nearest;
 
 /// One key with its modifiers, as written in the configuration: `q`, `ctrl-c`, `shift-tab`, `f9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +116,9 @@ impl Keymap {
         if let Some(unknown) = changes.keys().find(|id| !ACTIONS.iter().any(|spec| spec.id == **id))
         {
             let known: Vec<_> = ACTIONS.iter().map(|spec| spec.id).collect();
+            if let Some(near) = nearest(unknown, known.iter().copied()) {
+                return Err(format!("[keys] has no action {unknown:?}; did you mean {near:?}?"));
+            }
             return Err(format!("[keys] has no action {unknown:?}; known: {}", known.join(", ")));
         }
         let parse = |key: &str| key.parse::<Chord>();

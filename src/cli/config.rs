@@ -1,6 +1,7 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
-use super::output;
+use super::{dashboard, output, whatif};
+use crate::app::keymap::Keymap;
 use crate::config::{ConfigPath, sample};
 
 /// A documented sample, a check of the configuration, or where it is looked for.
@@ -23,8 +24,18 @@ fn check(options: &Options) -> Result<Exit, CliError> {
         (Ok(None), ConfigPath::Usual(_)) => {
             output::print(&format!("{path}: no such file; defaults are used"))
         }
-        (Ok(_), _) => output::print(&format!("{path}: fine")),
+        (Ok(_), _) => match usable(options) {
+            Ok(()) => output::print(&format!("{path}: fine")),
+            Err(why) => Err(CliError::Usage(format!("{path}: {why}"))),
+        },
     }
+}
+
+/// Whether what the file names exists: actions, keys, theme, GPUs.
+fn usable(options: &Options) -> Result<(), CliError> {
+    Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    dashboard::look(options, false)?;
+    whatif::choice(options).map(drop)
 }
 
 fn nowhere() -> CliError {

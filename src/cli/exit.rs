@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -51,6 +52,17 @@ pub enum CliError {
     NoGpu(String),
     /// Standard output cannot be written.
     Output(io::Error),
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed(message) | Self::NoGpu(message) => {
+                f.write_str(message)
+            }
+            Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
+        }
+    }
 }
 
 impl From<io::Error> for CliError {

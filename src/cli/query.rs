@@ -217,7 +217,7 @@ fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
     let hint = near.map(|one| format!("; did you mean {}?", one.id)).unwrap_or_default();
     let known: Vec<_> = base.frameworks().iter().map(|one| one.id.as_str()).collect();
     UsageError(format!(
-        "{name:?} is not a framework warpscope knows{hint} Known: {}",
+        "{name:?} is not a framework warpscope knows{hint}; known: {}",
         known.join(", ")
     ))
 }

@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use warpscope_probes::gpu::Presence;
 
 use super::overview::short_name;
@@ -12,8 +13,8 @@ use crate::ui::Hits;
 use crate::ui::popup::wrap;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{
-    Align, Card, Column, Look, Notice, Piece, Severity, Table, outcome_role, text_width,
-    verdict_cell,
+    Align, Card, Column, Look, Notice, Pen, Piece, Severity, Table, TableLayout, outcome_role,
+    text_width, verdict_cell,
 };
 
 /// Columns before the GPUs: framework, version, configuration.
@@ -89,40 +90,46 @@ fn matrix(
     table.frozen = LEADING;
     table.skipped = skipped(view.column.at, heads.len(), wide, area.width);
     let layout = table.render(area, buffer, |row, column, pen| {
-        let line = &app.compat.matrix.rows[rows[row]];
-        match column {
-            0 => drop(pen.fit(&line.framework, look.style(Role::Text))),
-            1 => {
-                let version = line.question.version.as_deref().unwrap_or_default();
-                pen.fit(version, look.style(Role::Muted));
-            }
-            2 => drop(pen.fit(&line.config, look.style(Role::Muted))),
-            _ => {
-                if let Some(verdict) = app.compat.matrix.cells[rows[row]].get(column - LEADING) {
-                    let level = verdict.level.unwrap_or(Level::Rule);
-                    verdict_cell(look, pen, (verdict.outcome, level), verdict.disputed);
-                }
-            }
-        }
+        cell(app, look, rows[row], column, pen);
     });
+    mark(app, look, &layout, buffer, hits);
+}
+
+/// Draws one cell of a row of the matrix.
+fn cell(app: &App, look: Look<'_>, row: usize, column: usize, pen: &mut Pen<'_>) {
+    let line = &app.compat.matrix.rows[row];
+    let version = line.question.version.as_deref().unwrap_or_default();
+    let (text, role) = match column {
+        0 => (line.framework.as_str(), Role::Text),
+        1 => (version, Role::Muted),
+        2 => (line.config.as_str(), Role::Muted),
+        _ => {
+            let verdict = app.compat.matrix.cells[row].get(column - LEADING);
+            if let Some(verdict) = verdict {
+                let level = verdict.level.unwrap_or(Level::Rule);
+                verdict_cell(look, pen, (verdict.outcome, level), verdict.disputed);
+            }
+            return;
+        }
+    };
+    pen.fit(text, look.style(role));
+}
+
+/// Marks what-if columns and the selected cell, and makes every cell clickable.
+fn mark(app: &App, look: Look<'_>, layout: &TableLayout, buffer: &mut Buffer, hits: &mut Hits) {
+    let view = &app.view.compat;
+    let selected = look.style(Role::Accent).add_modifier(Modifier::REVERSED);
     for (column, span) in layout.slots.iter().filter(|slot| slot.0 >= LEADING) {
         let gpu = column - LEADING;
-        let width = span.end - span.start;
+        let place = |line: Rect| Rect { x: span.start, width: span.end - span.start, ..line };
         if app.frame.gpus[gpu].presence == Presence::WhatIf {
-            buffer.set_style(
-                Rect { x: span.start, width, ..layout.header },
-                look.style(Role::WhatIf),
-            );
+            buffer.set_style(place(layout.header), look.style(Role::WhatIf));
         }
         for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
-            let cell = Rect { x: span.start, width, ..line };
             if gpu == view.column.at && row == view.row.at {
-                buffer.set_style(
-                    cell,
-                    look.style(Role::Accent).add_modifier(ratatui::style::Modifier::REVERSED),
-                );
+                buffer.set_style(place(line), selected);
             }
-            hits.add(cell, Hit::Cell { row, column: gpu });
+            hits.add(place(line), Hit::Cell { row, column: gpu });
         }
     }
 }
