@@ -104,7 +104,11 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
 fn replay(app: &App, file: &str) -> String {
     let place = app.replay.as_ref().map(|at| {
         let paused = if at.paused { " paused" } else { "" };
-        format!(" {:.0}/{:.0} s x{}{paused}", at.at_s, at.length_s, at.speed)
+        let damaged = match at.damaged {
+            0 => String::new(),
+            lines => format!(" ({lines} damaged lines left out)"),
+        };
+        format!(" {:.0}/{:.0} s x{}{paused}{damaged}", at.at_s, at.length_s, at.speed)
     });
     format!("replay {file}{}", place.unwrap_or_default())
 }
