@@ -1,9 +1,11 @@
 //! The micro decoder at work: rates, ceilings, errors against fp64, and the text it generates.
 
+mod plots;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::Widget;
-use warpscope_kernels::model::{M0, piece};
+use warpscope_kernels::model::piece;
 
 use super::{cut_bottom, cut_top};
 use crate::app::bench::{PATHS, Phase};
@@ -12,10 +14,9 @@ use crate::bench::{PathDtype, PathReport};
 use crate::ui::Hits;
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
-use crate::ui::widgets::{
-    Align, Bar, Bars, Card, Column, Look, Mark, Notice, Piece, Point, Roof, Roofline, Scale,
-    Severity, Table, Tape,
-};
+use crate::ui::widgets::{Align, Card, Column, Look, Mark, Notice, Piece, Severity, Table, Tape};
+
+pub use plots::DecodeRates;
 
 /// Number formats of the paths with their labels, in the order on screen.
 pub const DTYPES: &[(PathDtype, &str)] = &[
@@ -61,8 +62,8 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         let place = cut_bottom(&mut area, plots);
         let [left, right] =
             Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
-        rates(app, look, left, buffer);
-        roofline(app, look, right, buffer);
+        plots::rates(app, look, left, buffer);
+        plots::roofline(app, look, right, buffer);
     }
     let inner = frame(app, look, area, buffer);
     table(app, look, inner, buffer, hits);
@@ -219,48 +220,6 @@ fn mark(expected: Option<&u32>, token: u32) -> Mark {
         Some(_) => Mark::Bad,
         None => Mark::Pending,
     }
-}
-
-fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("decode, tokens/s", Role::Title)];
-    let right = [look.piece("clean profile, batch 1", Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let rate = |dtype| app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s);
-    let rates: Vec<Option<f64>> = DTYPES.iter().map(|row| rate(row.0)).collect();
-    let texts: Vec<Short> =
-        rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), format::count)).collect();
-    let bars: Vec<Bar<'_>> = DTYPES
-        .iter()
-        .zip(&rates)
-        .zip(&texts)
-        .map(|(((dtype, label), value), text)| Bar {
-            label,
-            value: *value,
-            text,
-            role: dtype_role(*dtype),
-        })
-        .collect();
-    Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(inner, buffer);
-}
-
-/// Decode of every path under the measured ceilings: two operations per weight read.
-fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("roofline, decode", Role::Title)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = app.bench.ceiling else { return };
-    let points: Vec<Point<'_>> = DTYPES
-        .iter()
-        .filter_map(|(dtype, label)| {
-            let report = app.bench.path("clean", *dtype)?;
-            let (bytes, tokens) = (report.gb_per_s? * 1e9, report.decode_tokens_per_s?);
-            let rate = tokens * 2.0 * M0.weights_per_token() as f64;
-            Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })
-        })
-        .collect();
-    let roofs = [Roof { label: "fp32", peak: ceiling.fp32_flop_per_s }];
-    Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points }
-        .render(inner, buffer);
 }
 
 #[cfg(test)]
