@@ -53,7 +53,7 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
     let spare = area.height.saturating_sub(rows);
     let tapes = if spare >= 6 { (spare / 3).clamp(6, 10) } else { 0 };
-    let plots = spare.saturating_sub(tapes).min(18);
+    let plots = spare.saturating_sub(tapes).min(28);
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
