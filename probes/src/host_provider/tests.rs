@@ -234,7 +234,10 @@ fn names_and_commands_cannot_reach_the_terminal() {
     fake.process(42, "evil) R 1 (\u{1b}]0;x\u{7}\n", 1);
     fake.put("proc/42/cmdline", b"\x1b[2J\0\xff\xfe\0\xc2\x9b31m\0\xe2\x80\xae\0");
     let hostile = one(&mut fake.provider(), 42);
-    assert_eq!(hostile.host.name.value().map(String::as_str), Some("evil) R 1 (\u{fffd}]0;x\u{fffd} "));
+    assert_eq!(
+        hostile.host.name.value().map(String::as_str),
+        Some("evil) R 1 (\u{fffd}]0;x\u{fffd} ")
+    );
     assert_eq!(hostile.host.parent.value(), Some(&7), "read behind the last bracket");
     assert_eq!(
         hostile.host.command.value().map(String::as_str),
@@ -391,6 +394,8 @@ fn sysinfo_agrees_about_this_process() {
     let ours = Processes::new(proc, root, view, units(proc)).ask(&[asked], SECOND).remove(0);
     assert_eq!(ours.host.parent.value().copied(), theirs.parent().map(Pid::as_u32));
     assert_eq!(ours.started_at.map(|at| at.0 / 1000), Some(theirs.start_time()));
+    assert_eq!(started_at(proc, pid), ours.started_at);
+    assert_eq!(started_at(proc, u32::MAX), None);
 }
 
 proptest! {
