@@ -17,7 +17,11 @@ pub(super) fn open(app: &mut App) {
             app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 })
         }
         Tab::Compat => app.selected_verdict().map(|_| Popup::Why { scroll: 0 }),
-        Tab::Processes => app.selected_process().map(|_| Popup::Process { scroll: 0 }),
+        Tab::Processes => app.selected_process().map(|process| Popup::Process {
+            pid: process.pid,
+            gpu: process.gpu.clone(),
+            scroll: 0,
+        }),
         Tab::Bench => None,
     };
 }
@@ -49,7 +53,7 @@ pub(super) fn scroll(popup: &mut Popup, step: isize) {
         | Popup::Gpu { scroll, .. }
         | Popup::Why { scroll }
         | Popup::Notices { scroll }
-        | Popup::Process { scroll } => *scroll = scroll.saturating_add_signed(step).min(10_000),
+        | Popup::Process { scroll, .. } => *scroll = scroll.saturating_add_signed(step).min(10_000),
         Popup::Picker { cursor, input } => cursor.step(step, found(&input.text).len()),
         Popup::Signal { cursor, .. } => cursor.step(step, SIGNALS.len()),
     }
