@@ -83,6 +83,7 @@ fn page_key(app: &mut App, mut popup: Popup, action: Option<Action>) -> Vec<Cmd>
         Some(Action::Close | Action::Open | Action::Help | Action::Notices) => return Vec::new(),
         Some(Action::Copy) => copy(app, Some(&popup)),
         Some(Action::Repaint) => vec![Cmd::Repaint],
+        Some(Action::Suspend) => vec![Cmd::Suspend],
         _ => Vec::new(),
     };
     let step = match action {
@@ -142,6 +143,10 @@ fn signal_key(app: &mut App, mut popup: Popup, chord: Chord, action: Option<Acti
     let Popup::Signal { pid, started_at, cursor, confirm, .. } = &mut popup else {
         return Vec::new();
     };
+    let leaves = action == Some(Action::Quit) && chord.typed().is_none();
+    if leaves {
+        return vec![Cmd::Quit];
+    }
     if *confirm {
         return match chord.typed() {
             Some('y' | 'Y') => vec![Cmd::Signal {

@@ -311,3 +311,6 @@ fn toggle_bench(app: &mut App) -> Vec<Cmd> {
         Phase::Starting | Phase::Running => vec![Cmd::PauseBench(true)],
     }
 }
+
+#[cfg(test)]
+mod tests;
