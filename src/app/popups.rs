@@ -1,5 +1,7 @@
 //! What lies over a tab: opening, moving, closing.
 
+use warpscope_probes::Origin;
+
 use super::action::Action;
 use super::keymap::Chord;
 use super::processes::SIGNALS;
@@ -30,6 +32,10 @@ pub(super) fn open(app: &mut App) {
 pub(super) fn ask_signal(app: &mut App) {
     if app.settings.readonly {
         app.view.say("Signals are off: warpscope runs with --readonly.");
+        return;
+    }
+    if app.frame.origin != Origin::Local {
+        app.view.say("These processes are not of here and now; no signal is sent to them.");
         return;
     }
     let Some(process) = app.selected_process() else { return };

@@ -1,7 +1,7 @@
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::units::Percent;
-use warpscope_probes::{Gpu, Timestamp};
+use warpscope_probes::{Gpu, Origin, Timestamp};
 
 use super::*;
 use crate::app::action::ACTIONS;
@@ -206,6 +206,19 @@ fn no_signal_is_offered_read_only_or_to_what_cannot_be_seen() {
         press(&mut app, "K");
         assert_eq!(app.view.popup, None, "{visibility:?}");
         assert!(!said(&app).is_empty());
+    }
+}
+
+#[test]
+fn processes_of_a_recording_or_another_host_get_no_signal() {
+    let file = Origin::Replay { file: "a.jsonl".into() };
+    for origin in [file, Origin::Remote { host: "far".into() }] {
+        let mut app = filled();
+        app.frame.origin = origin;
+        press(&mut app, "4");
+        press(&mut app, "K");
+        assert_eq!(app.view.popup, None);
+        assert!(app.view.toast.is_some());
     }
 }
 
@@ -444,6 +457,7 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
         for _ in 0..times(spec.id) {
             press(&mut app, spec.keys[0]);
         }
+        app.view.toast = None;
         assert_eq!((format!("{:?}", app.view), app.settings.theme.clone()), before, "{}", spec.id);
     }
 }
