@@ -135,8 +135,8 @@ fn compact(
         let least = card::height(card, area.width);
         let spare = area.height.saturating_sub(rows);
         if spare >= least {
-            let most = if card::has_graph(card) { least + card::GRAPH_MOST } else { least };
-            let height = if spare >= least + card::GRAPH_LEAST { spare.min(most) } else { least };
+            let graphs = card::has_graph(card) && spare >= least + card::GRAPH_LEAST;
+            let height = if graphs { spare } else { least };
             let place = cut_bottom(&mut area, height);
             card::render(app, look, card, true, place, buffer);
         }
