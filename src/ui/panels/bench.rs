@@ -49,26 +49,38 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
         return;
     }
-    let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let plots = area.height.saturating_sub(rows + 6).min(16);
-    let tapes = if area.height > rows + 5 {
-        (area.height - rows).saturating_sub(plots).clamp(6, 14)
-    } else {
-        0
-    };
+    let (tapes, plots) = shares(area.height);
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
     }
-    if plots >= 7 {
+    if plots > 0 {
         let place = cut_bottom(&mut area, plots);
-        let [left, right] =
+        let [mut left, right] =
             Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
-        rates(app, look, left, buffer);
+        let upper = cut_top(&mut left, plots / 2);
+        rates(app, look, DECODE, upper, buffer);
+        rates(app, look, PREFILL, left, buffer);
         roofline(app, look, right, buffer);
     }
     let inner = frame(app, look, area, buffer);
     table(app, look, inner, buffer, hits);
+}
+
+/// Lines for the generated text and for the plots; the table has what it needs first.
+fn shares(height: u16) -> (u16, u16) {
+    /// Fewest lines of the tapes, frames included.
+    const TAPES: u16 = 6;
+    /// Fewest lines of the plots: two cards with four bars each.
+    const PLOTS: u16 = 12;
+    let table = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
+    let spare = height.saturating_sub(table);
+    let tapes = (spare / 3).clamp(TAPES + 2, 14);
+    match spare {
+        0..TAPES => (0, 0),
+        _ if spare >= tapes + PLOTS => (tapes, spare - tapes),
+        _ => (spare, 0),
+    }
 }
 
 fn severity(phase: &Phase) -> Severity {
@@ -86,8 +98,9 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     let status = app.bench.status();
     let budget = hello.map(|hello| {
         format!(
-            "{} thread(s), at most {:.0}% of the CPU, nice {}",
+            "{} thread{}, at most {:.0}% of the CPU, nice {}",
             hello.threads,
+            if hello.threads == 1 { "" } else { "s" },
             hello.cpu_share_max * 100.0,
             hello.nice
         )
@@ -116,7 +129,7 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("PREFILL", 13, 14).align(Align::Right).rank(2),
     Column::new("READ", 9, 10).align(Align::Right).rank(3),
     Column::new("OF READ BW", 10, 12).align(Align::Right).rank(4),
-    Column::new("ERROR", 8, 9).align(Align::Right).rank(1),
+    Column::new("ERROR", 10, 10).align(Align::Right).rank(1),
     Column::new("TOKENS", 7, 8).align(Align::Right).rank(1),
     Column::new("ANSWER", 14, 30).grows(),
 ];
@@ -177,13 +190,7 @@ fn cell(report: &PathReport, column: usize) -> (String, Role) {
 /// What a path amounts to, in words.
 fn answer(report: &PathReport) -> (String, Role) {
     match &report.first_bad {
-        Some(bad) => {
-            let place = format!(
-                "layer {} {} token {} channel {}",
-                bad.layer, bad.op, bad.token, bad.channel
-            );
-            (format!("leaves the finite numbers at {place}"), Role::Bad)
-        }
+        Some(bad) => (format!("bad from layer {} {}", bad.layer, bad.op), Role::Bad),
         None if !report.complete => ("decoding".into(), Role::Muted),
         None if report.tokens == report.expected_tokens => ("right".into(), Role::Good),
         None => ("finite, but other tokens than fp64".into(), Role::Warn),
@@ -204,7 +211,14 @@ fn tape(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             "glm4" => "synthetic model, the mechanism of llama.cpp #13607",
             _ => "synthetic model",
         };
-        let left = [look.piece(&title, Role::Title)];
+        let bad = report.first_bad.as_ref().map(|bad| {
+            format!(
+                "  first bad: layer {} {}, token {}, channel {}",
+                bad.layer, bad.op, bad.token, bad.channel
+            )
+        });
+        let mut left = vec![look.piece(&title, Role::Title)];
+        left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
         let right = [look.piece(note, Role::Muted)];
         let inner = Card::new(look).left(&left).right(&right).render(place, buffer);
         let pieces: Vec<String> = report.tokens.iter().map(|token| piece(*token)).collect();
@@ -224,15 +238,28 @@ fn mark(expected: Option<&u32>, token: u32) -> Mark {
     }
 }
 
-fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("decode, tokens/s", Role::Title)];
-    let right = [look.piece("clean profile, batch 1", Role::Muted)];
+/// A rate that every path has: title, note, value, and the value in words.
+type Rate = (&'static str, &'static str, fn(&PathReport) -> Option<f64>, fn(f64) -> Short);
+
+const DECODE: Rate =
+    ("decode, tokens/s", "clean profile, batch 1", |path| path.decode_tokens_per_s, format::count);
+const PREFILL: Rate = (
+    "prefill, FLOP/s",
+    "clean profile",
+    |path| path.prefill_gflop_per_s.map(|rate| rate * 1e9),
+    |rate| format::si(rate, "FLOP/s"),
+);
+
+fn rates(app: &App, look: Look<'_>, rate: Rate, area: Rect, buffer: &mut Buffer) {
+    let (title, note, value, words) = rate;
+    let left = [look.piece(title, Role::Title)];
+    let right = [look.piece(note, Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let rate = |dtype| app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s);
+    let rate = |dtype| app.bench.path("clean", dtype).and_then(value);
     let rates: Vec<Option<f64>> = DTYPES.iter().map(|row| rate(row.0)).collect();
     let texts: Vec<Short> =
-        rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), format::count)).collect();
+        rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), words)).collect();
     let bars: Vec<Bar<'_>> = DTYPES
         .iter()
         .zip(&rates)
@@ -269,6 +296,16 @@ fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn table_plots_and_tapes_share_the_height_and_leave_nothing() {
+        for height in 0..200 {
+            let (tapes, plots) = shares(height);
+            let table = height - tapes - plots;
+            assert!(table >= height.min(11) && (tapes == 0 || tapes >= 6), "{height}");
+            assert!(plots == 0 || (plots >= 12 && table == 11), "{height}");
+        }
+    }
 
     #[test]
     fn every_path_has_a_label_and_a_colour_of_its_own() {
