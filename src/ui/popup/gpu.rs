@@ -36,6 +36,7 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for field in fields {
         let (text, role) = match (field.text)(of) {
+            Ok(text) if field.key == "pci_device_id" => (hexadecimal(text), Role::Text),
             Ok(text) => (with_unit(&text, field.unit), Role::Text),
             Err(Absence::Unsupported) => continue,
             Err(Absence::Failed(why)) => (why, Role::Bad),
@@ -47,6 +48,11 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
         ]));
     }
     lines
+}
+
+/// Device ids are written so in every list of them.
+fn hexadecimal(text: String) -> String {
+    text.parse::<u32>().map_or(text, |id| format!("10de:{id:04x}"))
 }
 
 /// A field's text with its unit; bytes in the unit a person reads.
