@@ -65,9 +65,12 @@ pub(super) fn scroll(popup: &mut Popup, step: isize) {
     }
 }
 
-/// Parts of the catalogue that match what was typed.
+/// Parts of the catalogue that match what was typed; the newest first while that is nothing.
 pub fn found(text: &str) -> Vec<&'static warpscope_probes::catalogue::Part> {
     let mut parts = warpscope_probes::catalogue::Catalogue::load().search(text);
+    if text.trim().is_empty() {
+        parts.reverse();
+    }
     parts.truncate(PICKER_ROWS);
     parts
 }
