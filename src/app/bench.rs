@@ -17,6 +17,9 @@ pub const PATHS: &[(&str, PathDtype)] = &[
     ("glm4", PathDtype::Int4),
 ];
 
+/// The path selected at first: fp16 on the clean profile, beside whose text the same format's overflow is seen.
+pub const FIRST_SELECTED: usize = 1;
+
 /// Where the benchmark stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Phase {

@@ -22,10 +22,10 @@ use warpscope_probes::{Frame, Gpu};
 
 pub use msg::{Cmd, Hit, Msg};
 
-use self::bench::Bench;
+use self::bench::{Bench, FIRST_SELECTED};
 use self::compat::Compat;
 use self::keymap::Keymap;
-use self::view::View;
+use self::view::{Cursor, View};
 use self::whatif::WhatIf;
 use crate::engine::Verdict;
 use crate::source::Position;
@@ -74,7 +74,7 @@ impl App {
             what_if,
             compat: Compat::default(),
             bench: Bench::default(),
-            view: View::default(),
+            view: View { bench: Cursor { at: FIRST_SELECTED }, ..View::default() },
             keymap,
             settings,
             replay: None,

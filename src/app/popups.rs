@@ -1,5 +1,7 @@
 //! What lies over a tab: opening, moving, closing.
 
+use warpscope_probes::Origin;
+
 use super::action::Action;
 use super::keymap::Chord;
 use super::processes::SIGNALS;
@@ -17,7 +19,11 @@ pub(super) fn open(app: &mut App) {
             app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 })
         }
         Tab::Compat => app.selected_verdict().map(|_| Popup::Why { scroll: 0 }),
-        Tab::Processes => app.selected_process().map(|_| Popup::Process { scroll: 0 }),
+        Tab::Processes => app.selected_process().map(|process| Popup::Process {
+            pid: process.pid,
+            gpu: process.gpu.clone(),
+            scroll: 0,
+        }),
         Tab::Bench => None,
     };
 }
@@ -26,6 +32,10 @@ pub(super) fn open(app: &mut App) {
 pub(super) fn ask_signal(app: &mut App) {
     if app.settings.readonly {
         app.view.say("Signals are off: warpscope runs with --readonly.");
+        return;
+    }
+    if app.frame.origin != Origin::Local {
+        app.view.say("These processes are not of here and now; no signal is sent to them.");
         return;
     }
     let Some(process) = app.selected_process() else { return };
@@ -49,15 +59,18 @@ pub(super) fn scroll(popup: &mut Popup, step: isize) {
         | Popup::Gpu { scroll, .. }
         | Popup::Why { scroll }
         | Popup::Notices { scroll }
-        | Popup::Process { scroll } => *scroll = scroll.saturating_add_signed(step).min(10_000),
+        | Popup::Process { scroll, .. } => *scroll = scroll.saturating_add_signed(step).min(10_000),
         Popup::Picker { cursor, input } => cursor.step(step, found(&input.text).len()),
         Popup::Signal { cursor, .. } => cursor.step(step, SIGNALS.len()),
     }
 }
 
-/// Parts of the catalogue that match what was typed.
+/// Parts of the catalogue that match what was typed; the newest first while that is nothing.
 pub fn found(text: &str) -> Vec<&'static warpscope_probes::catalogue::Part> {
     let mut parts = warpscope_probes::catalogue::Catalogue::load().search(text);
+    if text.trim().is_empty() {
+        parts.reverse();
+    }
     parts.truncate(PICKER_ROWS);
     parts
 }
@@ -79,6 +92,7 @@ fn page_key(app: &mut App, mut popup: Popup, action: Option<Action>) -> Vec<Cmd>
         Some(Action::Close | Action::Open | Action::Help | Action::Notices) => return Vec::new(),
         Some(Action::Copy) => copy(app, Some(&popup)),
         Some(Action::Repaint) => vec![Cmd::Repaint],
+        Some(Action::Suspend) => vec![Cmd::Suspend],
         _ => Vec::new(),
     };
     let step = match action {
@@ -138,6 +152,10 @@ fn signal_key(app: &mut App, mut popup: Popup, chord: Chord, action: Option<Acti
     let Popup::Signal { pid, started_at, cursor, confirm, .. } = &mut popup else {
         return Vec::new();
     };
+    let leaves = action == Some(Action::Quit) && chord.typed().is_none();
+    if leaves {
+        return vec![Cmd::Quit];
+    }
     if *confirm {
         return match chord.typed() {
             Some('y' | 'Y') => vec![Cmd::Signal {

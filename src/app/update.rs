@@ -164,7 +164,9 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::SeekForth => return seek(app, 10.0),
         Action::Bench => return toggle_bench(app),
         Action::Theme => {
-            app.settings.theme = crate::ui::theme::next(&app.settings.theme).to_owned()
+            let theme = crate::ui::theme::next(&app.settings.theme);
+            app.settings.theme = theme.to_owned();
+            app.view.say(format!("theme {theme}"));
         }
     }
     settle(app);
@@ -311,3 +313,6 @@ fn toggle_bench(app: &mut App) -> Vec<Cmd> {
         Phase::Starting | Phase::Running => vec![Cmd::PauseBench(true)],
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -119,8 +119,12 @@ pub enum Popup {
         /// Selected row.
         cursor: Cursor,
     },
-    /// Everything about one process.
+    /// Everything about one process on one GPU.
     Process {
+        /// Process id.
+        pid: u32,
+        /// [`warpscope_probes::Gpu::key`] of the GPU.
+        gpu: String,
         /// First line in view.
         scroll: usize,
     },

@@ -52,10 +52,11 @@ impl WhatIf {
             self.named = shown.cloned().collect();
             self.defaults.clear();
         }
-        let twins =
-            self.named.iter().filter(|other| other.identity.name == gpu.identity.name).count();
-        if twins > 0 {
-            gpu.key = format!("{}+{twins}", gpu.key);
+        let taken = |key: &str| self.named.iter().any(|other| other.key == key);
+        let (base, mut twin) = (gpu.key.clone(), 0);
+        while taken(&gpu.key) {
+            twin += 1;
+            gpu.key = format!("{base}+{twin}");
         }
         self.named.push(gpu);
     }

@@ -173,8 +173,13 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             _ => (keys[0].to_string(), spec.hint.to_owned()),
         })
         .collect();
-    let hints: Vec<Hint<'_>> =
-        texts.iter().zip(0..).map(|((key, words), rank)| Hint { key, words, rank }).collect();
+    // The way to what is wrong stays when the room is short.
+    let rank = |words: &str, at: u8| if words.ends_with(')') { 2 } else { at.saturating_add(3) };
+    let hints: Vec<Hint<'_>> = texts
+        .iter()
+        .zip(0..)
+        .map(|((key, words), at)| Hint { key, words, rank: rank(words, at) })
+        .collect();
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     Footer { look, hints: &hints }.render(inner, buffer);
 }

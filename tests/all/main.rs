@@ -9,5 +9,11 @@ mod fake;
 mod frames;
 #[cfg(target_os = "linux")]
 mod nvml;
+#[cfg(target_os = "linux")]
+mod pty;
+mod screens;
+mod screenshots;
 mod synthetic;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod verdicts;

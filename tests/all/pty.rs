@@ -2,53 +2,70 @@
 //! a deadline only turns a wait for ever into a failure.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for anything; a loaded machine needs seconds, a healthy one milliseconds.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program in a terminal of its own.
-pub struct Session {
+pub(crate) struct Session {
     master: Box<dyn MasterPty + Send>,
     keyboard: Box<dyn Write + Send>,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
+    /// Settings of the terminal before the program began.
+    line: String,
     /// Everything the program wrote.
-    pub raw: Vec<u8>,
+    pub(crate) raw: Vec<u8>,
     /// The program.
-    pub child: Box<dyn Child + Send + Sync>,
+    pub(crate) child: Box<dyn Child + Send + Sync>,
 }
 
 /// How to start a program.
-pub struct Start<'a> {
+pub(crate) struct Start<'a> {
+    /// The program; warpscope without one.
+    pub(crate) program: Option<&'a Path>,
     /// Arguments.
-    pub args: &'a [&'a str],
+    pub(crate) args: &'a [&'a str],
     /// Environment on top of a small clean one.
-    pub env: &'a [(&'a str, &'a str)],
+    pub(crate) env: &'a [(&'a str, &'a str)],
     /// Columns and rows.
-    pub size: (u16, u16),
+    pub(crate) size: (u16, u16),
 }
 
 impl Default for Start<'_> {
     fn default() -> Self {
-        Self { args: &[], env: &[], size: (120, 36) }
+        Self { program: None, args: &[], env: &[], size: (120, 36) }
     }
+}
+
+/// The emulator has at least one cell, whatever the terminal says.
+fn cells(size: u16) -> NonZero<u16> {
+    NonZero::new(size).unwrap_or(NonZero::<u16>::MIN)
 }
 
 fn pty_size((cols, rows): (u16, u16)) -> PtySize {
     PtySize { cols, rows, pixel_width: 0, pixel_height: 0 }
 }
 
+/// Echo, line editing, signal keys and the rest of what tcgetattr(3) tells.
+fn line_discipline(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios().expect("a terminal has settings"))
+}
+
 impl Session {
     /// Starts warpscope with a clean configuration.
-    pub fn start(start: &Start<'_>) -> Self {
+    pub(crate) fn start(start: &Start<'_>) -> Self {
         let pair = native_pty_system().openpty(pty_size(start.size)).expect("opens a pty");
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_warpscope"));
+        let program = start.program.unwrap_or(Path::new(env!("CARGO_BIN_EXE_warpscope")));
+        let mut command = CommandBuilder::new(program);
         command.args(start.args);
         command.env_clear();
         let nowhere = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-configuration");
@@ -59,6 +76,7 @@ impl Session {
         for (name, value) in start.env {
             command.env(name, value);
         }
+        let line = line_discipline(&*pair.master);
         let child = pair.slave.spawn_command(command).expect("starts warpscope");
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().expect("reads the pty");
@@ -75,27 +93,33 @@ impl Session {
             keyboard: pair.master.take_writer().expect("writes the pty"),
             master: pair.master,
             output,
-            screen: vt100::Parser::new(start.size.1.max(1), start.size.0.max(1), 0),
+            screen: vt100::Parser::new(cells(start.size.1), cells(start.size.0), 0),
+            line,
             raw: Vec::new(),
             child,
         }
     }
 
     /// Types.
-    pub fn keys(&mut self, keys: &str) {
+    pub(crate) fn keys(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).expect("types");
         self.keyboard.flush().expect("types");
     }
 
     /// Gives the terminal another size.
-    pub fn resize(&mut self, size: (u16, u16)) {
+    pub(crate) fn resize(&mut self, size: (u16, u16)) {
         self.master.resize(pty_size(size)).expect("resizes");
-        self.screen.screen_mut().set_size(size.1.max(1), size.0.max(1));
+        self.screen.screen_mut().set_size(cells(size.1), cells(size.0));
     }
 
     /// What the screen shows.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.screen.screen().contents()
+    }
+
+    /// Wipes the emulator's screen, as a program that scribbles over it would.
+    pub(crate) fn forget(&mut self) {
+        self.screen.process(b"\x1b[2J");
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -104,34 +128,42 @@ impl Session {
     }
 
     /// Reads until the screen satisfies `wanted`.
-    pub fn wait(&mut self, patience: Duration, wanted: impl Fn(&str) -> bool) -> Result<(), String> {
+    pub(crate) fn wait(
+        &mut self,
+        patience: Duration,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<(), String> {
         let end = Instant::now() + patience;
         while !wanted(&self.text()) {
             match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(bytes) => self.take(&bytes),
-                Err(RecvTimeoutError::Timeout) => return Err(format!("not seen in time:\n{}", self.text())),
-                Err(RecvTimeoutError::Disconnected) => return Err(format!("ended before:\n{}", self.text())),
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(format!("not seen in time:\n{}", self.text()));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("ended before:\n{}", self.text()));
+                }
             }
         }
         Ok(())
     }
 
     /// Reads until the screen shows `word`.
-    pub fn see(&mut self, word: &str) {
+    pub(crate) fn see(&mut self, word: &str) {
         if let Err(screen) = self.wait(PATIENCE, |text| text.contains(word)) {
             panic!("{word:?} {screen}");
         }
     }
 
     /// Reads until the screen no longer shows `word`.
-    pub fn see_gone(&mut self, word: &str) {
+    pub(crate) fn see_gone(&mut self, word: &str) {
         if let Err(screen) = self.wait(PATIENCE, |text| !text.contains(word)) {
             panic!("{word:?} still there, {screen}");
         }
     }
 
     /// Waits for the end; the exit code.
-    pub fn end(&mut self) -> u32 {
+    pub(crate) fn end(&mut self) -> u32 {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -146,8 +178,49 @@ impl Session {
         self.child.wait().expect("is waited for").exit_code()
     }
 
+    /// Where a word stands, column and row from 1, as mouse reports count.
+    pub(crate) fn place(&self, word: &str) -> (usize, usize) {
+        let text = self.text();
+        let mut lines = text.lines().enumerate();
+        let found = lines.find_map(|(row, line)| {
+            let at = line.find(word)?;
+            Some((line[..at].chars().count() + 1, row + 1))
+        });
+        found.unwrap_or_else(|| panic!("{word:?} is not on screen:\n{text}"))
+    }
+
+    /// Clicks on a word.
+    pub(crate) fn click(&mut self, word: &str) {
+        let (column, row) = self.place(word);
+        self.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    }
+
+    /// Turns the wheel over a word.
+    pub(crate) fn wheel(&mut self, word: &str, down: bool) {
+        let (column, row) = self.place(word);
+        self.keys(&format!("\x1b[<{};{column};{row}M", if down { 65 } else { 64 }));
+    }
+
+    /// Sends a signal to the program.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.child.process_id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        kill_process(pid.expect("runs"), signal).expect("is signalled");
+    }
+
+    /// Whether the settings of the terminal are those from before.
+    pub(crate) fn line_is_restored(&self) -> bool {
+        line_discipline(&*self.master) == self.line
+    }
+
+    /// Asserts that a program that ended left the terminal as it found it.
+    pub(crate) fn assert_clean(&self) {
+        let left = self.left_behind();
+        assert!(left.is_empty(), "left behind: {left:?}");
+        assert!(self.line_is_restored(), "{} is not {}", line_discipline(&*self.master), self.line);
+    }
+
     /// Modes that are still on: what a program that ended left behind.
-    pub fn left_behind(&self) -> Vec<&'static str> {
+    pub(crate) fn left_behind(&self) -> Vec<&'static str> {
         const MODES: &[(&str, &str, &str)] = &[
             ("alternate screen", "\x1b[?1049h", "\x1b[?1049l"),
             ("hidden cursor", "\x1b[?25l", "\x1b[?25h"),

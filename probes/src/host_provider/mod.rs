@@ -29,6 +29,7 @@ use crate::process::{Process, Visibility};
 use crate::provider::{Context, HostSection, Provider, Section};
 use crate::reading::Reading;
 use crate::text::printable;
+use crate::time::Timestamp;
 use crate::units::{Bytes, Percent, Seconds};
 
 use battery::Battery;
@@ -36,6 +37,7 @@ use cpu::Times;
 use memory::{Group, Memory};
 use namespace::View;
 use process::{Processes, Units};
+use stat::Stat;
 
 /// Enough for the `cpu` rows of some 700 CPUs.
 const STAT_BYTES: usize = 64 << 10;
@@ -71,6 +73,13 @@ pub struct HostProvider {
     battery: Battery,
     fixed: Option<Fixed>,
     times: Times,
+}
+
+/// When a process started, as of now; `None` once it is gone. Together with the pid this says which process
+/// it is, but only to a second or two: the kernel derives the moment of boot from a clock that is adjusted.
+pub fn started_at(proc_root: &Path, pid: u32) -> Option<Timestamp> {
+    let stat = files::bytes(&proc_root.join(format!("{pid}/stat")), 4096);
+    units(proc_root).started(&Stat::parse(stat.value()?)?)
 }
 
 impl HostProvider {

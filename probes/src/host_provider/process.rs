@@ -24,6 +24,14 @@ pub(super) struct Units {
     pub(super) boot_s: Option<u64>,
 }
 
+impl Units {
+    /// When a process started.
+    pub(super) fn started(&self, stat: &Stat) -> Option<Timestamp> {
+        let after_ms = stat.started_ticks.checked_mul(1000)? / self.ticks_per_second;
+        Some(Timestamp(self.boot_s?.checked_mul(1000)?.checked_add(after_ms)?))
+    }
+}
+
 /// What does not change while a process lives, asked once.
 #[derive(Clone, Debug)]
 struct Known {
@@ -90,7 +98,7 @@ impl Processes {
             self.known.insert(pid, known);
             return self.missing();
         }
-        let started = self.started(&stat);
+        let started = self.units.started(&stat);
         let host = HostSide {
             user: known.user.clone(),
             name: printable(&stat.name).into(),
@@ -172,11 +180,6 @@ impl Processes {
             }
             _ => Reading::Late(None),
         }
-    }
-
-    fn started(&self, stat: &Stat) -> Option<Timestamp> {
-        let after_ms = stat.started_ticks.checked_mul(1000)? / self.units.ticks_per_second;
-        Some(Timestamp(self.units.boot_s?.checked_mul(1000)?.checked_add(after_ms)?))
     }
 
     fn missing(&self) -> Answer {

@@ -394,6 +394,8 @@ fn sysinfo_agrees_about_this_process() {
     let ours = Processes::new(proc, root, view, units(proc)).ask(&[asked], SECOND).remove(0);
     assert_eq!(ours.host.parent.value().copied(), theirs.parent().map(Pid::as_u32));
     assert_eq!(ours.started_at.map(|at| at.0 / 1000), Some(theirs.start_time()));
+    assert_eq!(started_at(proc, pid), ours.started_at);
+    assert_eq!(started_at(proc, u32::MAX), None);
 }
 
 proptest! {

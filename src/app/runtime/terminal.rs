@@ -92,8 +92,12 @@ impl Screen {
     }
 
     /// Forgets what is on the screen, so that the next draw writes everything.
+    ///
+    /// Not [`Terminal::clear`]: it asks the terminal where the cursor is, and the thread that reads
+    /// the keys takes the answer.
     pub(super) fn repaint(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        let area = self.area()?;
+        self.terminal.resize(area)
     }
 
     /// Puts text on the clipboard of the terminal in front of the user, wherever that is.

@@ -38,7 +38,7 @@ const COLUMNS: &[Spec] = &[
     spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
         (process.pid.to_string(), Role::Text)
     }),
-    spec(Column::new("USER", 8, 10).rank(4), Some(By::User), |_, process| {
+    spec(Column::new("USER", 8, 10).rank(3), Some(By::User), |_, process| {
         plain(&process.host.user)
     }),
     spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| {
@@ -60,7 +60,7 @@ const COLUMNS: &[Spec] = &[
         plain(&process.host.cpu_pct)
     }),
     spec(
-        Column::new("MEM", 9, 9).align(Align::Right).rank(3),
+        Column::new("MEM", 9, 9).align(Align::Right).rank(4),
         Some(By::HostMemory),
         |_, process| size(&process.host.memory_bytes),
     ),
@@ -68,7 +68,7 @@ const COLUMNS: &[Spec] = &[
     spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
         plain(&process.host.container)
     }),
-    spec(Column::new("COMMAND", 16, 40).grows(), Some(By::Command), |_, process| command(process)),
+    spec(Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| command(process)),
 ];
 
 fn gpu(app: &App, process: &Process) -> String {
@@ -109,7 +109,7 @@ fn age(app: &App, process: &Process) -> (String, Role) {
 
 fn command(process: &Process) -> (String, Role) {
     match process.visibility {
-        Visibility::OtherNamespace => ("not visible from this pid namespace".into(), Role::Muted),
+        Visibility::OtherNamespace => ("in another pid namespace".into(), Role::Muted),
         Visibility::Gone => ("ended".into(), Role::Muted),
         Visibility::Unknown | Visibility::Visible => match process.host.command.last() {
             Some(command) if !command.is_empty() => (command.clone(), Role::Text),

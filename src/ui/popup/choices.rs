@@ -57,7 +57,8 @@ fn list(
     hits: &mut Hits,
 ) {
     let name = [look.piece(title, Role::Title)];
-    let inner = Frame::new(look, 70, 20).titled(|card| card.left(&name)).render(area, buffer);
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
+    let inner = Frame::new(look, 70, height).titled(|card| card.left(&name)).render(area, buffer);
     if inner.height == 0 {
         return;
     }

@@ -33,7 +33,7 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         Popup::Gpu { key, .. } => gpu::page(app, look, key, width),
         Popup::Why { .. } => why::page(app, look, width),
         Popup::Notices { .. } => notices::page(app, look, width),
-        Popup::Process { .. } => process::page(app, look, width),
+        Popup::Process { pid, gpu, .. } => process::page(app, look, (*pid, gpu), width),
         Popup::Picker { .. } | Popup::Signal { .. } => {
             return choices::render(app, look, area, buffer, hits);
         }
@@ -47,7 +47,7 @@ fn scroll_of(popup: &Popup) -> usize {
         | Popup::Gpu { scroll, .. }
         | Popup::Why { scroll }
         | Popup::Notices { scroll }
-        | Popup::Process { scroll } => *scroll,
+        | Popup::Process { scroll, .. } => *scroll,
         Popup::Picker { .. } | Popup::Signal { .. } => 0,
     }
 }

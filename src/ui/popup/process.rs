@@ -1,3 +1,4 @@
+use ratatui::text::Line;
 use warpscope_probes::Field;
 use warpscope_probes::process::{HostSide, Usage, Visibility};
 
@@ -6,10 +7,13 @@ use crate::app::App;
 use crate::ui::theme::Role;
 use crate::ui::widgets::Look;
 
-/// Everything about the selected process.
-pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
-    let Some(process) = app.selected_process() else {
-        return Page { title: "Process".into(), lines: Vec::new() };
+/// Everything about one process on one GPU.
+pub(super) fn page(app: &App, look: Look<'_>, (pid, gpu): (u32, &str), width: usize) -> Page {
+    let title = format!("Process {pid}");
+    let mut processes = app.frame.processes.iter();
+    let Some(process) = processes.find(|process| process.pid == pid && process.gpu == gpu) else {
+        let text = "It no longer holds anything on this GPU.";
+        return Page { title, lines: vec![Line::styled(text, look.style(Role::Warn))] };
     };
     let seen = match process.visibility {
         Visibility::Visible => "yes",
@@ -23,15 +27,10 @@ pub(super) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     lines.extend(section(look, "on", &process.gpu, Role::Text, width));
     lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
     lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
-    Page { title: format!("Process {}", process.pid), lines }
+    Page { title, lines }
 }
 
-fn row<S>(
-    look: Look<'_>,
-    field: &Field<S>,
-    of: &S,
-    width: usize,
-) -> Vec<ratatui::text::Line<'static>> {
+fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {
     match (field.text)(of) {
         Ok(text) => {
             section(look, field.label, &super::gpu::with_unit(&text, field.unit), Role::Text, width)

@@ -16,7 +16,7 @@ use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Align, Card, Column, Look, Mark, Notice, Piece, Severity, Table, Tape};
 
-pub use plots::DecodeRates;
+pub use plots::{DECODE, Rate, Rates};
 
 /// Number formats of the paths with their labels, in the order on screen.
 pub const DTYPES: &[(PathDtype, &str)] = &[
@@ -50,23 +50,38 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
         return;
     }
-    let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let spare = area.height.saturating_sub(rows);
-    let tapes = if spare >= 6 { (spare / 3).clamp(6, 10) } else { 0 };
-    let plots = spare.saturating_sub(tapes).min(28);
+    let (tapes, plots) = shares(area.height);
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
     }
-    if plots >= 7 {
+    if plots > 0 {
         let place = cut_bottom(&mut area, plots);
-        let [left, right] =
+        let [mut left, right] =
             Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
-        plots::rates(app, look, left, buffer);
+        let upper = cut_top(&mut left, plots / 2);
+        plots::rates(app, look, plots::DECODE, upper, buffer);
+        plots::rates(app, look, plots::PREFILL, left, buffer);
         plots::roofline(app, look, right, buffer);
     }
     let inner = frame(app, look, area, buffer);
     table(app, look, inner, buffer, hits);
+}
+
+/// Lines for the generated text and for the plots; the table has what it needs first.
+fn shares(height: u16) -> (u16, u16) {
+    /// Fewest lines of the tapes, frames included.
+    const TAPES: u16 = 6;
+    /// Fewest lines of the plots: two cards with four bars each.
+    const PLOTS: u16 = 12;
+    let table = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
+    let spare = height.saturating_sub(table);
+    let tapes = (spare / 3).clamp(TAPES + 2, 14);
+    match spare {
+        0..TAPES => (0, 0),
+        _ if spare >= tapes + PLOTS => (tapes, spare - tapes),
+        _ => (spare, 0),
+    }
 }
 
 fn severity(phase: &Phase) -> Severity {
@@ -84,8 +99,9 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     let status = app.bench.status();
     let budget = hello.map(|hello| {
         format!(
-            "{} thread(s), at most {:.0}% of the CPU, nice {}",
+            "{} thread{}, at most {:.0}% of the CPU, nice {}",
             hello.threads,
+            if hello.threads == 1 { "" } else { "s" },
             hello.cpu_share_max * 100.0,
             hello.nice
         )
@@ -175,13 +191,7 @@ fn cell(report: &PathReport, column: usize) -> (String, Role) {
 /// What a path amounts to, in words.
 fn answer(report: &PathReport) -> (String, Role) {
     match &report.first_bad {
-        Some(bad) => {
-            let place = format!(
-                "layer {} {} token {} channel {}",
-                bad.layer, bad.op, bad.token, bad.channel
-            );
-            (format!("leaves the finite numbers at {place}"), Role::Bad)
-        }
+        Some(bad) => (format!("bad from layer {} {}", bad.layer, bad.op), Role::Bad),
         None if !report.complete => ("decoding".into(), Role::Muted),
         None if report.tokens == report.expected_tokens => ("right".into(), Role::Good),
         None => ("finite, but other tokens than fp64".into(), Role::Warn),
@@ -202,7 +212,14 @@ fn tape(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             "glm4" => "synthetic model, the mechanism of llama.cpp #13607",
             _ => "synthetic model",
         };
-        let left = [look.piece(&title, Role::Title)];
+        let bad = report.first_bad.as_ref().map(|bad| {
+            format!(
+                "  first bad: layer {} {}, token {}, channel {}",
+                bad.layer, bad.op, bad.token, bad.channel
+            )
+        });
+        let mut left = vec![look.piece(&title, Role::Title)];
+        left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
         let right = [look.piece(note, Role::Muted)];
         let inner = Card::new(look).left(&left).right(&right).render(place, buffer);
         let pieces: Vec<String> = report.tokens.iter().map(|token| piece(*token)).collect();
@@ -225,6 +242,16 @@ fn mark(expected: Option<&u32>, token: u32) -> Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn table_plots_and_tapes_share_the_height_and_leave_nothing() {
+        for height in 0..200 {
+            let (tapes, plots) = shares(height);
+            let table = height - tapes - plots;
+            assert!(table >= height.min(11) && (tapes == 0 || tapes >= 6), "{height}");
+            assert!(plots == 0 || (plots >= 12 && table == 11), "{height}");
+        }
+    }
 
     #[test]
     fn every_path_has_a_label_and_a_colour_of_its_own() {

@@ -146,7 +146,7 @@ fn compact(
         } else {
             0
         };
-        let place = Rect { height: least + graph.min(card::GRAPH_MOST), ..below };
+        let place = Rect { height: least + graph, ..below };
         card::render(app, look, card, true, place, buffer);
     }
 }

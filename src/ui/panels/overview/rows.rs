@@ -13,16 +13,19 @@ use crate::ui::theme::{Ramp, Role};
 use crate::ui::widgets::{Align, Column, Gauge, Ink, Look, Pen, Spark, Table, text_width};
 
 const COLUMNS: &[Column<'static>] = &[
-    Column::new("GPU", 14, 24).grows(),
+    Column::new("GPU", 14, 18),
     Column::new("CC", 6, 7).rank(3),
-    Column::new("LOAD", 11, 22),
+    Column::new("LOAD", 11, 16).grows(),
     Column::new("", 6, 18).rank(6),
-    Column::new("MEMORY", 19, 34).rank(1),
+    Column::new("MEMORY", 19, 26).rank(1).grows(),
     Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
     Column::new("POWER", 9, 10).align(Align::Right).rank(4),
     Column::new("CLOCKS", 12, 22).rank(7),
     Column::new("CONFIGS", 20, 24).rank(5),
 ];
+
+/// Position of the column that is empty until there are verdicts.
+const CONFIGS: usize = 8;
 
 /// One row per GPU.
 pub(super) fn render(
@@ -33,9 +36,13 @@ pub(super) fn render(
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let mut table = Table::new(look, COLUMNS, cards.len());
+    let judged = cards.iter().any(|card| card.summary.total > 0);
+    let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(app.view.overview.at);
     let layout = table.layout(area);
+    let label = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
     let mut bars = Vec::new();
     table.render(area, buffer, |row, column, pen| {
         if matches!(column, 2..=4) {
@@ -47,7 +54,8 @@ pub(super) fn render(
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
         hits.add(line, Hit::Row(row));
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
-            bar(app, look, &cards[row], *column, Rect { x: *x, width: *width, ..line }, buffer);
+            let place = Rect { x: *x, width: *width, ..line };
+            bar(app, look, &cards[row], (*column, label), place, buffer);
         }
     }
 }
@@ -80,15 +88,24 @@ fn head_role(presence: Presence) -> Role {
     }
 }
 
-fn bar(app: &App, look: Look<'_>, card: &Card, column: usize, area: Rect, buffer: &mut Buffer) {
-    if !super::card::has_graph(card) {
+fn bar(
+    app: &App,
+    look: Look<'_>,
+    card: &Card,
+    (column, label): (usize, u16),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    if !super::card::has_graph(card) || card.presence == Presence::Lost {
         let word = match (column, card.presence) {
+            (2, Presence::Lost) => "lost",
             (2, Presence::WhatIf) => "what-if",
             (2, Presence::Suspended) => "suspended",
             (4, Presence::WhatIf) => card.facts.last().map_or("", String::as_str),
             _ => "",
         };
-        look.pen(buffer, area).fit(word, look.style(Role::Muted));
+        let role = if card.presence == Presence::Lost { Role::Bad } else { Role::Muted };
+        look.pen(buffer, area).fit(word, look.style(role));
         return;
     }
     match column {
@@ -100,7 +117,6 @@ fn bar(app: &App, look: Look<'_>, card: &Card, column: usize, area: Rect, buffer
             Spark::new(look, values, Ink::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
         }
         _ => {
-            let label = text_width(&card.memory.text);
             Gauge::new(look, card.memory.amount, Ramp::Memory)
                 .label(&card.memory.text, label)
                 .render(area, buffer);

@@ -1,0 +1,425 @@
+//! Every panel and popup on every size, theme and recording; whole screens under snapshot; and a walk
+//! through every key.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use ratatui::widgets::{Clear, Widget};
+use warpscope::app::action::{ACTIONS, Scope};
+use warpscope::app::keymap::{Chord, Keymap};
+use warpscope::app::update::update;
+use warpscope::app::view::{Popup, TABS, Tab};
+use warpscope::app::whatif::{Policy, WhatIf};
+use warpscope::app::{App, Msg, Settings};
+use warpscope::bench::parse_event;
+use warpscope::sink::FrameReader;
+use warpscope::source::Position;
+use warpscope::ui::theme::{BUILTIN, ColorDepth};
+use warpscope::ui::{LookOptions, Skin, draw, svg};
+use warpscope_probes::Frame;
+use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
+use warpscope_probes::gpu::Presence;
+
+use crate::frames;
+
+/// From nothing to a wall of text; thin, flat, usual and odd.
+const SIZES: &[(u16, u16)] = &[
+    (0, 0),
+    (0, 24),
+    (80, 0),
+    (1, 1),
+    (1, 50),
+    (200, 1),
+    (2, 2),
+    (5, 200),
+    (19, 5),
+    (20, 4),
+    (20, 5),
+    (21, 6),
+    (25, 10),
+    (30, 8),
+    (33, 33),
+    (40, 12),
+    (50, 20),
+    (59, 19),
+    (60, 15),
+    (77, 23),
+    (80, 24),
+    (81, 25),
+    (100, 30),
+    (120, 36),
+    (132, 43),
+    (157, 44),
+    (160, 50),
+    (200, 60),
+    (240, 70),
+    (300, 100),
+];
+
+const RECORDINGS: &[&str] = &["synthetic-t4", "synthetic-h100x8", "synthetic-16", "synthetic-none"];
+
+fn empty() -> App {
+    let settings =
+        Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
+    let parts = DEFAULT_WHAT_IF.iter().filter_map(|name| Catalogue::load().find(name).ok());
+    let defaults = parts.zip(0..).map(|(part, ordinal)| what_if(part, ordinal)).collect();
+    let what_if = WhatIf { policy: Policy::Auto, named: Vec::new(), defaults };
+    App::new(settings, Keymap::default(), what_if)
+}
+
+fn recorded(name: &str) -> Vec<Frame> {
+    let file = File::open(frames::path(&format!("{name}.jsonl"))).expect("is there");
+    let mut reader = FrameReader::new(BufReader::new(file));
+    std::iter::from_fn(|| reader.next_frame().expect("is readable")).collect()
+}
+
+/// The state after every frame of a recording.
+fn played(name: &str) -> App {
+    let mut app = empty();
+    for frame in recorded(name) {
+        update(&mut app, Msg::Frame(Box::new(frame)));
+    }
+    app
+}
+
+/// The same, with a measured benchmark and a place in the recording.
+fn complete(name: &str) -> App {
+    let mut app = played(name);
+    let events = std::fs::read_to_string(frames::path("bench-cpu.jsonl")).expect("is there");
+    for (line, number) in events.lines().zip(1..) {
+        update(&mut app, Msg::Bench(Box::new(parse_event(number, line).expect("is an event"))));
+    }
+    let position = Position { at_s: 5.0, length_s: 60.0, paused: false, speed: 1.0, damaged: 0 };
+    update(&mut app, Msg::Position(position));
+    app
+}
+
+fn skin(theme: &str, depth: ColorDepth, ascii: bool) -> Skin {
+    Skin::new(&LookOptions { depth, ascii, paint: true, folders: Vec::new() }, theme)
+}
+
+fn plain() -> Skin {
+    skin("dark", ColorDepth::TrueColor, false)
+}
+
+/// Draws into a part of a larger buffer, and asserts that nothing outside of it has changed.
+fn drawn(app: &App, skin: &Skin, (width, height): (u16, u16)) -> Buffer {
+    const MARGIN: u16 = 2;
+    let area = Rect::new(MARGIN, MARGIN, width, height);
+    let whole = Rect::new(0, 0, width + 2 * MARGIN, height + 2 * MARGIN);
+    let mut buffer = Buffer::filled(whole, ratatui::buffer::Cell::new("~"));
+    Clear.render(area, &mut buffer);
+    draw(app, skin, area, &mut buffer);
+    let outside = |x, y| !area.contains((x, y).into());
+    for y in whole.rows().map(|row| row.y) {
+        for x in whole.columns().map(|column| column.x) {
+            let untouched = buffer[(x, y)] == ratatui::buffer::Cell::new("~");
+            assert!(untouched || !outside(x, y), "{width}×{height}: wrote at {x},{y}");
+        }
+    }
+    let mut inner = Buffer::empty(Rect::new(0, 0, width, height));
+    for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+        inner[(x, y)] = buffer[(x + MARGIN, y + MARGIN)].clone();
+    }
+    inner
+}
+
+fn press(app: &mut App, key: &str) {
+    update(app, Msg::Key(key.parse::<Chord>().expect("is a key")));
+}
+
+fn on(mut app: App, tab: Tab) -> App {
+    app.view.tab = tab;
+    app
+}
+
+/// Every popup on a state, opened as a user would.
+fn with_popups(name: &str) -> Vec<App> {
+    let rows: &[&[&str]] = &[
+        &["?"],
+        &["?", "end"],
+        &["n"],
+        &["w"],
+        &["w", "z", "z", "z"],
+        &["1", "enter"],
+        &["1", "enter", "pgdn", "pgdn"],
+        &["2", "enter"],
+        &["4", "enter"],
+        &["4", "K"],
+        &["4", "K", "end", "enter"],
+        &["4", "/"],
+    ];
+    let opened = rows.iter().map(|keys| {
+        let mut app = played(name);
+        // Signals are for the processes of this machine.
+        app.frame.origin = warpscope_probes::Origin::Local;
+        keys.iter().for_each(|key| press(&mut app, key));
+        app
+    });
+    opened.collect()
+}
+
+#[test]
+fn there_are_thirty_sizes_and_each_once() {
+    let unique: std::collections::BTreeSet<_> = SIZES.iter().collect();
+    assert_eq!((SIZES.len(), unique.len()), (30, 30));
+}
+
+#[test]
+fn every_panel_draws_inside_its_area_at_every_size() {
+    for name in RECORDINGS {
+        let mut app = complete(name);
+        for (tab, ..) in TABS {
+            app.view.tab = *tab;
+            for ascii in [false, true] {
+                let skin = skin("dark", ColorDepth::TrueColor, ascii);
+                for size in SIZES {
+                    let buffer = drawn(&app, &skin, *size);
+                    let text = svg::text(&buffer);
+                    let names_are_ascii = *name != "synthetic-t4";
+                    assert!(!ascii || !names_are_ascii || text.is_ascii(), "{size:?}\n{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_screen_before_anything_has_happened_draws_at_every_size() {
+    for (tab, ..) in TABS {
+        let app = on(empty(), *tab);
+        SIZES.iter().for_each(|size| drop(drawn(&app, &plain(), *size)));
+    }
+}
+
+#[test]
+fn every_popup_draws_inside_its_area_at_every_size() {
+    for name in ["synthetic-h100x8", "synthetic-t4", "synthetic-none"] {
+        for app in with_popups(name) {
+            for ascii in [false, true] {
+                let skin = skin("dark", ColorDepth::TrueColor, ascii);
+                SIZES.iter().for_each(|size| drop(drawn(&app, &skin, *size)));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_theme_draws_every_panel_at_every_depth() {
+    let depths =
+        [ColorDepth::TrueColor, ColorDepth::Indexed256, ColorDepth::Ansi16, ColorDepth::None];
+    let mut app = complete("synthetic-h100x8");
+    for (theme, _) in BUILTIN {
+        for depth in depths {
+            let skin = skin(theme, depth, false);
+            for (tab, ..) in TABS {
+                app.view.tab = *tab;
+                for size in [(80, 24), (200, 60)] {
+                    let buffer = drawn(&app, &skin, size);
+                    for cell in &buffer.content {
+                        assert!(allowed(cell.fg, depth), "{theme} {depth:?}: {:?}", cell.fg);
+                        assert!(allowed(cell.bg, depth), "{theme} {depth:?}: {:?}", cell.bg);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a terminal of this depth can be given the colour.
+fn allowed(color: Color, depth: ColorDepth) -> bool {
+    match color {
+        Color::Reset => true,
+        Color::Rgb(..) => depth == ColorDepth::TrueColor,
+        Color::Indexed(_) => depth >= ColorDepth::Indexed256,
+        _ => depth >= ColorDepth::Ansi16,
+    }
+}
+
+#[test]
+fn only_bad_symbols_of_hostile_names_are_replaced() {
+    let app = on(played("synthetic-t4"), Tab::Processes);
+    for size in SIZES {
+        let text = svg::text(&drawn(&app, &plain(), *size));
+        let harmful = |letter: char| letter.is_control() && letter != '\n';
+        assert!(!text.contains(harmful) && !text.contains('\u{202e}'), "{size:?}");
+    }
+}
+
+#[test]
+fn panels_from_recordings() {
+    for name in RECORDINGS {
+        let mut app = played(name);
+        for (tab, id, _) in TABS.iter().filter(|row| row.0 != Tab::Bench) {
+            app.view.tab = *tab;
+            for size in [(80, 24), (200, 60)] {
+                let label = format!("{id}-{}-{}x{}", &name["synthetic-".len()..], size.0, size.1);
+                insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_benchmark_from_its_recorded_events() {
+    let app = on(complete("synthetic-none"), Tab::Bench);
+    for size in [(80, 24), (200, 60)] {
+        let label = format!("bench-{}x{}", size.0, size.1);
+        insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
+    }
+}
+
+#[test]
+fn popups_from_recordings() {
+    for (app, number) in with_popups("synthetic-h100x8").iter().zip(1..) {
+        let label = format!("popup-{number:02}-80x24");
+        insta::assert_snapshot!(label, svg::text(&drawn(app, &plain(), (80, 24))));
+    }
+}
+
+/// The screen and, beneath each line, one letter per cell for its style; the letters are explained at the end.
+fn styled(buffer: &Buffer) -> String {
+    let mut legend = Vec::new();
+    let mut out = String::new();
+    let text = svg::text(buffer);
+    for (line, row) in text.lines().zip(buffer.content.chunks(usize::from(buffer.area.width))) {
+        let letters: String = row
+            .iter()
+            .map(|cell| {
+                let style = format!("{} on {} {:?}", cell.fg, cell.bg, cell.modifier);
+                let at = legend.iter().position(|known| *known == style).unwrap_or_else(|| {
+                    legend.push(style);
+                    legend.len() - 1
+                });
+                char::from_u32(u32::from('a') + at as u32).expect("few styles")
+            })
+            .collect();
+        out += &format!("{line}\n{letters}\n");
+    }
+    for (style, letter) in legend.iter().zip('a'..) {
+        out += &format!("{letter}: {style}\n");
+    }
+    out
+}
+
+#[test]
+fn the_overview_in_every_theme() {
+    let app = played("synthetic-t4");
+    for (theme, _) in BUILTIN {
+        let buffer = drawn(&app, &skin(theme, ColorDepth::TrueColor, false), (80, 24));
+        insta::assert_snapshot!(format!("theme-{theme}"), styled(&buffer));
+    }
+}
+
+#[test]
+fn without_colour_words_and_symbols_tell_the_state() {
+    let skin = skin("dark", ColorDepth::None, false);
+    let text = |app: &App, size| svg::text(&drawn(app, &skin, size));
+    let mut app = complete("synthetic-16");
+    let overview = text(&app, (120, 36));
+    assert!(overview.contains("lost"), "a lost GPU is called so\n{overview}");
+    app = on(complete("synthetic-none"), Tab::Overview);
+    let overview = text(&app, (120, 36));
+    assert!(overview.contains("what-if") && overview.contains("▲ "), "{overview}");
+    press(&mut app, "n");
+    assert!(text(&app, (120, 36)).contains("warning"));
+    let bench = text(&on(complete("synthetic-none"), Tab::Bench), (120, 36));
+    assert!(bench.contains("not finite") && bench.contains("right"), "{bench}");
+    let mut processes = on(played("synthetic-h100x8"), Tab::Processes);
+    assert!(text(&processes, (120, 36)).contains("in another pid namespace"));
+    press(&mut processes, "space");
+    assert!(text(&processes, (120, 36)).contains("frozen"));
+}
+
+#[test]
+fn without_colour_the_selection_and_the_tab_are_reversed() {
+    let skin = skin("dark", ColorDepth::None, false);
+    let mut app = on(played("synthetic-h100x8"), Tab::Processes);
+    press(&mut app, "down");
+    let buffer = drawn(&app, &skin, (120, 36));
+    let reversed = |y: u16| {
+        let row = (0..120).filter(|x| buffer[(*x, y)].modifier.contains(Modifier::REVERSED));
+        row.count()
+    };
+    assert!((5..30).contains(&reversed(0)), "one tab: {}", reversed(0));
+    let rows: Vec<u16> = (1..36).filter(|y| reversed(*y) > 60).collect();
+    assert_eq!(rows, [4], "one row");
+}
+
+#[test]
+fn a_suspended_gpu_is_not_called_idle() {
+    let mut frame = recorded("synthetic-t4").remove(0);
+    frame.gpus[0].presence = Presence::Suspended;
+    let mut app = empty();
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    let text = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(text.contains("suspended by the kernel to save power; not woken"), "{text}");
+    assert!(!text.contains('%') || !text.contains("gpu "), "{text}");
+}
+
+#[test]
+fn late_values_stay_and_are_marked() {
+    let mut app = empty();
+    for mut frame in recorded("synthetic-t4").into_iter().take(2) {
+        if frame.seq == 2 {
+            frame.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
+        }
+        update(&mut app, Msg::Frame(Box::new(frame)));
+    }
+    let fresh = svg::text(&drawn(&app, &plain(), (120, 36)));
+    assert!(fresh.contains("/70 W"), "{fresh}");
+}
+
+#[test]
+fn sixteen_gpus_fit_120_by_36() {
+    let text = svg::text(&drawn(&played("synthetic-16"), &plain(), (120, 36)));
+    for index in 0..16 {
+        assert!(text.lines().any(|line| line.contains(&format!("{index} Tesla T4"))), "{index}");
+    }
+}
+
+#[test]
+fn every_action_on_every_tab_leaves_something_that_can_be_drawn() {
+    for name in RECORDINGS {
+        for (tab, ..) in TABS {
+            for spec in ACTIONS {
+                let mut app = on(complete(name), *tab);
+                for key in spec.keys {
+                    press(&mut app, key);
+                    drawn(&app, &plain(), (80, 24));
+                    press(&mut app, key);
+                    drawn(&app, &plain(), (33, 12));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_action_in_a_row_and_then_back_home() {
+    let mut app = complete("synthetic-h100x8");
+    for _ in 0..3 {
+        for spec in ACTIONS.iter().filter(|spec| !matches!(spec.scope, Scope::Replay)) {
+            press(&mut app, spec.keys[0]);
+            drawn(&app, &plain(), (100, 30));
+        }
+        (0..3).for_each(|_| press(&mut app, "esc"));
+        press(&mut app, "1");
+        assert_eq!((app.view.tab, &app.view.popup), (Tab::Overview, &None::<Popup>));
+    }
+}
+
+#[test]
+fn help_names_every_action_and_its_keys() {
+    let mut app = played("synthetic-none");
+    press(&mut app, "?");
+    let text = svg::text(&drawn(&app, &plain(), (200, 100)));
+    for spec in ACTIONS {
+        assert!(text.contains(spec.help), "{}", spec.id);
+        assert!(text.contains(&spec.keys.join(" ")), "{}", spec.id);
+    }
+}

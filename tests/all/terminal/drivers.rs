@@ -1,0 +1,134 @@
+use super::*;
+
+#[test]
+fn the_first_frame_does_not_wait_for_the_driver() {
+    let mut live = Live::start("t4+hang:nvmlInit_v2:10");
+    let screen = &mut live.screen;
+    screen.see("Asking the NVIDIA driver");
+    screen.see("has not answered yet");
+    screen.keys("?");
+    screen.see("Leave warpscope.");
+    screen.keys("\x1b");
+    screen.see_gone("Leave warpscope.");
+    quit(screen);
+}
+
+#[test]
+fn a_call_that_hangs_is_said_and_keys_still_work() {
+    let mut live = Live::start("t4");
+    live.screen.see("Tesla T4");
+    live.nvml.set("t4+hang:nvmlDeviceGetUtilizationRates:10");
+    live.screen.see("has stopped answering");
+    let screen = &mut live.screen;
+    screen.see("Tesla T4");
+    screen.keys("4");
+    screen.see("of 0 processes");
+    screen.keys("n");
+    screen.see("persistence mode");
+    screen.keys("\x1b");
+    screen.see_gone("persistence mode");
+    quit(screen);
+}
+
+#[test]
+fn a_gpu_that_is_lost_comes_back_without_a_restart() {
+    let mut live = Live::start("t4x2");
+    live.screen.see("1 Tesla T4");
+    live.screen.see("MHz");
+    live.nvml.set("t4x2+lost:1");
+    live.screen.see("lost:");
+    live.nvml.set("t4x2");
+    live.screen.see_gone("lost:");
+    live.screen.see("1 Tesla T4");
+    quit(&mut live.screen);
+}
+
+#[test]
+fn a_gpu_that_appears_later_is_shown() {
+    let mut live = Live::start("t4");
+    live.screen.see("0 Tesla T4");
+    live.nvml.set("t4+v100");
+    live.screen.see("1 Tesla V100");
+    quit(&mut live.screen);
+}
+
+#[test]
+fn each_way_to_have_no_driver_has_its_sentence_its_way_out_and_what_if_gpus() {
+    let rows = [
+        ("nodriver", "its kernel module is not loaded", "modprobe nvidia"),
+        ("noperm", "may not use the NVIDIA devices", "usermod -aG video"),
+        ("mismatch", "of different versions", "reboot"),
+        ("nodevice", "counts no GPU", "lspci -d 10de:"),
+    ];
+    for (scenario, sentence, way_out) in rows {
+        let mut live = Live::start(scenario);
+        explained(&mut live.screen, sentence, way_out);
+    }
+    let env = [("WARPSCOPE_LIBRARY", "/nowhere/libnvidia-ml.so.1")];
+    let mut screen =
+        Session::start(&Start { args: &["--no-bench"], env: &env, ..Start::default() });
+    explained(&mut screen, "libnvidia-ml.so.1 was not found", "Install the NVIDIA driver");
+}
+
+fn explained(screen: &mut Session, sentence: &str, way_out: &str) {
+    screen.see(sentence);
+    screen.see("what-if");
+    for name in ["GTX 1060", "V100", "T4", "RTX 2080 Ti", "A10", "H200"] {
+        screen.see(name);
+    }
+    screen.keys("n");
+    screen.see(way_out);
+    quit(screen);
+}
+
+#[test]
+fn a_driver_that_is_loaded_later_is_found_without_a_restart() {
+    let mut live = Live::start("nodriver");
+    live.screen.see("kernel module is not loaded");
+    live.nvml.set("t4");
+    live.screen.see("Tesla T4");
+    live.screen.see("MHz");
+    quit(&mut live.screen);
+}
+
+#[test]
+fn functions_an_old_driver_lacks_leave_their_values_out() {
+    let lacking = [
+        "nvmlDeviceGetMemoryInfo_v2",
+        "nvmlDeviceGetGpmSupport",
+        "nvmlDeviceGetSupportedClocksEventReasons",
+    ];
+    let known: Vec<&str> = lacking.into_iter().filter(|name| exported(name)).collect();
+    assert!(!known.is_empty(), "the stand-in exports some of them");
+    let nvml = OwnNvml::without("rtx3090+driver:470.256.02", &known);
+    let mut live = Live::with(nvml, &[], (120, 36));
+    live.screen.see("RTX 3090");
+    live.screen.see("470.256.02");
+    live.screen.see("24.0 GiB");
+    quit(&mut live.screen);
+}
+
+fn exported(function: &str) -> bool {
+    let image = std::fs::read(crate::fake::nvml_dir().join(crate::fake::LIBRARY));
+    let name = [function.as_bytes(), b"\0"].concat();
+    image.expect("the stand-in").windows(name.len()).any(|window| window == name)
+}
+
+#[test]
+fn sixteen_gpus_fit_one_screen() {
+    let mut live = Live::start("gpus16");
+    live.screen.see("15 H200");
+    for index in 0..16 {
+        live.screen.see(&format!("{index} H200"));
+    }
+    quit(&mut live.screen);
+}
+
+#[test]
+fn instances_of_a_divided_gpu_are_among_its_details() {
+    let mut live = Live::with(OwnNvml::new("h100+mig:0"), &[], (120, 100));
+    live.screen.see("H100");
+    live.screen.keys("\r");
+    live.screen.see("MIG 3g.40gb");
+    quit(&mut live.screen);
+}

@@ -1,0 +1,128 @@
+//! The same dashboard around a source of our own, in a process of its own: what no input to the shipped
+//! program can bring about (a panic), and what must not depend on this machine (whose process is visible).
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use warpscope::app::keymap::Keymap;
+use warpscope::app::runtime::{Launch, run};
+use warpscope::app::whatif::WhatIf;
+use warpscope::app::{App, Settings};
+use warpscope::bench::WorkerOptions;
+use warpscope::source::{Control, FrameSink, Source};
+use warpscope::ui::LookOptions;
+use warpscope::ui::theme::ColorDepth;
+use warpscope_probes::process::{Process, Visibility};
+use warpscope_probes::{Frame, SCHEMA, host_provider};
+
+use super::*;
+
+/// Where the child finds the pid of the process it shows.
+const PID: &str = "WARPSCOPE_TEST_PID";
+const READONLY: &str = "WARPSCOPE_TEST_READONLY";
+
+/// One frame with one process; its control panics when asked for another interval.
+struct Given(Frame);
+struct Brittle;
+
+impl Source for Given {
+    fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control> {
+        sink(self.0);
+        Box::new(Brittle)
+    }
+}
+
+impl Control for Brittle {
+    fn set_interval(&mut self, _interval: Duration) {
+        panic!("on purpose");
+    }
+}
+
+fn frame(pid: u32) -> Frame {
+    let mut process = Process { pid, visibility: Visibility::Visible, ..Process::default() };
+    process.host.name = "cat".to_owned().into();
+    process.host.command = "cat -of-the-test".to_owned().into();
+    process.started_at = host_provider::started_at("/proc".as_ref(), pid);
+    Frame { schema: SCHEMA, seq: 1, processes: vec![process], ..Frame::default() }
+}
+
+#[test]
+#[ignore = "runs in a terminal of its own, started by the tests below"]
+fn dashboard() {
+    let pid = std::env::var(PID).ok().and_then(|pid| pid.parse().ok()).unwrap_or(0);
+    let settings = Settings {
+        interval: Duration::from_secs(1),
+        readonly: std::env::var_os(READONLY).is_some(),
+        theme: "dark".into(),
+    };
+    let launch = Launch {
+        source: Box::new(Given(frame(pid))),
+        app: App::new(settings, Keymap::default(), WhatIf::default()),
+        look: LookOptions {
+            depth: ColorDepth::TrueColor,
+            ascii: false,
+            paint: true,
+            folders: Vec::new(),
+        },
+        mouse: true,
+        bench: WorkerOptions::live("cpu").expect("is a device"),
+        bench_at_start: false,
+    };
+    // The thread that owns the terminal is the program's first one; in a test it only has its name.
+    let owner = std::thread::Builder::new().name("main".into());
+    let ended = owner.spawn(move || run(launch)).expect("starts").join();
+    assert!(ended.expect("no panic").is_ok());
+}
+
+fn start(env: &[(&str, &str)]) -> Session {
+    let program: PathBuf = std::env::current_exe().expect("a test binary has a path");
+    let args = ["terminal::embedded::dashboard", "--exact", "--ignored", "--nocapture"];
+    Session::start(&Start { program: Some(&program), args: &args, env, ..Start::default() })
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_it_speaks() {
+    let mut screen = start(&[]);
+    screen.see("Overview");
+    screen.keys("+");
+    assert_ne!(screen.end(), 0);
+    screen.assert_clean();
+    let raw = String::from_utf8_lossy(&screen.raw);
+    let (leaves, speaks) = (raw.rfind("\x1b[?1049l"), raw.find("on purpose"));
+    assert!(leaves.is_some() && leaves < speaks, "{leaves:?} {speaks:?}");
+    let after = &raw[speaks.unwrap_or_default()..];
+    assert!(!after.contains('\x1b'), "nothing is drawn after the message: {after:?}");
+}
+
+#[test]
+fn a_confirmed_signal_reaches_the_process() {
+    // Waits for its input, which stays open until the end of this test.
+    let mut target = Command::new("cat").stdin(Stdio::piped()).spawn().expect("starts cat");
+    let pid = target.id().to_string();
+    let mut screen = start(&[(PID, &pid)]);
+    screen.keys("4");
+    screen.see("cat -of-the-test");
+    screen.keys("K");
+    screen.see(&format!("Signal for {pid} cat"));
+    screen.keys("\r");
+    screen.see(&format!("Send SIGTERM to {pid} cat?"));
+    screen.keys("n");
+    screen.see_gone("Send SIGTERM");
+    assert!(target.try_wait().expect("is asked").is_none(), "n sends nothing");
+    screen.keys("K\ry");
+    screen.see(&format!("Sent SIGTERM to {pid}."));
+    assert_eq!(target.wait().expect("ends").signal(), Some(15));
+    quit(&mut screen);
+}
+
+#[test]
+fn read_only_offers_no_signal() {
+    let mut screen = start(&[(PID, "1"), (READONLY, "1")]);
+    screen.keys("4");
+    screen.see("read-only");
+    screen.keys("K");
+    screen.see("Signals are off");
+    quit(&mut screen);
+}

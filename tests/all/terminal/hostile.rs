@@ -1,0 +1,126 @@
+use super::*;
+
+/// Every control sequence the program itself writes, as patterns: `#` is a run of digits, `:` or `;`.
+const OWN: &[&str] = &[
+    "\x1b[?1049h",
+    "\x1b[?1049l", // alternate screen
+    "\x1b[?25h",
+    "\x1b[?25l", // cursor
+    "\x1b[?2026h",
+    "\x1b[?2026l", // synchronized update
+    "\x1b[?1000h",
+    "\x1b[?1002h",
+    "\x1b[?1003h",
+    "\x1b[?1015h",
+    "\x1b[?1006h", // mouse
+    "\x1b[?1000l",
+    "\x1b[?1002l",
+    "\x1b[?1003l",
+    "\x1b[?1015l",
+    "\x1b[?1006l",
+    "\x1b[#H",
+    "\x1b[#J",
+    "\x1b[#m",
+    "\x1b[m",               // place, clear, style
+    "\x1b]0;warpscope\x07", // title
+];
+
+/// Control sequences of an output, parameters of digits made `#`; a single control character stands for itself.
+pub(super) fn sequences(raw: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(raw);
+    let mut found = Vec::new();
+    let mut rest = text.chars().peekable();
+    while let Some(first) = rest.next() {
+        if !first.is_control() {
+            continue;
+        }
+        let mut sequence = first.to_string();
+        if first == '\x1b' {
+            let kind = rest.next().unwrap_or_default();
+            sequence.push(kind);
+            let ends = |character: char| match kind {
+                '[' => ('@'..='~').contains(&character),
+                ']' => character == '\x07',
+                _ => true,
+            };
+            if matches!(kind, '[' | ']') {
+                for character in rest.by_ref() {
+                    sequence.push(character);
+                    if ends(character) {
+                        break;
+                    }
+                }
+            }
+        }
+        found.push(if OWN.contains(&sequence.as_str()) { sequence } else { generic(&sequence) });
+    }
+    found
+}
+
+fn generic(sequence: &str) -> String {
+    let digits = |character: char| character.is_ascii_digit() || matches!(character, ';' | ':');
+    let mut out = String::new();
+    for character in sequence.chars() {
+        match (digits(character), out.ends_with('#')) {
+            (true, true) => {}
+            (true, false) => out.push('#'),
+            (false, _) => out.push(character),
+        }
+    }
+    out
+}
+
+fn assert_own(raw: &[u8]) {
+    let foreign: Vec<_> =
+        sequences(raw).into_iter().filter(|found| !OWN.contains(&found.as_str())).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    for harmful in ['\u{202e}', '\u{2066}', '\u{200b}'] {
+        assert!(!String::from_utf8_lossy(raw).contains(harmful), "{harmful:?}");
+    }
+}
+
+#[test]
+fn the_search_for_foreign_sequences_finds_them() {
+    let found = sequences(
+        "a\x1b[1;31mb\x1b]0;owned\x07c\x1b]0;warpscope\x07\u{9b}2J\x1b[2;9H\x1b[?1049h\x08"
+            .as_bytes(),
+    );
+    let want = [
+        "\x1b[#m",
+        "\x1b]#owned\x07",
+        "\x1b]0;warpscope\x07",
+        "\u{9b}",
+        "\x1b[#H",
+        "\x1b[?1049h",
+        "\x08",
+    ];
+    assert_eq!(found, want);
+}
+
+#[test]
+fn names_of_devices_and_processes_reach_no_terminal_as_commands() {
+    let mut live = Live::start("t4x2+procs+escapes");
+    let screen = &mut live.screen;
+    screen.see("Tesla T4");
+    for keys in ["\r", "\x1b", "2", "3", "4", "\r", "\x1b", "w", "\x1b", "1"] {
+        screen.keys(keys);
+    }
+    screen.keys("4");
+    screen.see("of 4 processes");
+    screen.keys("?");
+    screen.see("Leave warpscope.");
+    quit(screen);
+    assert_own(&live.screen.raw);
+}
+
+#[test]
+fn names_in_a_recording_reach_no_terminal_as_commands() {
+    let mut screen = replay("synthetic-t4.jsonl", &["--tab", "processes"], (200, 50));
+    screen.see("owned");
+    screen.keys("\r");
+    screen.see("visible");
+    screen.keys("\x1b");
+    screen.see_gone("visible");
+    quit(&mut screen);
+    assert_own(&screen.raw);
+}
