@@ -378,7 +378,7 @@ fn late_values_stay_and_are_marked() {
 fn sixteen_gpus_fit_120_by_36() {
     let text = svg::text(&drawn(&played("synthetic-16"), &plain(), (120, 36)));
     for index in 0..16 {
-        assert!(text.lines().any(|line| line.contains(&format!("{index} Tesla T4"))), "{index}");
+        assert!(text.lines().any(|line| line.contains(&format!("{index} T4"))), "{index}");
     }
 }
 
