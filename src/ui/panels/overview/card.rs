@@ -149,7 +149,8 @@ fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffe
     for ((spec, values), place) in shown.iter().zip(places.iter()) {
         let mut place = *place;
         let head = cut_top(&mut place, 1);
-        let label = spec.label.replace('°', look.glyphs.degree);
+        let degree = crate::ui::glyphs::Glyphs::unicode().degree;
+        let label = spec.label.replace(degree, look.glyphs.degree);
         look.pen(buffer, head).fit(&label, look.style(Role::Muted));
         let seen = crate::ui::widgets::highest(values).unwrap_or(1.0);
         let top = gpu.and_then(spec.ceiling).map_or(seen, |top| top as f32).max(f32::MIN_POSITIVE);
