@@ -85,16 +85,28 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     if app.bench.phase == Phase::Running {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
-    match &frame.origin {
-        Origin::Local => say(format!("{:?}", app.settings.interval), Role::Muted),
-        Origin::Remote { host } => say(format!("remote {host}"), Role::Info),
-        Origin::Replay { file } => say(replay(app, file), Role::Info),
-    }
+    let origin = match &frame.origin {
+        Origin::Local => {
+            say(format!("{:?}", app.settings.interval), Role::Muted);
+            None
+        }
+        Origin::Remote { host } => {
+            say(host.clone(), Role::Info);
+            Some("remote")
+        }
+        Origin::Replay { file } => {
+            say(replay(app, file), Role::Info);
+            Some("replay")
+        }
+    };
     if app.view.frozen {
         say(format!("{} frozen", look.glyphs.pause), Role::Paused);
     }
     if let Some(clock) = clock(app) {
         say(clock, Role::Text);
+    }
+    if let Some(word) = origin {
+        say(word.to_owned(), Role::Paused);
     }
     spans.pop();
     spans.push(Span::raw(" "));
@@ -104,9 +116,13 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
 fn replay(app: &App, file: &str) -> String {
     let place = app.replay.as_ref().map(|at| {
         let paused = if at.paused { " paused" } else { "" };
-        format!(" {:.0}/{:.0} s x{}{paused}", at.at_s, at.length_s, at.speed)
+        let damaged = match at.damaged {
+            0 => String::new(),
+            lines => format!(" ({lines} damaged lines left out)"),
+        };
+        format!(" {:.0}/{:.0} s x{}{paused}{damaged}", at.at_s, at.length_s, at.speed)
     });
-    format!("replay {file}{}", place.unwrap_or_default())
+    format!("{file}{}", place.unwrap_or_default())
 }
 
 /// Time of the frame, UTC, since that is what a recording holds.

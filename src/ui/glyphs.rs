@@ -4,6 +4,32 @@
 //! stand-in up at output time was rejected: a widget must know which set it draws with, since an
 //! eighth block has no ASCII twin and a bar is then drawn with fewer steps.
 
+/// Characters of running text with their ASCII stand-ins, each as wide as the other.
+const SPELLED: &[(&str, &str)] = &[
+    ("·", "-"),
+    ("–", "-"),
+    ("—", "-"),
+    ("…", "~"),
+    ("×", "x"),
+    ("°", " "),
+    ("µ", "u"),
+    ("≥", ">"),
+    ("≤", "<"),
+    ("→", ">"),
+    ("←", "<"),
+    ("‘", "'"),
+    ("’", "'"),
+    ("“", "\""),
+    ("”", "\""),
+    ("²", "2"),
+    ("₂", "2"),
+];
+
+/// ASCII for a character that is not; a question mark where there is none that reads the same.
+pub fn stand_in(symbol: &str) -> &'static str {
+    SPELLED.iter().find(|row| row.0 == symbol).map_or("?", |row| row.1)
+}
+
 /// What a field of [`Glyphs`] holds: one glyph, or a row of them.
 trait Marks {
     fn marks(&self) -> &[&'static str];

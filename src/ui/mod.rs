@@ -41,5 +41,19 @@ pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
         hits.cover();
         popup::render(app, look, body, buffer, &mut hits);
     }
+    if !look.glyphs.is_unicode {
+        spell_out(area, buffer);
+    }
     hits
+}
+
+/// Replaces what names, rules and messages bring along besides ASCII, so that `--ascii` keeps its word.
+fn spell_out(area: Rect, buffer: &mut Buffer) {
+    for position in area.positions() {
+        let cell = &mut buffer[position];
+        if !cell.symbol().is_ascii() {
+            let stand_in = glyphs::stand_in(cell.symbol());
+            cell.set_symbol(stand_in);
+        }
+    }
 }

@@ -31,12 +31,19 @@ fn head(look: Look<'_>, text: &'static str) -> Line<'static> {
     Line::styled(text, look.style(Role::Header))
 }
 
+/// Fields whose number is written as PCI tools write it.
+const HEXADECIMAL: &[&str] = &["pci_device_id", "pci_subsystem_id"];
+
+fn hexadecimal(number: &str) -> String {
+    number.parse::<u32>().map_or(number.to_owned(), |number| format!("{number:04x}"))
+}
+
 /// Rows with a value, then one line naming the fields this device does not have.
 fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for field in fields {
         let (text, role) = match (field.text)(of) {
-            Ok(text) if field.key == "pci_device_id" => (hexadecimal(text), Role::Text),
+            Ok(text) if HEXADECIMAL.contains(&field.key) => (hexadecimal(&text), Role::Text),
             Ok(text) => (with_unit(&text, field.unit), Role::Text),
             Err(Absence::Unsupported) => continue,
             Err(Absence::Failed(why)) => (why, Role::Bad),
@@ -48,11 +55,6 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
         ]));
     }
     lines
-}
-
-/// Device ids are written so in every list of them.
-fn hexadecimal(text: String) -> String {
-    text.parse::<u32>().map_or(text, |id| format!("10de:{id:04x}"))
 }
 
 /// A field's text with its unit; bytes in the unit a person reads.

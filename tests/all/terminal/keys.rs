@@ -137,7 +137,7 @@ fn a_line_is_copied_through_the_terminal() {
 #[test]
 fn a_recording_plays_pauses_and_seeks() {
     let mut screen = replay("synthetic-h100x8.jsonl", &[], (160, 48));
-    screen.see("replay synthetic-h100x8.jsonl");
+    screen.see("synthetic-h100x8.jsonl");
     screen.see("H100");
     screen.keys(" ");
     screen.see("paused");

@@ -28,7 +28,12 @@ pub(super) fn has_graph(card: &Card) -> bool {
 pub(super) fn height(card: &Card, width: u16) -> u16 {
     let gauges = u16::from(has_graph(card)) * if width < 60 { 2 } else { 1 };
     let strip = if card.dtypes.is_empty() { 0 } else { strip_height(card, width) };
-    2 + gauges + 1 + strip + u16::from(card.summary.total > 0)
+    2 + gauges + u16::from(!in_frame(card)) + strip + u16::from(card.summary.total > 0)
+}
+
+/// Whether the facts stand in the frame: those of a what-if GPU are few and never change.
+fn in_frame(card: &Card) -> bool {
+    card.presence == Presence::WhatIf
 }
 
 fn strip_height(card: &Card, width: u16) -> u16 {
@@ -49,13 +54,21 @@ pub(super) fn render(
     let left = [look.piece(&card.head, title)];
     let right: Vec<Piece<'_>> =
         card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+    let foot: Vec<Piece<'_>> = if in_frame(card) {
+        card.state.iter().map(|fact| look.piece(&fact.text, fact.role)).collect()
+    } else {
+        Vec::new()
+    };
     let border = if selected { Role::BorderFocus } else { Role::Border };
-    let inner = Frame::new(look).border(border).left(&left).right(&right).render(area, buffer);
+    let frame = Frame::new(look).border(border).left(&left).right(&right).foot_left(&foot);
+    let inner = frame.render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if has_graph(card) {
         gauges(app, look, card, &mut rest, buffer);
     }
-    facts(look, &card.state, cut_top(&mut rest, 1), buffer);
+    if !in_frame(card) {
+        facts(look, &card.state, cut_top(&mut rest, 1), buffer);
+    }
     if !card.dtypes.is_empty() {
         let line = cut_top(&mut rest, strip_height(card, area.width));
         DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
@@ -149,9 +162,7 @@ fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffe
     for ((spec, values), place) in shown.iter().zip(places.iter()) {
         let mut place = *place;
         let head = cut_top(&mut place, 1);
-        let degree = crate::ui::glyphs::Glyphs::unicode().degree;
-        let label = spec.label.replace(degree, look.glyphs.degree);
-        look.pen(buffer, head).fit(&label, look.style(Role::Muted));
+        look.pen(buffer, head).fit(spec.label, look.style(Role::Muted));
         let seen = crate::ui::widgets::highest(values).unwrap_or(1.0);
         let top = gpu.and_then(spec.ceiling).map_or(seen, |top| top as f32).max(f32::MIN_POSITIVE);
         let label = crate::ui::format::count(f64::from(top));

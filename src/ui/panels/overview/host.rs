@@ -7,13 +7,12 @@ use warpscope_probes::units::Bytes;
 
 use crate::app::App;
 use crate::app::bench::Phase;
-use crate::bench::PathDtype;
 use crate::ui::format::{self, Short};
-use crate::ui::panels::bench::{DTYPES, dtype_role};
+use crate::ui::panels::bench::DecodeRates;
 use crate::ui::panels::cut_top;
 use crate::ui::theme::{Ramp, Role};
 use crate::ui::widgets::{
-    Amount, Bar, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
+    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
 };
 
 /// Features worth a place in the title, by what they are called there.
@@ -97,25 +96,8 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
 
 /// Decode rates of the clean profile, beside each other.
 fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let rate = |dtype: PathDtype| {
-        app.bench.path("clean", dtype).and_then(|report| report.decode_tokens_per_s)
-    };
-    let values: Vec<_> =
-        DTYPES.iter().map(|(dtype, label)| (*dtype, *label, rate(*dtype))).collect();
-    let texts: Vec<Short> = values
-        .iter()
-        .map(|(.., rate)| rate.map_or(Short::of(format::ABSENT), format::count))
-        .collect();
-    let bars: Vec<Bar<'_>> = values
-        .iter()
-        .zip(&texts)
-        .map(|((dtype, label, rate), text)| Bar {
-            label,
-            value: *rate,
-            text,
-            role: dtype_role(*dtype),
-        })
-        .collect();
+    let rates = DecodeRates::of(app);
+    let bars = rates.bars();
     let mut pen = look.pen(buffer, line);
     pen.put("decode tok/s ", look.style(Role::Muted));
     if let Phase::Paused(_) | Phase::Died(_) | Phase::Starting = app.bench.phase {

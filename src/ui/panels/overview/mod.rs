@@ -11,12 +11,12 @@ use ratatui::widgets::Widget;
 use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
-use super::{cut_bottom, cut_top};
+use super::cut_top;
 use crate::app::{App, Hit};
 use crate::ui::Hits;
 use crate::ui::widgets::{Look, Notice, Severity as Urgency};
 
-pub use model::{Card, cards};
+pub use model::{Card, cards, short_name};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
@@ -53,7 +53,11 @@ fn notice(app: &App, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
     };
     let line = cut_top(area, 1);
     let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
-    Notice { look, severity, text: &notice.what }.render(inner, buffer);
+    let text = match notice.remedy.is_empty() {
+        true => notice.what.clone(),
+        false => format!("{} What to do: n", notice.what),
+    };
+    Notice { look, severity, text: &text }.render(inner, buffer);
 }
 
 /// What to say while there is no GPU to show.
@@ -129,17 +133,26 @@ fn compact(
     hits: &mut Hits,
 ) {
     let mut area = area;
-    let selected = cards.get(app.view.overview.at);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
-    if let Some(card) = selected {
-        let least = card::height(card, area.width);
-        let spare = area.height.saturating_sub(rows);
-        if spare >= least {
-            let graphs = card::has_graph(card) && spare >= least + card::GRAPH_LEAST;
-            let height = if graphs { spare } else { least };
-            let place = cut_bottom(&mut area, height);
-            card::render(app, look, card, true, place, buffer);
-        }
+    let selected = cards.get(app.view.overview.at);
+    let least = selected.map_or(0, |card| card::height(card, area.width));
+    let spare = area.height.saturating_sub(rows);
+    let below = if spare >= least { cut_below(&mut area, rows) } else { Rect::default() };
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    rows::render(app, look, cards, inner, buffer, hits);
+    if let Some(card) = selected.filter(|_| below.height > 0) {
+        let graph = if card::has_graph(card) && spare >= least + card::GRAPH_LEAST {
+            spare - least
+        } else {
+            0
+        };
+        let place = Rect { height: least + graph.min(card::GRAPH_MOST), ..below };
+        card::render(app, look, card, true, place, buffer);
     }
-    rows::render(app, look, cards, area, buffer, hits);
+}
+
+/// Keeps the first `rows` lines of an area and returns the rest.
+fn cut_below(area: &mut Rect, rows: u16) -> Rect {
+    let top = cut_top(area, rows);
+    std::mem::replace(area, top)
 }

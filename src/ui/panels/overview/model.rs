@@ -77,6 +77,8 @@ pub struct Card {
     pub key: String,
     /// Index and name.
     pub head: String,
+    /// Index and as much of the name as tells it apart.
+    pub short: String,
     /// Architecture, compute capability, SMs, memory.
     pub facts: Vec<String>,
     /// Whether a device is behind it.
@@ -104,6 +106,7 @@ fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
     Card {
         key: gpu.key.clone(),
         head: format!("{at} {name}"),
+        short: short_name(at, gpu),
         facts: facts(gpu),
         presence: gpu.presence,
         load: load(gpu),
@@ -112,6 +115,14 @@ fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
         dtypes: dtypes(app.compat.dtypes(at), glyphs),
         summary: summary(app.compat.of(at)),
     }
+}
+
+/// Index and as much of a GPU's name as tells it apart.
+pub fn short_name(at: usize, gpu: &Gpu) -> String {
+    const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
+    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
+    let short = NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""));
+    format!("{at} {short}")
 }
 
 fn facts(gpu: &Gpu) -> Vec<String> {

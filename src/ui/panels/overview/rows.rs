@@ -21,7 +21,7 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
     Column::new("POWER", 9, 10).align(Align::Right).rank(4),
     Column::new("CLOCKS", 12, 22).rank(7),
-    Column::new("CONFIGS", 14, 20).rank(5),
+    Column::new("CONFIGS", 20, 24).rank(5),
 ];
 
 /// Position of the column that is empty until there are verdicts.
@@ -38,7 +38,6 @@ pub(super) fn render(
 ) {
     let judged = cards.iter().any(|card| card.summary.total > 0);
     let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(app.view.overview.at);
     let layout = table.layout(area);
@@ -66,7 +65,7 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
         fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
     };
     let (text, role) = match column {
-        0 => return drop(pen.fit(&short(&card.head), look.style(head_role(card.presence)))),
+        0 => (card.short.as_str(), head_role(card.presence)),
         1 => (
             card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
             Role::Muted,
@@ -77,11 +76,6 @@ fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
         _ => return counts(look, pen, &card.summary),
     };
     pen.fit(text.strip_prefix("clocks: ").unwrap_or(text), look.style(role));
-}
-
-/// The head without the maker, which is the same in every row.
-fn short(head: &str) -> String {
-    head.replacen("NVIDIA ", "", 1).replacen("GeForce ", "", 1)
 }
 
 fn head_role(presence: Presence) -> Role {

@@ -1,9 +1,11 @@
 //! The micro decoder at work: rates, ceilings, errors against fp64, and the text it generates.
 
+mod plots;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::Widget;
-use warpscope_kernels::model::{M0, piece};
+use warpscope_kernels::model::piece;
 
 use super::{cut_bottom, cut_top};
 use crate::app::bench::{PATHS, Phase};
@@ -12,10 +14,9 @@ use crate::bench::{PathDtype, PathReport};
 use crate::ui::Hits;
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
-use crate::ui::widgets::{
-    Align, Bar, Bars, Card, Column, Look, Mark, Notice, Piece, Point, Roof, Roofline, Scale,
-    Severity, Table, Tape,
-};
+use crate::ui::widgets::{Align, Card, Column, Look, Mark, Notice, Piece, Severity, Table, Tape};
+
+pub use plots::DecodeRates;
 
 /// Number formats of the paths with their labels, in the order on screen.
 pub const DTYPES: &[(PathDtype, &str)] = &[
@@ -49,38 +50,27 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
         return;
     }
-    let (tapes, plots) = shares(area.height);
+    let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
+    let spare = area.height.saturating_sub(rows);
+    let tapes = if spare >= 6 { (spare / 3).clamp(8, 10).min(spare) } else { 0 };
+    let plots = match spare.saturating_sub(tapes) {
+        0..7 => 0,
+        room => room.min(28),
+    };
+    let tapes = if plots == 0 && tapes > 0 { spare.min(14) } else { tapes };
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);
-        let [mut left, right] =
+        let [left, right] =
             Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
-        let upper = cut_top(&mut left, plots / 2);
-        rates(app, look, DECODE, upper, buffer);
-        rates(app, look, PREFILL, left, buffer);
-        roofline(app, look, right, buffer);
+        plots::rates(app, look, left, buffer);
+        plots::roofline(app, look, right, buffer);
     }
     let inner = frame(app, look, area, buffer);
     table(app, look, inner, buffer, hits);
-}
-
-/// Lines for the generated text and for the plots; the table has what it needs first.
-fn shares(height: u16) -> (u16, u16) {
-    /// Fewest lines of the tapes, frames included.
-    const TAPES: u16 = 6;
-    /// Fewest lines of the plots: two cards with four bars each.
-    const PLOTS: u16 = 12;
-    let table = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let spare = height.saturating_sub(table);
-    let tapes = (spare / 3).clamp(TAPES + 2, 14);
-    match spare {
-        0..TAPES => (0, 0),
-        _ if spare >= tapes + PLOTS => (tapes, spare - tapes),
-        _ => (spare, 0),
-    }
 }
 
 fn severity(phase: &Phase) -> Severity {
@@ -238,74 +228,9 @@ fn mark(expected: Option<&u32>, token: u32) -> Mark {
     }
 }
 
-/// A rate that every path has: title, note, value, and the value in words.
-type Rate = (&'static str, &'static str, fn(&PathReport) -> Option<f64>, fn(f64) -> Short);
-
-const DECODE: Rate =
-    ("decode, tokens/s", "clean profile, batch 1", |path| path.decode_tokens_per_s, format::count);
-const PREFILL: Rate = (
-    "prefill, FLOP/s",
-    "clean profile",
-    |path| path.prefill_gflop_per_s.map(|rate| rate * 1e9),
-    |rate| format::si(rate, "FLOP/s"),
-);
-
-fn rates(app: &App, look: Look<'_>, rate: Rate, area: Rect, buffer: &mut Buffer) {
-    let (title, note, value, words) = rate;
-    let left = [look.piece(title, Role::Title)];
-    let right = [look.piece(note, Role::Muted)];
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let rate = |dtype| app.bench.path("clean", dtype).and_then(value);
-    let rates: Vec<Option<f64>> = DTYPES.iter().map(|row| rate(row.0)).collect();
-    let texts: Vec<Short> =
-        rates.iter().map(|rate| rate.map_or(Short::of(format::ABSENT), words)).collect();
-    let bars: Vec<Bar<'_>> = DTYPES
-        .iter()
-        .zip(&rates)
-        .zip(&texts)
-        .map(|(((dtype, label), value), text)| Bar {
-            label,
-            value: *value,
-            text,
-            role: dtype_role(*dtype),
-        })
-        .collect();
-    Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(inner, buffer);
-}
-
-/// Decode of every path under the measured ceilings: two operations per weight read.
-fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece("roofline, decode", Role::Title)];
-    let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = app.bench.ceiling else { return };
-    let points: Vec<Point<'_>> = DTYPES
-        .iter()
-        .filter_map(|(dtype, label)| {
-            let report = app.bench.path("clean", *dtype)?;
-            let (bytes, tokens) = (report.gb_per_s? * 1e9, report.decode_tokens_per_s?);
-            let rate = tokens * 2.0 * M0.weights_per_token() as f64;
-            Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })
-        })
-        .collect();
-    let roofs = [Roof { label: "fp32", peak: ceiling.fp32_flop_per_s }];
-    Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points }
-        .render(inner, buffer);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn table_plots_and_tapes_share_the_height_and_leave_nothing() {
-        for height in 0..200 {
-            let (tapes, plots) = shares(height);
-            let table = height - tapes - plots;
-            assert!(table >= height.min(11) && (tapes == 0 || tapes >= 6), "{height}");
-            assert!(plots == 0 || (plots >= 12 && table == 11), "{height}");
-        }
-    }
 
     #[test]
     fn every_path_has_a_label_and_a_colour_of_its_own() {
