@@ -6,8 +6,8 @@ use std::thread;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
-use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Event, Post};
@@ -27,11 +27,12 @@ enum Order {
 }
 
 impl Outside {
-    /// Starts the thread. The child itself starts when asked.
+    /// Starts the thread; signals are taken from here on. The child itself starts when asked.
     pub(super) fn start(post: Post, options: WorkerOptions) -> io::Result<Self> {
         let (orders, inbox) = unbounded_channel();
         let runtime = Builder::new_current_thread().enable_io().build()?;
-        let work = move || runtime.block_on(serve(&post, &options, inbox));
+        let signals = watch(&runtime)?;
+        let work = move || runtime.block_on(serve(&post, &options, (signals, inbox)));
         thread::Builder::new().name("outside".into()).stack_size(512 << 10).spawn(work)?;
         Ok(Self { orders })
     }
@@ -47,16 +48,22 @@ impl Outside {
     }
 }
 
-async fn serve(post: &Post, options: &WorkerOptions, mut inbox: UnboundedReceiver<Order>) {
+/// Takes the signals that ask a program to end.
+fn watch(runtime: &Runtime) -> io::Result<Vec<(SignalKind, Signal)>> {
     let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
-    for kind in kinds {
-        if let Ok(mut stream) = signal(kind) {
-            let post = post.clone();
-            tokio::spawn(async move {
-                stream.recv().await;
-                post.send(Event::End(kind.as_raw_value()));
-            });
-        }
+    let _context = runtime.enter();
+    kinds.into_iter().map(|kind| Ok((kind, signal(kind)?))).collect()
+}
+
+type Inputs = (Vec<(SignalKind, Signal)>, UnboundedReceiver<Order>);
+
+async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Inputs) {
+    for (kind, mut stream) in signals {
+        let post = post.clone();
+        tokio::spawn(async move {
+            stream.recv().await;
+            post.send(Event::End(kind.as_raw_value()));
+        });
     }
     let mut orders: Option<ChildStdin> = None;
     while let Some(order) = inbox.recv().await {

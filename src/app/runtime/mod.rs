@@ -61,11 +61,12 @@ pub enum Ended {
 /// Runs the dashboard until the user leaves or a signal comes.
 pub fn run(launch: Launch) -> io::Result<Ended> {
     let (post, mail) = mailbox(64);
+    // Signals first: from here on none of them ends the program with the terminal in its hands.
+    let outside = Outside::start(post.clone(), launch.bench)?;
     let mut screen = Screen::take(launch.mouse)?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
-    input::listen(post.clone())?;
-    let outside = Outside::start(post, launch.bench)?;
+    input::listen(post)?;
     let skin = Skin::new(&launch.look, &launch.app.settings.theme);
     let mut owner = Owner {
         app: launch.app,

@@ -22,7 +22,8 @@ fn signals_leave_a_clean_terminal_and_exit_as_shells_count() {
         live.screen.see("Tesla T4");
         assert!(!live.screen.line_is_restored(), "the terminal is in raw mode");
         live.screen.signal(signal);
-        assert_eq!(live.screen.end(), code, "{signal:?}");
+        let ended = live.screen.end();
+        assert_eq!(ended, code, "{signal:?}: {}", live.screen.text());
         live.screen.assert_clean();
     }
 }

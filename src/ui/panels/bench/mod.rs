@@ -16,7 +16,7 @@ use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Align, Card, Column, Look, Mark, Notice, Piece, Severity, Table, Tape};
 
-pub use plots::{DECODE, Rate, Rates};
+pub use plots::DecodeRates;
 
 /// Number formats of the paths with their labels, in the order on screen.
 pub const DTYPES: &[(PathDtype, &str)] = &[
@@ -50,38 +50,27 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
         return;
     }
-    let (tapes, plots) = shares(area.height);
+    let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
+    let spare = area.height.saturating_sub(rows);
+    let tapes = if spare >= 6 { (spare / 3).clamp(8, 10).min(spare) } else { 0 };
+    let plots = match spare.saturating_sub(tapes) {
+        0..7 => 0,
+        room => room.min(28),
+    };
+    let tapes = if plots == 0 && tapes > 0 { spare.min(14) } else { tapes };
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
         tape(app, look, place, buffer);
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);
-        let [mut left, right] =
+        let [left, right] =
             Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
-        let upper = cut_top(&mut left, plots / 2);
-        plots::rates(app, look, plots::DECODE, upper, buffer);
-        plots::rates(app, look, plots::PREFILL, left, buffer);
+        plots::rates(app, look, left, buffer);
         plots::roofline(app, look, right, buffer);
     }
     let inner = frame(app, look, area, buffer);
     table(app, look, inner, buffer, hits);
-}
-
-/// Lines for the generated text and for the plots; the table has what it needs first.
-fn shares(height: u16) -> (u16, u16) {
-    /// Fewest lines of the tapes, frames included.
-    const TAPES: u16 = 6;
-    /// Fewest lines of the plots: two cards with four bars each.
-    const PLOTS: u16 = 12;
-    let table = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
-    let spare = height.saturating_sub(table);
-    let tapes = (spare / 3).clamp(TAPES + 2, 14);
-    match spare {
-        0..TAPES => (0, 0),
-        _ if spare >= tapes + PLOTS => (tapes, spare - tapes),
-        _ => (spare, 0),
-    }
 }
 
 fn severity(phase: &Phase) -> Severity {
@@ -242,16 +231,6 @@ fn mark(expected: Option<&u32>, token: u32) -> Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn table_plots_and_tapes_share_the_height_and_leave_nothing() {
-        for height in 0..200 {
-            let (tapes, plots) = shares(height);
-            let table = height - tapes - plots;
-            assert!(table >= height.min(11) && (tapes == 0 || tapes >= 6), "{height}");
-            assert!(plots == 0 || (plots >= 12 && table == 11), "{height}");
-        }
-    }
 
     #[test]
     fn every_path_has_a_label_and_a_colour_of_its_own() {

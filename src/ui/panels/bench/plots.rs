@@ -9,37 +9,21 @@ use super::super::cut_top;
 use super::{DTYPES, dtype_label, dtype_role};
 use crate::app::App;
 use crate::app::bench::PATHS;
-use crate::bench::PathReport;
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{
     Bar, Bars, Card, Graph, Ink, Look, Point, Roof, Roofline, Scale, highest,
 };
 
-/// A rate every path has: title, note, value, and the value in words.
-pub type Rate = (&'static str, &'static str, fn(&PathReport) -> Option<f64>, fn(f64) -> Short);
+/// Newest decode rate of every path of the clean profile, with its text.
+pub struct DecodeRates(Vec<(Option<f64>, Short)>);
 
-/// Tokens per second at batch 1.
-pub const DECODE: Rate =
-    ("decode, tokens/s", "clean profile, batch 1", |path| path.decode_tokens_per_s, format::count);
-
-/// Operations per second over the prompt.
-pub(super) const PREFILL: Rate = (
-    "prefill, FLOP/s",
-    "clean profile",
-    |path| path.prefill_gflop_per_s.map(|rate| rate * 1e9),
-    |rate| format::si(rate, "FLOP/s"),
-);
-
-/// A rate of every path of the clean profile, with its text.
-pub struct Rates(Vec<(Option<f64>, Short)>);
-
-impl Rates {
-    /// As far as it has been measured.
-    pub fn of(app: &App, (_, _, value, words): Rate) -> Self {
-        let rate = |dtype| app.bench.path("clean", dtype).and_then(value);
+impl DecodeRates {
+    /// As far as they have been measured.
+    pub fn of(app: &App) -> Self {
+        let rate = |dtype| app.bench.path("clean", dtype)?.decode_tokens_per_s;
         let rates = DTYPES.iter().map(|row| rate(row.0));
-        Self(rates.map(|rate| (rate, format::or_absent(rate, words))).collect())
+        Self(rates.map(|rate| (rate, format::or_absent(rate, format::count))).collect())
     }
 
     /// One bar per path.
@@ -55,19 +39,17 @@ impl Rates {
     }
 }
 
-/// Rates of every path; decode of the selected one over time where there is room.
-pub(super) fn rates(app: &App, look: Look<'_>, rate: Rate, area: Rect, buffer: &mut Buffer) {
-    let left = [look.piece(rate.0, Role::Title)];
-    let right = [look.piece(rate.1, Role::Muted)];
+/// Rates of every path, and the selected one over time where there is room.
+pub(super) fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let left = [look.piece("decode, tokens/s", Role::Title)];
+    let right = [look.piece("clean profile, batch 1", Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let rates = Rates::of(app, rate);
+    let rates = DecodeRates::of(app);
     let bars = rates.bars();
     let place = cut_top(&mut rest, u16::try_from(bars.len()).unwrap_or(u16::MAX));
     Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(place, buffer);
-    if rate.0 == DECODE.0 {
-        over_time(app, look, rest, buffer);
-    }
+    over_time(app, look, rest, buffer);
 }
 
 fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {

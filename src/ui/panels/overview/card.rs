@@ -162,8 +162,7 @@ fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffe
     for ((spec, values), place) in shown.iter().zip(places.iter()) {
         let mut place = *place;
         let head = cut_top(&mut place, 1);
-        let label = spec.label.replace('\u{b0}', look.glyphs.degree);
-        look.pen(buffer, head).fit(&label, look.style(Role::Muted));
+        look.pen(buffer, head).fit(spec.label, look.style(Role::Muted));
         let seen = crate::ui::widgets::highest(values).unwrap_or(1.0);
         let top = gpu.and_then(spec.ceiling).map_or(seen, |top| top as f32).max(f32::MIN_POSITIVE);
         let label = crate::ui::format::count(f64::from(top));

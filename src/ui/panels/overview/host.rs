@@ -8,7 +8,7 @@ use warpscope_probes::units::Bytes;
 use crate::app::App;
 use crate::app::bench::Phase;
 use crate::ui::format::{self, Short};
-use crate::ui::panels::bench::{DECODE, Rates};
+use crate::ui::panels::bench::DecodeRates;
 use crate::ui::panels::cut_top;
 use crate::ui::theme::{Ramp, Role};
 use crate::ui::widgets::{
@@ -96,7 +96,7 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
 
 /// Decode rates of the clean profile, beside each other.
 fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let rates = Rates::of(app, DECODE);
+    let rates = DecodeRates::of(app);
     let bars = rates.bars();
     let mut pen = look.pen(buffer, line);
     pen.put("decode tok/s ", look.style(Role::Muted));

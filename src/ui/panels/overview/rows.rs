@@ -38,7 +38,6 @@ pub(super) fn render(
 ) {
     let judged = cards.iter().any(|card| card.summary.total > 0);
     let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut table = Table::new(look, columns, cards.len());
     table.selected = Some(app.view.overview.at);
     let layout = table.layout(area);
