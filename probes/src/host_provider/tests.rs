@@ -234,7 +234,10 @@ fn names_and_commands_cannot_reach_the_terminal() {
     fake.process(42, "evil) R 1 (\u{1b}]0;x\u{7}\n", 1);
     fake.put("proc/42/cmdline", b"\x1b[2J\0\xff\xfe\0\xc2\x9b31m\0\xe2\x80\xae\0");
     let hostile = one(&mut fake.provider(), 42);
-    assert_eq!(hostile.host.name.value().map(String::as_str), Some("evil) R 1 (\u{fffd}]0;x\u{fffd} "));
+    assert_eq!(
+        hostile.host.name.value().map(String::as_str),
+        Some("evil) R 1 (\u{fffd}]0;x\u{fffd} ")
+    );
     assert_eq!(hostile.host.parent.value(), Some(&7), "read behind the last bracket");
     assert_eq!(
         hostile.host.command.value().map(String::as_str),
