@@ -97,7 +97,7 @@ fn bar(app: &App, look: Look<'_>, card: &Card, column: usize, area: Rect, buffer
             .render(area, buffer),
         3 => {
             let values = app.store.track(&card.key, Track::Utilisation);
-            Spark::new(look, values, Ink::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
+            Spark::new(look, values, Ink::Role(Role::Graph)).max(100.0).render(area, buffer);
         }
         _ => {
             let label = text_width(&card.memory.text);
