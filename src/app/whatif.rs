@@ -1,5 +1,7 @@
 //! GPUs of the catalogue beside the real ones.
 
+use std::cell::LazyCell;
+
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu};
@@ -17,14 +19,14 @@ pub enum Policy {
 }
 
 /// GPUs of the catalogue in view.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct WhatIf {
     /// When the defaults are shown.
     pub policy: Policy,
     /// Those the user named.
     pub named: Vec<Gpu>,
-    /// Those shown by default.
-    pub defaults: Vec<Gpu>,
+    /// Those shown by default; looked up when first shown, since most machines have GPUs of their own.
+    pub defaults: LazyCell<Vec<Gpu>>,
 }
 
 impl WhatIf {
@@ -50,7 +52,7 @@ impl WhatIf {
         let shown = in_view.gpus.iter().filter(|gpu| gpu.presence == Presence::WhatIf);
         if self.named.is_empty() {
             self.named = shown.cloned().collect();
-            self.defaults.clear();
+            self.defaults = LazyCell::default();
         }
         let taken = |key: &str| self.named.iter().any(|other| other.key == key);
         let (base, mut twin) = (gpu.key.clone(), 0);
@@ -63,10 +65,11 @@ impl WhatIf {
 
     /// Removes one by its key. False: it is not a what-if GPU.
     pub fn remove(&mut self, key: &str) -> bool {
-        let before = self.named.len() + self.defaults.len();
-        self.named.retain(|gpu| gpu.key != key);
-        self.defaults.retain(|gpu| gpu.key != key);
-        before != self.named.len() + self.defaults.len()
+        [&mut self.named, LazyCell::force_mut(&mut self.defaults)].into_iter().any(|gpus| {
+            let before = gpus.len();
+            gpus.retain(|gpu| gpu.key != key);
+            before != gpus.len()
+        })
     }
 }
 
@@ -78,6 +81,10 @@ mod tests {
         let mut gpu = Gpu { key: key.into(), presence, ..Gpu::default() };
         gpu.identity.name = key.to_owned().into();
         gpu
+    }
+
+    fn one_default() -> LazyCell<Vec<Gpu>> {
+        LazyCell::new(|| vec![gpu("t4", Presence::WhatIf)])
     }
 
     fn frame(status: DriverState, real: &[&str]) -> Frame {
@@ -95,7 +102,7 @@ mod tests {
 
     #[test]
     fn defaults_stand_in_only_where_there_is_no_gpu() {
-        let what_if = WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
+        let what_if = WhatIf { defaults: one_default(), ..WhatIf::default() };
         assert!(keys(&what_if, frame(DriverState::Starting, &[])).is_empty());
         assert_eq!(keys(&what_if, frame(DriverState::LibraryMissing, &[])), ["t4"]);
         assert_eq!(keys(&what_if, frame(DriverState::Ready, &["real"])), ["real"]);
@@ -105,8 +112,7 @@ mod tests {
 
     #[test]
     fn a_named_gpu_joins_those_in_view_and_can_go_again() {
-        let mut what_if =
-            WhatIf { defaults: vec![gpu("t4", Presence::WhatIf)], ..WhatIf::default() };
+        let mut what_if = WhatIf { defaults: one_default(), ..WhatIf::default() };
         let mut view = frame(DriverState::NoDevice, &[]);
         what_if.dress(&mut view);
         what_if.add(gpu("a10", Presence::WhatIf), &view);

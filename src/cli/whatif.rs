@@ -1,5 +1,7 @@
 //! GPUs of the catalogue, as named on the command line.
 
+use std::cell::LazyCell;
+
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::{Frame, Gpu};
 
@@ -23,8 +25,7 @@ pub(super) fn choice(options: &Options) -> Result<WhatIf, CliError> {
         When::Always => Policy::Always,
         When::Never => Policy::Never,
     };
-    let defaults = if policy == Policy::Never { Vec::new() } else { defaults() };
-    Ok(WhatIf { policy, named, defaults })
+    Ok(WhatIf { policy, named, defaults: LazyCell::new(defaults) })
 }
 
 fn defaults() -> Vec<Gpu> {
@@ -45,7 +46,7 @@ fn ordinal(gpus: &[Gpu]) -> u32 {
 pub(super) fn dress(options: &Options, frame: &mut Frame) -> Result<(), CliError> {
     let mut what_if = choice(options)?;
     if what_if.policy == Policy::Auto {
-        what_if.defaults.clear();
+        what_if.policy = Policy::Never;
     }
     what_if.dress(frame);
     Ok(())

@@ -5,7 +5,6 @@
 //! marks their values late. A thread of its own for pacing was rejected: it would wake once more per frame.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -37,11 +36,10 @@ impl Source for LocalSource {
     fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control> {
         let Self { gpu, host, interval } = *self;
         let shared = Arc::new(Shared::new(interval));
-        let (answered, answers) = sync_channel(1);
         let for_gpu = Arc::clone(&shared);
         let for_host = Arc::clone(&shared);
-        spawn(gpu.name(), move || ask_gpus(gpu, &for_gpu, &answered));
-        spawn(host.name(), move || ask_host(host, &for_host, &answers, &sink));
+        spawn(gpu.name(), move || ask_gpus(gpu, &for_gpu));
+        spawn(host.name(), move || ask_host(host, &for_host, &sink));
         Box::new(LocalControl { shared })
     }
 }
@@ -57,32 +55,40 @@ struct LocalControl {
 
 impl Control for LocalControl {
     fn set_interval(&mut self, interval: Duration) {
-        self.shared.lock().interval = interval;
+        self.shared.pace().interval = interval;
         self.shared.wake.notify_all();
     }
 
     fn overdue(&mut self) -> Option<Frame> {
-        let mut state = self.shared.lock();
-        Some(state.frame(now(), Late { gpu: true, host: true }))
+        let interval = self.shared.pace().interval;
+        Some(self.shared.state().frame(now(), interval, Late { gpu: true, host: true }))
     }
 }
 
 impl Drop for LocalControl {
     fn drop(&mut self) {
-        self.shared.lock().stopped = true;
-        self.shared.wake.notify_all();
+        self.shared.stop();
     }
 }
 
+/// Two locks, each released before its waiter is told: a thread that is woken and finds the lock taken
+/// sleeps and wakes twice. A channel between the two threads was given up for that very reason.
 struct Shared {
-    state: Mutex<State>,
+    pace: Mutex<Pace>,
     wake: Condvar,
+    state: Mutex<State>,
+    answered: Condvar,
+}
+
+struct Pace {
+    interval: Duration,
+    stopped: bool,
 }
 
 #[derive(Default)]
 struct State {
-    interval: Duration,
-    stopped: bool,
+    /// Whether there is an answer that the host thread has not looked at yet.
+    answered: bool,
     seq: u64,
     gpu: Option<GpuSection>,
     host: Option<HostSection>,
@@ -97,34 +103,63 @@ struct Late {
 
 impl Shared {
     fn new(interval: Duration) -> Self {
-        Self { state: Mutex::new(State { interval, ..State::default() }), wake: Condvar::new() }
+        Self {
+            pace: Mutex::new(Pace { interval, stopped: false }),
+            wake: Condvar::new(),
+            state: Mutex::default(),
+            answered: Condvar::new(),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self) {
+        self.pace().stopped = true;
+        self.wake.notify_all();
+        self.announce();
+    }
+
+    /// Tells the host thread that there is something to look at.
+    fn announce(&self) {
+        self.state().answered = true;
+        self.answered.notify_one();
+    }
+
+    /// Waits until there is. False: not in time.
+    fn wait_for_answer(&self, patience: Duration) -> bool {
+        let waiting = |state: &mut State| !state.answered;
+        let woken = self.answered.wait_timeout_while(self.state(), patience, waiting);
+        let mut state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        std::mem::take(&mut state.answered)
     }
 
     /// Waits until `interval` after `start`, also when the interval changes meanwhile. False: stop.
     fn wait_from(&self, start: Instant) -> bool {
-        let mut state = self.lock();
+        let mut pace = self.pace();
         loop {
-            let left = state.interval.saturating_sub(start.elapsed());
-            if state.stopped || left.is_zero() {
-                return !state.stopped;
+            let left = pace.interval.saturating_sub(start.elapsed());
+            if pace.stopped || left.is_zero() {
+                return !pace.stopped;
             }
-            state = self.wake.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            pace = self.wake.wait_timeout(pace, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 impl State {
-    fn frame(&mut self, at: Timestamp, late: Late) -> Frame {
+    fn frame(&mut self, at: Timestamp, interval: Duration, late: Late) -> Frame {
         self.seq += 1;
         let mut frame = Frame {
             schema: SCHEMA,
             seq: self.seq,
             at,
-            interval_s: self.interval.as_secs_f64(),
+            interval_s: interval.as_secs_f64(),
             origin: Origin::Local,
             ..Frame::default()
         };
@@ -189,7 +224,7 @@ fn now() -> Timestamp {
 fn ask(provider: &mut dyn Provider, context: &Context, shared: &Shared) {
     let name = provider.name();
     let answer = catch_unwind(AssertUnwindSafe(|| provider.poll(context)));
-    let mut state = shared.lock();
+    let mut state = shared.state();
     state.broken.retain(|notice| notice.id != format!("provider.{name}"));
     match answer {
         Ok(Section::Gpu(section)) => state.gpu = Some(*section),
@@ -203,60 +238,48 @@ fn ask(provider: &mut dyn Provider, context: &Context, shared: &Shared) {
     }
 }
 
-fn ask_gpus(mut provider: Box<dyn Provider>, shared: &Shared, answered: &SyncSender<()>) {
+fn ask_gpus(mut provider: Box<dyn Provider>, shared: &Shared) {
     let mut last: Option<Instant> = None;
     loop {
         let start = Instant::now();
         let since_last = last.map_or(Duration::ZERO, |last| start - last);
         last = Some(start);
         ask(&mut *provider, &Context { since_last, ..Context::default() }, shared);
-        // Full means that the host thread has an answer it has not looked at yet: it will see this one too.
-        answered.try_send(()).ok();
+        shared.announce();
         if !shared.wait_from(start) {
             return;
         }
     }
 }
 
-fn ask_host(
-    mut provider: Box<dyn Provider>,
-    shared: &Shared,
-    answers: &Receiver<()>,
-    sink: &FrameSink,
-) {
+fn ask_host(mut provider: Box<dyn Provider>, shared: &Shared, sink: &FrameSink) {
     let mut last: Option<Instant> = None;
     loop {
-        let patience = if last.is_none() { GRACE } else { shared.lock().interval + GRACE };
-        let late = match answers.recv_timeout(patience) {
-            Ok(()) => Late::default(),
-            Err(RecvTimeoutError::Timeout) => Late { gpu: true, ..Late::default() },
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
+        let patience = if last.is_none() { GRACE } else { shared.pace().interval + GRACE };
+        let late = Late { gpu: !shared.wait_for_answer(patience), ..Late::default() };
+        if shared.pace().stopped {
+            return;
+        }
         let start = Instant::now();
         let since_last = last.map_or(Duration::ZERO, |last| start - last);
         last = Some(start);
         let gpu_processes =
-            shared.lock().gpu.as_ref().map(|gpu| gpu.processes.clone()).unwrap_or_default();
+            shared.state().gpu.as_ref().map(|gpu| gpu.processes.clone()).unwrap_or_default();
         ask(&mut *provider, &Context { since_last, gpu_processes }, shared);
-        let mut state = shared.lock();
-        if state.stopped {
+        let Pace { interval, stopped } = *shared.pace();
+        if stopped {
             return;
         }
-        let frame = state.frame(now(), late);
-        drop(state);
+        let frame = shared.state().frame(now(), interval, late);
         if !sink(frame) {
-            let mut state = shared.lock();
-            state.stopped = true;
-            drop(state);
-            shared.wake.notify_all();
-            return;
+            return shared.stop();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
 
     use warpscope_probes::Gpu;
     use warpscope_probes::host::Host;
@@ -341,7 +364,7 @@ mod tests {
         let shared = Shared::new(Duration::ZERO);
         ask(&mut Broken, &Context::default(), &shared);
         ask(&mut Broken, &Context::default(), &shared);
-        let frame = shared.lock().frame(Timestamp(0), Late::default());
+        let frame = shared.state().frame(Timestamp(0), Duration::ZERO, Late::default());
         let ids: Vec<_> = frame.notices.iter().map(|notice| notice.id.as_str()).collect();
         assert_eq!(ids, ["provider.nvml"]);
     }

@@ -1,6 +1,9 @@
 /// Values kept per series: ten minutes at one a second, more than the widest graph draws.
 pub const CAPACITY: usize = 600;
 
+/// How many more there may be before the oldest are moved out, all at once.
+const SLACK: usize = 60;
+
 /// The newest [`CAPACITY`] values of something, gaps included, as one slice.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -10,8 +13,11 @@ pub struct Series {
 impl Series {
     /// Appends the newest value.
     pub fn push(&mut self, value: Option<f32>) {
-        if self.values.len() >= 2 * CAPACITY {
-            self.values.drain(..CAPACITY + 1);
+        if self.values.len() == CAPACITY + SLACK {
+            self.values.drain(..=SLACK);
+        }
+        if self.values.capacity() == 0 {
+            self.values.reserve_exact(CAPACITY + SLACK);
         }
         self.values.push(value.filter(|value| value.is_finite()));
     }
@@ -36,7 +42,7 @@ mod tests {
             assert_eq!(kept.len(), usize::from(n + 1).min(CAPACITY));
         }
         assert_eq!(series.values()[0], Some(9400.0));
-        assert!(series.values.capacity() <= 4 * CAPACITY);
+        assert_eq!(series.values.capacity(), CAPACITY + SLACK);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What stays on every screen: tabs and state above, keys or an answer below.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::{Origin, Severity};
 
 use super::Hits;
+use super::panels;
 use super::theme::Role;
 use super::widgets::{Footer, Hint, Look};
 use crate::app::action::Scope;
@@ -16,9 +17,10 @@ use crate::app::view::{TABS, Tab};
 use crate::app::{App, Hit};
 
 /// Header, body, footer.
-pub(super) fn split(area: Rect) -> [Rect; 3] {
-    Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(1)])
-        .areas(area)
+pub(super) fn split(mut area: Rect) -> [Rect; 3] {
+    let head = panels::cut_top(&mut area, 1);
+    let foot = panels::cut_bottom(&mut area, 1);
+    [head, area, foot]
 }
 
 /// What is left to say in a window that has no room for anything.

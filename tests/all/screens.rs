@@ -1,6 +1,7 @@
 //! Every panel and popup on every size, theme and recording; whole screens under snapshot; and a walk
 //! through every key.
 
+use std::cell::LazyCell;
 use std::fs::File;
 use std::io::BufReader;
 use std::time::Duration;
@@ -65,9 +66,12 @@ const RECORDINGS: &[&str] = &["synthetic-t4", "synthetic-h100x8", "synthetic-16"
 fn empty() -> App {
     let settings =
         Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
-    let parts = DEFAULT_WHAT_IF.iter().filter_map(|name| Catalogue::load().find(name).ok());
-    let defaults = parts.zip(0..).map(|(part, ordinal)| what_if(part, ordinal)).collect();
-    let what_if = WhatIf { policy: Policy::Auto, named: Vec::new(), defaults };
+    let defaults = || {
+        let parts = DEFAULT_WHAT_IF.iter().filter_map(|name| Catalogue::load().find(name).ok());
+        parts.zip(0..).map(|(part, ordinal)| what_if(part, ordinal)).collect()
+    };
+    let what_if =
+        WhatIf { policy: Policy::Auto, named: Vec::new(), defaults: LazyCell::new(defaults) };
     App::new(settings, Keymap::default(), what_if)
 }
 

@@ -1,7 +1,7 @@
 //! The fact tables: products, architectures, number formats, toolkits; each fact with source and date.
 //!
 //! The files under `probes/gpus/` are part of the program, parsed at most once and only when asked
-//! for. Facts in code (`if name.contains("A1000")`) were rejected: a contributor adds a GPU without
+//! for, the products apart from the rest. Facts in code (`if name.contains("A1000")`) were rejected: a contributor adds a GPU without
 //! touching Rust, and nothing is concluded from a name. Device facts come from the driver; these
 //! tables serve what-if GPUs and what no driver tells. A build script that turns the tables into
 //! Rust was rejected too: it would save the two or three milliseconds the parse takes and cost a build step.
@@ -80,10 +80,14 @@ struct FactFile {
     ptx_probe: Option<PtxProbe>,
 }
 
+/// How many of [`FILES`], from the first, hold everything but products. The rest is read when a
+/// product is asked for, which a dashboard of real GPUs never does.
+const GENERAL: usize = 2;
+
 /// Every fact, read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Catalogue {
-    parts: Vec<Part>,
+    parts: OnceLock<Vec<Part>>,
     archs: Vec<Arch>,
     variants: Vec<Variant>,
     ptx: Vec<PtxInstruction>,
@@ -93,33 +97,65 @@ pub struct Catalogue {
     dtype_sources: Vec<DtypeSource>,
 }
 
+/// A fact file: name and text.
+type File<'a> = (&'a str, &'a str);
+
 impl Catalogue {
     /// The facts that come with the program; parsed by whoever asks first.
     pub fn load() -> &'static Self {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-        CATALOGUE.get_or_init(|| Self::parse(FILES).expect("the tests parse the built-in files"))
+        CATALOGUE.get_or_init(|| {
+            let mut general = Self::built_in(&FILES[..GENERAL]);
+            general.parts = OnceLock::new();
+            general
+        })
+    }
+
+    fn built_in(files: &[(&str, &str)]) -> Self {
+        Self::parse_tables(files).map(|(all, _)| all).expect("the tests parse the built-in files")
     }
 
     /// Reads fact files: pairs of name and text.
     pub fn parse(files: &[(&str, &str)]) -> Result<Self, FactError> {
-        let mut all = Self::default();
-        let mut home = Vec::new();
-        for (name, text) in files {
-            for (start, table) in tables(text) {
-                let file: FactFile = toml::from_str(table).map_err(|error| {
-                    let at = start + error.span().unwrap_or_default().start;
-                    FactError::at(name, text, at, error.message())
-                })?;
-                home.resize(home.len() + file.gpu.len(), (*name, *text));
-                all.take(file);
-            }
-        }
+        let (all, home) = Self::parse_tables(files)?;
         all.check(&home)?;
         Ok(all)
     }
 
+    /// Reads every table; tells for each product the file it came from.
+    fn parse_tables<'a>(files: &[File<'a>]) -> Result<(Self, Vec<File<'a>>), FactError> {
+        let mut all = Self::empty();
+        let mut parts = Vec::new();
+        let mut home = Vec::new();
+        for (name, text) in files {
+            for (start, table) in tables(text) {
+                let mut file: FactFile = toml::from_str(table).map_err(|error| {
+                    let at = start + error.span().unwrap_or_default().start;
+                    FactError::at(name, text, at, error.message())
+                })?;
+                home.resize(home.len() + file.gpu.len(), (*name, *text));
+                parts.append(&mut file.gpu);
+                all.take(file);
+            }
+        }
+        all.parts = parts.into();
+        Ok((all, home))
+    }
+
+    fn empty() -> Self {
+        Self {
+            parts: OnceLock::new(),
+            archs: Vec::new(),
+            variants: Vec::new(),
+            ptx: Vec::new(),
+            ptx_probe: None,
+            toolkits: Vec::new(),
+            driver_branches: Vec::new(),
+            dtype_sources: Vec::new(),
+        }
+    }
+
     fn take(&mut self, file: FactFile) {
-        self.parts.extend(file.gpu);
         self.archs.extend(file.arch);
         self.variants.extend(file.variant);
         self.ptx.extend(file.ptx);
@@ -132,7 +168,7 @@ impl Catalogue {
     /// What one file cannot tell: `home` holds the file each part came from.
     fn check(&self, home: &[(&str, &str)]) -> Result<(), FactError> {
         let mut owner: HashMap<String, &str> = HashMap::new();
-        for (part, (file, text)) in self.parts.iter().zip(home) {
+        for (part, (file, text)) in self.parts().iter().zip(home) {
             let error = |why| FactError::of(file, text, "market_name", &part.market_name, why);
             if self.arch(part.sm).is_none() {
                 return Err(error(format!("no [[arch]] has sm = \"{}\"", part.sm.cc())));
@@ -148,7 +184,9 @@ impl Catalogue {
 
     /// Every product, in the order of the files.
     pub fn parts(&self) -> &[Part] {
-        &self.parts
+        self.parts.get_or_init(|| {
+            Self::built_in(&FILES[GENERAL..]).parts.into_inner().unwrap_or_default()
+        })
     }
 
     /// Every compute capability.

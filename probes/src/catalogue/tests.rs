@@ -26,6 +26,22 @@ fn how(query: &str, dtype: Dtype) -> How {
 }
 
 #[test]
+fn reading_the_products_later_leaves_nothing_out() {
+    let whole = Catalogue::parse(FILES).unwrap();
+    let (lazy, names) = (Catalogue::load(), |all: &Catalogue| {
+        all.parts().iter().map(|part| part.market_name.clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(names(lazy), names(&whole));
+    assert!(!names(lazy).is_empty());
+    assert_eq!(lazy.archs().len(), whole.archs().len());
+    assert_eq!(lazy.variants().len(), whole.variants().len());
+    assert_eq!(lazy.ptx().len(), whole.ptx().len());
+    assert_eq!(lazy.toolkits().len(), whole.toolkits().len());
+    assert_eq!(lazy.driver_branches().len(), whole.driver_branches().len());
+    assert!(DTYPES.iter().all(|row| lazy.dtype_source(row.0) == whole.dtype_source(row.0)));
+}
+
+#[test]
 fn every_part_is_known_dated_and_sourced() {
     assert_eq!(facts().parts().len(), 183);
     for part in facts().parts() {

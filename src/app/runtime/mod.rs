@@ -4,6 +4,7 @@
 //! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
 
 mod bench;
+mod canvas;
 mod input;
 mod mailbox;
 mod signal;
@@ -97,6 +98,7 @@ struct Owner {
 
 impl Owner {
     fn run(mut self, screen: &mut Screen, mail: &Mailbox) -> io::Result<Ended> {
+        self.fit(screen)?;
         loop {
             self.draw(screen)?;
             let event = mail
@@ -126,11 +128,16 @@ impl Owner {
         if self.skin.theme_name() != self.app.settings.theme {
             self.skin = Skin::new(&self.options, &self.app.settings.theme);
         }
-        let rows = usize::from(screen.area()?.height);
+        self.hits = screen.draw(&self.app, &self.skin)?;
+        Ok(())
+    }
+
+    /// Follows the window's size: when told of a change, and with every frame in case that was missed.
+    fn fit(&mut self, screen: &mut Screen) -> io::Result<()> {
+        let rows = usize::from(screen.fit()?);
         if self.app.view.page != rows {
             self.handle(screen, Msg::Resize { rows })?;
         }
-        self.hits = screen.draw(&self.app, &self.skin)?;
         Ok(())
     }
 
@@ -144,6 +151,7 @@ impl Owner {
 
     fn frame(&mut self, screen: &mut Screen, frame: Box<Frame>) -> io::Result<()> {
         self.last_frame = Instant::now();
+        self.fit(screen)?;
         if let Some(position) = self.control.position() {
             self.handle(screen, Msg::Position(position))?;
         }
@@ -156,6 +164,7 @@ impl Owner {
                 Some(frame) => self.frame(screen, frame),
                 None => Ok(()),
             },
+            Event::Input(crossterm::event::Event::Resize(..)) => self.fit(screen),
             Event::Input(event) => match input::message(event, &self.hits) {
                 Some(msg) => self.handle(screen, msg),
                 None => Ok(()),
@@ -183,7 +192,7 @@ impl Owner {
             Cmd::StartBench => self.outside.start_bench(),
             Cmd::PauseBench(paused) => self.outside.pause_bench(paused),
             Cmd::Copy(text) => screen.copy(&text)?,
-            Cmd::Repaint => screen.repaint()?,
+            Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),

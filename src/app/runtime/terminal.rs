@@ -1,51 +1,36 @@
 //! The terminal: taken on entry, given back on every way out.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, Write};
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::event::DisableMouseCapture;
+use crossterm::style::{Attribute, Print, SetAttribute};
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    SetTitle, disable_raw_mode, enable_raw_mode,
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode,
+    enable_raw_mode, size,
 };
-use crossterm::{cursor, execute, queue};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use crossterm::{cursor, execute};
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use super::canvas::{Canvas, erases_in_color};
 use crate::app::App;
 use crate::ui::{self, Hits, Skin};
 
-type Backend = CrosstermBackend<BufWriter<Tty>>;
-
-/// Standard output until the terminal was given back. Half a frame that is still buffered when the
-/// program panics must not follow the message onto the shell's screen.
-struct Tty {
-    out: Stdout,
-    given_back: Arc<AtomicBool>,
-}
-
-impl Write for Tty {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.given_back.load(Ordering::Relaxed) {
-            Ok(bytes.len())
-        } else {
-            self.out.write(bytes)
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
+/// Buttons and wheel, in the coordinates that have no upper end. Crossterm's own command asks for
+/// every movement as well, which nothing here uses and every one of which would wake the program.
+const ENABLE_MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 
 /// A terminal in raw mode on its alternate screen. Dropping it gives the terminal back.
 pub(super) struct Screen {
-    terminal: Terminal<Backend>,
+    buffer: Buffer,
+    canvas: Canvas,
     mouse: bool,
+    /// Once it is, nothing is drawn any more: half a frame must not follow a panic's message onto
+    /// the shell's screen.
     given_back: Arc<AtomicBool>,
 }
 
@@ -53,10 +38,11 @@ impl Screen {
     /// Takes the terminal, and makes sure that a panic gives it back before it prints.
     pub(super) fn take(mouse: bool) -> io::Result<Self> {
         let given_back = Arc::new(AtomicBool::new(false));
-        let tty = Tty { out: io::stdout(), given_back: Arc::clone(&given_back) };
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(32 << 10, tty));
         let gate = Arc::clone(&given_back);
-        let screen = Self { terminal: Terminal::new(backend)?, mouse, given_back };
+        let area = area()?;
+        let term = std::env::var("TERM").unwrap_or_default();
+        let canvas = Canvas::new(area, erases_in_color(&term));
+        let screen = Self { buffer: Buffer::empty(area), canvas, mouse, given_back };
         let print = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // Threads that only read the machine are caught and reported on the screen itself.
@@ -71,44 +57,47 @@ impl Screen {
 
     fn enter(&self) -> io::Result<()> {
         enable_raw_mode()?;
-        let mut out = io::stdout();
-        execute!(out, EnterAlternateScreen, cursor::Hide, SetTitle("warpscope"))?;
-        if self.mouse {
-            execute!(out, EnableMouseCapture)?;
-        }
-        Ok(())
+        let mouse = if self.mouse { ENABLE_MOUSE } else { "" };
+        execute!(
+            io::stdout(),
+            EnterAlternateScreen,
+            cursor::Hide,
+            SetTitle("warpscope"),
+            Print(mouse)
+        )
     }
 
     /// Draws the state; writes only what changed since the last time.
     pub(super) fn draw(&mut self, app: &App, skin: &Skin) -> io::Result<Hits> {
-        let mut hits = Hits::default();
-        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(|frame| {
-            let area = frame.area();
-            hits = ui::draw(app, skin, area, frame.buffer_mut());
-        })?;
-        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        self.buffer.reset();
+        let hits = ui::draw(app, skin, self.buffer.area, &mut self.buffer);
+        let bytes = self.canvas.update(&self.buffer);
+        if !bytes.is_empty() && !self.given_back.load(Ordering::Relaxed) {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes)?;
+            out.flush()?;
+        }
         Ok(hits)
     }
 
     /// Forgets what is on the screen, so that the next draw writes everything.
-    ///
-    /// Not [`Terminal::clear`]: it asks the terminal where the cursor is, and the thread that reads
-    /// the keys takes the answer.
-    pub(super) fn repaint(&mut self) -> io::Result<()> {
-        let area = self.area()?;
-        self.terminal.resize(area)
+    pub(super) fn repaint(&mut self) {
+        self.canvas.forget(self.buffer.area);
     }
 
     /// Puts text on the clipboard of the terminal in front of the user, wherever that is.
     pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
-        execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+        execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))
     }
 
-    /// Size of the screen.
-    pub(super) fn area(&self) -> io::Result<Rect> {
-        let size = self.terminal.size()?;
-        Ok(Rect::new(0, 0, size.width, size.height))
+    /// Follows the window's size; tells the rows there are.
+    pub(super) fn fit(&mut self) -> io::Result<u16> {
+        let area = area()?;
+        if area != self.buffer.area {
+            self.buffer.resize(area);
+            self.canvas.forget(area);
+        }
+        Ok(area.height)
     }
 
     /// Gives the terminal back, stops this process as job control expects, and takes it again.
@@ -117,8 +106,14 @@ impl Screen {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
         self.given_back.store(false, Ordering::Relaxed);
         self.enter()?;
-        self.repaint()
+        self.repaint();
+        Ok(())
     }
+}
+
+fn area() -> io::Result<Rect> {
+    let (width, height) = size()?;
+    Ok(Rect::new(0, 0, width, height))
 }
 
 impl Drop for Screen {
@@ -133,8 +128,15 @@ fn give_back(given_back: &AtomicBool) {
         return;
     }
     let mut out = io::stdout();
-    execute!(out, EndSynchronizedUpdate, DisableMouseCapture, cursor::Show, LeaveAlternateScreen)
-        .ok();
+    execute!(
+        out,
+        EndSynchronizedUpdate,
+        SetAttribute(Attribute::Reset),
+        DisableMouseCapture,
+        cursor::Show,
+        LeaveAlternateScreen
+    )
+    .ok();
     disable_raw_mode().ok();
     out.flush().ok();
 }

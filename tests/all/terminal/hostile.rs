@@ -21,7 +21,12 @@ const OWN: &[&str] = &[
     "\x1b[#H",
     "\x1b[#J",
     "\x1b[#m",
-    "\x1b[m",               // place, clear, style
+    "\x1b[m", // place, clear, style
+    "\x1b[#C",
+    "\x1b[C",
+    "\x1b[#X",
+    "\x1b[X",
+    "\x1b[K",               // move on, erase cells, erase to the end of the line
     "\x1b]0;warpscope\x07", // title
 ];
 
@@ -71,7 +76,7 @@ fn generic(sequence: &str) -> String {
 }
 
 fn assert_own(raw: &[u8]) {
-    let foreign: Vec<_> =
+    let foreign: std::collections::BTreeSet<_> =
         sequences(raw).into_iter().filter(|found| !OWN.contains(&found.as_str())).collect();
     assert!(foreign.is_empty(), "{foreign:?}");
     for harmful in ['\u{202e}', '\u{2066}', '\u{200b}'] {

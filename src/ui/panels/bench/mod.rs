@@ -3,11 +3,11 @@
 mod plots;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_kernels::model::piece;
 
-use super::{cut_bottom, cut_top};
+use super::{cut_bottom, cut_top, halves};
 use crate::app::bench::{PATHS, Phase};
 use crate::app::{App, Hit};
 use crate::bench::{PathDtype, PathReport};
@@ -64,8 +64,7 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);
-        let [left, right] =
-            Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(place);
+        let [left, right] = halves(place, 0);
         plots::rates(app, look, left, buffer);
         plots::roofline(app, look, right, buffer);
     }

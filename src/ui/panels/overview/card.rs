@@ -1,5 +1,5 @@
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
@@ -8,7 +8,7 @@ use super::model::{Fact, Summary};
 use crate::app::App;
 use crate::store::{TRACKS, Track};
 use crate::ui::format::Short;
-use crate::ui::panels::cut_top;
+use crate::ui::panels::{columns, cut_history, cut_top, halves};
 use crate::ui::theme::{Ramp, Role};
 use crate::ui::widgets::{
     Card as Frame, DtypeStrip, Gauge, Graph, Ink, Look, Pen, Piece, Spark, outcome_role, text_width,
@@ -85,25 +85,15 @@ fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut 
     let (gpu, memory) = if rest.width < 56 {
         (cut_top(rest, 1), cut_top(rest, 1))
     } else {
-        let line = cut_top(rest, 1);
-        let [gpu, _, memory] =
-            Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)])
-                .areas(line);
-        (gpu, memory)
+        halves(cut_top(rest, 1), 2).into()
     };
     let mut pen = look.pen(buffer, gpu);
     pen.put("gpu ", look.style(Role::Muted));
-    let bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
+    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
+    let line = cut_history(&mut bar);
     let history = app.store.track(&card.key, Track::Utilisation);
-    let spark = if bar.width > 30 { (bar.width / 4).min(24) } else { 0 };
-    let [bar, _, line] = Layout::horizontal([
-        Constraint::Fill(1),
-        Constraint::Length(spark.min(1)),
-        Constraint::Length(spark),
-    ])
-    .areas(bar);
     Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
-    Spark::new(look, history, Ink::Ramp(Ramp::Load)).max(100.0).render(line, buffer);
+    Spark::new(look, history, Ink::Role(Role::Graph)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);
     pen.put("mem ", look.style(Role::Muted));
     let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
@@ -158,9 +148,8 @@ fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffe
     });
     let most = usize::from(area.width / 36).clamp(1, 5);
     let shown: Vec<_> = known.take(most).collect();
-    let places = Layout::horizontal(vec![Constraint::Fill(1); shown.len()]).spacing(2).split(area);
-    for ((spec, values), place) in shown.iter().zip(places.iter()) {
-        let mut place = *place;
+    let places = columns(area, shown.len() as u16, 2);
+    for ((spec, values), mut place) in shown.iter().zip(places) {
         let head = cut_top(&mut place, 1);
         look.pen(buffer, head).fit(spec.label, look.style(Role::Muted));
         let seen = crate::ui::widgets::highest(values).unwrap_or(1.0);

@@ -1,7 +1,7 @@
 //! The machine around the GPUs, and what its CPU reaches in the benchmark.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::units::Bytes;
 
@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::app::bench::Phase;
 use crate::ui::format::{self, Short};
 use crate::ui::panels::bench::DecodeRates;
-use crate::ui::panels::cut_top;
+use crate::ui::panels::{cut_history, cut_top, halves};
 use crate::ui::theme::{Ramp, Role};
 use crate::ui::widgets::{
     Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
@@ -63,19 +63,11 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
 
 fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     let machine = &app.frame.host.machine;
-    let [cpu, _, memory] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(2), Constraint::Fill(1)])
-            .areas(line);
+    let [cpu, memory] = halves(line, 2);
     let mut pen = look.pen(buffer, cpu);
     pen.put("cpu ", look.style(Role::Muted));
-    let bar = Rect { x: pen.x(), width: pen.rest(), ..cpu };
-    let spark = if bar.width > 30 { (bar.width / 4).min(24) } else { 0 };
-    let [bar, _, history] = Layout::horizontal([
-        Constraint::Fill(1),
-        Constraint::Length(spark.min(1)),
-        Constraint::Length(spark),
-    ])
-    .areas(bar);
+    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..cpu };
+    let history = cut_history(&mut bar);
     let text = machine
         .cpu_pct
         .last()
@@ -83,7 +75,7 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
         .label(&text, 5)
         .render(bar, buffer);
-    Spark::new(look, app.store.cpu(), Ink::Ramp(Ramp::Load)).max(100.0).render(history, buffer);
+    Spark::new(look, app.store.cpu(), Ink::Role(Role::Graph)).max(100.0).render(history, buffer);
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
     let text = format::bytes_of(used, total);

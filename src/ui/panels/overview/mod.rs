@@ -6,12 +6,12 @@ mod model;
 mod rows;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
-use super::cut_top;
+use super::{columns, cut_top};
 use crate::app::{App, Hit};
 use crate::ui::Hits;
 use crate::ui::widgets::{Look, Notice, Severity as Urgency};
@@ -117,9 +117,7 @@ impl Grid {
             .iter()
             .enumerate()
             .map(|(row, height)| cut_top(&mut rest, height + more(row)));
-        let cells =
-            |line| Layout::horizontal(vec![Constraint::Fill(1); self.columns]).split(line).to_vec();
-        lines.flat_map(cells).collect()
+        lines.flat_map(|line| columns(line, self.columns as u16, 0)).collect()
     }
 }
 

@@ -113,7 +113,7 @@ fn bar(
             .render(area, buffer),
         3 => {
             let values = app.store.track(&card.key, Track::Utilisation);
-            Spark::new(look, values, Ink::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
+            Spark::new(look, values, Ink::Role(Role::Graph)).max(100.0).render(area, buffer);
         }
         _ => {
             Gauge::new(look, card.memory.amount, Ramp::Memory)

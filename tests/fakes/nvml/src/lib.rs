@@ -54,6 +54,7 @@ struct Device {
     model: &'static Model,
     mig_enabled: bool,
     tick: u64,
+    stands_still: bool,
 }
 
 fn device(handle: Handle) -> Result<Device, u32> {
@@ -72,6 +73,7 @@ fn device(handle: Handle) -> Result<Device, u32> {
             model,
             mig_enabled,
             tick: state.ticks.get(&board).copied().unwrap_or(0),
+            stands_still: state.scenario.steady && board > 0,
         })
     })
 }
@@ -80,7 +82,8 @@ impl Device {
     /// Load in percent, up and down again with each tick, each board at its own point.
     fn load(&self) -> u32 {
         const PERIOD: u64 = 24;
-        let at = (self.tick + self.board as u64 * 5) % PERIOD;
+        let tick = if self.stands_still { 0 } else { self.tick };
+        let at = (tick + self.board as u64 * 5) % PERIOD;
         (4 + at.min(PERIOD - at) * 8) as u32
     }
 
@@ -125,20 +128,17 @@ impl Device {
     }
 
     fn processes(&self, graphics: bool) -> Vec<ProcessInfo> {
+        if !with(|state| state.scenario.procs) {
+            return Vec::new();
+        }
         let (own, parent) = (std::process::id(), std::os::unix::process::parent_id());
         let here = self.board == 0 && !self.mig_enabled;
-        let pids: Vec<u32> = match (with(|state| state.scenario.procs), graphics) {
-            (false, _) => vec![],
-            (true, true) => {
-                if here {
-                    vec![own]
-                } else {
-                    vec![]
-                }
-            }
-            (true, false) if here => vec![own, parent, FOREIGN_PID],
-            (true, false) if self.mig_enabled => self.mig.iter().map(|_| parent).collect(),
-            (true, false) => vec![FOREIGN_PID + self.board as u32],
+        let pids: Vec<u32> = match graphics {
+            true if here => vec![own],
+            true => vec![],
+            false if here => vec![own, parent, FOREIGN_PID],
+            false if self.mig_enabled => self.mig.iter().map(|_| parent).collect(),
+            false => vec![FOREIGN_PID + self.board as u32],
         };
         let none = u32::MAX;
         let info = |pid: &u32| ProcessInfo {

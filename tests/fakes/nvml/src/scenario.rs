@@ -46,6 +46,8 @@ pub struct Scenario {
     pub driver: String,
     /// Whether there are processes.
     pub procs: bool,
+    /// Whether only the first board's values move.
+    pub steady: bool,
     /// Whether names are full of escape sequences.
     pub escapes: bool,
 }
@@ -65,6 +67,7 @@ impl Scenario {
     /// | `hang:FUNCTION:SECONDS` | calls of a function take so long |
     /// | `reasons:N` | clock-event mask, decimal |
     /// | `driver:X` | driver version |
+    /// | `steady` | only the values of board 0 move |
     /// | `procs`, `escapes` | there are processes; names are full of escape sequences |
     pub fn parse(text: &str) -> Self {
         let mut scenario = Self { driver: "580.82.07".to_owned(), ..Self::default() };
@@ -96,6 +99,7 @@ impl Scenario {
             "reasons" => self.reasons = Some(rest.parse().ok()?),
             "driver" => rest.clone_into(&mut self.driver),
             "procs" => self.procs = true,
+            "steady" => self.steady = true,
             "escapes" => self.escapes = true,
             "hang" => {
                 let (function, seconds) = rest.split_once(':')?;
@@ -241,6 +245,7 @@ mod tests {
             scenario.hang,
             Some(("nvmlDeviceGetName".to_owned(), Duration::from_millis(2500)))
         );
+        assert!(Scenario::parse("t4x2+steady").steady);
         assert!(Scenario::parse("nodevice").boards.is_empty());
         assert_eq!(Scenario::parse("lost:0").boards.len(), 8);
     }
