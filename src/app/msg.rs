@@ -43,8 +43,8 @@ pub enum Cmd {
     SetInterval(Duration),
     /// Start the benchmark child.
     StartBench,
-    /// Pause it, or let it run on.
-    PauseBench(bool),
+    /// Pause it for a reason, or let it run on.
+    PauseBench(Option<&'static str>),
     /// Send a signal to a process, if it still is the one that was shown.
     Signal {
         /// Process id.

@@ -11,6 +11,7 @@ use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
 use super::{App, Cmd, Hit, Msg};
+use crate::bench::BenchEvent;
 use crate::source::Seek;
 
 /// Intervals the keys walk through, in milliseconds.
@@ -19,9 +20,9 @@ const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     match msg {
-        Msg::Frame(frame) => take_frame(app, *frame),
+        Msg::Frame(frame) => return take_frame(app, *frame),
         Msg::Position(position) => app.replay = Some(position),
-        Msg::Bench(event) => app.bench.take(*event),
+        Msg::Bench(event) => return take_event(app, *event),
         Msg::BenchEnded(how) => app.bench.ended(how),
         Msg::Key(chord) => return key(app, chord),
         Msg::Click(hit) => return click(app, hit),
@@ -32,16 +33,25 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     Vec::new()
 }
 
-fn take_frame(app: &mut App, mut frame: Frame) {
+fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
     if app.view.frozen {
-        return;
+        return Vec::new();
     }
     app.what_if.dress(&mut frame);
     app.store.push(&frame);
+    let unplugged = on_battery(&frame) && !on_battery(&app.frame);
     app.frame = frame;
     app.compat.renew(&app.frame);
     settle(app);
+    mind_battery(app, unplugged)
+}
+
+fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
+    let starting = app.bench.phase == Phase::Starting;
+    app.bench.take(event);
+    let unplugged = starting && on_battery(&app.frame);
+    mind_battery(app, unplugged)
 }
 
 fn age_toast(app: &mut App) {
@@ -303,14 +313,32 @@ fn pace(app: &mut App, step: isize) -> Vec<Cmd> {
     vec![Cmd::SetInterval(app.settings.interval)]
 }
 
+/// Why the benchmark waits, as shown.
+const BY_KEY: &str = "by key";
+const ON_BATTERY: &str = "on battery";
+
+/// A laptop that is unplugged is left alone, unless the user lets the benchmark run on.
+fn mind_battery(app: &App, unplugged: bool) -> Vec<Cmd> {
+    let plugged = !on_battery(&app.frame);
+    match &app.bench.phase {
+        Phase::Running if unplugged => vec![Cmd::PauseBench(Some(ON_BATTERY))],
+        Phase::Paused(why) if why == ON_BATTERY && plugged => vec![Cmd::PauseBench(None)],
+        _ => Vec::new(),
+    }
+}
+
+fn on_battery(frame: &Frame) -> bool {
+    frame.host.machine.on_battery.last() == Some(&true)
+}
+
 fn toggle_bench(app: &mut App) -> Vec<Cmd> {
     match &app.bench.phase {
         Phase::Off | Phase::Finished | Phase::Died(_) => {
             app.bench.phase = Phase::Starting;
             vec![Cmd::StartBench]
         }
-        Phase::Paused(_) => vec![Cmd::PauseBench(false)],
-        Phase::Starting | Phase::Running => vec![Cmd::PauseBench(true)],
+        Phase::Paused(_) => vec![Cmd::PauseBench(None)],
+        Phase::Starting | Phase::Running => vec![Cmd::PauseBench(Some(BY_KEY))],
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Outside {
 
 enum Order {
     Start,
-    Pause(bool),
+    Pause(Option<&'static str>),
 }
 
 impl Outside {
@@ -42,9 +42,9 @@ impl Outside {
         self.orders.send(Order::Start).ok();
     }
 
-    /// Pauses it, or lets it run on.
-    pub(super) fn pause_bench(&self, paused: bool) {
-        self.orders.send(Order::Pause(paused)).ok();
+    /// Pauses it for a reason, or lets it run on.
+    pub(super) fn pause_bench(&self, why: Option<&'static str>) {
+        self.orders.send(Order::Pause(why)).ok();
     }
 }
 
@@ -75,10 +75,10 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
                 }
                 Err(error) => drop(post.send(Event::BenchEnded(format!("did not start: {error}")))),
             },
-            Order::Pause(paused) => {
-                let word: &[u8] = if paused { b"pause\n" } else { b"run\n" };
+            Order::Pause(why) => {
+                let line = why.map_or("run\n".to_owned(), |why| format!("pause {why}\n"));
                 if let Some(stdin) = &mut orders
-                    && stdin.write_all(word).await.is_err()
+                    && stdin.write_all(line.as_bytes()).await.is_err()
                 {
                     orders = None;
                 }

@@ -190,7 +190,7 @@ impl Owner {
             Cmd::Quit => self.ended = Some(Ended::Left),
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
             Cmd::StartBench => self.outside.start_bench(),
-            Cmd::PauseBench(paused) => self.outside.pause_bench(paused),
+            Cmd::PauseBench(why) => self.outside.pause_bench(why),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => screen.suspend()?,

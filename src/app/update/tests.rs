@@ -10,7 +10,7 @@ use crate::app::processes::SortBy;
 use crate::app::view::TABS;
 use crate::app::whatif::WhatIf;
 use crate::app::{Settings, bench::Bench};
-use crate::bench::{BenchEvent, BenchState, Hello};
+use crate::bench::{BenchState, Hello};
 use crate::source::Position;
 
 fn app() -> App {
@@ -321,9 +321,9 @@ fn the_benchmark_key_does_what_the_phase_asks_for() {
         (Phase::Off, Cmd::StartBench),
         (Phase::Finished, Cmd::StartBench),
         (Phase::Died("was killed by signal 9".into()), Cmd::StartBench),
-        (Phase::Starting, Cmd::PauseBench(true)),
-        (Phase::Running, Cmd::PauseBench(true)),
-        (Phase::Paused("by key".into()), Cmd::PauseBench(false)),
+        (Phase::Starting, Cmd::PauseBench(Some("by key"))),
+        (Phase::Running, Cmd::PauseBench(Some("by key"))),
+        (Phase::Paused("by key".into()), Cmd::PauseBench(None)),
     ];
     for (phase, want) in rows {
         let mut app = filled();
@@ -461,4 +461,37 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
         app.view.toast = None;
         assert_eq!((format!("{:?}", app.view), app.settings.theme.clone()), before, "{}", spec.id);
     }
+}
+
+#[test]
+fn the_benchmark_waits_while_the_machine_runs_on_battery() {
+    let on = |battery: bool| {
+        let mut frame = Frame::default();
+        frame.host.machine.on_battery = battery.into();
+        Msg::Frame(Box::new(frame))
+    };
+    let pause = [Cmd::PauseBench(Some("on battery"))];
+    let hello = || Msg::Bench(Box::new(BenchEvent::Hello(Hello::default())));
+    let paused = |why: &str| {
+        Msg::Bench(Box::new(BenchEvent::State(BenchState::Paused { why: why.to_owned() })))
+    };
+
+    let mut app = app();
+    app.bench.phase = Phase::Starting;
+    assert_eq!(update(&mut app, hello()), []);
+    assert_eq!(update(&mut app, on(false)), []);
+    assert_eq!(update(&mut app, on(true)), pause);
+    update(&mut app, paused("on battery"));
+    assert_eq!(update(&mut app, on(false)), [Cmd::PauseBench(None)]);
+
+    app.bench.phase = Phase::Running;
+    update(&mut app, on(true));
+    app.bench.phase = Phase::Running;
+    assert_eq!(update(&mut app, on(true)), [], "who lets it run on is not asked again");
+    update(&mut app, paused("by key"));
+    assert_eq!(update(&mut app, on(false)), [], "a pause by key ends by key");
+
+    app.bench.phase = Phase::Starting;
+    update(&mut app, on(true));
+    assert_eq!(update(&mut app, hello()), pause);
 }
