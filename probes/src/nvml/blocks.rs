@@ -6,6 +6,7 @@ use super::raw;
 use super::readers::{newer_or_older, percent};
 use super::slot::Slot;
 use crate::Reading;
+use crate::catalogue::enrich;
 use crate::text::printable;
 use crate::units::*;
 
@@ -85,6 +86,11 @@ fn faster(
         },
         absent => absent,
     }
+}
+
+/// What no driver tells, by PCI id. Not at first sight: the catalogue takes milliseconds to read.
+pub(super) fn catalogue(_: &Probe<'_>, slot: &mut Slot) {
+    enrich(&mut slot.gpu);
 }
 
 /// Row remapping.

@@ -134,6 +134,7 @@ const READERS: &[Reader] = table! {
     Rare value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
     Rare block [throttle::violations];
     Rare block [links::states];
+    Rare block [blocks::catalogue];
 };
 
 /// Reads what is due: everything of `Poll`, the rest on first sight or in turn.
