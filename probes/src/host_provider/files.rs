@@ -4,17 +4,23 @@ use std::path::Path;
 
 use crate::reading::Reading;
 
+/// What is offered first to a file of unknown length.
+const PAGE: usize = 4096;
+
 /// The first `limit` bytes of a file. A file that is not there is unsupported, not empty.
 ///
-/// The kernel's own files tell no length, so the buffer is offered whole: mostly two system calls.
+/// The kernel's own files tell no length, and few fill a page: mostly two system calls.
 pub(super) fn bytes(path: &Path, limit: usize) -> Reading<Vec<u8>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) => return absence(&error),
     };
-    let mut buffer = vec![0; limit];
+    let mut buffer = Vec::new();
     let mut filled = 0;
     while filled < limit {
+        if filled == buffer.len() {
+            buffer.resize((filled * 4).max(PAGE).min(limit), 0);
+        }
         match file.read(&mut buffer[filled..]) {
             Ok(0) => break,
             Ok(count) => filled += count,
@@ -28,7 +34,10 @@ pub(super) fn bytes(path: &Path, limit: usize) -> Reading<Vec<u8>> {
 
 /// The first `limit` bytes of a file as text, damaged characters replaced.
 pub(super) fn text(path: &Path, limit: usize) -> Reading<String> {
-    bytes(path, limit).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    bytes(path, limit).map(|bytes| {
+        String::from_utf8(bytes)
+            .unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned())
+    })
 }
 
 /// A file that holds one number. `max`, as control groups write it, is no number.

@@ -101,10 +101,7 @@ impl Owner {
         self.fit(screen)?;
         loop {
             self.draw(screen)?;
-            let event = mail
-                .wait(self.patience())
-                .map_err(|()| io::Error::other("every thread has ended"))?;
-            match event {
+            match mail.wait(self.patience()) {
                 Some(event) => self.take(screen, mail, event)?,
                 None => self.overdue(screen)?,
             }
