@@ -6,28 +6,42 @@ use warpscope_probes::catalogue::{Catalogue, How};
 use warpscope_probes::rules::RuleBase;
 
 use super::view::CompatView;
-use crate::engine::{Matrix, Target, Verdict, matrix};
+use crate::engine::{Matrix, Row, Target, Verdict, matrix};
 
-/// Verdicts on every GPU in view, worked out anew only when the GPUs change.
+/// Verdicts on every GPU in view, worked out anew only when the GPUs change, and once for GPUs that
+/// differ in nothing a rule asks for.
 #[derive(Debug, Default)]
 pub struct Compat {
-    /// What is asked about each GPU, in the order of [`Frame::gpus`].
-    pub targets: Vec<Target>,
-    /// Rows framework and configuration, columns GPUs.
-    pub matrix: Matrix,
+    /// Which of the kinds each GPU of the frame is.
+    columns: Vec<usize>,
+    kinds: Vec<Target>,
+    matrix: Matrix,
     dtypes: Vec<Vec<(Dtype, How)>>,
 }
 
 impl Compat {
     /// Brings the verdicts in line with the GPUs of a frame.
     pub fn renew(&mut self, frame: &Frame) {
-        let targets: Vec<_> =
-            frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect();
-        if targets != self.targets {
-            self.matrix = matrix(RuleBase::builtin(), &targets);
-            self.dtypes = targets.iter().map(support).collect();
-            self.targets = targets;
+        let mut kinds: Vec<Target> = Vec::new();
+        self.columns.clear();
+        for gpu in &frame.gpus {
+            let target = Target::from_gpu(gpu, &frame.driver);
+            let known = kinds.iter().position(|kind| *kind == target);
+            self.columns.push(known.unwrap_or(kinds.len()));
+            if known.is_none() {
+                kinds.push(target);
+            }
         }
+        if kinds != self.kinds {
+            self.matrix = matrix(RuleBase::builtin(), &kinds);
+            self.dtypes = kinds.iter().map(support).collect();
+            self.kinds = kinds;
+        }
+    }
+
+    /// Every row of the matrix.
+    pub fn all_rows(&self) -> &[Row] {
+        &self.matrix.rows
     }
 
     /// Positions of the rows to show.
@@ -41,19 +55,25 @@ impl Compat {
         (0..self.matrix.rows.len()).filter(wanted).collect()
     }
 
+    /// The verdict of a row of [`Compat::all_rows`] and a GPU.
+    pub fn verdict(&self, row: usize, gpu: usize) -> Option<&Verdict> {
+        self.matrix.cells.get(row)?.get(*self.columns.get(gpu)?)
+    }
+
     /// The verdict of a shown row and a GPU.
     pub fn at(&self, view: &CompatView, row: usize, gpu: usize) -> Option<&Verdict> {
-        self.matrix.cells.get(*self.rows(view).get(row)?)?.get(gpu)
+        self.verdict(*self.rows(view).get(row)?, gpu)
     }
 
     /// How one GPU computes in every number format; empty while its compute capability is unknown.
     pub fn dtypes(&self, gpu: usize) -> &[(Dtype, How)] {
-        self.dtypes.get(gpu).map_or(&[], Vec::as_slice)
+        let kind = self.columns.get(gpu).and_then(|kind| self.dtypes.get(*kind));
+        kind.map_or(&[], Vec::as_slice)
     }
 
     /// Every verdict on one GPU.
     pub fn of(&self, gpu: usize) -> impl Iterator<Item = &Verdict> {
-        self.matrix.cells.iter().filter_map(move |row| row.get(gpu))
+        (0..self.matrix.rows.len()).filter_map(move |row| self.verdict(row, gpu))
     }
 }
 
@@ -61,4 +81,38 @@ fn support(target: &Target) -> Vec<(Dtype, How)> {
     let Some(sm) = target.sm else { return Vec::new() };
     let rows = Catalogue::load().dtype_support(sm, target.pci_device_id);
     rows.into_iter().map(|(dtype, support)| (dtype, support.how)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_kernels::Sm;
+    use warpscope_probes::Gpu;
+
+    use super::*;
+
+    fn gpu(name: &str, sm: Sm) -> Gpu {
+        let mut gpu = Gpu { key: name.into(), ..Gpu::default() };
+        gpu.identity.name = name.to_owned().into();
+        gpu.identity.sm = sm.into();
+        gpu
+    }
+
+    #[test]
+    fn gpus_of_one_kind_share_their_verdicts_and_each_has_its_own_column() {
+        let (old, new) = (gpu("T4", Sm::new(7, 5)), gpu("H100", Sm::new(9, 0)));
+        let gpus = vec![new.clone(), old.clone(), new.clone(), old];
+        let mut compat = Compat::default();
+        compat.renew(&Frame { gpus, ..Frame::default() });
+        assert_eq!(compat.kinds.len(), 2);
+        for row in 0..compat.all_rows().len() {
+            assert_eq!(compat.verdict(row, 0), compat.verdict(row, 2));
+            assert_eq!(compat.verdict(row, 3).map(|verdict| verdict.gpu.as_str()), Some("T4"));
+        }
+        assert!(compat.of(1).count() > 20 && compat.verdict(0, 4).is_none());
+        assert_ne!(compat.dtypes(0), compat.dtypes(1));
+
+        compat.renew(&Frame { gpus: vec![new], ..Frame::default() });
+        assert_eq!(compat.verdict(0, 0).map(|verdict| verdict.gpu.as_str()), Some("H100"));
+        assert!(compat.verdict(0, 1).is_none());
+    }
 }

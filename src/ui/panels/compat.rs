@@ -35,7 +35,7 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         answer(app, look, place, buffer);
     }
     let view = &app.view.compat;
-    let count = format!("{} of {} rows", rows.len(), app.compat.matrix.rows.len());
+    let count = format!("{} of {} rows", rows.len(), app.compat.all_rows().len());
     let filter = format!("/{}", view.filter.text);
     let mut facts = vec![look.piece(&count, Role::Muted)];
     if !view.filter.text.is_empty() {
@@ -97,15 +97,14 @@ fn matrix(
 
 /// Draws one cell of a row of the matrix.
 fn cell(app: &App, look: Look<'_>, row: usize, column: usize, pen: &mut Pen<'_>) {
-    let line = &app.compat.matrix.rows[row];
+    let line = &app.compat.all_rows()[row];
     let version = line.question.version.as_deref().unwrap_or_default();
     let (text, role) = match column {
         0 => (line.framework.as_str(), Role::Text),
         1 => (version, Role::Muted),
         2 => (line.config.as_str(), Role::Muted),
         _ => {
-            let verdict = app.compat.matrix.cells[row].get(column - LEADING);
-            if let Some(verdict) = verdict {
+            if let Some(verdict) = app.compat.verdict(row, column - LEADING) {
                 let level = verdict.level.unwrap_or(Level::Rule);
                 verdict_cell(look, pen, (verdict.outcome, level), verdict.disputed);
             }
