@@ -107,7 +107,12 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     let mut right: Vec<Piece<'_>> = vec![look.piece(&status, state)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let cached = app.bench.reports.values().any(|report| report.cache_resident == Some(true));
+    let note =
+        [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
+    let note = if cached { &note[..] } else { &[] };
+    let card = Card::new(look).left(&left).right(&right).foot_left(note);
+    let inner = card.render(area, buffer);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
@@ -158,7 +163,10 @@ fn cell(report: &PathReport, column: usize) -> (String, Role) {
         2 => or_na(report.decode_tokens_per_s, format::count),
         3 => or_na(report.prefill_gflop_per_s, |rate| format::si(rate * 1e9, "FLOP/s")),
         4 => or_na(report.gb_per_s, |rate| format::rate(rate * 1e9)),
-        5 => or_na(report.read_bandwidth_share, format::share),
+        5 => or_na(report.read_bandwidth_share, |share| {
+            let mark = if report.cache_resident == Some(true) { "*" } else { "" };
+            Short::of(format_args!("{}{mark}", format::share(share)))
+        }),
         6 => match report.error {
             Some(error) if error > report.error_limit => {
                 (format::error(error).to_string(), Role::Bad)
