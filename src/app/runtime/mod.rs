@@ -12,9 +12,12 @@ mod terminal;
 
 use std::io;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use warpscope_probes::Frame;
+use warpscope_probes::catalogue::Catalogue;
+use warpscope_probes::rules::RuleBase;
 
 use self::bench::Outside;
 use self::mailbox::{Mailbox, Post, mailbox};
@@ -65,6 +68,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let outside = Outside::start(post.clone(), launch.bench)?;
     let mut screen = Screen::take(launch.mouse)?;
+    read_facts()?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post)?;
@@ -83,6 +87,15 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         owner.handle(&mut screen, Msg::Key("b".parse().map_err(io::Error::other)?))?;
     }
     owner.run(&mut screen, &mail)
+}
+
+/// Reads rules and architectures while the driver starts, so that the first frame does not wait for them.
+fn read_facts() -> io::Result<()> {
+    let read = || {
+        RuleBase::builtin();
+        Catalogue::load();
+    };
+    thread::Builder::new().name("facts".into()).stack_size(256 << 10).spawn(read).map(drop)
 }
 
 struct Owner {

@@ -73,7 +73,7 @@ fn device(handle: Handle) -> Result<Device, u32> {
             model,
             mig_enabled,
             tick: state.ticks.get(&board).copied().unwrap_or(0),
-            stands_still: state.scenario.steady && board > 0,
+            stands_still: state.scenario.steady_from.is_some_and(|from| board >= from),
         })
     })
 }
@@ -223,6 +223,12 @@ pub extern "C" fn nvmlInit_v2() -> u32 {
         with(|state| state.inits += 1);
         Ok(())
     })
+}
+
+/// Starts the library, as NVIDIA's own Python binding asks for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn nvmlInitWithFlags(_flags: u32) -> u32 {
+    nvmlInit_v2()
 }
 
 /// Ends the library's use, and writes down which calls were made.

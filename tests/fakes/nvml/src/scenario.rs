@@ -46,8 +46,8 @@ pub struct Scenario {
     pub driver: String,
     /// Whether there are processes.
     pub procs: bool,
-    /// Whether only the first board's values move.
-    pub steady: bool,
+    /// Boards from this one on keep their values; none does if not given.
+    pub steady_from: Option<usize>,
     /// Whether names are full of escape sequences.
     pub escapes: bool,
 }
@@ -67,7 +67,7 @@ impl Scenario {
     /// | `hang:FUNCTION:SECONDS` | calls of a function take so long |
     /// | `reasons:N` | clock-event mask, decimal |
     /// | `driver:X` | driver version |
-    /// | `steady` | only the values of board 0 move |
+    /// | `still`, `steady` | no values move; only those of board 0 do |
     /// | `procs`, `escapes` | there are processes; names are full of escape sequences |
     pub fn parse(text: &str) -> Self {
         let mut scenario = Self { driver: "580.82.07".to_owned(), ..Self::default() };
@@ -99,7 +99,8 @@ impl Scenario {
             "reasons" => self.reasons = Some(rest.parse().ok()?),
             "driver" => rest.clone_into(&mut self.driver),
             "procs" => self.procs = true,
-            "steady" => self.steady = true,
+            "still" => self.steady_from = Some(0),
+            "steady" => self.steady_from = Some(1),
             "escapes" => self.escapes = true,
             "hang" => {
                 let (function, seconds) = rest.split_once(':')?;
@@ -245,7 +246,7 @@ mod tests {
             scenario.hang,
             Some(("nvmlDeviceGetName".to_owned(), Duration::from_millis(2500)))
         );
-        assert!(Scenario::parse("t4x2+steady").steady);
+        assert_eq!(Scenario::parse("t4x2+steady").steady_from, Some(1));
         assert!(Scenario::parse("nodevice").boards.is_empty());
         assert_eq!(Scenario::parse("lost:0").boards.len(), 8);
     }
