@@ -107,11 +107,22 @@ fn names_of_devices_and_processes_reach_no_terminal_as_commands() {
     let mut live = Live::start("t4x2+procs+escapes");
     let screen = &mut live.screen;
     screen.see("Tesla T4");
-    for keys in ["\r", "\x1b", "2", "3", "4", "\r", "\x1b", "w", "\x1b", "1"] {
+    // An escape that arrives together with the next key is another key: each waits for its effect.
+    for (keys, seen) in [("\r", "uuid"), ("w", "Add a what-if GPU")] {
         screen.keys(keys);
+        screen.see(seen);
+        screen.keys("\x1b");
+        screen.see_gone(seen);
     }
-    screen.keys("4");
-    screen.see("of 4 processes");
+    for (keys, seen) in [("2", "What runs where"), ("3", "Micro decoder"), ("4", "of 4 processes")]
+    {
+        screen.keys(keys);
+        screen.see(seen);
+    }
+    screen.keys("\r");
+    screen.see("visible");
+    screen.keys("\x1b");
+    screen.see_gone("visible");
     screen.keys("?");
     screen.see("Leave warpscope.");
     quit(screen);
