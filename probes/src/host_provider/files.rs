@@ -54,3 +54,24 @@ fn absence<T>(error: &std::io::Error) -> Reading<T> {
         _ => Reading::Failed(error.to_string().into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole_or_up_to_the_limit() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("file");
+        for length in [0, 1, PAGE - 1, PAGE, PAGE + 1, 4 * PAGE, 70_000] {
+            let written: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
+            std::fs::write(&path, &written).expect("is written");
+            for limit in [0, 64, PAGE, 1 << 20] {
+                let kept = &written[..length.min(limit)];
+                assert_eq!(bytes(&path, limit).value().map(Vec::as_slice), Some(kept));
+            }
+        }
+        std::fs::write(&path, b"a\xffb").expect("is written");
+        assert_eq!(text(&path, 9).value().map(String::as_str), Some("a\u{fffd}b"));
+    }
+}

@@ -1,7 +1,7 @@
 //! The host and what it knows of the processes on the GPUs, read straight from `/proc` and `/sys`.
 //!
 //! sysinfo was measured and rejected: asking it for CPU, memory and ten processes took 0.40 ms of CPU
-//! a time, this takes 0.14 ms (`cargo run --release -p warpscope-probes --example cost`). What cannot
+//! a time, this takes 0.14 ms (`cargo run --release -p warpscope-probes --example facts_cost`). What cannot
 //! change is asked once, and of processes only the pids NVML named are looked at.
 //! On systems without `/proc` every reading is unsupported.
 //!

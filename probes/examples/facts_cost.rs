@@ -1,5 +1,5 @@
 //! Prints what reading the fact files and asking the host cost, beside what sysinfo would cost:
-//! `cargo run --release -p warpscope-probes --example cost`.
+//! `cargo run --release -p warpscope-probes --example facts_cost`.
 
 use std::io;
 use std::os::unix::fs::symlink;
