@@ -17,7 +17,7 @@ use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
 
 /// Opens the dashboard and stays until the user leaves.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
-    terminal(&options.env)?;
+    demand_cursor(&options.env)?;
     let app = app(options)?;
     if options.view.color == ColorChoice::Always {
         crossterm::style::force_color_output(true);
@@ -37,18 +37,17 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     }
 }
 
-/// Refuses where there is no screen to draw on.
-fn terminal(env: &Environment) -> Result<(), CliError> {
+/// Refuses a terminal on which nothing can be placed or typed.
+fn demand_cursor(env: &Environment) -> Result<(), CliError> {
     let instead = "use `warpscope snapshot` or `warpscope stream` instead";
-    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        return Err(CliError::Usage(format!("the dashboard needs a terminal; {instead}")));
-    }
-    if env.text("TERM").as_deref() == Some("dumb") {
-        return Err(CliError::Usage(format!(
-            "this terminal (TERM=dumb) cannot place the cursor; {instead}"
-        )));
-    }
-    Ok(())
+    let why = if env.text("TERM").as_deref() == Some("dumb") {
+        "this terminal (TERM=dumb) cannot place the cursor"
+    } else if !io::stdin().is_terminal() {
+        "the dashboard reads its keys from a terminal"
+    } else {
+        return Ok(());
+    };
+    Err(CliError::Usage(format!("{why}; {instead}")))
 }
 
 /// The state to start with.
@@ -121,4 +120,15 @@ fn speaks_utf8(env: &Environment) -> bool {
         let locale = locale.to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::app::view::TABS;
+
+    #[test]
+    fn every_tab_can_be_started_on() {
+        let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
+        assert_eq!(crate::config::TABS, known);
+    }
 }
