@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use warpscope::engine::{Target, matrix};
+use warpscope::engine::{Premises, Target, matrix};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::RuleBase;
 
@@ -65,7 +65,7 @@ fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::err
         .map(|(major, minor)| Target::of_sm(format!("sm_{major}{minor}"), Sm::new(major, minor)))
         .collect();
     let start = Instant::now();
-    let asked = matrix(&base, &targets);
+    let asked = matrix(&base, &targets, &Premises::default());
     let cells: usize = asked.cells.iter().map(Vec::len).sum();
     println!(
         "{what}: {cells} verdicts for {} GPUs in {:.1} ms",

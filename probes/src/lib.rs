@@ -8,6 +8,8 @@ pub mod frame;
 pub mod gpu;
 pub mod host;
 pub mod host_provider;
+pub mod inspect;
+pub mod model;
 pub mod nvml;
 pub mod process;
 pub mod provider;

@@ -6,7 +6,7 @@ use warpscope_probes::catalogue::{Catalogue, How};
 use warpscope_probes::rules::RuleBase;
 
 use super::view::CompatView;
-use crate::engine::{Matrix, Row, Target, Verdict, matrix};
+use crate::engine::{Cell, Matrix, Premises, Row, Target, Verdict, evaluate, matrix};
 
 /// Verdicts on every GPU in view, worked out anew only when the GPUs change, and once for GPUs that
 /// differ in nothing a rule asks for.
@@ -17,6 +17,9 @@ pub struct Compat {
     kinds: Vec<Target>,
     matrix: Matrix,
     dtypes: Vec<Vec<(Dtype, How)>>,
+    premises: Premises,
+    /// The worst answer on each kind, in full.
+    worst: Vec<Option<Verdict>>,
 }
 
 impl Compat {
@@ -33,9 +36,10 @@ impl Compat {
             }
         }
         if kinds != self.kinds {
-            self.matrix = matrix(RuleBase::builtin(), &kinds);
+            self.matrix = matrix(RuleBase::builtin(), &kinds, &self.premises);
             self.dtypes = kinds.iter().map(support).collect();
             self.kinds = kinds;
+            self.worst = (0..self.kinds.len()).map(|kind| self.worst_of(kind)).collect();
         }
     }
 
@@ -48,21 +52,45 @@ impl Compat {
     pub fn rows(&self, view: &CompatView) -> Vec<usize> {
         let wanted = |&at: &usize| {
             let row = &self.matrix.rows[at];
-            let fails = || self.matrix.cells[at].iter().any(|verdict| verdict.outcome.is_bad());
+            let fails = || self.matrix.cells[at].iter().any(|cell| cell.outcome.is_bad());
             view.filter.matches(&format!("{} {}", row.framework, row.config))
                 && (!view.only_failures || fails())
         };
         (0..self.matrix.rows.len()).filter(wanted).collect()
     }
 
-    /// The verdict of a row of [`Compat::all_rows`] and a GPU.
-    pub fn verdict(&self, row: usize, gpu: usize) -> Option<&Verdict> {
+    /// The outcome in a row of [`Compat::all_rows`] for a GPU.
+    pub fn cell(&self, row: usize, gpu: usize) -> Option<&Cell> {
         self.matrix.cells.get(row)?.get(*self.columns.get(gpu)?)
     }
 
+    /// The whole answer of a row of [`Compat::all_rows`] for a GPU, worked out when asked for.
+    pub fn verdict(&self, row: usize, gpu: usize) -> Option<Verdict> {
+        self.ask(row, *self.columns.get(gpu)?)
+    }
+
     /// The verdict of a shown row and a GPU.
-    pub fn at(&self, view: &CompatView, row: usize, gpu: usize) -> Option<&Verdict> {
+    pub fn at(&self, view: &CompatView, row: usize, gpu: usize) -> Option<Verdict> {
         self.verdict(*self.rows(view).get(row)?, gpu)
+    }
+
+    fn ask(&self, row: usize, kind: usize) -> Option<Verdict> {
+        let (row, kind) = (self.matrix.rows.get(row)?, self.kinds.get(kind)?);
+        let found = self.premises.about(kind, &row.question);
+        Some(evaluate(RuleBase::builtin(), kind, &row.question, &found))
+    }
+
+    /// The first of the worst answers on one kind of GPU.
+    fn worst_of(&self, kind: usize) -> Option<Verdict> {
+        let outcome = |row: usize| self.matrix.cells[row][kind].outcome;
+        let bad = (0..self.matrix.rows.len()).filter(|row| outcome(*row).is_bad());
+        let worst = bad.rev().max_by_key(|row| outcome(*row))?;
+        self.ask(worst, kind)
+    }
+
+    /// The most important of what goes wrong on a GPU.
+    pub fn worst(&self, gpu: usize) -> Option<&Verdict> {
+        self.worst.get(*self.columns.get(gpu)?)?.as_ref()
     }
 
     /// How one GPU computes in every number format; empty while its compute capability is unknown.
@@ -71,9 +99,9 @@ impl Compat {
         kind.map_or(&[], Vec::as_slice)
     }
 
-    /// Every verdict on one GPU.
-    pub fn of(&self, gpu: usize) -> impl Iterator<Item = &Verdict> {
-        (0..self.matrix.rows.len()).filter_map(move |row| self.verdict(row, gpu))
+    /// Every outcome on one GPU.
+    pub fn of(&self, gpu: usize) -> impl Iterator<Item = &Cell> {
+        (0..self.matrix.rows.len()).filter_map(move |row| self.cell(row, gpu))
     }
 }
 
@@ -106,13 +134,13 @@ mod tests {
         assert_eq!(compat.kinds.len(), 2);
         for row in 0..compat.all_rows().len() {
             assert_eq!(compat.verdict(row, 0), compat.verdict(row, 2));
-            assert_eq!(compat.verdict(row, 3).map(|verdict| verdict.gpu.as_str()), Some("T4"));
+            assert_eq!(compat.verdict(row, 3).map(|verdict| verdict.gpu), Some("T4".to_owned()));
         }
         assert!(compat.of(1).count() > 20 && compat.verdict(0, 4).is_none());
         assert_ne!(compat.dtypes(0), compat.dtypes(1));
 
         compat.renew(&Frame { gpus: vec![new], ..Frame::default() });
-        assert_eq!(compat.verdict(0, 0).map(|verdict| verdict.gpu.as_str()), Some("H100"));
+        assert_eq!(compat.verdict(0, 0).map(|verdict| verdict.gpu), Some("H100".to_owned()));
         assert!(compat.verdict(0, 1).is_none());
     }
 }

@@ -87,7 +87,7 @@ impl App {
     }
 
     /// The verdict the cursor of the Compat tab is on.
-    pub fn selected_verdict(&self) -> Option<&Verdict> {
+    pub fn selected_verdict(&self) -> Option<Verdict> {
         let view = &self.view.compat;
         self.compat.at(view, view.row.at, view.column.at)
     }

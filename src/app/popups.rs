@@ -196,7 +196,7 @@ pub(super) fn click(app: &mut App, mut popup: Popup, row: usize) -> Vec<Cmd> {
 pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
     let compat = app.view.tab == Tab::Compat && matches!(popup, None | Some(Popup::Why { .. }));
     let text = match app.view.tab {
-        _ if compat => app.selected_verdict().and_then(|verdict| verdict.fix.clone()),
+        _ if compat => app.selected_verdict().and_then(|verdict| verdict.fix),
         Tab::Processes => {
             app.selected_process().and_then(|process| process.host.command.last().cloned())
         }

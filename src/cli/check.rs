@@ -69,7 +69,7 @@ pub fn verdicts(
     base: &RuleBase,
     gpus: &[Target],
     asked: &[Question],
-    extra: &dyn Fn(&Target, &Question) -> Vec<crate::engine::Evidence>,
+    extra: &dyn Fn(&Target, &Question) -> Vec<crate::engine::Finding>,
 ) -> Vec<Verdict> {
     let each = |gpu| {
         asked.iter().map(move |question| evaluate(base, gpu, question, &extra(gpu, question)))

@@ -14,7 +14,7 @@ use warpscope_probes::rules::{DeviceFacts, Effect, Report, Rule, RuleBase};
 
 use super::question::Question;
 use super::target::Target;
-use super::verdict::{Evidence, Level, Outcome, Step, StepKind, Verdict};
+use super::verdict::{Cell, Evidence, Finding, Level, Outcome, Settles, Step, StepKind, Verdict};
 use super::walk::{Found, Plan, Ruling, Walk, severity};
 use super::words::{Filler, has, missing};
 
@@ -26,13 +26,27 @@ pub fn evaluate(
     base: &RuleBase,
     target: &Target,
     question: &Question,
-    extra: &[Evidence],
+    extra: &[Finding],
 ) -> Verdict {
     answer(&Plan::new(base, question), target, extra)
 }
 
+/// The outcome alone, at a fraction of the cost of the whole answer.
+pub fn cell(base: &RuleBase, target: &Target, question: &Question, extra: &[Finding]) -> Cell {
+    cell_of(&Plan::new(base, question), target, extra)
+}
+
+/// The outcome of a prepared question for one device.
+pub(super) fn cell_of(plan: &Plan<'_>, target: &Target, extra: &[Finding]) -> Cell {
+    let verdict = answer(plan, target, extra);
+    Cell { outcome: verdict.outcome, level: verdict.level, disputed: verdict.disputed }
+}
+
 /// Answers a prepared question for one device.
-pub(super) fn answer(plan: &Plan<'_>, target: &Target, extra: &[Evidence]) -> Verdict {
+pub(super) fn answer(plan: &Plan<'_>, target: &Target, extra: &[Finding]) -> Verdict {
+    let whole = extra.iter().filter(|one| one.settles == Settles::Whole);
+    let extra: Vec<Evidence> = whole.map(|one| one.evidence.clone()).collect();
+    let extra = extra.as_slice();
     let (base, question) = (plan.base, plan.question);
     let facts = target.facts();
     let walk = Walk::run(plan, &facts);
@@ -62,6 +76,8 @@ pub(super) fn answer(plan: &Plan<'_>, target: &Target, extra: &[Evidence]) -> Ve
         has: has(base, target, ruling.rule, &walk.settings),
         symptom: remedy.and_then(|rule| rule.symptom.as_deref()).map(|text| fill.text(text)),
         fix: remedy.and_then(|rule| rule.fix.as_deref()).map(|text| fill.text(text)),
+        fixes: Vec::new(),
+        as_of: None,
         steps: story.steps(),
         evidence,
     }

@@ -83,7 +83,7 @@ fn ask(version: Option<&str>, pairs: &[(&str, &str)]) -> Question {
         framework: "demo".to_owned(),
         version: version.map(str::to_owned),
         config: Settings::new(pairs.iter().copied()).expect("good settings"),
-        label: None,
+        ..Question::default()
     }
 }
 
@@ -95,15 +95,16 @@ fn fp16(version: &str, target: &Target) -> Verdict {
     evaluate(&base(), target, &ask(Some(version), &[("dtype", "fp16")]), &[])
 }
 
-fn found(level: Level, outcome: Outcome) -> Evidence {
-    Evidence {
+fn found(level: Level, outcome: Outcome) -> Finding {
+    let evidence = Evidence {
         level,
         outcome,
         id: "probe.demo".to_owned(),
         detail: "tried here".to_owned(),
         source: "this machine".to_owned(),
         retrieved: "2026-11-21".to_owned(),
-    }
+    };
+    Finding { framework: "demo".to_owned(), sm: None, settles: Settles::Whole, evidence }
 }
 
 #[test]

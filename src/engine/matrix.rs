@@ -2,10 +2,11 @@
 
 use warpscope_probes::rules::RuleBase;
 
-use super::evaluate::answer;
+use super::evaluate::cell_of;
+use super::premises::Premises;
 use super::question::Question;
 use super::target::Target;
-use super::verdict::Verdict;
+use super::verdict::Cell;
 use super::walk::Plan;
 
 /// One row of the matrix.
@@ -24,8 +25,8 @@ pub struct Row {
 pub struct Matrix {
     /// Configurations, in order of the rule files.
     pub rows: Vec<Row>,
-    /// One list per row, one verdict per target.
-    pub cells: Vec<Vec<Verdict>>,
+    /// One list per row, one outcome per target.
+    pub cells: Vec<Vec<Cell>>,
 }
 
 /// The rows of the base.
@@ -41,11 +42,15 @@ pub fn rows(base: &RuleBase) -> Vec<Row> {
 }
 
 /// Asks every row of every target.
-pub fn matrix(base: &RuleBase, targets: &[Target]) -> Matrix {
-    let rows = rows(base);
+pub fn matrix(base: &RuleBase, targets: &[Target], premises: &Premises) -> Matrix {
+    let mut rows = rows(base);
+    for row in &mut rows {
+        row.question = premises.put_in(&row.question);
+    }
     let ask = |row: &Row| {
         let plan = Plan::new(base, &row.question);
-        targets.iter().map(|target| answer(&plan, target, &[])).collect()
+        let about = |target| cell_of(&plan, target, &premises.about(target, &row.question));
+        targets.iter().map(about).collect()
     };
     let cells = rows.iter().map(ask).collect();
     Matrix { rows, cells }

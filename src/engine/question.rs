@@ -1,5 +1,7 @@
 //! What is asked: a framework, a version, a configuration.
 
+use super::premises::Origin;
+
 use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
 
 /// One question about one configuration of one framework.
@@ -9,6 +11,8 @@ pub struct Question {
     pub framework: String,
     /// Version; the framework's default where none is named.
     pub version: Option<String>,
+    /// Where the version comes from.
+    pub origin: Origin,
     /// The configuration.
     pub config: Settings,
     /// Words for the screen; the configuration spelt out where there are none.
@@ -23,6 +27,7 @@ impl Question {
         Self {
             framework: row.framework.clone(),
             version: row.version.clone().or_else(default),
+            origin: Origin::Known,
             config: row.settings.clone(),
             label: Some(row.label.clone()),
         }

@@ -1,6 +1,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use warpscope_kernels::Sm;
+use warpscope_probes::rules::{Cost, Stage};
 
 /// How strong a piece of evidence is. The strongest that knows anything decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,6 +107,55 @@ pub struct Evidence {
     pub retrieved: String,
 }
 
+/// Something found on this machine that bears on a question: by inspection, or by running it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Framework it speaks of.
+    pub framework: String,
+    /// Compute capability of the GPU it speaks of; every GPU where none is named.
+    pub sm: Option<Sm>,
+    /// How much of the question it answers.
+    pub settles: Settles,
+    /// What was found.
+    pub evidence: Evidence,
+}
+
+/// How much of a question a finding answers. That a binary holds code for a GPU does not lift a version check in front of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settles {
+    /// All of it.
+    Whole,
+    /// What rules of this stage say.
+    Stage(Stage),
+    /// What these rules say.
+    Rules(Vec<String>),
+}
+
+/// One way out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// What it asks of the user.
+    pub cost: Cost,
+    /// What it does, one phrase.
+    pub title: String,
+    /// Text to paste or steps to take.
+    pub text: String,
+    /// What the engine says of the configuration once it is done; null where it cannot be asked.
+    pub then: Option<Outcome>,
+}
+
+/// The answer in one cell of a matrix; [`super::evaluate`] tells the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What will happen.
+    pub outcome: Outcome,
+    /// Level of the evidence that decided; null when nothing is known.
+    pub level: Option<Level>,
+    /// Whether weaker evidence says otherwise.
+    pub disputed: bool,
+}
+
 /// The answer for one GPU, one framework and one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -130,8 +181,14 @@ pub struct Verdict {
     pub has: String,
     /// The message the user would meet; null where there is none.
     pub symptom: Option<String>,
-    /// Text to paste or steps to take; null where there is nothing to fix.
+    /// Text to paste or steps to take: the first of `fixes`; null where there is nothing to fix.
     pub fix: Option<String>,
+    /// Every way out that is known, cheapest first.
+    #[serde(default)]
+    pub fixes: Vec<Fix>,
+    /// A warning where what decided is older than the version asked about.
+    #[serde(default)]
+    pub as_of: Option<String>,
     /// Everything that is known, strongest first.
     pub evidence: Vec<Evidence>,
     /// The chain that led here, in the order a start-up meets it.

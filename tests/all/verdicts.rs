@@ -1,12 +1,46 @@
 //! Every case of `tests/verdicts/*.toml` is asked of the built-in rules. Expected values come from the cited threads and sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 use warpscope::engine::{Outcome, Question, StepKind, Target, Verdict, evaluate};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Rule, RuleBase, Settings};
+
+/// The rule files as they lie in `probes/rules`, so that a rule can be tried without compiling.
+fn base() -> &'static RuleBase {
+    static BASE: LazyLock<RuleBase> = LazyLock::new(|| {
+        let files = rule_files();
+        let files: Vec<_> =
+            files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        RuleBase::parse(&files).unwrap_or_else(|error| panic!("probes/rules/{error}"))
+    });
+    &BASE
+}
+
+fn rule_files() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("probes/rules");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("an entry"))
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("a plain name");
+            (name, std::fs::read_to_string(entry.path()).expect("text"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_rule_file_is_compiled_in() {
+    let names = |base: &RuleBase| -> BTreeSet<String> {
+        base.rules().iter().map(|rule| format!("{} line {}", rule.id, rule.line)).collect()
+    };
+    assert_eq!(names(RuleBase::builtin()), names(base()));
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,7 +167,7 @@ fn cases() -> Vec<(String, Case)> {
 
 #[test]
 fn every_case_gets_the_answer_people_got() {
-    let base = RuleBase::builtin();
+    let base = base();
     let mut wrong = Vec::new();
     let cases = cases();
     for (file, case) in &cases {
@@ -151,7 +185,7 @@ fn every_case_gets_the_answer_people_got() {
 
 #[test]
 fn every_rule_has_a_case_where_it_speaks_and_one_where_it_must_not() {
-    let base = RuleBase::builtin();
+    let base = base();
     let mut seen: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     let cases = cases();
     for (_, case) in &cases {
@@ -178,7 +212,7 @@ fn every_rule_has_a_case_where_it_speaks_and_one_where_it_must_not() {
 
 #[test]
 fn ids_are_unique_and_sources_dated() {
-    let base = RuleBase::builtin();
+    let base = base();
     for rule in base.rules() {
         assert_eq!(
             base.rules().iter().filter(|other| other.id == rule.id).count(),
@@ -254,7 +288,7 @@ fn meet(one: &Rule, other: &Rule, sm: Sm, base: &RuleBase) -> bool {
 
 #[test]
 fn equally_specific_rules_do_not_contradict_each_other() {
-    assert_eq!(contradictions(RuleBase::builtin()), Vec::<String>::new());
+    assert_eq!(contradictions(base()), Vec::<String>::new());
 }
 
 #[test]
@@ -274,7 +308,7 @@ fn a_contradiction_would_be_found() {
 /// A compute capability nobody knows never works, and more memory never breaks anything.
 #[test]
 fn no_answer_comes_from_nothing() {
-    let base = RuleBase::builtin();
+    let base = base();
     let unknown = Target { label: "a card".to_owned(), ..Target::default() };
     for row in base.configs() {
         let question = Question::of_row(base, row);

@@ -8,8 +8,8 @@ use toml::Spanned;
 
 use super::builtin;
 use super::condition::Part;
-use super::entry::{ConfigRow, Framework, Rule};
-use super::file::{ConfigEntry, File, RuleEntry};
+use super::entry::{ConfigRow, Framework, Launch, Lever, Rule};
+use super::file::{ConfigEntry, File, RuleEntry, check_launch, check_lever};
 use super::keys::check_value;
 
 /// Rules of this framework speak of every question: facts about models.
@@ -163,12 +163,12 @@ impl Source<'_> {
 
     /// Adds the file to the base and returns the framework it speaks of.
     fn add_to(&self, base: &mut RuleBase) -> Result<String, RuleError> {
-        let file: File = toml::from_str(self.text).map_err(|error| {
+        let mut file: File = toml::from_str(self.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             self.error(at, error.message())
         })?;
         let id = file.framework.get_ref().clone();
-        self.add_framework(base, &file, &id)?;
+        self.add_framework(base, &mut file, &id)?;
         for part in file.part {
             let part = part.into_inner();
             base.parts.retain(|old| old.id != part.id);
@@ -183,7 +183,12 @@ impl Source<'_> {
         Ok(id)
     }
 
-    fn add_framework(&self, base: &mut RuleBase, file: &File, id: &str) -> Result<(), RuleError> {
+    fn add_framework(
+        &self,
+        base: &mut RuleBase,
+        file: &mut File,
+        id: &str,
+    ) -> Result<(), RuleError> {
         if let Some(version) = &file.version {
             let checked = check_value("torch", version.get_ref());
             checked.map_err(|message| self.error(version.span().start, message))?;
@@ -198,23 +203,36 @@ impl Source<'_> {
                 self.error(file.framework.span().start, format!("{id:?} has a file already"))
             );
         }
+        let (launch, levers) = self.ways_out(file)?;
+        let mut framework =
+            old.unwrap_or_else(|| Framework { id: id.to_owned(), ..Framework::default() });
         let version = file.version.as_ref().map(|version| version.get_ref().clone());
-        base.frameworks.push(Framework {
-            id: id.to_owned(),
-            name: file
-                .name
-                .clone()
-                .or(old.as_ref().map(|old| old.name.clone()))
-                .unwrap_or(id.to_owned()),
-            aliases: file
-                .aliases
-                .iter()
-                .cloned()
-                .chain(old.iter().flat_map(|old| old.aliases.clone()))
-                .collect(),
-            version: version.or(old.and_then(|old| old.version)),
-        });
+        let name = file.name.clone();
+        framework.name = name.unwrap_or(std::mem::take(&mut framework.name));
+        if framework.name.is_empty() {
+            framework.name = id.to_owned();
+        }
+        framework.aliases.extend(file.aliases.iter().cloned());
+        framework.packages.extend(file.packages.iter().cloned());
+        framework.version = version.or(framework.version);
+        framework.launch = launch.or(framework.launch);
+        framework.levers.extend(levers);
+        base.frameworks.push(framework);
         Ok(())
+    }
+
+    /// How the framework is started and what can be changed, checked.
+    fn ways_out(&self, file: &mut File) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
+        if let Some(launch) = &file.launch {
+            check_launch(launch.get_ref())
+                .map_err(|message| self.error(launch.span().start, message))?;
+        }
+        for lever in &file.lever {
+            check_lever(lever.get_ref())
+                .map_err(|message| self.error(lever.span().start, message))?;
+        }
+        let levers = std::mem::take(&mut file.lever).into_iter().map(Spanned::into_inner);
+        Ok((file.launch.take().map(Spanned::into_inner), levers.collect()))
     }
 
     fn add_config(

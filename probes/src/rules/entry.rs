@@ -1,6 +1,8 @@
 //! A rule as the engine meets it: for these versions and configurations, on (or outside) these devices, this happens.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::condition::Condition;
 use super::keys::{Selector, Settings};
@@ -36,7 +38,7 @@ impl Effect {
 }
 
 /// The moment at which a rule speaks, in the order in which a start-up meets them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// The device is enumerated and the driver new enough.
@@ -84,6 +86,71 @@ pub enum Confidence {
     High,
     /// One step removed.
     Med,
+}
+
+/// What a fix asks of the user, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// Another flag, argument or environment variable.
+    Flag,
+    /// Another kernel of what is installed.
+    Kernel,
+    /// Another version or build of the software.
+    Build,
+    /// Another file of the model.
+    Format,
+    /// Another GPU.
+    Hardware,
+}
+
+/// Every cost with its words, least first.
+pub const COSTS: &[(Cost, &str)] = &[
+    (Cost::Flag, "another flag"),
+    (Cost::Kernel, "another kernel"),
+    (Cost::Build, "another version or build"),
+    (Cost::Format, "another format of the model"),
+    (Cost::Hardware, "another GPU"),
+];
+
+/// A setting the user can change, with the values to try in order. The engine offers one only where it knows that it then runs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lever {
+    /// Key of the configuration.
+    pub key: String,
+    /// Values, best first.
+    pub values: Vec<String>,
+    /// What changing it costs.
+    pub cost: Cost,
+    /// What it means, one phrase; `{value}` stands for the value as the framework writes it.
+    pub say: String,
+}
+
+/// How a framework is started with a configuration: the text a person pastes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// The text with its slots: `vllm serve {model}{args}`.
+    pub text: String,
+    /// What stands before each argument: a blank, or a comma and a blank.
+    pub lead: String,
+    /// What each key is written as. Keys it does not name are not written.
+    #[serde(default)]
+    pub arg: Vec<LaunchArg>,
+}
+
+/// How one key of a configuration is written.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchArg {
+    /// Key of the configuration.
+    pub key: String,
+    /// The argument, with `{value}`: `--dtype {value}`.
+    pub write: String,
+    /// Values the framework spells otherwise; an empty text leaves the argument out.
+    #[serde(default)]
+    pub names: BTreeMap<String, String>,
 }
 
 /// Something people reported that bears on a rule, kept as evidence and never deciding.
@@ -142,6 +209,8 @@ pub struct Rule {
     pub symptom: Option<String>,
     /// Text to paste or steps to take.
     pub fix: Option<String>,
+    /// What the fix asks of the user.
+    pub fix_cost: Cost,
     /// Probe that would decide where the rule cannot.
     pub probe: Option<String>,
     /// What people reported.
@@ -176,7 +245,7 @@ pub struct ConfigRow {
 }
 
 /// A framework people ask about.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Framework {
     /// Stable id: `flash-attn`.
     pub id: String,
@@ -184,8 +253,14 @@ pub struct Framework {
     pub name: String,
     /// Other words for it.
     pub aliases: Vec<String>,
-    /// Version answered for when none is named.
+    /// Version answered for when none is named: the newest the rules know.
     pub version: Option<String>,
+    /// Names under which package indexes know it: `lmdeploy`, `flash_attn`.
+    pub packages: Vec<String>,
+    /// How it is started.
+    pub launch: Option<Launch>,
+    /// What can be changed when it does not run.
+    pub levers: Vec<Lever>,
 }
 
 impl Rule {

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::condition::{Condition, Part};
-use super::entry::{Confidence, Effect, Report, Rule, Side, Stage};
-use super::keys::{Selector, Settings};
+use super::entry::{Confidence, Cost, Effect, Launch, Lever, Report, Rule, Side, Stage};
+use super::keys::{Selector, Settings, check_value, kind_of};
 use super::range::VersionRange;
 
 /// A rule file as written.
@@ -21,6 +21,11 @@ pub(super) struct File {
     #[serde(default)]
     pub aliases: Vec<String>,
     pub version: Option<Spanned<String>>,
+    #[serde(default)]
+    pub packages: Vec<String>,
+    pub launch: Option<Spanned<Launch>>,
+    #[serde(default)]
+    pub lever: Vec<Spanned<Lever>>,
     #[serde(default)]
     pub part: Vec<Spanned<Part>>,
     #[serde(default)]
@@ -63,6 +68,7 @@ pub(super) struct RuleEntry {
     pub needs: String,
     pub symptom: Option<String>,
     pub fix: Option<String>,
+    pub fix_cost: Option<Cost>,
     pub probe: Option<String>,
     #[serde(default)]
     pub report: Vec<Report>,
@@ -81,6 +87,29 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     ("{wide}", "the 16-bit type of wide range the device has, else float32"),
     ("{version}", "version of the framework asked about"),
 ];
+
+/// What is wrong with a lever.
+pub(super) fn check_lever(lever: &Lever) -> Result<(), String> {
+    if lever.values.is_empty() {
+        return Err(format!("lever {}: give at least one value", lever.key));
+    }
+    lever.values.iter().try_for_each(|value| check_value(&lever.key, value))
+}
+
+/// What is wrong with a launch text.
+pub(super) fn check_launch(launch: &Launch) -> Result<(), String> {
+    if !launch.text.contains("{args}") {
+        return Err("launch: the text has no {args}".to_owned());
+    }
+    for arg in &launch.arg {
+        kind_of(&arg.key)?;
+        if !arg.write.contains("{value}") && arg.names.is_empty() {
+            return Err(format!("launch: {} is written without its {{value}}", arg.key));
+        }
+        arg.names.keys().try_for_each(|value| check_value(&arg.key, value))?;
+    }
+    Ok(())
+}
 
 impl RuleEntry {
     /// What is wrong with the entry, first thing first.
@@ -178,6 +207,7 @@ impl RuleEntry {
             needs: self.needs,
             symptom: self.symptom,
             fix: self.fix,
+            fix_cost: self.fix_cost.unwrap_or(Cost::Flag),
             probe: self.probe,
             reports: self.report,
             source: self.source,

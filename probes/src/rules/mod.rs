@@ -14,7 +14,10 @@ mod version;
 
 pub use base::{MODELS, RuleBase, RuleError};
 pub use condition::{Condition, DeviceFacts, Part};
-pub use entry::{Confidence, ConfigRow, Effect, Framework, Report, Rule, STAGES, Side, Stage};
+pub use entry::{
+    COSTS, Confidence, ConfigRow, Cost, Effect, Framework, Launch, LaunchArg, Lever, Report, Rule,
+    STAGES, Side, Stage,
+};
 pub use file::PLACEHOLDERS;
 pub use keys::{
     ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,

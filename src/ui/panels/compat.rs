@@ -104,9 +104,9 @@ fn cell(app: &App, look: Look<'_>, row: usize, column: usize, pen: &mut Pen<'_>)
         1 => (version, Role::Muted),
         2 => (line.config.as_str(), Role::Muted),
         _ => {
-            if let Some(verdict) = app.compat.verdict(row, column - LEADING) {
-                let level = verdict.level.unwrap_or(Level::Rule);
-                verdict_cell(look, pen, (verdict.outcome, level), verdict.disputed);
+            if let Some(cell) = app.compat.cell(row, column - LEADING) {
+                let level = cell.level.unwrap_or(Level::Rule);
+                verdict_cell(look, pen, (cell.outcome, level), cell.disputed);
             }
             return;
         }
@@ -147,12 +147,12 @@ fn answer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         format!("{} {}", verdict.outcome.symbol(!look.glyphs.is_unicode), verdict.outcome);
     let what = format!("  {} {} on {}", verdict.framework, verdict.config, verdict.gpu);
     let left: [Piece<'_>; 2] = [look.piece(&outcome, role), look.piece(&what, Role::Title)];
-    let level = evidence(verdict);
+    let level = evidence(&verdict);
     let right = [look.piece(&level, Role::Muted)];
     let inner =
         Card::new(look).border(Role::BorderFocus).left(&left).right(&right).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    for (label, text, role) in lines(verdict) {
+    for (label, text, role) in lines(&verdict) {
         let room = usize::from(inner.width.saturating_sub(9));
         let most = if label == "why" { 2 } else { 1 };
         for (at, line) in wrap(&text, room).into_iter().take(most).enumerate() {

@@ -6,7 +6,7 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Gpu, Reading, Scalar};
 
 use crate::app::App;
-use crate::engine::{Outcome, Verdict};
+use crate::engine::{Cell, Outcome, Verdict};
 use crate::ui::format;
 use crate::ui::glyphs::Glyphs;
 use crate::ui::theme::Role;
@@ -113,7 +113,7 @@ fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
         memory: memory(gpu),
         state: state(gpu, glyphs),
         dtypes: dtypes(app.compat.dtypes(at), glyphs),
-        summary: summary(app.compat.of(at)),
+        summary: summary(app.compat.of(at), app.compat.worst(at)),
     }
 }
 
@@ -309,18 +309,13 @@ fn role_of(how: How) -> Role {
     }
 }
 
-fn summary<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Summary {
+fn summary<'a>(cells: impl Iterator<Item = &'a Cell>, worst: Option<&Verdict>) -> Summary {
     let mut summary = Summary::default();
-    let mut worst: Option<&Verdict> = None;
-    for verdict in verdicts {
+    for cell in cells {
         summary.total += 1;
-        match summary.counts.iter_mut().find(|(outcome, _)| *outcome == verdict.outcome) {
+        match summary.counts.iter_mut().find(|(outcome, _)| *outcome == cell.outcome) {
             Some((_, count)) => *count += 1,
-            None => summary.counts.push((verdict.outcome, 1)),
-        }
-        let worse = worst.is_none_or(|worst| verdict.outcome > worst.outcome);
-        if verdict.outcome.is_bad() && worse {
-            worst = Some(verdict);
+            None => summary.counts.push((cell.outcome, 1)),
         }
     }
     summary.counts.sort_by_key(|(outcome, _)| *outcome);
