@@ -1,5 +1,35 @@
-//! Device code inside binaries: which targets it was built for, container by container.
+//! Device code inside binaries: which targets it was built for, container by container, and which GPUs load it.
+//!
+//! Pure parsers over bytes: a [`Source`] is read by position, headers only, and no length is believed before it is checked. Asking
+//! NVIDIA's own tool was rejected: it is part of the toolkit, takes seconds per library, and does not see code kept as data.
 
+mod ar;
+mod collect;
+mod contents;
 mod coverage;
+mod cubin;
+mod data;
+mod elf;
+mod fatbin;
+mod file;
+mod image;
+mod inflate;
+mod isa;
+mod load;
+mod pe;
+mod ptx;
+mod scan;
+mod source;
+#[cfg(test)]
+mod tests;
+mod zip;
 
+pub use contents::Format;
 pub use coverage::Coverage;
+pub use file::{Missing, ScanError, Why, missing_kernels, scan_file, scan_source};
+pub use image::{Compression, Form, Image, ImageKind, Target, is_tegra};
+pub use inflate::Inflated;
+pub use isa::{ParseIsaError, PtxIsa};
+pub use load::{Load, Reach, Reason, loads};
+pub use scan::{Count, Scan, Shape, Size, Summary};
+pub use source::{OnDisk, Section, Source};

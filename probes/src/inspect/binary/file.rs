@@ -1,0 +1,192 @@
+//! Scanning a file: a binary, or a wheel with binaries in it.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use warpscope_kernels::Sm;
+
+use super::collect::Collector;
+use super::contents::{self, Format, Place, Visit};
+use super::fatbin::Container;
+use super::inflate::Inflated;
+use super::isa::PtxIsa;
+use super::load::Load;
+use super::scan::{Scan, Shape, inside};
+use super::source::{Fault, OnDisk, Reader, Source};
+use super::zip::{self, Member, Method};
+use crate::text::printable;
+
+/// Why a file could not be scanned.
+#[derive(Debug)]
+pub struct ScanError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why.
+    pub why: Why,
+}
+
+/// What stood in the way of a scan.
+#[derive(Debug)]
+pub enum Why {
+    /// The file could not be opened or read.
+    Read(io::Error),
+    /// It is nothing that could hold device code.
+    Unrecognised,
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = printable(&self.path.to_string_lossy());
+        match &self.why {
+            Why::Read(error) => write!(f, "{path}: {error}"),
+            Why::Unrecognised => write!(
+                f,
+                "{path}: not a binary that can hold GPU code; give a library, a program, a wheel, .cubin, .fatbin, .ptx or .a"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ScanError {}
+
+/// Reads which device code a file holds. Nothing is unpacked, mapped or run.
+pub fn scan_file(path: &Path) -> Result<Scan, ScanError> {
+    scan_source(path, &open(path)?)
+}
+
+/// See [`scan_file`]; for bytes that are no file of their own. The path only names them.
+pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> {
+    let format = recognised(path, source)?;
+    let mut scan = Scan::empty(path, source.len(), format);
+    let mut collector = Collector::default();
+    if format == Format::Zip {
+        let done = each_member(source, &mut |member, bytes| match bytes {
+            Ok(bytes) => {
+                let name = inside(path, &member.name);
+                // What is no binary is no fault: most of a wheel is text. An archive in an archive is not opened.
+                if Format::of(bytes).is_some_and(|format| format != Format::Zip) {
+                    scan.members.extend(scan_source(&name, bytes));
+                }
+            }
+            Err(fault) => collector.warn(format!("{}: {fault}", printable(&member.name))),
+        });
+        if let Err(fault) = done {
+            collector.warn(fault.to_string());
+        }
+    } else {
+        contents::visit(format, source, &mut collector);
+    }
+    collector.finish(&mut scan);
+    Ok(scan)
+}
+
+fn open(path: &Path) -> Result<OnDisk, ScanError> {
+    let failed = |error| ScanError { path: path.to_owned(), why: Why::Read(error) };
+    let file = File::open(path).map_err(failed)?;
+    match file.metadata().map_err(failed)?.is_file() {
+        true => OnDisk::new(file).map_err(failed),
+        false => Err(failed(io::Error::other("not a regular file"))),
+    }
+}
+
+fn recognised(path: &Path, source: &dyn Source) -> Result<Format, ScanError> {
+    Format::of(source).ok_or_else(|| ScanError { path: path.to_owned(), why: Why::Unrecognised })
+}
+
+/// Largest deflated member that is unpacked into memory; a larger one is read as a stream.
+const LARGEST_COPY: u64 = 16 << 20;
+
+/// Smallest member that could be a binary.
+const SMALLEST: u64 = 32;
+
+/// Gives every member of an archive that is long enough to be a binary.
+fn each_member(
+    source: &dyn Source,
+    give: &mut dyn FnMut(&Member, Result<&dyn Source, Fault>),
+) -> Result<(), Fault> {
+    let mut members = zip::Members::new(source)?;
+    while let Some(member) = members.next()? {
+        if member.len >= SMALLEST {
+            give_member(source, &member, give);
+        }
+    }
+    Ok(())
+}
+
+fn give_member(
+    source: &dyn Source,
+    member: &Member,
+    give: &mut dyn FnMut(&Member, Result<&dyn Source, Fault>),
+) {
+    let stored = match member.stored(source) {
+        Ok(stored) => stored,
+        Err(fault) => return give(member, Err(fault)),
+    };
+    let inflated = Inflated::new(&stored, member.len);
+    match member.method {
+        Method::Stored => give(member, Ok(&stored)),
+        Method::Deflated if member.len > LARGEST_COPY || Format::of(&inflated).is_none() => {
+            give(member, Ok(&inflated))
+        }
+        Method::Deflated => match Reader::new(&inflated).copy(0, member.len as usize) {
+            Ok(bytes) => give(member, Ok(&bytes.as_slice())),
+            Err(fault) => give(member, Err(fault)),
+        },
+        Method::Other => {
+            let what = "a member that is encrypted or compressed in an unusual way";
+            give(member, Err(Fault::Malformed { what, at: 0 }));
+        }
+    }
+}
+
+/// Kernels of a binary that a GPU has nothing for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Their names as the compiler wrote them, each once, in the order they lie.
+    pub names: Vec<String>,
+    /// Containers whose names are compressed with everything else in them, and cannot be told.
+    pub unnamed: u32,
+}
+
+/// Names the kernels of a file that a GPU has nothing for, at most `most` of them. Only images that are not compressed tell their names.
+pub fn missing_kernels(
+    path: &Path,
+    device: Sm,
+    driver: Option<PtxIsa>,
+    most: usize,
+) -> Result<Missing, ScanError> {
+    let source = open(path)?;
+    let mut names = Names { device, driver, most, missing: Missing::default() };
+    contents::visit(recognised(path, &source)?, &source, &mut names);
+    Ok(names.missing)
+}
+
+struct Names {
+    device: Sm,
+    driver: Option<PtxIsa>,
+    most: usize,
+    missing: Missing,
+}
+
+impl Visit for Names {
+    fn container(&mut self, place: Place, source: &dyn Source, container: &Container) {
+        let loads = Shape(container.images.clone()).loads(self.device, self.driver);
+        if place != Place::Executable || !matches!(loads, Load::No(_)) {
+            return;
+        }
+        let Some(names) = contents::kernels(source, container) else {
+            self.missing.unnamed = self.missing.unnamed.saturating_add(1);
+            return;
+        };
+        for name in names {
+            let known = self.missing.names.contains(&name);
+            if !known && self.missing.names.len() < self.most {
+                self.missing.names.push(printable(&name));
+            }
+        }
+    }
+
+    fn fault(&mut self, _: &Fault) {}
+}
