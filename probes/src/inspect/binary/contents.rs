@@ -220,7 +220,7 @@ fn ptx_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
 /// Largest member of an archive that is taken into memory where going back is dear.
 const LARGEST_COPY: u64 = 16 << 20;
 
-/// The members that are binaries themselves; archives inside archives are not opened.
+/// The members a linker would take.
 fn archive(source: &dyn Source, visit_to: &mut dyn Visit) -> Result<(), Fault> {
     let mut head = Reader::new(source);
     if head.array::<8>(0)? == *ar::THIN {
@@ -244,9 +244,8 @@ fn archive(source: &dyn Source, visit_to: &mut dyn Visit) -> Result<(), Fault> {
 }
 
 fn member_of(source: &dyn Source, to: &mut dyn Visit) {
-    match Format::of(source) {
-        Some(Format::Zip | Format::Archive) | None => {}
-        Some(format) => visit(format, source, to),
+    if let Some(format @ (Format::Elf | Format::Cubin)) = Format::of(source) {
+        visit(format, source, to);
     }
 }
 

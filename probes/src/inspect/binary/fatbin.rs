@@ -45,6 +45,11 @@ impl Header {
         u16_in(&self.0, 0)
     }
 
+    fn version(&self) -> u16 {
+        u16_in(&self.0, 2)
+    }
+
+    /// Of the header; in a table of concatenated images where the image begins.
     fn length(&self) -> u32 {
         u32_in(&self.0, 4)
     }
@@ -150,7 +155,7 @@ fn entry(reader: &mut Reader, at: u64, limit: u64) -> Result<(Header, Range<u64>
     }
     let header = Header(reader.array(at)?);
     let length = header.length();
-    if u16_in(&header.0, 2) != ENTRY_VERSION {
+    if header.version() != ENTRY_VERSION {
         return malformed("a fat binary entry of unknown version");
     }
     if length < ENTRY_HEADER as u32 || length > LONGEST_HEADER {
@@ -163,28 +168,36 @@ fn entry(reader: &mut Reader, at: u64, limit: u64) -> Result<(Header, Range<u64>
     }
 }
 
-/// The images of a concatenated entry, from the table after its header.
+/// The images of a concatenated entry, from the table after its header. Records are like entry headers, but of different lengths:
+/// options follow some. Each says where its image begins after decompression, and that tells the next from bytes that only look like one.
 fn concatenated(
     reader: &mut Reader,
     at: u64,
     header: &Header,
     into: &mut Container,
 ) -> Result<(), Fault> {
-    let malformed =
-        Fault::Malformed { what: "a table of concatenated images longer than its entry", at };
     let table = at + u64::from(u32_in(&header.0, 20));
     let end = at + u64::from(header.length());
-    let count = u64::from(u32_in(&reader.array::<4>(table)?, 0));
-    if table + 8 + count * ENTRY_HEADER as u64 > end {
-        return Err(malformed);
-    }
+    let count = u32_in(&reader.array::<4>(table)?, 0);
     // What is stored is shared; it is put down to the first image.
     let mut stored = header.payload();
-    for record in 0..count {
-        let inner = Header(reader.array(table + 8 + record * ENTRY_HEADER as u64)?);
-        let image = inner.image(header.compression());
-        if let Some(image) = image.filter(|_| u16_in(&inner.0, 2) == ENTRY_VERSION) {
-            into.add(image, std::mem::take(&mut stored), inner.payload());
+    let (mut next, mut begins) = (table + 8, 0_u64);
+    for _ in 0..count {
+        let record = loop {
+            if next + ENTRY_HEADER as u64 > end {
+                let what = "a table of concatenated images longer than its entry";
+                return Err(Fault::Malformed { what, at });
+            }
+            let record = Header(reader.array(next)?);
+            if record.version() == ENTRY_VERSION && record.length() == begins as u32 {
+                break record;
+            }
+            next += 8;
+        };
+        next += ENTRY_HEADER as u64;
+        begins = begins.wrapping_add(record.payload());
+        if let Some(image) = record.image(header.compression()) {
+            into.add(image, std::mem::take(&mut stored), record.payload());
         }
     }
     Ok(())

@@ -3,17 +3,13 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use warpscope_kernels::Sm;
-
 use super::collect::Collector;
-use super::contents::{self, Format, Place, Visit};
-use super::fatbin::Container;
+use super::contents::{self, Format};
 use super::inflate::Inflated;
-use super::isa::PtxIsa;
-use super::load::Load;
-use super::scan::{Scan, Shape, inside};
+use super::scan::{Scan, inside};
 use super::source::{Fault, OnDisk, Reader, Source};
 use super::zip::{self, Member, Method};
 use crate::text::printable;
@@ -82,16 +78,18 @@ pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> 
     Ok(scan)
 }
 
-fn open(path: &Path) -> Result<OnDisk, ScanError> {
+pub(super) fn open(path: &Path) -> Result<OnDisk, ScanError> {
     let failed = |error| ScanError { path: path.to_owned(), why: Why::Read(error) };
-    let file = File::open(path).map_err(failed)?;
+    // A pipe without a writer must not hold anybody up.
+    let file =
+        File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
     match file.metadata().map_err(failed)?.is_file() {
         true => OnDisk::new(file).map_err(failed),
         false => Err(failed(io::Error::other("not a regular file"))),
     }
 }
 
-fn recognised(path: &Path, source: &dyn Source) -> Result<Format, ScanError> {
+pub(super) fn recognised(path: &Path, source: &dyn Source) -> Result<Format, ScanError> {
     Format::of(source).ok_or_else(|| ScanError { path: path.to_owned(), why: Why::Unrecognised })
 }
 
@@ -101,11 +99,11 @@ const LARGEST_COPY: u64 = 16 << 20;
 /// Smallest member that could be a binary.
 const SMALLEST: u64 = 32;
 
+/// Takes a member with its bytes.
+type Give<'a> = dyn FnMut(&Member, Result<&dyn Source, Fault>) + 'a;
+
 /// Gives every member of an archive that is long enough to be a binary.
-fn each_member(
-    source: &dyn Source,
-    give: &mut dyn FnMut(&Member, Result<&dyn Source, Fault>),
-) -> Result<(), Fault> {
+fn each_member(source: &dyn Source, give: &mut Give) -> Result<(), Fault> {
     let mut members = zip::Members::new(source)?;
     while let Some(member) = members.next()? {
         if member.len >= SMALLEST {
@@ -115,11 +113,7 @@ fn each_member(
     Ok(())
 }
 
-fn give_member(
-    source: &dyn Source,
-    member: &Member,
-    give: &mut dyn FnMut(&Member, Result<&dyn Source, Fault>),
-) {
+fn give_member(source: &dyn Source, member: &Member, give: &mut Give) {
     let stored = match member.stored(source) {
         Ok(stored) => stored,
         Err(fault) => return give(member, Err(fault)),
@@ -139,54 +133,4 @@ fn give_member(
             give(member, Err(Fault::Malformed { what, at: 0 }));
         }
     }
-}
-
-/// Kernels of a binary that a GPU has nothing for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Missing {
-    /// Their names as the compiler wrote them, each once, in the order they lie.
-    pub names: Vec<String>,
-    /// Containers whose names are compressed with everything else in them, and cannot be told.
-    pub unnamed: u32,
-}
-
-/// Names the kernels of a file that a GPU has nothing for, at most `most` of them. Only images that are not compressed tell their names.
-pub fn missing_kernels(
-    path: &Path,
-    device: Sm,
-    driver: Option<PtxIsa>,
-    most: usize,
-) -> Result<Missing, ScanError> {
-    let source = open(path)?;
-    let mut names = Names { device, driver, most, missing: Missing::default() };
-    contents::visit(recognised(path, &source)?, &source, &mut names);
-    Ok(names.missing)
-}
-
-struct Names {
-    device: Sm,
-    driver: Option<PtxIsa>,
-    most: usize,
-    missing: Missing,
-}
-
-impl Visit for Names {
-    fn container(&mut self, place: Place, source: &dyn Source, container: &Container) {
-        let loads = Shape(container.images.clone()).loads(self.device, self.driver);
-        if place != Place::Executable || !matches!(loads, Load::No(_)) {
-            return;
-        }
-        let Some(names) = contents::kernels(source, container) else {
-            self.missing.unnamed = self.missing.unnamed.saturating_add(1);
-            return;
-        };
-        for name in names {
-            let known = self.missing.names.contains(&name);
-            if !known && self.missing.names.len() < self.most {
-                self.missing.names.push(printable(&name));
-            }
-        }
-    }
-
-    fn fault(&mut self, _: &Fault) {}
 }

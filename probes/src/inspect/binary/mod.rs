@@ -4,6 +4,7 @@
 //! NVIDIA's own tool was rejected: it is part of the toolkit, takes seconds per library, and does not see code kept as data.
 
 mod ar;
+mod cache;
 mod collect;
 mod contents;
 mod coverage;
@@ -16,6 +17,7 @@ mod image;
 mod inflate;
 mod isa;
 mod load;
+mod missing;
 mod pe;
 mod ptx;
 mod scan;
@@ -24,12 +26,14 @@ mod source;
 mod tests;
 mod zip;
 
+pub use cache::Cache;
 pub use contents::Format;
 pub use coverage::Coverage;
-pub use file::{Missing, ScanError, Why, missing_kernels, scan_file, scan_source};
+pub use file::{ScanError, Why, scan_file, scan_source};
 pub use image::{Compression, Form, Image, ImageKind, Target, is_tegra};
 pub use inflate::Inflated;
 pub use isa::{ParseIsaError, PtxIsa};
 pub use load::{Load, Reach, Reason, loads};
+pub use missing::{Missing, missing_kernels};
 pub use scan::{Count, Scan, Shape, Size, Summary};
 pub use source::{OnDisk, Section, Source};
