@@ -1,5 +1,26 @@
 //! Environments on this machine and what is installed in them.
+//!
+//! Everything is read from files. Asking each interpreter would be simpler and exact, but it takes seconds each, runs other people's
+//! code, and cannot look into an image or at an environment that no longer starts.
 
+mod conda;
+mod disk;
+mod find;
 mod inventory;
+mod metadata;
+mod packages;
+mod places;
+mod progress;
+mod recognise;
+mod sweep;
 
-pub use inventory::{CudaLibrary, EnvKind, Environment, Inventory, Library, Package, Unreadable};
+#[cfg(test)]
+mod tests;
+
+pub use inventory::{
+    CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
+};
+pub use metadata::normalized;
+pub use places::Places;
+pub use progress::{Progress, Seen};
+pub use sweep::find;
