@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Identity};
+use super::disk::{Disk, Identity, lexical};
 use super::inventory::EnvKind;
 use super::places::{PLACES, Places};
 use super::progress::Progress;
@@ -49,8 +49,8 @@ impl Environments {
         progress: &mut Progress<'_>,
     ) {
         let path = match &places.working {
-            Some(working) => working.join(named),
-            None => named.to_owned(),
+            Some(working) => lexical(&working.join(named)),
+            None => lexical(named),
         };
         let label = named.display().to_string();
         if self.add(disk, &path, EnvKind::Folder, &label, progress).is_none() {

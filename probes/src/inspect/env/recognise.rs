@@ -33,7 +33,8 @@ pub(super) fn recognise(
     kind: EnvKind,
     progress: &mut Progress<'_>,
 ) -> Vec<Found> {
-    if disk.is_file(place) {
+    // Not "is a file": the interpreter of a venv whose base is gone is a link to nothing.
+    if !disk.is_dir(place) {
         return interpreter(disk, place, kind, progress);
     }
     let Ok(root) = disk.canonical(place) else { return Vec::new() };
