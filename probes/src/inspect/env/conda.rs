@@ -81,6 +81,11 @@ impl Record {
         }
         let library = |file: &String| {
             let path = lexical(&root.join(file));
+            // `libx.so` and `libx.so.1` beside `libx.so.1.2.3` are one library.
+            let link = disk.outer(&path).read_link();
+            if link.is_ok_and(|target| target.is_relative()) {
+                return None;
+            }
             let (path, bytes) = path.starts_with(root).then(|| disk.file(&path)).flatten()?;
             (!owned.contains(&path)).then_some(Library { path, bytes })
         };

@@ -46,6 +46,13 @@ impl Disk {
         self.root.join(inside.strip_prefix("/").unwrap_or(inside))
     }
 
+    /// The path inside of a path that [`Self::outer`] or [`Self::resolve`] made.
+    pub(super) fn inner(&self, outer: &Path) -> PathBuf {
+        outer
+            .strip_prefix(&self.root)
+            .map_or_else(|_| outer.to_owned(), |path| Path::new("/").join(path))
+    }
+
     /// The path inside with every link followed.
     pub(super) fn canonical(&self, inside: &Path) -> io::Result<PathBuf> {
         if self.root == Path::new("/") { inside.canonicalize() } else { follow(&self.root, inside) }

@@ -4,19 +4,25 @@
 //! code, and cannot look into an image or at an environment that no longer starts.
 
 mod conda;
+mod cuda;
 mod disk;
+mod elf;
 mod find;
 mod inventory;
+mod ld_cache;
+mod marker;
 mod metadata;
 mod packages;
 mod places;
 mod progress;
 mod recognise;
+mod requirement;
 mod sweep;
 
 #[cfg(test)]
 mod tests;
 
+pub use cuda::{DriverServes, driver_serves};
 pub use inventory::{
     CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
 };

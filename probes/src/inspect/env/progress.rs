@@ -27,13 +27,16 @@ pub struct Seen {
     pub place: PathBuf,
 }
 
+/// Who is told how far a sweep has come.
+type Report<'a> = Box<dyn FnMut(&Seen) + 'a>;
+
 /// Collects what a sweep sees and passes it on; asks whether to stop.
 pub struct Progress<'a> {
     seen: Seen,
     unreadable: Vec<Unreadable>,
     unreadable_count: u64,
     cancel: Option<&'a AtomicBool>,
-    report: Option<Box<dyn FnMut(&Seen) + 'a>>,
+    report: Option<Report<'a>>,
 }
 
 impl<'a> Progress<'a> {

@@ -9,6 +9,7 @@ use super::places::Places;
 use super::progress::Progress;
 use super::sweep::find;
 
+mod cuda;
 mod kinds;
 mod oracle;
 mod packages;
