@@ -82,8 +82,8 @@ impl Record {
         let library = |file: &String| {
             let path = lexical(&root.join(file));
             // `libx.so` and `libx.so.1` beside `libx.so.1.2.3` are one library.
-            let link = disk.outer(&path).read_link();
-            if link.is_ok_and(|target| target.is_relative()) {
+            let link = disk.link(&path).ok().flatten();
+            if link.is_some_and(|target| target.is_relative()) {
                 return None;
             }
             let (path, bytes) = path.starts_with(root).then(|| disk.file(&path)).flatten()?;

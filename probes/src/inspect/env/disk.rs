@@ -1,4 +1,4 @@
-//! Files as seen from one root: this machine's, a container's through `/proc/PID/root`, or a test's.
+//! Files as seen from one root: this machine's, a container's through `/proc/PID/root`, an image's, or a test's.
 //!
 //! Links are followed inside the root by hand: under a container's root an absolute link would otherwise lead into this
 //! machine, and a hostile one anywhere. `openat2` with `RESOLVE_IN_ROOT` would do it in the kernel, but is missing in older ones
@@ -6,11 +6,14 @@
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Cursor, ErrorKind, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use super::progress::Progress;
+use super::tree::{Node, Tree};
 
 /// Entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 1 << 16;
@@ -21,70 +24,141 @@ const MOST_LINKS: usize = 40;
 /// What makes a file itself whatever its path: device and inode.
 pub(super) type Identity = (u64, u64);
 
-/// A file system from one root. Paths given to it are absolute and begin at that root.
+/// A file system from one root. Paths given to it are absolute and begin at that root: they are called *inside*.
 #[derive(Clone, Debug)]
-pub(super) struct Disk {
-    root: PathBuf,
+pub(super) enum Disk {
+    /// Folders of this machine.
+    Real(PathBuf),
+    /// An image's files, as far as they were kept.
+    Image(Rc<Tree>),
 }
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    /// A regular file and its size.
+    File(u64),
+    Other,
+}
+
+/// Bytes that can be read anywhere.
+pub(super) trait Source: Read + Seek {}
+
+impl<T: Read + Seek> Source for T {}
 
 impl Disk {
     pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-
-    /// The path to open for a path inside, links followed. The root itself is not searched for links.
-    pub(super) fn resolve(&self, inside: &Path) -> io::Result<PathBuf> {
-        if self.root == Path::new("/") {
-            return inside.canonicalize();
-        }
-        let inner = follow(&self.root, inside)?;
-        Ok(self.outer(&inner))
-    }
-
-    /// The path to show and to open for a path inside, without following links where the root is the machine's.
-    pub(super) fn outer(&self, inside: &Path) -> PathBuf {
-        self.root.join(inside.strip_prefix("/").unwrap_or(inside))
-    }
-
-    /// The path inside of a path that [`Self::outer`] or [`Self::resolve`] made.
-    pub(super) fn inner(&self, outer: &Path) -> PathBuf {
-        outer
-            .strip_prefix(&self.root)
-            .map_or_else(|_| outer.to_owned(), |path| Path::new("/").join(path))
+        Self::Real(root.to_owned())
     }
 
     /// The path inside with every link followed.
     pub(super) fn canonical(&self, inside: &Path) -> io::Result<PathBuf> {
-        if self.root == Path::new("/") { inside.canonicalize() } else { follow(&self.root, inside) }
+        match self {
+            Self::Real(root) if root == Path::new("/") => inside.canonicalize(),
+            _ => follow(inside, |path| self.link(path)),
+        }
     }
 
-    pub(super) fn metadata(&self, inside: &Path) -> io::Result<Metadata> {
-        self.resolve(inside)?.metadata()
+    /// The path to show and to open for a path inside, links as they are.
+    pub(super) fn outer(&self, inside: &Path) -> PathBuf {
+        match self {
+            Self::Real(root) => root.join(inside.strip_prefix("/").unwrap_or(inside)),
+            Self::Image(_) => inside.to_owned(),
+        }
+    }
+
+    /// The path inside of a path that [`Self::outer`] made.
+    pub(super) fn inner(&self, outer: &Path) -> PathBuf {
+        match self {
+            Self::Real(root) => match outer.strip_prefix(root) {
+                Ok(path) => Path::new("/").join(path),
+                Err(_) => outer.to_owned(),
+            },
+            Self::Image(_) => outer.to_owned(),
+        }
+    }
+
+    /// Where a link leads; `None` for anything but a link.
+    pub(super) fn link(&self, inside: &Path) -> io::Result<Option<PathBuf>> {
+        match self {
+            Self::Real(_) => {
+                let outer = self.outer(inside);
+                let link = outer.symlink_metadata()?.is_symlink();
+                if link { outer.read_link().map(Some) } else { Ok(None) }
+            }
+            Self::Image(tree) => match tree.get(inside) {
+                Some(Node::Link(target)) => Ok(Some(target.clone())),
+                Some(_) => Ok(None),
+                None => Err(ErrorKind::NotFound.into()),
+            },
+        }
+    }
+
+    /// What a path leads to, links followed.
+    pub(super) fn kind(&self, inside: &Path) -> io::Result<Kind> {
+        let end = self.canonical(inside)?;
+        match self {
+            Self::Real(_) => Ok(kind_of(&self.outer(&end).metadata()?)),
+            Self::Image(tree) => match tree.get(&end) {
+                Some(Node::Folder) => Ok(Kind::Folder),
+                Some(Node::File { bytes, .. }) => Ok(Kind::File(*bytes)),
+                _ => Err(ErrorKind::NotFound.into()),
+            },
+        }
     }
 
     pub(super) fn identity(&self, inside: &Path) -> Option<Identity> {
-        self.metadata(inside).ok().map(|found| (found.dev(), found.ino()))
+        let end = self.canonical(inside).ok()?;
+        match self {
+            Self::Real(_) => identity_of(&self.outer(&end)).ok(),
+            Self::Image(_) => {
+                let mut hasher = DefaultHasher::new();
+                end.hash(&mut hasher);
+                Some((u64::MAX, hasher.finish()))
+            }
+        }
+    }
+
+    pub(super) fn exists(&self, inside: &Path) -> bool {
+        self.kind(inside).is_ok()
     }
 
     pub(super) fn is_dir(&self, inside: &Path) -> bool {
-        self.metadata(inside).is_ok_and(|found| found.is_dir())
+        matches!(self.kind(inside), Ok(Kind::Folder))
+    }
+
+    /// Whether it is a folder itself and not a link to one.
+    pub(super) fn is_real_dir(&self, inside: &Path) -> bool {
+        matches!(self.link(inside), Ok(None)) && self.is_dir(inside)
     }
 
     pub(super) fn is_file(&self, inside: &Path) -> bool {
-        self.metadata(inside).is_ok_and(|found| found.is_file())
+        matches!(self.kind(inside), Ok(Kind::File(_)))
     }
 
     /// The path to open and the size of a regular file.
     pub(super) fn file(&self, inside: &Path) -> Option<(PathBuf, u64)> {
-        let resolved = self.resolve(inside).ok()?;
-        let found = resolved.metadata().ok().filter(Metadata::is_file)?;
-        let plain = self.root == Path::new("/");
-        Some((if plain { inside.to_owned() } else { resolved }, found.len()))
+        let Ok(Kind::File(bytes)) = self.kind(inside) else { return None };
+        // On this machine the path may stay as it is written; under another root its links would lead astray.
+        let plain = matches!(self, Self::Real(root) if root == Path::new("/"));
+        let path =
+            if plain { inside.to_owned() } else { self.outer(&self.canonical(inside).ok()?) };
+        Some((path, bytes))
     }
 
     /// Opens a regular file; anything else is refused, and a pipe does not keep us waiting.
-    pub(super) fn open(&self, inside: &Path) -> io::Result<File> {
-        open_regular(&self.resolve(inside)?)
+    pub(super) fn open(&self, inside: &Path) -> io::Result<Box<dyn Source>> {
+        let end = self.canonical(inside)?;
+        match self {
+            Self::Real(_) => Ok(Box::new(open_regular(&self.outer(&end))?)),
+            Self::Image(tree) => match tree.get(&end) {
+                Some(Node::File { contents: Some(contents), .. }) => {
+                    Ok(Box::new(Cursor::new(Rc::clone(contents))))
+                }
+                _ => Err(ErrorKind::NotFound.into()),
+            },
+        }
     }
 
     /// The first `limit` bytes of a file; `None` where there is none or it cannot be read, which is noted.
@@ -95,7 +169,7 @@ impl Disk {
         progress: &mut Progress<'_>,
     ) -> Option<Vec<u8>> {
         let mut buffer = Vec::new();
-        let read = |file: File| file.take(limit).read_to_end(&mut buffer);
+        let read = |file: Box<dyn Source>| file.take(limit).read_to_end(&mut buffer);
         match self.open(inside).and_then(read) {
             Ok(count) => {
                 progress.read(count as u64);
@@ -124,16 +198,21 @@ impl Disk {
         if progress.cancelled() {
             return Vec::new();
         }
-        let entries = match self.resolve(inside).and_then(std::fs::read_dir) {
-            Ok(entries) => entries,
+        let names = self.canonical(inside).and_then(|end| match self {
+            Self::Real(_) => {
+                let entries = std::fs::read_dir(self.outer(&end))?;
+                Ok(entries.take(MOST_ENTRIES).flatten().map(|entry| entry.file_name()).collect())
+            }
+            Self::Image(tree) => Ok(tree.list(&end)),
+        });
+        let mut names: Vec<_> = match names {
+            Ok(names) => names,
             Err(error) => {
                 progress.failed(&self.outer(inside), &error);
                 return Vec::new();
             }
         };
-        let mut names: Vec<_> =
-            entries.take(MOST_ENTRIES).flatten().map(|entry| entry.file_name()).collect();
-        if names.len() == MOST_ENTRIES {
+        if names.len() >= MOST_ENTRIES {
             let reason = format!("more than {MOST_ENTRIES} entries; the rest was not looked at");
             progress.unreadable(&self.outer(inside), &reason);
         }
@@ -142,13 +221,37 @@ impl Disk {
     }
 }
 
-/// Opens a regular file without waiting for the other end of a pipe.
+fn kind_of(found: &Metadata) -> Kind {
+    match () {
+        () if found.is_dir() => Kind::Folder,
+        () if found.is_file() => Kind::File(found.len()),
+        () => Kind::Other,
+    }
+}
+
+fn identity_of(path: &Path) -> io::Result<Identity> {
+    path.metadata().map(|found| (found.dev(), found.ino()))
+}
+
+/// Whether two paths of this machine lead to one file or folder.
+pub(super) fn same_file(one: &Path, other: &Path) -> io::Result<bool> {
+    Ok(identity_of(one)? == identity_of(other)?)
+}
+
+/// Opens a regular file of this machine without waiting for the other end of a pipe.
 pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
     }
     Err(io::Error::other("not a regular file"))
+}
+
+/// The first `limit` bytes of one of the kernel's own files.
+pub(super) fn kernel_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A path without `.` and `..`, by its text alone; `..` above the top stays at the top.
@@ -166,8 +269,11 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
     clean
 }
 
-/// Follows every link of `inside`, staying under `root`; gives a path inside.
-fn follow(root: &Path, inside: &Path) -> io::Result<PathBuf> {
+/// Follows every link of a path inside; what comes out lies inside as well.
+fn follow(
+    inside: &Path,
+    link: impl Fn(&Path) -> io::Result<Option<PathBuf>>,
+) -> io::Result<PathBuf> {
     let mut done = PathBuf::from("/");
     let mut left: Vec<OsString> = reversed(inside);
     let mut links = 0;
@@ -177,16 +283,14 @@ fn follow(root: &Path, inside: &Path) -> io::Result<PathBuf> {
             continue;
         }
         let next = done.join(&part);
-        let outer = root.join(next.strip_prefix("/").unwrap_or(&next));
-        if !outer.symlink_metadata()?.is_symlink() {
+        let Some(target) = link(&next)? else {
             done = next;
             continue;
-        }
+        };
         links += 1;
         if links > MOST_LINKS {
             return Err(io::Error::other("too many links"));
         }
-        let target = outer.read_link()?;
         if target.is_absolute() {
             done = PathBuf::from("/");
         }

@@ -1,6 +1,6 @@
 //! Finding environments: every place of the table, each environment once.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, Identity, lexical};
@@ -9,7 +9,7 @@ use super::places::{PLACES, Places};
 use super::progress::Progress;
 use super::recognise::{Found, recognise};
 
-/// Environments looked at.
+/// Places one row may lead to.
 const MOST: usize = 2048;
 
 /// More than any list of environments.
@@ -19,29 +19,36 @@ const LIST_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Environments {
     pub(super) found: Vec<Found>,
-    known: HashSet<Identity>,
+    known: HashMap<Identity, usize>,
 }
 
 impl Environments {
-    /// Looks at every place of the table, those that were named first.
-    pub(super) fn find(disk: &Disk, places: &Places, progress: &mut Progress<'_>) -> Self {
-        let mut all = Self::default();
+    /// Looks at the places that were named.
+    pub(super) fn add_all_named(
+        &mut self,
+        disk: &Disk,
+        places: &Places,
+        progress: &mut Progress<'_>,
+    ) {
         for named in &places.named {
-            all.add_named(disk, places, named, progress);
+            self.add_named(disk, places, named, progress);
         }
+    }
+
+    /// Looks at every place of the table.
+    pub(super) fn add_places(&mut self, disk: &Disk, places: &Places, progress: &mut Progress<'_>) {
         for (kind, pattern) in PLACES {
-            if progress.cancelled() {
-                break;
-            }
-            for path in paths(disk, places, pattern, progress) {
-                all.add(disk, &path, *kind, pattern, progress);
+            for path in paths(disk, places, pattern, progress).into_iter().take(MOST) {
+                if progress.cancelled() {
+                    return;
+                }
+                self.add(disk, &path, *kind, pattern, progress);
             }
         }
-        all
     }
 
     /// A place the user named; that nothing is there is news.
-    pub(super) fn add_named(
+    fn add_named(
         &mut self,
         disk: &Disk,
         places: &Places,
@@ -59,7 +66,7 @@ impl Environments {
         }
     }
 
-    /// Adds what is at a path, unless it is known; the root of what is there.
+    /// Adds what is at a path, unless it is known; the position of what is there.
     pub(super) fn add(
         &mut self,
         disk: &Disk,
@@ -67,19 +74,21 @@ impl Environments {
         kind: EnvKind,
         found_by: &str,
         progress: &mut Progress<'_>,
-    ) -> Option<PathBuf> {
+    ) -> Option<usize> {
         progress.at(&disk.outer(path));
-        let mut root = None;
+        let mut position = None;
         for found in recognise(disk, path, kind, progress) {
-            root.get_or_insert_with(|| found.root.clone());
             let mark = found.sites.first().unwrap_or(&found.root);
             let Some(identity) = disk.identity(mark) else { continue };
-            if self.found.len() < MOST && self.known.insert(identity) {
+            let next = self.found.len();
+            let at = *self.known.entry(identity).or_insert(next);
+            position.get_or_insert(at);
+            if at == next {
                 self.found.push(Found { found_by: found_by.to_owned(), ..found });
                 progress.found(self.found.len());
             }
         }
-        root
+        position
     }
 }
 

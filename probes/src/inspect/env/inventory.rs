@@ -50,6 +50,9 @@ pub struct Inventory {
     /// What the processes asked about have in use.
     #[serde(default)]
     pub processes: Vec<ProcessUse>,
+    /// CUDA libraries of the machine itself: those the loader finds, and those in toolkits nothing points to.
+    #[serde(default)]
+    pub cuda: Vec<CudaLibrary>,
     /// Whether somebody stopped the search, so that more may be there.
     #[serde(default)]
     pub cancelled: bool,

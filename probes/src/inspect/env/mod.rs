@@ -14,10 +14,14 @@ mod marker;
 mod metadata;
 mod packages;
 mod places;
+mod priority;
+mod process;
+mod program;
 mod progress;
 mod recognise;
 mod requirement;
 mod sweep;
+mod tree;
 
 #[cfg(test)]
 mod tests;
@@ -28,5 +32,6 @@ pub use inventory::{
 };
 pub use metadata::normalized;
 pub use places::Places;
+pub use priority::yield_disk;
 pub use progress::{Progress, Seen};
-pub use sweep::find;
+pub use sweep::{Sweep, find};

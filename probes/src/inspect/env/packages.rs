@@ -255,8 +255,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn folder(&mut self, folder: &Path, depth: usize, progress: &mut Progress<'_>) {
         let disk = self.reader.disk;
-        let real = |path: &Path| disk.outer(path).symlink_metadata().ok();
-        if depth == 0 || !real(folder).is_some_and(|found| found.is_dir()) {
+        if depth == 0 || !disk.is_real_dir(folder) {
             return;
         }
         let mut folders: Vec<PathBuf> = Vec::new();

@@ -93,7 +93,7 @@ impl Places {
             };
             paths = paths.into_iter().flat_map(next).take(MOST).collect();
         }
-        paths.retain(|path| disk.metadata(path).is_ok());
+        paths.retain(|path| disk.exists(path));
         paths
     }
 }

@@ -210,8 +210,7 @@ fn sites(disk: &Disk, root: &Path, version: &str) -> Vec<PathBuf> {
     }
     let mut known: Vec<Identity> = Vec::new();
     rows.retain(|row| {
-        let identity = disk.metadata(row).ok().filter(|found| found.is_dir());
-        let identity = identity.and_then(|_| disk.identity(row));
+        let identity = disk.is_dir(row).then(|| disk.identity(row)).flatten();
         let new = identity.is_some_and(|identity| !known.contains(&identity));
         known.extend(identity);
         new

@@ -72,6 +72,8 @@ pub(in super::super) enum Place {
     Cached,
     /// In a CUDA toolkit that nothing points to.
     Toolkit,
+    /// In a running process.
+    Mapped,
 }
 
 impl fmt::Display for Place {
@@ -83,6 +85,7 @@ impl fmt::Display for Place {
             Self::Listed => f.write_str("LD_LIBRARY_PATH"),
             Self::Cached => f.write_str("ld.so.cache"),
             Self::Toolkit => f.write_str("CUDA toolkit"),
+            Self::Mapped => f.write_str("mapped"),
         }
     }
 }
@@ -136,7 +139,7 @@ pub(in super::super) struct Machine {
     /// Copies the loader finds by itself.
     pub(super) reachable: Vec<Copy>,
     /// Copies in toolkits it does not.
-    pub(in super::super) toolkits: Vec<Copy>,
+    pub(super) toolkits: Vec<Copy>,
 }
 
 impl Machine {
@@ -235,7 +238,7 @@ fn better(one: Option<String>, other: Option<String>) -> Option<String> {
 /// Reads versions where they are told, each toolkit's `version.json` once.
 #[derive(Default)]
 pub(super) struct Versions {
-    toolkits: HashMap<PathBuf, HashMap<String, String>>,
+    toolkits: HashMap<PathBuf, Components>,
 }
 
 impl Versions {
@@ -279,8 +282,11 @@ impl Versions {
     }
 }
 
+/// Versions of a toolkit's components.
+type Components = HashMap<String, String>;
+
 /// Components and versions of a toolkit: `{"libcublas": {"name": "CUDA cuBLAS", "version": "12.4.5.8"}, …}`.
-fn components(bytes: &[u8]) -> HashMap<String, String> {
+fn components(bytes: &[u8]) -> Components {
     #[derive(Deserialize)]
     struct Component {
         #[serde(default)]

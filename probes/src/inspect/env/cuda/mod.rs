@@ -13,12 +13,12 @@ pub use driver::{DriverServes, driver_serves};
 
 pub(super) use copies::Machine;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::inventory::{CudaLibrary, Package};
 use super::progress::Progress;
-use copies::Copy;
+use copies::{Copy, Place, Versions};
 use loader::{Loaded, Loader};
 
 /// CUDA libraries of one environment, and what is wrong with them.
@@ -53,6 +53,37 @@ pub(super) fn read(
     libraries.sort_by(|a, b| (&a.name, !a.wins, &a.path).cmp(&(&b.name, !b.wins, &b.path)));
     let problems = problems::find(disk, root, &copies, &loaded);
     Cuda { libraries, problems }
+}
+
+/// The machine's own copies.
+pub(super) fn of_machine(disk: &Disk, machine: &Machine) -> Vec<CudaLibrary> {
+    let copies = machine.reachable.iter().chain(&machine.toolkits);
+    copies.map(|copy| shown(disk, copy, None)).collect()
+}
+
+/// The CUDA libraries among the files a process has mapped.
+pub(super) fn mapped(
+    disk: &Disk,
+    paths: &[PathBuf],
+    packages: &[Package],
+    progress: &mut Progress<'_>,
+) -> Vec<CudaLibrary> {
+    let own = copies::own(disk, Path::new("/"), packages, progress);
+    let mut versions = Versions::default();
+    let mut libraries = Vec::new();
+    for path in paths {
+        let Some(copy) = versions.copy(disk, path.clone(), Place::Mapped, progress) else {
+            continue;
+        };
+        let known = own.iter().find(|one| one.real == copy.real).cloned();
+        libraries.push(CudaLibrary {
+            wins: true,
+            via: Place::Mapped.to_string(),
+            ..shown(disk, &known.unwrap_or(copy), None)
+        });
+    }
+    libraries.sort_by(|a, b| (&a.name, &a.path).cmp(&(&b.name, &b.path)));
+    libraries
 }
 
 fn taken<'a>(copy: &Copy, loaded: &'a [Loaded]) -> Option<&'a Loaded> {

@@ -13,6 +13,8 @@ mod cuda;
 mod kinds;
 mod oracle;
 mod packages;
+mod process;
+mod program;
 
 /// A machine made of files.
 pub(super) struct Fake(TempDir);
