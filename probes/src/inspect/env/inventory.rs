@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// What made an environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvKind {
     /// `python -m venv` or virtualenv.
@@ -30,7 +32,8 @@ pub enum EnvKind {
     Process,
     /// A program by itself: llama.cpp, Ollama.
     Program,
-    /// A folder that was named.
+    /// A folder that was named, or that nothing else explains.
+    #[default]
     Folder,
 }
 
@@ -41,6 +44,18 @@ pub struct Inventory {
     pub environments: Vec<Environment>,
     /// Places that could not be read.
     pub unreadable: Vec<Unreadable>,
+    /// How many there were, named or not.
+    #[serde(default)]
+    pub unreadable_count: u64,
+    /// What the processes asked about have in use.
+    #[serde(default)]
+    pub processes: Vec<ProcessUse>,
+    /// CUDA libraries of the machine itself: those the loader finds, and those in toolkits nothing points to.
+    #[serde(default)]
+    pub cuda: Vec<CudaLibrary>,
+    /// Whether somebody stopped the search, so that more may be there.
+    #[serde(default)]
+    pub cancelled: bool,
 }
 
 /// A place that could not be read, and why.
@@ -52,8 +67,23 @@ pub struct Unreadable {
     pub reason: String,
 }
 
+/// What a process uses, by what it has mapped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProcessUse {
+    /// The process.
+    pub pid: u32,
+    /// Root of the environment it uses, as in [`Environment::root`].
+    pub environment: Option<PathBuf>,
+    /// Packages whose libraries it has mapped, the largest first: `torch`, `llama.cpp`.
+    pub packages: Vec<String>,
+    /// CUDA libraries it has mapped.
+    pub cuda: Vec<CudaLibrary>,
+    /// Why nothing or not all is known: permission, or it has ended.
+    pub hidden: Option<String>,
+}
+
 /// One environment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// What made it.
     pub kind: EnvKind,
@@ -69,6 +99,18 @@ pub struct Environment {
     pub cuda: Vec<CudaLibrary>,
     /// What is wrong with it by itself: pins that disagree, two versions of one library.
     pub problems: Vec<String>,
+    /// Folders its packages are in, in the order Python searches them.
+    #[serde(default)]
+    pub sites: Vec<PathBuf>,
+    /// What led to it: `$VIRTUAL_ENV`, `~/.venv`, `pid 4711`.
+    #[serde(default)]
+    pub found_by: String,
+    /// Whether a command started here and now would use it.
+    #[serde(default)]
+    pub active: bool,
+    /// The installation whose packages it sees as well.
+    #[serde(default)]
+    pub inherits: Option<PathBuf>,
 }
 
 /// One installed package.
@@ -84,6 +126,21 @@ pub struct Package {
     pub installer: Option<String>,
     /// Binaries that belong to it.
     pub libraries: Vec<Library>,
+    /// Name as PEP 503 compares it.
+    #[serde(default)]
+    pub normalized: String,
+    /// What it asks for, as its metadata writes it.
+    #[serde(default)]
+    pub requires: Vec<String>,
+    /// Folder, archive or repository it was installed from, where not from an index.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// CUDA it was built with, where it says so: `12.8`.
+    #[serde(default)]
+    pub cuda: Option<String>,
+    /// Commit it was built from, where it says so.
+    #[serde(default)]
+    pub git: Option<String>,
 }
 
 /// One binary of a package.
@@ -96,7 +153,7 @@ pub struct Library {
 }
 
 /// One CUDA library an environment would load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CudaLibrary {
     /// `cudart`, `cublas`, `cublasLt`, `cudnn`, `nccl`, `nvrtc`.
     pub name: String,
@@ -108,4 +165,33 @@ pub struct CudaLibrary {
     pub via: String,
     /// Whether the loader would take this copy.
     pub wins: bool,
+    /// Package it belongs to.
+    #[serde(default)]
+    pub package: Option<String>,
+    /// The library that pulls it in.
+    #[serde(default)]
+    pub needed_by: Option<PathBuf>,
+}
+
+impl Environment {
+    /// A package by any spelling of its name.
+    pub fn package(&self, name: &str) -> Option<&Package> {
+        let wanted = super::normalized(name);
+        self.packages.iter().find(|package| package.normalized == wanted)
+    }
+
+    /// Bytes of all binaries in it: what a scan of it has to look at.
+    pub fn library_bytes(&self) -> u64 {
+        self.packages.iter().flat_map(|package| &package.libraries).map(|one| one.bytes).sum()
+    }
+}
+
+impl Package {
+    /// The whole version: `2.8.0+cu128`.
+    pub fn full_version(&self) -> String {
+        match &self.local {
+            Some(local) => format!("{}+{local}", self.version),
+            None => self.version.clone(),
+        }
+    }
 }

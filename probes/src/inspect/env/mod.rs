@@ -1,5 +1,37 @@
 //! Environments on this machine and what is installed in them.
+//!
+//! Everything is read from files. Asking each interpreter would be simpler and exact, but it takes seconds each, runs other people's
+//! code, and cannot look into an image or at an environment that no longer starts.
 
+mod conda;
+mod cuda;
+mod disk;
+mod elf;
+mod find;
 mod inventory;
+mod ld_cache;
+mod marker;
+mod metadata;
+mod packages;
+mod places;
+mod priority;
+mod process;
+mod program;
+mod progress;
+mod recognise;
+mod requirement;
+mod sweep;
+mod tree;
 
-pub use inventory::{CudaLibrary, EnvKind, Environment, Inventory, Library, Package, Unreadable};
+#[cfg(test)]
+mod tests;
+
+pub use cuda::{DriverServes, driver_serves};
+pub use inventory::{
+    CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
+};
+pub use metadata::normalized;
+pub use places::Places;
+pub use priority::yield_disk;
+pub use progress::{Progress, Seen};
+pub use sweep::{Sweep, find};

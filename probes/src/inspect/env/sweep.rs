@@ -1,0 +1,100 @@
+//! Walking all of it: environments, programs, processes.
+
+use super::cuda::{self, Machine};
+use super::disk::Disk;
+use super::find::{Environments, active_roots};
+use super::inventory::{Environment, Inventory};
+use super::marker::Target;
+use super::packages;
+use super::places::Places;
+use super::process;
+use super::program;
+use super::progress::Progress;
+use super::recognise::Found;
+use super::requirement::conflicts;
+
+/// What to look at. Run it on a thread of its own that has called [`yield_disk`](super::yield_disk).
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The machine.
+    pub places: Places,
+    /// Processes whose environments are wanted as well, those on the GPUs.
+    pub pids: Vec<u32>,
+    /// Whether to look at the places that were named and the processes, and nowhere else.
+    pub only_named: bool,
+}
+
+/// Finds and reads every environment and program of a machine. Nothing is run, and what cannot be read is named in the result.
+pub fn find(places: &Places, progress: &mut Progress<'_>) -> Inventory {
+    Sweep { places: places.clone(), pids: Vec::new(), only_named: false }.run(progress)
+}
+
+impl Sweep {
+    /// Looks at all of it. A cancelled sweep returns what it has found so far.
+    pub fn run(&self, progress: &mut Progress<'_>) -> Inventory {
+        let disk = Disk::new(&self.places.root);
+        let mut inventory = on(&disk, &self.places, &self.pids, self.only_named, progress);
+        let active = active_roots(&disk, &self.places);
+        for one in &mut inventory.environments {
+            one.active = active.contains(&disk.inner(&one.root));
+        }
+        inventory
+    }
+}
+
+/// Looks at a file system, wherever it is.
+pub(super) fn on(
+    disk: &Disk,
+    places: &Places,
+    pids: &[u32],
+    only_named: bool,
+    progress: &mut Progress<'_>,
+) -> Inventory {
+    let mut known = Environments::default();
+    known.add_all_named(disk, places, progress);
+    if !only_named {
+        known.add_places(disk, places, progress);
+    }
+    let machine = Machine::read(disk, places, progress);
+    let mut environments = Vec::with_capacity(known.found.len());
+    for found in known.found.clone() {
+        if progress.cancelled() {
+            break;
+        }
+        progress.at(&disk.outer(&found.root));
+        environments.push(environment(disk, found, &machine, progress));
+        progress.done_one();
+    }
+    let processes = process::read(places, pids, &mut known, &mut environments, progress);
+    if !only_named && !progress.cancelled() {
+        environments.extend(program::find(disk, places, &machine, progress));
+    }
+    let (unreadable, unreadable_count) = progress.take_unreadable();
+    let (cuda, cancelled) = (cuda::of_machine(disk, &machine), progress.cancelled());
+    Inventory { environments, unreadable, unreadable_count, processes, cuda, cancelled }
+}
+
+/// Reads one environment.
+pub(super) fn environment(
+    disk: &Disk,
+    found: Found,
+    machine: &Machine,
+    progress: &mut Progress<'_>,
+) -> Environment {
+    let mut read = packages::read(disk, &found, progress);
+    read.problems.extend(conflicts(&read.packages, &Target::here(found.python.clone())));
+    let cuda = cuda::read(disk, &found.root, &read.packages, machine, progress);
+    read.problems.extend(cuda.problems);
+    Environment {
+        kind: found.kind,
+        root: disk.outer(&found.root),
+        python: found.python,
+        packages: read.packages,
+        cuda: cuda.libraries,
+        problems: read.problems,
+        sites: found.sites.iter().map(|site| disk.outer(site)).collect(),
+        found_by: found.found_by,
+        inherits: found.inherits,
+        ..Environment::default()
+    }
+}
