@@ -5,3 +5,6 @@
 
 pub mod binary;
 pub mod env;
+mod survey;
+
+pub use survey::{Advance, Scanner, Survey};

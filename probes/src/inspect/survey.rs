@@ -1,0 +1,100 @@
+//! Both halves joined: what is installed, and what its binaries can run on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::binary::{Scan, ScanError, Why};
+use super::env::{Environment, Inventory, Library, Package, Unreadable};
+
+/// Everything installed, with the device code of its binaries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// Environments, packages, libraries.
+    pub inventory: Inventory,
+    /// Device code by path; only of files that carry any.
+    pub scans: BTreeMap<PathBuf, Scan>,
+    /// Binaries that could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// How far the reading of binaries has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advance {
+    /// Files read.
+    pub files: usize,
+    /// Files there are.
+    pub files_total: usize,
+    /// Bytes of the files read.
+    pub bytes: u64,
+    /// Bytes of the files there are.
+    pub bytes_total: u64,
+    /// The file being read.
+    pub place: PathBuf,
+}
+
+impl Advance {
+    /// Share of the bytes done, 0–1.
+    pub fn share(&self) -> f64 {
+        if self.bytes_total == 0 { 1.0 } else { self.bytes as f64 / self.bytes_total as f64 }
+    }
+}
+
+/// How one file is read: from the file, or from what is remembered of it.
+pub type Scanner<'a> = &'a mut dyn FnMut(&Path) -> Result<Scan, ScanError>;
+
+impl Survey {
+    /// Reads the binaries of everything found. Each file once, whoever it belongs to; stops soon after `cancel` is set.
+    pub fn of(
+        inventory: Inventory,
+        scan: Scanner<'_>,
+        cancel: &AtomicBool,
+        report: &mut dyn FnMut(&Advance),
+    ) -> Self {
+        let files = libraries(&inventory);
+        let mut advance = Advance {
+            files_total: files.len(),
+            bytes_total: files.values().sum(),
+            ..Advance::default()
+        };
+        let mut survey = Self { inventory, ..Self::default() };
+        for (path, bytes) in files {
+            if cancel.load(Ordering::Relaxed) {
+                survey.inventory.cancelled = true;
+                break;
+            }
+            path.clone_into(&mut advance.place);
+            report(&advance);
+            survey.take(path, scan);
+            advance.files += 1;
+            advance.bytes += bytes;
+        }
+        report(&advance);
+        survey
+    }
+
+    fn take(&mut self, path: PathBuf, scan: Scanner<'_>) {
+        match scan(&path) {
+            Ok(found) if found.has_device_code() => drop(self.scans.insert(path, found)),
+            // Most shared libraries have no device code, and some names end in .so without being one.
+            Ok(_) | Err(ScanError { why: Why::Unrecognised, .. }) => {}
+            Err(ScanError { why: Why::Read(error), .. }) => {
+                self.unreadable.push(Unreadable { path, reason: error.to_string() });
+            }
+        }
+    }
+
+    /// The binaries of a package that carry device code.
+    pub fn device_code<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = &'a Scan> {
+        package.libraries.iter().filter_map(|library| self.scans.get(&library.path))
+    }
+}
+
+/// Every binary once, with its size.
+fn libraries(inventory: &Inventory) -> BTreeMap<PathBuf, u64> {
+    let packages = inventory.environments.iter().flat_map(|one: &Environment| &one.packages);
+    let each = packages.flat_map(|package| &package.libraries);
+    each.map(|library: &Library| (library.path.clone(), library.bytes)).collect()
+}
