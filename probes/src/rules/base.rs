@@ -215,6 +215,7 @@ impl Source<'_> {
         framework.aliases.extend(file.aliases.iter().cloned());
         framework.packages.extend(file.packages.iter().cloned());
         framework.version = version.or(framework.version);
+        framework.spills = file.spills.unwrap_or(framework.spills);
         framework.launch = launch.or(framework.launch);
         framework.levers.extend(levers);
         base.frameworks.push(framework);
