@@ -8,18 +8,19 @@
 //! Only a rule of the framework asked about, that speaks of everything asked, can say that the whole runs. Rules of the packages that
 //! take part, and of the model, can only take that away.
 
-use std::collections::BTreeSet;
+use warpscope_probes::rules::{DeviceFacts, RuleBase, Version};
 
-use warpscope_probes::rules::{DeviceFacts, Effect, Report, Rule, RuleBase};
-
+use super::age::as_of;
+use super::findings::Findings;
+use super::fix::fixes;
+use super::memory::TooBig;
 use super::question::Question;
+use super::ruling::{By, Ruling};
+use super::story::Story;
 use super::target::Target;
-use super::verdict::{Cell, Evidence, Finding, Level, Outcome, Settles, Step, StepKind, Verdict};
-use super::walk::{Found, Plan, Ruling, Walk, severity};
-use super::words::{Filler, has, missing};
-
-/// What people reported bears this after the id of the rule it hangs on, and is weaker than the rule.
-const REPORT: &str = ".report";
+use super::verdict::{Cell, Finding, Verdict};
+use super::walk::{Plan, Walk};
+use super::words::{Filler, has};
 
 /// Answers one question for one device. `extra` is what inspection and live probes found about this very question.
 pub fn evaluate(
@@ -28,210 +29,96 @@ pub fn evaluate(
     question: &Question,
     extra: &[Finding],
 ) -> Verdict {
-    answer(&Plan::new(base, question), target, extra)
+    let plan = Plan::new(base, question);
+    let answer = Answer::new(&plan, target, extra.iter());
+    Verdict { fixes: fixes(&answer), ..answer.verdict() }.with_first_fix()
 }
 
 /// The outcome alone, at a fraction of the cost of the whole answer.
 pub fn cell(base: &RuleBase, target: &Target, question: &Question, extra: &[Finding]) -> Cell {
-    cell_of(&Plan::new(base, question), target, extra)
+    cell_of(&Plan::new(base, question), target, extra.iter())
 }
 
 /// The outcome of a prepared question for one device.
-pub(super) fn cell_of(plan: &Plan<'_>, target: &Target, extra: &[Finding]) -> Cell {
-    let verdict = answer(plan, target, extra);
-    Cell { outcome: verdict.outcome, level: verdict.level, disputed: verdict.disputed }
+pub(super) fn cell_of<'a>(
+    plan: &'a Plan<'_>,
+    target: &'a Target,
+    extra: impl Iterator<Item = &'a Finding>,
+) -> Cell {
+    let Ruling { outcome, level, disputed, .. } = Answer::new(plan, target, extra).ruling;
+    Cell { outcome, level, disputed }
 }
 
-/// Answers a prepared question for one device.
-pub(super) fn answer(plan: &Plan<'_>, target: &Target, extra: &[Finding]) -> Verdict {
-    let whole = extra.iter().filter(|one| one.settles == Settles::Whole);
-    let extra: Vec<Evidence> = whole.map(|one| one.evidence.clone()).collect();
-    let extra = extra.as_slice();
-    let (base, question) = (plan.base, plan.question);
-    let facts = target.facts();
-    let walk = Walk::run(plan, &facts);
-    let ruling = walk.ruling(target.sm.is_some());
-    let fill = Filler::new(target, question);
-    let decided = strongest(extra, &ruling);
-    let outcome = decided.map_or(ruling.outcome, |one| one.outcome);
-    let level = decided.map(|one| one.level).or(ruling.rule.map(|_| Level::Rule));
-    // A rule's symptom and fix go with a verdict it agrees with.
-    let agrees = outcome.is_bad() == ruling.outcome.is_bad();
-    let remedy = ruling.rule.filter(|_| agrees && outcome != Outcome::Works);
-    let story = Story { walk: &walk, ruling: &ruling, fill: &fill, facts: &facts, decided };
-    let evidence = story.evidence(extra);
-    Verdict {
-        gpu: target.label.clone(),
-        framework: base
-            .framework(&question.framework)
-            .map_or(&question.framework, |one| &one.name)
-            .clone(),
-        version: question.version.clone().unwrap_or_else(|| "any".to_owned()),
-        config: question.words(),
-        outcome,
-        level,
-        disputed: disputed(&evidence, level, outcome),
-        reason: story.reason(),
-        needs: ruling.rule.map(|rule| fill.text(&rule.needs)).unwrap_or_default(),
-        has: has(base, target, ruling.rule, &walk.settings),
-        symptom: remedy.and_then(|rule| rule.symptom.as_deref()).map(|text| fill.text(text)),
-        fix: remedy.and_then(|rule| rule.fix.as_deref()).map(|text| fill.text(text)),
-        fixes: Vec::new(),
-        as_of: None,
-        steps: story.steps(),
-        evidence,
+/// A decided question, before it is told.
+pub(super) struct Answer<'a> {
+    pub(super) base: &'a RuleBase,
+    pub(super) question: &'a Question,
+    pub(super) target: &'a Target,
+    pub(super) facts: DeviceFacts<'a>,
+    pub(super) findings: Findings<'a>,
+    /// Version asked about, once parsed.
+    pub(super) version: Option<&'a Version>,
+    pub(super) walk: Walk<'a>,
+    pub(super) ruling: Ruling<'a>,
+}
+
+impl<'a> Answer<'a> {
+    pub(super) fn new(
+        plan: &'a Plan<'_>,
+        target: &'a Target,
+        extra: impl Iterator<Item = &'a Finding>,
+    ) -> Self {
+        let findings = Findings::new(plan.question, extra);
+        let facts = target.facts();
+        let walk = Walk::run(plan, &facts, &findings);
+        let memory = target.memory_bytes.filter(|_| !plan.spills);
+        let size = TooBig::of(plan.question, walk.settings(), memory);
+        let ruling = Ruling::new(&walk, &findings, size, target.sm.is_some());
+        let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
+        Self { base, question, target, facts, findings, version, walk, ruling }
     }
-}
 
-/// What was found here decides over rules: the worst of the strongest level that knows anything.
-fn strongest<'e>(extra: &'e [Evidence], ruling: &Ruling<'_>) -> Option<&'e Evidence> {
-    let known = || extra.iter().filter(|one| one.outcome != Outcome::Unknown);
-    let level = known().map(|one| one.level).max()?;
-    let worse = |a: &'e Evidence, b: &'e Evidence| {
-        if severity(b.outcome) > severity(a.outcome) { b } else { a }
-    };
-    let worst = known().filter(|one| one.level == level).reduce(worse)?;
-    let heavier = ruling.rule.is_none() || severity(worst.outcome) > severity(ruling.outcome);
-    (level > Level::Rule || heavier).then_some(worst)
-}
-
-/// Weaker evidence says otherwise, or reports contradict each other where nothing else decides.
-fn disputed(evidence: &[Evidence], level: Option<Level>, outcome: Outcome) -> bool {
-    let known = || evidence.iter().filter(|one| one.outcome != Outcome::Unknown);
-    if outcome == Outcome::Unknown {
-        return known().any(|one| one.outcome.is_bad()) && known().any(|one| !one.outcome.is_bad());
-    }
-    let weaker = |one: &Evidence| Some(one.level) < level || one.id.ends_with(REPORT);
-    known().any(|one| weaker(one) && one.outcome.is_bad() != outcome.is_bad())
-}
-
-/// Everything that is told about how a verdict came to be.
-struct Story<'a> {
-    walk: &'a Walk<'a>,
-    ruling: &'a Ruling<'a>,
-    fill: &'a Filler<'a>,
-    facts: &'a DeviceFacts<'a>,
-    decided: Option<&'a Evidence>,
-}
-
-impl Story<'_> {
-    fn reason(&self) -> String {
-        if let Some(one) = self.decided {
-            return one.detail.clone();
+    /// Everything but the ways out.
+    fn verdict(&self) -> Verdict {
+        let (ruling, question) = (&self.ruling, self.question);
+        let fill = Filler::new(self.target, question);
+        let framework = self.base.framework(&question.framework);
+        let story = Story { answer: self, fill: &fill };
+        let symptom = story.remedy().and_then(|rule| rule.symptom.as_deref());
+        Verdict {
+            gpu: self.target.label.clone(),
+            framework: framework.map_or(&question.framework, |one| &one.name).clone(),
+            version: question.version.clone().unwrap_or_else(|| "any".to_owned()),
+            origin: question.origin,
+            config: question.words(),
+            outcome: ruling.outcome,
+            level: ruling.level,
+            disputed: ruling.disputed,
+            reason: story.reason(),
+            needs: story.needs(),
+            has: self.has(),
+            symptom: symptom.map(|text| fill.text(text)),
+            fix: None,
+            fixes: Vec::new(),
+            as_of: as_of(self),
+            steps: story.steps(),
+            evidence: story.evidence(),
         }
-        let Some(rule) = self.ruling.rule else { return self.why_unknown() };
-        let mut reason = self.fill.text(&rule.reason);
-        if let Some(route) = &rule.fallback {
-            reason = format!("{reason}; it runs by another route: {}", self.fill.text(route));
-        }
-        let doubtful = |one: &Found<'_>| one.rule.effect.is_bad() && !self.ruling.outcome.is_bad();
-        if let Some(doubt) = self.walk.undecided().find(doubtful) {
-            let needed = self.missing(doubt.rule).join(" and ");
-            reason = format!(
-                "{reason}. Not settled without the {needed}: {}",
-                self.fill.text(&doubt.rule.reason)
-            );
-        }
-        reason
     }
 
-    /// What would decide it, where no rule does.
-    fn why_unknown(&self) -> String {
-        if self.facts.sm.is_none() {
-            return "the compute capability of this GPU is not known, and everything depends on it"
-                .to_owned();
+    fn has(&self) -> String {
+        let has = has(self.base, self.target, self.ruling.rule, self.walk.settings());
+        match self.ruling.by {
+            By::Size(size) if !has.ends_with(" memory") => format!("{has}, {}", size.has()),
+            _ => has,
         }
-        let needed: BTreeSet<String> =
-            self.walk.undecided().flat_map(|one| self.missing(one.rule)).collect();
-        if needed.is_empty() {
-            return "no rule speaks of this combination; inspecting the installed binaries or running it here would decide"
-                .to_owned();
-        }
-        let needed: Vec<_> = needed.into_iter().collect();
-        format!("no rule decides without the {}; naming it would", needed.join(" and the "))
-    }
-
-    fn missing(&self, rule: &Rule) -> Vec<String> {
-        missing(rule, self.walk.version.as_ref(), &self.walk.settings, self.facts)
-    }
-
-    fn decides(&self, rule: &Rule) -> bool {
-        self.ruling.rule.is_some_and(|deciding| deciding.id == rule.id)
-    }
-
-    /// Strongest first; among rules the one that decided first.
-    fn evidence(&self, extra: &[Evidence]) -> Vec<Evidence> {
-        let mut rules: Vec<&Rule> = Vec::new();
-        for one in self.walk.applying().filter(|one| one.rule.effect != Effect::Resolves) {
-            if !rules.iter().any(|rule| rule.id == one.rule.id) {
-                rules.push(one.rule);
-            }
-        }
-        rules.sort_by_key(|rule| !self.decides(rule));
-        let ours = rules.into_iter().flat_map(|rule| {
-            let reports = rule.reports.iter().map(|report| report_of(report, rule));
-            std::iter::once(claim(rule, self.fill)).chain(reports)
-        });
-        let mut evidence: Vec<_> = extra.iter().cloned().chain(ours).collect();
-        evidence.sort_by_key(|one| std::cmp::Reverse(one.level));
-        evidence
-    }
-
-    fn steps(&self) -> Vec<Step> {
-        let detours = self.walk.detours.iter().map(|one| {
-            let text =
-                format!("{}; goes on with {}", self.fill.text(&one.rule.reason), one.rule.route);
-            step(one.rule, StepKind::Rerouted, text)
-        });
-        let rules = self.walk.found.iter().map(|one| self.step_of(one));
-        let found_here = self.decided.map(|one| Step {
-            stage: "found here".to_owned(),
-            kind: StepKind::Decides,
-            rule: Some(one.id.clone()),
-            text: one.detail.clone(),
-        });
-        detours.chain(rules).chain(found_here).collect()
-    }
-
-    fn step_of(&self, one: &Found<'_>) -> Step {
-        let text = self.fill.text(&one.rule.reason);
-        if !one.applies {
-            let needed = self.missing(one.rule).join(" and ");
-            return step(one.rule, StepKind::Undecided, format!("needs the {needed}: {text}"));
-        }
-        let kind = match self.decided {
-            None if self.decides(one.rule) => StepKind::Decides,
-            _ if one.rule.effect.is_bad() => StepKind::Stops,
-            _ => StepKind::Passes,
-        };
-        step(one.rule, kind, text)
     }
 }
 
-fn step(rule: &Rule, kind: StepKind, text: String) -> Step {
-    Step { stage: rule.stage.words().to_owned(), kind, rule: Some(rule.id.clone()), text }
-}
-
-fn claim(rule: &Rule, fill: &Filler<'_>) -> Evidence {
-    let user = if rule.user { " (your rule)" } else { "" };
-    Evidence {
-        level: Level::Rule,
-        outcome: rule.effect.into(),
-        id: rule.id.clone(),
-        detail: format!("{}{user}", fill.text(&rule.reason)),
-        source: rule.source.clone(),
-        retrieved: rule.retrieved.clone(),
-    }
-}
-
-fn report_of(report: &Report, rule: &Rule) -> Evidence {
-    Evidence {
-        level: Level::Rule,
-        outcome: report.outcome.into(),
-        id: format!("{}{REPORT}", rule.id),
-        detail: report.detail.clone(),
-        source: report.source.clone(),
-        retrieved: report.retrieved.clone(),
+impl Verdict {
+    fn with_first_fix(mut self) -> Self {
+        self.fix = self.fixes.first().map(|fix| fix.text.clone());
+        self
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
+use crate::engine::{Evidence, Level, Origin, Outcome, Settles, StepKind};
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::Settings;
+use warpscope_probes::rules::{Settings, Stage};
 
 const RULES: &str = r#"
 framework = "demo"
@@ -207,4 +208,126 @@ confidence = "high"
     let base = RuleBase::parse(&[("demo.toml", &circle)]).expect("reads");
     let verdict = evaluate(&base, &gpu(8, 0), &ask(Some("1.0"), &[("dtype", "auto")]), &[]);
     assert_eq!(verdict.outcome, Outcome::Unknown);
+}
+
+fn part(settles: Settles, level: Level, outcome: Outcome) -> Finding {
+    Finding { settles, ..found(level, outcome) }
+}
+
+fn asked(version: &str, target: &Target, extra: &[Finding]) -> Verdict {
+    evaluate(&base(), target, &ask(Some(version), &[("dtype", "fp16")]), extra)
+}
+
+#[test]
+fn good_kernels_bear_a_works_out_and_do_not_lift_a_gate() {
+    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
+    let verdict = asked("1.0", &gpu(8, 0), &kernels);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Inspected)));
+    assert_eq!(verdict.evidence[0].id, "probe.demo");
+    assert!(!verdict.disputed && verdict.reason.contains("found here"), "{}", verdict.reason);
+    let refused = asked("2.0", &gpu(7, 5), &kernels);
+    assert_eq!((refused.outcome, refused.level), (Outcome::Fails, Some(Level::Rule)));
+    assert!(!refused.disputed && refused.evidence[0].id == "demo.refused");
+}
+
+#[test]
+fn good_kernels_alone_do_not_make_it_run() {
+    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
+    let verdict = asked("1.0", &gpu(6, 1), &kernels);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Unknown, None));
+    assert!(
+        verdict.reason.starts_with("the binaries hold code for this GPU"),
+        "{}",
+        verdict.reason
+    );
+    assert_eq!(verdict.evidence.len(), 1);
+}
+
+#[test]
+fn bad_kernels_decide_unless_an_earlier_stage_stops_it() {
+    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
+    let verdict = asked("1.0", &gpu(8, 0), &kernels);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Fails, Some(Level::Inspected)));
+    assert!(
+        verdict.disputed && verdict.reason.contains("A rule says otherwise"),
+        "{}",
+        verdict.reason
+    );
+    let refused = asked("2.0", &gpu(7, 5), &kernels);
+    assert_eq!(
+        (refused.level, refused.evidence[0].id.as_str()),
+        (Some(Level::Rule), "demo.refused")
+    );
+}
+
+#[test]
+fn a_rule_found_untrue_here_is_kept_and_disputed() {
+    let tried =
+        [part(Settles::Rules(vec!["demo.refused".to_owned()]), Level::Live, Outcome::Works)];
+    let verdict = asked("2.0", &gpu(7, 5), &tried);
+    assert_eq!((verdict.outcome, verdict.disputed), (Outcome::Works, true));
+    assert!(verdict.reason.contains("refused below sm_80"), "{}", verdict.reason);
+    assert!(verdict.evidence.iter().any(|one| one.id == "demo.refused"));
+    assert!(verdict.steps.iter().any(|one| one.text.contains("found otherwise here")));
+}
+
+#[test]
+fn what_was_found_about_a_rule_that_does_not_speak_decides_nothing() {
+    let elsewhere =
+        [part(Settles::Rules(vec!["demo.auto".to_owned()]), Level::Live, Outcome::Fails)];
+    assert_eq!(asked("1.0", &gpu(8, 0), &elsewhere).outcome, Outcome::Works);
+    let mut stranger = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
+    stranger[0].framework = "other".to_owned();
+    assert_eq!(asked("1.0", &gpu(8, 0), &stranger).outcome, Outcome::Works);
+}
+
+#[test]
+fn a_stronger_finding_about_the_same_part_outvotes_a_weaker_one() {
+    let kernels = Settles::Stage(Stage::Kernels);
+    let both = [
+        part(kernels.clone(), Level::Inspected, Outcome::Fails),
+        part(kernels, Level::Live, Outcome::Works),
+    ];
+    let verdict = asked("1.0", &gpu(8, 0), &both);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Live)));
+}
+
+#[test]
+fn weights_larger_than_the_memory_fail_whatever_the_rules_say() {
+    let mut question = ask(Some("1.0"), &[("dtype", "fp16"), ("checkpoint_dtype", "bf16")]);
+    question.weight_bytes = Some(61 << 30);
+    let card = |gib: u64| Target { memory_bytes: Some(gib << 30), ..gpu(8, 0) };
+    let verdict = evaluate(&base(), &card(40), &question, &[]);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Fails, Some(Level::Rule)));
+    assert_eq!(
+        verdict.reason,
+        "the weights alone take 61.0 GiB, this GPU has 40.0 GiB: they do not fit on one GPU"
+    );
+    assert!(verdict.needs.contains("61.0 GiB") && verdict.has.contains("40.0 GiB memory"));
+    assert_eq!(verdict.evidence[0].id, "memory.weights");
+    assert_eq!(evaluate(&base(), &card(80), &question, &[]).outcome, Outcome::Works);
+    let spilling = RULES.replace("version = \"1.0\"", "version = \"1.0\"\nspills = true");
+    let base = RuleBase::parse(&[("demo.toml", &spilling)]).expect("reads");
+    assert_eq!(evaluate(&base, &card(40), &question, &[]).outcome, Outcome::Works);
+}
+
+#[test]
+fn an_answer_about_a_version_nobody_has_read_says_so() {
+    let warning = fp16("3.0", &gpu(8, 0)).as_of.expect("a warning");
+    for word in ["Demo 3.0", "1.0", "2026-11"] {
+        assert!(warning.contains(word), "{warning}");
+    }
+    assert_eq!(fp16("1.0", &gpu(8, 0)).as_of, None);
+    let closed = RULES.replace("versions = \"all\"", "versions = \"<4.0\"");
+    let base = RuleBase::parse(&[("demo.toml", &closed)]).expect("reads");
+    let question = ask(Some("3.0"), &[("dtype", "fp16")]);
+    assert_eq!(evaluate(&base, &gpu(8, 0), &question, &[]).as_of, None);
+}
+
+#[test]
+fn the_origin_of_the_version_goes_with_the_answer() {
+    let question = Question { origin: Origin::Installed, ..ask(Some("1.0"), &[("dtype", "fp16")]) };
+    let verdict = evaluate(&base(), &gpu(8, 0), &question, &[]);
+    let json = serde_json::to_value(&verdict).expect("serialises");
+    assert_eq!(json["origin"], "installed");
 }

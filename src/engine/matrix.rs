@@ -3,10 +3,10 @@
 use warpscope_probes::rules::RuleBase;
 
 use super::evaluate::cell_of;
-use super::premises::Premises;
+use super::premises::{Premises, is_for};
 use super::question::Question;
 use super::target::Target;
-use super::verdict::Cell;
+use super::verdict::{Cell, Finding};
 use super::walk::Plan;
 
 /// One row of the matrix.
@@ -49,7 +49,11 @@ pub fn matrix(base: &RuleBase, targets: &[Target], premises: &Premises) -> Matri
     }
     let ask = |row: &Row| {
         let plan = Plan::new(base, &row.question);
-        let about = |target| cell_of(&plan, target, &premises.about(target, &row.question));
+        let found: Vec<&Finding> = premises.found_about(&row.question).collect();
+        let about = |target| {
+            let here = found.iter().copied().filter(|one| is_for(one, target));
+            cell_of(&plan, target, here)
+        };
         targets.iter().map(about).collect()
     };
     let cells = rows.iter().map(ask).collect();

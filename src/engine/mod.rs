@@ -1,11 +1,18 @@
 //! Rules × facts → verdicts. Pure: names no file, process, socket or clock.
 
+mod age;
 mod evaluate;
+mod findings;
+mod fix;
 mod matrix;
+mod memory;
 mod premises;
 mod question;
+mod ruling;
+mod story;
 mod target;
 mod verdict;
+mod versions;
 mod walk;
 mod words;
 
@@ -17,3 +24,4 @@ pub use target::Target;
 pub use verdict::{
     Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Settles, Step, StepKind, Verdict,
 };
+pub use versions::versions_of;

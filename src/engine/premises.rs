@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::Settings;
 
+use super::findings::speaks_of;
 use super::question::Question;
 use super::target::Target;
-use super::verdict::Finding;
+use super::verdict::{Finding, Level};
 
 /// Where the version of a question comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The newest the rules know, or that of the row.
     #[default]
@@ -43,10 +49,19 @@ pub struct Premises {
 impl Premises {
     /// What was found about a question on a device.
     pub fn about(&self, target: &Target, question: &Question) -> Vec<Finding> {
-        let here = |one: &&Finding| {
-            one.framework == question.framework && (one.sm.is_none() || one.sm == target.sm)
+        let about = self.found_about(question);
+        about.filter(|one| is_for(one, target)).cloned().collect()
+    }
+
+    /// What was found about a question, on whatever device. The installed binaries say nothing about a version somebody chose instead.
+    pub(super) fn found_about(&self, question: &Question) -> impl Iterator<Item = &Finding> {
+        let chosen = |one: &Finding| {
+            one.evidence.level == Level::Inspected
+                && one.framework == question.framework
+                && question.origin == Origin::Asked
         };
-        self.findings.iter().filter(here).cloned().collect()
+        let heard = move |one: &&Finding| speaks_of(&one.framework, question) && !chosen(one);
+        self.findings.iter().filter(heard)
     }
 
     /// The question with the version and the model that are given put in.
@@ -57,8 +72,46 @@ impl Premises {
             question.origin = given.origin;
         }
         if let Some(model) = &self.model {
+            let format = |settings: &Settings| settings.get("quantization").map(str::to_owned);
+            let asked = format(&question.config).filter(|format| format != "none");
             question.config = question.config.with(&model.settings);
+            // Weights that are packed on loading take less than their files.
+            let as_saved = asked.is_none() || format(&model.settings).is_some();
+            question.weight_bytes = model.weight_bytes.filter(|_| as_saved);
+            question.model = Some(model.name.clone());
         }
         question
+    }
+}
+
+/// Whether a finding speaks of this device.
+pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
+    finding.sm.is_none() || finding.sm == target.sm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put_in(asked: &[(&str, &str)], model: &[(&str, &str)]) -> Question {
+        let model = Model {
+            name: "glm".to_owned(),
+            settings: Settings::new(model.iter().copied()).expect("good settings"),
+            weight_bytes: Some(7),
+        };
+        let config = Settings::new(asked.iter().copied()).expect("good settings");
+        let premises = Premises { model: Some(model), ..Premises::default() };
+        premises.put_in(&Question { config, ..Question::default() })
+    }
+
+    #[test]
+    fn a_size_is_given_only_for_weights_as_they_are_saved() {
+        let question = put_in(&[("dtype", "fp16")], &[("checkpoint_dtype", "bf16")]);
+        assert_eq!((question.weight_bytes, question.model.as_deref()), (Some(7), Some("glm")));
+        let packed_on_loading = put_in(&[("quantization", "nf4")], &[("checkpoint_dtype", "bf16")]);
+        assert_eq!(packed_on_loading.weight_bytes, None);
+        let saved_packed = put_in(&[("quantization", "nf4")], &[("quantization", "awq")]);
+        assert_eq!(saved_packed.weight_bytes, Some(7));
+        assert_eq!(saved_packed.config.get("quantization"), Some("awq"));
     }
 }

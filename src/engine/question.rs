@@ -15,6 +15,10 @@ pub struct Question {
     pub origin: Origin,
     /// The configuration.
     pub config: Settings,
+    /// Name of the model asked about.
+    pub model: Option<String>,
+    /// Bytes of its weights as they are saved; absent where they are unknown or would be loaded in another format.
+    pub weight_bytes: Option<u64>,
     /// Words for the screen; the configuration spelt out where there are none.
     pub label: Option<String>,
 }
@@ -30,6 +34,7 @@ impl Question {
             origin: Origin::Known,
             config: row.settings.clone(),
             label: Some(row.label.clone()),
+            ..Self::default()
         }
     }
 

@@ -2,6 +2,7 @@
 
 use warpscope_kernels::Sm;
 use warpscope_probes::Gpu;
+use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::DeviceFacts;
@@ -30,9 +31,16 @@ pub struct Target {
 }
 
 impl Target {
-    /// A device of which only the compute capability is known.
+    /// A device of which only the compute capability is known, and what follows from it.
     pub fn of_sm(label: impl Into<String>, sm: Sm) -> Self {
-        Self { label: label.into(), sm: Some(sm), what_if: true, ..Self::default() }
+        Self {
+            label: label.into(),
+            sm: Some(sm),
+            chip: only_chip(sm),
+            shared_memory_per_block: shared_memory(sm),
+            what_if: true,
+            ..Self::default()
+        }
     }
 
     /// What a frame says about a GPU. A what-if GPU has no driver: that of this machine says nothing about it.
@@ -42,13 +50,15 @@ impl Target {
         let version = |reading: &warpscope_probes::Reading<String>| {
             reading.last().filter(|_| !what_if).cloned()
         };
+        let sm = identity.sm.last().copied();
+        let id = identity.pci_device_id.last().copied();
         Self {
             label: identity.name.last().cloned().unwrap_or_else(|| format!("GPU {}", gpu.index)),
-            sm: identity.sm.last().copied(),
-            pci_device_id: identity.pci_device_id.last().copied(),
-            chip: None,
+            sm,
+            pci_device_id: id,
+            chip: id.and_then(chip_of_id).or_else(|| sm.and_then(only_chip)),
             memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),
-            shared_memory_per_block: None,
+            shared_memory_per_block: sm.and_then(shared_memory),
             driver: version(&driver.versions.driver),
             cuda: version(&driver.versions.cuda),
             what_if,
@@ -66,6 +76,28 @@ impl Target {
             driver: self.driver.as_deref(),
             cuda: self.cuda.as_deref(),
         }
+    }
+}
+
+/// The most shared memory a block may ask for follows from the compute capability.
+fn shared_memory(sm: Sm) -> Option<u32> {
+    Catalogue::load().limits(sm).map(|limits| limits.shared_memory_per_block_kib << 10)
+}
+
+/// The chip of every product with this PCI device id, where they agree.
+fn chip_of_id(id: u32) -> Option<String> {
+    let parts = Catalogue::load().by_pci_id(id);
+    let chip = &parts.first()?.chip;
+    parts.iter().all(|part| part.chip == *chip).then(|| chip.clone())
+}
+
+/// The chip, where no other one reports this compute capability.
+fn only_chip(sm: Sm) -> Option<String> {
+    let catalogue = Catalogue::load();
+    let plain = Sm::new(sm.major, sm.minor);
+    match catalogue.arch(sm)?.chips.as_slice() {
+        [chip] if !catalogue.variants().iter().any(|one| one.of == plain) => Some(chip.clone()),
+        _ => None,
     }
 }
 
@@ -87,8 +119,26 @@ mod tests {
             (target.label.as_str(), target.sm, target.driver),
             ("Tesla T4", Some(Sm::new(7, 5)), None)
         );
+        assert_eq!(target.shared_memory_per_block, Some(64 << 10));
         gpu.presence = Presence::Present;
         assert_eq!(Target::from_gpu(&gpu, &driver).driver.as_deref(), Some("580.82.07"));
         assert_eq!(Target::from_gpu(&Gpu::default(), &driver).sm, None);
+    }
+
+    /// Chips and PCI ids as NVIDIA's open kernel modules and pci.ids list them.
+    #[test]
+    fn a_chip_is_known_by_its_id_or_where_there_is_only_one() {
+        let chip = |id: u32, sm: Sm| {
+            let mut gpu = Gpu::default();
+            gpu.identity.sm = sm.into();
+            gpu.identity.pci_device_id = id.into();
+            Target::from_gpu(&gpu, &Driver::default()).chip
+        };
+        assert_eq!(chip(0x1f82, Sm::new(7, 5)).as_deref(), Some("TU117"));
+        assert_eq!(chip(0x1eb8, Sm::new(7, 5)).as_deref(), Some("TU104"));
+        assert_eq!(chip(0xffff, Sm::new(7, 5)), None);
+        assert_eq!(Target::of_sm("H100", Sm::new(9, 0)).chip.as_deref(), Some("GH100"));
+        assert_eq!(Target::of_sm("a Turing", Sm::new(7, 5)).chip, None);
+        assert_eq!(Target::of_sm("a new one", Sm::new(99, 0)).shared_memory_per_block, None);
     }
 }

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Cost, Stage};
 
+use super::premises::Origin;
+
 /// How strong a piece of evidence is. The strongest that knows anything decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -165,6 +167,9 @@ pub struct Verdict {
     pub framework: String,
     /// Versions the answer speaks of.
     pub version: String,
+    /// Where that version comes from.
+    #[serde(default)]
+    pub origin: Origin,
     /// Configuration: `awq · fp16`.
     pub config: String,
     /// What will happen.
@@ -189,7 +194,7 @@ pub struct Verdict {
     /// A warning where what decided is older than the version asked about.
     #[serde(default)]
     pub as_of: Option<String>,
-    /// Everything that is known, strongest first.
+    /// Everything that is known: what decided, then the strongest first.
     pub evidence: Vec<Evidence>,
     /// The chain that led here, in the order a start-up meets it.
     #[serde(default)]

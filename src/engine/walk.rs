@@ -1,43 +1,18 @@
 //! From a question to the rules that speak of it, following the routes a framework takes by itself.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use warpscope_probes::rules::{
     DeviceFacts, Effect, Kind, MODELS, Rule, RuleBase, Settings, Side, Version, kind_of,
 };
 
+use super::findings::Findings;
 use super::question::Question;
 use super::verdict::Outcome;
 
 /// Routes are followed this often; a longer chain means that rules send each other in circles.
 const MOST_DETOURS: usize = 6;
-
-impl From<Effect> for Outcome {
-    fn from(effect: Effect) -> Self {
-        match effect {
-            Effect::Works => Self::Works,
-            Effect::Fallback => Self::Fallback,
-            Effect::Slow => Self::Slow,
-            Effect::Partial => Self::Partial,
-            Effect::WrongOutput => Self::WrongOutput,
-            Effect::Fails => Self::Fails,
-            Effect::Resolves | Effect::Unknown => Self::Unknown,
-        }
-    }
-}
-
-/// From harmless to worst. "Cannot be told" outweighs everything that runs, and anything known to go wrong outweighs it.
-pub(super) fn severity(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Works => 0,
-        Outcome::Fallback => 1,
-        Outcome::Slow => 2,
-        Outcome::Unknown => 3,
-        Outcome::Partial => 4,
-        Outcome::WrongOutput => 5,
-        Outcome::Fails => 6,
-    }
-}
 
 /// A rule that speaks of the configuration, whatever the device.
 #[derive(Clone, Copy)]
@@ -45,6 +20,8 @@ struct Candidate<'a> {
     rule: &'a Rule,
     /// Whether it belongs to the framework asked about.
     own: bool,
+    /// Whether it belongs to it and speaks of everything that was asked.
+    whole: bool,
     /// Whether that is certain; otherwise a version is missing.
     certain: bool,
 }
@@ -53,63 +30,95 @@ struct Candidate<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Found<'a> {
     pub(super) rule: &'a Rule,
-    /// Whether it belongs to the framework asked about.
-    pub(super) own: bool,
+    /// Whether it belongs to the framework asked about and speaks of everything that was asked.
+    pub(super) whole: bool,
     /// Whether it is known to apply; otherwise a fact is missing.
     pub(super) applies: bool,
+    /// Whether it was found here that what it warns of does not happen.
+    pub(super) refuted: bool,
 }
 
 impl Found<'_> {
-    fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> Outcome {
         self.rule.effect.into()
+    }
+
+    /// Whether it says no, and nothing found here says otherwise.
+    fn stops(&self) -> bool {
+        self.applies && self.rule.effect.is_bad() && !self.refuted
     }
 }
 
-/// A question prepared for any number of devices.
+/// A configuration arrived at, with the rules that speak of it.
+struct Route<'a> {
+    settings: Settings,
+    candidates: Vec<Candidate<'a>>,
+}
+
+/// A question prepared for any number of devices. Routes that devices are sent on by are prepared when the first one takes them.
 pub(super) struct Plan<'a> {
     pub(super) base: &'a RuleBase,
     pub(super) question: &'a Question,
-    version: Option<Version>,
-    candidates: Vec<Candidate<'a>>,
+    /// Version asked about, once parsed.
+    pub(super) version: Option<Version>,
+    /// Whether the framework keeps what does not fit in the memory of the machine.
+    pub(super) spills: bool,
+    /// The configuration asked about first.
+    routes: RefCell<Vec<Rc<Route<'a>>>>,
 }
 
 impl<'a> Plan<'a> {
     pub(super) fn new(base: &'a RuleBase, question: &'a Question) -> Self {
-        let version = question.version.as_deref().and_then(|text| text.parse().ok());
-        let candidates = candidates(base, &question.framework, version.as_ref(), &question.config);
-        Self { base, question, version, candidates }
+        let version: Option<Version> =
+            question.version.as_deref().and_then(|text| text.parse().ok());
+        let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
+        let plan = Self { base, question, version, spills, routes: RefCell::default() };
+        plan.route(question.config.clone());
+        plan
     }
-}
 
-fn candidates<'a>(
-    base: &'a RuleBase,
-    framework: &str,
-    version: Option<&Version>,
-    settings: &Settings,
-) -> Vec<Candidate<'a>> {
-    let mut candidates = Vec::new();
-    let mut gather = |id: &str, version: Option<&Version>, own: bool| {
-        for rule in base.rules_of(id) {
-            // "Runs", said of less than was asked, says nothing here.
-            let less = || own && rule.effect == Effect::Works && !rule.selector.covers(settings);
-            match (rule.selector.matches(settings), rule.versions.contains(version)) {
-                (Some(false), _) | (_, Some(false)) => {}
-                _ if less() => {}
-                (selected, within) => {
-                    let certain = selected.is_some() && within.is_some();
-                    candidates.push(Candidate { rule, own, certain });
-                }
-            }
-        }
-    };
-    gather(framework, version, true);
-    gather(MODELS, None, false);
-    let package = |key: &str| key != framework && kind_of(key) == Ok(Kind::Package);
-    for (key, value) in settings.iter().filter(|(key, _)| package(key)) {
-        gather(key, value.parse().ok().as_ref(), false);
+    fn route(&self, settings: Settings) -> Rc<Route<'a>> {
+        let known = self.routes.borrow().iter().find(|one| one.settings == settings).cloned();
+        known.unwrap_or_else(|| {
+            let candidates = self.candidates(&settings);
+            let route = Rc::new(Route { settings, candidates });
+            self.routes.borrow_mut().push(Rc::clone(&route));
+            route
+        })
     }
-    candidates.sort_by_key(|one| (one.rule.stage, !one.own));
-    candidates
+
+    fn start(&self) -> Rc<Route<'a>> {
+        Rc::clone(&self.routes.borrow()[0])
+    }
+
+    fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
+        let framework = &self.question.framework;
+        let mut candidates = Vec::new();
+        let mut gather = |id: &str, version: Option<&Version>, own: bool| {
+            for rule in self.base.rules_of(id) {
+                let (selected, within) =
+                    (rule.selector.matches(settings), rule.versions.contains(version));
+                if selected == Some(false) || within == Some(false) {
+                    continue;
+                }
+                let whole = own && rule.selector.covers(settings);
+                // "Runs", said of less than was asked, says nothing here.
+                if own && rule.effect == Effect::Works && !whole {
+                    continue;
+                }
+                let certain = selected.is_some() && within.is_some();
+                candidates.push(Candidate { rule, own, whole, certain });
+            }
+        };
+        gather(framework, self.version.as_ref(), true);
+        gather(MODELS, None, false);
+        let package = |key: &str| key != framework && kind_of(key) == Ok(Kind::Package);
+        for (key, value) in settings.iter().filter(|(key, _)| package(key)) {
+            gather(key, value.parse().ok().as_ref(), false);
+        }
+        candidates.sort_by_key(|one| (one.rule.stage, !one.own));
+        candidates
+    }
 }
 
 /// What was met on the way from the question to its end.
@@ -118,46 +127,45 @@ pub(super) struct Walk<'a> {
     pub(super) detours: Vec<Found<'a>>,
     /// Everything that speaks of the configuration arrived at, in order of stages.
     pub(super) found: Vec<Found<'a>>,
-    /// The configuration arrived at.
-    pub(super) settings: Settings,
-    /// Version asked about, once parsed.
-    pub(super) version: Option<Version>,
-}
-
-/// What the rules say, and the rule that decided.
-pub(super) struct Ruling<'a> {
-    pub(super) outcome: Outcome,
-    pub(super) rule: Option<&'a Rule>,
+    route: Rc<Route<'a>>,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn run(plan: &Plan<'a>, facts: &DeviceFacts<'_>) -> Self {
-        let mut walk = Self {
-            detours: Vec::new(),
-            found: on(&plan.candidates, plan.base, facts),
-            settings: plan.question.config.clone(),
-            version: plan.version.clone(),
-        };
-        while let Some(detour) = walk.detour() {
-            walk.settings = walk.settings.with(&detour.rule.route);
+    pub(super) fn run(plan: &Plan<'a>, facts: &DeviceFacts<'_>, findings: &Findings<'_>) -> Self {
+        let route = plan.start();
+        let found = on(&route, plan.base, facts, findings);
+        let mut walk = Self { detours: Vec::new(), found, route };
+        while let Some((detour, settings)) = walk.detour() {
             walk.detours.push(detour);
-            let version = walk.version.as_ref();
-            let next = candidates(plan.base, &plan.question.framework, version, &walk.settings);
-            walk.found = on(&next, plan.base, facts);
+            walk.route = plan.route(settings);
+            walk.found = on(&walk.route, plan.base, facts, findings);
         }
         walk
     }
 
-    /// The next rule that sends the framework on, unless something stops it first.
-    fn detour(&self) -> Option<Found<'a>> {
+    /// The configuration arrived at.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.route.settings
+    }
+
+    /// The next rule that sends the framework on, and where to, unless something stops it first.
+    fn detour(&self) -> Option<(Found<'a>, Settings)> {
+        if self.is_circling() {
+            return None;
+        }
         let known = || self.found.iter().filter(|one| one.applies);
-        let sends = |one: &&Found<'_>| {
-            !one.rule.route.is_empty() && self.settings.with(&one.rule.route) != self.settings
+        let sends = |one: &Found<'a>| {
+            let new = |(key, value)| self.settings().get(key) != Some(value);
+            one.rule.route.iter().any(new).then(|| (*one, self.settings().with(&one.rule.route)))
         };
-        let next = known().find(sends)?;
-        let stopped =
-            known().any(|one| one.rule.effect.is_bad() && one.rule.stage <= next.rule.stage);
-        (!stopped && self.detours.len() < MOST_DETOURS).then_some(*next)
+        let next = known().find_map(sends)?;
+        let stopped = known().any(|one| one.stops() && one.rule.stage <= next.0.rule.stage);
+        (!stopped).then_some(next)
+    }
+
+    /// Whether rules send each other in circles.
+    pub(super) fn is_circling(&self) -> bool {
+        self.detours.len() == MOST_DETOURS
     }
 
     /// Rules known to apply: those that sent it on, then those that speak of where it arrived.
@@ -167,54 +175,43 @@ impl<'a> Walk<'a> {
 
     /// Rules that would speak if a missing fact were known.
     pub(super) fn undecided(&self) -> impl Iterator<Item = Found<'a>> {
-        self.found.iter().copied().filter(|one| !one.applies)
+        self.found.iter().copied().filter(|one| !one.applies && !one.refuted)
     }
 
-    /// The worst of what the rules say, earliest stage first; nothing runs on a device of unknown compute capability.
-    pub(super) fn ruling(&self, sm_known: bool) -> Ruling<'a> {
-        let whole = |one: &Found<'_>| one.own && one.rule.selector.covers(&self.settings);
-        let mut runs = false;
-        let mut worst: Option<Found<'a>> = None;
-        for one in self.applying().filter(|one| one.rule.effect != Effect::Resolves) {
-            let whole = severity(one.outcome()) < severity(Outcome::Unknown) && whole(&one);
-            runs |= whole;
-            // What a package can do, or a part of what was asked, says nothing about the whole.
-            if one.rule.effect == Effect::Works && !whole {
-                continue;
-            }
-            if worst.is_none_or(|worst| severity(one.outcome()) > severity(worst.outcome())) {
-                worst = Some(one);
-            }
-        }
-        let circling = self.detours.len() == MOST_DETOURS;
-        let counts = |one: &Found<'_>| {
-            one.rule.effect.is_bad()
-                || one.rule.effect == Effect::Unknown
-                || (runs && sm_known && !circling)
-        };
-        match worst.filter(counts) {
-            Some(one) => Ruling { outcome: one.outcome(), rule: Some(one.rule) },
-            None => Ruling { outcome: Outcome::Unknown, rule: None },
-        }
+    /// Every rule that speaks of the configuration arrived at, on some device.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &'a Rule> {
+        self.route.candidates.iter().map(|one| one.rule)
     }
 }
 
 /// The candidates that speak of this device, less those another one overrides.
 fn on<'a>(
-    candidates: &[Candidate<'a>],
+    route: &Route<'a>,
     base: &RuleBase,
     facts: &DeviceFacts<'_>,
+    findings: &Findings<'_>,
 ) -> Vec<Found<'a>> {
     let find = |one: &Candidate<'a>| {
         let holds = one.rule.on.holds(facts, base.parts());
         let speaks = holds.map(|holds| holds == (one.rule.side == Side::Inside));
-        let applies = one.certain && speaks.is_some();
-        (speaks != Some(false)).then_some(Found { rule: one.rule, own: one.own, applies })
+        if speaks == Some(false) {
+            return None;
+        }
+        let warns = one.rule.effect.is_bad() || one.rule.effect == Effect::Unknown;
+        let found = || findings.about(one.rule).is_some_and(|one| !one.outcome.is_bad());
+        Some(Found {
+            rule: one.rule,
+            whole: one.whole,
+            applies: one.certain && speaks.is_some(),
+            refuted: warns && found(),
+        })
     };
-    let mut found: Vec<Found<'a>> = candidates.iter().filter_map(find).collect();
-    let speaking = found.iter().filter(|one| one.applies);
-    let silenced: BTreeSet<&str> =
+    let mut found: Vec<Found<'a>> = route.candidates.iter().filter_map(find).collect();
+    let speaking = found.iter().filter(|one| one.applies && !one.refuted);
+    let silenced: Vec<&str> =
         speaking.flat_map(|one| one.rule.overrides.iter().map(String::as_str)).collect();
-    found.retain(|one| !silenced.contains(one.rule.id.as_str()));
+    if !silenced.is_empty() {
+        found.retain(|one| !silenced.contains(&one.rule.id.as_str()));
+    }
     found
 }

@@ -9,8 +9,10 @@ mod fake;
 mod frames;
 #[cfg(target_os = "linux")]
 mod nvml;
+mod properties;
 #[cfg(target_os = "linux")]
 mod pty;
+mod score;
 mod screens;
 mod screenshots;
 mod synthetic;

@@ -10,7 +10,7 @@ use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Rule, RuleBase, Settings};
 
 /// The rule files as they lie in `probes/rules`, so that a rule can be tried without compiling.
-fn base() -> &'static RuleBase {
+pub(super) fn base() -> &'static RuleBase {
     static BASE: LazyLock<RuleBase> = LazyLock::new(|| {
         let files = rule_files();
         let files: Vec<_> =
@@ -155,6 +155,9 @@ fn cases() -> Vec<(String, Case)> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            continue;
+        }
         let name =
             path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name").to_owned();
         let text = std::fs::read_to_string(&path).expect("text");
@@ -228,7 +231,7 @@ fn ids_are_unique_and_sources_dated() {
 }
 
 /// Every compute capability NVIDIA has sold since Maxwell.
-const SMS: &[(u8, u8)] = &[
+pub(super) const SMS: &[(u8, u8)] = &[
     (5, 0),
     (5, 2),
     (5, 3),

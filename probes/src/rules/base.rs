@@ -11,6 +11,7 @@ use super::condition::Part;
 use super::entry::{ConfigRow, Framework, Launch, Lever, Rule};
 use super::file::{ConfigEntry, File, RuleEntry, check_launch, check_lever};
 use super::keys::check_value;
+use super::source::{Source, read_all};
 
 /// Rules of this framework speak of every question: facts about models.
 pub const MODELS: &str = "models";
@@ -105,9 +106,11 @@ impl RuleBase {
 
     fn add(&mut self, files: &[(&str, &str)], user: bool) -> Result<(), RuleError> {
         let mut came_from = HashMap::new();
-        for (name, text) in files {
-            let framework = Source { name, text, user }.add_to(self)?;
-            came_from.insert(framework, *name);
+        let sources: Vec<Source<'_>> =
+            files.iter().map(|(name, text)| Source::new(name, text, user)).collect();
+        for (source, file) in sources.iter().zip(read_all(&sources)) {
+            let framework = source.add_to(self, file?)?;
+            came_from.insert(framework, source.name);
         }
         self.index();
         let added = self.rules.iter().filter(|rule| rule.user == user);
@@ -143,30 +146,9 @@ impl RuleBase {
     }
 }
 
-/// One file on its way in.
-struct Source<'a> {
-    name: &'a str,
-    text: &'a str,
-    user: bool,
-}
-
 impl Source<'_> {
-    fn error(&self, at: usize, message: impl Into<String>) -> RuleError {
-        let line = self.line(at);
-        RuleError { file: self.name.to_owned(), line, message: message.into() }
-    }
-
-    fn line(&self, at: usize) -> usize {
-        let before = self.text.as_bytes().get(..at).unwrap_or_default();
-        1 + before.iter().filter(|byte| **byte == b'\n').count()
-    }
-
     /// Adds the file to the base and returns the framework it speaks of.
-    fn add_to(&self, base: &mut RuleBase) -> Result<String, RuleError> {
-        let mut file: File = toml::from_str(self.text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            self.error(at, error.message())
-        })?;
+    fn add_to(&self, base: &mut RuleBase, mut file: File) -> Result<String, RuleError> {
         let id = file.framework.get_ref().clone();
         self.add_framework(base, &mut file, &id)?;
         for part in file.part {
@@ -215,6 +197,7 @@ impl Source<'_> {
         framework.aliases.extend(file.aliases.iter().cloned());
         framework.packages.extend(file.packages.iter().cloned());
         framework.version = version.or(framework.version);
+        framework.spills = file.spills.unwrap_or(framework.spills);
         framework.launch = launch.or(framework.launch);
         framework.levers.extend(levers);
         base.frameworks.push(framework);

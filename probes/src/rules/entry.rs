@@ -257,6 +257,8 @@ pub struct Framework {
     pub version: Option<String>,
     /// Names under which package indexes know it: `lmdeploy`, `flash_attn`.
     pub packages: Vec<String>,
+    /// Whether it keeps weights that do not fit on the GPU in the memory of the machine without being told to.
+    pub spills: bool,
     /// How it is started.
     pub launch: Option<Launch>,
     /// What can be changed when it does not run.

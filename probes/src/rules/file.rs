@@ -23,6 +23,7 @@ pub(super) struct File {
     pub version: Option<Spanned<String>>,
     #[serde(default)]
     pub packages: Vec<String>,
+    pub spills: Option<bool>,
     pub launch: Option<Spanned<Launch>>,
     #[serde(default)]
     pub lever: Vec<Spanned<Lever>>,

@@ -10,6 +10,7 @@ mod entry;
 mod file;
 mod keys;
 mod range;
+mod source;
 mod version;
 
 pub use base::{MODELS, RuleBase, RuleError};

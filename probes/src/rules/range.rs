@@ -81,9 +81,26 @@ impl VersionRange {
         self.clauses.is_empty()
     }
 
-    /// The bounds named in the range, for tests that try versions around them.
+    /// Whether it goes on for every later version: nobody has written down yet where it ends.
+    pub fn is_open_above(&self) -> bool {
+        !self
+            .clauses
+            .iter()
+            .any(|one| matches!(one.sign, Sign::Less | Sign::LessEqual | Sign::Equal))
+    }
+
+    /// The bounds named in the range: where what it says may change.
     pub fn bounds(&self) -> impl Iterator<Item = &Version> {
         self.clauses.iter().map(|clause| &clause.version)
+    }
+
+    /// The bounds as written, without their signs.
+    pub fn bound_texts(&self) -> impl Iterator<Item = &str> {
+        self.text
+            .split(',')
+            .map(|text| text.trim().trim_start_matches(['<', '>', '=', '!', ' ']))
+            .map(|text| text.trim_end_matches(".*"))
+            .filter(|text| !text.is_empty())
     }
 
     /// The range as written.
@@ -287,6 +304,24 @@ mod tests {
         assert_eq!(range.contains(None), None);
         assert_eq!(range.contains("2025-03".parse().ok().as_ref()), None);
         assert_eq!(VersionRange::default().contains(None), Some(true));
+    }
+
+    #[test]
+    fn a_range_without_an_upper_bound_is_open_above() {
+        for (range, open) in [
+            ("all", true),
+            (">=0.9", true),
+            (">0.9,!=0.10.1", true),
+            (">=0.9,<0.20", false),
+            ("<=0.3.1", false),
+            ("==1.1.*", false),
+        ] {
+            let parsed: VersionRange = range.parse().expect("a range");
+            assert_eq!(parsed.is_open_above(), open, "{range}");
+        }
+        let range: VersionRange = ">= 0.9, !=1.1.*,<2".parse().expect("a range");
+        assert_eq!(range.bound_texts().collect::<Vec<_>>(), ["0.9", "1.1", "2"]);
+        assert_eq!(VersionRange::default().bound_texts().count(), 0);
     }
 
     #[test]

@@ -1,0 +1,100 @@
+//! What was found here, laid beside the rules: which of them a finding answers in place of.
+//!
+//! A finding about a stage speaks for the software it is about and for no other: that vLLM's own library holds code for a GPU says
+//! nothing about the flash-attn package beside it. So findings about packages are heard as well, each for its own rules.
+
+use warpscope_probes::rules::{Rule, Stage};
+
+use super::question::Question;
+use super::ruling::severity;
+use super::verdict::{Evidence, Finding, Outcome, Settles};
+
+/// Findings about one question on one device, by how much of it they answer.
+#[derive(Default)]
+pub(super) struct Findings<'f> {
+    /// Those that answer all of it.
+    pub(super) whole: Vec<&'f Finding>,
+    /// Those that answer a part.
+    pub(super) parts: Vec<&'f Finding>,
+}
+
+impl<'f> Findings<'f> {
+    pub(super) fn new(question: &Question, extra: impl Iterator<Item = &'f Finding>) -> Self {
+        let mut findings = Self::default();
+        for one in extra.filter(|one| speaks_of(&one.framework, question)) {
+            let own = one.framework == question.framework;
+            let list = match one.settles {
+                Settles::Whole if own => &mut findings.whole,
+                _ => &mut findings.parts,
+            };
+            list.push(one);
+        }
+        findings
+    }
+
+    /// Everything there is, answers to the whole first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &'f Finding> {
+        self.whole.iter().chain(&self.parts).copied()
+    }
+
+    /// What was found instead of what a rule says: the worst of the strongest level.
+    pub(super) fn about(&self, rule: &Rule) -> Option<&'f Evidence> {
+        worst_of_strongest(self.parts.iter().filter(|one| answers(one, rule)).copied())
+    }
+
+    /// Parts that no stronger finding about the same part contradicts.
+    pub(super) fn standing(&self) -> impl Iterator<Item = &'f Finding> {
+        let outvoted = |one: &Finding| {
+            self.parts.iter().any(|other| {
+                (&other.framework, &other.settles) == (&one.framework, &one.settles)
+                    && other.evidence.level > one.evidence.level
+                    && other.evidence.outcome != Outcome::Unknown
+            })
+        };
+        let known = |one: &&Finding| one.evidence.outcome != Outcome::Unknown;
+        self.parts.iter().copied().filter(known).filter(move |one| !outvoted(one))
+    }
+}
+
+/// Whether findings about this software bear on the question: it is what is asked about, or a package that takes part.
+pub(super) fn speaks_of(framework: &str, question: &Question) -> bool {
+    framework == question.framework || question.config.get(framework).is_some()
+}
+
+/// The worst of the strongest level that knows anything.
+pub(super) fn worst_of_strongest<'f>(
+    findings: impl Iterator<Item = &'f Finding>,
+) -> Option<&'f Evidence> {
+    let known = findings.map(|one| &one.evidence).filter(|one| one.outcome != Outcome::Unknown);
+    known.reduce(|best, one| {
+        let rank = |one: &Evidence| (one.level, severity(one.outcome));
+        if rank(one) > rank(best) { one } else { best }
+    })
+}
+
+/// Whether a finding about a part answers what the rule says.
+pub(super) fn answers(finding: &Finding, rule: &Rule) -> bool {
+    let own = || rule.framework == finding.framework;
+    match &finding.settles {
+        Settles::Whole => own(),
+        Settles::Stage(stage) => rule.stage == *stage && own(),
+        Settles::Rules(ids) => {
+            let entry = rule.id.strip_suffix(".inside").unwrap_or(&rule.id);
+            ids.iter().any(|id| *id == rule.id || id == entry)
+        }
+    }
+}
+
+/// The stage a finding about a part belongs to, given the rules that speak of the configuration; none when it bears on none of them.
+pub(super) fn stage_of<'a>(
+    finding: &Finding,
+    rules: impl Iterator<Item = &'a Rule>,
+) -> Option<Stage> {
+    match finding.settles {
+        Settles::Whole => Some(Stage::Kernels),
+        Settles::Stage(stage) => Some(stage),
+        Settles::Rules(_) => {
+            rules.filter(|rule| answers(finding, rule)).map(|rule| rule.stage).min()
+        }
+    }
+}

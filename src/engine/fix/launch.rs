@@ -1,0 +1,45 @@
+//! A configuration as the text a person pastes.
+
+use warpscope_probes::rules::{Framework, Launch, LaunchArg};
+
+use crate::engine::question::Question;
+use crate::engine::words::Filler;
+
+/// Stands where the text names a model and nobody named one.
+const ANY_MODEL: &str = "<model>";
+
+/// How the framework is started with the configuration of the question.
+pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> String {
+    let written = launch.arg.iter().filter_map(|arg| {
+        let value = spelt(arg, question.config.get(&arg.key)?)?;
+        Some(format!("{}{}", launch.lead, arg.write.replace("{value}", value)))
+    });
+    let args: String = written.collect();
+    // The model's name comes last: it is foreign, and braces in it must stay what they are.
+    let text = fill.text(&launch.text.replace("{args}", &args));
+    text.replace("{model}", model(question))
+}
+
+/// A value as the framework writes it on its command line.
+pub(super) fn word<'v>(framework: &'v Framework, key: &str, value: &'v str) -> &'v str {
+    let arg = framework.launch.iter().flat_map(|one| &one.arg).find(|arg| arg.key == key);
+    arg.and_then(|arg| spelt(arg, value)).unwrap_or(value)
+}
+
+/// None where the argument is left out.
+fn spelt<'v>(arg: &'v LaunchArg, value: &'v str) -> Option<&'v str> {
+    let name = arg.names.get(value).map(String::as_str);
+    match name {
+        Some("") => None,
+        Some(name) => Some(name),
+        None => arg.write.contains("{value}").then_some(value),
+    }
+}
+
+/// The model's name where it means the same to every shell and language, else a placeholder: the text is pasted and run.
+fn model(question: &Question) -> &str {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let name = question.model.as_deref().unwrap_or(ANY_MODEL);
+    let harmless = !name.is_empty() && !name.starts_with('-') && name.chars().all(plain);
+    if harmless { name } else { ANY_MODEL }
+}

@@ -1,0 +1,222 @@
+//! The engine against what people reported: `tests/verdicts/reported/` holds 107 rows, each a question and how it ended.
+//!
+//! An answer is *right* when it falls into the same of four classes as the report: works; runs slowly or by another route; wrong output;
+//! fails. Partial counts as fails: both tell a person no. *Unknown* is an answer of its own. Everything else is *wrong*, and *confidently
+//! wrong* when a person was told that it runs and it did not, or the reverse; that a thing works where another route was reported is
+//! wrong, and does no such harm. A question without a named version or setting stays one: nothing is filled in to please a rule.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use warpscope::engine::{Outcome, Question, Target, Verdict, evaluate};
+use warpscope_kernels::Sm;
+use warpscope_probes::catalogue::{Catalogue, what_if};
+use warpscope_probes::driver::Driver;
+use warpscope_probes::rules::{RuleBase, Settings};
+
+use super::verdicts::base;
+
+/// So many rows are reported.
+const ROWS: usize = 107;
+
+/// Fewer right answers than this are a step back. Raise it when rules get better.
+const LEAST_RIGHT: usize = 33;
+
+/// More confidently wrong answers than this share are not tolerated.
+const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    case: Vec<Reported>,
+}
+
+/// One reported outcome.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reported {
+    row: usize,
+    gpu: String,
+    sm: Option<Sm>,
+    driver: Option<String>,
+    framework: String,
+    version: Option<String>,
+    #[serde(default)]
+    set: Settings,
+    /// Version and configuration in the words of the thread.
+    words: String,
+    outcome: Outcome,
+    /// The message they met.
+    symptom: Option<String>,
+    source: String,
+}
+
+impl Reported {
+    fn ask(&self, base: &RuleBase) -> Verdict {
+        let question = Question {
+            framework: framework_id(base, &self.framework),
+            version: self.version.clone(),
+            config: self.set.clone(),
+            ..Question::default()
+        };
+        evaluate(base, &self.target(), &question, &[])
+    }
+
+    /// The product of the catalogue where the name means one of this compute capability.
+    fn target(&self) -> Target {
+        let Some(sm) = self.sm else {
+            return Target { label: self.gpu.clone(), ..Target::default() };
+        };
+        let part = Catalogue::load().find(&self.gpu).ok().filter(|part| part.sm == sm);
+        let target = part.map_or_else(
+            || Target::of_sm(self.gpu.clone(), sm),
+            |part| Target::from_gpu(&what_if(part, 0), &Driver::default()),
+        );
+        Target { driver: self.driver.clone(), ..target }
+    }
+
+    fn block(&self) -> &'static str {
+        match self.sm.map(|sm| (sm.major, sm.minor)) {
+            None => "not named",
+            Some((5, _)) => "5.x",
+            Some((6, _)) => "6.x",
+            Some((7, 5)) => "7.5",
+            Some((7, _)) => "7.0",
+            Some((8, 9)) => "8.9",
+            Some((8, _)) => "8.0-8.7",
+            Some((9, _)) => "9.0",
+            Some(_) => "10.0 and later",
+        }
+    }
+}
+
+/// The id of a framework named by id, name or alias; itself where no file speaks of it.
+fn framework_id(base: &RuleBase, name: &str) -> String {
+    let plain = |text: &str| text.replace(['-', '_', '.', ' '], "").to_lowercase();
+    let is = |text: &String| plain(text) == plain(name);
+    let known = base
+        .frameworks()
+        .iter()
+        .find(|one| is(&one.id) || is(&one.name) || one.aliases.iter().any(is));
+    known.map_or_else(|| name.to_owned(), |one| one.id.clone())
+}
+
+fn reported() -> Vec<Reported> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verdicts/reported");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    let mut rows: Vec<Reported> = files
+        .flat_map(|entry| {
+            let path = entry.expect("an entry").path();
+            let text = std::fs::read_to_string(&path).expect("text");
+            let file: File =
+                toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            file.case
+        })
+        .collect();
+    rows.sort_by_key(|one| one.row);
+    rows
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Right,
+    Unknown,
+    Wrong,
+    ConfidentlyWrong,
+}
+
+/// Works, detour, wrong output, fails.
+fn class(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Works => 0,
+        Outcome::Fallback | Outcome::Slow => 1,
+        Outcome::WrongOutput => 2,
+        Outcome::Partial | Outcome::Fails => 3,
+        Outcome::Unknown => 4,
+    }
+}
+
+fn mark(reported: Outcome, said: Outcome) -> Mark {
+    match () {
+        () if said == Outcome::Unknown => Mark::Unknown,
+        () if class(said) == class(reported) => Mark::Right,
+        () if said.is_bad() != reported.is_bad() => Mark::ConfidentlyWrong,
+        () => Mark::Wrong,
+    }
+}
+
+#[test]
+fn every_reported_row_is_there_once_with_its_source() {
+    let rows = reported();
+    let numbers: Vec<_> = rows.iter().map(|one| one.row).collect();
+    assert_eq!(numbers, (1..=ROWS).collect::<Vec<_>>());
+    for one in rows {
+        assert!(!one.source.is_empty() && !one.words.is_empty(), "row {}", one.row);
+        assert_ne!(one.outcome, Outcome::Unknown, "row {}", one.row);
+        let ran = one.outcome == Outcome::Works;
+        assert!(one.symptom.is_some() || !one.outcome.is_bad() || ran, "row {}", one.row);
+    }
+}
+
+#[test]
+fn marks_follow_their_definition() {
+    for (reported, said, want) in [
+        (Outcome::Works, Outcome::Works, Mark::Right),
+        (Outcome::Slow, Outcome::Fallback, Mark::Right),
+        (Outcome::Fails, Outcome::Partial, Mark::Right),
+        (Outcome::Works, Outcome::Fallback, Mark::Wrong),
+        (Outcome::WrongOutput, Outcome::Fails, Mark::Wrong),
+        (Outcome::WrongOutput, Outcome::Works, Mark::ConfidentlyWrong),
+        (Outcome::Slow, Outcome::Fails, Mark::ConfidentlyWrong),
+        (Outcome::Fails, Outcome::Unknown, Mark::Unknown),
+    ] {
+        assert_eq!(mark(reported, said), want, "{reported:?} {said:?}");
+    }
+}
+
+/// Prints the score by block of compute capability and every row that is not right: `cargo test score -- --nocapture`.
+#[test]
+fn reported_outcomes_are_met_and_rarely_contradicted() {
+    let rows = reported();
+    let mut blocks: BTreeMap<&str, BTreeMap<Mark, usize>> = BTreeMap::new();
+    let mut missed = Vec::new();
+    for one in &rows {
+        let verdict = one.ask(base());
+        let mark = mark(one.outcome, verdict.outcome);
+        for block in [one.block(), "together"] {
+            *blocks.entry(block).or_default().entry(mark).or_default() += 1;
+        }
+        if mark != Mark::Right {
+            missed.push(format!(
+                "{mark:?}: row {} {} ({}), {}: reported {}, said {}: {} [{}]",
+                one.row,
+                one.gpu,
+                one.sm.map_or_else(|| "?".to_owned(), |sm| sm.cc()),
+                one.words,
+                one.outcome,
+                verdict.outcome,
+                verdict.reason,
+                one.source
+            ));
+        }
+    }
+    missed.sort();
+    println!("{:<16}{:>6}{:>9}{:>7}{:>13}", "sm", "right", "unknown", "wrong", "confidently");
+    for (block, marks) in &blocks {
+        let count = |mark| marks.get(&mark).copied().unwrap_or(0);
+        println!(
+            "{block:<16}{:>6}{:>9}{:>7}{:>13}",
+            count(Mark::Right),
+            count(Mark::Unknown),
+            count(Mark::Wrong) + count(Mark::ConfidentlyWrong),
+            count(Mark::ConfidentlyWrong)
+        );
+    }
+    println!("{}", missed.join("\n"));
+    let together = &blocks["together"];
+    let count = |mark| together.get(&mark).copied().unwrap_or(0);
+    let wrong = count(Mark::ConfidentlyWrong) as f64 / rows.len() as f64;
+    assert!(wrong <= MOST_CONFIDENTLY_WRONG, "{:.1} % confidently wrong", wrong * 100.0);
+    assert!(count(Mark::Right) >= LEAST_RIGHT, "{} right", count(Mark::Right));
+}
