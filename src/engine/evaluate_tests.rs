@@ -105,7 +105,13 @@ fn found(level: Level, outcome: Outcome) -> Finding {
         source: "this machine".to_owned(),
         retrieved: "2026-11-21".to_owned(),
     };
-    Finding { framework: "demo".to_owned(), sm: None, settles: Settles::Whole, evidence }
+    Finding {
+        framework: "demo".to_owned(),
+        sm: None,
+        settles: Settles::Whole,
+        only: Settings::default(),
+        evidence,
+    }
 }
 
 #[test]

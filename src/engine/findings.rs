@@ -21,7 +21,8 @@ pub(super) struct Findings<'f> {
 impl<'f> Findings<'f> {
     pub(super) fn new(question: &Question, extra: impl Iterator<Item = &'f Finding>) -> Self {
         let mut findings = Self::default();
-        for one in extra.filter(|one| speaks_of(&one.framework, question)) {
+        let heard = |one: &&Finding| speaks_of(&one.framework, question) && is_about(one, question);
+        for one in extra.filter(heard) {
             let own = one.framework == question.framework;
             let list = match one.settles {
                 Settles::Whole if own => &mut findings.whole,
@@ -59,6 +60,11 @@ impl<'f> Findings<'f> {
 /// Whether findings about this software bear on the question: it is what is asked about, or a package that takes part.
 pub(super) fn speaks_of(framework: &str, question: &Question) -> bool {
     framework == question.framework || question.config.get(framework).is_some()
+}
+
+/// Whether a finding speaks of the configuration asked about.
+fn is_about(finding: &Finding, question: &Question) -> bool {
+    finding.only.iter().all(|(key, value)| question.config.get(key) == Some(value))
 }
 
 /// The worst of the strongest level that knows anything.

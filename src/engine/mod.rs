@@ -3,6 +3,7 @@
 mod age;
 mod evaluate;
 mod findings;
+pub mod installed;
 mod fix;
 mod matrix;
 mod memory;

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::{Cost, Stage};
+use warpscope_probes::rules::{Cost, Settings, Stage};
 
 use super::premises::Origin;
 
@@ -118,6 +118,9 @@ pub struct Finding {
     pub sm: Option<Sm>,
     /// How much of the question it answers.
     pub settles: Settles,
+    /// Configurations it speaks of: those that say all of this; every one where it is empty.
+    #[serde(default)]
+    pub only: Settings,
     /// What was found.
     pub evidence: Evidence,
 }

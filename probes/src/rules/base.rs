@@ -200,6 +200,9 @@ impl Source<'_> {
         framework.spills = file.spills.unwrap_or(framework.spills);
         framework.launch = launch.or(framework.launch);
         framework.levers.extend(levers);
+        if !file.own_kernels.is_empty() {
+            framework.own_kernels = file.own_kernels.clone();
+        }
         base.frameworks.push(framework);
         Ok(())
     }

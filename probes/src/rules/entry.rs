@@ -263,6 +263,8 @@ pub struct Framework {
     pub launch: Option<Launch>,
     /// What can be changed when it does not run.
     pub levers: Vec<Lever>,
+    /// Configurations that run the package's own device code; every one where nothing is said.
+    pub own_kernels: Settings,
 }
 
 impl Rule {

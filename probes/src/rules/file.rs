@@ -26,6 +26,8 @@ pub(super) struct File {
     pub spills: Option<bool>,
     pub launch: Option<Spanned<Launch>>,
     #[serde(default)]
+    pub own_kernels: Settings,
+    #[serde(default)]
     pub lever: Vec<Spanned<Lever>>,
     #[serde(default)]
     pub part: Vec<Spanned<Part>>,

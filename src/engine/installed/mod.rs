@@ -1,0 +1,105 @@
+//! What is installed here, in the terms of the engine: versions, the packages beside them, and what their binaries can run on.
+
+mod reach;
+
+use std::collections::BTreeMap;
+
+use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::binary::PtxIsa;
+use warpscope_probes::inspect::env::{Environment, Package, normalized};
+use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
+
+pub use reach::{PackageReach, package_reach};
+
+use super::premises::{Given, Origin};
+use super::target::Target;
+use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
+
+/// The configuration that asks for nothing but the installed binaries of a framework.
+pub const BINARIES: (&str, &str) = ("wheel", "installed");
+
+/// What is installed here, as far as the rules know it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Installed {
+    /// Version of each framework, by its id.
+    pub versions: BTreeMap<String, Given>,
+    /// Versions of the packages beside each framework.
+    pub beside: BTreeMap<String, Settings>,
+    /// What their binaries can run on.
+    pub findings: Vec<Finding>,
+}
+
+impl Installed {
+    /// Lays a survey beside the rules, for these GPUs. `today` dates the findings.
+    pub fn new(base: &RuleBase, survey: &Survey, targets: &[Target], today: &str) -> Self {
+        let mut installed = Self::default();
+        let mut environments: Vec<&Environment> = survey.inventory.environments.iter().collect();
+        // What a command started here would use goes first, then what GPU processes use.
+        environments.sort_by_key(|one| (!one.active, one.pids.is_empty()));
+        for framework in base.frameworks() {
+            let homes = environments.iter().filter_map(|home| Some((*home, package_of(home, framework)?)));
+            let Some((home, package)) = homes.into_iter().next() else { continue };
+            installed.take(base, framework, home, package);
+            let found = targets.iter().filter_map(|target| {
+                finding(framework, survey, home, package, target, today)
+            });
+            installed.findings.extend(found.flatten());
+        }
+        installed.findings.dedup();
+        installed
+    }
+
+    fn take(&mut self, base: &RuleBase, framework: &Framework, home: &Environment, package: &Package) {
+        let given = Given { version: package.version.clone(), origin: Origin::Installed };
+        self.versions.insert(framework.id.clone(), given);
+        let mut beside = Settings::default();
+        for other in base.frameworks().iter().filter(|one| kind_of(&one.id) == Ok(Kind::Package)) {
+            if let Some(package) = package_of(home, other) {
+                // A version the rules cannot read says nothing.
+                drop(beside.set(&other.id, &package.version));
+            }
+        }
+        self.beside.insert(framework.id.clone(), beside);
+    }
+}
+
+fn package_of<'a>(home: &'a Environment, framework: &Framework) -> Option<&'a Package> {
+    let names = framework.packages.iter().map(|name| normalized(name));
+    names.into_iter().find_map(|name| home.packages.iter().find(|package| package.normalized == name))
+}
+
+/// What the binaries of a package say about a GPU: about its kernels in every configuration, and as an answer of its own.
+fn finding(
+    framework: &Framework,
+    survey: &Survey,
+    home: &Environment,
+    package: &Package,
+    target: &Target,
+    today: &str,
+) -> Option<[Finding; 2]> {
+    let sm = target.sm?;
+    let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
+    let name = format!("{} {}", package.name, package.full_version());
+    let reach = package_reach(&name, survey.device_code(package), sm, driver)?;
+    let of = |outcome: Outcome, settles: Settles, only: Settings| Finding {
+        framework: framework.id.clone(),
+        sm: Some(sm),
+        settles,
+        only,
+        evidence: Evidence {
+            level: Level::Inspected,
+            outcome,
+            id: format!("inspect.{}", framework.id),
+            detail: reach.detail.clone(),
+            source: format!("{} in {}", reach.library.display(), home.root.display()),
+            retrieved: today.to_owned(),
+        },
+    };
+    // Some units without an image are normal beside dispatch at run time: for a configuration that decides nothing.
+    let kernels = if reach.outcome == Outcome::Partial { Outcome::Unknown } else { reach.outcome };
+    let whole = Settings::new([BINARIES]).ok()?;
+    Some([
+        of(kernels, Settles::Stage(Stage::Kernels), framework.own_kernels.clone()),
+        of(reach.outcome, Settles::Whole, whole),
+    ])
+}
