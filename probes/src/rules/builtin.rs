@@ -17,6 +17,8 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "flash-attn.toml",
     "bitsandbytes.toml",
     "transformers.toml",
+    "autoawq.toml",
+    "autoawq-kernels.toml",
     "llama-cpp.toml",
     "triton.toml",
     "models.toml",
