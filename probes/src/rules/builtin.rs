@@ -26,6 +26,9 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "exllamav2.toml",
     "exllamav3.toml",
     "llama-cpp.toml",
+    "llama-cpp-python.toml",
+    "ollama.toml",
+    "lm-studio.toml",
     "triton.toml",
     "models.toml",
 ];
