@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn words_pick_frameworks_and_rows() {
-        assert_eq!(ask(&["ktransformers"]).map(|all| all.len()), Ok(4));
+        assert_eq!(ask(&["ktransformers"]).map(|all| all.len()), Ok(5));
         assert_eq!(ask(&["LMDeploy", "PyTorch"]), ask(&["lmdeploy:pytorch"]));
         assert_eq!(ask(&["vllm", "awq"]).map(|all| all.len()), Ok(1));
         assert_eq!(
