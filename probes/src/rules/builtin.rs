@@ -29,6 +29,8 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "llama-cpp-python.toml",
     "ollama.toml",
     "lm-studio.toml",
+    "tensorrt.toml",
+    "tensorrt-llm.toml",
     "triton.toml",
     "models.toml",
 ];
