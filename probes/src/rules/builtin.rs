@@ -31,6 +31,13 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "lm-studio.toml",
     "tensorrt.toml",
     "tensorrt-llm.toml",
+    "tensorrt-rtx.toml",
+    "onnxruntime.toml",
+    "ctranslate2.toml",
+    "transformer-engine.toml",
+    "torchao.toml",
+    "nunchaku.toml",
+    "mamba.toml",
     "triton.toml",
     "models.toml",
 ];
