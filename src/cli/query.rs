@@ -298,7 +298,7 @@ mod tests {
         let message = |words: &[&str]| ask(words).expect_err("a mistake").0;
         assert!(message(&["vlmm"]).contains("did you mean vllm?"));
         assert!(message(&["ktransformer"]).contains("did you mean ktransformers?"));
-        assert!(message(&["lmdeploy", "tensorrt"]).contains("PyTorch engine · fp16"));
+        assert!(message(&["lmdeploy", "nonesuch"]).contains("PyTorch engine · fp16"));
         assert!(message(&["vllm@new"]).contains("not a version"));
         assert!(message(&["vllm", "dtyp=fp16"]).contains("known: engine, dtype"));
         assert!(message(&["\u{1b}[31m"]).contains("\\u{1b}"));
