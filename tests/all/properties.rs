@@ -143,6 +143,7 @@ fn findings(question: &Question) -> impl Strategy<Value = Vec<Finding>> + use<> 
             framework: framework.get(&about).clone(),
             sm: None,
             settles,
+            only: Settings::default(),
             evidence: Evidence {
                 level,
                 outcome,
