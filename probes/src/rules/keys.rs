@@ -68,7 +68,7 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
 ];
 
 /// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
-const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "model_type"];
+const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
 
 /// Kind of a key, or an error that lists the keys there are.
 pub fn kind_of(key: &str) -> Result<Kind, String> {
