@@ -1,0 +1,120 @@
+use serde_json::json;
+
+use super::*;
+use crate::rules::check_value;
+
+#[test]
+fn words_are_unique_and_can_stand_in_a_rule() {
+    for one in QUANTIZATIONS {
+        assert_eq!(QUANTIZATIONS.iter().filter(|row| row.word == one.word).count(), 1);
+        for word in one.also.iter().chain([&one.word]) {
+            assert_eq!(check_value("quantization", word), Ok(()));
+        }
+        assert!(!one.meaning.is_empty() && !one.also.contains(&one.word), "{}", one.word);
+    }
+}
+
+/// Configurations as the tools that quantise write them.
+#[test]
+fn what_each_tool_writes() {
+    let linear = |weights: Value, activations: Value, format: &str| {
+        json!({"config_groups": {"group_0": {"input_activations": activations,
+            "output_activations": null, "targets": ["Linear"], "weights": weights}},
+            "format": format, "ignore": ["lm_head"], "quant_method": "compressed-tensors"})
+    };
+    let int = |bits: i64| json!({"num_bits": bits, "type": "int", "group_size": 128});
+    let float = |bits: i64| json!({"num_bits": bits, "type": "float", "strategy": "tensor"});
+    let none = Value::Null;
+    for (config, word, detail) in [
+        (
+            json!({"bits": 4, "group_size": 128, "desc_act": true, "sym": true, "quant_method": "gptq"}),
+            "gptq",
+            "4 bit, groups of 128, act-order",
+        ),
+        (
+            json!({"bits": 4, "group_size": -1, "desc_act": false, "quant_method": "gptq"}),
+            "gptq",
+            "4 bit, one group per row",
+        ),
+        (
+            json!({"w_bit": 4, "q_group_size": 128, "quant_method": "awq"}),
+            "awq",
+            "4 bit, groups of 128",
+        ),
+        (
+            json!({"load_in_4bit": true, "load_in_8bit": false, "quant_method": "bitsandbytes",
+                   "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true}),
+            "nf4",
+            "4 bit, scales quantised too",
+        ),
+        (json!({"load_in_4bit": true, "quant_method": "bitsandbytes"}), "bnb_fp4", "4 bit"),
+        (json!({"load_in_8bit": true, "load_in_4bit": false}), "llm_int8", "8 bit"),
+        (
+            json!({"quant_method": "fp8", "activation_scheme": "static"}),
+            "fp8",
+            "static activations",
+        ),
+        (
+            json!({"quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic"}),
+            "fp8_block",
+            "blocks of 128×128, dynamic activations",
+        ),
+        (json!({"quant_method": "fbgemm_fp8"}), "fbgemm_fp8", ""),
+        (json!({"quant_method": "mxfp4"}), "mxfp4", ""),
+        (json!({"quant_method": "modelopt", "quant_algo": "FP8"}), "modelopt_fp8", "FP8"),
+        (
+            json!({"quant_method": "modelopt_fp4", "quant_algo": "NVFP4", "group_size": 16}),
+            "modelopt_fp4",
+            "NVFP4, groups of 16",
+        ),
+        (
+            json!({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"}),
+            "modelopt_mixed",
+            "MIXED_PRECISION",
+        ),
+        (
+            linear(int(4), none.clone(), "pack-quantized"),
+            "compressed_tensors_wna16",
+            "4-bit integer weights",
+        ),
+        (
+            linear(int(8), int(8), "int-quantized"),
+            "compressed_tensors_w8a8_int8",
+            "8-bit integer weights, 8-bit integer activations",
+        ),
+        (
+            linear(float(8), float(8), "float-quantized"),
+            "compressed_tensors_w8a8_fp8",
+            "8-bit float weights, 8-bit float activations",
+        ),
+        (
+            linear(float(8), none.clone(), "naive-quantized"),
+            "compressed_tensors_w8a16_fp8",
+            "8-bit float weights",
+        ),
+        (
+            linear(float(4), float(4), "nvfp4-pack-quantized"),
+            "compressed_tensors_nvfp4",
+            "4-bit float weights, 4-bit float activations",
+        ),
+        (
+            linear(float(4), none, "nvfp4-pack-quantized"),
+            "compressed_tensors_nvfp4a16",
+            "4-bit float weights",
+        ),
+        (json!({"quant_method": "EXL3", "bits": 4.0}), "exl3", ""),
+    ] {
+        let said = of(&config).expect("says something");
+        assert_eq!((said.word.as_str(), said.detail.as_str()), (word, detail), "{config}");
+        assert!(row(word).is_some(), "{word} has no row");
+    }
+    assert_eq!(of(&json!({})), None);
+    assert_eq!(of(&json!("awq")), None);
+}
+
+#[test]
+fn other_spellings_load_the_same_weights() {
+    let row = row("compressed_tensors_wna16").expect("is there");
+    assert!(row.loads_as("compressed-tensors-wna16") && row.loads_as("w4a16"));
+    assert!(!row.loads_as("awq"));
+}
