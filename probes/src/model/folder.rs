@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::read::{gguf_file, json, of_weights, safetensors_file};
+use super::read::{gguf_file, json, safetensors_file};
 use super::safetensors::Weights;
 use super::{Facts, ModelError, config};
 
@@ -18,6 +18,8 @@ const CONFIG: &str = "config.json";
 const QUANT: &str = "hf_quant_config.json";
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
+/// Weights that are no part of the model: adapters, and the same weights in another layout.
+const APART: &[&str] = &["adapter", "consolidated"];
 
 /// Name of the model in this folder: its own, or that under which a download cache keeps it.
 pub(super) fn name(path: &Path) -> String {
@@ -50,13 +52,14 @@ pub(super) fn read(path: &Path) -> Result<Facts, ModelError> {
             return Err(ModelError::new(path, message));
         }
     }
-    let (weights, total) = weights(path, &files)?;
-    if weights.tensors == 0 && total.is_none() {
+    let mut facts = Facts::default();
+    add_weights(path, &files, &mut facts)?;
+    if facts.details.is_empty() {
         let message =
             "holds no config.json, no .gguf and no .safetensors; name the folder that does";
         return Err(ModelError::new(path, message));
     }
-    Ok(of_weights(&weights))
+    Ok(facts)
 }
 
 fn list(path: &Path) -> Result<BTreeSet<String>, ModelError> {
@@ -66,45 +69,38 @@ fn list(path: &Path) -> Result<BTreeSet<String>, ModelError> {
     Ok(names.collect())
 }
 
-/// Puts the weights of the folder beside what its configuration says.
+/// Puts the weights of the folder beside what its configuration says. Where some are not there, the bytes are those the index promises.
 fn add_weights(path: &Path, files: &BTreeSet<String>, facts: &mut Facts) -> Result<(), ModelError> {
-    let (weights, total) = weights(path, files)?;
-    facts.weight_bytes = total.or((weights.tensors > 0).then(|| weights.bytes()));
+    let index = files.contains(INDEX).then(|| json(&path.join(INDEX))).transpose()?;
+    let shards = index.as_ref().map_or_else(|| shards_among(files), shards_of);
+    let mut weights = Weights::default();
+    let here: Vec<_> = shards.iter().filter(|name| files.contains(*name)).collect();
+    for shard in here.iter().take(MOST_SHARDS) {
+        weights.add(&safetensors_file(&path.join(shard))?);
+    }
+    let promised = || index.as_ref()?.pointer("/metadata/total_size")?.as_u64();
+    let complete = weights.tensors > 0 && here.len() == shards.len() && here.len() <= MOST_SHARDS;
+    facts.weight_bytes = if complete { Some(weights.bytes()) } else { promised() };
     if weights.tensors > 0 {
         facts.detail("tensors", weights.words());
     }
-    if let (None, Some(dtype)) =
-        (facts.settings.get("checkpoint_dtype"), weights.checkpoint_dtype())
-    {
+    if here.len() < shards.len() {
+        facts.detail("unfinished", format!("{} of {} files are here", here.len(), shards.len()));
+    }
+    let said = facts.settings.get("checkpoint_dtype").is_some();
+    if let Some(dtype) = weights.checkpoint_dtype().filter(|_| !said) {
         facts.set("checkpoint_dtype", dtype);
     }
     Ok(())
 }
 
-/// The headers of all weight files. Where some are not there, the bytes are those the index promises.
-fn weights(path: &Path, files: &BTreeSet<String>) -> Result<(Weights, Option<u64>), ModelError> {
-    let mut total = None;
-    let shards = if files.contains(INDEX) {
-        let index = json(&path.join(INDEX))?;
-        total = index.pointer("/metadata/total_size").and_then(Value::as_u64);
-        shards_of(&index)
-    } else if files.contains(SINGLE) {
-        BTreeSet::from([SINGLE.to_owned()])
-    } else {
-        let weights =
-            |name: &&String| name.ends_with(".safetensors") && !name.starts_with("adapter");
-        files.iter().filter(weights).cloned().collect()
-    };
-    let mut weights = Weights::default();
-    let mut missing = false;
-    for shard in shards.iter().take(MOST_SHARDS) {
-        if files.contains(shard) {
-            weights.add(&safetensors_file(&path.join(shard))?);
-        } else {
-            missing = true;
-        }
+/// The weights of a folder without an index.
+fn shards_among(files: &BTreeSet<String>) -> BTreeSet<String> {
+    if files.contains(SINGLE) {
+        return BTreeSet::from([SINGLE.to_owned()]);
     }
-    Ok((weights, total.filter(|_| missing)))
+    let all = files.iter().filter(|name| name.ends_with(".safetensors"));
+    all.filter(|name| !APART.iter().any(|start| name.starts_with(start))).cloned().collect()
 }
 
 /// Names of the files an index speaks of. Only names in the folder itself can be among its files.

@@ -94,7 +94,7 @@ pub(super) fn safetensors_file(path: &Path) -> Result<Weights, ModelError> {
 }
 
 /// What weights alone say.
-pub(super) fn of_weights(weights: &Weights) -> Facts {
+fn of_weights(weights: &Weights) -> Facts {
     let mut facts = Facts { weight_bytes: Some(weights.bytes()), ..Facts::default() };
     if let Some(dtype) = weights.checkpoint_dtype() {
         facts.set("checkpoint_dtype", dtype);
