@@ -150,6 +150,12 @@ impl Settings {
         settings
     }
 
+    /// What of it is the route taken: everything but what describes the model.
+    pub fn of_route(&self) -> Self {
+        let route = self.0.iter().filter(|(key, _)| !MODEL_KEYS.contains(&key.as_str()));
+        Self(route.map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
