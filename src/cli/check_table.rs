@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::check::Report;
-use super::verdict_text::Style;
+use super::verdict_text::{Style, version};
 use crate::engine::{OUTCOMES, Question, Target, Verdict};
 use crate::sink::text::{fit, width};
 
@@ -18,7 +18,7 @@ const INDENT: &str = "  ";
 pub(super) fn table(report: &Report<'_>, style: Style) -> String {
     let rows: Vec<usize> = report.shown_rows().collect();
     let mut text = gpus(&report.request.gpus, style);
-    let names: Vec<_> = rows.iter().map(|row| name(&report.asked[*row], style)).collect();
+    let names = names(report, &rows, style);
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let room = usize::from(style.width.max(40));
     let wide = report.request.width.is_none();
@@ -29,13 +29,13 @@ pub(super) fn table(report: &Report<'_>, style: Style) -> String {
         let name_room = if wide { widest } else { widest.min(room - CELL * (last - first)) };
         text.push('\n');
         text.push_str(&head(first..last, name_room));
-        let mut group = None;
+        let mut group: Option<&String> = None;
         for (row, name) in rows.iter().zip(&names) {
             let verdicts: Vec<_> = report.row(*row).skip(first).take(last - first).collect();
             let Some(verdict) = verdicts.first() else { continue };
-            let of = (&verdict.framework, &verdict.version);
-            if group.replace(of) != Some(of) {
-                let _ = writeln!(text, "{}", style.clean(&format!("{} {}", of.0, of.1)));
+            if group.replace(&verdict.framework) != Some(&verdict.framework) {
+                let title = format!("{} {}", verdict.framework, version(verdict));
+                let _ = writeln!(text, "{}", style.clean(&title));
             }
             text.push_str(&line(
                 report,
@@ -61,8 +61,20 @@ fn gpus(gpus: &[Target], style: Style) -> String {
     text
 }
 
-fn name(question: &Question, style: Style) -> String {
-    style.clean(&format!("{INDENT}{}", question.words()))
+/// Names of the configurations. One of another version than the first of its framework says so.
+fn names(report: &Report<'_>, rows: &[usize], style: Style) -> Vec<String> {
+    let mut first: Option<&Question> = None;
+    let name = |row: &usize| {
+        let question = &report.asked[*row];
+        if first.is_none_or(|head| head.framework != question.framework) {
+            first = Some(question);
+        }
+        let other = first.is_some_and(|head| head.version != question.version);
+        let version = question.version.as_deref().filter(|_| other);
+        let version = version.map(|version| format!("{version} ")).unwrap_or_default();
+        style.clean(&format!("{INDENT}{version}{}", question.words()))
+    };
+    rows.iter().map(name).collect()
 }
 
 fn head(gpus: std::ops::Range<usize>, name_room: usize) -> String {

@@ -77,7 +77,7 @@ fn questions(
     words: &[String],
     dtype: Option<&str>,
 ) -> Result<Vec<Question>, UsageError> {
-    let dtype = dtype.map(|word| known_dtype(word)).transpose()?;
+    let dtype = dtype.map(known_dtype).transpose()?;
     let tokens =
         words.iter().flat_map(|word| word.split([':', ' ', ','])).filter(|word| !word.is_empty());
     let mut asked: Vec<Asked<'_>> = Vec::new();

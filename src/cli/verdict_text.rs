@@ -93,7 +93,8 @@ pub(super) fn title(verdict: &Verdict, style: Style) -> String {
     )
 }
 
-fn version(verdict: &Verdict) -> &str {
+/// The version a verdict speaks of, in words.
+pub(super) fn version(verdict: &Verdict) -> &str {
     if verdict.version == "any" { "(any version)" } else { &verdict.version }
 }
 
