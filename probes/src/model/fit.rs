@@ -20,7 +20,7 @@ impl Model {
         }
         let named = row.get(QUANTIZATION).filter(|word| *word != NONE);
         let Some(own) = self.settings.get(QUANTIZATION) else {
-            let at_load = |word| QUANTIZATIONS.iter().any(|row| row.at_load && row.word == word);
+            let at_load = |word| QUANTIZATIONS.iter().any(|row| row.at_load && row.loads_as(word));
             return named.is_none_or(at_load).then(|| row.with(&self.settings));
         };
         let word = match named {

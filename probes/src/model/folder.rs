@@ -14,6 +14,9 @@ const MOST_FILES: usize = 10_000;
 /// Files the largest models are split into.
 const MOST_SHARDS: usize = 2_000;
 
+/// Beginning of the names of the part of a model that sees.
+const PROJECTOR: &str = "mmproj";
+
 const CONFIG: &str = "config.json";
 const QUANT: &str = "hf_quant_config.json";
 const INDEX: &str = "model.safetensors.index.json";
@@ -42,15 +45,8 @@ pub(super) fn read(path: &Path) -> Result<Facts, ModelError> {
         add_weights(path, &files, &mut facts)?;
         return Ok(facts);
     }
-    let gguf: Vec<_> = files.iter().filter(|name| name.ends_with(".gguf")).collect();
-    match gguf.as_slice() {
-        [] => {}
-        [one] => return gguf_file(&path.join(one)),
-        several => {
-            let names: Vec<_> = several.iter().take(4).map(|name| name.as_str()).collect();
-            let message = format!("holds several GGUF files; name one: {}", names.join(", "));
-            return Err(ModelError::new(path, message));
-        }
+    if let Some(facts) = gguf(path, &files)? {
+        return Ok(facts);
     }
     let mut facts = Facts::default();
     add_weights(path, &files, &mut facts)?;
@@ -60,6 +56,33 @@ pub(super) fn read(path: &Path) -> Result<Facts, ModelError> {
         return Err(ModelError::new(path, message));
     }
     Ok(facts)
+}
+
+/// The one model in GGUF files of the folder, which may be in several parts.
+fn gguf(path: &Path, files: &BTreeSet<String>) -> Result<Option<Facts>, ModelError> {
+    let all = files.iter().filter(|name| name.ends_with(".gguf") && !name.starts_with(PROJECTOR));
+    let all: Vec<_> = all.collect();
+    let Some((first, rest)) = all.split_first() else { return Ok(None) };
+    let set = whole(first);
+    if !rest.is_empty() && (set.is_none() || rest.iter().any(|name| whole(name) != set)) {
+        let names: Vec<_> = all.iter().take(4).map(|name| name.as_str()).collect();
+        let message = format!("holds several GGUF files; name one: {}", names.join(", "));
+        return Err(ModelError::new(path, message));
+    }
+    let mut facts = gguf_file(&path.join(first))?;
+    for part in rest.iter().take(MOST_SHARDS) {
+        let bytes = gguf_file(&path.join(part))?.weight_bytes.unwrap_or_default();
+        facts.weight_bytes = Some(facts.weight_bytes.unwrap_or_default().saturating_add(bytes));
+    }
+    Ok(Some(facts))
+}
+
+/// What a file is a part of: `model` and `00003` of `model-00001-of-00003.gguf`.
+fn whole(name: &str) -> Option<(&str, &str)> {
+    let (rest, count) = name.strip_suffix(".gguf")?.rsplit_once("-of-")?;
+    let (stem, number) = rest.rsplit_once('-')?;
+    let is_number = |text: &str| text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(count) && is_number(number)).then_some((stem, count))
 }
 
 fn list(path: &Path) -> Result<BTreeSet<String>, ModelError> {

@@ -146,7 +146,7 @@ impl Header {
             facts.detail("sliding window", format!("{window} tokens"));
         }
         if let Some(parts) = self.numbers.get(SPLIT).filter(|parts| **parts > 1) {
-            facts.detail("split", format!("one of {parts} files; sizes are of this one"));
+            facts.detail("split", format!("into {parts} files"));
         }
         facts
     }

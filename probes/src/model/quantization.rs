@@ -33,60 +33,55 @@ impl Quantization {
 /// Every format with a name of its own. A model of another names it as its maker does.
 pub const QUANTIZATIONS: &[Quantization] = &[
     Quantization::new("awq", &["awq_marlin", "awq_gemm"], "AWQ: 4-bit integer weights in groups"),
-    Quantization::new(
-        "gptq",
-        &["gptq_marlin", "marlin", "exllama", "moe_wna16", "auto_round"],
-        "GPTQ: integer weights in groups",
-    ),
+    Quantization::new("gptq", &["gptq_marlin", "moe_wna16"], "GPTQ: integer weights in groups"),
     Quantization::new("gguf", &[], "GGUF: llama.cpp's block formats"),
-    Quantization::new("nf4", &["bnb_4bit", "bitsandbytes"], "bitsandbytes NF4: 4-bit weights")
-        .at_load(),
+    Quantization::new("nf4", &["bitsandbytes"], "bitsandbytes NF4: 4-bit weights").at_load(),
     Quantization::new(
-        "bnb_fp4",
-        &["bnb_4bit", "bitsandbytes", "nf4"],
+        "fp4",
+        &["bitsandbytes", "nf4"],
         "bitsandbytes FP4: 4-bit weights, through the kernels of NF4",
     )
     .at_load(),
     Quantization::new(
         "llm_int8",
-        &["bnb_8bit", "bitsandbytes"],
+        &["bitsandbytes"],
         "bitsandbytes LLM.int8: 8-bit weights, outliers in 16 bits",
     )
     .at_load(),
-    Quantization::new("fp8", &["finegrained_fp8", "w8a8_fp8"], "FP8 weights and activations")
-        .at_load(),
-    Quantization::new("fp8_block", &["fp8", "finegrained_fp8"], "FP8 with a scale per block"),
-    Quantization::new("fbgemm_fp8", &["fp8"], "FP8 with a scale per row, FBGEMM's kernels")
-        .at_load(),
+    Quantization::new("fp8", &["finegrained_fp8"], "FP8 weights and activations").at_load(),
+    Quantization::new("fp8_block", &["finegrained_fp8", "fp8"], "FP8 with a scale per block"),
+    Quantization::new("fbgemm_fp8", &["fp8_rowwise"], "FP8 with a scale per row").at_load(),
     Quantization::new("mxfp4", &[], "MXFP4: 4-bit floats, one scale per 32"),
-    Quantization::new("modelopt_fp8", &["modelopt", "fp8"], "NVIDIA ModelOpt, FP8"),
-    Quantization::new("modelopt_fp4", &["nvfp4", "modelopt"], "NVIDIA ModelOpt, NVFP4"),
-    Quantization::new("modelopt_mixed", &["modelopt"], "NVIDIA ModelOpt, formats by layer"),
-    compressed("compressed_tensors_wna16", &["wna16", "w4a16", "w8a16"], "integer weights"),
-    compressed("compressed_tensors_w8a8_int8", &["w8a8_int8"], "INT8 weights and activations"),
-    compressed("compressed_tensors_w8a8_fp8", &["w8a8_fp8", "fp8"], "FP8 weights and activations"),
-    compressed("compressed_tensors_w8a16_fp8", &["w8a16_fp8"], "FP8 weights"),
-    compressed("compressed_tensors_w4a8_fp8", &["w4a8_fp8"], "4-bit weights, FP8 activations"),
-    compressed("compressed_tensors_nvfp4", &["nvfp4"], "NVFP4 weights and activations"),
-    compressed("compressed_tensors_nvfp4a16", &["nvfp4a16"], "NVFP4 weights"),
-    compressed("compressed_tensors_mxfp4", &["mxfp4"], "MXFP4 weights"),
-    compressed("compressed_tensors", &[], "formats by layer"),
+    Quantization::new("modelopt", &["modelopt_fp8"], "NVIDIA ModelOpt, FP8"),
+    Quantization::new("modelopt_fp4", &["nvfp4"], "NVIDIA ModelOpt, NVFP4"),
+    Quantization::new("modelopt_mixed", &[], "NVIDIA ModelOpt, formats by layer"),
+    Quantization::new("w4a16", COMPRESSED, "compressed-tensors, 4-bit integer weights"),
+    Quantization::new(
+        "w4a16_asym",
+        COMPRESSED,
+        "compressed-tensors, 4-bit integer weights with zero points",
+    ),
+    Quantization::new("w8a16", COMPRESSED, "compressed-tensors, 8-bit integer weights"),
+    Quantization::new("wna16", COMPRESSED, "compressed-tensors, integer weights"),
+    Quantization::new("w8a8_int8", COMPRESSED, "compressed-tensors, INT8 weights and activations"),
+    Quantization::new("w8a8_fp8", COMPRESSED, "compressed-tensors, FP8 weights and activations"),
+    Quantization::new("w8a16_fp8", COMPRESSED, "compressed-tensors, FP8 weights"),
+    Quantization::new("w4a8_fp8", COMPRESSED, "compressed-tensors, INT4 weights, FP8 activations"),
+    Quantization::new("nvfp4", COMPRESSED, "compressed-tensors, NVFP4 weights and activations"),
+    Quantization::new("nvfp4a16", COMPRESSED, "compressed-tensors, NVFP4 weights"),
+    Quantization::new("compressed-tensors", &[], "compressed-tensors, formats by layer"),
     Quantization::new("torchao", &[], "torchao's tensor subclasses").at_load(),
     Quantization::new("hqq", &[], "HQQ: integer weights in groups").at_load(),
     Quantization::new("eetq", &[], "EETQ: INT8 weights").at_load(),
-    Quantization::new("fp_quant", &[], "FP-Quant: MXFP4 or NVFP4 at load").at_load(),
+    Quantization::new("fp_quant", &[], "FP-Quant: MXFP4 or NVFP4").at_load(),
+    Quantization::new("experts_int8", &[], "INT8 weights of experts").at_load(),
+    Quantization::new("deepspeedfp", &[], "DeepSpeed's FP6 or FP8 weights").at_load(),
     Quantization::new("exl2", &[], "ExLlamaV2's bit mixes"),
     Quantization::new("exl3", &[], "ExLlamaV3's trellis codes"),
 ];
 
-/// What `compressed-tensors` holds decides more than its name.
-const fn compressed(
-    word: &'static str,
-    also: &'static [&'static str],
-    meaning: &'static str,
-) -> Quantization {
-    Quantization::new(word, also, meaning)
-}
+/// What `compressed-tensors` holds decides more than its name; rules that know only the name still load it.
+const COMPRESSED: &[&str] = &["compressed-tensors"];
 
 /// Whether two words differ only in how they join their parts: `compressed-tensors` and `compressed_tensors`.
 pub(super) fn same_word(a: &str, b: &str) -> bool {
@@ -171,7 +166,7 @@ fn bitsandbytes(config: &Value) -> Said {
     let word = match text(config, "bnb_4bit_quant_type") {
         _ if eight => "llm_int8",
         Some("nf4") => "nf4",
-        _ => "bnb_fp4",
+        _ => "fp4",
     };
     let double = if double && !eight { ", scales quantised too" } else { "" };
     let detail = if eight { "8 bit".to_owned() } else { format!("4 bit{double}") };
@@ -196,7 +191,6 @@ fn modelopt(config: &Value) -> Said {
     let word = match algorithm.as_str() {
         "MIXED_PRECISION" => "modelopt_mixed",
         name if name.contains("FP4") => "modelopt_fp4",
-        name if name.contains("FP8") => "modelopt_fp8",
         name if name.contains("AWQ") => "awq",
         _ => "modelopt",
     };
@@ -207,60 +201,81 @@ fn modelopt(config: &Value) -> Said {
     Said { word: word.to_owned(), detail }
 }
 
-/// Weights and activations of one group: bits and whether they are floats.
+/// Numbers of one side of a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Numbers {
+    bits: i64,
+    float: bool,
+    symmetric: bool,
+}
+
+impl Numbers {
+    fn of(side: Option<&Value>) -> Option<Self> {
+        let side = side.filter(|side| side.is_object())?;
+        let float = text(side, "type") == Some("float");
+        let symmetric = side.get("symmetric").and_then(Value::as_bool) != Some(false);
+        Some(Self { bits: number(side, "num_bits")?, float, symmetric })
+    }
+
+    fn words(self) -> String {
+        let kind = if self.float { "float" } else { "integer" };
+        format!("{}-bit {kind}", self.bits)
+    }
+}
+
+/// Weights and activations of one group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Scheme {
-    weights: (i64, bool),
-    activations: Option<(i64, bool)>,
+    weights: Numbers,
+    activations: Option<Numbers>,
+}
+
+impl Scheme {
+    fn word(self, format: &str) -> &'static str {
+        let weights = (self.weights.bits, self.weights.float);
+        let activations = self.activations.map(|numbers| (numbers.bits, numbers.float));
+        match (weights, activations) {
+            ((4, true), _) if format.starts_with("mxfp4") => "mxfp4",
+            ((4, true), Some((4, true))) => "nvfp4",
+            ((4, true), None) => "nvfp4a16",
+            ((8, true), Some((8, true))) => "w8a8_fp8",
+            ((8, true), None) => "w8a16_fp8",
+            ((4, false), Some((8, true))) => "w4a8_fp8",
+            ((8, false), Some((8, false))) => "w8a8_int8",
+            ((4, false), None) if !self.weights.symmetric => "w4a16_asym",
+            ((4, false), None) => "w4a16",
+            ((8, false), None) => "w8a16",
+            ((_, false), None) => "wna16",
+            _ => "compressed-tensors",
+        }
+    }
+
+    fn words(self) -> String {
+        let weights = format!("{} weights", self.weights.words());
+        match self.activations {
+            Some(numbers) => format!("{weights}, {} activations", numbers.words()),
+            None => weights,
+        }
+    }
 }
 
 fn compressed_tensors(config: &Value) -> Said {
     let format = text(config, "format").unwrap_or_default();
-    let width = |side: Option<&Value>| {
-        let side = side.filter(|side| side.is_object())?;
-        Some((number(side, "num_bits")?, text(side, "type") == Some("float")))
-    };
     let groups = config.get("config_groups").and_then(Value::as_object);
     let mut schemes: Vec<Scheme> = Vec::new();
     for group in groups.into_iter().flat_map(|groups| groups.values()) {
-        let Some(weights) = width(group.get("weights")) else { continue };
-        let scheme = Scheme { weights, activations: width(group.get("input_activations")) };
+        let Some(weights) = Numbers::of(group.get("weights")) else { continue };
+        let scheme = Scheme { weights, activations: Numbers::of(group.get("input_activations")) };
         if !schemes.contains(&scheme) {
             schemes.push(scheme);
         }
     }
     let word = match schemes.as_slice() {
         [one] => one.word(format),
-        _ => "compressed_tensors",
+        _ => "compressed-tensors",
     };
-    let names: Vec<_> = schemes.iter().map(|scheme| scheme.name()).collect();
+    let names: Vec<_> = schemes.iter().map(|scheme| scheme.words()).collect();
     Said { word: word.to_owned(), detail: names.join(", ") }
-}
-
-impl Scheme {
-    fn word(self, format: &str) -> &'static str {
-        match (self.weights, self.activations) {
-            ((4, true), _) if format.starts_with("mxfp4") => "compressed_tensors_mxfp4",
-            ((4, true), Some((4, true))) => "compressed_tensors_nvfp4",
-            ((4, true), None) => "compressed_tensors_nvfp4a16",
-            ((8, true), Some((8, true))) => "compressed_tensors_w8a8_fp8",
-            ((8, true), None) => "compressed_tensors_w8a16_fp8",
-            ((4, false), Some((8, true))) => "compressed_tensors_w4a8_fp8",
-            ((8, false), Some((8, false))) => "compressed_tensors_w8a8_int8",
-            ((_, false), None) => "compressed_tensors_wna16",
-            _ => "compressed_tensors",
-        }
-    }
-
-    fn name(self) -> String {
-        let kind = |float| if float { "float" } else { "integer" };
-        let (bits, float) = self.weights;
-        let weights = format!("{bits}-bit {} weights", kind(float));
-        match self.activations {
-            Some((bits, float)) => format!("{weights}, {bits}-bit {} activations", kind(float)),
-            None => weights,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ fn what_each_tool_writes() {
             "nf4",
             "4 bit, scales quantised too",
         ),
-        (json!({"load_in_4bit": true, "quant_method": "bitsandbytes"}), "bnb_fp4", "4 bit"),
+        (json!({"load_in_4bit": true, "quant_method": "bitsandbytes"}), "fp4", "4 bit"),
         (json!({"load_in_8bit": true, "load_in_4bit": false}), "llm_int8", "8 bit"),
         (
             json!({"quant_method": "fp8", "activation_scheme": "static"}),
@@ -61,7 +61,7 @@ fn what_each_tool_writes() {
         ),
         (json!({"quant_method": "fbgemm_fp8"}), "fbgemm_fp8", ""),
         (json!({"quant_method": "mxfp4"}), "mxfp4", ""),
-        (json!({"quant_method": "modelopt", "quant_algo": "FP8"}), "modelopt_fp8", "FP8"),
+        (json!({"quant_method": "modelopt", "quant_algo": "FP8"}), "modelopt", "FP8"),
         (
             json!({"quant_method": "modelopt_fp4", "quant_algo": "NVFP4", "group_size": 16}),
             "modelopt_fp4",
@@ -72,36 +72,24 @@ fn what_each_tool_writes() {
             "modelopt_mixed",
             "MIXED_PRECISION",
         ),
-        (
-            linear(int(4), none.clone(), "pack-quantized"),
-            "compressed_tensors_wna16",
-            "4-bit integer weights",
-        ),
+        (linear(int(4), none.clone(), "pack-quantized"), "w4a16", "4-bit integer weights"),
         (
             linear(int(8), int(8), "int-quantized"),
-            "compressed_tensors_w8a8_int8",
+            "w8a8_int8",
             "8-bit integer weights, 8-bit integer activations",
         ),
         (
             linear(float(8), float(8), "float-quantized"),
-            "compressed_tensors_w8a8_fp8",
+            "w8a8_fp8",
             "8-bit float weights, 8-bit float activations",
         ),
-        (
-            linear(float(8), none.clone(), "naive-quantized"),
-            "compressed_tensors_w8a16_fp8",
-            "8-bit float weights",
-        ),
+        (linear(float(8), none.clone(), "naive-quantized"), "w8a16_fp8", "8-bit float weights"),
         (
             linear(float(4), float(4), "nvfp4-pack-quantized"),
-            "compressed_tensors_nvfp4",
+            "nvfp4",
             "4-bit float weights, 4-bit float activations",
         ),
-        (
-            linear(float(4), none, "nvfp4-pack-quantized"),
-            "compressed_tensors_nvfp4a16",
-            "4-bit float weights",
-        ),
+        (linear(float(4), none, "nvfp4-pack-quantized"), "nvfp4a16", "4-bit float weights"),
         (json!({"quant_method": "EXL3", "bits": 4.0}), "exl3", ""),
     ] {
         let said = of(&config).expect("says something");
@@ -113,8 +101,25 @@ fn what_each_tool_writes() {
 }
 
 #[test]
-fn other_spellings_load_the_same_weights() {
-    let row = row("compressed_tensors_wna16").expect("is there");
-    assert!(row.loads_as("compressed-tensors-wna16") && row.loads_as("w4a16"));
+fn zero_points_and_mixtures_have_words_of_their_own() {
+    let group = |bits: i64, symmetric: bool| {
+        json!({"weights": {"num_bits": bits, "type": "int", "symmetric": symmetric},
+               "input_activations": null})
+    };
+    let said = |groups: Value| {
+        let config = json!({"quant_method": "compressed-tensors", "config_groups": groups});
+        of(&config).expect("says something").word
+    };
+    assert_eq!(said(json!({"group_0": group(4, false)})), "w4a16_asym");
+    assert_eq!(said(json!({"group_0": group(3, true)})), "wna16");
+    assert_eq!(said(json!({"group_0": group(4, true), "group_1": group(4, true)})), "w4a16");
+    assert_eq!(said(json!({"a": group(4, true), "b": group(8, true)})), "compressed-tensors");
+    assert_eq!(said(json!({})), "compressed-tensors");
+}
+
+#[test]
+fn other_words_load_the_same_weights() {
+    let row = row("w4a16").expect("is there");
+    assert!(row.loads_as("compressed_tensors") && row.loads_as("w4a16"));
     assert!(!row.loads_as("awq"));
 }

@@ -91,6 +91,32 @@ fn files_are_read_by_themselves() {
     assert_eq!(folder.read("c/other.json").map(|model| model.weight_bytes), Ok(None));
 }
 
+/// Written by the Python packages gguf 0.19 and safetensors, with tensors of our own.
+#[test]
+fn files_of_other_programs_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
+    let model = Model::read(&folder.join("tiny.gguf")).expect("reads");
+    assert_eq!(model.settings.to_string(), "head_dim=128 model_type=qwen3_moe quantization=gguf");
+    // What numpy says the tensors take: 2 x 256 values in Q4_0, Q8_0 and BF16, 64 in F32.
+    assert_eq!(model.weight_bytes, Some(2112));
+    assert!(model.details.contains(&("sliding window", "4096 tokens".to_owned())));
+    let model = Model::read(&folder.join("tiny.safetensors")).expect("reads");
+    assert_eq!(
+        (model.settings.to_string().as_str(), model.weight_bytes),
+        ("checkpoint_dtype=fp16", Some(140))
+    );
+}
+
+#[test]
+fn a_model_in_parts_is_one_model() {
+    let folder = Folder::new(&[
+        ("m/big-00001-of-00002.gguf", &gguf()),
+        ("m/big-00002-of-00002.gguf", &gguf()),
+        ("m/mmproj-F16.gguf", &gguf()),
+    ]);
+    assert_eq!(folder.read("m").map(|model| model.weight_bytes), Ok(Some(32)));
+}
+
 #[test]
 fn a_cached_model_goes_by_its_name() {
     let folder =
@@ -116,6 +142,8 @@ fn mistakes_name_the_file_and_the_way_out() {
         ("empty/readme.txt", b"hello"),
         ("two/a.gguf", &gguf()),
         ("two/b.gguf", &gguf()),
+        ("sizes/Qwen-0.5b.gguf", &gguf()),
+        ("sizes/Qwen-0.6b.gguf", &gguf()),
         ("bad/config.json", b"{"),
         ("no/config.json", b"{}"),
         ("cut/config.json", LLAMA.as_bytes()),
@@ -127,6 +155,7 @@ fn mistakes_name_the_file_and_the_way_out() {
         ("nowhere", &["nowhere", "is not there", "config.json"][..]),
         ("empty", &["holds no config.json"]),
         ("two", &["several GGUF files", "a.gguf", "b.gguf"]),
+        ("sizes", &["several GGUF files"]),
         ("bad", &["bad/config.json", "is not JSON"]),
         ("no", &["no/config.json", "neither model_type"]),
         ("cut", &["cut/model.safetensors", "download it again"]),
