@@ -20,12 +20,13 @@ impl Model {
         }
         let named = row.get(QUANTIZATION).filter(|word| *word != NONE);
         let Some(own) = self.settings.get(QUANTIZATION) else {
-            let at_load = |word| QUANTIZATIONS.iter().any(|row| row.at_load && row.loads_as(word));
-            return named.is_none_or(at_load).then(|| row.with(&self.settings));
+            return named.is_none_or(is_applied_at_load).then(|| row.with(&self.settings));
         };
+        let spoken = || spoken(base, framework, own);
         let word = match named {
-            Some(word) => Some(word.to_owned()).filter(|word| loads_as(own, word)),
-            None => spoken(base, framework, own),
+            Some(word) if same_word(word, own) || is_kernel_of(word, own) => Some(word.to_owned()),
+            Some(word) => spoken().filter(|best| best == word),
+            None => spoken(),
         };
         let mut settings = row.with(&self.settings);
         settings.set(QUANTIZATION, &word?).ok()?;
@@ -45,8 +46,7 @@ impl Model {
         for key in [FIXED, QUANTIZATION] {
             let Some(wanted) = asked.get(key).filter(|word| *word != NONE) else { continue };
             let own = self.settings.get(key).unwrap_or("not quantised");
-            let same = wanted == own || (key == QUANTIZATION && loads_as(own, wanted));
-            if !same {
+            if wanted != own {
                 return Err(format!("{key} {wanted} was asked for, and {} is {own}", self.name));
             }
         }
@@ -55,8 +55,14 @@ impl Model {
     }
 }
 
-fn loads_as(own: &str, word: &str) -> bool {
-    same_word(own, word) || row(own).is_some_and(|row| row.loads_as(word))
+fn is_applied_at_load(word: &str) -> bool {
+    let names = |row: &&super::Quantization| row.word == word || row.coarse.contains(&word);
+    QUANTIZATIONS.iter().filter(|row| row.at_load).any(|row| names(&row))
+}
+
+/// Whether the word means the weights of `own` through another kernel.
+fn is_kernel_of(word: &str, own: &str) -> bool {
+    row(own).is_some_and(|row| row.also.iter().any(|also| same_word(also, word)))
 }
 
 /// The word for a quantisation that the framework's rules or rows use: `fp8` where they know no `fp8_block`.
@@ -70,9 +76,9 @@ fn spoken(base: &RuleBase, framework: &str, own: &str) -> Option<String> {
     let rows = base.configs().iter().filter(|row| row.framework == framework);
     let of_rows = rows.filter_map(|row| row.settings.get(QUANTIZATION));
     let words: Vec<&str> = of_rules.map(String::as_str).chain(of_rows).collect();
-    let others = row(own).map_or(&[][..], |row| row.also);
-    let known = |wanted: &&str| words.iter().find(|word| same_word(word, wanted));
-    [own].iter().chain(others).find_map(known).map(|word| (*word).to_owned())
+    let others = row(own).into_iter().flat_map(|row| row.also.iter().chain(row.coarse));
+    let known = |wanted: &str| words.iter().find(|word| same_word(word, wanted));
+    std::iter::once(own).chain(others.copied()).find_map(known).map(|word| (*word).to_owned())
 }
 
 #[cfg(test)]

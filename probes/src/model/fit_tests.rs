@@ -76,6 +76,22 @@ fn the_word_is_one_the_framework_knows() {
     assert_eq!(rows(&block)[..2], want);
 }
 
+/// A framework that tells block scales from one scale for all is not asked about the latter.
+#[test]
+fn a_coarse_word_counts_only_where_there_is_no_better_one() {
+    let finer = format!(
+        "{RULES}\n[[config]]\nid = \"block\"\nlabel = \"block\"\nset = {{ quantization = \"fp8_block\" }}\n"
+    );
+    let base = RuleBase::parse(&[("server.toml", &finer)]).expect("reads");
+    let block = model(&[("quantization", "fp8_block")]);
+    let row = |word: &str| {
+        let row = Settings::new([("quantization", word)]).expect("settings");
+        block.in_row(&base, "server", &row).map(|settings| settings.to_string())
+    };
+    assert_eq!(row("fp8"), None);
+    assert_eq!(row("fp8_block").as_deref(), Some("quantization=fp8_block"));
+}
+
 #[test]
 fn a_model_that_is_not_quantised_can_be_quantised_while_it_is_loaded() {
     let plain = model(&[("model_type", "llama"), ("checkpoint_dtype", "bf16")]);

@@ -7,8 +7,10 @@ use serde_json::Value;
 pub struct Quantization {
     /// The value of `quantization` a model of it has.
     pub word: &'static str,
-    /// Other values that load it: the same weights through another kernel, or under another program's name.
+    /// Other values that load it: the same weights through another kernel.
     pub also: &'static [&'static str],
+    /// Names that stand for it where a framework has none of its own for it, best first.
+    pub coarse: &'static [&'static str],
     /// Whether weights that are not quantised can be brought to it while they are loaded.
     pub at_load: bool,
     /// What it is, one phrase.
@@ -16,72 +18,70 @@ pub struct Quantization {
 }
 
 impl Quantization {
-    const fn new(word: &'static str, also: &'static [&'static str], meaning: &'static str) -> Self {
-        Self { word, also, at_load: false, meaning }
+    const fn new(word: &'static str, meaning: &'static str) -> Self {
+        Self { word, also: &[], coarse: &[], at_load: false, meaning }
+    }
+
+    const fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+
+    const fn coarse(self, coarse: &'static [&'static str]) -> Self {
+        Self { coarse, ..self }
     }
 
     const fn at_load(self) -> Self {
         Self { at_load: true, ..self }
     }
-
-    /// Whether a configuration that names this value loads it.
-    pub fn loads_as(&self, value: &str) -> bool {
-        same_word(self.word, value) || self.also.iter().any(|word| same_word(word, value))
-    }
 }
 
 /// Every format with a name of its own. A model of another names it as its maker does.
 pub const QUANTIZATIONS: &[Quantization] = &[
-    Quantization::new("awq", &["awq_marlin", "awq_gemm"], "AWQ: 4-bit integer weights in groups"),
-    Quantization::new("gptq", &["gptq_marlin", "moe_wna16"], "GPTQ: integer weights in groups"),
-    Quantization::new("gguf", &[], "GGUF: llama.cpp's block formats"),
-    Quantization::new("nf4", &["bitsandbytes"], "bitsandbytes NF4: 4-bit weights").at_load(),
-    Quantization::new(
-        "fp4",
-        &["bitsandbytes", "nf4"],
-        "bitsandbytes FP4: 4-bit weights, through the kernels of NF4",
-    )
-    .at_load(),
-    Quantization::new(
-        "llm_int8",
-        &["bitsandbytes"],
-        "bitsandbytes LLM.int8: 8-bit weights, outliers in 16 bits",
-    )
-    .at_load(),
-    Quantization::new("fp8", &["finegrained_fp8"], "FP8 weights and activations").at_load(),
-    Quantization::new("fp8_block", &["finegrained_fp8", "fp8"], "FP8 with a scale per block"),
-    Quantization::new("fbgemm_fp8", &["fp8_rowwise"], "FP8 with a scale per row").at_load(),
-    Quantization::new("mxfp4", &[], "MXFP4: 4-bit floats, one scale per 32"),
-    Quantization::new("modelopt", &["modelopt_fp8"], "NVIDIA ModelOpt, FP8"),
-    Quantization::new("modelopt_fp4", &["nvfp4"], "NVIDIA ModelOpt, NVFP4"),
-    Quantization::new("modelopt_mixed", &[], "NVIDIA ModelOpt, formats by layer"),
-    Quantization::new("w4a16", COMPRESSED, "compressed-tensors, 4-bit integer weights"),
-    Quantization::new(
-        "w4a16_asym",
-        COMPRESSED,
-        "compressed-tensors, 4-bit integer weights with zero points",
-    ),
-    Quantization::new("w8a16", COMPRESSED, "compressed-tensors, 8-bit integer weights"),
-    Quantization::new("wna16", COMPRESSED, "compressed-tensors, integer weights"),
-    Quantization::new("w8a8_int8", COMPRESSED, "compressed-tensors, INT8 weights and activations"),
-    Quantization::new("w8a8_fp8", COMPRESSED, "compressed-tensors, FP8 weights and activations"),
-    Quantization::new("w8a16_fp8", COMPRESSED, "compressed-tensors, FP8 weights"),
-    Quantization::new("w4a8_fp8", COMPRESSED, "compressed-tensors, INT4 weights, FP8 activations"),
-    Quantization::new("nvfp4", COMPRESSED, "compressed-tensors, NVFP4 weights and activations"),
-    Quantization::new("nvfp4a16", COMPRESSED, "compressed-tensors, NVFP4 weights"),
-    Quantization::new("compressed-tensors", &[], "compressed-tensors, formats by layer"),
-    Quantization::new("torchao", &[], "torchao's tensor subclasses").at_load(),
-    Quantization::new("hqq", &[], "HQQ: integer weights in groups").at_load(),
-    Quantization::new("eetq", &[], "EETQ: INT8 weights").at_load(),
-    Quantization::new("fp_quant", &[], "FP-Quant: MXFP4 or NVFP4").at_load(),
-    Quantization::new("experts_int8", &[], "INT8 weights of experts").at_load(),
-    Quantization::new("deepspeedfp", &[], "DeepSpeed's FP6 or FP8 weights").at_load(),
-    Quantization::new("exl2", &[], "ExLlamaV2's bit mixes"),
-    Quantization::new("exl3", &[], "ExLlamaV3's trellis codes"),
+    Quantization::new("awq", "AWQ: 4-bit integer weights in groups")
+        .also(&["awq_marlin", "awq_gemm"]),
+    Quantization::new("gptq", "GPTQ: integer weights in groups")
+        .also(&["gptq_marlin", "moe_wna16"]),
+    Quantization::new("gguf", "GGUF: llama.cpp's block formats"),
+    Quantization::new("nf4", "bitsandbytes NF4: 4-bit weights").coarse(&["bitsandbytes"]).at_load(),
+    Quantization::new("fp4", "bitsandbytes FP4: 4-bit weights, through the kernels of NF4")
+        .coarse(&["bitsandbytes", "nf4"])
+        .at_load(),
+    Quantization::new("llm_int8", "bitsandbytes LLM.int8: 8-bit weights, outliers in 16 bits")
+        .coarse(&["bitsandbytes"])
+        .at_load(),
+    Quantization::new("fp8", "FP8 weights and activations").coarse(&["finegrained_fp8"]).at_load(),
+    Quantization::new("fp8_block", "FP8 with a scale per block")
+        .coarse(&["finegrained_fp8", "fp8"]),
+    Quantization::new("fbgemm_fp8", "FP8 with a scale per row").coarse(&["fp8_rowwise"]).at_load(),
+    Quantization::new("mxfp4", "MXFP4: 4-bit floats, one scale per 32"),
+    Quantization::new("modelopt", "NVIDIA ModelOpt, FP8").coarse(&["modelopt_fp8"]),
+    Quantization::new("modelopt_fp4", "NVIDIA ModelOpt, NVFP4").coarse(&["nvfp4"]),
+    Quantization::new("modelopt_mixed", "NVIDIA ModelOpt, formats by layer"),
+    compressed("w4a16", "compressed-tensors, 4-bit integer weights"),
+    compressed("w4a16_asym", "compressed-tensors, 4-bit integer weights with zero points"),
+    compressed("w8a16", "compressed-tensors, 8-bit integer weights"),
+    compressed("wna16", "compressed-tensors, integer weights"),
+    compressed("w8a8_int8", "compressed-tensors, INT8 weights and activations"),
+    compressed("w8a8_fp8", "compressed-tensors, FP8 weights and activations"),
+    compressed("w8a16_fp8", "compressed-tensors, FP8 weights"),
+    compressed("w4a8_fp8", "compressed-tensors, INT4 weights, FP8 activations"),
+    compressed("nvfp4", "compressed-tensors, NVFP4 weights and activations"),
+    compressed("nvfp4a16", "compressed-tensors, NVFP4 weights"),
+    Quantization::new("compressed-tensors", "compressed-tensors, formats by layer"),
+    Quantization::new("torchao", "torchao's tensor subclasses").at_load(),
+    Quantization::new("hqq", "HQQ: integer weights in groups").at_load(),
+    Quantization::new("eetq", "EETQ: INT8 weights").at_load(),
+    Quantization::new("fp_quant", "FP-Quant: MXFP4 or NVFP4").at_load(),
+    Quantization::new("experts_int8", "INT8 weights of experts").at_load(),
+    Quantization::new("deepspeedfp", "DeepSpeed's FP6 or FP8 weights").at_load(),
+    Quantization::new("exl2", "ExLlamaV2's bit mixes"),
+    Quantization::new("exl3", "ExLlamaV3's trellis codes"),
 ];
 
 /// What `compressed-tensors` holds decides more than its name; rules that know only the name still load it.
-const COMPRESSED: &[&str] = &["compressed-tensors"];
+const fn compressed(word: &'static str, meaning: &'static str) -> Quantization {
+    Quantization::new(word, meaning).coarse(&["compressed-tensors"])
+}
 
 /// Whether two words differ only in how they join their parts: `compressed-tensors` and `compressed_tensors`.
 pub(super) fn same_word(a: &str, b: &str) -> bool {

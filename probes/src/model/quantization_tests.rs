@@ -7,10 +7,11 @@ use crate::rules::check_value;
 fn words_are_unique_and_can_stand_in_a_rule() {
     for one in QUANTIZATIONS {
         assert_eq!(QUANTIZATIONS.iter().filter(|row| row.word == one.word).count(), 1);
-        for word in one.also.iter().chain([&one.word]) {
+        for word in one.also.iter().chain(one.coarse).chain([&one.word]) {
             assert_eq!(check_value("quantization", word), Ok(()));
         }
-        assert!(!one.meaning.is_empty() && !one.also.contains(&one.word), "{}", one.word);
+        let apart = |word: &&str| *word != one.word && !one.also.contains(word);
+        assert!(!one.meaning.is_empty() && one.coarse.iter().all(apart), "{}", one.word);
     }
 }
 
@@ -118,8 +119,7 @@ fn zero_points_and_mixtures_have_words_of_their_own() {
 }
 
 #[test]
-fn other_words_load_the_same_weights() {
-    let row = row("w4a16").expect("is there");
-    assert!(row.loads_as("compressed_tensors") && row.loads_as("w4a16"));
-    assert!(!row.loads_as("awq"));
+fn words_differ_by_more_than_their_joints() {
+    assert!(same_word("compressed-tensors", "compressed_tensors"));
+    assert!(!same_word("w4a16", "w8a16") && !same_word("fp8", "fp8_block"));
 }
