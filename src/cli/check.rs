@@ -105,6 +105,10 @@ pub fn run(
         writeln!(err, "warpscope check: no GPU to check; name one: --gpu \"GTX 1060\"")?;
         return Ok(2);
     }
+    if asked.is_empty() {
+        writeln!(err, "warpscope check: {}", nothing_asked(request))?;
+        return Ok(4);
+    }
     let report = Report::new(base, request, asked);
     match request.form {
         Form::Text => write!(out, "{}", text(&report))?,
@@ -113,6 +117,24 @@ pub fn run(
         Form::Csv => write!(out, "{}", csv(&report))?,
     }
     Ok(exit_code(&report.verdicts))
+}
+
+/// Nothing was asked, so nothing is known to run.
+fn nothing_asked(request: &CheckRequest) -> String {
+    let dtype = request.dtype.as_ref().map(|dtype| format!("--dtype {dtype}"));
+    let model = request.premises.model.as_ref().map(|model| {
+        let settings = if model.settings.is_empty() {
+            "nothing is said of it".to_owned()
+        } else {
+            model.settings.to_string()
+        };
+        format!("{} ({settings})", model.name)
+    });
+    let about: Vec<_> = dtype.into_iter().chain(model).collect();
+    format!(
+        "no configuration known here is about {}; name a framework to ask all the same",
+        about.join(" and ")
+    )
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts

@@ -122,6 +122,21 @@ fn a_model_and_a_word_that_contradicts_it() {
     assert_eq!(check(&about).0, 1);
 }
 
+/// No rule loads it, so nobody may read that it runs.
+#[test]
+fn a_model_nothing_loads_is_unknown() {
+    let mut about = request(GPUS, &[]);
+    about.premises.model = Some(fp16_model("exl3"));
+    let (code, out, err) = check(&about);
+    assert_eq!((code, out.as_str()), (4, ""));
+    assert!(err.contains("exl3") && err.contains("name a framework"), "{err}");
+    about.queries = vec!["demo:fp16".to_owned()];
+    assert_eq!(check(&about).0, 1, "GTX 1060 is below the wheel");
+    let mut typed = request(GPUS, &[]);
+    typed.dtype = Some("fp64".to_owned());
+    assert_eq!(check(&typed).0, 4);
+}
+
 #[test]
 fn an_installed_version_is_used_unless_another_is_asked_for() {
     use crate::engine::{Given, Origin};

@@ -19,6 +19,9 @@ const LARGER_HEAD: &str = "global_head_dim";
 /// Models with this compress keys and values, and have heads of several sizes.
 const LATENT: &str = "kv_lora_rank";
 
+/// Names of architectures are words.
+const LONGEST_NAME: usize = 128;
+
 /// Keys of a quantisation, in the order in which they are believed.
 const QUANTISATION: &[&str] = &["quantization_config", "compression_config"];
 
@@ -35,8 +38,8 @@ pub(super) fn describe(config: &Value, quant: Option<&Value>) -> Result<Facts, S
     if let Some(word) = model_type {
         facts.set("model_type", &word.to_ascii_lowercase());
     }
-    let names = architectures.into_iter().flatten().filter_map(Value::as_str).take(4);
-    let names: Vec<_> = names.collect();
+    let names = architectures.into_iter().flatten().filter_map(Value::as_str);
+    let names: Vec<_> = names.filter(|name| name.len() <= LONGEST_NAME).take(4).collect();
     if !names.is_empty() {
         facts.detail("architecture", names.join(", "));
     }

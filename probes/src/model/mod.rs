@@ -1,6 +1,6 @@
 //! A model as its files describe it: what a question needs to know, read without loading a weight.
 //!
-//! Each format has a parser over bytes that names no file; [`read`] is the edge that opens them. Files come from strangers: a length
+//! Each format has a parser over bytes that names no file; `read.rs` is the edge that opens them. Files come from strangers: a length
 //! is compared with what is there before it is believed, and nothing is allocated because a file claims to be large. Crates for
 //! safetensors and GGUF were rejected: they map whole files, and what is asked of them here is a sum of sizes and four words.
 
