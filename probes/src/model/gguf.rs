@@ -29,6 +29,8 @@ const KEY_LENGTH: &str = ".attention.key_length";
 const HEADS: &str = ".attention.head_count";
 const WIDTH: &str = ".embedding_length";
 const WINDOW: &str = ".attention.sliding_window";
+/// Models with this compress keys and values, and have heads of several sizes.
+const LATENT: &str = ".attention.kv_lora_rank";
 /// Number of files a model is split into.
 const SPLIT: &str = "split.count";
 
@@ -136,7 +138,8 @@ impl Header {
         facts.set("model_type", spelling.map_or(architecture, |row| row.1));
         let number = |end: &str| self.numbers.get(&format!("{architecture}{end}")).copied();
         let shared = || number(WIDTH)?.checked_div(number(HEADS)?);
-        if let Some(size) = number(KEY_LENGTH).or_else(shared) {
+        let one_size = number(LATENT).is_none();
+        if let Some(size) = number(KEY_LENGTH).or_else(shared).filter(|_| one_size) {
             facts.set("head_dim", &size.to_string());
         }
         let total = self.types.values().try_fold(0_u64, |sum, bytes| sum.checked_add(*bytes));
@@ -173,7 +176,7 @@ impl Header {
 }
 
 fn wanted(key: &str) -> bool {
-    key == SPLIT || [KEY_LENGTH, HEADS, WIDTH, WINDOW].iter().any(|end| key.ends_with(end))
+    key == SPLIT || [KEY_LENGTH, HEADS, WIDTH, WINDOW, LATENT].iter().any(|end| key.ends_with(end))
 }
 
 /// Bytes with a budget.

@@ -113,6 +113,16 @@ fn hostile_headers_are_refused_in_words() {
     }
 }
 
+/// DeepSeek's latent attention: the stored key is no head's size.
+#[test]
+fn heads_of_several_sizes_have_no_size() {
+    let file = Writer::new(3, 0, 3)
+        .word("general.architecture", "deepseek2")
+        .number("deepseek2.attention.kv_lora_rank", 512)
+        .number("deepseek2.attention.key_length", 576);
+    assert_eq!(facts(&file).settings.get("head_dim"), None);
+}
+
 #[test]
 fn a_head_of_no_size_says_nothing() {
     let file = Writer::new(3, 0, 3)
