@@ -1,4 +1,4 @@
-//! `warpscope check`: verdicts for GPUs, as blocks, as a table, or as JSON.
+//! `warpscope check`: verdicts for GPUs, as blocks, as a table, as JSON, Markdown or CSV.
 //!
 //! Exit codes: 0 everything asked about runs (also by another route, or slowly); 1 something fails, gives wrong output or runs in part;
 //! 2 the words were not understood; 4 nothing is known to go wrong, but something is unknown. Unknown has a code of its own because a
@@ -6,15 +6,18 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
-use super::query::questions;
+use super::check_forms::{csv, json, markdown};
+use super::check_table::table;
+use super::model_text::model_text;
+use super::options::{Form, Only};
+use super::query::{Words, asked};
 use super::verdict_text::{Style, block, summary};
-use crate::engine::{Outcome, Question, Target, Verdict, evaluate};
+use crate::engine::{Outcome, Premises, Question, Target, Verdict, evaluate};
 
-/// Number of the JSON form.
-pub const SCHEMA: u32 = 1;
+/// More verdicts than these are a table rather than blocks.
+const MOST_BLOCKS: usize = 12;
 
 /// What to check, and how to say it.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +26,14 @@ pub struct CheckRequest {
     pub gpus: Vec<Target>,
     /// Words: `lmdeploy pytorch`, `vllm@0.9.2 awq`, `glm-4 dtype=fp16`. None: everything, as a table.
     pub queries: Vec<String>,
-    /// Only what fails, gives wrong output or runs in part.
-    pub only_bad: bool,
-    /// JSON instead of text.
-    pub json: bool,
+    /// Number format everything is asked in.
+    pub dtype: Option<String>,
+    /// Installed versions, the model, and what was found here.
+    pub premises: Premises,
+    /// Which verdicts are shown.
+    pub only: Option<Only>,
+    /// How they are written.
+    pub form: Form,
     /// Columns to wrap at; 100 where unknown.
     pub width: Option<u16>,
     /// Only ASCII symbols.
@@ -35,10 +42,48 @@ pub struct CheckRequest {
     pub color: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: u32,
-    verdicts: &'a [Verdict],
+/// Every GPU asked every question.
+pub(super) struct Report<'a> {
+    pub(super) request: &'a CheckRequest,
+    pub(super) asked: Vec<Question>,
+    /// GPU by GPU, each in the order of the questions.
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+impl<'a> Report<'a> {
+    fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
+        let answer = |gpu: &Target, question: &Question| {
+            evaluate(base, gpu, question, &request.premises.about(gpu, question))
+        };
+        let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
+        let verdicts = request.gpus.iter().flat_map(each).collect();
+        Self { request, asked, verdicts }
+    }
+
+    /// Verdicts about one question, GPU by GPU.
+    pub(super) fn row(&self, question: usize) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().skip(question).step_by(self.asked.len().max(1))
+    }
+
+    /// Verdicts that are to be shown, with their questions.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&Question, &Verdict)> {
+        let pairs = self.asked.iter().cycle().zip(&self.verdicts);
+        pairs.filter(|(_, verdict)| self.shows(verdict))
+    }
+
+    /// Questions of which at least one verdict is to be shown.
+    pub(super) fn shown_rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.asked.len()).filter(|row| self.row(*row).any(|verdict| self.shows(verdict)))
+    }
+
+    pub(super) fn shows(&self, verdict: &Verdict) -> bool {
+        match self.request.only {
+            None => true,
+            Some(Only::Fails) => verdict.outcome.is_bad(),
+            Some(Only::Problems) => verdict.outcome != Outcome::Works,
+            Some(Only::Unknown) => verdict.outcome == Outcome::Unknown,
+        }
+    }
 }
 
 /// Runs the check. Answers go to `out`, a misunderstanding to `err`; returns the exit code.
@@ -48,7 +93,8 @@ pub fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<u8> {
-    let asked = match questions(base, &request.queries) {
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    let asked = match asked(base, words, &request.premises) {
         Ok(asked) => asked,
         Err(error) => {
             writeln!(err, "warpscope check: {error}")?;
@@ -59,22 +105,36 @@ pub fn run(
         writeln!(err, "warpscope check: no GPU to check; name one: --gpu \"GTX 1060\"")?;
         return Ok(2);
     }
-    let verdicts = verdicts(base, &request.gpus, &asked, &|_, _| Vec::new());
-    write(request, &asked, &verdicts, out)?;
-    Ok(exit_code(&verdicts))
+    if asked.is_empty() {
+        writeln!(err, "warpscope check: {}", nothing_asked(request))?;
+        return Ok(4);
+    }
+    let report = Report::new(base, request, asked);
+    match request.form {
+        Form::Text => write!(out, "{}", text(&report))?,
+        Form::Json => json(&report, out)?,
+        Form::Markdown => write!(out, "{}", markdown(&report))?,
+        Form::Csv => write!(out, "{}", csv(&report))?,
+    }
+    Ok(exit_code(&report.verdicts))
 }
 
-/// Every GPU asked every question, GPU by GPU. `extra` gives what inspection and probes found about a question on a device.
-pub fn verdicts(
-    base: &RuleBase,
-    gpus: &[Target],
-    asked: &[Question],
-    extra: &dyn Fn(&Target, &Question) -> Vec<crate::engine::Finding>,
-) -> Vec<Verdict> {
-    let each = |gpu| {
-        asked.iter().map(move |question| evaluate(base, gpu, question, &extra(gpu, question)))
-    };
-    gpus.iter().flat_map(each).collect()
+/// Nothing was asked, so nothing is known to run.
+fn nothing_asked(request: &CheckRequest) -> String {
+    let dtype = request.dtype.as_ref().map(|dtype| format!("--dtype {dtype}"));
+    let model = request.premises.model.as_ref().map(|model| {
+        let settings = if model.settings.is_empty() {
+            "nothing is said of it".to_owned()
+        } else {
+            model.settings.to_string()
+        };
+        format!("{} ({settings})", model.name)
+    });
+    let about: Vec<_> = dtype.into_iter().chain(model).collect();
+    format!(
+        "no configuration known here is about {}; name a framework to ask all the same",
+        about.join(" and ")
+    )
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
@@ -88,73 +148,22 @@ pub fn exit_code(verdicts: &[Verdict]) -> u8 {
     }
 }
 
-fn write(
-    request: &CheckRequest,
-    asked: &[Question],
-    verdicts: &[Verdict],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let shown: Vec<Verdict> = verdicts
-        .iter()
-        .filter(|verdict| !request.only_bad || verdict.outcome.is_bad())
-        .cloned()
-        .collect();
-    if request.json {
-        serde_json::to_writer_pretty(&mut *out, &Document { schema: SCHEMA, verdicts: &shown })?;
-        return writeln!(out);
-    }
+fn text(report: &Report<'_>) -> String {
+    let request = report.request;
     let style =
         Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
-    if request.queries.is_empty() && !request.only_bad {
-        write!(out, "{}", table(&request.gpus, asked, verdicts, style))?;
-    } else {
-        for verdict in &shown {
-            writeln!(out, "{}", block(verdict, style))?;
-        }
+    let mut text = format!("{}\n\n", summary(&report.verdicts));
+    if let Some(model) = &request.premises.model {
+        text.push_str(&model_text(model, style));
     }
-    writeln!(out, "{}", summary(verdicts))
-}
-
-/// Configurations down, GPUs across; each cell the outcome's symbol and the letter of its evidence.
-fn table(gpus: &[Target], asked: &[Question], verdicts: &[Verdict], style: Style) -> String {
-    let mut text = String::new();
-    for (number, gpu) in gpus.iter().enumerate() {
-        let sm =
-            gpu.sm.map_or_else(|| "compute capability unknown".to_owned(), |sm| sm.to_string());
-        let what_if = if gpu.what_if { ", what-if" } else { "" };
-        text.push_str(&format!("{:>3}  {} ({sm}{what_if})\n", number + 1, style.clean(&gpu.label)));
+    if request.queries.is_empty() || report.shown().nth(MOST_BLOCKS).is_some() {
+        text.push_str(&table(report, style));
+        return text;
     }
-    let names: Vec<String> = (0..asked.len())
-        .map(|row| {
-            let verdict = &verdicts[row];
-            style.clean(&format!(
-                "{} {} {} {}",
-                verdict.framework,
-                verdict.version,
-                style.dot(),
-                verdict.config
-            ))
-        })
-        .collect();
-    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let heads: String = (1..=gpus.len()).map(|number| format!("{number:>4}")).collect();
-    text.push_str(&format!("\n{}{heads}\n", " ".repeat(widest)));
-    for (row, name) in names.iter().enumerate() {
-        let padding = " ".repeat(widest - name.chars().count());
-        let cells = (0..gpus.len()).map(|gpu| &verdicts[gpu * asked.len() + row]).map(|verdict| {
-            let letter = verdict.level.map_or(" ", |level| level.letter());
-            format!("  {}{letter}", style.symbol(verdict.outcome))
-        });
-        text.push_str(format!("{name}{padding}{}", cells.collect::<String>()).trim_end());
-        text.push('\n');
-    }
-    let legend =
-        crate::engine::OUTCOMES.iter().map(|row| format!("{} {}", style.symbol(row.0), row.4));
-    let letters = "r by rule  i inspected  m measured";
-    text.push_str(&format!("\n{}  {letters}\n", legend.collect::<Vec<_>>().join("  ")));
-    text
+    let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
+    text + &blocks.join("\n")
 }
 
 #[cfg(test)]
 #[path = "check_tests.rs"]
-mod tests;
+pub(super) mod tests;

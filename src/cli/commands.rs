@@ -2,7 +2,7 @@ use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
     bench_command, completions, config, dashboard, doctor, man, record, replay, screenshot,
-    snapshot, stream, verdicts,
+    snapshot, stream, tables, verdicts,
 };
 use crate::config::Id;
 
@@ -47,12 +47,15 @@ impl CommandSpec {
     }
 }
 
+const ASKED: &[Id] = &[Id::AskedDtype, Id::Model, Id::Rules];
 const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
 const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
+
+const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
 
 /// What runs when no command is named.
 pub static DASHBOARD: CommandSpec = CommandSpec {
@@ -87,12 +90,14 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "check",
         about: "Say which frameworks run on these GPUs; ends with 1 when one does not",
-        more: "Ends with 0 when everything asked runs, 1 when something does not, 4 when nothing fails but something is unknown.",
+        more: "Without a framework everything known is asked, as a table: configurations down, GPUs across.\n\
+               Ends with 0 when everything asked runs, 1 when something does not, 4 when nothing fails but something is unknown.",
         args: &[
             &[Id::Frameworks],
+            ASKED,
             GPUS,
             LIVE,
-            &[Id::OnlyFailures, Id::Json, Id::RequireGpu],
+            &[Id::Only, Id::Json, Id::Markdown, Id::Csv, Id::RequireGpu],
             LOOK,
             CONFIG,
         ],
@@ -100,6 +105,11 @@ pub static COMMANDS: &[CommandSpec] = &[
             ("check", "everything known, on every GPU here"),
             ("check --gpu T4 ktransformers", "one framework on a GPU you do not have"),
             ("check --gpu V100 glm-4 dtype=fp16", "one configuration of it"),
+            ("check vllm@0.9.2:awq --gpu T4", "one version and one configuration"),
+            (
+                "check --model Qwen3-8B-AWQ/ --only problems",
+                "everything that can load this model, and does not run as asked",
+            ),
         ],
         run: verdicts::check,
         ..CommandSpec::BASE
@@ -133,6 +143,33 @@ pub static COMMANDS: &[CommandSpec] = &[
         examples: &[("doctor --redact", "to be pasted into a bug report")],
         lenient: true,
         run: doctor::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "dtypes",
+        about: "List the number formats and how each architecture computes in them",
+        args: TABLE,
+        examples: &[("dtypes fp8", "FP8 on every architecture"), ("dtypes sm_75 bf16", "one line")],
+        run: tables::dtypes,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "frameworks",
+        about: "List the frameworks known, with the newest version the rules speak of",
+        args: &[&[Id::Filter, Id::Rules, Id::Json], LOOK, CONFIG],
+        examples: &[("frameworks", "all of them"), ("frameworks --json", "for a script")],
+        run: tables::frameworks,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "gpus",
+        about: "List the GPUs of the catalogue: what --gpu may name",
+        args: TABLE,
+        examples: &[
+            ("gpus 3090", "every kind of RTX 3090"),
+            ("gpus sm_89 --json", "one compute capability, for a script"),
+        ],
+        run: tables::gpus,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -244,9 +281,25 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "why",
         about: "Explain one verdict: needs, has, evidence, the message you would see, the fix",
-        args: &[&[Id::Frameworks], GPUS, LIVE, &[Id::Fix, Id::Json], LOOK, CONFIG],
+        more: "Ends as check does: 0 when it runs, 1 when it does not, 4 when that is unknown.",
+        args: &[
+            &[Id::Frameworks],
+            ASKED,
+            GPUS,
+            LIVE,
+            &[Id::FixNumber, Id::Write, Id::Json],
+            LOOK,
+            CONFIG,
+        ],
         run: verdicts::why,
-        examples: &[("why --gpu V100 GLM-4", "why it prints nothing but exclamation marks there")],
+        examples: &[
+            ("why --gpu V100 GLM-4", "why it prints nothing but exclamation marks there"),
+            (
+                "why vllm@0.9.0 --dtype float16 --model glm4/ --gpu V100",
+                "about a model on this machine",
+            ),
+            ("why ktransformers@0.1.1 image --gpu T4 --write rules.yaml", "the fix as a file"),
+        ],
         ..CommandSpec::BASE
     },
 ];

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_the_help() {
-        for exit in [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::NoGpu] {
+        for exit in [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::NoGpu, Exit::Unknown] {
             let code = format!("{} ", exit.code());
             assert!(
                 super::super::parser::EXIT_CODES

@@ -7,6 +7,8 @@
 pub mod bench;
 mod bench_command;
 pub mod check;
+mod check_forms;
+mod check_table;
 mod commands;
 mod completions;
 mod config;
@@ -16,20 +18,24 @@ mod exit;
 mod live;
 mod low;
 mod man;
+mod model_text;
 mod options;
 mod output;
 mod parser;
 mod query;
 mod record;
 mod replay;
+mod rules;
 mod screenshot;
 mod snapshot;
 mod source;
 mod stream;
+mod tables;
 mod verdict_text;
 mod verdicts;
 mod whatif;
 pub mod why;
+mod why_text;
 mod worker;
 
 use std::ffi::OsString;
@@ -40,8 +46,8 @@ pub use exit::{CliError, Exit};
 pub use live::first_frame;
 pub use low::{LowArgs, Parsed, parse};
 pub use options::{
-    BenchOptions, ColorChoice, Options, OutputOptions, PictureFormat, PictureOptions,
-    RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
+    AskOptions, BenchOptions, ColorChoice, Form, Only, Options, OutputOptions, PictureFormat,
+    PictureOptions, RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
 };
 pub use parser::command;
 pub use source::{AtEnd, open_source};

@@ -98,16 +98,60 @@ pub struct OutputOptions {
     pub csv: bool,
     /// Placeholders for what names a person or a machine.
     pub redact: bool,
-    /// Only what does not run.
-    pub only_failures: bool,
-    /// Only the fix.
-    pub fix_only: bool,
+    /// Form of a list of verdicts.
+    pub form: Form,
+    /// Which verdicts are shown.
+    pub only: Option<Only>,
+    /// Only this fix, counted from 1.
+    pub fix: Option<u64>,
+    /// File the fix is written to.
+    pub write: Option<PathBuf>,
     /// Whether to end with code 3 when no GPU answers.
     pub require_gpu: bool,
     /// End after so many frames.
     pub count: Option<u64>,
     /// End after this time.
     pub duration: Option<Duration>,
+}
+
+/// Form of a list of verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// One document.
+    Json,
+    /// A table to be pasted into an issue.
+    Markdown,
+    /// One line per verdict.
+    Csv,
+}
+
+/// Which verdicts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// What fails, gives wrong output or runs in part.
+    Fails,
+    /// Everything but what runs as asked.
+    Problems,
+    /// What nobody knows.
+    Unknown,
+}
+
+/// What is asked about, besides GPUs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AskOptions {
+    /// Frameworks and configurations, as typed; everything when empty.
+    pub words: Vec<String>,
+    /// Number format, as typed.
+    pub dtype: Option<String>,
+    /// The model's folder or file.
+    pub model: Option<PathBuf>,
+    /// Folders of the user's rules besides the usual one.
+    pub rules: Vec<PathBuf>,
+    /// Words to look for in a table.
+    pub filter: Vec<String>,
 }
 
 /// Where a recording goes.
@@ -151,8 +195,8 @@ pub struct Options {
     pub record: RecordOptions,
     /// What a screenshot shows.
     pub picture: PictureOptions,
-    /// Frameworks to answer for; all of them when empty.
-    pub frameworks: Vec<String>,
+    /// What is asked about.
+    pub ask: AskOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -190,7 +234,7 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
             keep: get.number(Id::Keep).unwrap_or_default(),
         },
         picture: picture(&get),
-        frameworks: get.list(Id::Frameworks),
+        ask: ask(&get),
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,
         env,
@@ -257,11 +301,34 @@ fn output(get: &Typed<'_>) -> OutputOptions {
         json: get.switch(Id::Json),
         csv: get.text(Id::LineFormat) == "csv",
         redact: get.switch(Id::Redact),
-        only_failures: get.switch(Id::OnlyFailures),
-        fix_only: get.switch(Id::Fix),
+        form: form(get),
+        only: match get.text(Id::Only).as_str() {
+            "fails" => Some(Only::Fails),
+            "problems" => Some(Only::Problems),
+            "unknown" => Some(Only::Unknown),
+            _ => None,
+        },
+        fix: get.number(Id::FixNumber),
+        write: get.path(Id::Write),
         require_gpu: get.switch(Id::RequireGpu),
         count: once.or(get.number(Id::Count)),
         duration: get.span(Id::Duration),
+    }
+}
+
+/// The parser lets only one of them stand.
+fn form(get: &Typed<'_>) -> Form {
+    let forms = [(Id::Json, Form::Json), (Id::Markdown, Form::Markdown), (Id::Csv, Form::Csv)];
+    forms.into_iter().find(|row| get.switch(row.0)).map_or(Form::Text, |row| row.1)
+}
+
+fn ask(get: &Typed<'_>) -> AskOptions {
+    AskOptions {
+        words: get.list(Id::Frameworks),
+        dtype: get.word(Id::AskedDtype),
+        model: get.path(Id::Model),
+        rules: get.list(Id::Rules).into_iter().map(PathBuf::from).collect(),
+        filter: get.list(Id::Filter),
     }
 }
 

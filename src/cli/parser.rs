@@ -10,11 +10,13 @@ Exit codes:
   0  fine
   1  a check failed
   2  usage or configuration
-  3  no GPU where one was required";
+  3  no GPU where one was required
+  4  nothing fails, and of something nothing is known (check, why)";
 
 const FILES: &str = "\
 Files:
-  $XDG_CONFIG_HOME/warpscope/config.toml, else ~/.config/warpscope/config.toml";
+  $XDG_CONFIG_HOME/warpscope/config.toml, else ~/.config/warpscope/config.toml
+  rules/*.toml beside it: rules of your own, in the form of those that come with the program";
 
 /// The command line as clap sees it, made from the tables.
 pub fn command() -> Command {
@@ -124,6 +126,7 @@ fn shorthands(spec: &'static ArgSpec) -> impl Iterator<Item = Arg> {
             .long(*flag)
             .action(ArgAction::SetTrue)
             .overrides_with_all(others.chain(spec.long))
+            .conflicts_with_all(spec.apart)
             .hide(spec.hidden || place > 0)
             .help(help)
     })

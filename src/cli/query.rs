@@ -7,7 +7,7 @@ use std::fmt;
 
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
-use crate::engine::Question;
+use crate::engine::{Origin, Premises, Question};
 
 /// A word that means nothing, with what was perhaps meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,63 @@ impl fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// The questions the words ask, in their order, none twice. No words ask everything.
-pub(super) fn questions(base: &RuleBase, words: &[String]) -> Result<Vec<Question>, UsageError> {
+/// What was typed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Words<'a> {
+    /// Frameworks and configurations.
+    pub(super) words: &'a [String],
+    /// A number format for all of them.
+    pub(super) dtype: Option<&'a str>,
+}
+
+/// The questions that were typed with the premises put in. With a model, a question that cannot be about it is left out; where all
+/// are, the first says why.
+pub(super) fn asked(
+    base: &RuleBase,
+    words: Words<'_>,
+    premises: &Premises,
+) -> Result<Vec<Question>, UsageError> {
+    let questions = questions(base, words.words, words.dtype)?;
+    if words.words.is_empty() {
+        let rows = questions.iter().filter_map(|row| Some((row, premises.in_row(base, row)?)));
+        return Ok(distinct(rows));
+    }
+    let about: Vec<_> = questions.iter().map(|one| (one, premises.asked(base, one))).collect();
+    let found = about.iter().filter_map(|(one, about)| Some((*one, about.clone().ok()?)));
+    let found = distinct(found);
+    match about.into_iter().find_map(|(_, about)| about.err()) {
+        Some(contradiction) if found.is_empty() => Err(UsageError(contradiction)),
+        _ => Ok(found),
+    }
+}
+
+/// Each question once. Of rows that a model makes equal, the one stays that named most of it by itself.
+fn distinct<'q>(pairs: impl Iterator<Item = (&'q Question, Question)>) -> Vec<Question> {
+    let mut kept: Vec<(usize, Question)> = Vec::new();
+    for (row, question) in pairs {
+        let named =
+            row.config.iter().filter(|(key, value)| question.config.get(key) == Some(value));
+        let named = named.count();
+        match kept.iter_mut().find(|(_, old)| is_same(old, &question)) {
+            Some(old) if named > old.0 => *old = (named, question),
+            Some(_) => {}
+            None => kept.push((named, question)),
+        }
+    }
+    kept.into_iter().map(|(_, question)| question).collect()
+}
+
+fn is_same(one: &Question, other: &Question) -> bool {
+    (&one.framework, &one.version, &one.config) == (&other.framework, &other.version, &other.config)
+}
+
+/// The questions the words ask, in their order, none twice. No words ask everything. A dtype narrows or changes all of them.
+fn questions(
+    base: &RuleBase,
+    words: &[String],
+    dtype: Option<&str>,
+) -> Result<Vec<Question>, UsageError> {
+    let dtype = dtype.map(known_dtype).transpose()?;
     let tokens =
         words.iter().flat_map(|word| word.split([':', ' ', ','])).filter(|word| !word.is_empty());
     let mut asked: Vec<Asked<'_>> = Vec::new();
@@ -36,19 +91,27 @@ pub(super) fn questions(base: &RuleBase, words: &[String]) -> Result<Vec<Questio
         }
     }
     if asked.is_empty() {
-        return Ok(base.configs().iter().map(|row| Question::of_row(base, row)).collect());
+        let all = base.configs().iter().map(|row| Question::of_row(base, row));
+        let is =
+            |question: &Question| dtype.is_none_or(|id| question.config.get("dtype") == Some(id));
+        return Ok(all.filter(is).collect());
+    }
+    if let Some(id) = dtype {
+        asked.iter_mut().try_for_each(|one| one.set("dtype", id))?;
     }
     let mut questions: Vec<Question> = Vec::new();
     for question in asked.into_iter().flat_map(|one| one.questions) {
-        let twin = |old: &Question| {
-            (&old.framework, &old.version, &old.config)
-                == (&question.framework, &question.version, &question.config)
-        };
-        if !questions.iter().any(twin) {
+        if !questions.iter().any(|old| is_same(old, &question)) {
             questions.push(question);
         }
     }
     Ok(questions)
+}
+
+fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
+    dtype_id(&word.to_ascii_lowercase()).ok_or_else(|| {
+        UsageError(format!("--dtype {word:?} is no number format; `warpscope dtypes` lists them"))
+    })
 }
 
 /// One framework, and what is left of its rows after the words so far.
@@ -87,6 +150,7 @@ impl<'a> Asked<'a> {
         for question in &mut self.questions {
             if question.framework == self.framework.id {
                 question.version = Some(version.to_owned());
+                question.origin = Origin::Asked;
             } else {
                 question.config.set(&self.framework.id, version).map_err(UsageError)?;
             }
@@ -244,7 +308,7 @@ mod tests {
 
     fn ask(words: &[&str]) -> Result<Vec<String>, UsageError> {
         let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-        let questions = questions(RuleBase::builtin(), &words)?;
+        let questions = questions(RuleBase::builtin(), &words, None)?;
         let line = |one: Question| {
             format!("{} {} | {}", one.framework, one.version.unwrap_or_default(), one.config)
         };

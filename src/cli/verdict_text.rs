@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{Level, Outcome, Verdict};
+use crate::engine::{Level, Origin, Outcome, Question, Verdict};
+use crate::sink::text::is_harmful;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ impl Style {
 
     /// Text without control characters, and without anything but ASCII where that is asked for.
     pub(super) fn clean(self, text: &str) -> String {
-        let visible = text.chars().filter(|c| !c.is_control() || *c == '\n');
+        let visible = text.chars().filter(|c| !is_harmful(*c) || *c == '\n');
         if !self.ascii {
             return visible.collect();
         }
@@ -92,46 +93,78 @@ pub(super) fn title(verdict: &Verdict, style: Style) -> String {
     )
 }
 
-fn version(verdict: &Verdict) -> &str {
+/// The version a verdict speaks of, in words.
+pub(super) fn version(verdict: &Verdict) -> &str {
     if verdict.version == "any" { "(any version)" } else { &verdict.version }
 }
 
-/// The whole verdict as a block of lines.
+/// The whole verdict as a block of lines, with the cheapest way out.
 pub(super) fn block(verdict: &Verdict, style: Style) -> String {
     let mut text = format!("{}\n", title(verdict, style));
-    field(&mut text, "why", &verdict.reason, style);
-    field(&mut text, "needs", &verdict.needs, style);
-    field(&mut text, "has", &verdict.has, style);
-    verbatim(&mut text, "the message you would see", verdict.symptom.as_deref(), style);
+    reasons(&mut text, verdict, style);
     verbatim(&mut text, "fix", verdict.fix.as_deref(), style);
+    evidence(&mut text, verdict, style);
+    text
+}
+
+/// Why, what it needs, what the GPU has, and the message people meet.
+pub(super) fn reasons(text: &mut String, verdict: &Verdict, style: Style) {
+    field(text, "as of", verdict.as_of.as_deref().unwrap_or_default(), style);
+    field(text, "why", &verdict.reason, style);
+    field(text, "needs", &verdict.needs, style);
+    field(text, "has", &verdict.has, style);
+    verbatim(text, "the message you would see", verdict.symptom.as_deref(), style);
+}
+
+/// Everything that is known, each with its level, source and date.
+pub(super) fn evidence(text: &mut String, verdict: &Verdict, style: Style) {
     if !verdict.evidence.is_empty() {
         text.push_str("  evidence\n");
     }
     for one in &verdict.evidence {
         let line =
             format!("{} {}: {}", style.symbol(one.outcome), one.id, style.clean(&one.detail));
-        wrapped(&mut text, &line, 4, 6, style);
-        wrapped(
-            &mut text,
-            &format!("{} ({})", style.clean(&one.source), one.retrieved),
-            6,
-            6,
-            style,
-        );
+        wrapped(text, &line, 4, 6, style);
+        let level = level_word(Some(one.level));
+        let source = format!("{}; {level}, {}", style.clean(&one.source), one.retrieved);
+        wrapped(text, &source, 6, 6, style);
     }
-    text
 }
 
-fn field(text: &mut String, name: &str, value: &str, style: Style) {
+/// Where the version of a question comes from, as an id.
+pub(super) fn origin_word(question: &Question) -> &'static str {
+    origin(question).0
+}
+
+/// The same for people.
+pub(super) fn origin_words(question: &Question) -> &'static str {
+    origin(question).1
+}
+
+fn origin(question: &Question) -> (&'static str, &'static str) {
+    match question.origin {
+        Origin::Known => ("known", "the one the rules speak of"),
+        Origin::Asked => ("asked", "as asked"),
+        Origin::Installed => ("installed", "installed here"),
+    }
+}
+
+/// A short fact behind its name.
+pub(super) fn field(text: &mut String, name: &str, value: &str, style: Style) {
     if !value.is_empty() {
         wrapped(text, &format!("{name:<6} {}", style.clean(value)), 2, 9, style);
     }
 }
 
 /// Lines to be read or pasted as they are: indented by four, never wrapped.
-fn verbatim(text: &mut String, name: &str, value: Option<&str>, style: Style) {
+pub(super) fn verbatim(text: &mut String, name: &str, value: Option<&str>, style: Style) {
     let Some(value) = value.filter(|value| !value.trim().is_empty()) else { return };
     let _ = writeln!(text, "  {name}");
+    lines(text, value, style);
+}
+
+/// The lines alone.
+pub(super) fn lines(text: &mut String, value: &str, style: Style) {
     for line in value.trim_matches('\n').lines() {
         let _ = writeln!(text, "{}", format!("    {}", style.clean(line)).trim_end());
     }

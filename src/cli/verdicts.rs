@@ -3,63 +3,60 @@
 use std::io;
 
 use warpscope_probes::driver::Driver;
-use warpscope_probes::rules::RuleBase;
+use warpscope_probes::model::Model;
 
 use super::check::{CheckRequest, run as run_check};
 use super::exit::{CliError, Exit};
 use super::live::{demand_gpu, first_frame};
-use super::options::Options;
+use super::options::{Form, Options};
+use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
 use super::why::{WhyRequest, run as run_why};
 use super::{output, whatif};
-use crate::engine::Target;
+use crate::engine::{Premises, Target};
 
 /// Verdicts for every GPU named, or for every GPU here.
 pub(super) fn check(options: &Options) -> Result<Exit, CliError> {
     let style = output::style(options);
+    let base = rule_base(options)?;
     let request = CheckRequest {
+        premises: premises(options)?,
         gpus: targets(options)?,
-        queries: options.frameworks.clone(),
-        only_bad: options.output.only_failures,
-        json: options.output.json,
+        queries: options.ask.words.clone(),
+        dtype: options.ask.dtype.clone(),
+        only: options.output.only,
+        form: options.output.form,
         width: style.width.and_then(|width| u16::try_from(width).ok()),
         ascii: style.ascii,
         color: style.color,
     };
-    exit(run_check(
-        RuleBase::builtin(),
-        &request,
-        &mut io::stdout().lock(),
-        &mut io::stderr().lock(),
-    )?)
+    exit(run_check(&base, &request, &mut io::stdout().lock(), &mut io::stderr().lock())?)
 }
 
 /// One verdict with everything behind it, GPU by GPU.
 pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
     let style = output::style(options);
-    let mut worst = 0;
-    for gpu in targets(options)? {
-        let request = WhyRequest {
-            gpu,
-            queries: options.frameworks.clone(),
-            fix_only: options.output.fix_only,
-            json: options.output.json,
-            width: style.width.and_then(|width| u16::try_from(width).ok()),
-            ascii: style.ascii,
-            color: style.color,
-        };
-        let code = run_why(
-            RuleBase::builtin(),
-            &request,
-            &mut io::stdout().lock(),
-            &mut io::stderr().lock(),
-        )?;
-        worst = worse(worst, code);
-        if code == Exit::Usage.code() {
-            break;
-        }
-    }
-    exit(worst)
+    let base = rule_base(options)?;
+    let request = WhyRequest {
+        premises: premises(options)?,
+        gpus: targets(options)?,
+        queries: options.ask.words.clone(),
+        dtype: options.ask.dtype.clone(),
+        fix: options.output.fix,
+        write: options.output.write.clone(),
+        json: options.output.form == Form::Json,
+        width: style.width.and_then(|width| u16::try_from(width).ok()),
+        ascii: style.ascii,
+        color: style.color,
+    };
+    exit(run_why(&base, &request, &mut io::stdout().lock())?)
+}
+
+/// What answers take as given: the model that was named. Installed versions and findings of inspection belong here too.
+fn premises(options: &Options) -> Result<Premises, CliError> {
+    let model = options.ask.model.as_deref().map(Model::read).transpose();
+    let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(Premises { model, ..Premises::default() })
 }
 
 fn exit(code: u8) -> Result<Exit, CliError> {
@@ -84,11 +81,4 @@ fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
         return Err(CliError::NoGpu(format!("no NVIDIA GPU to check; {hint}")));
     }
     Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
-}
-
-/// Of two codes the one that says more: usage, then failure, then unknown, then fine.
-fn worse(one: u8, other: u8) -> u8 {
-    const ORDER: [Exit; 4] = [Exit::Usage, Exit::CheckFailed, Exit::Unknown, Exit::Fine];
-    let said = |exit: &&Exit| [one, other].contains(&exit.code());
-    ORDER.iter().find(said).map_or(one, |exit| exit.code())
 }

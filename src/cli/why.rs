@@ -1,23 +1,35 @@
-//! `warpscope why`: one verdict with the whole chain that led to it.
+//! `warpscope why`: one verdict with the whole chain that led to it, and the ways out.
 
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
 use super::check::exit_code;
-use super::query::questions;
-use super::verdict_text::{Style, block, wrapped};
-use crate::engine::{StepKind, Target, Verdict, evaluate};
+use super::exit::CliError;
+use super::model_text::model_text;
+use super::query::{Words, asked};
+use super::verdict_text::{Style, origin_word};
+use super::why_text::{explained, ways_out};
+use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
 
 /// What to explain, and how.
 #[derive(Clone, Debug, Default)]
 pub struct WhyRequest {
-    /// The device.
-    pub gpu: Target,
+    /// Devices, real or what-if.
+    pub gpus: Vec<Target>,
     /// Words that name a framework and a configuration.
     pub queries: Vec<String>,
-    /// Only the fix, as it is.
-    pub fix_only: bool,
+    /// Number format everything is asked in.
+    pub dtype: Option<String>,
+    /// Installed versions, the model, and what was found here.
+    pub premises: Premises,
+    /// Only this fix, counted from 1.
+    pub fix: Option<u64>,
+    /// File the fix is written to.
+    pub write: Option<PathBuf>,
     /// JSON instead of text.
     pub json: bool,
     /// Columns to wrap at; 100 where unknown.
@@ -28,111 +40,123 @@ pub struct WhyRequest {
     pub color: bool,
 }
 
-/// Explains. Answers go to `out`, a misunderstanding to `err`; returns the exit code of `check`.
-pub fn run(
-    base: &RuleBase,
-    request: &WhyRequest,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> io::Result<u8> {
-    let asked = if request.queries.is_empty() {
-        Err(super::query::UsageError(
-            "name a framework and a configuration: why lmdeploy pytorch".to_owned(),
-        ))
-    } else {
-        questions(base, &request.queries)
-    };
-    let asked = match asked {
-        Ok(asked) => asked,
-        Err(error) => {
-            writeln!(err, "warpscope why: {error}")?;
-            return Ok(2);
-        }
-    };
-    let verdicts: Vec<_> =
-        asked.iter().map(|question| evaluate(base, &request.gpu, question, &[])).collect();
-    let style =
-        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
-    for verdict in &verdicts {
-        match (request.fix_only, request.json) {
-            (true, _) => fix(verdict, style, out)?,
-            (_, true) => {
-                serde_json::to_writer(&mut *out, verdict)?;
-                writeln!(out)?;
-            }
-            _ => writeln!(out, "{}{}", block(verdict, style), chain(verdict, style))?,
-        }
+#[derive(Serialize)]
+struct Line<'a> {
+    /// Where the version comes from.
+    origin: &'static str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+/// Explains. Answers go to `out`; returns the exit code of `check`.
+pub fn run(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result<u8, CliError> {
+    if request.queries.is_empty() {
+        let message = "name a framework and a configuration: why lmdeploy pytorch";
+        return Err(CliError::Usage(message.to_owned()));
     }
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    let asked = asked(base, words, &request.premises)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let answer = |gpu: &Target, question: &Question| {
+        evaluate(base, gpu, question, &request.premises.about(gpu, question))
+    };
+    let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
+    let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();
+    match (&request.write, request.fix) {
+        (Some(file), number) => write_fix(&answers, number.unwrap_or(1), file, out)?,
+        (None, Some(number)) => {
+            for text in fixes(&answers, number)? {
+                writeln!(
+                    out,
+                    "{}",
+                    Style { ascii: request.ascii, ..Style::default() }.clean(&text)
+                )?;
+            }
+        }
+        (None, None) => explain(request, &answers, out)?,
+    }
+    let verdicts: Vec<_> = answers.into_iter().map(|(_, verdict)| verdict).collect();
     Ok(exit_code(&verdicts))
 }
 
-fn fix(verdict: &Verdict, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    match &verdict.fix {
-        Some(fix) => writeln!(out, "{}", style.clean(fix.trim_matches('\n'))),
-        None => Ok(()),
+fn explain(
+    request: &WhyRequest,
+    answers: &[(&Question, Verdict)],
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    if request.json {
+        for (question, verdict) in answers {
+            let line = Line { origin: origin_word(question), verdict };
+            serde_json::to_writer(&mut *out, &line).map_err(super::output::not_json)?;
+            writeln!(out)?;
+        }
+        return Ok(());
     }
+    let style =
+        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
+    if let Some(model) = &request.premises.model {
+        write!(out, "{}", model_text(model, style))?;
+    }
+    for (place, (question, verdict)) in answers.iter().enumerate() {
+        let feed = if place > 0 { "\n" } else { "" };
+        write!(out, "{feed}{}", explained(question, verdict, style))?;
+    }
+    Ok(())
 }
 
-/// The steps, numbered, each with what it did.
-fn chain(verdict: &Verdict, style: Style) -> String {
-    let mut text = String::from("  steps\n");
-    if verdict.steps.is_empty() {
-        text.push_str("    none: no rule speaks of this\n");
+/// The text of this fix in every verdict that can be fixed, each text once.
+fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, CliError> {
+    if number == 0 {
+        return Err(CliError::Usage("fixes are counted from 1".to_owned()));
     }
-    for (number, step) in verdict.steps.iter().enumerate() {
-        let what = match step.kind {
-            StepKind::Passes => "passes",
-            StepKind::Rerouted => "rerouted",
-            StepKind::Stops => "stops too",
-            StepKind::Decides => "decides",
-            StepKind::Undecided => "open",
-        };
-        let rule = step.rule.as_deref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
-        let line =
-            format!("{}. {} {what}: {}{rule}", number + 1, step.stage, style.clean(&step.text));
-        wrapped(&mut text, &line, 4, 7, style);
+    let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+    let mut texts: Vec<String> = Vec::new();
+    let mut most = 0;
+    for (_, verdict) in answers {
+        let ways = ways_out(verdict);
+        most = most.max(ways.len());
+        let text = ways.get(place).map(|way: &Fix| way.text.trim_matches('\n').to_owned());
+        texts.extend(text.filter(|text| !texts.contains(text)));
     }
-    text
+    if texts.is_empty() && number > 1 {
+        return Err(CliError::Usage(format!("there is no fix {number}; known: {most}")));
+    }
+    Ok(texts)
+}
+
+/// Writes one fix to a file that is not there yet.
+fn write_fix(
+    answers: &[(&Question, Verdict)],
+    number: u64,
+    file: &Path,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let text = match fixes(answers, number)?.as_slice() {
+        [] => return Err(CliError::Failed("no fix is known, nothing was written".to_owned())),
+        [text] => format!("{text}\n"),
+        several => {
+            return Err(CliError::Usage(format!(
+                "{} fixes differ; name one GPU and one configuration to write one",
+                several.len()
+            )));
+        }
+    };
+    let created = OpenOptions::new().write(true).create_new(true).open(file);
+    let name = file.display();
+    let mut created = created.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => CliError::Usage(format!(
+            "{name} is there already and is not overwritten; name another file or move it away"
+        )),
+        _ => cannot_write(file, &error),
+    })?;
+    created.write_all(text.as_bytes()).map_err(|error| cannot_write(file, &error))?;
+    Ok(writeln!(out, "wrote {name}")?)
+}
+
+fn cannot_write(file: &Path, error: &io::Error) -> CliError {
+    CliError::Failed(format!("cannot write {}: {error}", file.display()))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use warpscope_kernels::Sm;
-
-    fn why(gpu: (&str, u8, u8), words: &[&str], fix_only: bool) -> (u8, String) {
-        let request = WhyRequest {
-            gpu: Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2)),
-            queries: words.iter().map(|word| (*word).to_owned()).collect(),
-            fix_only,
-            ..WhyRequest::default()
-        };
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code =
-            run(RuleBase::builtin(), &request, &mut out, &mut err).expect("writes to memory");
-        out.extend(err);
-        (code, String::from_utf8(out).expect("text"))
-    }
-
-    #[test]
-    fn the_chain_shows_the_detour_and_where_it_ends() {
-        let (code, text) = why(("V100", 7, 0), &["glm-4", "auto"], false);
-        assert_eq!(code, 0, "{text}");
-        insta::assert_snapshot!(text.split("  steps\n").nth(1).expect("has steps"));
-    }
-
-    #[test]
-    fn the_fix_alone_is_nothing_but_the_fix() {
-        let (code, text) = why(("Tesla T4", 7, 5), &["ktransformers", "docker", "0.1.1"], true);
-        assert_eq!((code, text.contains("no configuration of ktransformers")), (2, true), "{text}");
-        let (code, text) = why(("Tesla T4", 7, 5), &["ktransformers@0.1.1", "image"], true);
-        assert_eq!(code, 1);
-        assert!(text.starts_with("# 1. build for this GPU\n"), "{text}");
-        assert!(text.ends_with("prefill_op: \"QuantizedLinearTorch\"\n"), "{text}");
-    }
-
-    #[test]
-    fn why_without_words_asks_for_them() {
-        assert_eq!(why(("V100", 7, 0), &[], false).0, 2);
-    }
-}
+#[path = "why_tests.rs"]
+mod tests;

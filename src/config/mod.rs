@@ -16,7 +16,9 @@ mod value;
 pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
 pub use layers::{Environment, Layer, Settings, resolve};
 pub use nearest::nearest;
-pub use path::{Config, ConfigPath, find, load};
+pub use path::{Config, ConfigPath, find, folder, load};
 pub use sample::sample;
-pub use table::{ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, SHELLS, TABS, WHAT_IFS, spec};
+pub use table::{
+    ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, ONLY, SHELLS, TABS, WHAT_IFS, spec,
+};
 pub use value::{INTERVAL_MAX, INTERVAL_MIN, Kind, Value};

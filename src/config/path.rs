@@ -40,12 +40,17 @@ pub fn find(named: Option<PathBuf>, env: &Environment) -> ConfigPath {
     if let Some(path) = named {
         return ConfigPath::Named(path);
     }
-    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = || absolute("HOME").map(|home| home.join(".config"));
-    match absolute("XDG_CONFIG_HOME").or_else(home) {
-        Some(folder) => ConfigPath::Usual(folder.join("warpscope").join("config.toml")),
+    match folder(env) {
+        Some(folder) => ConfigPath::Usual(folder.join("config.toml")),
         None => ConfigPath::Nowhere,
     }
+}
+
+/// The folder of everything the user may write for warpscope.
+pub fn folder(env: &Environment) -> Option<PathBuf> {
+    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".config"));
+    Some(absolute("XDG_CONFIG_HOME").or_else(home)?.join("warpscope"))
 }
 
 /// Reads the configuration.

@@ -12,17 +12,20 @@ use super::value::Kind;
 pub enum Id {
     Action,
     Ascii,
+    AskedDtype,
     Bench,
     BenchEvents,
     Color,
     CommandName,
     Config,
     Count,
+    Csv,
     Device,
     Dtypes,
     Duration,
     File,
-    Fix,
+    Filter,
+    FixNumber,
     Frameworks,
     Gpus,
     Interval,
@@ -30,10 +33,12 @@ pub enum Id {
     Keep,
     Library,
     LineFormat,
+    Markdown,
     MaxSize,
+    Model,
     Mouse,
     Once,
-    OnlyFailures,
+    Only,
     Output,
     Panel,
     PictureFormat,
@@ -42,6 +47,7 @@ pub enum Id {
     Recording,
     Redact,
     RequireGpu,
+    Rules,
     Shell,
     Size,
     Source,
@@ -50,6 +56,7 @@ pub enum Id {
     StartTab,
     Theme,
     WhatIf,
+    Write,
 }
 
 /// How an option is given on the command line.
@@ -99,6 +106,8 @@ pub struct ArgSpec {
     pub key: Option<&'static str>,
     /// What the key means, one sentence without its full stop.
     pub key_help: &'static str,
+    /// Flags it cannot stand beside.
+    pub apart: &'static [&'static str],
     /// Whether the help leaves it out.
     pub hidden: bool,
     /// One sentence or two.
@@ -118,6 +127,7 @@ impl ArgSpec {
         env: &[],
         key: None,
         key_help: "",
+        apart: &[],
         hidden: false,
         help: "",
     };
@@ -153,6 +163,8 @@ pub const TABS: &[&str] = &["overview", "compat", "bench", "processes"];
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
 /// When to use colour.
 pub const COLORS: &[&str] = &["auto", "always", "never"];
+/// What `check` shows.
+pub const ONLY: &[&str] = &["fails", "problems", "unknown"];
 /// When to show GPUs of the catalogue.
 pub const WHAT_IFS: &[&str] = &["auto", "always", "never"];
 
@@ -176,6 +188,10 @@ pub const ARGS: &[ArgSpec] = &[
             &[("ascii", "on"), ("no-ascii", "off")],
             "Draw with ASCII characters only",
         )
+    },
+    ArgSpec {
+        help: "Ask about this number format: float16, bf16, …",
+        ..ArgSpec::option(Id::AskedDtype, "dtype", "DTYPE", Kind::Text)
     },
     ArgSpec {
         default: Some("on"),
@@ -219,6 +235,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Count, "count", "N", Kind::Count)
     },
     ArgSpec {
+        apart: &["json", "markdown"],
+        ..ArgSpec::switch(Id::Csv, &[("csv", "on")], "Print CSV: one line per verdict")
+    },
+    ArgSpec {
         default: Some("cpu"),
         help: "Device to measure",
         ..ArgSpec::option(Id::Device, "device", "DEVICE", Kind::OneOf(&["cpu"]))
@@ -237,10 +257,23 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Recording to write; an existing one is continued",
         ..ArgSpec::operand(Id::File, Form::RequiredOperand, "FILE", Kind::Path)
     },
-    ArgSpec::switch(Id::Fix, &[("fix", "on")], "Print only the fix, to be pasted"),
     ArgSpec {
-        help: "Framework by name, with a version after == if wanted: vllm==0.11.0",
-        ..ArgSpec::operand(Id::Frameworks, Form::Operand, "FRAMEWORK", Kind::List)
+        help: "Words to look for; every one must occur",
+        ..ArgSpec::operand(Id::Filter, Form::Operand, "WORD", Kind::List)
+    },
+    ArgSpec {
+        shorthands: &[("fix-only", "1")],
+        help: "Print only this fix, to be pasted; 1 is the cheapest",
+        ..ArgSpec::option(Id::FixNumber, "fix", "N", Kind::Count)
+    },
+    ArgSpec {
+        help: "Framework by name, with version and configuration if wanted: vllm, vllm@0.9.2, vllm:awq, lmdeploy pytorch, vllm dtype=bf16",
+        ..ArgSpec::operand(
+            Id::Frameworks,
+            Form::Operand,
+            "FRAMEWORK[@VERSION][:CONFIG]",
+            Kind::List,
+        )
     },
     ArgSpec {
         short: Some('g'),
@@ -281,8 +314,16 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::LineFormat, "format", "FORMAT", Kind::OneOf(&["jsonl", "csv"]))
     },
     ArgSpec {
+        apart: &["json"],
+        ..ArgSpec::switch(Id::Markdown, &[("markdown", "on")], "Print a Markdown table")
+    },
+    ArgSpec {
         help: "Start a new file when this one would grow beyond the size",
         ..ArgSpec::option(Id::MaxSize, "max-size", "SIZE", Kind::Size)
+    },
+    ArgSpec {
+        help: "Ask about this model: its folder, its config.json, a .gguf or a .safetensors file",
+        ..ArgSpec::option(Id::Model, "model", "PATH", Kind::Path)
     },
     ArgSpec {
         default: Some("on"),
@@ -296,11 +337,11 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
-    ArgSpec::switch(
-        Id::OnlyFailures,
-        &[("only-failures", "on")],
-        "Show only what fails, gives wrong output or runs in part",
-    ),
+    ArgSpec {
+        shorthands: &[("only-failures", "fails")],
+        help: "Show only what fails, gives wrong output or runs in part (fails), everything but what runs as asked (problems), or what nobody knows (unknown)",
+        ..ArgSpec::option(Id::Only, "only", "WHAT", Kind::OneOf(ONLY))
+    },
     ArgSpec {
         short: Some('o'),
         help: "File to write instead of standard output",
@@ -345,6 +386,13 @@ pub const ARGS: &[ArgSpec] = &[
         &[("require-gpu", "on")],
         "End with code 3 when no GPU answers",
     ),
+    ArgSpec {
+        env: &[("WARPSCOPE_RULES", EnvRule::Value)],
+        key: Some("rules"),
+        key_help: "Folders of rules of your own, besides the folder rules beside this file",
+        help: "Read the rules (*.toml) in this folder too; they win over those that come with the program; may be repeated",
+        ..ArgSpec::option(Id::Rules, "rules", "DIR", Kind::List)
+    },
     ArgSpec {
         help: "Shell to complete for",
         ..ArgSpec::operand(Id::Shell, Form::RequiredOperand, "SHELL", Kind::OneOf(SHELLS))
@@ -393,6 +441,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "When to show GPUs of the catalogue",
         help: "When to show GPUs of the catalogue: auto where no real one answers or --gpu names one",
         ..ArgSpec::option(Id::WhatIf, "what-if", "WHEN", Kind::OneOf(WHAT_IFS))
+    },
+    ArgSpec {
+        help: "Write the fix to this file; one that is there is never overwritten",
+        ..ArgSpec::option(Id::Write, "write", "FILE", Kind::Path)
     },
 ];
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use warpscope_probes::model::Model;
-use warpscope_probes::rules::Settings;
+use warpscope_probes::rules::{RuleBase, Settings};
 
 use super::findings::speaks_of;
 use super::question::Question;
@@ -64,24 +64,69 @@ impl Premises {
         self.findings.iter().filter(heard)
     }
 
-    /// The question with the version and the model that are given put in.
+    /// The question with the version and the model that are given put in. A version somebody asked for stays.
     pub fn put_in(&self, question: &Question) -> Question {
+        let question = self.with_version(question);
+        let Some(model) = &self.model else { return question };
+        let config = question.config.with(&model.settings);
+        with_model(question, config, model)
+    }
+
+    /// The same for a row of the matrix; `None` where the row cannot load the model, which then does not concern it.
+    pub fn in_row(&self, base: &RuleBase, question: &Question) -> Option<Question> {
+        let question = self.with_version(question);
+        let Some(model) = &self.model else { return Some(question) };
+        let config = model.in_row(base, &question.framework, &question.config)?;
+        Some(with_config(question, config, model))
+    }
+
+    /// The same for a question somebody asked by name, or what in it contradicts the model.
+    pub fn asked(&self, base: &RuleBase, question: &Question) -> Result<Question, String> {
+        let question = self.with_version(question);
+        let Some(model) = &self.model else { return Ok(question) };
+        let config = model.asked(base, &question.framework, &question.config)?;
+        Ok(with_config(question, config, model))
+    }
+
+    fn with_version(&self, question: &Question) -> Question {
         let mut question = question.clone();
-        if let Some(given) = self.versions.get(&question.framework) {
+        let given = self.versions.get(&question.framework);
+        if let Some(given) = given.filter(|_| question.origin != Origin::Asked) {
             question.version = Some(given.version.clone());
             question.origin = given.origin;
         }
-        if let Some(model) = &self.model {
-            let format = |settings: &Settings| settings.get("quantization").map(str::to_owned);
-            let asked = format(&question.config).filter(|format| format != "none");
-            question.config = question.config.with(&model.settings);
-            // Weights that are packed on loading take less than their files.
-            let as_saved = asked.is_none() || format(&model.settings).is_some();
-            question.weight_bytes = model.weight_bytes.filter(|_| as_saved);
-            question.model = Some(model.name.clone());
-        }
         question
     }
+}
+
+/// The question about a row's configuration with a model put in. A label that no longer holds gives way to the settings; one that
+/// does says which quantisation came with the model.
+fn with_config(question: Question, config: Settings, model: &Model) -> Question {
+    let replaced = question.config.iter().any(|(key, value)| config.get(key) != Some(value));
+    let came = format_of(&config).filter(|_| format_of(&question.config).is_none());
+    let label = match (question.label.clone(), came) {
+        (Some(_), _) if replaced => Some(config.of_route().to_string()),
+        (Some(label), Some(word)) => Some(format!("{label} · {word}")),
+        (label, _) => label,
+    };
+    Question { label, ..with_model(question, config, model) }
+}
+
+fn with_model(question: Question, config: Settings, model: &Model) -> Question {
+    let asked = format_of(&question.config).filter(|format| *format != "none");
+    // Weights that are packed on loading take less than their files.
+    let as_saved = asked.is_none() || format_of(&model.settings).is_some();
+    Question {
+        weight_bytes: model.weight_bytes.filter(|_| as_saved),
+        model: Some(model.name.clone()),
+        config,
+        ..question
+    }
+}
+
+/// The format of quantised weights a configuration names.
+fn format_of(settings: &Settings) -> Option<&str> {
+    settings.get("quantization")
 }
 
 /// Whether a finding speaks of this device.
@@ -98,6 +143,7 @@ mod tests {
             name: "glm".to_owned(),
             settings: Settings::new(model.iter().copied()).expect("good settings"),
             weight_bytes: Some(7),
+            ..Model::default()
         };
         let config = Settings::new(asked.iter().copied()).expect("good settings");
         let premises = Premises { model: Some(model), ..Premises::default() };

@@ -321,3 +321,112 @@ fn an_interrupt_ends_a_recording_in_good_order() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains(&format!("{} frames written", frames_in(&file))));
 }
+
+fn rules(name: &str) -> String {
+    format!("{}/tests/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Made-up rules, so that what is learnt about real frameworks does not change what is printed here.
+#[test]
+fn answers_by_rules_of_ones_own() {
+    let folder = rules("rules");
+    let own = ["--rules", &folder, "--gpu", "V100"];
+    let told = |line: &[&str], code: i32| {
+        let output = run(&[line, &own].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    insta::assert_snapshot!("check-own-rules", told(&["check", "demo:awq", "--gpu", "T4"], 1));
+    insta::assert_snapshot!("why-own-rules", told(&["why", "demo", "awq"], 1));
+    insta::assert_snapshot!("check-markdown", told(&["check", "demo", "--markdown"], 1));
+    assert_eq!(told(&["check", "demo", "--only", "fails", "--csv"], 1).lines().count(), 2);
+    assert_eq!(
+        told(&["why", "demo:awq", "--fix-only"], 1),
+        told(&["why", "demo:awq", "--fix", "1"], 1)
+    );
+}
+
+#[test]
+fn rules_of_ones_own_are_read_beside_the_configuration_and_mistakes_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("warpscope/rules");
+    std::fs::create_dir_all(&home).expect("makes");
+    let asked = |args: &[&str]| {
+        let output = binary(args).env("XDG_CONFIG_HOME", folder.path()).output().expect("starts");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let line = ["check", "demo:awq", "--gpu", "V100"];
+    assert_eq!(asked(&line).0, Some(2));
+    let good = std::fs::read_to_string(rules("rules/demo.toml")).expect("is there");
+    std::fs::write(home.join("demo.toml"), &good).expect("writes");
+    std::fs::write(home.join("notes.txt"), "no rules").expect("writes");
+    let (code, told) = asked(&line);
+    assert!(code == Some(1) && told.contains("(your rule)"), "{told}");
+    std::fs::write(home.join("demo.toml"), good.replace("stage = \"gate\"", "stage = \"gait\""))
+        .expect("writes");
+    let (code, told) = asked(&line);
+    assert!(
+        code == Some(2) && told.contains("warpscope/rules/demo.toml:") && told.contains("gait"),
+        "{told}"
+    );
+    let missing = refused(&["frameworks", "--rules", "/nowhere/rules"], 2);
+    assert!(missing.contains("/nowhere/rules"), "{missing}");
+}
+
+#[test]
+fn a_model_on_this_machine_is_asked_about() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = folder.path().join("Qwen2.5-7B-Instruct-AWQ");
+    std::fs::create_dir(&model).expect("makes");
+    let config = r#"{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 3584,
+        "num_attention_heads": 28, "torch_dtype": "float16",
+        "quantization_config": {"bits": 4, "group_size": 128, "quant_method": "awq"}}"#;
+    std::fs::write(model.join("config.json"), config).expect("writes");
+    let name = model.to_str().expect("is text");
+    let folder = rules("rules");
+    let line = ["check", "demo", "--rules", &folder, "--gpu", "T4", "--model", name];
+    let output = run(&line);
+    insta::assert_snapshot!("check-model", text(&output.stdout));
+    assert_eq!(output.status.code(), Some(4));
+    let error = refused(&["check", "--gpu", "T4", "--model", "/nowhere/model"], 2);
+    assert!(
+        error.contains("/nowhere/model: is not there") && error.contains("config.json"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_fix_is_written_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fix.sh");
+    let file = file.to_str().expect("is text");
+    let own = rules("rules");
+    let line = ["why", "demo:awq", "--gpu", "V100", "--rules", &own, "--write", file];
+    assert_eq!(run(&line).status.code(), Some(1));
+    assert!(std::fs::read_to_string(file).expect("is there").ends_with("demo serve model-gptq\n"));
+    assert!(refused(&line, 2).contains("not overwritten"));
+}
+
+#[test]
+fn one_form_at_a_time() {
+    for pair in [["--json", "--csv"], ["--markdown", "--json"], ["--csv", "--markdown"]] {
+        let error = refused(&["check", "vllm", pair[0], pair[1], "--gpu", "T4"], 2);
+        assert!(error.contains("cannot be used with"), "{error}");
+    }
+    assert!(refused(&["check", "--only", "successes"], 2).contains("fails, problems, unknown"));
+}
+
+#[test]
+fn tables_are_one_line_per_item() {
+    insta::assert_snapshot!("gpus-3090", printed(&["gpus", "rtx", "3090"]));
+    insta::assert_snapshot!("dtypes-fp8-ada", printed(&["dtypes", "fp8", "8.9"]));
+    let own = rules("rules");
+    insta::assert_snapshot!("frameworks-demo", printed(&["frameworks", "demo", "--rules", &own]));
+    for table in ["gpus", "frameworks", "dtypes"] {
+        let json: serde_json::Value =
+            serde_json::from_str(&printed(&[table, "--json"])).expect("is JSON");
+        let lines = printed(&[table]).lines().count();
+        assert_eq!(json[table].as_array().map(|rows| rows.len() + 1), Some(lines), "{table}");
+        assert!(refused(&[table, "no such thing"], 1).contains("lists all"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use toml::Spanned;
 
@@ -49,8 +49,18 @@ pub struct RuleBase {
 impl RuleBase {
     /// The rules compiled into the program, parsed on first use.
     pub fn builtin() -> &'static Self {
-        static BASE: LazyLock<RuleBase> = LazyLock::new(|| {
-            RuleBase::parse(builtin::FILES).expect("the tests parse the built-in rule files")
+        Self::builtin_arc()
+    }
+
+    /// The same, to be held beside bases that were put together at run time.
+    pub fn shared() -> Arc<Self> {
+        Arc::clone(Self::builtin_arc())
+    }
+
+    fn builtin_arc() -> &'static Arc<Self> {
+        static BASE: LazyLock<Arc<RuleBase>> = LazyLock::new(|| {
+            let base = RuleBase::parse(builtin::FILES);
+            Arc::new(base.expect("the tests parse the built-in rule files"))
         });
         &BASE
     }

@@ -68,7 +68,7 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
 ];
 
 /// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
-const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "model_type"];
+const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
 
 /// Kind of a key, or an error that lists the keys there are.
 pub fn kind_of(key: &str) -> Result<Kind, String> {
@@ -148,6 +148,12 @@ impl Settings {
         let mut settings = self.clone();
         settings.0.extend(over.0.iter().map(|(key, value)| (key.clone(), value.clone())));
         settings
+    }
+
+    /// What of it is the route taken: everything but what describes the model.
+    pub fn of_route(&self) -> Self {
+        let route = self.0.iter().filter(|(key, _)| !MODEL_KEYS.contains(&key.as_str()));
+        Self(route.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 
     /// The value of a key.

@@ -8,22 +8,22 @@ const NARROWEST: usize = 8;
 
 /// Where a cell's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Left,
     Right,
 }
 
 /// One column of a table of `T`.
-pub(super) struct Column<T> {
-    pub(super) head: &'static str,
-    pub(super) side: Side,
+pub(crate) struct Column<T> {
+    pub(crate) head: &'static str,
+    pub(crate) side: Side,
     /// 0 always stays; of the others the highest goes first.
-    pub(super) rank: u8,
-    pub(super) cell: fn(&T, Style) -> String,
+    pub(crate) rank: u8,
+    pub(crate) cell: fn(&T, Style) -> String,
 }
 
 /// Rows under their heads, as wide as needed and never wider than allowed.
-pub(super) fn grid<T>(columns: &[Column<T>], rows: &[T], style: Style) -> String {
+pub(crate) fn grid<T>(columns: &[Column<T>], rows: &[T], style: Style) -> String {
     let cells = |column: &Column<T>| {
         let cell = |row| clean(&(column.cell)(row, style), style.ascii).into_owned();
         let mut all = vec![column.head.to_owned()];

@@ -10,7 +10,7 @@ use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::{Absence, Frame, Origin, Reading, Scalar, Severity};
 
 use super::text::{bytes, clean, fit};
-use grid::{Column, Side, grid};
+pub(crate) use grid::{Column, Side, grid};
 
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,86 @@
+//! Which configurations can load a model, and how the question then reads.
+
+use super::Model;
+use super::quantization::{QUANTIZATIONS, row, same_word};
+use crate::rules::{Choice, RuleBase, Settings};
+
+/// Keys a model settles; a configuration that names another value speaks of another model.
+const FIXED: &str = "model_type";
+const QUANTIZATION: &str = "quantization";
+/// Value of a route that has widened its weights.
+const NONE: &str = "none";
+
+impl Model {
+    /// The configuration of a row of the matrix with this model in it; `None` where the row cannot load it: it names another
+    /// quantisation or another model, or its framework knows nothing of this quantisation.
+    pub fn in_row(&self, base: &RuleBase, framework: &str, row: &Settings) -> Option<Settings> {
+        let other = |(named, own)| named != own;
+        if row.get(FIXED).zip(self.settings.get(FIXED)).is_some_and(other) {
+            return None;
+        }
+        let named = row.get(QUANTIZATION).filter(|word| *word != NONE);
+        let Some(own) = self.settings.get(QUANTIZATION) else {
+            return named.is_none_or(is_applied_at_load).then(|| row.with(&self.settings));
+        };
+        let spoken = || spoken(base, framework, own);
+        let word = match named {
+            Some(word) if same_word(word, own) || is_kernel_of(word, own) => Some(word.to_owned()),
+            Some(word) => spoken().filter(|best| best == word),
+            None => spoken(),
+        };
+        let mut settings = row.with(&self.settings);
+        settings.set(QUANTIZATION, &word?).ok()?;
+        Some(settings)
+    }
+
+    /// A configuration somebody asked for by name, with this model in it, or what contradicts it.
+    pub fn asked(
+        &self,
+        base: &RuleBase,
+        framework: &str,
+        asked: &Settings,
+    ) -> Result<Settings, String> {
+        if let Some(settings) = self.in_row(base, framework, asked) {
+            return Ok(settings);
+        }
+        for key in [FIXED, QUANTIZATION] {
+            let Some(wanted) = asked.get(key).filter(|word| *word != NONE) else { continue };
+            let own = self.settings.get(key).unwrap_or("not quantised");
+            if wanted != own {
+                return Err(format!("{key} {wanted} was asked for, and {} is {own}", self.name));
+            }
+        }
+        // Nothing contradicts it; the framework has only nothing to say of the quantisation.
+        Ok(asked.with(&self.settings))
+    }
+}
+
+fn is_applied_at_load(word: &str) -> bool {
+    let names = |row: &&super::Quantization| row.word == word || row.coarse.contains(&word);
+    QUANTIZATIONS.iter().filter(|row| row.at_load).any(|row| names(&row))
+}
+
+/// Whether the word means the weights of `own` through another kernel.
+fn is_kernel_of(word: &str, own: &str) -> bool {
+    row(own).is_some_and(|row| row.also.iter().any(|also| same_word(also, word)))
+}
+
+/// The word for a quantisation that the framework's rules or rows use: `fp8` where they know no `fp8_block`.
+fn spoken(base: &RuleBase, framework: &str, own: &str) -> Option<String> {
+    let rules = base.rules_of(framework).flat_map(|rule| rule.selector.iter());
+    let of_rules =
+        rules.filter(|(key, _)| *key == QUANTIZATION).flat_map(|(_, choice)| match choice {
+            Choice::OneOf(words) => words.as_slice(),
+            Choice::Within(_) => &[],
+        });
+    let rows = base.configs().iter().filter(|row| row.framework == framework);
+    let of_rows = rows.filter_map(|row| row.settings.get(QUANTIZATION));
+    let words: Vec<&str> = of_rules.map(String::as_str).chain(of_rows).collect();
+    let others = row(own).into_iter().flat_map(|row| row.also.iter().chain(row.coarse));
+    let known = |wanted: &str| words.iter().find(|word| same_word(word, wanted));
+    std::iter::once(own).chain(others.copied()).find_map(known).map(|word| (*word).to_owned())
+}
+
+#[cfg(test)]
+#[path = "fit_tests.rs"]
+mod tests;

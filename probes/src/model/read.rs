@@ -1,0 +1,127 @@
+//! The edge: opens what was named and hands its bytes to the parser of its format.
+
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read, Seek};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::safetensors::Weights;
+use super::{Facts, Model, ModelError, folder, gguf};
+
+/// Indexes of the largest models have some ten megabytes.
+const MOST_JSON: u64 = 64 << 20;
+
+/// What a model can be given as.
+const WAYS: &str = "name a model's folder, its config.json, a .gguf or a .safetensors file that is on this machine";
+
+impl Model {
+    /// Reads a model's folder, its `config.json`, a GGUF file, or a safetensors file or index. Weights are not read, only their headers.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let meta = std::fs::metadata(path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => ModelError::new(path, format!("is not there; {WAYS}")),
+            _ => ModelError::io(path, &error),
+        })?;
+        if meta.is_dir() {
+            return Ok(Self::of(folder::name(path), folder::read(path)?));
+        }
+        if !meta.is_file() {
+            return Err(ModelError::new(path, format!("is neither a file nor a folder; {WAYS}")));
+        }
+        Self::read_file(path)
+    }
+
+    fn read_file(path: &Path) -> Result<Self, ModelError> {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let whole = ["config.json", "model.safetensors.index.json"].contains(&&*name);
+        if whole {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new("."));
+            return Ok(Self::of(folder::name(parent), folder::read(parent)?));
+        }
+        let facts = match magic(path)? {
+            gguf::MAGIC => gguf_file(path)?,
+            _ if name.ends_with(".gguf") => {
+                return Err(ModelError::new(
+                    path,
+                    "is no GGUF file: it does not begin with GGUF; download it again",
+                ));
+            }
+            _ if name.ends_with(".safetensors") => of_weights(&safetensors_file(path)?),
+            _ if name.ends_with(".json") => {
+                let config = json(path)?;
+                super::config::describe(&config, None)
+                    .map_err(|message| ModelError::new(path, message))?
+            }
+            _ => return Err(ModelError::new(path, format!("is no model warpscope reads; {WAYS}"))),
+        };
+        Ok(Self::of(name.into_owned(), facts))
+    }
+
+    fn of(name: String, facts: Facts) -> Self {
+        let Facts { settings, weight_bytes, details } = facts;
+        Self { name, settings, weight_bytes, details }
+    }
+}
+
+fn open(path: &Path) -> Result<File, ModelError> {
+    let file = File::open(path).map_err(|error| ModelError::io(path, &error))?;
+    let meta = file.metadata().map_err(|error| ModelError::io(path, &error))?;
+    if meta.is_file() { Ok(file) } else { Err(ModelError::new(path, "is not a plain file")) }
+}
+
+fn magic(path: &Path) -> Result<[u8; 4], ModelError> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(4).read_to_end(&mut bytes);
+    read.map_err(|error| ModelError::io(path, &error))?;
+    Ok(bytes.try_into().unwrap_or_default())
+}
+
+/// The header of a GGUF file, and whether the file holds the tensors it lists.
+pub(super) fn gguf_file(path: &Path) -> Result<Facts, ModelError> {
+    let mut file = open(path)?;
+    let size = file.seek(std::io::SeekFrom::End(0)).unwrap_or_default();
+    file.rewind().map_err(|error| ModelError::io(path, &error))?;
+    let mut facts =
+        gguf::describe(BufReader::new(file)).map_err(|message| ModelError::new(path, message))?;
+    say_unfinished(&mut facts, size);
+    Ok(facts)
+}
+
+/// The header of a safetensors file.
+pub(super) fn safetensors_file(path: &Path) -> Result<Weights, ModelError> {
+    Weights::read(BufReader::new(open(path)?)).map_err(|message| ModelError::new(path, message))
+}
+
+/// What weights alone say.
+fn of_weights(weights: &Weights) -> Facts {
+    let mut facts = Facts { weight_bytes: Some(weights.bytes()), ..Facts::default() };
+    if let Some(dtype) = weights.checkpoint_dtype() {
+        facts.set("checkpoint_dtype", dtype);
+    }
+    facts.detail("tensors", weights.words());
+    facts.detail("read", "the header of the weights; the folder's config.json says more");
+    facts
+}
+
+fn say_unfinished(facts: &mut Facts, size: u64) {
+    if let Some(bytes) = facts.weight_bytes.filter(|bytes| *bytes > size) {
+        facts.detail("unfinished", format!("the file has {size} of {bytes} bytes and more"));
+    }
+}
+
+/// A JSON file of a size that such files have.
+pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(MOST_JSON + 1).read_to_end(&mut bytes);
+    read.map_err(|error| ModelError::io(path, &error))?;
+    if bytes.len() as u64 > MOST_JSON {
+        return Err(ModelError::new(path, format!("is larger than {} MiB", MOST_JSON >> 20)));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

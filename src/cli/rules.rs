@@ -1,0 +1,69 @@
+//! The rules in force: those that come with the program, and the user's own on top.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use warpscope_probes::rules::RuleBase;
+
+use super::exit::CliError;
+use super::options::Options;
+use crate::config;
+
+/// Rule files are some ten kilobytes.
+const MOST_BYTES: u64 = 1 << 20;
+/// Files in one folder.
+const MOST_FILES: usize = 1000;
+
+/// The rules every answer is given by. Without rules of the user's own nothing is copied.
+pub(super) fn rule_base(options: &Options) -> Result<Arc<RuleBase>, CliError> {
+    let mut files = Vec::new();
+    if let Some(folder) = config::folder(&options.env) {
+        files.extend(read(&folder.join("rules"), false)?);
+    }
+    for folder in &options.ask.rules {
+        files.extend(read(folder, true)?);
+    }
+    if files.is_empty() {
+        return Ok(RuleBase::shared());
+    }
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let base = RuleBase::builtin().with_user(&files);
+    base.map(Arc::new).map_err(|error| CliError::Usage(error.to_string()))
+}
+
+/// Name and text of every `*.toml` in a folder, by name. One that was named must be there.
+fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>, CliError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if !named && error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(folder, &error.to_string())),
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .take(MOST_FILES)
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect()
+}
+
+fn text(path: &Path) -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    let read = fs::File::open(path).and_then(|file| {
+        if !file.metadata()?.is_file() {
+            return Err(std::io::Error::other("it is no plain file"));
+        }
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes)
+    });
+    read.map_err(|error| unreadable(path, &error.to_string()))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(unreadable(path, "it is larger than rule files are"));
+    }
+    String::from_utf8(bytes).map_err(|_| unreadable(path, "it is not UTF-8 text"))
+}
+
+fn unreadable(path: &Path, why: &str) -> CliError {
+    CliError::Usage(format!("cannot read rules from {}: {why}", path.display()))
+}
