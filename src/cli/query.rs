@@ -342,7 +342,8 @@ mod tests {
         let lines = ask(&["glm-4", "fp16", "vllm==0.9.0"]).expect("rows");
         assert!(lines.iter().any(|line| line.contains("vllm=0.9.0")), "{lines:?}");
         let lines = ask(&["lmdeploy", "pytorch", "triton=3.3.0"]).expect("rows");
-        assert_eq!(lines, ["lmdeploy 0.10.2 | dtype=fp16 engine=pytorch triton=3.3.0"]);
+        let given = |line: &String| line.ends_with("engine=pytorch triton=3.3.0");
+        assert!(!lines.is_empty() && lines.iter().all(given), "{lines:?}");
     }
 
     #[test]
