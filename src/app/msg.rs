@@ -1,11 +1,14 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
+use warpscope_probes::model::Model;
 
 use super::keymap::Chord;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
+use crate::engine::{Finding, Given};
 use crate::source::{Position, Seek};
 
 /// Everything that can happen.
@@ -32,6 +35,17 @@ pub enum Msg {
     },
     /// What became of a command, for the user to read.
     Answer(String),
+    /// What was found on this machine: installed versions by framework, and evidence.
+    Findings(BTreeMap<String, Given>, Vec<Finding>),
+    /// What became of reading a model: its path as asked for, the model or why there is none.
+    Model(String, Result<Model, String>),
+    /// The first line, and for the Compat tab the first GPU, that the last drawing showed.
+    Shown {
+        /// Line of the tab, or of the page over it.
+        line: usize,
+        /// GPU.
+        column: usize,
+    },
 }
 
 /// Everything the outside is asked to do.
@@ -56,6 +70,8 @@ pub enum Cmd {
     },
     /// Put text on the clipboard.
     Copy(String),
+    /// Read the model at a path.
+    ReadModel(String),
     /// Draw everything again.
     Repaint,
     /// Go to the background.
@@ -82,6 +98,10 @@ pub enum Hit {
         /// GPU.
         column: usize,
     },
+    /// The head of a GPU's column in the Compat matrix.
+    Gpu(usize),
+    /// The answer below or beside the Compat matrix.
+    Answer,
     /// A column head of the Processes tab.
     Sort(SortBy),
 }

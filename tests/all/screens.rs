@@ -4,6 +4,7 @@
 use std::cell::LazyCell;
 use std::fs::File;
 use std::io::BufReader;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratatui::buffer::Buffer;
@@ -24,6 +25,7 @@ use warpscope::ui::{LookOptions, Skin, draw, svg};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::rules::RuleBase;
 
 use crate::frames;
 
@@ -72,7 +74,7 @@ fn empty() -> App {
     };
     let what_if =
         WhatIf { policy: Policy::Auto, named: Vec::new(), defaults: LazyCell::new(defaults) };
-    App::new(settings, Keymap::default(), what_if)
+    App::new(settings, Keymap::default(), what_if, Arc::new(RuleBase::builtin().clone()))
 }
 
 fn recorded(name: &str) -> Vec<Frame> {

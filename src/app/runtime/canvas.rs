@@ -5,8 +5,10 @@
 //! erasing, and looks up the window's size twice a frame. Drawing stays ratatui's `Buffer`.
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
+
+use crate::ui::Link;
 
 /// Modifiers that can be seen on a blank.
 const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
@@ -43,12 +45,20 @@ const ERASES_IN_COLOR: &[&str] = &[
     "xterm",
 ];
 
+/// Values of `TERM`, up to the first hyphen, of terminals that print what they do not understand, or cannot follow a link.
+const WITHOUT_LINKS: &[&str] = &["", "ansi", "dumb", "linux", "vt100", "vt220"];
+
 /// Blanks that cost more than erasing them and moving on.
 const WORTH_ERASING: usize = 12;
 
 /// Whether a terminal of this `TERM` erases with the background colour in use.
 pub(super) fn erases_in_color(term: &str) -> bool {
     ERASES_IN_COLOR.contains(&term.split('-').next().unwrap_or_default())
+}
+
+/// Whether a terminal of this `TERM` may be sent links (OSC 8). Those that do not know them pass over them.
+pub(super) fn knows_links(term: &str) -> bool {
+    !WITHOUT_LINKS.contains(&term.split('-').next().unwrap_or_default())
 }
 
 /// Colours and modifiers of text to come.
@@ -104,6 +114,10 @@ pub(super) struct Canvas {
     ink: Option<Ink>,
     /// Where the next character goes; `None`: not known.
     cursor: Option<(u16, u16)>,
+    /// Links of what is shown.
+    links: Vec<Link>,
+    /// The link, by its place in `links`, that text to come belongs to.
+    open: Option<usize>,
     out: Vec<u8>,
 }
 
@@ -116,6 +130,8 @@ impl Canvas {
             shown: Vec::new(),
             ink: None,
             cursor: None,
+            links: Vec::new(),
+            open: None,
             out: Vec::new(),
         };
         canvas.forget(area);
@@ -132,21 +148,58 @@ impl Canvas {
     }
 
     /// The bytes that make the terminal show `buffer`, which has this canvas's area; none when it does.
-    pub(super) fn update(&mut self, buffer: &Buffer) -> &[u8] {
+    ///
+    /// No link is left open at the end, so that nothing else on the terminal can become part of one.
+    pub(super) fn update(&mut self, buffer: &Buffer, links: &[Link]) -> &[u8] {
         const BEGIN: &[u8] = b"\x1b[?2026h";
         const END: &[u8] = b"\x1b[?2026l";
         self.out.clear();
         self.out.extend_from_slice(BEGIN);
+        self.relink(links);
         let width = usize::from(self.area.width).max(1);
         for (y, row) in (0..self.area.height).zip(buffer.content.chunks(width)) {
             self.row(y, row);
         }
+        self.point_to(None);
         if self.out.len() == BEGIN.len() {
             self.out.clear();
         } else {
             self.out.extend_from_slice(END);
         }
         &self.out
+    }
+
+    /// Takes over the links of a new frame. Where one came, went or changed, what is shown counts as not known.
+    fn relink(&mut self, links: &[Link]) {
+        if links == self.links {
+            return;
+        }
+        let before = std::mem::replace(&mut self.links, links.to_vec());
+        let gone = before.iter().filter(|link| !links.contains(link));
+        let come = links.iter().filter(|link| !before.contains(link));
+        for link in gone.chain(come) {
+            for place in link.area.intersection(self.area).positions() {
+                let at = usize::from(place.y) * usize::from(self.area.width) + usize::from(place.x);
+                self.shown[at] = Shown::UNKNOWN;
+            }
+        }
+    }
+
+    /// The link at a cell.
+    fn link_at(&self, x: usize, y: u16) -> Option<usize> {
+        let here = Position::new(x as u16, y);
+        self.links.iter().rposition(|link| link.area.contains(here))
+    }
+
+    /// Makes text to come part of a link, or of none.
+    fn point_to(&mut self, link: Option<usize>) {
+        if self.open != link {
+            let address = link.map_or("", |at| self.links[at].address.as_str());
+            self.out.extend_from_slice(b"\x1b]8;;");
+            self.out.extend_from_slice(address.as_bytes());
+            self.out.push(b'\x07');
+            self.open = link;
+        }
     }
 
     fn row(&mut self, y: u16, cells: &[Cell]) {
@@ -177,6 +230,7 @@ impl Canvas {
         let columns = columns.clamp(1, cells.len() - x);
         self.go(x, y);
         self.dip(wanted.ink);
+        self.point_to(self.link_at(x, y));
         self.out.extend_from_slice(symbol.as_bytes());
         self.shown[start + x] = wanted;
         self.shown[start + x + 1..start + x + columns].fill(Shown::COVERED);
@@ -205,6 +259,7 @@ impl Canvas {
         shown[..columns].fill(wanted);
         self.go(x, y);
         self.dip_blank(wanted.ink.bg);
+        self.point_to(None);
         match erase {
             Some(b'X') => self.sequence(&[columns as u16], b'X'),
             Some(end) => self.sequence(&[], end),
@@ -417,7 +472,7 @@ mod tests {
                     let room = usize::from(AREA.width - x);
                     buffer.set_stringn(x, y, text, room, style);
                 }
-                terminal.process(canvas.update(&buffer));
+                terminal.process(canvas.update(&buffer, &[]));
                 compare(&buffer, &terminal)?;
             }
         }
@@ -430,7 +485,7 @@ mod tests {
     }
 
     fn sent(canvas: &mut Canvas, buffer: &Buffer) -> String {
-        let bytes = String::from_utf8(canvas.update(buffer).to_vec()).unwrap();
+        let bytes = String::from_utf8(canvas.update(buffer, &[]).to_vec()).unwrap();
         let inside =
             bytes.strip_prefix("\x1b[?2026h").and_then(|it| it.strip_suffix("\x1b[?2026l"));
         inside.unwrap_or(&bytes).to_owned()
@@ -439,7 +494,7 @@ mod tests {
     #[test]
     fn only_what_differs_is_sent() {
         let mut canvas = Canvas::new(AREA, true);
-        canvas.update(&text("cpu 10% fan 30%"));
+        canvas.update(&text("cpu 10% fan 30%"), &[]);
         assert_eq!(sent(&mut canvas, &text("cpu 10% fan 30%")), "");
         assert_eq!(sent(&mut canvas, &text("cpu 12% fan 31%")), "\x1b[1;6H2\x1b[7C1");
         assert_eq!(sent(&mut canvas, &text("")), "\x1b[1;1H\x1b[K");
@@ -453,7 +508,7 @@ mod tests {
     #[test]
     fn a_color_is_named_when_it_changes_and_only_the_one_that_does() {
         let mut canvas = Canvas::new(AREA, true);
-        canvas.update(&text("aaa"));
+        canvas.update(&text("aaa"), &[]);
         let mut buffer = text("aaa");
         buffer[(0, 0)].set_fg(Color::Rgb(1, 2, 3)).set_bg(Color::Rgb(4, 5, 6));
         buffer[(1, 0)].set_fg(Color::LightBlue).set_bg(Color::Rgb(4, 5, 6));

@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::process::{Process, Visibility};
+use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
 use warpscope_probes::{Gpu, Origin, Timestamp};
 
@@ -16,7 +19,11 @@ use crate::source::Position;
 fn app() -> App {
     let settings =
         Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
-    App::new(settings, Keymap::default(), WhatIf::default())
+    App::new(settings, Keymap::default(), WhatIf::default(), rules())
+}
+
+fn rules() -> Arc<RuleBase> {
+    Arc::new(RuleBase::builtin().clone())
 }
 
 fn gpu(key: &str) -> Gpu {
