@@ -149,7 +149,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "remove", "Remove the selected what-if GPU.";
     A::OlderVersion, "older_version", On(Tab::Compat), ["<", ","], "older", "Ask about an older version of the framework.";
     A::NewerVersion, "newer_version", On(Tab::Compat), [">", "."], "newer", "Ask about a newer version of the framework.";
-    A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "reset version", "Take the choice of a version back.";
+    A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "", "Take the choice of a version back.";
     A::Model, "model", On(Tab::Compat), ["m"], "model", "Name a model folder or file; every row then asks about it.";
     A::Fold, "fold", On(Tab::Compat), ["z"], "fold", "Fold the rows of the framework away, or unfold them.";
     A::FoldAll, "fold_all", On(Tab::Compat), ["Z"], "", "Fold or unfold every framework.";

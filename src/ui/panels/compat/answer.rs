@@ -17,6 +17,9 @@ use crate::ui::widgets::{Card, Look, Piece, outcome_role};
 /// Columns the text of a step, a piece of evidence or a fix stands in.
 const INDENT: usize = 4;
 
+/// Lines that are left over when more than the essence is shown.
+const LEAST_MORE: usize = 5;
+
 /// Outcome, and what it is the outcome of.
 pub(in crate::ui) fn title(look: Look<'_>, verdict: &Verdict) -> [(String, Role); 2] {
     let outcome = format!("{} {}", symbol(look, verdict.outcome), verdict.outcome);
@@ -47,7 +50,7 @@ pub(super) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, h
         (Some(Line::Head { group, rows, .. }), _) => framework(app, look, (group, &rows), width),
         _ => return,
     };
-    let more = sheet.lines.len() > height;
+    let more = sheet.lines.len() > height || height < LEAST_MORE * 3;
     sheet.lines.truncate(height);
     let left: Vec<Piece<'_>> = title.iter().map(|(text, role)| look.piece(text, *role)).collect();
     let right = [look.piece(&fact, Role::Muted)];
@@ -90,13 +93,17 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
     }
     let mut sheet = Sheet::default();
     parts.into_iter().for_each(|part| sheet.append(part));
-    sheet.append(part(look, width, |w| {
+    let more = part(look, width, |w| {
         if verdict.fixes.len() > 1 {
             fixes(w, verdict, None);
         }
         chain(w, verdict);
         evidence(w, verdict);
-    }));
+    });
+    // A heading with nothing below it says nothing.
+    if sheet.lines.len() + LEAST_MORE <= height {
+        sheet.append(more);
+    }
     sheet
 }
 

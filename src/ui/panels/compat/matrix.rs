@@ -101,7 +101,7 @@ impl<'a> Matrix<'a> {
             self.band(cut_top(area, 1), what_if, buffer);
         }
         let names = cut_top(area, if self.grid.stacked() { 2 } else { 1 });
-        let facts = cut_top(area, if area.height > 8 { 1 } else { 0 });
+        let facts = cut_top(area, if area.height > 9 { 1 } else { 0 });
         let header = self.look.style(Role::Header);
         let labels = if facts.height > 0 { facts } else { names };
         let mut pen =
