@@ -50,13 +50,15 @@ pub(super) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, h
         (Some(Line::Head { group, rows, .. }), _) => framework(app, look, (group, &rows), width),
         _ => return,
     };
-    let more = sheet.lines.len() > height || height < LEAST_MORE * 3;
+    let more = match app.selected_line() {
+        Some(Line::Head { .. }) => "enter folds",
+        _ => "enter shows all",
+    };
     sheet.lines.truncate(height);
     let left: Vec<Piece<'_>> = title.iter().map(|(text, role)| look.piece(text, *role)).collect();
     let right = [look.piece(&fact, Role::Muted)];
-    let foot = [look.piece("enter shows all", Role::Muted)];
-    let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right);
-    let card = if more { card.foot(&foot) } else { card };
+    let foot = [look.piece(more, Role::Muted)];
+    let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);
     let inner = card.render(area, buffer);
     hits.add(area, Hit::Answer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
