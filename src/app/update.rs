@@ -52,7 +52,11 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     app.store.push(&frame);
     let unplugged = on_battery(&frame) && !on_battery(&app.frame);
     app.frame = frame;
-    compat::keys::staying(app, |app| app.compat.renew(&app.frame));
+    if app.compat.all_rows().is_empty() {
+        compat::keys::staying(app, |app| app.compat.renew(&app.frame));
+    } else {
+        app.compat.renew(&app.frame);
+    }
     settle(app);
     mind_battery(app, unplugged)
 }

@@ -43,15 +43,21 @@ impl Sheet {
             .extend(below.hits.into_iter().map(|(at, hit)| (at.start + from..at.end + from, hit)));
     }
 
-    /// Keeps the first lines only; what was cut off shows as an ellipsis.
-    pub(super) fn cut(&mut self, most: usize, look: Look<'_>) {
-        if self.lines.len() > most {
-            self.lines.truncate(most);
-            self.links.retain(|(at, ..)| *at < most);
-            if let Some(last) = self.lines.last_mut() {
-                last.push_span(Span::styled(look.glyphs.ellipsis, look.style(Role::Muted)));
-            }
+    /// Keeps the first lines only; what was cut off shows as an ellipsis within `width`.
+    pub(super) fn cut(&mut self, most: usize, look: Look<'_>, width: usize) {
+        if self.lines.len() <= most {
+            return;
         }
+        self.lines.truncate(most);
+        self.links.retain(|(at, ..)| *at < most);
+        let Some(last) = self.lines.last_mut() else { return };
+        while last.width() >= width.max(1) {
+            let Some(span) = last.spans.last_mut().filter(|span| !span.content.is_empty()) else {
+                break;
+            };
+            span.content.to_mut().pop();
+        }
+        last.push_span(Span::styled(look.glyphs.ellipsis, look.style(Role::Muted)));
     }
 
     /// Makes lines clickable.
@@ -164,13 +170,43 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Text to paste, each line as it is.
-    pub(super) fn verbatim(&mut self, text: &str, indent: usize, style: Style) {
-        for line in text.lines() {
-            let line = Span::styled(printable(line), style);
-            self.sheet.lines.push(Line::from(vec![Span::raw(" ".repeat(indent)), line]));
+    /// Text to paste beside its label, its blanks as they are; what is longer than a line goes on below.
+    pub(super) fn pasted(&mut self, label: &str, text: &str, style: Style) {
+        let from = self.sheet.lines.len();
+        self.verbatim(text, INDENT, style);
+        if let Some(first) = self.sheet.lines.get_mut(from) {
+            let label = Span::styled(format!("{label:<INDENT$}"), self.look.style(Role::Muted));
+            first.spans[0] = label;
         }
     }
+
+    /// Text to paste, its blanks as they are; what is longer than a line goes on below.
+    pub(super) fn verbatim(&mut self, text: &str, indent: usize, style: Style) {
+        for line in text.lines() {
+            for part in chop(&printable(line), self.width.saturating_sub(indent).max(1)) {
+                let part = Span::styled(part, style);
+                self.sheet.lines.push(Line::from(vec![Span::raw(" ".repeat(indent)), part]));
+            }
+        }
+    }
+}
+
+/// Breaks a line after blanks where there are some, keeping every character.
+fn chop(line: &str, width: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    while usize::from(text_width(rest)) > width {
+        let fits = |at: &usize| usize::from(text_width(&rest[..*at])) <= width;
+        let ends = rest.char_indices().map(|(at, _)| at).skip(1);
+        let most = ends.take_while(fits).last();
+        let Some(most) = most.or(rest.chars().next().map(char::len_utf8)) else { break };
+        let blank = rest[..most].rfind(' ').map(|at| at + 1);
+        let end = blank.filter(|end| !rest[..*end].trim().is_empty()).unwrap_or(most);
+        parts.push(rest[..end].to_owned());
+        rest = &rest[end..];
+    }
+    parts.push(rest.to_owned());
+    parts
 }
 
 /// The text without characters that do something instead of showing something.
@@ -208,6 +244,15 @@ mod tests {
         let address = "https://example.com/a/long/path".to_owned();
         let want = [(Rect::new(2, 1, 20, 1), address.clone()), (Rect::new(2, 2, 11, 1), address)];
         assert_eq!(links, want);
+    }
+
+    #[test]
+    fn text_to_paste_loses_nothing_but_the_line_it_is_on() {
+        assert_eq!(chop("  run --x   # y", 8), ["  run ", "--x   # ", "y"]);
+        assert_eq!(chop("    deep", 6), ["    de", "ep"]);
+        assert_eq!(chop("abcdef", 4), ["abcd", "ef"]);
+        assert_eq!(chop("\u{6f22}\u{6f22}", 1).concat(), "\u{6f22}\u{6f22}");
+        assert_eq!(chop("", 4), [""]);
     }
 
     #[test]

@@ -87,12 +87,16 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
         part(look, width, |w| symptom(w, verdict)),
         part(look, width, |w| first_fix(w, verdict)),
     ];
-    let all = |parts: &[Sheet]| parts.iter().map(|part| part.lines.len()).sum::<usize>();
-    for (at, most) in [(2, 1), (3, 1), (0, 1), (1, 2), (4, 1), (1, 1)] {
-        if all(&parts) > height {
-            parts[at].cut(most, look);
+    // The fix takes what the others leave; they give way only until it has a line.
+    let others = |parts: &[Sheet; 5]| parts[..4].iter().map(|part| part.lines.len()).sum::<usize>();
+    let fix = usize::from(verdict.fix.is_some());
+    for (at, most) in [(2, 1), (3, 1), (0, 1), (1, 2), (1, 1)] {
+        if others(&parts) + fix > height {
+            parts[at].cut(most, look, width);
         }
     }
+    let left = height.saturating_sub(others(&parts)).max(1);
+    parts[4].cut(left, look, width);
     let mut sheet = Sheet::default();
     parts.into_iter().for_each(|part| sheet.append(part));
     let more = part(look, width, |w| {
@@ -128,11 +132,10 @@ fn symptom(w: &mut Writer<'_>, verdict: &Verdict) {
     w.labelled("you see", verdict.symptom.as_deref().unwrap_or(""), Role::Bad);
 }
 
-/// The cheapest way out on one line.
+/// The cheapest way out.
 fn first_fix(w: &mut Writer<'_>, verdict: &Verdict) {
     let Some(fix) = &verdict.fix else { return };
-    let line = fix.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    w.labelled("fix (y)", line, Role::Good);
+    w.pasted("fix (y)", fix.trim(), w.look.style(Role::Good));
 }
 
 /// The whole answer; `chosen` is the selected fix.
@@ -268,7 +271,7 @@ fn framework(
         (Some(given), _) => {
             format!("{}, {}; v takes a choice back", given.version, origin_word(given.origin))
         }
-        (None, Some(known)) => format!("{known}, the newest the rules know"),
+        (None, Some(known)) => format!("{known} where a row names no other"),
         (None, None) => "any; the rules name none".to_owned(),
     };
     w.labelled("version", &version, Role::Text);

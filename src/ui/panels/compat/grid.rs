@@ -58,7 +58,8 @@ impl Grid {
         let least = (width * 3 / 10).clamp(14, 30).min(wish.config.max(14)).min(width);
         let room = width - least;
         let wanted = wish.name.saturating_add(2).clamp(ONE_LINE, WIDEST);
-        let beside = width.saturating_sub(wish.config.min(COMFORTABLE)) / gpus;
+        let versioned = if width >= 100 { wish.config.min(COMFORTABLE) + VERSION } else { 0 };
+        let beside = width.saturating_sub(versioned.max(wish.config.min(COMFORTABLE))) / gpus;
         let all = if beside >= SCROLLED { beside } else { (room / gpus).min(SCROLLED) };
         let pitch = if all < NARROWEST { SCROLLED } else { all.min(wanted) };
         let shown = usize::from((room / pitch).max(1)).min(wish.gpus);
@@ -92,7 +93,7 @@ impl Grid {
     /// Columns a matrix needs to show every GPU with room to spare.
     pub(super) fn comfortable(wish: Wish) -> u16 {
         let gpus = u16::try_from(wish.gpus.max(1)).unwrap_or(u16::MAX);
-        wish.config.min(COMFORTABLE).saturating_add(gpus.saturating_mul(ONE_LINE))
+        (wish.config.min(COMFORTABLE) + VERSION).saturating_add(gpus.saturating_mul(ONE_LINE))
     }
 }
 

@@ -23,6 +23,8 @@ use crate::ui::widgets::{
 
 /// Columns of a GPU from which the word what-if stands in its head; below, in a line above the heads.
 const WORDY: u16 = 14;
+/// Most columns of a name.
+const NAME: u16 = 13;
 /// Columns a configuration stands in from the name of its framework.
 const INDENT: u16 = 2;
 
@@ -31,7 +33,7 @@ pub(super) fn wish(app: &App) -> Wish {
     let compat = &app.compat;
     let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
     let gpus = &app.frame.gpus;
-    let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, 12)) + 3).max();
+    let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, NAME)) + 3).max();
     let view = &app.view.compat;
     Wish {
         gpus: gpus.len(),
@@ -136,13 +138,14 @@ impl<'a> Matrix<'a> {
 
     /// Index and name, on one line or on two.
     fn name(&self, gpu: usize) -> Vec<String> {
-        let room = self.grid.pitch - 1;
+        let room = (self.grid.pitch - 1).min(NAME);
         let named = &self.app.frame.gpus[gpu];
         if self.grid.stacked() {
             return vec![gpu.to_string(), fitting(named, room)];
         }
         let index = format!("{gpu} ");
-        vec![format!("{index}{}", fitting(named, room.saturating_sub(text_width(&index))))]
+        let room = (self.grid.pitch - 1).saturating_sub(text_width(&index)).min(NAME);
+        vec![format!("{index}{}", fitting(named, room))]
     }
 
     /// Compute capability, and that a GPU is not there where the room is wide enough to say so here.
@@ -208,10 +211,18 @@ impl<'a> Matrix<'a> {
         for gpu in self.grid.gpus() {
             let place = self.place(gpu, line);
             if selected && gpu == view.column.at && self.says_something(at) {
-                let style = self.look.style(Role::Accent).add_modifier(Modifier::REVERSED);
-                buffer.set_style(place, style);
+                buffer.set_style(place, self.chosen());
             }
             hits.add(place, Hit::Cell { row: at, column: gpu });
+        }
+    }
+
+    /// How the selected cell stands out of the selected line, which is reversed itself where there is no colour.
+    fn chosen(&self) -> Style {
+        let accent = self.look.style(Role::Accent);
+        match self.look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
+            true => accent.remove_modifier(Modifier::REVERSED),
+            false => accent.add_modifier(Modifier::REVERSED),
         }
     }
 

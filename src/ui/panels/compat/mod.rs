@@ -103,19 +103,21 @@ fn counts(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     let head = format!("{gpu} {}", fitting(named, 24));
     let texts = |words: bool| -> Vec<String> {
         let text = |(outcome, count): &(Outcome, usize)| match words {
-            true => format!("   {} {count} {}", symbol(look, *outcome), outcome.words()),
-            false => format!("  {} {count}", symbol(look, *outcome)),
+            true => format!("{} {count} {}", symbol(look, *outcome), outcome.words()),
+            false => format!("{} {count}", symbol(look, *outcome)),
         };
         counts.iter().map(text).collect()
     };
-    let width = |texts: &[String]| texts.iter().map(|text| text_width(text)).sum::<u16>();
+    let width = |texts: &[String], gap: u16| {
+        texts.iter().map(|text| gap + text_width(text)).sum::<u16>() + text_width(&head)
+    };
     let long = texts(true);
-    let fits = text_width(&head) + width(&long) <= line.width;
-    let texts = if fits { long } else { texts(false) };
+    let fits = width(&long, 3) <= line.width;
+    let (texts, gap) = if fits { (long, 3) } else { (texts(false), 2) };
     let mut pen = look.pen(buffer, line);
     pen.put(&head, look.style(Role::Text));
     for (text, (outcome, _)) in texts.iter().zip(&counts) {
-        pen.put(text, look.style(outcome_role(*outcome)));
+        pen.skip(gap).put(text, look.style(outcome_role(*outcome)));
     }
 }
 

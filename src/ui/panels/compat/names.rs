@@ -35,7 +35,7 @@ pub(super) fn fitting(gpu: &Gpu, columns: u16) -> String {
         let kept: Vec<&str> = words
             .iter()
             .copied()
-            .filter(|word| !empty.contains(word) && !(level == 2 && is_size(word)))
+            .filter(|word| !(empty.contains(word) || (level == 2 && is_size(word))))
             .collect();
         if !kept.is_empty() {
             words = kept;
