@@ -39,13 +39,8 @@ pub enum Msg {
     Findings(BTreeMap<String, Given>, Vec<Finding>),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
-    /// The first line, and for the Compat tab the first GPU, that the last drawing showed.
-    Shown {
-        /// Line of the tab, or of the page over it.
-        line: usize,
-        /// GPU.
-        column: usize,
-    },
+    /// What the last drawing showed of a Compat matrix, or of a page over any tab.
+    Shown(Shown),
 }
 
 /// Everything the outside is asked to do.
@@ -82,6 +77,17 @@ pub enum Cmd {
     PauseReplay(bool),
     /// Change the speed of the recording.
     ReplaySpeed(f64),
+}
+
+/// The part of something that scrolls which a drawing showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// First line.
+    pub line: usize,
+    /// Number of lines there was room for.
+    pub lines: usize,
+    /// First column.
+    pub column: usize,
 }
 
 /// Something on the screen that can be clicked.

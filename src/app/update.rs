@@ -11,7 +11,7 @@ use super::compat::{self, Line};
 use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
-use super::{App, Cmd, Hit, Msg};
+use super::{App, Cmd, Hit, Msg, Shown};
 use crate::bench::BenchEvent;
 use crate::source::Seek;
 
@@ -38,7 +38,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::model::take(app, &path, read);
             settle(app);
         }
-        Msg::Shown { line, column } => shown(app, line, column),
+        Msg::Shown(part) => shown(app, part),
     }
     Vec::new()
 }
@@ -207,7 +207,11 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
 }
 
 fn page(app: &App) -> isize {
-    app.view.page.saturating_sub(4).max(1).cast_signed()
+    let lines = match (app.view.tab, app.view.compat.visible) {
+        (Tab::Compat, visible @ 1..) => visible - 1,
+        _ => app.view.page.saturating_sub(4),
+    };
+    lines.max(1).cast_signed()
 }
 
 /// Rows of the tab in view.
@@ -259,10 +263,13 @@ fn close(app: &mut App) {
 }
 
 /// Takes note of where the drawing is, so that the next one starts from there.
-fn shown(app: &mut App, line: usize, column: usize) {
+fn shown(app: &mut App, part: Shown) {
     match &mut app.view.popup {
-        Some(popup) => popups::shown(popup, line),
-        None => app.view.compat.top = (line, column),
+        Some(popup) => popups::shown(popup, part.line),
+        None => {
+            app.view.compat.top = (part.line, part.column);
+            app.view.compat.visible = part.lines;
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use super::glyphs::Glyphs;
 use super::theme::{ColorDepth, Theme};
 use super::widgets::Look;
-use crate::app::Hit;
+use crate::app::{Hit, Shown};
 
 /// What decides how things look, beside the theme's name.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ pub(super) fn is_safe(address: &str) -> bool {
 pub struct Hits {
     places: Vec<(Rect, Hit)>,
     links: Vec<Link>,
-    shown: Option<(usize, usize)>,
+    shown: Option<Shown>,
 }
 
 impl Hits {
@@ -105,13 +105,13 @@ impl Hits {
         &self.links
     }
 
-    /// Tells which line and which column came first, so that the next drawing can start from there.
-    pub fn show(&mut self, line: usize, column: usize) {
-        self.shown = Some((line, column));
+    /// Tells which part of something that scrolls is shown, so that the next drawing can start from there.
+    pub fn show(&mut self, part: Shown) {
+        self.shown = Some(part);
     }
 
-    /// The first line and the first column of what scrolls, if something does.
-    pub fn shown(&self) -> Option<(usize, usize)> {
+    /// The part that is shown of what scrolls, if something does.
+    pub fn shown(&self) -> Option<Shown> {
         self.shown
     }
 
@@ -167,8 +167,9 @@ mod tests {
         hits.add(line, Hit::Row(1));
         hits.link(line, "https://example.com/a");
         hits.link(Rect { height: 2, ..line }, "https://example.com/a");
-        hits.show(3, 4);
-        assert_eq!((hits.links().len(), hits.shown()), (1, Some((3, 4))));
+        let part = Shown { line: 3, lines: 5, column: 4 };
+        hits.show(part);
+        assert_eq!((hits.links().len(), hits.shown()), (1, Some(part)));
         hits.cover();
         assert_eq!((hits.at(0, 0), hits.links(), hits.shown()), (None, &[][..], None));
     }

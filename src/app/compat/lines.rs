@@ -52,12 +52,15 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Group> {
 
 /// The line that stands for `line` among others: itself, or the head its row is folded under.
 pub fn place_of(lines: &[Line], groups: &[Group], line: &Line) -> Option<usize> {
-    let head_of = |wanted: usize| move |line: &Line| matches!(line, Line::Head { group, .. } if *group == wanted);
+    let head = |wanted: usize| {
+        let is_it = move |line: &Line| matches!(line, Line::Head { group, .. } if *group == wanted);
+        lines.iter().position(is_it)
+    };
     match line {
-        Line::Head { group, .. } => lines.iter().position(head_of(*group)),
+        Line::Head { group, .. } => head(*group),
         Line::Row(row) => lines.iter().position(|other| other == line).or_else(|| {
-            let group = groups.iter().position(|group| group.rows.contains(row))?;
-            lines.iter().position(head_of(group))
+            let at = head(groups.iter().position(|group| group.rows.contains(row))?)?;
+            matches!(lines[at], Line::Head { folded: true, .. }).then_some(at)
         }),
     }
 }

@@ -79,7 +79,7 @@ pub(in crate::app) fn take(app: &mut App, path: &str, read: Result<Model, String
         Err(why) => *state = State::Failed(why),
         Ok(model) => {
             app.view.popup = None;
-            app.view.say(format!("Every row now asks about {}.", model.name));
+            app.view.say(format!("Every row now asks about {}; esc takes it back.", model.name));
             super::keys::staying(app, |app| app.compat.set_model(Some(model)));
         }
     }

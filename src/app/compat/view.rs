@@ -45,6 +45,8 @@ pub struct CompatView {
     pub column: Cursor,
     /// First line and first GPU that were drawn, so that the next drawing scrolls only as far as it must.
     pub top: (usize, usize),
+    /// Lines that were drawn, for page keys.
+    pub visible: usize,
     /// Filter.
     pub filter: Input,
     /// Only rows that fail somewhere.

@@ -143,8 +143,8 @@ impl Owner {
             self.skin = Skin::new(&self.options, &self.app.settings.theme);
         }
         self.hits = screen.draw(&self.app, &self.skin)?;
-        if let Some((line, column)) = self.hits.shown() {
-            update(&mut self.app, Msg::Shown { line, column });
+        if let Some(part) = self.hits.shown() {
+            update(&mut self.app, Msg::Shown(part));
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ use super::sheet::Sheet;
 use super::theme::Role;
 use super::widgets::Popup as Frame;
 use super::widgets::{Look, Piece, pieces_width};
-use crate::app::App;
 use crate::app::view::Popup;
+use crate::app::{App, Shown};
 
 /// A page: its title and its lines for a width.
 pub(super) struct Page {
@@ -91,7 +91,7 @@ fn draw_sheet(
         .titled(|card| card.left(title).foot(foot))
         .render(area, buffer);
     sheet.draw(first, inner, buffer, hits);
-    hits.show(first, 0);
+    hits.show(Shown { line: first, lines: visible, column: 0 });
 }
 
 fn rows(lines: usize) -> u16 {

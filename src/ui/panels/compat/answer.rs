@@ -2,10 +2,11 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::COSTS;
 
 use super::matrix::symbol;
-use super::origin_word;
+use super::{origin_word, rows_of};
 use crate::app::compat::Line;
 use crate::app::{App, Hit};
 use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
@@ -45,7 +46,9 @@ pub(super) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, h
     let (title, fact, mut sheet) = match (app.selected_line(), app.selected_verdict()) {
         (Some(Line::Row(_)), Some(verdict)) => {
             let sheet = short(look, &verdict, (width, height));
-            (title(look, &verdict).to_vec(), told_by(&verdict), sheet)
+            let what_if = app.frame.gpus.get(app.view.compat.column.at).map(|gpu| gpu.presence);
+            let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
+            (title(look, &verdict).to_vec(), format!("{what_if}{}", told_by(&verdict)), sheet)
         }
         (Some(Line::Head { group, rows, .. }), _) => framework(app, look, (group, &rows), width),
         _ => return,
@@ -60,7 +63,9 @@ pub(super) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, h
     let foot = [look.piece(more, Role::Muted)];
     let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);
     let inner = card.render(area, buffer);
-    hits.add(area, Hit::Answer);
+    if app.selected_verdict().is_some() {
+        hits.add(area, Hit::Answer);
+    }
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     sheet.draw(0, inner, buffer, hits);
 }
@@ -296,5 +301,114 @@ fn framework(
         .collect();
     let title =
         vec![(group.name.clone(), Role::Title), (format!("  {}", counts.join("  ")), Role::Text)];
-    (title, format!("{} rows", rows.len()), w.sheet)
+    (title, rows_of(rows.len()), w.sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::rules::Cost;
+
+    use super::*;
+    use crate::ui::glyphs::Glyphs;
+    use crate::ui::theme::Theme;
+
+    fn fix(cost: Cost, title: &str, text: &str, then: Option<Outcome>) -> Fix {
+        Fix { cost, title: title.into(), text: text.into(), then }
+    }
+
+    fn verdict() -> Verdict {
+        let fixes = vec![
+            fix(Cost::Flag, "compute in float32", "run --dtype float32", Some(Outcome::Slow)),
+            fix(Cost::Build, "take 2.0", "pip install 'x>=2'", None),
+        ];
+        let step = |kind, text: &str| Step {
+            stage: "data type".into(),
+            kind,
+            rule: None,
+            text: text.into(),
+        };
+        Verdict {
+            gpu: "Tesla T4".into(),
+            framework: "X".into(),
+            version: "1.0".into(),
+            config: "bf16".into(),
+            outcome: Outcome::Fails,
+            level: Some(Level::Inspected),
+            disputed: true,
+            reason: "there is no bfloat16".into(),
+            needs: "sm_80".into(),
+            has: "sm_75".into(),
+            symptom: Some("ValueError".into()),
+            fix: Some(fixes[0].text.clone()),
+            fixes,
+            as_of: Some("told of 0.9".into()),
+            evidence: vec![Evidence {
+                level: Level::Inspected,
+                outcome: Outcome::Fails,
+                id: "x.so".into(),
+                detail: "no image for sm_75".into(),
+                source: "libx.so; https://example.com/x".into(),
+                retrieved: "2026-11-21".into(),
+            }],
+            steps: vec![step(StepKind::Passes, "auto is bf16"), step(StepKind::Decides, "no bf16")],
+        }
+    }
+
+    fn text(sheet: &Sheet) -> Vec<String> {
+        sheet.lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_page_tells_everything_in_order() {
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::unicode());
+        let sheet = page(look, &verdict(), 1, 80);
+        let want = [
+            "answer    ✖ fails, inspected here, disputed",
+            "as of     told of 0.9",
+            "why       there is no bfloat16",
+            "needs     sm_80",
+            "has       sm_75",
+            "",
+            "How it comes to that",
+            "  ✔ data type: auto is bf16",
+            "  → data type: no bf16 (this decides)",
+            "",
+            "Evidence",
+            "  ✖ no image for sm_75",
+            "    inspected x.so, 2026-11-21",
+            "    libx.so",
+            "    https://example.com/x",
+            "",
+            "you see   ValueError",
+            "",
+            "Ways out, cheapest first (a number or h and l choose, y copies)",
+            " 1  compute in float32 (another flag): ▽ slow",
+            "    run --dtype float32",
+            "▌2  take 2.0 (another version or build)",
+            "    pip install 'x>=2'",
+        ];
+        assert_eq!(text(&sheet), want);
+        assert_eq!(sheet.lines_of(Hit::Row(1)), Some(21..23));
+    }
+
+    #[test]
+    fn a_pane_of_any_height_says_why_and_offers_the_fix_before_it_goes_into_detail() {
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::unicode());
+        let of = |height| text(&short(look, &verdict(), (60, height)));
+        let essence = [
+            "as of     told of 0.9",
+            "why       there is no bfloat16",
+            "needs     sm_80; this GPU has sm_75",
+            "you see   ValueError",
+            "fix (y)   run --dtype float32",
+        ];
+        assert_eq!(of(5), essence);
+        assert_eq!(of(9), essence);
+        assert_eq!(
+            of(40)[5..8],
+            ["", "Ways out, cheapest first", "▌1  compute in float32 (another flag): ▽ slow"]
+        );
+    }
 }

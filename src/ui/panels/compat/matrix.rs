@@ -9,9 +9,9 @@ use warpscope_probes::gpu::Presence;
 
 use super::grid::{Grid, Wish};
 use super::names::fitting;
-use super::origin_word;
+use super::{origin_word, rows_of};
 use crate::app::compat::Line;
-use crate::app::{App, Hit};
+use crate::app::{App, Hit, Shown};
 use crate::engine::{Level, Origin, Outcome};
 use crate::ui::Hits;
 use crate::ui::format::Short;
@@ -82,7 +82,8 @@ impl<'a> Matrix<'a> {
             self.line(at, line, buffer, hits);
         }
         Scrollbar { look: self.look, total: count, offset: first }.render(bar, buffer);
-        hits.show(first, self.grid.first);
+        let lines = usize::from(body.height);
+        hits.show(Shown { line: first, lines, column: self.grid.first });
     }
 
     /// The head of the framework whose rows begin above a line.
@@ -207,6 +208,7 @@ impl<'a> Matrix<'a> {
             buffer.set_style(words.intersection(line), selection);
             buffer.set_style(line, Style::new().add_modifier(selection.add_modifier));
         }
+        self.mark_matches(line, buffer);
         hits.add(line, Hit::Cell { row: at, column: view.column.at });
         for gpu in self.grid.gpus() {
             let place = self.place(gpu, line);
@@ -214,6 +216,26 @@ impl<'a> Matrix<'a> {
                 buffer.set_style(place, self.chosen());
             }
             hits.add(place, Hit::Cell { row: at, column: gpu });
+        }
+    }
+
+    /// Marks what the filter found in the words of a line.
+    fn mark_matches(&self, line: Rect, buffer: &mut Buffer) {
+        let filter = self.app.view.compat.filter.text.to_lowercase();
+        let words = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
+        if filter.trim().is_empty() || words.is_empty() {
+            return;
+        }
+        let letter = |x| buffer[(x, line.y)].symbol().chars().next().unwrap_or(' ');
+        let shown: Vec<char> =
+            words.columns().flat_map(|column| letter(column.x).to_lowercase().next()).collect();
+        let style = self.look.style(Role::Match);
+        for word in filter.split_whitespace() {
+            let word: Vec<char> = word.chars().collect();
+            for (start, _) in shown.windows(word.len()).enumerate().filter(|one| one.1 == word) {
+                let found = Rect { x: words.x + start as u16, width: word.len() as u16, ..words };
+                buffer.set_style(found.intersection(words), style);
+            }
         }
     }
 
@@ -257,7 +279,7 @@ impl<'a> Matrix<'a> {
         if text_width(&version) + 2 < pen.rest() {
             pen.skip(2).put(&version, look.style(role));
         }
-        let count = Short::of(format_args!("{} rows", rows.len()));
+        let count = rows_of(rows.len());
         if folded && text_width(&count) + 2 < pen.rest() {
             pen.skip(2).put(&count, look.style(Role::Muted));
         }

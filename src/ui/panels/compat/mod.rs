@@ -72,9 +72,12 @@ fn places(app: &App, mut area: Rect) -> [Rect; 2] {
 fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) -> Rect {
     let view = &app.view.compat;
     let (all, shown) = (app.compat.all_rows().len(), app.compat.passing(view).count());
-    let count = if shown == all { format!("{all} rows") } else { format!("{shown} of {all} rows") };
+    let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
     let filter = format!("/{}", view.filter.text);
-    let mut facts = vec![look.piece(&count, Role::Muted)];
+    let mut facts = Vec::new();
+    if all > 0 {
+        facts.push(look.piece(&count, Role::Muted));
+    }
     if !view.filter.text.is_empty() {
         facts.push(look.piece(&filter, Role::Accent));
     }
@@ -119,6 +122,11 @@ fn counts(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     for (text, (outcome, _)) in texts.iter().zip(&counts) {
         pen.skip(gap).put(text, look.style(outcome_role(*outcome)));
     }
+}
+
+/// A number of rows in words.
+fn rows_of(count: usize) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
 /// The word for where a version comes from; nothing for that of the rules.
