@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
         for part in text.split("; ").map(str::trim).filter(|part| !part.is_empty()) {
             let from = self.sheet.lines.len();
             let safe = is_safe(part);
-            let role = if safe { Role::Info } else { Role::Faint };
+            let role = if safe { Role::Info } else { Role::Muted };
             self.beside(&[], indent, part, self.look.style(role));
             let lines = self.sheet.lines.iter().enumerate().skip(from).filter(|_| safe);
             let links = lines.map(|(at, line)| {
