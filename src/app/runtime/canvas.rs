@@ -555,12 +555,15 @@ mod tests {
                 1..6,
             ),
             erases_in_color: bool,
+            keeps: bool,
         ) {
             let mut terminal = Links::new();
             let mut canvas = Canvas::new(AREA, erases_in_color);
             let mut buffer = Buffer::empty(AREA);
             for (strokes, links) in frames {
-                buffer.reset();
+                if !keeps {
+                    buffer.reset();
+                }
                 for (x, y, text, style) in strokes {
                     let room = usize::from(AREA.width - x);
                     buffer.set_stringn(x, y, text, room, style);
