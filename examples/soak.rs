@@ -6,6 +6,7 @@
 use std::fs::read_to_string;
 use std::hint::black_box;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
@@ -18,6 +19,7 @@ use warpscope::app::{App, Msg, Settings};
 use warpscope::ui::theme::ColorDepth;
 use warpscope::ui::{self, LookOptions, Skin};
 use warpscope_probes::Frame;
+use warpscope_probes::rules::RuleBase;
 
 const AREA: Rect = Rect::new(0, 0, 200, 50);
 const RECORDING: &str = "tests/frames/synthetic-h100x8.jsonl";
@@ -30,7 +32,8 @@ fn main() -> io::Result<()> {
     let keymap = Keymap::new(&Default::default()).map_err(io::Error::other)?;
     let settings =
         Settings { interval: Duration::from_secs(1), readonly: true, theme: "dark".into() };
-    let mut app = App::new(settings, keymap, WhatIf::default());
+    let mut app =
+        App::new(settings, keymap, WhatIf::default(), Arc::new(RuleBase::builtin().clone()));
     let look =
         LookOptions { depth: ColorDepth::TrueColor, ascii: false, paint: true, folders: vec![] };
     let skin = Skin::new(&look, "dark");

@@ -59,6 +59,18 @@ pub enum Action {
     Copy,
     /// Only what does not work.
     OnlyFailures,
+    /// Fold the rows of a framework away, or unfold them.
+    Fold,
+    /// Fold or unfold every framework.
+    FoldAll,
+    /// Ask about an older version.
+    OlderVersion,
+    /// Ask about a newer version.
+    NewerVersion,
+    /// Take the choice of a version back.
+    ResetVersion,
+    /// Ask about a model.
+    Model,
     /// Processes as a tree.
     Tree,
     /// Send a signal to the selected process.
@@ -132,7 +144,16 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::First, "first", Global, ["home", "g"], "", "To the first.";
     A::Last, "last", Global, ["end", "G"], "", "To the last.";
     A::Filter, "filter", On(Tab::Compat), ["/"], "filter", "Show only rows that contain the typed words.";
-    A::OnlyFailures, "only_failures", On(Tab::Compat), ["f"], "only failures", "Show only rows that fail somewhere.";
+    A::OnlyFailures, "only_failures", On(Tab::Compat), ["f"], "problems", "Show only rows that fail somewhere.";
+    A::WhatIf, "what_if", Global, ["w"], "what-if", "Add a GPU from the catalogue.";
+    A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "remove", "Remove the selected what-if GPU.";
+    A::OlderVersion, "older_version", On(Tab::Compat), ["<", ","], "older", "Ask about an older version of the framework.";
+    A::NewerVersion, "newer_version", On(Tab::Compat), [">", "."], "newer", "Ask about a newer version of the framework.";
+    A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "", "Take the choice of a version back.";
+    A::Model, "model", On(Tab::Compat), ["m"], "model", "Name a model folder or file; every row then asks about it.";
+    A::Fold, "fold", On(Tab::Compat), ["z"], "fold", "Fold the rows of the framework away, or unfold them.";
+    A::FoldAll, "fold_all", On(Tab::Compat), ["Z"], "", "Fold or unfold every framework.";
+    A::Sort, "sort_compat", On(Tab::Compat), ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.";
     A::Copy, "copy", Global, ["y"], "copy", "Copy the fix, or the selected line, also over SSH (OSC 52).";
     A::Filter, "filter_processes", On(Tab::Processes), ["/"], "filter", "Show only processes that contain the typed words.";
     A::Sort, "sort", On(Tab::Processes), ["s", "f6"], "sort", "Sort by the next column.";
@@ -140,8 +161,6 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Tree, "tree", On(Tab::Processes), ["t", "f5"], "tree", "Parents above their children.";
     A::Signal, "signal", On(Tab::Processes), ["K", "f9"], "signal", "Send a signal to the selected process, after asking.";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
-    A::WhatIf, "what_if", Global, ["w"], "what-if", "Add a GPU from the catalogue.";
-    A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "", "Remove the selected what-if GPU.";
     A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";

@@ -15,15 +15,17 @@ pub mod update;
 pub mod view;
 pub mod whatif;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope_probes::process::Process;
+use warpscope_probes::rules::RuleBase;
 use warpscope_probes::{Frame, Gpu};
 
-pub use msg::{Cmd, Hit, Msg};
+pub use msg::{Cmd, Hit, Msg, Shown};
 
 use self::bench::{Bench, FIRST_SELECTED};
-use self::compat::Compat;
+use self::compat::{Compat, Line};
 use self::keymap::Keymap;
 use self::view::{Cursor, View};
 use self::whatif::WhatIf;
@@ -67,12 +69,12 @@ pub struct App {
 
 impl App {
     /// The state before anything has happened.
-    pub fn new(settings: Settings, keymap: Keymap, what_if: WhatIf) -> Self {
+    pub fn new(settings: Settings, keymap: Keymap, what_if: WhatIf, rules: Arc<RuleBase>) -> Self {
         Self {
             frame: Frame::default(),
             store: Store::default(),
             what_if,
-            compat: Compat::default(),
+            compat: Compat::new(rules),
             bench: Bench::default(),
             view: View { bench: Cursor { at: FIRST_SELECTED }, ..View::default() },
             keymap,
@@ -81,15 +83,22 @@ impl App {
         }
     }
 
-    /// Positions of the Compat rows in view.
-    pub fn compat_rows(&self) -> Vec<usize> {
-        self.compat.rows(&self.view.compat)
+    /// The lines of the Compat tab.
+    pub fn compat_lines(&self) -> Vec<Line> {
+        self.compat.lines(&self.view.compat)
+    }
+
+    /// The line the cursor of the Compat tab is on.
+    pub fn selected_line(&self) -> Option<Line> {
+        self.compat_lines().into_iter().nth(self.view.compat.row.at)
     }
 
     /// The verdict the cursor of the Compat tab is on.
-    pub fn selected_verdict(&self) -> Option<Verdict> {
-        let view = &self.view.compat;
-        self.compat.at(view, view.row.at, view.column.at)
+    pub fn selected_verdict(&self) -> Option<Arc<Verdict>> {
+        match self.selected_line()? {
+            Line::Row(row) => self.compat.verdict(row, self.view.compat.column.at),
+            Line::Head { .. } => None,
+        }
     }
 
     /// The process the cursor of the Processes tab is on.

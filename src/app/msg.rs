@@ -1,11 +1,14 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
+use warpscope_probes::model::Model;
 
 use super::keymap::Chord;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
+use crate::engine::{Finding, Given};
 use crate::source::{Position, Seek};
 
 /// Everything that can happen.
@@ -32,6 +35,12 @@ pub enum Msg {
     },
     /// What became of a command, for the user to read.
     Answer(String),
+    /// What was found on this machine: installed versions by framework, and evidence.
+    Findings(BTreeMap<String, Given>, Vec<Finding>),
+    /// What became of reading a model: its path as asked for, the model or why there is none.
+    Model(String, Result<Model, String>),
+    /// What the last drawing showed of a Compat matrix, or of a page over any tab.
+    Shown(Shown),
 }
 
 /// Everything the outside is asked to do.
@@ -56,6 +65,8 @@ pub enum Cmd {
     },
     /// Put text on the clipboard.
     Copy(String),
+    /// Read the model at a path.
+    ReadModel(String),
     /// Draw everything again.
     Repaint,
     /// Go to the background.
@@ -66,6 +77,17 @@ pub enum Cmd {
     PauseReplay(bool),
     /// Change the speed of the recording.
     ReplaySpeed(f64),
+}
+
+/// The part of something that scrolls which a drawing showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// First line.
+    pub line: usize,
+    /// Number of lines there was room for.
+    pub lines: usize,
+    /// First column.
+    pub column: usize,
 }
 
 /// Something on the screen that can be clicked.
@@ -82,6 +104,10 @@ pub enum Hit {
         /// GPU.
         column: usize,
     },
+    /// The head of a GPU's column in the Compat matrix.
+    Gpu(usize),
+    /// The answer below or beside the Compat matrix.
+    Answer,
     /// A column head of the Processes tab.
     Sort(SortBy),
 }

@@ -3,11 +3,13 @@
 use warpscope_probes::Origin;
 
 use super::action::Action;
+use super::compat::{self, Line};
 use super::keymap::Chord;
 use super::processes::SIGNALS;
 use super::update::redress;
 use super::view::{Cursor, Popup, Tab};
 use super::{App, Cmd};
+use crate::engine::Verdict;
 
 /// Rows the picker offers at most.
 pub const PICKER_ROWS: usize = 200;
@@ -18,7 +20,16 @@ pub(super) fn open(app: &mut App) {
         Tab::Overview => {
             app.selected_gpu().map(|gpu| Popup::Gpu { key: gpu.key.clone(), scroll: 0 })
         }
-        Tab::Compat => app.selected_verdict().map(|_| Popup::Why { scroll: 0 }),
+        Tab::Compat => match app.selected_line() {
+            Some(Line::Head { .. }) => {
+                compat::keys::staying(app, compat::keys::fold);
+                None
+            }
+            Some(Line::Row(_)) => {
+                app.selected_verdict().map(|_| Popup::Why { scroll: 0, fix: 0, follow: false })
+            }
+            None => None,
+        },
         Tab::Processes => app.selected_process().map(|process| Popup::Process {
             pid: process.pid,
             gpu: process.gpu.clone(),
@@ -57,11 +68,27 @@ pub(super) fn scroll(popup: &mut Popup, step: isize) {
     match popup {
         Popup::Help { scroll }
         | Popup::Gpu { scroll, .. }
-        | Popup::Why { scroll }
         | Popup::Notices { scroll }
         | Popup::Process { scroll, .. } => *scroll = scroll.saturating_add_signed(step).min(10_000),
+        Popup::Why { scroll, follow, .. } => {
+            *scroll = scroll.saturating_add_signed(step).min(10_000);
+            *follow = false;
+        }
+        Popup::Model { .. } => {}
         Popup::Picker { cursor, input } => cursor.step(step, found(&input.text).len()),
         Popup::Signal { cursor, .. } => cursor.step(step, SIGNALS.len()),
+    }
+}
+
+/// Takes note of the first line that was drawn: a page does not scroll beyond its end.
+pub(super) fn shown(popup: &mut Popup, line: usize) {
+    match popup {
+        Popup::Help { scroll }
+        | Popup::Gpu { scroll, .. }
+        | Popup::Why { scroll, .. }
+        | Popup::Notices { scroll }
+        | Popup::Process { scroll, .. } => *scroll = line,
+        Popup::Model { .. } | Popup::Picker { .. } | Popup::Signal { .. } => {}
     }
 }
 
@@ -81,8 +108,29 @@ pub(super) fn key(app: &mut App, popup: Popup, chord: Chord) -> Vec<Cmd> {
     match popup {
         Popup::Picker { .. } => picker_key(app, popup, chord, action),
         Popup::Signal { .. } => signal_key(app, popup, chord, action),
+        Popup::Model { input, state } => compat::model::key(app, (input, state), chord),
+        Popup::Why { scroll, fix, .. } => match choice(app, fix, chord, action) {
+            Some(fix) => {
+                app.view.popup = Some(Popup::Why { scroll, fix, follow: true });
+                Vec::new()
+            }
+            None => page_key(app, popup, action),
+        },
         _ => page_key(app, popup, action),
     }
+}
+
+/// The fix a key selects: by its number, or the one before or after.
+fn choice(app: &App, now: usize, chord: Chord, action: Option<Action>) -> Option<usize> {
+    let count = app.selected_verdict().map_or(0, |verdict| verdict.fixes.len());
+    let digit = chord.typed().and_then(|character| character.to_digit(10));
+    let wanted = match (digit, action) {
+        (Some(digit), _) => (digit as usize).checked_sub(1)?,
+        (None, Some(Action::Left | Action::PreviousTab)) => now.saturating_sub(1),
+        (None, Some(Action::Right | Action::NextTab)) => now + 1,
+        _ => return None,
+    };
+    (count > 0).then(|| wanted.min(count - 1))
 }
 
 fn page_key(app: &mut App, mut popup: Popup, action: Option<Action>) -> Vec<Cmd> {
@@ -182,6 +230,7 @@ pub(super) fn click(app: &mut App, mut popup: Popup, row: usize) -> Vec<Cmd> {
     match &mut popup {
         Popup::Picker { cursor, .. } if cursor.at == row => return add_picked(app, popup),
         Popup::Picker { cursor, .. } => cursor.at = row,
+        Popup::Why { fix, follow, .. } => (*fix, *follow) = (row, true),
         Popup::Signal { cursor, confirm, .. } if row < SIGNALS.len() => {
             *confirm = cursor.at == row;
             cursor.at = row;
@@ -192,11 +241,20 @@ pub(super) fn click(app: &mut App, mut popup: Popup, row: usize) -> Vec<Cmd> {
     Vec::new()
 }
 
+/// The text of a way out.
+fn fix(verdict: &Verdict, at: usize) -> Option<String> {
+    verdict.fixes.get(at).map(|fix| fix.text.clone()).or_else(|| verdict.fix.clone())
+}
+
 /// Copies the fix of the verdict in view, or one line on what is selected.
 pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
     let compat = app.view.tab == Tab::Compat && matches!(popup, None | Some(Popup::Why { .. }));
+    let chosen = match popup {
+        Some(Popup::Why { fix, .. }) => *fix,
+        _ => 0,
+    };
     let text = match app.view.tab {
-        _ if compat => app.selected_verdict().and_then(|verdict| verdict.fix),
+        _ if compat => app.selected_verdict().and_then(|verdict| fix(&verdict, chosen)),
         Tab::Processes => {
             app.selected_process().and_then(|process| process.host.command.last().cloned())
         }

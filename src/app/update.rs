@@ -7,10 +7,11 @@ use warpscope_probes::gpu::Presence;
 
 use super::action::{Action, Scope};
 use super::bench::{PATHS, Phase};
+use super::compat::{self, Line};
 use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
-use super::{App, Cmd, Hit, Msg};
+use super::{App, Cmd, Hit, Msg, Shown};
 use crate::bench::BenchEvent;
 use crate::source::Seek;
 
@@ -29,6 +30,15 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Scroll(step) => return step_by(app, step),
         Msg::Resize { rows } => app.view.page = rows,
         Msg::Answer(text) => app.view.say(text),
+        Msg::Findings(versions, findings) => {
+            compat::keys::staying(app, |app| app.compat.set_findings(versions, findings));
+            settle(app);
+        }
+        Msg::Model(path, read) => {
+            compat::model::take(app, &path, read);
+            settle(app);
+        }
+        Msg::Shown(part) => shown(app, part),
     }
     Vec::new()
 }
@@ -42,7 +52,11 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     app.store.push(&frame);
     let unplugged = on_battery(&frame) && !on_battery(&app.frame);
     app.frame = frame;
-    app.compat.renew(&app.frame);
+    if app.compat.all_rows().is_empty() {
+        compat::keys::staying(app, |app| app.compat.renew(&app.frame));
+    } else {
+        app.compat.renew(&app.frame);
+    }
     settle(app);
     mind_battery(app, unplugged)
 }
@@ -68,7 +82,7 @@ pub(super) fn redress(app: &mut App) {
     let mut frame = std::mem::take(&mut app.frame);
     app.what_if.dress(&mut frame);
     app.frame = frame;
-    app.compat.renew(&app.frame);
+    compat::keys::staying(app, |app| app.compat.renew(&app.frame));
     settle(app);
 }
 
@@ -77,7 +91,7 @@ fn settle(app: &mut App) {
     let gpus = app.frame.gpus.len();
     app.view.overview.step(0, gpus);
     app.view.compat.column.step(0, gpus);
-    let rows = app.compat_rows().len();
+    let rows = app.compat_lines().len();
     app.view.compat.row.step(0, rows);
     let rows = app.view.processes.rows(&app.frame).len();
     app.view.processes.cursor.step(0, rows);
@@ -94,7 +108,9 @@ fn active(app: &App, scope: Scope) -> bool {
 fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
     app.view.toast = None;
     if app.view.typing {
-        return type_filter(app, chord);
+        let mut cmds = Vec::new();
+        compat::keys::staying(app, |app| cmds = type_filter(app, chord));
+        return cmds;
     }
     if let Some(popup) = app.view.popup.take() {
         return popups::key(app, popup, chord);
@@ -161,8 +177,15 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Open => popups::open(app),
         Action::Close => close(app),
         Action::Filter => app.view.typing = true,
-        Action::OnlyFailures => app.view.compat.only_failures = !app.view.compat.only_failures,
-        Action::Sort => app.view.processes.next_sort(),
+        Action::Sort if app.view.tab == Tab::Processes => app.view.processes.next_sort(),
+        Action::Sort
+        | Action::OnlyFailures
+        | Action::Fold
+        | Action::FoldAll
+        | Action::OlderVersion
+        | Action::NewerVersion
+        | Action::ResetVersion
+        | Action::Model => compat::keys::act(app, action),
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),
@@ -184,14 +207,18 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
 }
 
 fn page(app: &App) -> isize {
-    app.view.page.saturating_sub(4).max(1).cast_signed()
+    let lines = match (app.view.tab, app.view.compat.visible) {
+        (Tab::Compat, visible @ 1..) => visible - 1,
+        _ => app.view.page.saturating_sub(4),
+    };
+    lines.max(1).cast_signed()
 }
 
 /// Rows of the tab in view.
 fn rows(app: &App) -> usize {
     match app.view.tab {
         Tab::Overview => app.frame.gpus.len(),
-        Tab::Compat => app.compat_rows().len(),
+        Tab::Compat => app.compat_lines().len(),
         Tab::Bench => PATHS.len(),
         Tab::Processes => app.view.processes.rows(&app.frame).len(),
     }
@@ -222,9 +249,27 @@ fn step_aside(app: &mut App, step: isize) {
     }
 }
 
+/// Takes back what was typed: the filter first, then the model.
 fn close(app: &mut App) {
-    if let Some(input) = filter(app) {
-        input.text.clear();
+    match app.view.tab {
+        Tab::Compat if app.view.compat.filter.text.is_empty() => compat::model::forget(app),
+        Tab::Compat => compat::keys::staying(app, |app| app.view.compat.filter.text.clear()),
+        _ => {
+            if let Some(input) = filter(app) {
+                input.text.clear();
+            }
+        }
+    }
+}
+
+/// Takes note of where the drawing is, so that the next one starts from there.
+fn shown(app: &mut App, part: Shown) {
+    match &mut app.view.popup {
+        Some(popup) => popups::shown(popup, part.line),
+        None => {
+            app.view.compat.top = (part.line, part.column);
+            app.view.compat.visible = part.lines;
+        }
     }
 }
 
@@ -234,13 +279,9 @@ fn click(app: &mut App, hit: Hit) -> Vec<Cmd> {
         (Hit::Tab(tab), _) => app.view.tab = tab,
         (Hit::Row(row), Some(popup)) => return popups::click(app, popup, row),
         (Hit::Sort(by), None) => app.view.processes.sort_by(by),
-        (Hit::Cell { row, column }, None) => {
-            let again = app.view.compat.row.at == row && app.view.compat.column.at == column;
-            (app.view.compat.row.at, app.view.compat.column.at) = (row, column);
-            if again {
-                popups::open(app);
-            }
-        }
+        (Hit::Cell { row, column }, None) => click_cell(app, row, column),
+        (Hit::Gpu(column), None) => app.view.compat.column.at = column,
+        (Hit::Answer, None) => popups::open(app),
         (Hit::Row(row), None) => {
             let cursor = match app.view.tab {
                 Tab::Overview => &mut app.view.overview,
@@ -253,10 +294,21 @@ fn click(app: &mut App, hit: Hit) -> Vec<Cmd> {
                 popups::open(app);
             }
         }
-        (Hit::Sort(_) | Hit::Cell { .. }, Some(_)) => {}
+        (Hit::Sort(_) | Hit::Cell { .. } | Hit::Gpu(_) | Hit::Answer, Some(_)) => {}
     }
     settle(app);
     Vec::new()
+}
+
+/// A head folds at once; a cell is selected first, and opened by the second click.
+fn click_cell(app: &mut App, row: usize, column: usize) {
+    let view = &mut app.view.compat;
+    let again = (view.row.at, view.column.at) == (row, column);
+    (view.row.at, view.column.at) = (row, column);
+    let is_head = matches!(app.selected_line(), Some(Line::Head { .. }));
+    if again || is_head {
+        popups::open(app);
+    }
 }
 
 fn remove_what_if(app: &mut App) {

@@ -1,5 +1,7 @@
 //! Where the user is: tab, cursors, filters, what lies over them.
 
+use super::compat::model::State;
+pub use super::compat::view::CompatView;
 use super::processes::ProcessView;
 
 /// A screen of its own.
@@ -75,7 +77,12 @@ impl Input {
 
     /// Appends a character; control characters and what is over the limit are left out.
     pub fn push(&mut self, character: char) {
-        if !character.is_control() && self.text.chars().count() < Self::LIMIT {
+        self.push_within(character, Self::LIMIT);
+    }
+
+    /// The same with another limit.
+    pub fn push_within(&mut self, character: char, limit: usize) {
+        if !character.is_control() && self.text.chars().count() < limit {
             self.text.push(character);
         }
     }
@@ -106,11 +113,22 @@ pub enum Popup {
     Why {
         /// First line in view.
         scroll: usize,
+        /// Selected fix.
+        fix: usize,
+        /// Whether it was just selected, and has to be in view.
+        follow: bool,
     },
     /// What was not found.
     Notices {
         /// First line in view.
         scroll: usize,
+    },
+    /// The model every row is asked about.
+    Model {
+        /// Path being typed.
+        input: Input,
+        /// What is said below it.
+        state: State,
     },
     /// The catalogue.
     Picker {
@@ -141,19 +159,6 @@ pub enum Popup {
         /// Whether the user has chosen and is asked again.
         confirm: bool,
     },
-}
-
-/// The Compat tab.
-#[derive(Clone, Debug, Default)]
-pub struct CompatView {
-    /// Selected row.
-    pub row: Cursor,
-    /// Selected GPU.
-    pub column: Cursor,
-    /// Filter.
-    pub filter: Input,
-    /// Only rows that fail somewhere.
-    pub only_failures: bool,
 }
 
 /// Where the user is.

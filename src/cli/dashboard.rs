@@ -1,6 +1,9 @@
 //! The dashboard: options in, everything it needs to start out.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use warpscope_probes::rules::RuleBase;
 
 use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
@@ -58,7 +61,8 @@ pub(super) fn app(options: &Options) -> Result<App, CliError> {
         readonly: options.view.readonly,
         theme: theme_name(options),
     };
-    let mut app = App::new(settings, keymap, whatif::choice(options)?);
+    let rules = Arc::new(RuleBase::builtin().clone());
+    let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     Ok(app)
 }

@@ -5,13 +5,14 @@ use ratatui::layout::{Alignment, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Origin, Severity};
 
 use super::Hits;
 use super::panels;
 use super::theme::Role;
 use super::widgets::{Footer, Hint, Look};
-use crate::app::action::Scope;
+use crate::app::action::{Action, Scope};
 use crate::app::bench::Phase;
 use crate::app::view::{TABS, Tab};
 use crate::app::{App, Hit};
@@ -159,6 +160,16 @@ fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
     Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
 }
 
+/// Whether the cursor is on a GPU that can be removed.
+fn on_what_if(app: &App) -> bool {
+    let at = match app.view.tab {
+        Tab::Overview => app.view.overview.at,
+        Tab::Compat => app.view.compat.column.at,
+        Tab::Bench | Tab::Processes => return false,
+    };
+    app.frame.gpus.get(at).is_some_and(|gpu| gpu.presence == Presence::WhatIf)
+}
+
 fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = |scope| match scope {
         Scope::Global => true,
@@ -170,6 +181,7 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         .keymap
         .rows()
         .filter(|(spec, keys)| !spec.hint.is_empty() && shown(spec.scope) && !keys.is_empty())
+        .filter(|(spec, _)| spec.action != Action::RemoveWhatIf || on_what_if(app))
         .map(|(spec, keys)| match (spec.id, loud) {
             ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", spec.hint)),
             _ => (keys[0].to_string(), spec.hint.to_owned()),

@@ -9,6 +9,7 @@ pub mod glyphs;
 mod look;
 pub mod panels;
 mod popup;
+mod sheet;
 pub mod svg;
 pub mod theme;
 pub mod widgets;
@@ -16,7 +17,7 @@ pub mod widgets;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use look::{Hits, LookOptions, Skin};
+pub use look::{Hits, Link, LookOptions, Skin};
 
 use crate::app::App;
 

@@ -4,6 +4,7 @@
 use std::cell::LazyCell;
 use std::fs::File;
 use std::io::BufReader;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use ratatui::buffer::Buffer;
@@ -24,6 +25,7 @@ use warpscope::ui::{LookOptions, Skin, draw, svg};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::rules::RuleBase;
 
 use crate::frames;
 
@@ -61,6 +63,8 @@ const SIZES: &[(u16, u16)] = &[
     (300, 100),
 ];
 
+static RULES: LazyLock<Arc<RuleBase>> = LazyLock::new(|| Arc::new(RuleBase::builtin().clone()));
+
 const RECORDINGS: &[&str] = &["synthetic-t4", "synthetic-h100x8", "synthetic-16", "synthetic-none"];
 
 fn empty() -> App {
@@ -72,7 +76,7 @@ fn empty() -> App {
     };
     let what_if =
         WhatIf { policy: Policy::Auto, named: Vec::new(), defaults: LazyCell::new(defaults) };
-    App::new(settings, Keymap::default(), what_if)
+    App::new(settings, Keymap::default(), what_if, Arc::clone(&RULES))
 }
 
 fn recorded(name: &str) -> Vec<Frame> {
@@ -156,6 +160,8 @@ fn with_popups(name: &str) -> Vec<App> {
         &["4", "K"],
         &["4", "K", "end", "enter"],
         &["4", "/"],
+        &["2", "m", "/", "m"],
+        &["2", "enter", "end"],
     ];
     let opened = rows.iter().map(|keys| {
         let mut app = played(name);
@@ -383,6 +389,33 @@ fn sixteen_gpus_fit_120_by_36() {
     for index in 0..16 {
         assert!(text.lines().any(|line| line.contains(&format!("{index} T4"))), "{index}");
     }
+}
+
+#[test]
+fn every_one_of_sixteen_gpus_has_its_column_at_120_by_36() {
+    let text = svg::text(&drawn(&on(played("synthetic-16"), Tab::Compat), &plain(), (120, 36)));
+    let heads: Vec<_> = (0..16).map(|index| index.to_string()).collect();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert!(
+        text.lines().any(|line| words(line).ends_with(&[&heads[..], &["│".into()]].concat())),
+        "{text}"
+    );
+    let row = text.lines().find(|line| line.contains("bf16 asked for")).expect("a row");
+    assert_eq!(row.matches("✖r").count(), 16, "{text}");
+}
+
+#[test]
+fn without_colour_the_matrix_says_what_is_not_there_and_what_was_chosen() {
+    let skin = skin("dark", ColorDepth::None, false);
+    let mut app = on(complete("synthetic-none"), Tab::Compat);
+    press(&mut app, "<");
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let text = svg::text(&drawn(&app, &skin, size));
+        assert!(text.contains("what-if") && text.contains("0.9.1 chosen"), "{text}");
+    }
+    press(&mut app, "z");
+    let text = svg::text(&drawn(&app, &skin, (120, 36)));
+    assert!(text.contains("5 rows"), "{text}");
 }
 
 #[test]

@@ -5,8 +5,10 @@
 //! erasing, and looks up the window's size twice a frame. Drawing stays ratatui's `Buffer`.
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
+
+use crate::ui::Link;
 
 /// Modifiers that can be seen on a blank.
 const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
@@ -43,12 +45,20 @@ const ERASES_IN_COLOR: &[&str] = &[
     "xterm",
 ];
 
+/// Values of `TERM`, up to the first hyphen, of terminals that print what they do not understand, or cannot follow a link.
+const WITHOUT_LINKS: &[&str] = &["", "ansi", "dumb", "linux", "vt100", "vt220"];
+
 /// Blanks that cost more than erasing them and moving on.
 const WORTH_ERASING: usize = 12;
 
 /// Whether a terminal of this `TERM` erases with the background colour in use.
 pub(super) fn erases_in_color(term: &str) -> bool {
     ERASES_IN_COLOR.contains(&term.split('-').next().unwrap_or_default())
+}
+
+/// Whether a terminal of this `TERM` may be sent links (OSC 8). Those that do not know them pass over them.
+pub(super) fn knows_links(term: &str) -> bool {
+    !WITHOUT_LINKS.contains(&term.split('-').next().unwrap_or_default())
 }
 
 /// Colours and modifiers of text to come.
@@ -104,6 +114,10 @@ pub(super) struct Canvas {
     ink: Option<Ink>,
     /// Where the next character goes; `None`: not known.
     cursor: Option<(u16, u16)>,
+    /// Links of what is shown.
+    links: Vec<Link>,
+    /// The link, by its place in `links`, that text to come belongs to.
+    open: Option<usize>,
     out: Vec<u8>,
 }
 
@@ -116,6 +130,8 @@ impl Canvas {
             shown: Vec::new(),
             ink: None,
             cursor: None,
+            links: Vec::new(),
+            open: None,
             out: Vec::new(),
         };
         canvas.forget(area);
@@ -132,21 +148,61 @@ impl Canvas {
     }
 
     /// The bytes that make the terminal show `buffer`, which has this canvas's area; none when it does.
-    pub(super) fn update(&mut self, buffer: &Buffer) -> &[u8] {
+    ///
+    /// No link is left open at the end, so that nothing else on the terminal can become part of one.
+    pub(super) fn update(&mut self, buffer: &Buffer, links: &[Link]) -> &[u8] {
         const BEGIN: &[u8] = b"\x1b[?2026h";
         const END: &[u8] = b"\x1b[?2026l";
         self.out.clear();
         self.out.extend_from_slice(BEGIN);
+        self.relink(links);
         let width = usize::from(self.area.width).max(1);
         for (y, row) in (0..self.area.height).zip(buffer.content.chunks(width)) {
             self.row(y, row);
         }
+        self.point_to(None);
         if self.out.len() == BEGIN.len() {
             self.out.clear();
         } else {
             self.out.extend_from_slice(END);
         }
         &self.out
+    }
+
+    /// Takes over the links of a new frame. Where one came, went or changed, what is shown counts as not known.
+    fn relink(&mut self, links: &[Link]) {
+        if links == self.links {
+            return;
+        }
+        let before = std::mem::replace(&mut self.links, links.to_vec());
+        let gone = before.iter().filter(|link| !links.contains(link));
+        let come = links.iter().filter(|link| !before.contains(link));
+        for link in gone.chain(come) {
+            for place in link.area.intersection(self.area).positions() {
+                let at = usize::from(place.y) * usize::from(self.area.width) + usize::from(place.x);
+                // The right half of a wide character goes with its left one.
+                if self.shown[at] != Shown::COVERED {
+                    self.shown[at] = Shown::UNKNOWN;
+                }
+            }
+        }
+    }
+
+    /// The link at a cell.
+    fn link_at(&self, x: usize, y: u16) -> Option<usize> {
+        let here = Position::new(x as u16, y);
+        self.links.iter().rposition(|link| link.area.contains(here))
+    }
+
+    /// Makes text to come part of a link, or of none.
+    fn point_to(&mut self, link: Option<usize>) {
+        if self.open != link {
+            let address = link.map_or("", |at| self.links[at].address.as_str());
+            self.out.extend_from_slice(b"\x1b]8;;");
+            self.out.extend_from_slice(address.as_bytes());
+            self.out.push(b'\x07');
+            self.open = link;
+        }
     }
 
     fn row(&mut self, y: u16, cells: &[Cell]) {
@@ -177,6 +233,7 @@ impl Canvas {
         let columns = columns.clamp(1, cells.len() - x);
         self.go(x, y);
         self.dip(wanted.ink);
+        self.point_to(self.link_at(x, y));
         self.out.extend_from_slice(symbol.as_bytes());
         self.shown[start + x] = wanted;
         self.shown[start + x + 1..start + x + columns].fill(Shown::COVERED);
@@ -205,6 +262,7 @@ impl Canvas {
         shown[..columns].fill(wanted);
         self.go(x, y);
         self.dip_blank(wanted.ink.bg);
+        self.point_to(None);
         match erase {
             Some(b'X') => self.sequence(&[columns as u16], b'X'),
             Some(end) => self.sequence(&[], end),
@@ -417,10 +475,143 @@ mod tests {
                     let room = usize::from(AREA.width - x);
                     buffer.set_stringn(x, y, text, room, style);
                 }
-                terminal.process(canvas.update(&buffer));
+                terminal.process(canvas.update(&buffer, &[]));
                 compare(&buffer, &terminal)?;
             }
         }
+    }
+
+    /// Which cells of a terminal belong to which link, read from what it is sent.
+    struct Links {
+        terminal: vt100::Parser,
+        at: std::collections::HashMap<(u16, u16), String>,
+        open: String,
+    }
+
+    impl Links {
+        fn new() -> Self {
+            let [rows, columns] = [AREA.height, AREA.width].map(|size| size.try_into().unwrap());
+            let terminal = vt100::Parser::new(rows, columns, 0);
+            Self { terminal, at: Default::default(), open: String::new() }
+        }
+
+        fn read(&mut self, bytes: &[u8]) {
+            let text = std::str::from_utf8(bytes).unwrap();
+            let mut rest = text;
+            while let Some(first) = rest.chars().next() {
+                let token = match rest.as_bytes() {
+                    [b'\x1b', b']', ..] => &rest[..=rest.find('\x07').expect("ends")],
+                    [b'\x1b', b'[', tail @ ..] => {
+                        let end = tail.iter().position(|byte| (b'@'..=b'~').contains(byte));
+                        &rest[..3 + end.expect("ends")]
+                    }
+                    _ => &rest[..first.len_utf8()],
+                };
+                self.take(token);
+                rest = &rest[token.len()..];
+            }
+        }
+
+        fn take(&mut self, token: &str) {
+            let (y, x) = self.terminal.screen().cursor_position();
+            if let Some(address) = token.strip_prefix("\x1b]8;;") {
+                self.open = address.trim_end_matches('\x07').to_owned();
+            } else if !token.starts_with('\x1b') {
+                let wide = ratatui::text::Span::raw(token).width();
+                // What is written on the last column stays there, wherever the cursor says it is.
+                if wide > 0 {
+                    self.at.insert((x.min(AREA.width - 1), y), self.open.clone());
+                }
+            } else if let Some(erased) = erased(token) {
+                (x..x.saturating_add(erased)).for_each(|x| drop(self.at.remove(&(x, y))));
+            }
+            self.terminal.process(token.as_bytes());
+        }
+    }
+
+    /// Cells that a sequence erases from the cursor on.
+    fn erased(token: &str) -> Option<u16> {
+        let inner = token.strip_prefix("\x1b[")?;
+        match inner.strip_suffix('X') {
+            Some(count) => Some(count.parse().unwrap_or(1)),
+            None => (inner == "K").then_some(AREA.width),
+        }
+    }
+
+    fn links() -> impl Strategy<Value = Vec<Link>> {
+        let link =
+            (0..AREA.width, 0..AREA.height, 1..12u16, 0..3u8).prop_map(|(x, y, width, to)| {
+                let area = Rect::new(x, y, width, 1).intersection(AREA);
+                Link { area, address: format!("https://example.com/{to}") }
+            });
+        prop::collection::vec(link, 0..3)
+    }
+
+    proptest! {
+        #[test]
+        fn a_terminal_links_what_was_drawn_as_a_link_and_nothing_else(
+            frames in prop::collection::vec(
+                (prop::collection::vec(stroke(), 0..6), links()),
+                1..6,
+            ),
+            erases_in_color: bool,
+            keeps: bool,
+        ) {
+            let mut terminal = Links::new();
+            let mut canvas = Canvas::new(AREA, erases_in_color);
+            let mut buffer = Buffer::empty(AREA);
+            for (strokes, links) in frames {
+                if !keeps {
+                    buffer.reset();
+                }
+                for (x, y, text, style) in strokes {
+                    let room = usize::from(AREA.width - x);
+                    buffer.set_stringn(x, y, text, room, style);
+                }
+                terminal.read(canvas.update(&buffer, &links));
+                compare(&buffer, &terminal.terminal)?;
+                prop_assert_eq!(&terminal.open, "", "nothing stays open");
+                for y in 0..AREA.height {
+                    let mut x = 0;
+                    while x < AREA.width {
+                        let drawn = &buffer[(x, y)];
+                        let here = |link: &&Link| link.area.contains(Position::new(x, y));
+                        let wanted = links.iter().rev().find(here).map_or("", |link| &link.address);
+                        let shown = terminal.at.get(&(x, y)).map_or("", String::as_str);
+                        let plain = drawn.cell_width() == 1 && !Shown::of(drawn).is_blank();
+                        prop_assert!(!plain || shown == wanted, "{},{}: {} {}", x, y, shown, wanted);
+                        x += drawn.cell_width().max(1);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_is_sent_once_and_closed_and_costs_nothing_where_there_is_none() {
+        let address = "https://example.com/a".to_owned();
+        let links = [Link { area: Rect::new(4, 0, 4, 1), address }];
+        let mut canvas = Canvas::new(AREA, true);
+        canvas.update(&text("see here now"), &[]);
+        let linked =
+            String::from_utf8(canvas.update(&text("see here now"), &links).to_vec()).unwrap();
+        assert_eq!(
+            linked,
+            "\x1b[?2026h\x1b[1;5H\x1b]8;;https://example.com/a\x07here\x1b]8;;\x07\x1b[?2026l"
+        );
+        assert_eq!(canvas.update(&text("see here now"), &links), b"");
+        // What changes beside the link does not send it again; what changes within does.
+        let beside =
+            String::from_utf8(canvas.update(&text("see here too"), &links).to_vec()).unwrap();
+        assert!(!beside.contains("\x1b]8"), "{beside:?}");
+        let gone = String::from_utf8(canvas.update(&text("see here too"), &[]).to_vec()).unwrap();
+        assert_eq!(gone, "\x1b[?2026h\x1b[1;5Hhere\x1b[?2026l");
+    }
+
+    #[test]
+    fn links_go_to_terminals_that_know_them_or_pass_over_them() {
+        assert!(knows_links("xterm-256color") && knows_links("tmux-256color"));
+        assert!(!knows_links("dumb") && !knows_links("linux") && !knows_links(""));
     }
 
     fn text(line: &str) -> Buffer {
@@ -430,7 +621,7 @@ mod tests {
     }
 
     fn sent(canvas: &mut Canvas, buffer: &Buffer) -> String {
-        let bytes = String::from_utf8(canvas.update(buffer).to_vec()).unwrap();
+        let bytes = String::from_utf8(canvas.update(buffer, &[]).to_vec()).unwrap();
         let inside =
             bytes.strip_prefix("\x1b[?2026h").and_then(|it| it.strip_suffix("\x1b[?2026l"));
         inside.unwrap_or(&bytes).to_owned()
@@ -439,7 +630,7 @@ mod tests {
     #[test]
     fn only_what_differs_is_sent() {
         let mut canvas = Canvas::new(AREA, true);
-        canvas.update(&text("cpu 10% fan 30%"));
+        canvas.update(&text("cpu 10% fan 30%"), &[]);
         assert_eq!(sent(&mut canvas, &text("cpu 10% fan 30%")), "");
         assert_eq!(sent(&mut canvas, &text("cpu 12% fan 31%")), "\x1b[1;6H2\x1b[7C1");
         assert_eq!(sent(&mut canvas, &text("")), "\x1b[1;1H\x1b[K");
@@ -453,7 +644,7 @@ mod tests {
     #[test]
     fn a_color_is_named_when_it_changes_and_only_the_one_that_does() {
         let mut canvas = Canvas::new(AREA, true);
-        canvas.update(&text("aaa"));
+        canvas.update(&text("aaa"), &[]);
         let mut buffer = text("aaa");
         buffer[(0, 0)].set_fg(Color::Rgb(1, 2, 3)).set_bg(Color::Rgb(4, 5, 6));
         buffer[(1, 0)].set_fg(Color::LightBlue).set_bg(Color::Rgb(4, 5, 6));

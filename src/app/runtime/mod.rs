@@ -7,6 +7,7 @@ mod bench;
 mod canvas;
 mod input;
 mod mailbox;
+mod model;
 mod signal;
 mod terminal;
 
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
-use warpscope_probes::rules::RuleBase;
+use warpscope_probes::model::Model;
 
 use self::bench::Outside;
 use self::mailbox::{Mailbox, Post, mailbox};
@@ -26,6 +27,7 @@ use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::bench::{BenchEvent, WorkerOptions};
 use crate::source::{Control, Source};
+use crate::ui::theme::ColorDepth;
 use crate::ui::{Hits, LookOptions, Skin};
 
 /// Everything a dashboard needs to start.
@@ -50,6 +52,7 @@ enum Event {
     Input(crossterm::event::Event),
     Bench(Box<BenchEvent>),
     BenchEnded(String),
+    Model(String, Result<Model, String>),
     End(i32),
 }
 
@@ -67,11 +70,11 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let (post, mail) = mailbox(64);
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let outside = Outside::start(post.clone(), launch.bench)?;
-    let mut screen = Screen::take(launch.mouse)?;
+    let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
     read_facts()?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
-    input::listen(post)?;
+    input::listen(post.clone())?;
     let skin = Skin::new(&launch.look, &launch.app.settings.theme);
     let mut owner = Owner {
         app: launch.app,
@@ -80,6 +83,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         hits: Hits::default(),
         control,
         outside,
+        post,
         last_frame: Instant::now(),
         ended: None,
     };
@@ -89,10 +93,9 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     owner.run(&mut screen, &mail)
 }
 
-/// Reads rules and architectures while the driver starts, so that the first frame does not wait for them.
+/// Reads architectures while the driver starts, so that the first frame does not wait for them.
 fn read_facts() -> io::Result<()> {
     let read = || {
-        RuleBase::builtin();
         Catalogue::load();
     };
     thread::Builder::new().name("facts".into()).stack_size(256 << 10).spawn(read).map(drop)
@@ -105,6 +108,7 @@ struct Owner {
     hits: Hits,
     control: Box<dyn Control>,
     outside: Outside,
+    post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
 }
@@ -139,6 +143,9 @@ impl Owner {
             self.skin = Skin::new(&self.options, &self.app.settings.theme);
         }
         self.hits = screen.draw(&self.app, &self.skin)?;
+        if let Some(part) = self.hits.shown() {
+            update(&mut self.app, Msg::Shown(part));
+        }
         Ok(())
     }
 
@@ -181,6 +188,7 @@ impl Owner {
             },
             Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
             Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
+            Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -205,6 +213,7 @@ impl Owner {
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
+            Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {

@@ -16,7 +16,7 @@ use crossterm::{cursor, execute};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, erases_in_color};
+use super::canvas::{Canvas, erases_in_color, knows_links};
 use crate::app::App;
 use crate::ui::{self, Hits, Skin};
 
@@ -29,6 +29,8 @@ pub(super) struct Screen {
     buffer: Buffer,
     canvas: Canvas,
     mouse: bool,
+    /// Whether parts of the screen may be links.
+    links: bool,
     /// Once it is, nothing is drawn any more: half a frame must not follow a panic's message onto
     /// the shell's screen.
     given_back: Arc<AtomicBool>,
@@ -36,13 +38,16 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal, and makes sure that a panic gives it back before it prints.
-    pub(super) fn take(mouse: bool) -> io::Result<Self> {
+    ///
+    /// Links are sent only if they are `wanted` and the terminal is one that knows them.
+    pub(super) fn take(mouse: bool, wanted: bool) -> io::Result<Self> {
         let given_back = Arc::new(AtomicBool::new(false));
         let gate = Arc::clone(&given_back);
         let area = area()?;
         let term = std::env::var("TERM").unwrap_or_default();
         let canvas = Canvas::new(area, erases_in_color(&term));
-        let screen = Self { buffer: Buffer::empty(area), canvas, mouse, given_back };
+        let links = wanted && knows_links(&term);
+        let screen = Self { buffer: Buffer::empty(area), canvas, mouse, links, given_back };
         let print = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // Threads that only read the machine are caught and reported on the screen itself.
@@ -71,7 +76,8 @@ impl Screen {
     pub(super) fn draw(&mut self, app: &App, skin: &Skin) -> io::Result<Hits> {
         self.buffer.reset();
         let hits = ui::draw(app, skin, self.buffer.area, &mut self.buffer);
-        let bytes = self.canvas.update(&self.buffer);
+        let links = if self.links { hits.links() } else { &[] };
+        let bytes = self.canvas.update(&self.buffer, links);
         if !bytes.is_empty() && !self.given_back.load(Ordering::Relaxed) {
             let mut out = io::stdout().lock();
             out.write_all(bytes)?;

@@ -1,13 +1,17 @@
+use std::sync::Arc;
+
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::process::{Process, Visibility};
+use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
 use warpscope_probes::{Gpu, Origin, Timestamp};
 
 use super::*;
 use crate::app::action::ACTIONS;
+use crate::app::compat::view::ORDERS;
 use crate::app::keymap::Keymap;
 use crate::app::processes::SortBy;
-use crate::app::view::TABS;
+use crate::app::view::{Cursor, TABS};
 use crate::app::whatif::WhatIf;
 use crate::app::{Settings, bench::Bench};
 use crate::bench::{BenchState, Hello};
@@ -16,7 +20,11 @@ use crate::source::Position;
 fn app() -> App {
     let settings =
         Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
-    App::new(settings, Keymap::default(), WhatIf::default())
+    App::new(settings, Keymap::default(), WhatIf::default(), rules())
+}
+
+fn rules() -> Arc<RuleBase> {
+    Arc::new(RuleBase::builtin().clone())
 }
 
 fn gpu(key: &str) -> Gpu {
@@ -442,9 +450,26 @@ fn y_copies_what_is_selected_and_says_so() {
 
 #[test]
 fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
-    let modes =
-        ["freeze", "only_failures", "tree", "reverse", "help", "notices", "next_tab", "theme"];
+    let modes = [
+        "freeze",
+        "only_failures",
+        "fold",
+        "fold_all",
+        "sort_compat",
+        "tree",
+        "reverse",
+        "help",
+        "notices",
+        "next_tab",
+        "theme",
+    ];
+    // A cursor on what a mode hides goes elsewhere; everything else comes back.
+    let state = |app: &mut App| {
+        app.view.compat.row = Cursor::default();
+        (format!("{:?}", app.view), app.settings.theme.clone())
+    };
     let times = |id: &str| match id {
+        "sort_compat" => ORDERS.len(),
         "next_tab" => TABS.len(),
         "theme" => crate::ui::theme::BUILTIN.len(),
         _ => 2,
@@ -454,12 +479,12 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
         if let Scope::On(tab) = spec.scope {
             app.view.tab = tab;
         }
-        let before = (format!("{:?}", app.view), app.settings.theme.clone());
+        let before = state(&mut app);
         for _ in 0..times(spec.id) {
             press(&mut app, spec.keys[0]);
         }
         app.view.toast = None;
-        assert_eq!((format!("{:?}", app.view), app.settings.theme.clone()), before, "{}", spec.id);
+        assert_eq!(state(&mut app), before, "{}", spec.id);
     }
 }
 

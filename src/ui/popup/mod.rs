@@ -3,20 +3,24 @@
 mod choices;
 mod gpu;
 mod help;
+mod model;
 mod notices;
 mod process;
 mod why;
+
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::Hits;
+use super::sheet::Sheet;
 use super::theme::Role;
-use super::widgets::Look;
 use super::widgets::Popup as Frame;
-use crate::app::App;
+use super::widgets::{Look, Piece, pieces_width};
 use crate::app::view::Popup;
+use crate::app::{App, Shown};
 
 /// A page: its title and its lines for a width.
 pub(super) struct Page {
@@ -31,44 +35,63 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     let page = match popup {
         Popup::Help { .. } => help::page(app, look),
         Popup::Gpu { key, .. } => gpu::page(app, look, key, width),
-        Popup::Why { .. } => why::page(app, look, width),
+        Popup::Why { scroll, fix, follow } => {
+            let set = (*scroll, *fix, *follow);
+            return why::render(app, look, set, (area, width), buffer, hits);
+        }
+        Popup::Model { input, state } => return model::render(look, input, state, area, buffer),
         Popup::Notices { .. } => notices::page(app, look, width),
         Popup::Process { pid, gpu, .. } => process::page(app, look, (*pid, gpu), width),
         Popup::Picker { .. } | Popup::Signal { .. } => {
             return choices::render(app, look, area, buffer, hits);
         }
     };
-    draw_page(&page, scroll_of(popup), look, area, buffer);
+    let title = [look.piece(&page.title, Role::Title)];
+    let sheet = Sheet::plain(page.lines);
+    draw_sheet(look, &title, &sheet, (scroll_of(popup), None), area, buffer, hits);
 }
 
 fn scroll_of(popup: &Popup) -> usize {
     match popup {
         Popup::Help { scroll }
         | Popup::Gpu { scroll, .. }
-        | Popup::Why { scroll }
+        | Popup::Why { scroll, .. }
         | Popup::Notices { scroll }
         | Popup::Process { scroll, .. } => *scroll,
-        Popup::Picker { .. } | Popup::Signal { .. } => 0,
+        Popup::Picker { .. } | Popup::Signal { .. } | Popup::Model { .. } => 0,
     }
 }
 
-fn draw_page(page: &Page, scroll: usize, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let widest = page.lines.iter().map(Line::width).max().unwrap_or(0).max(page.title.len() + 4);
-    let size =
-        (u16::try_from(widest).unwrap_or(u16::MAX).saturating_add(4), rows(page.lines.len()));
+/// Draws a sheet in a popup, from a line on, but so that the lines in `focus` are in view.
+fn draw_sheet(
+    look: Look<'_>,
+    title: &[Piece<'_>],
+    sheet: &Sheet,
+    (scroll, focus): (usize, Option<Range<usize>>),
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let lines = &sheet.lines;
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0);
+    let widest = u16::try_from(widest).unwrap_or(u16::MAX).max(pieces_width(title));
+    let size = (widest.saturating_add(4), rows(lines.len()));
     let visible = usize::from(size.1.min(area.height).saturating_sub(2));
-    let first = scroll.min(page.lines.len().saturating_sub(visible));
-    let more = page.lines.len() - first - visible.min(page.lines.len() - first);
+    let first = match focus {
+        Some(focus) if focus.start < scroll => focus.start,
+        Some(focus) => scroll.max(focus.end.saturating_sub(visible)).min(focus.start),
+        None => scroll,
+    };
+    let first = first.min(lines.len().saturating_sub(visible));
+    let more = lines.len() - first - visible.min(lines.len() - first);
     let more = format!("{more} more");
-    let title = [look.piece(&page.title, Role::Title)];
     let foot = [look.piece(&more, Role::Muted)];
     let foot = if more.starts_with("0 ") { &foot[..0] } else { &foot[..] };
     let inner = Frame::new(look, size.0, size.1)
-        .titled(|card| card.left(&title).foot(foot))
+        .titled(|card| card.left(title).foot(foot))
         .render(area, buffer);
-    for (line, y) in page.lines.iter().skip(first).zip(inner.top()..inner.bottom()) {
-        buffer.set_line(inner.x, y, line, inner.width);
-    }
+    sheet.draw(first, inner, buffer, hits);
+    hits.show(Shown { line: first, lines: visible, column: 0 });
 }
 
 fn rows(lines: usize) -> u16 {

@@ -20,9 +20,11 @@ pub fn outcome_role(outcome: Outcome) -> Role {
 /// Writes symbol and letter of evidence, `✔m`; a disputed verdict has an exclamation mark after it.
 pub fn verdict_cell(look: Look<'_>, pen: &mut Pen<'_>, verdict: (Outcome, Level), disputed: bool) {
     let (outcome, level) = verdict;
-    let spare = pen.rest().saturating_sub(2 + u16::from(disputed));
     if pen.align == super::Align::Center {
-        pen.skip(spare / 2);
+        // Symbols stand below each other; the mark hangs over where there is room for it.
+        let rest = pen.rest();
+        let spare = rest.saturating_sub(2) / 2;
+        pen.skip(spare.min(rest.saturating_sub(2 + u16::from(disputed))));
     }
     pen.glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(outcome)));
     if outcome != Outcome::Unknown {

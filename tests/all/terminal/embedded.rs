@@ -4,6 +4,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope::app::keymap::Keymap;
@@ -59,7 +60,7 @@ fn dashboard() {
     };
     let launch = Launch {
         source: Box::new(Given(frame(pid))),
-        app: App::new(settings, Keymap::default(), WhatIf::default()),
+        app: App::new(settings, Keymap::default(), WhatIf::default(), Arc::default()),
         look: LookOptions {
             depth: ColorDepth::TrueColor,
             ascii: false,

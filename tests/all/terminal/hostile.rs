@@ -57,9 +57,20 @@ pub(super) fn sequences(raw: &[u8]) -> Vec<String> {
                 }
             }
         }
+        if let Some(address) = sequence.strip_prefix("\x1b]8;;") {
+            assert_address(address.trim_end_matches('\x07'));
+            continue;
+        }
         found.push(if OWN.contains(&sequence.as_str()) { sequence } else { generic(&sequence) });
     }
     found
+}
+
+/// Where a link leads is a source of our own rules: https, and nothing a terminal could take for a command.
+fn assert_address(address: &str) {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte);
+    let good = address.is_empty() || address.starts_with("https://");
+    assert!(good && address.bytes().all(plain), "{address:?}");
 }
 
 fn generic(sequence: &str) -> String {
@@ -87,7 +98,7 @@ fn assert_own(raw: &[u8]) {
 #[test]
 fn the_search_for_foreign_sequences_finds_them() {
     let found = sequences(
-        "a\x1b[1;31mb\x1b]0;owned\x07c\x1b]0;warpscope\x07\u{9b}2J\x1b[2;9H\x1b[?1049h\x08"
+        "a\x1b[1;31mb\x1b]8;;https://a.org\x07\x1b]8;;\x07\x1b]0;owned\x07c\x1b]0;warpscope\x07\u{9b}2J\x1b[2;9H\x1b[?1049h\x08"
             .as_bytes(),
     );
     let want = [

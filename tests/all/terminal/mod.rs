@@ -1,6 +1,7 @@
 //! The dashboard in a real terminal, on the stand-in NVML library.
 
 mod bench;
+mod compat;
 mod drivers;
 mod embedded;
 mod ends;

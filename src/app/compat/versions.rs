@@ -1,0 +1,56 @@
+//! Which versions of a framework can be asked about.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use warpscope_probes::rules::{RuleBase, Version};
+
+use crate::engine::{Given, Origin, Premises};
+
+/// Versions of a framework at which an answer may change, the oldest first: the bounds its rules name, and the versions of its rows.
+pub fn versions_of(base: &RuleBase, framework: &str) -> Vec<String> {
+    let ranges = base.rules_of(framework).flat_map(|rule| rule.versions.as_str().split(','));
+    let rows = base.configs().iter().filter(|row| row.framework == framework);
+    let default = base.framework(framework).and_then(|one| one.version.as_deref());
+    let named = rows.filter_map(|row| row.version.as_deref()).chain(default);
+    let texts = ranges
+        .chain(named)
+        .map(|text| text.trim_matches(|sign: char| "<>=! ".contains(sign)).trim_end_matches(".*"));
+    let mut all: Vec<(Version, &str)> =
+        texts.filter_map(|text| Some((text.parse().ok()?, text))).collect();
+    all.sort_by(|a, b| order(&a.0, &b.0));
+    all.dedup_by(|a, b| order(&a.0, &b.0).is_eq());
+    all.into_iter().map(|(_, text)| text.to_owned()).collect()
+}
+
+/// Dates and releases do not compare; the dates stand first.
+fn order(a: &Version, b: &Version) -> Ordering {
+    match (a, b) {
+        (Version::Release(a), Version::Release(b)) => a.cmp(b),
+        (Version::Date(..), Version::Release(_)) => Ordering::Less,
+        (Version::Release(_), Version::Date(..)) => Ordering::Greater,
+        (Version::Date(y, m, d), Version::Date(y2, m2, d2)) => (y, m, d).cmp(&(y2, m2, d2)),
+    }
+}
+
+/// The version `step` further than `now` among known ones: the nearest on that side where `now` is not one of them.
+pub(super) fn step_from(known: &[String], now: Option<&str>, step: isize) -> Option<String> {
+    let Some(now) = now else {
+        return if step < 0 { known.last() } else { known.first() }.cloned();
+    };
+    let now: Version = now.parse().ok()?;
+    let side = if step < 0 { Ordering::Less } else { Ordering::Greater };
+    let beyond = |text: &&String| text.parse().is_ok_and(|other| order(&other, &now) == side);
+    match step < 0 {
+        true => known.iter().rev().find(beyond).cloned(),
+        false => known.iter().find(beyond).cloned(),
+    }
+}
+
+/// Replaces what was found installed; what the user chose stays.
+pub(super) fn install(premises: &mut Premises, found: &BTreeMap<String, Given>) {
+    premises.versions.retain(|_, given| given.origin == Origin::Asked);
+    for (framework, given) in found {
+        premises.versions.entry(framework.clone()).or_insert_with(|| given.clone());
+    }
+}
