@@ -30,8 +30,12 @@ fn main() -> io::Result<()> {
     let text = read_to_string(&path)?;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let keymap = Keymap::new(&Default::default()).map_err(io::Error::other)?;
-    let settings =
-        Settings { interval: Duration::from_secs(1), readonly: true, theme: "dark".into() };
+    let settings = Settings {
+        interval: Duration::from_secs(1),
+        readonly: true,
+        inspect: false,
+        theme: "dark".into(),
+    };
     let mut app =
         App::new(settings, keymap, WhatIf::default(), Arc::new(RuleBase::builtin().clone()));
     let look =

@@ -71,6 +71,8 @@ pub enum Action {
     ResetVersion,
     /// Ask about a model.
     Model,
+    /// Look at what is installed.
+    Inspect,
     /// Processes as a tree.
     Tree,
     /// Send a signal to the selected process.
@@ -151,6 +153,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::NewerVersion, "newer_version", On(Tab::Compat), [">", "."], "newer", "Ask about a newer version of the framework.";
     A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "", "Take the choice of a version back.";
     A::Model, "model", On(Tab::Compat), ["m"], "model", "Name a model folder or file; every row then asks about it.";
+    A::Inspect, "inspect", On(Tab::Compat), ["i"], "", "Look again at what is installed here.";
     A::Fold, "fold", On(Tab::Compat), ["z"], "fold", "Fold the rows of the framework away, or unfold them.";
     A::FoldAll, "fold_all", On(Tab::Compat), ["Z"], "", "Fold or unfold every framework.";
     A::Sort, "sort_compat", On(Tab::Compat), ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.";

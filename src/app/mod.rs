@@ -40,6 +40,8 @@ pub struct Settings {
     pub interval: Duration,
     /// Never send a signal to a process.
     pub readonly: bool,
+    /// Look at what is installed on this machine.
+    pub inspect: bool,
     /// Name of the theme in use.
     pub theme: String,
 }

@@ -1,14 +1,14 @@
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
+use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
 
 use super::keymap::Chord;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
-use crate::engine::{Finding, Given};
 use crate::source::{Position, Seek};
 
 /// Everything that can happen.
@@ -35,8 +35,10 @@ pub enum Msg {
     },
     /// What became of a command, for the user to read.
     Answer(String),
-    /// What was found on this machine: installed versions by framework, and evidence.
-    Findings(BTreeMap<String, Given>, Vec<Finding>),
+    /// How far the look at what is installed has come.
+    Inspecting(Advance),
+    /// What is installed on this machine, and the day it was looked at.
+    Survey(Arc<Survey>, String),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the last drawing showed of a Compat matrix, or of a page over any tab.
@@ -67,6 +69,8 @@ pub enum Cmd {
     Copy(String),
     /// Read the model at a path.
     ReadModel(String),
+    /// Look at what is installed, also in the environments of these processes.
+    Inspect(Vec<u32>),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

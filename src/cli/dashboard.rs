@@ -1,12 +1,10 @@
 //! The dashboard: options in, everything it needs to start out.
 
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
-
-use warpscope_probes::rules::RuleBase;
 
 use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
+use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
 use super::whatif;
 use crate::app::keymap::Keymap;
@@ -59,9 +57,10 @@ pub(super) fn app(options: &Options) -> Result<App, CliError> {
     let settings = Settings {
         interval: options.source.interval,
         readonly: options.view.readonly,
+        inspect: options.view.inspect && options.source.recording.is_none(),
         theme: theme_name(options),
     };
-    let rules = Arc::new(RuleBase::builtin().clone());
+    let rules = rule_base(options)?;
     let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     Ok(app)

@@ -53,6 +53,8 @@ pub struct ViewOptions {
     pub start_tab: String,
     /// Whether processes may not be signalled.
     pub readonly: bool,
+    /// Whether to look at what is installed.
+    pub inspect: bool,
     /// Keys by action, as the file has them; the keymap checks them.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -254,6 +256,7 @@ fn view(get: &Typed<'_>, keys: BTreeMap<String, Vec<String>>) -> ViewOptions {
         mouse: get.switch(Id::Mouse),
         start_tab: get.text(Id::StartTab),
         readonly: get.switch(Id::Readonly),
+        inspect: get.switch(Id::Inspect),
         keys,
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
-use crate::engine::{Origin, Premises, Question};
+use crate::engine::{Origin, Premises, Question, distinct};
 
 /// A word that means nothing, with what was perhaps meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,26 +51,6 @@ pub(super) fn asked(
     }
 }
 
-/// Each question once. Of rows that a model makes equal, the one stays that named most of it by itself.
-fn distinct<'q>(pairs: impl Iterator<Item = (&'q Question, Question)>) -> Vec<Question> {
-    let mut kept: Vec<(usize, Question)> = Vec::new();
-    for (row, question) in pairs {
-        let named =
-            row.config.iter().filter(|(key, value)| question.config.get(key) == Some(value));
-        let named = named.count();
-        match kept.iter_mut().find(|(_, old)| is_same(old, &question)) {
-            Some(old) if named > old.0 => *old = (named, question),
-            Some(_) => {}
-            None => kept.push((named, question)),
-        }
-    }
-    kept.into_iter().map(|(_, question)| question).collect()
-}
-
-fn is_same(one: &Question, other: &Question) -> bool {
-    (&one.framework, &one.version, &one.config) == (&other.framework, &other.version, &other.config)
-}
-
 /// The questions the words ask, in their order, none twice. No words ask everything. A dtype narrows or changes all of them.
 fn questions(
     base: &RuleBase,
@@ -101,7 +81,7 @@ fn questions(
     }
     let mut questions: Vec<Question> = Vec::new();
     for question in asked.into_iter().flat_map(|one| one.questions) {
-        if !questions.iter().any(|old| is_same(old, &question)) {
+        if !questions.iter().any(|old| old.is_same(&question)) {
             questions.push(question);
         }
     }

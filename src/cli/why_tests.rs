@@ -104,6 +104,7 @@ fn fixes_are_numbered_with_their_cost_and_what_follows() {
         gpu: "T4".to_owned(),
         framework: "Demo".to_owned(),
         version: "2".to_owned(),
+        origin: crate::engine::Origin::Known,
         config: "awq".to_owned(),
         outcome: Outcome::Fails,
         level: Some(Level::Rule),

@@ -28,6 +28,7 @@ pub enum Id {
     FixNumber,
     Frameworks,
     Gpus,
+    Inspect,
     Interval,
     Json,
     Keep,
@@ -282,6 +283,17 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "GPUs of the catalogue to look at as what-if, by name, alias or PCI id",
         help: "Look at this GPU as what-if, by name, alias or PCI id: T4, \"RTX 3090\", 2xT4, 10de:1eb8; may be repeated",
         ..ArgSpec::option(Id::Gpus, "gpu", "NAME", Kind::List)
+    },
+    ArgSpec {
+        default: Some("on"),
+        env: &[("WARPSCOPE_INSPECT", EnvRule::Value)],
+        key: Some("inspect"),
+        key_help: "Look in the background at what is installed and which GPUs its binaries run on",
+        ..ArgSpec::switch(
+            Id::Inspect,
+            &[("no-inspect", "off"), ("inspect", "on")],
+            "Do not look at what is installed; the key i does",
+        )
     },
     ArgSpec {
         short: Some('i'),

@@ -1,10 +1,11 @@
 //! Every configuration people ask about, for every GPU: the Compat screen as data.
 
-use warpscope_probes::rules::RuleBase;
+use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
 use super::evaluate::cell_of;
-use super::premises::{Premises, is_for};
-use super::question::Question;
+use super::installed::BINARIES;
+use super::premises::{Origin, Premises, is_for};
+use super::question::{Question, distinct};
 use super::target::Target;
 use super::verdict::{Cell, Finding};
 use super::walk::Plan;
@@ -29,24 +30,47 @@ pub struct Matrix {
     pub cells: Vec<Vec<Cell>>,
 }
 
-/// The rows of the base.
-pub fn rows(base: &RuleBase) -> Vec<Row> {
-    let row = |config| {
-        let question = Question::of_row(base, config);
-        let name = base
-            .framework(&config.framework)
-            .map_or(&config.framework, |framework| &framework.name);
-        Row { framework: name.clone(), config: config.label.clone(), question }
+/// The rows of the base: every configuration people ask about, and the installed binaries where any were found.
+pub fn rows(base: &RuleBase, premises: &Premises) -> Vec<Row> {
+    let asked: Vec<Question> =
+        base.configs().iter().map(|row| Question::of_row(base, row)).collect();
+    let given = asked.iter().filter_map(|row| Some((row, premises.in_row(base, row)?)));
+    let questions = distinct(given).into_iter();
+    let row = |question: Question| {
+        let framework = base.framework(&question.framework);
+        Row {
+            framework: framework.map_or(&question.framework, |one| &one.name).clone(),
+            config: question.words(),
+            question,
+        }
     };
-    base.configs().iter().map(row).collect()
+    questions.chain(binaries(base, premises)).map(row).collect()
+}
+
+/// One question for each framework whose binaries were read.
+fn binaries<'a>(base: &'a RuleBase, premises: &'a Premises) -> impl Iterator<Item = Question> + 'a {
+    let read = |framework: &&Framework| {
+        premises.findings.iter().any(|one| {
+            one.framework == framework.id && one.only.get(BINARIES.0) == Some(BINARIES.1)
+        })
+    };
+    base.frameworks().iter().filter(read).filter_map(|framework| {
+        let given = premises.versions.get(&framework.id);
+        let given = given.filter(|given| given.origin == Origin::Installed)?;
+        Some(Question {
+            framework: framework.id.clone(),
+            version: Some(given.version.clone()),
+            origin: given.origin,
+            config: Settings::new([BINARIES]).ok()?,
+            label: Some("the installed binaries".to_owned()),
+            ..Question::default()
+        })
+    })
 }
 
 /// Asks every row of every target.
 pub fn matrix(base: &RuleBase, targets: &[Target], premises: &Premises) -> Matrix {
-    let mut rows = rows(base);
-    for row in &mut rows {
-        row.question = premises.put_in(&row.question);
-    }
+    let rows = rows(base, premises);
     let ask = |row: &Row| {
         let plan = Plan::new(base, &row.question);
         let found: Vec<&Finding> = premises.found_about(&row.question).collect();

@@ -3,8 +3,8 @@
 mod age;
 mod evaluate;
 mod findings;
-pub mod installed;
 mod fix;
+pub mod installed;
 mod matrix;
 mod memory;
 mod premises;
@@ -20,7 +20,7 @@ mod words;
 pub use evaluate::{cell, evaluate};
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use premises::{Given, Origin, Premises};
-pub use question::Question;
+pub use question::{Question, distinct};
 pub use target::Target;
 pub use verdict::{
     Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Settles, Step, StepKind, Verdict,

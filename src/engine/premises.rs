@@ -40,6 +40,8 @@ pub struct Given {
 pub struct Premises {
     /// Version of a framework, by its id.
     pub versions: BTreeMap<String, Given>,
+    /// Versions of the packages installed beside a framework, by its id.
+    pub beside: BTreeMap<String, Settings>,
     /// The model asked about.
     pub model: Option<Model>,
     /// What inspection and live probes found.
@@ -94,6 +96,9 @@ impl Premises {
         if let Some(given) = given.filter(|_| question.origin != Origin::Asked) {
             question.version = Some(given.version.clone());
             question.origin = given.origin;
+        }
+        if let Some(beside) = self.beside.get(&question.framework) {
+            question.config = question.config.with(&beside.named_by(&question.config));
         }
         question
     }

@@ -38,6 +38,12 @@ impl Question {
         }
     }
 
+    /// Whether both ask the same, however they are worded.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.framework, &self.version, &self.config)
+            == (&other.framework, &other.version, &other.config)
+    }
+
     /// The configuration as words.
     pub fn words(&self) -> String {
         match &self.label {
@@ -46,4 +52,20 @@ impl Question {
             None => self.config.to_string(),
         }
     }
+}
+
+/// Each question once. Of rows that a model makes equal, the one stays that named most of it by itself.
+pub fn distinct<'q>(pairs: impl Iterator<Item = (&'q Question, Question)>) -> Vec<Question> {
+    let mut kept: Vec<(usize, Question)> = Vec::new();
+    for (row, question) in pairs {
+        let named =
+            row.config.iter().filter(|(key, value)| question.config.get(key) == Some(value));
+        let named = named.count();
+        match kept.iter_mut().find(|(_, old)| old.is_same(&question)) {
+            Some(old) if named > old.0 => *old = (named, question),
+            Some(_) => {}
+            None => kept.push((named, question)),
+        }
+    }
+    kept.into_iter().map(|(_, question)| question).collect()
 }

@@ -156,6 +156,13 @@ impl Settings {
         Self(route.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 
+    /// Versions in here of the packages that `other` names without a version.
+    pub fn named_by(&self, other: &Self) -> Self {
+        let open = |key: &str| other.get(key) == Some(ANY_VERSION);
+        let pairs = self.0.iter().filter(|(key, _)| open(key));
+        Self(pairs.map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)

@@ -14,15 +14,16 @@ use std::sync::Arc;
 use warpscope_kernels::Dtype;
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, How};
+use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 pub use lines::{Group, Line, place_of};
-pub use versions::versions_of;
 
 use self::lines::groups;
+use crate::engine::installed::Installed;
 use crate::engine::{
-    Cell, Finding, Given, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, matrix,
+    Cell, Given, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, matrix, versions_of,
 };
 
 /// Verdicts on every GPU in view, worked out anew only when the GPUs or the premises change, and once for GPUs that
@@ -37,6 +38,10 @@ pub struct Compat {
     groups: Vec<Group>,
     dtypes: Vec<Vec<(Dtype, How)>>,
     premises: Premises,
+    /// What is installed on this machine, and the day it was looked at.
+    survey: Option<(Arc<Survey>, String)>,
+    /// How far a look at it has come.
+    pub looking: Option<Advance>,
     /// Versions found on this machine; what the user chooses goes before them.
     installed: BTreeMap<String, Given>,
     /// The most important failure on each kind, in full.
@@ -66,7 +71,29 @@ impl Compat {
         if kinds != self.kinds {
             self.dtypes = kinds.iter().map(support).collect();
             self.kinds = kinds;
+            self.lay_survey();
             self.answer();
+        }
+    }
+
+    /// Answers from now on with what is installed on this machine.
+    pub fn set_survey(&mut self, survey: Arc<Survey>, today: String) {
+        self.looking = None;
+        self.survey = Some((survey, today));
+        self.lay_survey();
+        self.answer();
+    }
+
+    /// What is installed on this machine, once somebody has looked.
+    pub fn survey(&self) -> Option<&Survey> {
+        self.survey.as_ref().map(|(survey, _)| &**survey)
+    }
+
+    /// Brings what was found in line with the GPUs in view.
+    fn lay_survey(&mut self) {
+        if let Some((survey, today)) = &self.survey {
+            let installed = Installed::new(&self.base, survey, &self.kinds, today);
+            self.premises = self.with_installed(installed);
         }
     }
 
@@ -78,12 +105,13 @@ impl Compat {
         self.worst = (0..self.kinds.len()).map(|kind| self.worst_of(kind)).collect();
     }
 
-    /// Answers from now on with what was found on this machine. A version the user chose goes before an installed one.
-    pub fn set_findings(&mut self, versions: BTreeMap<String, Given>, findings: Vec<Finding>) {
-        let mut premises = Premises { findings, ..self.premises.clone() };
+    /// A version the user chose goes before an installed one.
+    fn with_installed(&mut self, found: Installed) -> Premises {
+        let Installed { versions, beside, findings } = found;
+        let mut premises = Premises { findings, beside, ..self.premises.clone() };
         versions::install(&mut premises, &versions);
         self.installed = versions;
-        self.assume(premises);
+        premises
     }
 
     /// Answers from now on for a model, or for none in particular.
@@ -206,3 +234,11 @@ fn support(target: &Target) -> Vec<(Dtype, How)> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+impl Compat {
+    fn set_installed(&mut self, found: Installed) {
+        let premises = self.with_installed(found);
+        self.assume(premises);
+    }
+}

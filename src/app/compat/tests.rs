@@ -14,7 +14,7 @@ use crate::app::update::update;
 use crate::app::view::{Input, Popup, Tab};
 use crate::app::whatif::WhatIf;
 use crate::app::{App, Cmd, Hit, Msg, Settings};
-use crate::engine::{Evidence, Level, Outcome, Settles};
+use crate::engine::{Evidence, Finding, Level, Outcome, Settles};
 
 /// A framework of two rows: fp16 runs from `needs` on and only from version 1.5, fp32 everywhere.
 fn framework(id: &str, name: &str, needs: &str) -> String {
@@ -134,16 +134,20 @@ fn a_chosen_version_goes_before_an_installed_one_and_gives_way_to_it_again() {
     };
     assert_eq!(now(&compat), ("2.0".into(), Origin::Known, Outcome::Works));
     let given = |text: &str| Given { version: text.into(), origin: Origin::Installed };
-    compat.set_findings([("alpha".to_owned(), given("1.2"))].into(), Vec::new());
+    let versions = |given: Given| Installed {
+        versions: [("alpha".to_owned(), given)].into(),
+        ..Installed::default()
+    };
+    compat.set_installed(versions(given("1.2")));
     assert_eq!(now(&compat), ("1.2".into(), Origin::Installed, Outcome::Fails));
     assert!(compat.step_version("alpha", Some("1.2"), 1));
     assert_eq!(now(&compat), ("1.5".into(), Origin::Asked, Outcome::Works));
-    compat.set_findings([("alpha".to_owned(), given("1.3"))].into(), Vec::new());
+    compat.set_installed(versions(given("1.3")));
     assert_eq!(now(&compat).1, Origin::Asked, "what was chosen stays");
     assert!(compat.reset_version("alpha") && !compat.reset_version("alpha"));
     assert_eq!(now(&compat), ("1.3".into(), Origin::Installed, Outcome::Fails));
     assert!(!compat.step_version("alpha", Some("1.0"), -1));
-    compat.set_findings(BTreeMap::new(), Vec::new());
+    compat.set_installed(Installed::default());
     assert_eq!(now(&compat), ("2.0".into(), Origin::Known, Outcome::Works));
 }
 
@@ -158,9 +162,14 @@ fn what_was_found_here_decides_and_shows_its_level() {
         source: "libx.so".into(),
         retrieved: "2026-11-21".into(),
     };
-    let finding =
-        Finding { framework: "alpha".into(), sm: None, settles: Settles::Whole, evidence };
-    compat.set_findings(BTreeMap::new(), vec![finding]);
+    let finding = Finding {
+        framework: "alpha".into(),
+        sm: None,
+        settles: Settles::Whole,
+        only: Configuration::default(),
+        evidence,
+    };
+    compat.set_installed(Installed { findings: vec![finding], ..Installed::default() });
     let cell = compat.cell(2, 2).expect("is there");
     assert_eq!((cell.outcome, cell.level), (Outcome::Fails, Some(Level::Inspected)));
     assert_eq!(compat.cell(0, 2).map(|cell| cell.level), Some(Some(Level::Rule)));
@@ -171,7 +180,7 @@ fn answers_are_worked_out_anew_only_when_gpus_or_premises_change() {
     let mut compat = compat();
     let before = compat.verdict(0, 0).expect("is there");
     compat.renew(&frame());
-    compat.set_findings(BTreeMap::new(), Vec::new());
+    compat.set_installed(Installed::default());
     compat.set_model(None);
     assert!(Arc::ptr_eq(&before, &compat.verdict(0, 0).expect("is there")));
     compat.set_model(Some(Model { name: "m".into(), ..Model::default() }));
@@ -179,8 +188,12 @@ fn answers_are_worked_out_anew_only_when_gpus_or_premises_change() {
 }
 
 fn app() -> App {
-    let settings =
-        Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
+    let settings = Settings {
+        interval: Duration::from_secs(1),
+        readonly: false,
+        inspect: false,
+        theme: "dark".into(),
+    };
     let mut app = App::new(settings, Keymap::default(), WhatIf::default(), base());
     update(&mut app, Msg::Frame(Box::new(frame())));
     app.view.tab = Tab::Compat;
@@ -266,7 +279,7 @@ fn a_what_if_gpu_comes_with_its_column_selected_and_goes_again() {
 
 fn model(name: &str) -> Model {
     let settings = Configuration::new([("dtype", "fp32")]).expect("reads");
-    Model { name: name.into(), settings, weight_bytes: None }
+    Model { name: name.into(), settings, ..Model::default() }
 }
 
 #[test]

@@ -3,25 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use warpscope_probes::rules::{RuleBase, Version};
+use warpscope_probes::rules::Version;
 
 use crate::engine::{Given, Origin, Premises};
-
-/// Versions of a framework at which an answer may change, the oldest first: the bounds its rules name, and the versions of its rows.
-pub fn versions_of(base: &RuleBase, framework: &str) -> Vec<String> {
-    let ranges = base.rules_of(framework).flat_map(|rule| rule.versions.as_str().split(','));
-    let rows = base.configs().iter().filter(|row| row.framework == framework);
-    let default = base.framework(framework).and_then(|one| one.version.as_deref());
-    let named = rows.filter_map(|row| row.version.as_deref()).chain(default);
-    let texts = ranges
-        .chain(named)
-        .map(|text| text.trim_matches(|sign: char| "<>=! ".contains(sign)).trim_end_matches(".*"));
-    let mut all: Vec<(Version, &str)> =
-        texts.filter_map(|text| Some((text.parse().ok()?, text))).collect();
-    all.sort_by(|a, b| order(&a.0, &b.0));
-    all.dedup_by(|a, b| order(&a.0, &b.0).is_eq());
-    all.into_iter().map(|(_, text)| text.to_owned()).collect()
-}
 
 /// Dates and releases do not compare; the dates stand first.
 fn order(a: &Version, b: &Version) -> Ordering {

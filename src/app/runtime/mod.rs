@@ -6,6 +6,7 @@
 mod bench;
 mod canvas;
 mod input;
+mod inspect;
 mod mailbox;
 mod model;
 mod signal;
@@ -18,9 +19,11 @@ use std::time::{Duration, Instant};
 
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
+use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
 
 use self::bench::Outside;
+use self::inspect::Inspector;
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::terminal::Screen;
 use super::update::update;
@@ -53,6 +56,8 @@ enum Event {
     Bench(Box<BenchEvent>),
     BenchEnded(String),
     Model(String, Result<Model, String>),
+    Inspecting(Box<Advance>),
+    Survey(Arc<Survey>, String),
     End(i32),
 }
 
@@ -83,6 +88,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         hits: Hits::default(),
         control,
         outside,
+        inspector: Inspector::default(),
         post,
         last_frame: Instant::now(),
         ended: None,
@@ -108,6 +114,7 @@ struct Owner {
     hits: Hits,
     control: Box<dyn Control>,
     outside: Outside,
+    inspector: Inspector,
     post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
@@ -189,6 +196,8 @@ impl Owner {
             Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
             Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
+            Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
+            Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -214,6 +223,7 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
+            Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {

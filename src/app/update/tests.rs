@@ -18,8 +18,12 @@ use crate::bench::{BenchState, Hello};
 use crate::source::Position;
 
 fn app() -> App {
-    let settings =
-        Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
+    let settings = Settings {
+        interval: Duration::from_secs(1),
+        readonly: false,
+        inspect: false,
+        theme: "dark".into(),
+    };
     App::new(settings, Keymap::default(), WhatIf::default(), rules())
 }
 

@@ -37,19 +37,26 @@ impl Installed {
         // What a command started here would use goes first, then what GPU processes use.
         environments.sort_by_key(|one| (!one.active, one.pids.is_empty()));
         for framework in base.frameworks() {
-            let homes = environments.iter().filter_map(|home| Some((*home, package_of(home, framework)?)));
+            let homes =
+                environments.iter().filter_map(|home| Some((*home, package_of(home, framework)?)));
             let Some((home, package)) = homes.into_iter().next() else { continue };
             installed.take(base, framework, home, package);
-            let found = targets.iter().filter_map(|target| {
-                finding(framework, survey, home, package, target, today)
-            });
+            let found = targets
+                .iter()
+                .filter_map(|target| finding(framework, survey, home, package, target, today));
             installed.findings.extend(found.flatten());
         }
         installed.findings.dedup();
         installed
     }
 
-    fn take(&mut self, base: &RuleBase, framework: &Framework, home: &Environment, package: &Package) {
+    fn take(
+        &mut self,
+        base: &RuleBase,
+        framework: &Framework,
+        home: &Environment,
+        package: &Package,
+    ) {
         let given = Given { version: package.version.clone(), origin: Origin::Installed };
         self.versions.insert(framework.id.clone(), given);
         let mut beside = Settings::default();
@@ -65,7 +72,9 @@ impl Installed {
 
 fn package_of<'a>(home: &'a Environment, framework: &Framework) -> Option<&'a Package> {
     let names = framework.packages.iter().map(|name| normalized(name));
-    names.into_iter().find_map(|name| home.packages.iter().find(|package| package.normalized == name))
+    names
+        .into_iter()
+        .find_map(|name| home.packages.iter().find(|package| package.normalized == name))
 }
 
 /// What the binaries of a package say about a GPU: about its kernels in every configuration, and as an answer of its own.

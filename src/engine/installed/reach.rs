@@ -42,7 +42,10 @@ impl Judged<'_> {
     }
 
     fn name(&self) -> String {
-        self.scan.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        self.scan
+            .path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 }
 
@@ -90,7 +93,8 @@ fn is_special(scan: &Scan) -> bool {
 
 fn targets(scan: &Scan) -> impl Iterator<Item = Sm> {
     let summary = scan.summary();
-    let all: BTreeSet<Sm> = summary.cubin.keys().chain(summary.ptx.keys()).map(|one| one.sm).collect();
+    let all: BTreeSet<Sm> =
+        summary.cubin.keys().chain(summary.ptx.keys()).map(|one| one.sm).collect();
     all.into_iter()
 }
 
@@ -111,7 +115,11 @@ fn carries(scan: &Scan) -> String {
 }
 
 fn fails(package: &str, one: &Judged<'_>, device: Sm) -> String {
-    format!("{} of {package} carries nothing that runs on {device}: it has {}", one.name(), carries(one.scan))
+    format!(
+        "{} of {package} carries nothing that runs on {device}: it has {}",
+        one.name(),
+        carries(one.scan)
+    )
 }
 
 fn partial(package: &str, one: &Judged<'_>, device: Sm) -> String {
@@ -122,7 +130,10 @@ fn partial(package: &str, one: &Judged<'_>, device: Sm) -> String {
         }
         _ => String::new(),
     };
-    format!("{loads} of {total} units of code in {} of {package} load on {device}{best}", one.name())
+    format!(
+        "{loads} of {total} units of code in {} of {package} load on {device}{best}",
+        one.name()
+    )
 }
 
 fn works(

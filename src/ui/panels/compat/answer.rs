@@ -331,6 +331,7 @@ mod tests {
             gpu: "Tesla T4".into(),
             framework: "X".into(),
             version: "1.0".into(),
+            origin: crate::engine::Origin::Known,
             config: "bf16".into(),
             outcome: Outcome::Fails,
             level: Some(Level::Inspected),

@@ -15,13 +15,15 @@ use self::grid::Grid;
 use self::matrix::{Matrix, symbol, wish};
 use self::names::fitting;
 use super::{cut_bottom, cut_right, cut_top};
+use warpscope_probes::inspect::Advance;
+
 use crate::app::App;
 use crate::app::compat::Line;
 use crate::app::compat::view::Order;
 use crate::engine::{Origin, Outcome};
-use crate::ui::Hits;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Card, Look, Notice, Severity, outcome_role, text_width};
+use crate::ui::{Hits, format};
 
 /// Fewest and most columns of an answer beside the matrix.
 const BESIDE: (u16, u16) = (58, 92);
@@ -87,6 +89,10 @@ fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buf
     if view.order != Order::Given {
         facts.push(look.piece(view.order.words(), Role::Accent));
     }
+    let looking = app.compat.looking.as_ref().map(looking);
+    if let Some(looking) = &looking {
+        facts.push(look.piece(looking, Role::Muted));
+    }
     let model = app.compat.premises().model.as_ref().map(|model| format!(" for {}", model.name));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
@@ -96,6 +102,19 @@ fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buf
     let card = if lines.is_empty() { card } else { card.foot(&foot) };
     let inner = card.render(area, buffer);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// How far the look at what is installed has come.
+fn looking(advance: &Advance) -> String {
+    match advance.files_total {
+        0 => "looking for what is installed".to_owned(),
+        total => format!(
+            "inspecting {} of {total} files, {} of {}",
+            advance.files,
+            format::bytes(advance.bytes as f64),
+            format::bytes(advance.bytes_total as f64)
+        ),
+    }
 }
 
 /// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.

@@ -1,0 +1,77 @@
+//! Looks at what is installed, on a thread of its own and behind everybody else's work.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+use std::{io, thread};
+
+use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
+use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
+use warpscope_probes::inspect::{Advance, Survey};
+
+use super::Event;
+use super::mailbox::Post;
+
+/// Shortest time between two reports of how far it has come.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
+
+/// The look in progress, if there is one. Dropping it stops that soon.
+#[derive(Default)]
+pub(super) struct Inspector {
+    cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Inspector {
+    /// Starts anew; a look in progress is given up.
+    pub(super) fn start(&mut self, pids: Vec<u32>, post: Post) -> io::Result<()> {
+        self.stop();
+        let cancel = Arc::new(AtomicBool::new(false));
+        self.cancel = Some(Arc::clone(&cancel));
+        let work = move || {
+            // Without the right to step back it runs as any other reader.
+            let _ = yield_disk();
+            let survey = look(pids, &post, &cancel);
+            if !cancel.load(Ordering::Relaxed) {
+                post.send(Event::Survey(Arc::new(survey), today()));
+            }
+        };
+        thread::Builder::new().name("inspect".into()).spawn(work).map(drop)
+    }
+
+    fn stop(&mut self) {
+        if let Some(cancel) = self.cancel.take() {
+            cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn look(pids: Vec<u32>, post: &Post, cancel: &AtomicBool) -> Survey {
+    let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: false };
+    let inventory = sweep.run(&mut Progress::new(cancel, |_| {}));
+    let cache = Cache::folder_of_user().map(Cache::open);
+    let mut scan = |path: &Path| scan_remembered(cache.as_ref(), path);
+    let mut told: Option<Instant> = None;
+    Survey::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
+        if told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
+            told = Some(Instant::now());
+            post.send(Event::Inspecting(Box::new(advance.clone())));
+        }
+    })
+}
+
+fn scan_remembered(cache: Option<&Cache>, path: &Path) -> Result<Scan, ScanError> {
+    cache.map_or_else(|| scan_file(path), |cache| cache.scan(path))
+}
+
+/// The day, as findings are dated: `2026-11-21`.
+fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().take("2026-11-21".len()).collect()
+}
