@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use warpscope::engine::{Premises, Target, evaluate, matrix, rows};
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::RuleBase;
+use warpscope_probes::rules::{RuleBase, RuleError};
 
 const RULES_WANTED: usize = 350;
 const RUNS: u32 = 50;
@@ -46,11 +46,7 @@ fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
 fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::error::Error>> {
     let files = borrowed(files);
     let base = RuleBase::parse(&files)?;
-    let start = Instant::now();
-    for _ in 0..RUNS {
-        RuleBase::parse(&files)?;
-    }
-    let parse_ms = start.elapsed().as_secs_f64() * 1e3 / f64::from(RUNS);
+    let parse_ms = best_of(|| RuleBase::parse(&files).map(drop))?;
     let bytes: usize = files.iter().map(|file| file.1.len()).sum();
     println!(
         "{what}: {} rules, {} rows, {bytes} bytes: parsed in {parse_ms:.2} ms",
@@ -69,23 +65,38 @@ fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::err
             ..Target::of_sm(format!("sm_{major}{minor}"), Sm::new(*major, *minor))
         })
         .collect();
-    let mut best = f64::INFINITY;
     let mut cells = 0;
-    for _ in 0..RUNS {
-        let start = Instant::now();
+    let best = best_of(|| {
         let asked = matrix(&base, &targets, &Premises::default());
-        best = best.min(start.elapsed().as_secs_f64() * 1e3);
         cells = asked.cells.iter().map(Vec::len).sum();
-    }
+        Ok(())
+    })?;
     println!(
         "{what}: {} rows for {} GPUs, {cells} outcomes in {best:.1} ms",
         base.configs().len(),
         targets.len()
     );
-    let start = Instant::now();
-    let whole =
-        rows(&base).iter().map(|row| evaluate(&base, &targets[0], &row.question, &[])).count();
-    let each = start.elapsed().as_secs_f64() * 1e6 / whole as f64;
-    println!("{what}: a whole answer with its ways out in {each:.0} µs");
+    let rows = rows(&base);
+    let whole_ms = best_of(|| {
+        for row in &rows {
+            evaluate(&base, &targets[0], &row.question, &[]);
+        }
+        Ok(())
+    })?;
+    println!(
+        "{what}: a whole answer with its ways out in {:.0} µs",
+        whole_ms * 1e3 / rows.len() as f64
+    );
     Ok(())
+}
+
+/// Milliseconds of the best of many runs: what the work costs when nothing else disturbs it.
+fn best_of(mut work: impl FnMut() -> Result<(), RuleError>) -> Result<f64, RuleError> {
+    let mut best = f64::INFINITY;
+    for _ in 0..RUNS {
+        let start = Instant::now();
+        work()?;
+        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(best)
 }

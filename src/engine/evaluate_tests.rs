@@ -337,3 +337,40 @@ fn the_origin_of_the_version_goes_with_the_answer() {
     let json = serde_json::to_value(&verdict).expect("serialises");
     assert_eq!(json["origin"], "installed");
 }
+
+/// A package that takes part: what was found about it counts for its rules, and for no others.
+#[test]
+fn a_finding_about_a_package_answers_its_rules_only() {
+    let triton = r#"
+framework = "triton"
+
+[[rule]]
+id = "triton.dot"
+versions = ">=3.3,<3.4"
+on = { sm = ">=8.0" }
+stage = "kernels"
+outside = "fails"
+reason = "its compiler aborts"
+needs = "sm_80"
+source = "a page"
+retrieved = "2026-11"
+confidence = "high"
+"#;
+    let base = RuleBase::parse(&[("demo.toml", RULES), ("triton.toml", triton)]).expect("reads");
+    let question = ask(Some("1.0"), &[("dtype", "fp16"), ("triton", "3.3.1")]);
+    let mut one = part(Settles::Stage(Stage::Kernels), Level::Live, Outcome::Works);
+    let answer = |found: &[Finding]| evaluate(&base, &gpu(7, 5), &question, found);
+    assert_eq!(answer(&[]).outcome, Outcome::Fails);
+    assert_eq!(answer(&[one.clone()]).outcome, Outcome::Fails);
+    one.framework = "triton".to_owned();
+    let verdict = answer(&[one.clone()]);
+    assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Rule)));
+    assert!(verdict.disputed, "{}", verdict.reason);
+    one.settles = Settles::Whole;
+    assert_eq!(answer(&[one.clone()]).outcome, Outcome::Works);
+    one.evidence.outcome = Outcome::Fails;
+    assert_eq!(answer(&[one]).level, Some(Level::Live));
+    let other = answer(&[]);
+    let fix = other.fixes.iter().find(|fix| fix.cost == warpscope_probes::rules::Cost::Build);
+    assert_eq!(fix.map(|fix| fix.text.as_str()), Some("take triton 3.4 or newer"));
+}

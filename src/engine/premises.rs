@@ -142,6 +142,9 @@ pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Evidence, Outcome, Settles};
+    use warpscope_kernels::Sm;
+    use warpscope_probes::rules::Stage;
 
     fn put_in(asked: &[(&str, &str)], model: &[(&str, &str)]) -> Question {
         let model = Model {
@@ -164,5 +167,36 @@ mod tests {
         let saved_packed = put_in(&[("quantization", "nf4")], &[("quantization", "awq")]);
         assert_eq!(saved_packed.weight_bytes, Some(7));
         assert_eq!(saved_packed.config.get("quantization"), Some("awq"));
+    }
+
+    #[test]
+    fn the_installed_binaries_say_nothing_about_a_version_chosen_instead() {
+        let found = |level| Finding {
+            framework: "demo".to_owned(),
+            sm: Some(Sm::new(7, 5)),
+            settles: Settles::Stage(Stage::Kernels),
+            evidence: Evidence {
+                level,
+                outcome: Outcome::Works,
+                id: "inspect.demo".to_owned(),
+                detail: "it holds code".to_owned(),
+                source: "this machine".to_owned(),
+                retrieved: "2026-11-21".to_owned(),
+            },
+        };
+        let premises = Premises {
+            findings: vec![found(Level::Inspected), found(Level::Live)],
+            ..Premises::default()
+        };
+        let heard = |framework: &str, origin, sm| {
+            let question =
+                Question { framework: framework.to_owned(), origin, ..Question::default() };
+            premises.about(&Target::of_sm("card", sm), &question).len()
+        };
+        let turing = Sm::new(7, 5);
+        assert_eq!(heard("demo", Origin::Installed, turing), 2);
+        assert_eq!(heard("demo", Origin::Asked, turing), 1);
+        assert_eq!(heard("demo", Origin::Installed, Sm::new(8, 0)), 0);
+        assert_eq!(heard("other", Origin::Installed, turing), 0);
     }
 }

@@ -11,7 +11,7 @@ use super::condition::Part;
 use super::entry::{ConfigRow, Framework, Launch, Lever, Rule};
 use super::file::{ConfigEntry, File, RuleEntry, check_launch, check_lever};
 use super::keys::check_value;
-use super::source::{Source, read_all};
+use super::source::Source;
 
 /// Rules of this framework speak of every question: facts about models.
 pub const MODELS: &str = "models";
@@ -116,11 +116,9 @@ impl RuleBase {
 
     fn add(&mut self, files: &[(&str, &str)], user: bool) -> Result<(), RuleError> {
         let mut came_from = HashMap::new();
-        let sources: Vec<Source<'_>> =
-            files.iter().map(|(name, text)| Source::new(name, text, user)).collect();
-        for (source, file) in sources.iter().zip(read_all(&sources)) {
-            let framework = source.add_to(self, file?)?;
-            came_from.insert(framework, source.name);
+        for (name, text) in files {
+            let framework = Source::new(name, text, user).add_to(self)?;
+            came_from.insert(framework, *name);
         }
         self.index();
         let added = self.rules.iter().filter(|rule| rule.user == user);
@@ -158,7 +156,8 @@ impl RuleBase {
 
 impl Source<'_> {
     /// Adds the file to the base and returns the framework it speaks of.
-    fn add_to(&self, base: &mut RuleBase, mut file: File) -> Result<String, RuleError> {
+    fn add_to(&self, base: &mut RuleBase) -> Result<String, RuleError> {
+        let mut file = self.read()?;
         let id = file.framework.get_ref().clone();
         self.add_framework(base, &mut file, &id)?;
         for part in file.part {

@@ -6,7 +6,7 @@ use crate::engine::question::Question;
 use crate::engine::words::Filler;
 
 /// Stands where the text names a model and nobody named one.
-const ANY_MODEL: &str = "<model>";
+pub(super) const ANY_MODEL: &str = "<model>";
 
 /// How the framework is started with the configuration of the question.
 pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> String {
@@ -37,7 +37,7 @@ fn spelt<'v>(arg: &'v LaunchArg, value: &'v str) -> Option<&'v str> {
 }
 
 /// The model's name where it means the same to every shell and language, else a placeholder: the text is pasted and run.
-fn model(question: &Question) -> &str {
+pub(super) fn model(question: &Question) -> &str {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let name = question.model.as_deref().unwrap_or(ANY_MODEL);
     let harmless = !name.is_empty() && !name.starts_with('-') && name.chars().all(plain);

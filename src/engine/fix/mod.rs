@@ -40,6 +40,7 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
 fn advice(answer: &Answer<'_>) -> Option<Fix> {
     let rule = remedy(answer)?;
     let text = Filler::new(answer.target, answer.question).text(rule.fix.as_deref()?);
+    let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
     let title = match rule.fix_cost {
         Cost::Flag => "as the rule advises",
         Cost::Kernel => "another kernel, as the rule advises",
@@ -53,8 +54,10 @@ fn advice(answer: &Answer<'_>) -> Option<Fix> {
 fn without_twins(fixes: Vec<Fix>) -> Vec<Fix> {
     let mut kept: Vec<Fix> = Vec::new();
     for fix in fixes {
-        if !kept.iter().any(|one| bare(&one.text) == bare(&fix.text)) {
-            kept.push(fix);
+        match kept.iter_mut().find(|one| bare(&one.text) == bare(&fix.text)) {
+            // The rule's own words, now tried.
+            Some(twin) => twin.then = twin.then.or(fix.then),
+            None => kept.push(fix),
         }
     }
     kept

@@ -236,3 +236,16 @@ fn a_model_too_large_needs_a_larger_gpu() {
     let last = verdict.fixes.last().expect("a way out");
     assert!(last.title.ends_with("with more than 61.0 GiB"), "{}", last.title);
 }
+
+#[test]
+fn what_a_rule_advises_and_the_engine_tried_is_offered_once() {
+    let advice = "demo serve <model> --dtype half --attention sdpa   # as the manual says";
+    let rules = RULES.replace("demo serve MODEL --attention sdpa   # as the manual says", advice);
+    let base = RuleBase::parse(&[("demo.toml", &rules)]).expect("reads");
+    let mut question = ask("1.5", &[("dtype", "fp16"), ("attention", "flash_attention_2")]);
+    question.model = Some("glm".to_owned());
+    let verdict = evaluate(&base, &Target::of_sm("card", Sm::new(7, 5)), &question, &[]);
+    let first = &verdict.fixes[0];
+    assert_eq!(first.text, advice.replace("<model>", "glm"));
+    assert_eq!((first.then, verdict.fixes.len()), (Some(Outcome::Works), 2));
+}

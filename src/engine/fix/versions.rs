@@ -54,7 +54,7 @@ impl<'t> Ladder<'t> {
         let newer: Vec<usize> = self.on_side(Ordering::Greater);
         let older: Vec<usize> = self.on_side(Ordering::Less);
         let span = self
-            .from_some_version_on(&newer)
+            .open_ended(&newer)
             .or_else(|| newer.iter().rev().find_map(|at| self.around(*at)))
             .or_else(|| older.iter().rev().find_map(|at| self.around(*at)))?;
         let base = self.trial.answer.base;
@@ -75,7 +75,7 @@ impl<'t> Ladder<'t> {
     }
 
     /// The first version from which on everything known runs.
-    fn from_some_version_on(&self, newer: &[usize]) -> Option<Span> {
+    fn open_ended(&self, newer: &[usize]) -> Option<Span> {
         let steady = newer.iter().rev().map(|at| (*at, self.throughout(*at)));
         let steady: Vec<_> = steady.take_while(|one| one.1.is_some()).collect();
         let newest = steady.first()?.1?;
