@@ -112,14 +112,14 @@ pub enum Reach {
     Partial,
     /// No container has anything for it: "no kernel image is available for execution on the device".
     Fails,
-    /// It carries no device code, or keeps it as data and chooses for itself.
+    /// It carries no kernel, or keeps them as data and chooses for itself.
     Unknown,
 }
 
 /// Containers of a list on one GPU.
 fn coverage(list: &[(Shape, u32)], device: Sm, driver: Option<PtxIsa>) -> Coverage {
     let mut sum = Coverage::default();
-    for (shape, count) in list {
+    for (shape, count) in list.iter().filter(|(shape, _)| !shape.is_empty()) {
         let column = match shape.loads(device, driver) {
             Load::Cubin => &mut sum.cubin,
             Load::Jit(_) => &mut sum.jit,
@@ -131,12 +131,12 @@ fn coverage(list: &[(Shape, u32)], device: Sm, driver: Option<PtxIsa>) -> Covera
 }
 
 impl Scan {
-    /// How many of its containers run on a GPU. Code left over from linking and code kept as data do not count.
+    /// How many of its containers run on a GPU. Containers without a kernel ([`Shape::is_empty`]), code left over from linking and code kept as data do not count.
     pub fn coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
         coverage(&self.executable, device, driver)
     }
 
-    /// How many of the containers it keeps as data a GPU could load.
+    /// How many of the containers it keeps as data, those without a kernel apart, a GPU could load.
     pub fn data_coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
         coverage(&self.data, device, driver)
     }
