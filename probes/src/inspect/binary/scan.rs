@@ -78,7 +78,7 @@ pub struct Summary {
     pub data: Count,
     /// Containers the runtime finds.
     pub containers: u32,
-    /// Those of them without a kernel, which count for no GPU.
+    /// Those of them without a kernel, which decide nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub empty: u32,
 }
