@@ -50,6 +50,12 @@ fat lz4.fatbin --compress-all --compress-mode=speed $(image elf 75 cuda13-sm_75.
 fat zstd.fatbin --compress-all $(image elf 75 cuda13-sm_75.cubin) $(image elf 90a cuda13-sm_90a.cubin) $(image elf 120 cuda13-sm_120.cubin) $(image ptx 90 compute_90.ptx)
 fat concat.fatbin --compress-all --concat $(image elf 100f cuda13-sm_100f.cubin) $(image elf 100f cuda13-sm_100f.cubin) $(image elf 90a cuda13-sm_90a.cubin) $(image elf 75 cuda13-sm_75.cubin) $(image ptx 70 compute_70.ptx) $(image ptx 90 compute_90.ptx)
 
+for target in sm_75 sm_120; do
+    printf '.version 9.5\n.target %s\n.address_size 64\n' $target > nothing.ptx
+    "$new/ptxas" -arch=$target nothing.ptx -o nothing-$target.cubin
+done
+fat empty.fatbin --compress-all $(image elf 75 nothing-sm_75.cubin) $(image elf 120 nothing-sm_120.cubin)
+
 # A library with everything: two units found by the runtime, one left over from linking, one kept as data.
 cat > host.s <<'ASM'
     .section .nv_fatbin, "a"

@@ -32,7 +32,8 @@ pub(super) fn image(elf: &Elf, source: &dyn Source) -> Result<Image, Fault> {
     let what = "a cubin for an impossible compute capability";
     let plain = sm_from(number, suffix).ok_or(Fault::Malformed { what, at: 0x30 })?;
     let target = refined(elf, source, plain);
-    Ok(Image { kind: ImageKind::Cubin, target, isa: None, compression: Compression::None })
+    let empty = kernels(elf).next().is_none();
+    Ok(Image { kind: ImageKind::Cubin, target, isa: None, compression: Compression::None, empty })
 }
 
 /// The target with the suffix its notes tell.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use warpscope_kernels::Suffix;
 
-use super::image::{Compression, Image, ImageKind, sm_from};
+use super::image::{Compression, Image, ImageKind, is_too_small, sm_from};
 use super::isa::PtxIsa;
 use super::source::{Fault, Reader, u16_in, u32_in, u64_in};
 
@@ -80,7 +80,7 @@ impl Header {
     }
 
     /// The image, or nothing where the compute capability is none.
-    fn image(&self, compression: Compression) -> Option<Image> {
+    fn image(&self, compression: Compression, unpacked: u64) -> Option<Image> {
         let flags = self.flags();
         let suffix = match () {
             () if flags & FAMILY_SPECIFIC != 0 => Suffix::Family,
@@ -98,7 +98,9 @@ impl Header {
             Some(PtxIsa::new(part(26)?, part(24)?))
         };
         let isa = if kind == ImageKind::Ptx { version() } else { None };
-        Some(Image { kind, target: sm_from(u32_in(&self.0, 28), suffix)?, isa, compression })
+        let target = sm_from(u32_in(&self.0, 28), suffix)?;
+        let empty = kind == ImageKind::Cubin && is_too_small(target, unpacked);
+        Some(Image { kind, target, isa, compression, empty })
     }
 }
 
@@ -196,7 +198,7 @@ fn concatenated(
         };
         next += ENTRY_HEADER as u64;
         begins = begins.wrapping_add(record.payload());
-        if let Some(image) = record.image(header.compression()) {
+        if let Some(image) = record.image(header.compression(), record.payload()) {
             into.add(image, std::mem::take(&mut stored), record.payload());
         }
     }
@@ -222,7 +224,9 @@ pub(super) fn container(
                 return concatenated(reader, at, &header, &mut found);
             }
             let what = "a fat binary entry for an impossible compute capability";
-            let image = header.image(header.compression()).ok_or(Fault::Malformed { what, at })?;
+            let image = header
+                .image(header.compression(), header.unpacked())
+                .ok_or(Fault::Malformed { what, at })?;
             found.add(image, stored, header.unpacked());
             Ok(())
         });

@@ -112,12 +112,16 @@ pub enum Reach {
     Partial,
     /// No container has anything for it: "no kernel image is available for execution on the device".
     Fails,
-    /// It carries no device code, or keeps it as data and chooses for itself.
+    /// It carries no kernel, or keeps them as data and chooses for itself.
     Unknown,
 }
 
 /// Containers of a list on one GPU.
-fn coverage(list: &[(Shape, u32)], device: Sm, driver: Option<PtxIsa>) -> Coverage {
+fn coverage<'a>(
+    list: impl IntoIterator<Item = &'a (Shape, u32)>,
+    device: Sm,
+    driver: Option<PtxIsa>,
+) -> Coverage {
     let mut sum = Coverage::default();
     for (shape, count) in list {
         let column = match shape.loads(device, driver) {
@@ -130,20 +134,30 @@ fn coverage(list: &[(Shape, u32)], device: Sm, driver: Option<PtxIsa>) -> Covera
     sum
 }
 
+/// Those with a kernel in them.
+fn with_kernels(list: &[(Shape, u32)]) -> impl Iterator<Item = &(Shape, u32)> {
+    list.iter().filter(|(shape, _)| !shape.is_empty())
+}
+
 impl Scan {
-    /// How many of its containers run on a GPU. Code left over from linking and code kept as data do not count.
+    /// How many of its containers a GPU loads. Code left over from linking and code kept as data do not count.
     pub fn coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
         coverage(&self.executable, device, driver)
     }
 
-    /// How many of the containers it keeps as data a GPU could load.
+    /// The same of the containers with a kernel in them, which are the ones that matter; see [`Shape::is_empty`].
+    pub fn kernel_coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
+        coverage(with_kernels(&self.executable), device, driver)
+    }
+
+    /// How many of the containers with a kernel that it keeps as data a GPU could load.
     pub fn data_coverage(&self, device: Sm, driver: Option<PtxIsa>) -> Coverage {
-        coverage(&self.data, device, driver)
+        coverage(with_kernels(&self.data), device, driver)
     }
 
     /// What can be expected of it on a GPU.
     pub fn reach(&self, device: Sm, driver: Option<PtxIsa>) -> Reach {
-        let found = self.coverage(device, driver);
+        let found = self.kernel_coverage(device, driver);
         let data = self.data_coverage(device, driver);
         match (found.cubin, found.jit, found.none) {
             (0, 0, 0) => Reach::Unknown,
@@ -157,13 +171,13 @@ impl Scan {
 
     /// The newest PTX version a GPU needs compiled to run what it can of this.
     pub fn newest_jit(&self, device: Sm, driver: Option<PtxIsa>) -> Option<PtxIsa> {
-        let loads = self.executable.iter().map(|(shape, _)| shape.loads(device, driver));
+        let loads = with_kernels(&self.executable).map(|(shape, _)| shape.loads(device, driver));
         loads.filter_map(|load| if let Load::Jit(isa) = load { Some(isa) } else { None }).max()
     }
 
     /// The GPU it serves best, for comparison: most machine code, then most code at all, then the newest.
     pub fn best_served(&self, devices: &[Sm], driver: Option<PtxIsa>) -> Option<(Sm, Coverage)> {
-        let served = devices.iter().map(|device| (*device, self.coverage(*device, driver)));
+        let served = devices.iter().map(|device| (*device, self.kernel_coverage(*device, driver)));
         let known = served.filter(|(_, coverage)| coverage.cubin + coverage.jit > 0);
         known.max_by_key(|(device, coverage)| (coverage.cubin, coverage.jit, *device))
     }

@@ -21,7 +21,8 @@ pub(super) fn image(text: &[u8]) -> Option<Image> {
     words.by_ref().find(|word| *word == ".target")?;
     let target = words.next()?.strip_prefix("sm_")?;
     let target = format!("sm_{target}").parse().ok()?;
-    Some(Image { kind: ImageKind::Ptx, target, isa: Some(isa), compression: Compression::None })
+    let compression = Compression::None;
+    Some(Image { kind: ImageKind::Ptx, target, isa: Some(isa), compression, empty: false })
 }
 
 /// The text without its comments, a blank for each.

@@ -13,6 +13,13 @@ use super::image::{Form, Image, Target};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Shape(pub Vec<(Image, u32)>);
 
+impl Shape {
+    /// Whether there is no kernel in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|(image, _)| image.empty)
+    }
+}
+
 /// Bytes of images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Size {
@@ -71,6 +78,9 @@ pub struct Summary {
     pub data: Count,
     /// Containers the runtime finds.
     pub containers: u32,
+    /// Those of them without a kernel, which decide nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub empty: u32,
 }
 
 impl Scan {
@@ -104,10 +114,8 @@ impl Scan {
         let mut summary = Summary {
             relocatable: count(&self.relocatable),
             data: count(&self.data),
-            containers: self
-                .executable
-                .iter()
-                .fold(0, |sum, (_, count)| sum.saturating_add(*count)),
+            containers: containers(&self.executable, |_| true),
+            empty: containers(&self.executable, Shape::is_empty),
             ..Summary::default()
         };
         for (target, number) in count(&self.executable) {
@@ -141,6 +149,16 @@ pub(super) fn inside(archive: &Path, member: &str) -> PathBuf {
     path.push("!");
     path.push(member);
     path.into()
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn containers(list: &[(Shape, u32)], wanted: fn(&Shape) -> bool) -> u32 {
+    list.iter()
+        .filter(|(shape, _)| wanted(shape))
+        .fold(0, |sum, (_, count)| sum.saturating_add(*count))
 }
 
 fn count(list: &[(Shape, u32)]) -> Count {

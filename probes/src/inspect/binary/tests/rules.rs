@@ -16,7 +16,7 @@ fn image(target: &str) -> Image {
         Form::Lto => (ImageKind::Lto, None),
         Form::Other => (ImageKind::Other(9), None),
     };
-    Image { kind, target: target.sm, isa, compression: Compression::None }
+    Image { kind, target: target.sm, isa, compression: Compression::None, empty: false }
 }
 
 /// A library of containers, each a list of targets.
@@ -221,4 +221,17 @@ fn what_is_kept_as_data_or_absent_is_unknown() {
         (nothing.reach(sm("90"), None), nothing.best_served(&[sm("90")], None)),
         (Reach::Unknown, None)
     );
+}
+
+/// libcufftw of CUDA 12.9 and many others: a linker's stub for the compiler's default target, without a kernel in it.
+#[test]
+fn a_container_without_a_kernel_decides_nothing() {
+    let mut library = library(&[("sm_52", 1), ("sm_90", 5)]);
+    library.executable[0].0.0[0].0.empty = true;
+    assert_eq!((counts(&library, "90"), library.reach(sm("90"), None)), ((5, 0, 1), Reach::Works));
+    assert_eq!(library.kernel_coverage(sm("90"), None).total(), 5);
+    assert_eq!((library.summary().containers, library.summary().empty), (6, 1));
+    library.executable.truncate(1);
+    assert_eq!(library.reach(sm("90"), None), Reach::Unknown);
+    assert_eq!(library.reach(sm("52"), None), Reach::Unknown);
 }

@@ -55,7 +55,7 @@ fn every_fixture_holds_what_cuobjdump_lists() {
         }
         seen += 1;
     }
-    assert_eq!(seen, 18);
+    assert_eq!(seen, 19);
 }
 
 #[test]
@@ -82,6 +82,20 @@ fn suffixes_and_kinds_are_those_they_were_built_with() {
         let summary = scanned(name).summary();
         let found = [&summary.cubin, &summary.ptx, &summary.other].map(text);
         assert_eq!(found, [cubin, ptx, other].map(str::to_owned), "{name}");
+    }
+}
+
+#[test]
+fn code_without_a_kernel_is_told_from_the_smallest_kernel() {
+    let none = scanned("empty.fatbin");
+    assert_eq!(
+        (text(&none.summary().cubin).as_str(), none.summary().empty),
+        ("sm_75:1 sm_120:1", 1)
+    );
+    for name in
+        ["cuda11-sm_86.cubin", "cuda12-sm_61.cubin", "zstd.fatbin", "lz4.fatbin", "concat.fatbin"]
+    {
+        assert_eq!(scanned(name).summary().empty, 0, "{name}");
     }
 }
 
