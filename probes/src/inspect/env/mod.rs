@@ -8,6 +8,7 @@ mod cuda;
 mod disk;
 mod elf;
 mod find;
+mod image;
 mod inventory;
 mod ld_cache;
 mod marker;
@@ -27,6 +28,7 @@ mod tree;
 mod tests;
 
 pub use cuda::{DriverServes, driver_serves};
+pub use image::{Image, ImageError, ImageFile, Packing, read_image, stream_image};
 pub use inventory::{
     CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
 };
