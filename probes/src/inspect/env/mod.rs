@@ -11,6 +11,7 @@ mod find;
 mod image;
 mod inventory;
 mod ld_cache;
+mod links;
 mod marker;
 mod metadata;
 mod packages;

@@ -132,7 +132,7 @@ impl Program {
         let mut packages = vec![self.package(self.name.to_owned())];
         self.collect(disk, &root, &mut packages, DEEPEST, progress);
         for beside in self.beside {
-            let dir = super::disk::lexical(&root.join(beside));
+            let dir = super::links::lexical(&root.join(beside));
             self.files(disk, &dir, &mut packages[0], progress);
         }
         packages[0].version =

@@ -119,7 +119,7 @@ fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) 
     let kind = kind_by_marks(kind, root, config.is_some(), conda);
     let config = config.map(|text| Config::parse(&text)).unwrap_or_default();
     let base = config.system_site.then(|| config.home.as_deref().and_then(Path::parent)).flatten();
-    let inherits = base.map(Path::to_owned);
+    let inherits = base.and_then(|base| disk.canonical(base).ok());
     let found = |python, sites| Found {
         kind,
         root: root.to_owned(),
@@ -130,9 +130,11 @@ fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) 
     };
     let mut all = Vec::new();
     for version in versions(disk, root, progress) {
-        let sites = sites(disk, root, &version);
-        if !sites.is_empty() {
-            all.push(found(Some(version), sites));
+        let mut all_sites = sites(disk, root, &version);
+        if !all_sites.is_empty() {
+            let shared = inherits.iter().flat_map(|base| sites(disk, base, &version));
+            all_sites.extend(shared);
+            all.push(found(Some(version), all_sites));
         }
     }
     let windows = root.join("Lib/site-packages");

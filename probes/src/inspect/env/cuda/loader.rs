@@ -7,11 +7,13 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::super::disk::{Disk, lexical};
+use super::super::disk::Disk;
 use super::super::elf::Dynamic;
 use super::super::inventory::Package;
+use super::super::links::lexical;
 use super::super::progress::Progress;
-use super::copies::{Copy, Machine, Place, Versions, identify, is_private};
+use super::copies::{Copy, Machine, Place, identify, is_private};
+use super::versions::Versions;
 
 /// Libraries followed in one environment.
 const MOST: usize = 4096;

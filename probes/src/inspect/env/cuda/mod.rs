@@ -8,6 +8,7 @@ mod copies;
 mod driver;
 mod loader;
 mod problems;
+mod versions;
 
 pub use driver::{DriverServes, driver_serves};
 
@@ -18,8 +19,9 @@ use std::path::{Path, PathBuf};
 use super::disk::Disk;
 use super::inventory::{CudaLibrary, Package};
 use super::progress::Progress;
-use copies::{Copy, Place, Versions};
+use copies::{Copy, Place};
 use loader::{Loaded, Loader};
+use versions::Versions;
 
 /// CUDA libraries of one environment, and what is wrong with them.
 #[derive(Debug, Default)]

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::disk::{lexical, open_regular};
+use super::super::disk::open_regular;
+use super::super::links::lexical;
 use super::super::progress::Progress;
 use super::ImageError;
 use super::gzip::Gunzip;

@@ -5,7 +5,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::disk::lexical;
+use super::super::links::lexical;
 use super::part::Stream;
 
 const BLOCK: u64 = 512;

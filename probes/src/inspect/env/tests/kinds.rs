@@ -131,11 +131,24 @@ fn every_version_in_a_prefix_is_its_own_environment() {
 }
 
 #[test]
-fn what_a_venv_sees_of_its_base_is_named() {
+fn what_a_venv_sees_of_its_base_is_read_behind_its_own() {
     let fake = Fake::new();
     fake.venv("/home/ada/venv");
-    fake.put("/home/ada/venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n");
-    assert_eq!(only(&fake.find()).inherits.as_deref(), Some(Path::new("/usr")));
+    fake.put(
+        "/home/ada/venv/pyvenv.cfg",
+        "home = /opt/py/bin\ninclude-system-site-packages = true\n",
+    );
+    fake.prefix("/opt/py");
+    let (own, base) =
+        ("/home/ada/venv/lib/python3.11/site-packages", "/opt/py/lib/python3.11/site-packages");
+    fake.package(own, "nvidia-cublas-cu12", "12.8.4.1", &[]);
+    fake.package(base, "nvidia-cublas-cu12", "12.1.3.1", &[]);
+    fake.package(base, "torch", "2.1.0", &["torch/lib/libtorch_cuda.so"]);
+    let inventory = fake.find();
+    let found = only(&inventory);
+    assert_eq!(found.inherits.as_deref(), Some(Path::new("/opt/py")));
+    assert_eq!(names(found), ["nvidia-cublas-cu12 12.8.4.1", "torch 2.1.0"]);
+    assert_eq!(found.packages[1].libraries.len(), 1);
 }
 
 #[test]
