@@ -25,6 +25,39 @@ fn asked(python: &Path) -> Option<Names> {
     Some(rows.iter().map(|row| (normalized(&text(row, "name")), text(row, "version"))).collect())
 }
 
+/// Requirements that are not met, as `pip check` names them: who asks, and for what. Those for packages that are missing are not ours.
+fn checked(python: &Path) -> Option<BTreeSet<(String, String)>> {
+    let mut command = Command::new(python);
+    for name in ["PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"] {
+        command.env_remove(name);
+    }
+    let output = command
+        .args(["-s", "-m", "pip", "check", "--disable-pip-version-check"])
+        .current_dir("/")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let row = |line: &str| {
+        let (who, rest) = line.split_once(" has requirement ")?;
+        let (what, _) = rest.split_once(", but you")?;
+        let end = what
+            .find(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c))
+            .unwrap_or(what.len());
+        Some((normalized(who.split(' ').next()?), normalized(&what[..end])))
+    };
+    Some(text.lines().filter_map(row).collect())
+}
+
+/// The same of an inventory's sentences.
+fn told(environment: &Environment) -> BTreeSet<(String, String)> {
+    let row = |sentence: &String| {
+        let (who, rest) = sentence.split_once(" asks for ")?;
+        let (_, what) = rest.split_once(", but ")?;
+        Some((normalized(who.split(' ').next()?), normalized(what.split(' ').next()?)))
+    };
+    environment.problems.iter().filter_map(row).collect()
+}
+
 fn read(environment: &Environment) -> Names {
     let python =
         environment.packages.iter().filter(|one| one.installer.as_deref() != Some("conda"));
@@ -42,6 +75,7 @@ fn agrees_with_pip_on_every_environment_of_this_machine() {
         let known = environment.kind != EnvKind::User;
         if let Some(pip) = known.then(|| asked(&python)).flatten() {
             assert_eq!(read(environment), pip, "{}", environment.root.display());
+            assert_eq!(Some(told(environment)), checked(&python), "{}", environment.root.display());
             compared += 1;
         }
     }
@@ -61,21 +95,11 @@ fn agrees_with_pip_on_a_fresh_environment() {
         return;
     }
     let python = root.join("bin/python");
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--retries",
-        "0",
-        "--timeout",
-        "10",
-        "six",
-        "typing_extensions",
-        "markupsafe",
-    ];
-    let installed = Command::new(&python).args(install).output().expect("python starts");
+    // The last three are of versions that pip itself calls a conflict.
+    let install = "-m pip install --quiet --disable-pip-version-check --retries 0 --timeout 10 --no-deps \
+                   six markupsafe requests==2.31.0 charset-normalizer==1.4.1 idna==3.7";
+    let installed =
+        Command::new(&python).args(install.split_whitespace()).output().expect("python starts");
     if !installed.status.success() {
         println!(
             "SKIPPED in part: the package index cannot be reached, so only pip itself is compared"
@@ -92,7 +116,9 @@ fn agrees_with_pip_on_a_fresh_environment() {
         assert_eq!(markup.libraries.len(), 1, "its one extension module");
         let expected = fs::metadata(&markup.libraries[0].path).expect("is there").len();
         assert_eq!(markup.libraries[0].bytes, expected);
+        assert_eq!(told(found).len(), 1, "{:?}", found.problems);
     }
+    assert_eq!(Some(told(found)), checked(&python));
 }
 
 /// A venv that sees the packages of its base.
