@@ -1,4 +1,4 @@
-//! What was found, as plain data.
+//! What was found, as plain data. Text is safe to print; paths are as they are, and whoever prints one cleans it.
 
 use std::path::PathBuf;
 

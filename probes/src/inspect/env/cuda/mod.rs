@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use super::disk::Disk;
 use super::inventory::{CudaLibrary, Package};
 use super::progress::Progress;
+use crate::text::printable;
 use copies::{Copy, Place};
 use loader::{Loaded, Loader};
 use versions::Versions;
@@ -97,7 +98,7 @@ fn shown(disk: &Disk, copy: &Copy, loaded: Option<&Loaded>) -> CudaLibrary {
         name: copy.name.to_owned(),
         version: copy.version.clone(),
         path: disk.outer(&copy.path),
-        via: loaded.map_or_else(|| copy.place.to_string(), |one| one.via.clone()),
+        via: printable(&loaded.map_or_else(|| copy.place.to_string(), |one| one.via.clone())),
         wins: loaded.is_some(),
         package: copy.package.clone(),
         needed_by: loaded.map(|one| disk.outer(&one.needed_by)),
