@@ -151,6 +151,24 @@ fn what_a_venv_sees_of_its_base_is_read_behind_its_own() {
     assert_eq!(found.packages[1].libraries.len(), 1);
 }
 
+/// `pip install --user` of a new torch over the distribution's packages: one interpreter sees both.
+#[test]
+fn a_users_packages_lie_over_the_systems() {
+    let fake = Fake::new();
+    fake.put("/usr/bin/python3.11", "");
+    fake.dir("/usr/lib/python3.11");
+    fake.package("/usr/lib/python3/dist-packages", "numpy", "1.24.2", &[]);
+    fake.package("/usr/lib/python3/dist-packages", "torch", "1.13.1", &[]);
+    fake.package("/home/ada/.local/lib/python3.11/site-packages", "torch", "2.8.0", &[]);
+    let inventory = fake.find();
+    let of = |kind| inventory.environments.iter().find(|one| one.kind == kind).map(names);
+    assert_eq!(of(EnvKind::User), Some(vec!["numpy 1.24.2".to_owned(), "torch 2.8.0".to_owned()]));
+    assert_eq!(
+        of(EnvKind::System),
+        Some(vec!["numpy 1.24.2".to_owned(), "torch 1.13.1".to_owned()])
+    );
+}
+
 #[test]
 fn a_folder_filled_by_pip_target_is_an_environment_when_named() {
     let fake = Fake::new();
