@@ -8,8 +8,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::disk::{Disk, lexical};
+use super::disk::Disk;
 use super::inventory::{Library, Package};
+use super::links::lexical;
 use super::metadata::{is_library, normalized};
 use super::places::fits;
 use super::progress::Progress;

@@ -1,25 +1,19 @@
 //! Files as seen from one root: this machine's, a container's through `/proc/PID/root`, an image's, or a test's.
-//!
-//! Links are followed inside the root by hand: under a container's root an absolute link would otherwise lead into this
-//! machine, and a hostile one anywhere. `openat2` with `RESOLVE_IN_ROOT` would do it in the kernel, but is missing in older ones
-//! and forbidden in many sandboxes.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, ErrorKind, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use super::links::follow;
 use super::progress::Progress;
 use super::tree::{Node, Tree};
 
 /// Entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 1 << 16;
-
-/// Links followed in one path, as many as the kernel does.
-const MOST_LINKS: usize = 40;
 
 /// What makes a file itself whatever its path: device and inode.
 pub(super) type Identity = (u64, u64);
@@ -254,62 +248,6 @@ pub(super) fn kernel_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A path without `.` and `..`, by its text alone; `..` above the top stays at the top.
-pub(super) fn lexical(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                clean.pop();
-            }
-            Component::CurDir => {}
-            part => clean.push(part),
-        }
-    }
-    clean
-}
-
-/// Follows every link of a path inside; what comes out lies inside as well.
-fn follow(
-    inside: &Path,
-    link: impl Fn(&Path) -> io::Result<Option<PathBuf>>,
-) -> io::Result<PathBuf> {
-    let mut done = PathBuf::from("/");
-    let mut left: Vec<OsString> = reversed(inside);
-    let mut links = 0;
-    while let Some(part) = left.pop() {
-        if part == ".." {
-            done.pop();
-            continue;
-        }
-        let next = done.join(&part);
-        let Some(target) = link(&next)? else {
-            done = next;
-            continue;
-        };
-        links += 1;
-        if links > MOST_LINKS {
-            return Err(io::Error::other("too many links"));
-        }
-        if target.is_absolute() {
-            done = PathBuf::from("/");
-        }
-        left.extend(reversed(&target));
-    }
-    Ok(done)
-}
-
-fn reversed(path: &Path) -> Vec<OsString> {
-    let name = |part: Component<'_>| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    };
-    let mut parts: Vec<_> = path.components().filter_map(name).collect();
-    parts.reverse();
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -346,13 +284,5 @@ mod tests {
         assert_eq!(disk.bytes(Path::new("/long"), 10, &mut progress).map(|b| b.len()), Some(10));
         assert_eq!(disk.bytes(Path::new("/"), 10, &mut progress), None);
         assert_eq!((progress.seen().files, progress.seen().bytes), (1, 10));
-    }
-
-    #[test]
-    fn dots_are_cleaned_by_text() {
-        for (given, clean) in [("/a/./b/../c", "/a/c"), ("/../../x", "/x"), ("/a/b/../../..", "/")]
-        {
-            assert_eq!(lexical(Path::new(given)), Path::new(clean));
-        }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Identity, lexical};
+use super::disk::{Disk, Identity};
 use super::inventory::EnvKind;
+use super::links::lexical;
 use super::places::{PLACES, Places};
 use super::progress::Progress;
 use super::recognise::{Found, recognise};

@@ -1,4 +1,4 @@
-//! What was found, as plain data.
+//! What was found, as plain data. Text is safe to print; paths are as they are, and whoever prints one cleans it.
 
 use std::path::PathBuf;
 
@@ -105,7 +105,7 @@ pub struct Environment {
     /// What led to it: `$VIRTUAL_ENV`, `~/.venv`, `pid 4711`.
     #[serde(default)]
     pub found_by: String,
-    /// Whether a command started here and now would use it.
+    /// Whether `VIRTUAL_ENV` or `CONDA_PREFIX` names it here and now.
     #[serde(default)]
     pub active: bool,
     /// The installation whose packages it sees as well.
@@ -180,6 +180,15 @@ impl Environment {
         self.packages.iter().find(|package| package.normalized == wanted)
     }
 
+    /// CUDA its frameworks were built with, major and minor: what its torch says, else the runtime library it would load.
+    pub fn cuda_runtime(&self) -> Option<(u32, u32)> {
+        let built = self.packages.iter().find_map(|package| package.cuda.as_deref());
+        let taken = self.cuda.iter().filter(|one| one.name == "cudart" && one.wins);
+        built
+            .or_else(|| taken.filter_map(|one| one.version.as_deref()).next())
+            .and_then(major_minor)
+    }
+
     /// Bytes of all binaries in it: what a scan of it has to look at.
     pub fn library_bytes(&self) -> u64 {
         self.packages.iter().flat_map(|package| &package.libraries).map(|one| one.bytes).sum()
@@ -194,4 +203,9 @@ impl Package {
             None => self.version.clone(),
         }
     }
+}
+
+fn major_minor(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

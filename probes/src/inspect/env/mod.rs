@@ -8,8 +8,10 @@ mod cuda;
 mod disk;
 mod elf;
 mod find;
+mod image;
 mod inventory;
 mod ld_cache;
+mod links;
 mod marker;
 mod metadata;
 mod packages;
@@ -27,6 +29,7 @@ mod tree;
 mod tests;
 
 pub use cuda::{DriverServes, driver_serves};
+pub use image::{Image, ImageError, ImageFile, Packing, read_image, stream_image};
 pub use inventory::{
     CudaLibrary, EnvKind, Environment, Inventory, Library, Package, ProcessUse, Unreadable,
 };

@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::conda;
-use super::disk::{Disk, lexical};
+use super::disk::Disk;
 use super::inventory::{Library, Package};
+use super::links::lexical;
 use super::metadata::{self, Build, Metadata, normalized, split_version};
 use super::places::fits;
 use super::progress::Progress;

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, lexical};
+use super::disk::Disk;
 use super::inventory::EnvKind;
+use super::links::lexical;
 use super::progress::Progress;
 
 /// Folders one pattern may lead to.

@@ -8,6 +8,7 @@ use super::disk::{Disk, Identity};
 use super::inventory::{EnvKind, Environment, Library, Package};
 use super::places::{Places, fits};
 use super::progress::Progress;
+use crate::text::printable;
 
 /// Files of one program that are looked at, and how deep below its folder.
 const MOST: usize = 4096;
@@ -132,7 +133,7 @@ impl Program {
         let mut packages = vec![self.package(self.name.to_owned())];
         self.collect(disk, &root, &mut packages, DEEPEST, progress);
         for beside in self.beside {
-            let dir = super::disk::lexical(&root.join(beside));
+            let dir = super::links::lexical(&root.join(beside));
             self.files(disk, &dir, &mut packages[0], progress);
         }
         packages[0].version =
@@ -151,7 +152,7 @@ impl Program {
             // Each runner is started by itself, so two of them may well carry two versions.
             let cuda = cuda::read(disk, &root, std::slice::from_ref(package), machine, progress);
             environment.cuda.extend(cuda.libraries);
-            environment.problems.extend(cuda.problems);
+            environment.problems.extend(cuda.problems.iter().map(|problem| printable(problem)));
         }
         environment.packages = packages;
         Some(environment)
@@ -179,11 +180,7 @@ impl Program {
         for name in disk.list(dir, progress) {
             let (path, Some(name)) = (dir.join(&name), name.to_str()) else { continue };
             if disk.is_real_dir(&path) && packages.len() < 64 {
-                packages.push(self.package(format!(
-                    "{} {}",
-                    self.name,
-                    crate::text::printable(name)
-                )));
+                packages.push(self.package(format!("{} {}", self.name, printable(name))));
                 self.collect(disk, &path, packages, depth - 1, progress);
             }
         }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::inventory::Unreadable;
+use crate::text::printable;
 
 /// Unreadable places named; more are only counted.
 const NAMED: usize = 256;
@@ -103,7 +104,7 @@ impl<'a> Progress<'a> {
         self.unreadable_count += 1;
         let known = self.unreadable.iter().any(|one| one.path == path);
         if !known && self.unreadable.len() < NAMED {
-            let reason = reason.to_owned();
+            let reason = printable(reason);
             self.unreadable.push(Unreadable { path: path.to_owned(), reason });
         }
     }

@@ -119,29 +119,35 @@ fn prefix(disk: &Disk, root: &Path, kind: EnvKind, progress: &mut Progress<'_>) 
     let kind = kind_by_marks(kind, root, config.is_some(), conda);
     let config = config.map(|text| Config::parse(&text)).unwrap_or_default();
     let base = config.system_site.then(|| config.home.as_deref().and_then(Path::parent)).flatten();
-    let inherits = base.map(Path::to_owned);
-    let found = |python, sites| Found {
-        kind,
-        root: root.to_owned(),
-        python,
-        sites,
-        inherits: inherits.clone(),
-        found_by: String::new(),
+    let base = base.and_then(|base| disk.canonical(base).ok());
+    let found = |python, sites, inherits| {
+        let (root, found_by) = (root.to_owned(), String::new());
+        Found { kind, root, python, sites, inherits, found_by }
     };
     let mut all = Vec::new();
     for version in versions(disk, root, progress) {
-        let sites = sites(disk, root, &version);
-        if !sites.is_empty() {
-            all.push(found(Some(version), sites));
+        let mut sites = sites(disk, root, &version);
+        if sites.is_empty() {
+            continue;
         }
+        let overlaid = || (kind == EnvKind::User).then(|| system_of(disk, &version)).flatten();
+        let inherits = base.clone().or_else(overlaid);
+        sites.extend(inherits.iter().flat_map(|base| self::sites(disk, base, &version)));
+        all.push(found(Some(version), sites, inherits));
     }
     let windows = root.join("Lib/site-packages");
     if all.is_empty() && disk.is_dir(&windows) {
-        all.push(found(config.version, vec![windows]));
+        all.push(found(config.version, vec![windows], None));
     } else if all.is_empty() && conda {
-        all.push(found(None, Vec::new()));
+        all.push(found(None, Vec::new(), None));
     }
     all
+}
+
+/// The installation whose interpreter sees a user's own packages: what `pip install --user` adds lies over the system's.
+fn system_of(disk: &Disk, version: &str) -> Option<PathBuf> {
+    let systems = ["/usr", "/usr/local"].map(PathBuf::from);
+    systems.into_iter().find(|root| disk.is_file(&root.join(format!("bin/python{version}"))))
 }
 
 /// Marks beat the place: a conda environment named by `VIRTUAL_ENV` is one of conda. A tool's own place says more than the mark

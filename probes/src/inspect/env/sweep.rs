@@ -12,6 +12,7 @@ use super::program;
 use super::progress::Progress;
 use super::recognise::Found;
 use super::requirement::conflicts;
+use crate::text::printable;
 
 /// What to look at. Run it on a thread of its own that has called [`yield_disk`](super::yield_disk).
 #[derive(Clone, Debug)]
@@ -91,7 +92,7 @@ pub(super) fn environment(
         python: found.python,
         packages: read.packages,
         cuda: cuda.libraries,
-        problems: read.problems,
+        problems: read.problems.iter().map(|problem| printable(problem)).collect(),
         sites: found.sites.iter().map(|site| disk.outer(site)).collect(),
         found_by: found.found_by,
         inherits: found.inherits,

@@ -16,6 +16,8 @@ pub(super) enum Node {
         contents: Option<Rc<[u8]>>,
         /// Which layer it is in.
         layer: usize,
+        /// The name its contents have there, where this is another one.
+        stored: Option<Rc<Path>>,
     },
     Link(PathBuf),
     Folder,
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     fn file() -> Node {
-        Node::File { bytes: 1, contents: None, layer: 0 }
+        Node::File { bytes: 1, contents: None, layer: 0, stored: None }
     }
 
     #[test]

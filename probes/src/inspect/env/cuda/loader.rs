@@ -7,11 +7,13 @@ use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::super::disk::{Disk, lexical};
+use super::super::disk::Disk;
 use super::super::elf::Dynamic;
 use super::super::inventory::Package;
+use super::super::links::lexical;
 use super::super::progress::Progress;
-use super::copies::{Copy, Machine, Place, Versions, identify, is_private};
+use super::copies::{Copy, Machine, Place, identify, is_private};
+use super::versions::Versions;
 
 /// Libraries followed in one environment.
 const MOST: usize = 4096;
@@ -89,7 +91,7 @@ impl<'a> Loader<'a> {
         for package in order {
             let mut paths: Vec<_> =
                 package.libraries.iter().map(|one| self.disk.inner(&one.path)).collect();
-            paths.retain(|path| !is_cuda(path) && !is_other_variant(path, cuda.as_deref()));
+            paths.retain(|path| is_loadable(path) && !is_other_variant(path, cuda.as_deref()));
             paths.sort_by_key(|path| !path.ends_with(FIRST));
             for path in paths {
                 if progress.cancelled() || self.seen.len() >= MOST {
@@ -203,9 +205,10 @@ fn is_provider(package: &Package) -> bool {
     package.normalized.starts_with("nvidia-")
 }
 
-/// Whether a file is a CUDA library itself: it is loaded when another asks for it.
-fn is_cuda(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| identify(name).is_some())
+/// Whether a file is a library the loader opens for itself: device code is not, and a CUDA library waits until another asks for it.
+fn is_loadable(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.contains(".so") && identify(name).is_none()
 }
 
 /// Whether a file is one of several builds of a library of which another fits this torch: `libbitsandbytes_cuda118.so`.

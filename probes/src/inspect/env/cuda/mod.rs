@@ -8,6 +8,7 @@ mod copies;
 mod driver;
 mod loader;
 mod problems;
+mod versions;
 
 pub use driver::{DriverServes, driver_serves};
 
@@ -18,8 +19,10 @@ use std::path::{Path, PathBuf};
 use super::disk::Disk;
 use super::inventory::{CudaLibrary, Package};
 use super::progress::Progress;
-use copies::{Copy, Place, Versions};
+use crate::text::printable;
+use copies::{Copy, Place};
 use loader::{Loaded, Loader};
+use versions::Versions;
 
 /// CUDA libraries of one environment, and what is wrong with them.
 #[derive(Debug, Default)]
@@ -95,7 +98,7 @@ fn shown(disk: &Disk, copy: &Copy, loaded: Option<&Loaded>) -> CudaLibrary {
         name: copy.name.to_owned(),
         version: copy.version.clone(),
         path: disk.outer(&copy.path),
-        via: loaded.map_or_else(|| copy.place.to_string(), |one| one.via.clone()),
+        via: printable(&loaded.map_or_else(|| copy.place.to_string(), |one| one.via.clone())),
         wins: loaded.is_some(),
         package: copy.package.clone(),
         needed_by: loaded.map(|one| disk.outer(&one.needed_by)),

@@ -45,10 +45,13 @@ pub(super) fn find(disk: &Disk, root: &Path, copies: &[Copy], loaded: &[Loaded])
 /// Members of one family of different versions, as they would be loaded.
 fn mismatched(disk: &Disk, loaded: &[Loaded]) -> Vec<String> {
     let mut problems = Vec::new();
+    let shared = || loaded.iter().filter(|one| !is_private(&one.copy.path));
     for (first, others, symptom) in FAMILIES {
-        let Some(one) = loaded.iter().find(|one| one.copy.name == *first) else { continue };
-        let wrong = loaded.iter().filter(|other| others.contains(&other.copy.name));
-        for other in wrong.filter(|other| differ(&one.copy, &other.copy)) {
+        let firsts: Vec<_> = shared().filter(|one| one.copy.name == *first).collect();
+        for other in shared().filter(|other| others.contains(&other.copy.name)) {
+            // Two majors may be loaded side by side, each with its own.
+            let alone = firsts.iter().all(|one| differ(&one.copy, &other.copy));
+            let Some(one) = firsts.first().filter(|_| alone) else { continue };
             problems.push(format!(
                 "{} and {} would be loaded together, which gives {symptom}. They belong to one release: take both from the same place, \
                  or reinstall the framework with its own CUDA libraries.",

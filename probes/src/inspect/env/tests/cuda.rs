@@ -252,3 +252,20 @@ fn an_environment_without_gpu_packages_has_no_cuda_libraries() {
     let inventory = fake.find();
     assert_eq!(only(&inventory).cuda, []);
 }
+
+/// Folders and files may be called anything; sentences about them must be safe to print.
+#[test]
+fn names_with_escape_sequences_do_not_reach_a_sentence() {
+    let fake = machine(RUNPATH);
+    cublas_wheel(&fake, "nvidia-cublas-cu12", "12.8.4.1", "12");
+    let hostile = "/opt/\u{1b}[2Jcuda";
+    fake.put(&format!("{hostile}/libcublas.so.12.1.3.1"), library(&[(SONAME, "libcublas.so.12")]));
+    fake.link(&format!("{hostile}/libcublas.so.12"), "libcublas.so.12.1.3.1");
+    let mut places = fake.places();
+    places.vars.insert("LD_LIBRARY_PATH".into(), hostile.into());
+    let inventory = find(&places, &mut Progress::silent());
+    let found = only(&inventory);
+    assert!(!found.problems.is_empty());
+    let sentences = found.problems.iter().chain(found.cuda.iter().map(|one| &one.via));
+    assert!(sentences.into_iter().all(|sentence| !sentence.contains('\u{1b}')));
+}

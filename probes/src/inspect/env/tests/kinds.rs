@@ -131,11 +131,42 @@ fn every_version_in_a_prefix_is_its_own_environment() {
 }
 
 #[test]
-fn what_a_venv_sees_of_its_base_is_named() {
+fn what_a_venv_sees_of_its_base_is_read_behind_its_own() {
     let fake = Fake::new();
     fake.venv("/home/ada/venv");
-    fake.put("/home/ada/venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n");
-    assert_eq!(only(&fake.find()).inherits.as_deref(), Some(Path::new("/usr")));
+    fake.put(
+        "/home/ada/venv/pyvenv.cfg",
+        "home = /opt/py/bin\ninclude-system-site-packages = true\n",
+    );
+    fake.prefix("/opt/py");
+    let (own, base) =
+        ("/home/ada/venv/lib/python3.11/site-packages", "/opt/py/lib/python3.11/site-packages");
+    fake.package(own, "nvidia-cublas-cu12", "12.8.4.1", &[]);
+    fake.package(base, "nvidia-cublas-cu12", "12.1.3.1", &[]);
+    fake.package(base, "torch", "2.1.0", &["torch/lib/libtorch_cuda.so"]);
+    let inventory = fake.find();
+    let found = only(&inventory);
+    assert_eq!(found.inherits.as_deref(), Some(Path::new("/opt/py")));
+    assert_eq!(names(found), ["nvidia-cublas-cu12 12.8.4.1", "torch 2.1.0"]);
+    assert_eq!(found.packages[1].libraries.len(), 1);
+}
+
+/// `pip install --user` of a new torch over the distribution's packages: one interpreter sees both.
+#[test]
+fn a_users_packages_lie_over_the_systems() {
+    let fake = Fake::new();
+    fake.put("/usr/bin/python3.11", "");
+    fake.dir("/usr/lib/python3.11");
+    fake.package("/usr/lib/python3/dist-packages", "numpy", "1.24.2", &[]);
+    fake.package("/usr/lib/python3/dist-packages", "torch", "1.13.1", &[]);
+    fake.package("/home/ada/.local/lib/python3.11/site-packages", "torch", "2.8.0", &[]);
+    let inventory = fake.find();
+    let of = |kind| inventory.environments.iter().find(|one| one.kind == kind).map(names);
+    assert_eq!(of(EnvKind::User), Some(vec!["numpy 1.24.2".to_owned(), "torch 2.8.0".to_owned()]));
+    assert_eq!(
+        of(EnvKind::System),
+        Some(vec!["numpy 1.24.2".to_owned(), "torch 1.13.1".to_owned()])
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_process_of_somebody_else_is_counted_and_named() {
     let fake = Fake::new();
     process(&fake, 4, "", "/");
     let maps = fake.outer("proc/4/maps");
-    fs::set_permissions(&maps, fs::Permissions::from_mode(0)).expect("is ours");
+    fs::set_permissions(&maps, fs::Permissions::from_mode(0o0)).expect("is ours");
     if fs::read(&maps).is_ok() {
         println!("SKIPPED: this user may read everything");
         return;

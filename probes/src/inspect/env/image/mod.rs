@@ -1,0 +1,300 @@
+//! Container images lying as files: a tar of `docker save`, or the OCI layout as a folder or tar. Their layers are read in place.
+//!
+//! Nothing is unpacked to disk. A first pass keeps what tells of environments in a [`Tree`], whiteouts applied, which the same finders
+//! then walk as they walk a disk; a second pass streams chosen files, for the scanner of binaries.
+
+mod gzip;
+mod keep;
+mod manifest;
+mod part;
+mod store;
+mod tar;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+pub use store::Packing;
+
+use super::disk::Disk;
+use super::inventory::Inventory;
+use super::metadata::is_library;
+use super::places::Places;
+use super::progress::Progress;
+use super::sweep;
+use super::tree::{Node, Tree};
+use manifest::Described;
+use part::Stream;
+use store::Store;
+use tar::{Kind, Tar};
+
+/// Entries kept of one image, and bytes of their contents.
+const MOST_ENTRIES: usize = 1 << 19;
+const MOST_BYTES: usize = 128 << 20;
+
+/// An image and what is installed in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Image {
+    /// Its name and tag, where recorded.
+    pub name: Option<String>,
+    /// Processor it is for: `amd64`.
+    pub architecture: Option<String>,
+    /// Environment variables a container of it starts with.
+    pub vars: BTreeMap<String, String>,
+    /// Its layers from the lowest up, by their path in the archive.
+    pub layers: Vec<String>,
+    /// What is installed in it; the paths are those inside.
+    pub inventory: Inventory,
+    /// Binaries in it that no later layer hides.
+    pub files: Vec<ImageFile>,
+}
+
+/// One binary in an image.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ImageFile {
+    /// Position in [`Image::layers`].
+    pub layer: usize,
+    /// Path inside.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The path its contents have in the layer, where this is another name of them.
+    pub stored: Option<PathBuf>,
+}
+
+impl ImageFile {
+    fn stored(&self) -> &Path {
+        self.stored.as_deref().unwrap_or(&self.path)
+    }
+}
+
+/// Why an image cannot be read.
+#[derive(Debug)]
+pub enum ImageError {
+    /// A file of it cannot be read.
+    Io(PathBuf, io::Error),
+    /// The whole archive is packed, so that nothing in it can be found without unpacking all of it.
+    Packed(PathBuf, Packing),
+    /// Neither `manifest.json` nor `index.json` describe it.
+    NoImage(PathBuf),
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
+            Self::Packed(path, packing) => write!(
+                f,
+                "{} is packed with {packing} as a whole; unpack it first (its layers may stay packed)",
+                path.display()
+            ),
+            Self::NoImage(path) => write!(
+                f,
+                "{} is no container image: it has neither manifest.json nor index.json; write one with: docker save -o image.tar NAME",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ImageError {}
+
+/// Reads what is installed in an image.
+///
+/// # Errors
+/// When the file is no image or is damaged; a layer that cannot be read is only named in the inventory.
+pub fn read_image(path: &Path, progress: &mut Progress<'_>) -> Result<Image, ImageError> {
+    progress.at(path);
+    let store = Store::open(path, progress)?;
+    let described =
+        manifest::describe(&store).ok_or_else(|| ImageError::NoImage(path.to_owned()))?;
+    if described.others > 0 {
+        let reason =
+            format!("holds {} more images; only the first that fits is read", described.others);
+        progress.unreadable(path, &reason);
+    }
+    let mut layers = Layers::default();
+    for (number, name) in described.layers.iter().enumerate() {
+        progress.at(&path.join(name));
+        if let Err(error) = layers.add(&store, number, name, progress) {
+            progress.unreadable(&path.join(name), &error.to_string());
+        }
+    }
+    Ok(image(described, layers.tree, progress))
+}
+
+fn image(described: Described, tree: Tree, progress: &mut Progress<'_>) -> Image {
+    let binary = |(path, node): (&PathBuf, &Node)| match node {
+        Node::File { bytes, layer, stored, .. } if path.to_str().is_some_and(is_library) => {
+            let stored = stored.as_deref().map(Path::to_owned);
+            Some(ImageFile { layer: *layer, path: path.clone(), bytes: *bytes, stored })
+        }
+        _ => None,
+    };
+    let files = tree.iter().filter_map(binary).collect();
+    let places = Places {
+        home: Some("/root".into()),
+        working: described.working.map(PathBuf::from),
+        vars: described.vars.clone(),
+        ..Places::at("/".into())
+    };
+    let inventory = sweep::on(&Disk::Image(Rc::new(tree)), &places, &[], false, progress);
+    let Described { name, architecture, vars, layers, .. } = described;
+    Image { name, architecture, vars, layers, inventory, files }
+}
+
+/// Streams files of an image to `each`, in the order they lie in it; of several names of one file, one.
+///
+/// # Errors
+/// When the image or one of its layers cannot be read.
+pub fn stream_image(
+    path: &Path,
+    image: &Image,
+    wanted: &[ImageFile],
+    each: &mut dyn FnMut(&ImageFile, &mut dyn Read),
+    progress: &mut Progress<'_>,
+) -> Result<(), ImageError> {
+    let store = Store::open(path, progress)?;
+    for (number, name) in image.layers.iter().enumerate() {
+        let wanted: HashMap<&Path, &ImageFile> = wanted
+            .iter()
+            .filter(|file| file.layer == number)
+            .map(|file| (file.stored(), file))
+            .collect();
+        if wanted.is_empty() || progress.cancelled() {
+            continue;
+        }
+        progress.at(&path.join(name));
+        let error = |error| ImageError::Io(path.join(name), error);
+        let mut layer = store.layer(name).map_err(error)?;
+        while let Some(member) = layer.next().map_err(error)? {
+            if progress.cancelled() {
+                break;
+            }
+            let Some(file) =
+                wanted.get(member.path.as_path()).filter(|_| member.kind == Kind::File)
+            else {
+                continue;
+            };
+            progress.read(member.bytes);
+            each(file, &mut layer.body());
+        }
+    }
+    Ok(())
+}
+
+/// Layers laid one over the other.
+#[derive(Default)]
+struct Layers {
+    tree: Tree,
+    bytes: usize,
+}
+
+/// What one layer changes; applied when all of it is read, since a layer hides only what lies below it.
+#[derive(Default)]
+struct Changes {
+    /// Paths that are gone, and folders whose contents are.
+    gone: Vec<PathBuf>,
+    emptied: Vec<PathBuf>,
+    put: BTreeMap<PathBuf, Node>,
+}
+
+impl Layers {
+    fn add(
+        &mut self,
+        store: &Store,
+        number: usize,
+        name: &str,
+        progress: &mut Progress<'_>,
+    ) -> io::Result<()> {
+        let mut layer = store.layer(name)?;
+        let mut changes = Changes::default();
+        let read = self.read(&mut layer, number, &mut changes, progress);
+        // A layer that breaks off has still said something.
+        changes.emptied.iter().for_each(|path| self.tree.remove_below(path));
+        changes.gone.iter().for_each(|path| self.tree.remove(path));
+        for (path, node) in changes.put {
+            self.tree.put(&path, node);
+        }
+        read
+    }
+
+    fn read(
+        &mut self,
+        layer: &mut Tar<Box<dyn Stream>>,
+        number: usize,
+        changes: &mut Changes,
+        progress: &mut Progress<'_>,
+    ) -> io::Result<()> {
+        while let Some(member) = layer.next()? {
+            if progress.cancelled() {
+                return Ok(());
+            }
+            if self.tree.len() + changes.put.len() >= MOST_ENTRIES || self.bytes >= MOST_BYTES {
+                return Err(io::Error::other(
+                    "the image has more files than are kept; the rest was not looked at",
+                ));
+            }
+            if changes.whiteout(&member.path) {
+                continue;
+            }
+            let node = match member.kind {
+                Kind::File => {
+                    let Some(keep) = keep::of(&member.path) else { continue };
+                    let contents = keep.read(&mut layer.body())?;
+                    let kept = contents.as_ref().map_or(0, Vec::len);
+                    self.bytes += kept;
+                    progress.read(kept as u64);
+                    Node::File {
+                        bytes: member.bytes,
+                        contents: contents.map(Rc::from),
+                        layer: number,
+                        stored: None,
+                    }
+                }
+                Kind::Link(target) => Node::Link(target),
+                Kind::Again(target) => {
+                    let known = changes.put.get(&target).or_else(|| self.tree.get(&target));
+                    let Some(node) = known.filter(|_| keep::of(&member.path).is_some()) else {
+                        continue;
+                    };
+                    again(node, &target)
+                }
+                Kind::Folder | Kind::Other => continue,
+            };
+            changes.put.insert(member.path, node);
+        }
+        Ok(())
+    }
+}
+
+/// Another name of what is at `target`.
+fn again(node: &Node, target: &Path) -> Node {
+    let mut node = node.clone();
+    if let Node::File { stored, .. } = &mut node {
+        stored.get_or_insert_with(|| Rc::from(target));
+    }
+    node
+}
+
+impl Changes {
+    /// Notes a whiteout of the OCI layer format: `.wh.NAME` takes a name away, `.wh..wh..opq` all that a folder had.
+    fn whiteout(&mut self, path: &Path) -> bool {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+        let (Some(hidden), Some(folder)) = (name.strip_prefix(".wh."), path.parent()) else {
+            return false;
+        };
+        match hidden {
+            ".wh..opq" => self.emptied.push(folder.to_owned()),
+            hidden => self.gone.push(folder.join(hidden)),
+        }
+        true
+    }
+}
