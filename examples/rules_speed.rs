@@ -76,7 +76,7 @@ fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::err
         base.configs().len(),
         targets.len()
     );
-    let rows = rows(&base);
+    let rows = rows(&base, &Premises::default());
     let whole_ms = best_of(|| {
         for row in &rows {
             evaluate(&base, &targets[0], &row.question, &[]);

@@ -175,6 +175,7 @@ mod tests {
             framework: "demo".to_owned(),
             sm: Some(Sm::new(7, 5)),
             settles: Settles::Stage(Stage::Kernels),
+            only: Settings::default(),
             evidence: Evidence {
                 level,
                 outcome: Outcome::Works,

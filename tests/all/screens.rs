@@ -68,8 +68,12 @@ static RULES: LazyLock<Arc<RuleBase>> = LazyLock::new(|| Arc::new(RuleBase::buil
 const RECORDINGS: &[&str] = &["synthetic-t4", "synthetic-h100x8", "synthetic-16", "synthetic-none"];
 
 fn empty() -> App {
-    let settings =
-        Settings { interval: Duration::from_secs(1), readonly: false, theme: "dark".into() };
+    let settings = Settings {
+        interval: Duration::from_secs(1),
+        readonly: false,
+        inspect: false,
+        theme: "dark".into(),
+    };
     let defaults = || {
         let parts = DEFAULT_WHAT_IF.iter().filter_map(|name| Catalogue::load().find(name).ok());
         parts.zip(0..).map(|(part, ordinal)| what_if(part, ordinal)).collect()

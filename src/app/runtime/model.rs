@@ -9,9 +9,6 @@ use warpscope_probes::model::Model;
 use super::Event;
 use super::mailbox::Post;
 
-/// Most of a `config.json` that is read; real ones have a few kilobytes.
-const MOST: u64 = 4 << 20;
-
 /// Starts reading; the answer comes as an event.
 pub(super) fn read_aside(path: String, post: Post) -> io::Result<()> {
     let work = move || {

@@ -56,6 +56,7 @@ fn dashboard() {
     let settings = Settings {
         interval: Duration::from_secs(1),
         readonly: std::env::var_os(READONLY).is_some(),
+        inspect: false,
         theme: "dark".into(),
     };
     let launch = Launch {
