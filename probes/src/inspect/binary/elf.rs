@@ -17,7 +17,7 @@ const SECTION_HEADER: usize = 64;
 const MOST_SECTIONS: u64 = 1 << 17;
 
 /// Longest table of section names read.
-const LONGEST_NAMES: u64 = 16 << 20;
+const LONGEST_NAMES: u64 = 4 << 20;
 
 const NOBITS: u32 = 8;
 const ALLOCATED: u64 = 2;

@@ -18,7 +18,7 @@ const KEPT: usize = 512 * 1024;
 const STEP: usize = 64 * 1024;
 
 /// How often reading may start again. A library needs it once or twice; more is a file made to take time.
-const MOST_RESTARTS: u32 = 12;
+const MOST_RESTARTS: u32 = 6;
 
 /// A deflated member.
 pub struct Inflated<'a> {

@@ -74,7 +74,7 @@ pub struct ProcessUse {
     pub pid: u32,
     /// Root of the environment it uses, as in [`Environment::root`].
     pub environment: Option<PathBuf>,
-    /// Packages whose libraries it has mapped, the largest first: `torch`, `llama.cpp`.
+    /// Packages whose libraries it has mapped, the largest first and NVIDIA's own left out: `torch`, `llama.cpp`.
     pub packages: Vec<String>,
     /// CUDA libraries it has mapped.
     pub cuda: Vec<CudaLibrary>,

@@ -134,7 +134,9 @@ impl Shown {
         let mut sizes: HashMap<String, u64> = HashMap::new();
         for one in &self.mapped {
             let owner = owners.get(&self.disk.outer(&one.path)).map(|name| (*name).to_owned());
-            if let Some(owner) = owner.or_else(|| by_path(&one.path)) {
+            let owner = owner.or_else(|| by_path(&one.path));
+            // NVIDIA's packages say nothing of the framework; what matters of them is among the CUDA libraries.
+            if let Some(owner) = owner.filter(|owner| !owner.starts_with("nvidia")) {
                 *sizes.entry(owner).or_default() += one.bytes;
             }
         }

@@ -12,7 +12,7 @@ use super::super::elf::Dynamic;
 use super::super::inventory::Package;
 use super::super::links::lexical;
 use super::super::progress::Progress;
-use super::copies::{Copy, Machine, Place, identify, is_private};
+use super::copies::{Copy, LIBRARIES, Machine, Place, identify, is_private};
 use super::versions::Versions;
 
 /// Libraries followed in one environment.
@@ -115,7 +115,8 @@ impl<'a> Loader<'a> {
             progress.read(0);
             self.names.extend(dynamic.soname.clone());
             let object = Rc::new(Object { path, dynamic, above });
-            for soname in &object.dynamic.needed {
+            let opened = opened_later(&object);
+            for soname in object.dynamic.needed.iter().chain(&opened) {
                 if self.names.contains(soname) {
                     continue;
                 }
@@ -198,6 +199,14 @@ impl<'a> Loader<'a> {
         let copy = wheels.find(|copy| copy.path.file_name().is_some_and(|name| name == soname))?;
         Some((copy.path.clone(), format!("preloaded from {}", copy.place)))
     }
+}
+
+/// Libraries cuDNN opens by name when it first needs them, by the same search as if it had asked for them at once.
+fn opened_later(object: &Object) -> Vec<String> {
+    let Some(major) = object.file().strip_prefix("libcudnn.so.") else { return Vec::new() };
+    let major = major.split('.').next().unwrap_or_default();
+    let parts = LIBRARIES.iter().filter(|row| row.0.starts_with("cudnn_"));
+    parts.map(|row| format!("{}.so.{major}", row.1)).collect()
 }
 
 /// NVIDIA's own packages are loaded by others, not for themselves.

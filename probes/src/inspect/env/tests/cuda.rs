@@ -269,3 +269,34 @@ fn names_with_escape_sequences_do_not_reach_a_sentence() {
     let sentences = found.problems.iter().chain(found.cuda.iter().map(|one| &one.via));
     assert!(sentences.into_iter().all(|sentence| !sentence.contains('\u{1b}')));
 }
+
+/// The cause of `CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH`: cuDNN opens its parts by name, and an old one is listed first.
+#[test]
+fn parts_of_cudnn_of_another_version_are_named() {
+    let fake = machine(RPATH);
+    let needs = [(NEEDED, "libcudnn.so.9"), (RPATH, "$ORIGIN/../../nvidia/cudnn/lib")];
+    fake.put(&format!("{SITE}/torch/lib/libtorch_cuda.so"), library(&needs));
+    let files = ["nvidia/cudnn/lib/libcudnn.so.9", "nvidia/cudnn/lib/libcudnn_ops.so.9"];
+    fake.package(SITE, "nvidia-cudnn-cu12", "9.10.2.21", &files);
+    for (file, soname) in files.iter().zip(["libcudnn.so.9", "libcudnn_ops.so.9"]) {
+        fake.put(&format!("{SITE}/{file}"), library(&[(SONAME, soname), (RUNPATH, "$ORIGIN")]));
+    }
+    fake.put("/opt/old/libcudnn_ops.so.9.1.0", library(&[(SONAME, "libcudnn_ops.so.9")]));
+    fake.link("/opt/old/libcudnn_ops.so.9", "libcudnn_ops.so.9.1.0");
+    let inventory = fake.find();
+    let own = "RUNPATH of libcudnn.so.9";
+    let expected =
+        [("cudnn", "9.10.2.21", "RPATH of libtorch_cuda.so"), ("cudnn_ops", "9.10.2.21", own)];
+    assert_eq!(winners(only(&inventory)), expect(&expected));
+    assert_eq!(only(&inventory).problems, [""; 0]);
+    let mut places = fake.places();
+    places.vars.insert("LD_LIBRARY_PATH".into(), "/opt/old".into());
+    let inventory = find(&places, &mut Progress::silent());
+    let found = only(&inventory);
+    assert_eq!(winners(found)[1].1, "9.1.0");
+    assert!(
+        found.problems.iter().any(|one| one.contains("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH")),
+        "{:?}",
+        found.problems
+    );
+}
