@@ -59,23 +59,29 @@ impl RuleBase {
 
     fn builtin_arc() -> &'static Arc<Self> {
         static BASE: LazyLock<Arc<RuleBase>> = LazyLock::new(|| {
-            let base = RuleBase::parse(builtin::FILES);
-            Arc::new(base.expect("the tests parse the built-in rule files"))
+            Arc::new(RuleBase::read_builtin().expect("the tests parse the built-in rule files"))
         });
         &BASE
+    }
+
+    /// Reads the rules compiled into the program anew; [`RuleBase::builtin`] does so once.
+    pub fn read_builtin() -> Result<Self, RuleError> {
+        let mut base = Self::default();
+        base.add(builtin::FILES.iter().map(|(name, text)| Source::built(name, text)), false)?;
+        Ok(base)
     }
 
     /// Parses and checks files given as name and text.
     pub fn parse(files: &[(&str, &str)]) -> Result<Self, RuleError> {
         let mut base = Self::default();
-        base.add(files, false)?;
+        base.add(files.iter().map(|(name, text)| Source::new(name, text, false)), false)?;
         Ok(base)
     }
 
     /// This base with the user's files on top: a rule, part or row of theirs replaces ours of the same id, and is marked.
     pub fn with_user(&self, files: &[(&str, &str)]) -> Result<Self, RuleError> {
         let mut base = self.clone();
-        base.add(files, true)?;
+        base.add(files.iter().map(|(name, text)| Source::new(name, text, true)), true)?;
         Ok(base)
     }
 
@@ -114,11 +120,14 @@ impl RuleBase {
         &self.parts
     }
 
-    fn add(&mut self, files: &[(&str, &str)], user: bool) -> Result<(), RuleError> {
+    fn add<'a>(
+        &mut self,
+        sources: impl Iterator<Item = Source<'a>>,
+        user: bool,
+    ) -> Result<(), RuleError> {
         let mut came_from = HashMap::new();
-        for (name, text) in files {
-            let framework = Source::new(name, text, user).add_to(self)?;
-            came_from.insert(framework, *name);
+        for source in sources {
+            came_from.insert(source.add_to(self)?, source.name);
         }
         self.index();
         let added = self.rules.iter().filter(|rule| rule.user == user);

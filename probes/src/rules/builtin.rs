@@ -1,12 +1,12 @@
-//! The rule files compiled into the program.
+//! The rule files compiled into the program, as the build script turned them into JSON.
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../rules/", $name)))),*]
+        &[$(($name, include_str!(concat!(env!("OUT_DIR"), "/rules/", $name, ".json")))),*]
     };
 }
 
-/// Name and text of every file in `probes/rules/`, in the order of the screen.
+/// Name and JSON of every file in `probes/rules/`, in the order of the screen.
 pub(super) const FILES: &[(&str, &str)] = files![
     "vllm.toml",
     "lmdeploy.toml",

@@ -11,14 +11,26 @@ pub(super) struct Source<'a> {
     pub(super) name: &'a str,
     pub(super) user: bool,
     text: &'a str,
-    /// Where each line but the first begins.
-    lines: Vec<usize>,
+    form: Form,
+}
+
+/// What the text is.
+enum Form {
+    /// TOML as somebody wrote it, and where each line but the first begins.
+    Written(Vec<usize>),
+    /// JSON from the build script, in which every place is a line already.
+    Built,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(name: &'a str, text: &'a str, user: bool) -> Self {
         let lines = text.match_indices('\n').map(|(at, _)| at + 1).collect();
-        Self { name, user, text, lines }
+        Self { name, user, text, form: Form::Written(lines) }
+    }
+
+    /// A file of the program's own.
+    pub(super) fn built(name: &'a str, text: &'a str) -> Self {
+        Self { name, user: false, text, form: Form::Built }
     }
 
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> RuleError {
@@ -28,15 +40,23 @@ impl<'a> Source<'a> {
 
     /// Line of a place in the text, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
-        1 + self.lines.partition_point(|start| *start <= at)
+        match &self.form {
+            Form::Written(lines) => 1 + lines.partition_point(|start| *start <= at),
+            Form::Built => at,
+        }
     }
 
-    /// Reads the text as TOML of the right shape.
+    /// Reads the text, of the right shape.
     pub(super) fn read(&self) -> Result<File, RuleError> {
-        toml::from_str(self.text).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            self.error(at, error.message())
-        })
+        match self.form {
+            Form::Written(_) => toml::from_str(self.text).map_err(|error| {
+                let at = error.span().map_or(0, |span| span.start);
+                self.error(at, error.message())
+            }),
+            Form::Built => {
+                serde_json::from_str(self.text).map_err(|error| self.error(0, error.to_string()))
+            }
+        }
     }
 }
 
