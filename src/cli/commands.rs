@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, completions, config, dashboard, doctor, man, record, replay, screenshot,
-    snapshot, stream, tables, verdicts,
+    bench_command, completions, config, dashboard, doctor, inspect, man, record, replay,
+    screenshot, snapshot, stream, tables, verdicts,
 };
 use crate::config::Id;
 
@@ -47,7 +47,7 @@ impl CommandSpec {
     }
 }
 
-const ASKED: &[Id] = &[Id::AskedDtype, Id::Model, Id::Rules];
+const ASKED: &[Id] = &[Id::AskedDtype, Id::Model, Id::Installed, Id::Rules];
 const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
@@ -170,6 +170,23 @@ pub static COMMANDS: &[CommandSpec] = &[
             ("gpus sm_89 --json", "one compute capability, for a script"),
         ],
         run: tables::gpus,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "inspect",
+        about: "Say what is installed and which GPUs its binaries can run on; ends with 1 when something cannot",
+        more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from the files. \
+               Ends with 1 when a package that is installed has no code for a GPU that was named or is here.",
+        args: &[&[Id::Inspected], GPUS, &[Id::Library], &[Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("inspect", "every environment of this machine, for the GPUs here"),
+            (
+                "inspect torch-2.8.0-cp311-manylinux.whl --gpu P100,H200",
+                "a wheel before it is installed",
+            ),
+            ("inspect ~/venv --gpu T4 --json", "one environment, for a program"),
+        ],
+        run: inspect::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

@@ -15,6 +15,7 @@ mod config;
 mod dashboard;
 mod doctor;
 mod exit;
+mod inspect;
 mod live;
 mod low;
 mod man;

@@ -154,6 +154,8 @@ pub struct AskOptions {
     pub rules: Vec<PathBuf>,
     /// Words to look for in a table.
     pub filter: Vec<String>,
+    /// Whether to ask about what is installed here; none: where the GPUs are here.
+    pub installed: Option<bool>,
 }
 
 /// Where a recording goes.
@@ -199,6 +201,8 @@ pub struct Options {
     pub picture: PictureOptions,
     /// What is asked about.
     pub ask: AskOptions,
+    /// What to inspect; everything where nothing is named.
+    pub inspect: Vec<String>,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -237,6 +241,7 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         },
         picture: picture(&get),
         ask: ask(&get),
+        inspect: get.list(Id::Inspected),
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,
         env,
@@ -332,6 +337,11 @@ fn ask(get: &Typed<'_>) -> AskOptions {
         model: get.path(Id::Model),
         rules: get.list(Id::Rules).into_iter().map(PathBuf::from).collect(),
         filter: get.list(Id::Filter),
+        installed: match get.text(Id::Installed).as_str() {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
 
 use super::check::{CheckRequest, run as run_check};
 use super::exit::{CliError, Exit};
@@ -12,16 +13,18 @@ use super::options::{Form, Options};
 use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
 use super::why::{WhyRequest, run as run_why};
-use super::{output, whatif};
+use super::{inspect, output, whatif};
+use crate::engine::installed::Installed;
 use crate::engine::{Premises, Target};
 
 /// Verdicts for every GPU named, or for every GPU here.
 pub(super) fn check(options: &Options) -> Result<Exit, CliError> {
     let style = output::style(options);
     let base = rule_base(options)?;
+    let gpus = targets(options)?;
     let request = CheckRequest {
-        premises: premises(options)?,
-        gpus: targets(options)?,
+        premises: premises(options, &base, &gpus)?,
+        gpus,
         queries: options.ask.words.clone(),
         dtype: options.ask.dtype.clone(),
         only: options.output.only,
@@ -37,9 +40,10 @@ pub(super) fn check(options: &Options) -> Result<Exit, CliError> {
 pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
     let style = output::style(options);
     let base = rule_base(options)?;
+    let gpus = targets(options)?;
     let request = WhyRequest {
-        premises: premises(options)?,
-        gpus: targets(options)?,
+        premises: premises(options, &base, &gpus)?,
+        gpus,
         queries: options.ask.words.clone(),
         dtype: options.ask.dtype.clone(),
         fix: options.output.fix,
@@ -52,11 +56,18 @@ pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
     exit(run_why(&base, &request, &mut io::stdout().lock())?)
 }
 
-/// What answers take as given: the model that was named. Installed versions and findings of inspection belong here too.
-fn premises(options: &Options) -> Result<Premises, CliError> {
+/// What answers take as given: the model that was named, and what is installed here. GPUs of the catalogue are asked about what is
+/// installed only on request, since it may not be what will be installed beside them.
+fn premises(options: &Options, base: &RuleBase, gpus: &[Target]) -> Result<Premises, CliError> {
     let model = options.ask.model.as_deref().map(Model::read).transpose();
     let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
-    Ok(Premises { model, ..Premises::default() })
+    let here = options.ask.installed.unwrap_or_else(|| gpus.iter().any(|gpu| !gpu.what_if));
+    if !here {
+        return Ok(Premises { model, ..Premises::default() });
+    }
+    let found = Installed::new(base, &inspect::survey(), gpus, &inspect::today());
+    let Installed { versions, beside, findings } = found;
+    Ok(Premises { versions, beside, model, findings })
 }
 
 fn exit(code: u8) -> Result<Exit, CliError> {
@@ -65,6 +76,12 @@ fn exit(code: u8) -> Result<Exit, CliError> {
         .into_iter()
         .find(|exit| exit.code() == code)
         .ok_or_else(|| CliError::Failed(format!("unforeseen result {code}")))
+}
+
+/// GPUs of this machine; none where there is none.
+pub(super) fn present(options: &Options) -> Result<Vec<Target>, CliError> {
+    let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+    Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
 }
 
 /// GPUs that were named; without any, those of this machine. Naming one asks no driver.

@@ -29,6 +29,8 @@ pub enum Id {
     Frameworks,
     Gpus,
     Inspect,
+    Inspected,
+    Installed,
     Interval,
     Json,
     Keep,
@@ -293,6 +295,21 @@ pub const ARGS: &[ArgSpec] = &[
             Id::Inspect,
             &[("no-inspect", "off"), ("inspect", "on")],
             "Do not look at what is installed; the key i does",
+        )
+    },
+    ArgSpec {
+        help: "Binary, wheel, folder of an environment, image.tar or process id; everything on this machine when empty",
+        ..ArgSpec::operand(Id::Inspected, Form::Operand, "WHAT", Kind::Paths)
+    },
+    ArgSpec {
+        shorthands: &[("installed", "yes"), ("not-installed", "no")],
+        help: "Ask about what is installed here, by version and by its binaries; auto does for GPUs that are here",
+        default: Some("auto"),
+        ..ArgSpec::option(
+            Id::Installed,
+            "use-installed",
+            "WHEN",
+            Kind::OneOf(&["auto", "yes", "no"]),
         )
     },
     ArgSpec {

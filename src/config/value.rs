@@ -37,6 +37,8 @@ pub enum Kind {
     Factor,
     /// A number of columns and lines.
     Cells,
+    /// Any number of file names.
+    Paths,
 }
 
 /// A value that was understood.
@@ -46,7 +48,7 @@ pub enum Value {
     Switch(bool),
     /// Of [`Kind::OneOf`] and [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::AnyOf`] and [`Kind::List`].
+    /// Of [`Kind::AnyOf`], [`Kind::List`] and [`Kind::Paths`].
     List(Vec<String>),
     /// Of [`Kind::Path`].
     Path(PathBuf),
@@ -101,6 +103,7 @@ impl Kind {
                 text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
             }
             Self::Cells => cells(text),
+            Self::Paths => (!text.is_empty()).then(|| Value::List(vec![text.to_owned()])),
         };
         parsed.ok_or_else(|| self.allowed())
     }
@@ -111,7 +114,9 @@ impl Kind {
             Self::Switch => "on or off (true or false)".to_owned(),
             Self::OneOf(words) => format!("one of: {}", words.join(", ")),
             Self::AnyOf(words) => format!("any of: {}", words.join(", ")),
-            Self::Text | Self::Path => "a text in quotes that is not empty".to_owned(),
+            Self::Text | Self::Path | Self::Paths => {
+                "a text in quotes that is not empty".to_owned()
+            }
             Self::List => "a list of texts".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
@@ -132,7 +137,7 @@ impl Kind {
 
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
-        matches!(self, Self::List | Self::AnyOf(_))
+        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths)
     }
 }
 

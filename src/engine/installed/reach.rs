@@ -59,7 +59,7 @@ pub fn package_reach<'a>(
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
     let judge = |scan: &'a Scan| Judged {
         scan,
-        coverage: scan.coverage(device, driver),
+        coverage: scan.kernel_coverage(device, driver),
         best: scan.best_served(&devices, driver),
         special: is_special(scan),
     };

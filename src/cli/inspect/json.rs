@@ -1,0 +1,140 @@
+//! What was found, for programs.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use warpscope_probes::inspect::binary::{Coverage, Scan, Target};
+use warpscope_probes::inspect::env::{CudaLibrary, Environment, Unreadable};
+
+use super::{Group, Item, Judge, Report};
+
+/// Number of the JSON form.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: u32,
+    environments: Vec<Home<'a>>,
+    libraries: Vec<Library<'a>>,
+    packages: Vec<Package<'a>>,
+    unreadable: &'a [Unreadable],
+}
+
+#[derive(Serialize)]
+struct Home<'a> {
+    root: String,
+    about: &'a str,
+    problems: &'a [String],
+    cuda: Vec<&'a CudaLibrary>,
+    /// Every installed package with its version, with device code or without.
+    installed: BTreeMap<&'a str, String>,
+}
+
+#[derive(Serialize)]
+struct Library<'a> {
+    path: String,
+    package: &'a str,
+    version: &'a str,
+    bytes: u64,
+    cubin: BTreeMap<Target, u32>,
+    ptx: BTreeMap<Target, u32>,
+    other: BTreeMap<Target, u32>,
+    relocatable: BTreeMap<Target, u32>,
+    data: BTreeMap<Target, u32>,
+    containers: u32,
+    gpus: Vec<OnGpu<'a>>,
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct OnGpu<'a> {
+    gpu: &'a str,
+    sm: String,
+    #[serde(flatten)]
+    coverage: Coverage,
+}
+
+#[derive(Serialize)]
+struct Package<'a> {
+    environment: String,
+    package: &'a str,
+    version: &'a str,
+    gpus: Vec<Answer<'a>>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    gpu: &'a str,
+    sm: String,
+    outcome: &'static str,
+    reason: Option<&'a str>,
+}
+
+pub(super) fn document(report: &Report) -> Document<'_> {
+    let items =
+        || report.groups.iter().flat_map(|group| group.items.iter().map(move |item| (group, item)));
+    Document {
+        schema: SCHEMA,
+        environments: report.groups.iter().map(|group| home(group, report)).collect(),
+        libraries: items()
+            .flat_map(|(_, item)| item.scans.iter().map(move |scan| (item, scan)))
+            .map(|(item, scan)| library(item, scan, &report.judges))
+            .collect(),
+        packages: items().map(|(group, item)| package(group, item, &report.judges)).collect(),
+        unreadable: &report.unreadable,
+    }
+}
+
+fn home<'a>(group: &'a Group, report: &'a Report) -> Home<'a> {
+    let known: Option<&Environment> =
+        report.inventory.environments.iter().find(|one| one.root == group.root);
+    let packages = known.iter().flat_map(|home| &home.packages);
+    Home {
+        root: group.root.display().to_string(),
+        about: &group.title,
+        problems: &group.problems,
+        cuda: known.iter().flat_map(|home| &home.cuda).collect(),
+        installed: packages.map(|one| (one.name.as_str(), one.full_version())).collect(),
+    }
+}
+
+fn library<'a>(item: &'a Item, scan: &'a Scan, judges: &'a [Judge]) -> Library<'a> {
+    let summary = scan.summary();
+    let on = |judge: &'a Judge| OnGpu {
+        gpu: &judge.label,
+        sm: judge.sm.to_string(),
+        coverage: scan.kernel_coverage(judge.sm, judge.driver),
+    };
+    Library {
+        path: scan.path.display().to_string(),
+        package: &item.name,
+        version: &item.version,
+        bytes: scan.bytes,
+        cubin: summary.cubin,
+        ptx: summary.ptx,
+        other: summary.other,
+        relocatable: summary.relocatable,
+        data: summary.data,
+        containers: summary.containers,
+        gpus: judges.iter().map(on).collect(),
+        warnings: &scan.warnings,
+    }
+}
+
+fn package<'a>(group: &'a Group, item: &'a Item, judges: &'a [Judge]) -> Package<'a> {
+    let answer = |(judge, reach): (&'a Judge, &'a Option<_>)| {
+        let reach: Option<&crate::engine::installed::PackageReach> = reach.as_ref();
+        Answer {
+            gpu: &judge.label,
+            sm: judge.sm.to_string(),
+            outcome: reach.map_or(crate::engine::Outcome::Unknown, |reach| reach.outcome).id(),
+            reason: reach.map(|reach| reach.detail.as_str()),
+        }
+    };
+    Package {
+        environment: group.root.display().to_string(),
+        package: &item.name,
+        version: &item.version,
+        gpus: judges.iter().zip(&item.reach).map(answer).collect(),
+    }
+}

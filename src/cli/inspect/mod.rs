@@ -1,0 +1,119 @@
+//! `warpscope inspect`: what is installed, and which GPUs its binaries can run on.
+//!
+//! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
+//! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
+
+pub(super) use gather::survey;
+
+mod gather;
+mod json;
+mod text;
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use warpscope_kernels::Sm;
+use warpscope_probes::driver::Driver;
+use warpscope_probes::inspect::binary::{PtxIsa, Scan};
+use warpscope_probes::inspect::env::{Inventory, Unreadable};
+
+use super::exit::{CliError, Exit};
+use super::options::{Form, Options};
+use super::{output, whatif};
+use crate::engine::installed::{PackageReach, package_reach};
+use crate::engine::{Outcome, Target};
+
+/// A GPU to judge by.
+struct Judge {
+    label: String,
+    sm: Sm,
+    /// Newest PTX its driver compiles; any passes where no driver is known.
+    driver: Option<PtxIsa>,
+    /// Newest CUDA of its driver.
+    cuda: Option<String>,
+}
+
+/// One package, or a file nobody owns, with the device code of its binaries.
+struct Item {
+    name: String,
+    version: String,
+    scans: Vec<Scan>,
+    /// One per GPU; none where there is no device code to judge.
+    reach: Vec<Option<PackageReach>>,
+}
+
+/// Packages of one environment.
+struct Group {
+    title: String,
+    root: PathBuf,
+    items: Vec<Item>,
+    /// Packages that compile their kernels when they run.
+    problems: Vec<String>,
+    cuda: Vec<String>,
+}
+
+/// Everything that is said.
+struct Report {
+    judges: Vec<Judge>,
+    groups: Vec<Group>,
+    unreadable: Vec<Unreadable>,
+    inventory: Inventory,
+}
+
+impl Report {
+    /// Whether something installed has no code for a GPU.
+    fn fails(&self) -> bool {
+        let items = self.groups.iter().flat_map(|group| &group.items);
+        let mut reaches = items.flat_map(|item| item.reach.iter().flatten());
+        reaches.any(|reach| reach.outcome == Outcome::Fails)
+    }
+}
+
+/// The day, as findings are dated: `2026-11-21`.
+pub(super) fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().take("2026-11-21".len()).collect()
+}
+
+/// Looks and says.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let judges = judges(options)?;
+    let report = gather::report(options, judges)?;
+    if options.output.form == Form::Json {
+        output::json(&json::document(&report))?;
+    } else {
+        output::print(&text::text(&report, output::style(options)))?;
+    }
+    Ok(if report.fails() { Exit::CheckFailed } else { Exit::Fine })
+}
+
+impl Item {
+    fn new(name: &str, version: &str, scans: Vec<Scan>, judges: &[Judge]) -> Self {
+        let full = format!("{name} {version}");
+        let reach = judges
+            .iter()
+            .map(|judge| package_reach(full.trim(), scans.iter(), judge.sm, judge.driver))
+            .collect();
+        Self { name: name.to_owned(), version: version.to_owned(), scans, reach }
+    }
+}
+
+/// GPUs that were named, else those that are here. Where there is none, what is found is told without a judgement.
+fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
+    let named = whatif::choice(options)?.named;
+    let targets: Vec<Target> = if named.is_empty() {
+        super::verdicts::present(options)?
+    } else {
+        named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())).collect()
+    };
+    let mut judges: Vec<Judge> = Vec::new();
+    for target in targets {
+        let Some(sm) = target.sm else { continue };
+        let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
+        // GPUs of one kind are judged once.
+        if !judges.iter().any(|one| one.label == target.label && one.driver == driver) {
+            judges.push(Judge { label: target.label, sm, driver, cuda: target.cuda });
+        }
+    }
+    Ok(judges)
+}
