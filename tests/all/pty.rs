@@ -73,6 +73,8 @@ impl Session {
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
         command.env("LANG", "C.UTF-8");
+        // What is installed on the machine of the test is nobody's business.
+        command.env("WARPSCOPE_INSPECT", "off");
         for (name, value) in start.env {
             command.env(name, value);
         }

@@ -86,7 +86,7 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scans: Vec<Scan> =
             scan.binaries().iter().filter(|one| one.has_device_code()).cloned().collect();
-        items.push(Item::new(&name, "", scans, &report.judges));
+        items.push(Item::new((&name, ""), scans, &report.judges, None));
     }
     if !items.is_empty() {
         let title = "files that were named".to_owned();
@@ -184,7 +184,8 @@ fn group(survey: &Survey, home: &Environment, judges: &[Judge], image: Option<&P
     let items = home.packages.iter().filter_map(|package| {
         let scans: Vec<Scan> = survey.device_code(package).cloned().collect();
         let version = package.full_version();
-        (!scans.is_empty()).then(|| Item::new(&package.name, &version, scans, judges))
+        let name = (package.name.as_str(), version.as_str());
+        (!scans.is_empty()).then(|| Item::new(name, scans, judges, home.cuda_runtime()))
     });
     let mut problems = home.problems.clone();
     problems.extend(judges.iter().filter_map(|judge| driver_problem(home, judge)));

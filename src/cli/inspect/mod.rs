@@ -47,9 +47,15 @@ struct Group {
     title: String,
     root: PathBuf,
     items: Vec<Item>,
-    /// Packages that compile their kernels when they run.
     problems: Vec<String>,
     cuda: Vec<String>,
+}
+
+impl Group {
+    /// Whether there is more to say than that it is there.
+    fn tells(&self) -> bool {
+        !(self.items.is_empty() && self.problems.is_empty() && self.cuda.is_empty())
+    }
 }
 
 /// Everything that is said.
@@ -88,12 +94,17 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 impl Item {
-    fn new(name: &str, version: &str, scans: Vec<Scan>, judges: &[Judge]) -> Self {
+    fn new(
+        (name, version): (&str, &str),
+        scans: Vec<Scan>,
+        judges: &[Judge],
+        runtime: Option<(u32, u32)>,
+    ) -> Self {
         let full = format!("{name} {version}");
-        let reach = judges
-            .iter()
-            .map(|judge| package_reach(full.trim(), scans.iter(), judge.sm, judge.driver))
-            .collect();
+        let judge = |judge: &Judge| {
+            package_reach(full.trim(), scans.iter(), (judge.sm, judge.driver), runtime)
+        };
+        let reach = judges.iter().map(judge).collect();
         Self { name: name.to_owned(), version: version.to_owned(), scans, reach }
     }
 }

@@ -15,11 +15,17 @@ const TARGETS: usize = 10;
 
 pub(super) fn text(report: &Report, style: Style) -> String {
     let mut text = heads(&report.judges, style);
-    for group in &report.groups {
+    let (full, bare): (Vec<&Group>, Vec<&Group>) =
+        report.groups.iter().partition(|group| group.tells());
+    for group in full {
         text += &one_group(group, &report.judges, style);
     }
-    if report.groups.is_empty() {
-        text += "no environment with device code was found\n";
+    if !bare.is_empty() {
+        let _ = writeln!(text, "nothing with device code in {} more:", bare.len());
+    }
+    for group in bare {
+        let line = format!("  {} ({})", group.root.display(), group.title);
+        let _ = writeln!(text, "{}", clean(&line, style.ascii));
     }
     if !report.unreadable.is_empty() {
         let _ = writeln!(text, "{} places could not be read:", report.unreadable.len());

@@ -89,7 +89,8 @@ fn finding(
     let sm = target.sm?;
     let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
     let name = format!("{} {}", package.name, package.full_version());
-    let reach = package_reach(&name, survey.device_code(package), sm, driver)?;
+    let scans = survey.device_code(package);
+    let reach = package_reach(&name, scans, (sm, driver), home.cuda_runtime())?;
     let of = |outcome: Outcome, settles: Settles, only: Settings| Finding {
         framework: framework.id.clone(),
         sm: Some(sm),

@@ -3,7 +3,7 @@
 //! Coverage is a property of a unit of code, not of a package: a package whose main library has nothing fails although another of its
 //! libraries is complete, and a library built for one architecture only is a special case that its package does without elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use warpscope_kernels::{Sm, Suffix};
@@ -14,6 +14,8 @@ use crate::engine::verdict::Outcome;
 
 /// Targets named before the rest is counted.
 const NAMED_TARGETS: usize = 8;
+/// Libraries named before the rest is left out.
+const NAMED_LIBRARIES: usize = 4;
 
 /// What the binaries of a package can be expected to do on a GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,12 +35,26 @@ struct Judged<'a> {
     scan: &'a Scan,
     coverage: Coverage,
     best: Option<(Sm, Coverage)>,
+    /// Architectures it was built for.
+    breadth: usize,
     special: bool,
 }
 
 impl Judged<'_> {
     fn loads(&self) -> u32 {
         self.coverage.cubin + self.coverage.jit
+    }
+
+    /// Whether another GPU is served better. What nobody is served by is dispatch at run time, and what is built for single architectures
+    /// only is a feature of theirs.
+    fn has_gap(&self) -> bool {
+        let best = self.best.map_or(0, |(_, best)| best.cubin + best.jit);
+        self.loads() < best && !self.is_for_others()
+    }
+
+    /// Whether it is meant for other architectures.
+    fn is_for_others(&self) -> bool {
+        self.special && self.loads() == 0
     }
 
     fn name(&self) -> String {
@@ -49,36 +65,63 @@ impl Judged<'_> {
     }
 }
 
-/// Judges the scanned libraries of a package. `None` when none of them carries code the runtime would load.
+/// Judges the scanned libraries of a package, of builds for several CUDA versions the one that fits `runtime`. `None` when none of them
+/// carries code the CUDA runtime would load.
 pub fn package_reach<'a>(
     package: &str,
     scans: impl Iterator<Item = &'a Scan>,
-    device: Sm,
-    driver: Option<PtxIsa>,
+    (device, driver): (Sm, Option<PtxIsa>),
+    runtime: Option<(u32, u32)>,
 ) -> Option<PackageReach> {
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
     let judge = |scan: &'a Scan| Judged {
         scan,
         coverage: scan.kernel_coverage(device, driver),
         best: scan.best_served(&devices, driver),
+        breadth: targets(scan).count(),
         special: is_special(scan),
     };
-    let judged: Vec<Judged<'a>> = scans.map(judge).filter(|one| one.coverage.total() > 0).collect();
-    let main = judged.iter().max_by_key(|one| (!one.special, one.coverage.total()))?;
-    let coverage = judged.iter().fold(Coverage::default(), |sum, one| add(sum, one.coverage));
-    let ordinary = || judged.iter().filter(|one| !one.special || one.loads() > 0);
-    let gap = ordinary().filter(|one| one.coverage.none > 0).max_by_key(|one| one.coverage.none);
-    let (outcome, decides) = match gap {
-        _ if main.loads() == 0 => (Outcome::Fails, main),
-        Some(gap) => (Outcome::Partial, gap),
-        None => (Outcome::Works, main),
+    let judged = scans.map(judge).filter(|one| one.coverage.total() > 0).collect();
+    let judged = chosen(judged, runtime);
+    // The library for the most architectures is the package's own; those for few are features of it.
+    let main = judged.iter().max_by_key(|one| (one.breadth, one.coverage.total()))?;
+    let (meant, others): (Vec<_>, Vec<_>) = judged.iter().partition(|one| !one.is_for_others());
+    let coverage = meant.iter().fold(Coverage::default(), |sum, one| add(sum, one.coverage));
+    let others = others.iter().map(|one| one.coverage.total()).sum();
+    let gaps: Vec<&Judged<'_>> = judged.iter().filter(|one| one.has_gap()).collect();
+    let (outcome, detail) = match (main.loads(), gaps.as_slice()) {
+        (0, _) => (Outcome::Fails, fails(package, main, device)),
+        (_, []) => (Outcome::Works, works(package, (coverage, others), main, (device, driver))),
+        (_, gaps) => (Outcome::Partial, partial(package, main, gaps, device)),
     };
-    let detail = match outcome {
-        Outcome::Fails => fails(package, decides, device),
-        Outcome::Partial => partial(package, decides, device),
-        _ => works(package, coverage, decides, device, driver),
+    Some(PackageReach { outcome, detail, library: main.scan.path.clone(), coverage })
+}
+
+/// Of libraries that differ in the CUDA version in their name only, the one a runtime of this version takes; without a runtime, the one
+/// that serves the GPU best.
+fn chosen<'a>(judged: Vec<Judged<'a>>, runtime: Option<(u32, u32)>) -> Vec<Judged<'a>> {
+    let mut groups: BTreeMap<String, Vec<Judged<'a>>> = BTreeMap::new();
+    for one in judged {
+        groups.entry(without_cuda(&one.name()).0).or_default().push(one);
+    }
+    let wanted = runtime.map(|(major, minor)| format!("{major}{minor}"));
+    let choose = |mut group: Vec<Judged<'a>>| {
+        let fits =
+            group.iter().position(|one| wanted.is_some() && without_cuda(&one.name()).1 == wanted);
+        let best = || (0..group.len()).max_by_key(|at| group[*at].loads());
+        fits.or_else(best).map(|at| group.swap_remove(at))
     };
-    Some(PackageReach { outcome, detail, library: decides.scan.path.clone(), coverage })
+    groups.into_values().filter_map(choose).collect()
+}
+
+/// A name with the number after `cuda` taken out, and the number.
+fn without_cuda(name: &str) -> (String, Option<String>) {
+    let Some((before, rest)) = name.split_once("cuda") else { return (name.to_owned(), None) };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    if digits.len() < 2 {
+        return (name.to_owned(), None);
+    }
+    (format!("{before}cuda{}", &rest[digits.len()..]), Some(digits))
 }
 
 fn add(a: Coverage, b: Coverage) -> Coverage {
@@ -122,40 +165,74 @@ fn fails(package: &str, one: &Judged<'_>, device: Sm) -> String {
     )
 }
 
-fn partial(package: &str, one: &Judged<'_>, device: Sm) -> String {
-    let (loads, total) = (one.loads(), one.coverage.total());
-    let best = match one.best {
-        Some((best, coverage)) if best != device => {
+fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -> String {
+    let nothing: Vec<String> = gaps
+        .iter()
+        .filter(|one| one.loads() == 0)
+        .map(|one| one.name())
+        .take(NAMED_LIBRARIES)
+        .collect();
+    let best = match main.best {
+        Some((best, coverage)) if main.has_gap() => {
             format!("; on {best}, which it serves best, {} do", coverage.cubin + coverage.jit)
         }
         _ => String::new(),
     };
+    let none = match nothing.as_slice() {
+        [] => String::new(),
+        names => format!("; nothing in {} does", names.join(", ")),
+    };
+    let (loads, total) = (main.loads(), main.coverage.total());
     format!(
-        "{loads} of {total} units of code in {} of {package} load on {device}{best}",
-        one.name()
+        "{loads} of {total} units of code in {} of {package} load on {device}{best}{none}",
+        main.name()
     )
 }
 
 fn works(
     package: &str,
-    coverage: Coverage,
-    one: &Judged<'_>,
-    device: Sm,
-    driver: Option<PtxIsa>,
+    (coverage, others): (Coverage, u32),
+    main: &Judged<'_>,
+    (device, driver): (Sm, Option<PtxIsa>),
 ) -> String {
-    let total = coverage.total();
+    let loads = coverage.cubin + coverage.jit;
+    let units = match coverage.none {
+        0 => format!("all {loads} units of code of {package}"),
+        _ => format!(
+            "{loads} of {} units of code of {package}, as many as on any GPU,",
+            coverage.total()
+        ),
+    };
+    let others = match others {
+        0 => String::new(),
+        count => format!("; {count} more are for other architectures only"),
+    };
     if coverage.jit == 0 {
-        return format!("all {total} units of code of {package} have machine code for {device}");
+        return format!("{units} have machine code for {device}{others}");
     }
-    let newest = one.scan.newest_jit(device, driver);
-    let needs = newest.and_then(|isa| {
+    let needs = main.scan.newest_jit(device, driver).and_then(|isa| {
         let (cuda, _) = isa.first_toolkit()?;
         Some(format!(" (PTX {isa}: a driver of CUDA {cuda} or newer)"))
     });
     format!(
-        "all {total} units of code of {package} load on {device}, {} of them only once the driver has compiled them, \
-         which makes the first launch slow{}",
+        "{units} load on {device}, {} of them only once the driver has compiled them, which makes the first launch slow{}{others}",
         coverage.jit,
         needs.unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds_for_several_cuda_versions_are_told_by_their_names() {
+        let of = |name: &str| without_cuda(name);
+        assert_eq!(
+            of("libbitsandbytes_cuda128.so"),
+            ("libbitsandbytes_cuda.so".into(), Some("128".into()))
+        );
+        assert_eq!(of("libtorch_cuda.so"), ("libtorch_cuda.so".into(), None));
+        assert_eq!(of("_C.abi3.so"), ("_C.abi3.so".into(), None));
+    }
 }

@@ -3,9 +3,9 @@ use std::fs;
 use super::*;
 
 const LINK: &str = "\x1b]8;;";
-const SOURCE: &str = "https://github.com/vllm-project/vllm/issues/19542";
+const SOURCE: &str = "https://github.com/InternLM/lmdeploy/issues/3035";
 
-/// A dashboard that shows why vLLM does not run on a GTX 1060: what it cites is on GitHub.
+/// A dashboard that shows why LMDeploy does not run on a GTX 1060: what it cites is on GitHub.
 fn why(env: &[(&str, &str)]) -> Session {
     let nvml = OwnNvml::new("nodevice");
     let library = nvml.library().display().to_string();
@@ -15,6 +15,10 @@ fn why(env: &[(&str, &str)]) -> Session {
     let mut screen =
         Session::start(&Start { args: &args, env: &env, size: (120, 36), ..Start::default() });
     screen.see("GTX 1060");
+    screen.keys("/PyTorch engine");
+    screen.see_gone("vLLM");
+    screen.keys("\r");
+    screen.see("/PyTorch engine");
     screen.keys("\r");
     screen.see("Evidence");
     screen
@@ -23,7 +27,7 @@ fn why(env: &[(&str, &str)]) -> Session {
 #[test]
 fn sources_are_links_and_none_is_left_open() {
     let mut screen = why(&[]);
-    screen.see("issues/19542");
+    screen.see("lmdeploy/issues/3035");
     quit(&mut screen);
     let raw = String::from_utf8_lossy(&screen.raw);
     assert!(raw.contains(&format!("{LINK}{SOURCE}\x07")), "no link to {SOURCE}");
@@ -39,7 +43,7 @@ fn sources_are_links_and_none_is_left_open() {
 fn no_links_where_they_are_not_wanted_or_not_known() {
     for env in [[("NO_COLOR", "1")], [("TERM", "linux")]] {
         let mut screen = why(&env);
-        screen.see("issues/19542");
+        screen.see("lmdeploy/issues/3035");
         quit(&mut screen);
         assert!(!String::from_utf8_lossy(&screen.raw).contains(LINK), "{env:?}");
     }
@@ -50,14 +54,14 @@ fn heads_fold_by_click_and_columns_are_chosen() {
     let mut live = Live::start("t4+v100");
     let screen = &mut live.screen;
     screen.keys("2");
-    screen.see("TurboMind");
+    screen.see("TurboMind · fp16");
     screen.click("LMDeploy");
-    screen.see_gone("TurboMind");
-    screen.see("5 rows");
+    screen.see_gone("TurboMind · fp16");
+    screen.see("▸ LMDeploy");
     screen.click("1 V100");
     screen.see("1 V100  ");
     screen.click("LMDeploy");
-    screen.see("TurboMind");
+    screen.see("TurboMind · fp16");
     quit(screen);
 }
 
@@ -75,7 +79,7 @@ fn a_model_is_read_from_its_folder_and_a_wrong_path_is_explained() {
     screen.keys("m");
     screen.see("enter reads");
     screen.keys("/nowhere\r");
-    screen.see("Name a folder with a config.json");
+    screen.see("name a model's folder");
     screen.keys("\x1b");
     screen.see_gone("enter reads");
     screen.keys(&format!("m{}\r", model.display()));
