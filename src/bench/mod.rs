@@ -8,6 +8,7 @@ pub mod compare;
 mod events;
 mod options;
 mod path;
+pub mod points;
 mod report;
 mod statistics;
 mod worker;

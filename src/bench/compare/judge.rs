@@ -10,7 +10,9 @@ use super::ranks::rank_sum;
 use super::samples::Series;
 
 /// What a comparison concludes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     /// The difference lies within the practical threshold, and that is certain.
@@ -20,6 +22,7 @@ pub enum Call {
     /// The second takes more time.
     Slower,
     /// It cannot be told; the reason says why.
+    #[default]
     Ambiguous,
 }
 
@@ -80,7 +83,7 @@ impl Effect {
 }
 
 /// The answer of one comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// What is concluded.
     pub call: Call,

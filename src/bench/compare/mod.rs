@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod changes;
+mod groups;
 mod holm;
 mod judge;
 mod random;
@@ -13,6 +14,7 @@ mod samples;
 
 pub use bootstrap::{Interval, bca, ratio_of_medians};
 pub use changes::{Change, Settings, changes};
+pub use groups::{Alone, Comparison, Row, Side, compare};
 pub use holm::holm;
 pub use judge::{Call, Effect, Judgement, Limits, Pair, judge, judge_all};
 pub use random::SplitMix;
