@@ -6,6 +6,7 @@
 mod budget;
 pub mod compare;
 mod events;
+pub mod journal;
 mod options;
 mod path;
 pub mod points;

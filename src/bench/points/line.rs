@@ -21,6 +21,9 @@ impl fmt::Display for LineError {
 
 impl std::error::Error for LineError {}
 
+/// Keys a journal puts beside a point.
+const JOURNAL_KEYS: &[&str] = &["type", "at_ms", "window"];
+
 /// Units a time may be given in, with the nanoseconds of one.
 const TIMES: &[(&str, f64)] = &[("t_ns", 1.0), ("t_us", 1e3), ("t_ms", 1e6), ("t_s", 1e9)];
 
@@ -110,6 +113,9 @@ fn json_words(line: &str) -> Result<Words, LineError> {
         serde_json::from_str(line).map_err(|error| LineError(error.to_string()))?;
     let mut words = Words::new();
     for (name, value) in object {
+        if JOURNAL_KEYS.contains(&name.as_str()) {
+            continue;
+        }
         let text = match value {
             Value::String(text) => text,
             Value::Number(number) => number.to_string(),
