@@ -17,7 +17,9 @@ mod worker;
 pub use budget::Budget;
 pub use events::{EventError, Events, parse_event};
 pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
-pub use report::{BenchEvent, BenchState, Ceiling, FirstBad, Hello, PathDtype, PathReport};
+pub use report::{
+    BenchEvent, BenchState, Ceiling, FirstBad, Hello, PathDtype, PathReport, PathSamples,
+};
 pub use statistics::{Spread, Window};
 pub use worker::run_worker;
 

@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, completions, config, dashboard, doctor, man, record, replay, screenshot,
-    snapshot, stream, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, man, record, replay,
+    screenshot, snapshot, stream, verdicts,
 };
 use crate::config::Id;
 
@@ -73,7 +73,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
         about: "Run the micro decoder once per number format and print what it reached",
-        args: &[MODEL, &[Id::Json], LOOK, CONFIG],
+        args: &[MODEL, &[Id::Record, Id::Json], LOOK, CONFIG],
         examples: &[
             ("bench --device cpu", "all four number formats on the CPU"),
             (
@@ -102,6 +102,20 @@ pub static COMMANDS: &[CommandSpec] = &[
             ("check --gpu V100 glm-4 dtype=fp16", "one configuration of it"),
         ],
         run: verdicts::check,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "compare",
+        about: "Say whether kernels got faster or slower from one run to another, or that it cannot be told",
+        more: "Medians of raw samples, a rank-sum test corrected for the number of comparisons, and a bootstrap interval. \
+               A change counts from one per cent, and from twice the noise of the machine, on. \
+               Ends with 0 unless --fail-on says otherwise.",
+        args: &[&[Id::Runs, Id::FailOn, Id::Noise, Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("compare before.jsonl after.jsonl", "kernel by kernel"),
+            ("compare base.json new.json --fail-on slower", "to stop a merge"),
+        ],
+        run: compare::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

@@ -38,6 +38,17 @@ pub enum PictureFormat {
     Text,
 }
 
+/// Runs to compare and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareOptions {
+    /// Files, the baseline first.
+    pub runs: Vec<PathBuf>,
+    /// The call that makes the command end with 1.
+    pub fail_on: Option<String>,
+    /// A/A noise of the machine as a share.
+    pub noise: Option<f64>,
+}
+
 /// How things look and which keys do what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
@@ -87,6 +98,8 @@ pub struct BenchOptions {
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
+    /// Journal every sample is written into.
+    pub record: Option<PathBuf>,
 }
 
 /// What a one-shot command prints.
@@ -153,6 +166,8 @@ pub struct Options {
     pub picture: PictureOptions,
     /// Frameworks to answer for; all of them when empty.
     pub frameworks: Vec<String>,
+    /// Runs to compare and how.
+    pub compare: CompareOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -191,6 +206,11 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         },
         picture: picture(&get),
         frameworks: get.list(Id::Frameworks),
+        compare: CompareOptions {
+            runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
+            fail_on: get.word(Id::FailOn),
+            noise: get.percent(Id::Noise),
+        },
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,
         env,
@@ -244,6 +264,7 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         device: get.text(Id::Device),
         profile: get.text(Id::Profile),
         dtypes,
+        record: get.path(Id::Record),
     }
 }
 
@@ -317,6 +338,13 @@ impl Typed<'_> {
     fn span(&self, id: Id) -> Option<Duration> {
         match self.0.get(id) {
             Some(Value::Span(span)) => Some(*span),
+            _ => None,
+        }
+    }
+
+    fn percent(&self, id: Id) -> Option<f64> {
+        match self.0.get(id) {
+            Some(Value::Percent(share)) => Some(*share / 100.0),
             _ => None,
         }
     }

@@ -21,6 +21,7 @@ pub enum Id {
     Device,
     Dtypes,
     Duration,
+    FailOn,
     File,
     Fix,
     Frameworks,
@@ -32,6 +33,7 @@ pub enum Id {
     LineFormat,
     MaxSize,
     Mouse,
+    Noise,
     Once,
     OnlyFailures,
     Output,
@@ -39,9 +41,11 @@ pub enum Id {
     PictureFormat,
     Profile,
     Readonly,
+    Record,
     Recording,
     Redact,
     RequireGpu,
+    Runs,
     Shell,
     Size,
     Source,
@@ -234,6 +238,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Duration, "duration", "TIME", Kind::Span)
     },
     ArgSpec {
+        help: "End with 1 when a comparison says so; ambiguous counts neither way",
+        ..ArgSpec::option(Id::FailOn, "fail-on", "CALL", Kind::OneOf(&["slower", "faster"]))
+    },
+    ArgSpec {
         help: "Recording to write; an existing one is continued",
         ..ArgSpec::operand(Id::File, Form::RequiredOperand, "FILE", Kind::Path)
     },
@@ -295,6 +303,10 @@ pub const ARGS: &[ArgSpec] = &[
             "Leave the mouse to the terminal",
         )
     },
+    ArgSpec {
+        help: "Noise of this machine: differences below twice this are not called; 0.5% where nothing is said",
+        ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
+    },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
     ArgSpec::switch(
         Id::OnlyFailures,
@@ -332,6 +344,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Write every sample, with who ran what, into this journal; an existing one is continued",
+        ..ArgSpec::option(Id::Record, "record", "FILE", Kind::Path)
+    },
+    ArgSpec {
         help: "Recording to play",
         ..ArgSpec::operand(Id::Recording, Form::RequiredOperand, "FILE", Kind::Path)
     },
@@ -345,6 +361,10 @@ pub const ARGS: &[ArgSpec] = &[
         &[("require-gpu", "on")],
         "End with code 3 when no GPU answers",
     ),
+    ArgSpec {
+        help: "Files of runs, the first one to compare the others with: a journal of warpscope, or what llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler wrote",
+        ..ArgSpec::operand(Id::Runs, Form::RequiredOperand, "RUN", Kind::Paths)
+    },
     ArgSpec {
         help: "Shell to complete for",
         ..ArgSpec::operand(Id::Shell, Form::RequiredOperand, "SHELL", Kind::OneOf(SHELLS))

@@ -35,7 +35,7 @@ pub enum Holds {
 
 impl Holds {
     /// What its first line begins with.
-    fn start(self) -> &'static [u8] {
+    pub fn start(self) -> &'static [u8] {
         match self {
             Self::Frames => b"{\"schema\":",
             Self::Journal => b"{\"type\":\"",
