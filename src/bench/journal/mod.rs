@@ -1,17 +1,20 @@
 //! A run on paper: who ran what, every sample taken, and the state of the machine around each.
 //!
 //! JSON Lines, one record a line, the first one naming the run. Raw samples and never only means: a mean cannot be compared again. Lines are
-//! told apart by their first key, so that a reader of ten million samples parses each once.
+//! told apart by their first key, so that a reader of ten million samples parses each once. Points are written when they come and the machine
+//! around them when the next frame does: a point that waited for its window would be lost with the program.
 
 mod identity;
+mod line;
 mod window;
 
 use serde::{Deserialize, Serialize};
 
 pub use identity::{Device, ENVIRONMENT, Identity, Regime};
+pub use line::read_record;
 pub use window::{Span, Window};
 
-use super::points::{Point, parse_line};
+use super::points::Point;
 
 /// Number of the journal's format.
 pub const JOURNAL_SCHEMA: u32 = 1;
@@ -24,6 +27,8 @@ pub enum Record {
     Run(Box<Identity>),
     /// Samples, and the machine while they were taken.
     Point(Box<Taken>),
+    /// The machine around points that stand above it.
+    Around(Box<Around>),
     /// A remark of the user.
     Mark(Mark),
     /// Last line of a run that ended by itself.
@@ -42,6 +47,40 @@ pub struct Taken {
     /// The machine around them; none where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+}
+
+/// The machine around the points just before it in its run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Around {
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// How many points, counted backwards.
+    pub points: u64,
+    /// Model of the GPU the run worked on, for points that name no device.
+    pub device: Option<String>,
+    /// What that GPU did; none where nobody could look.
+    pub window: Option<Window>,
+    /// Why these points are kept and not judged.
+    pub tainted: Vec<String>,
+}
+
+impl Around {
+    /// Writes onto the last points what it says of them.
+    pub fn mark(&self, points: &mut [Point]) {
+        let count = usize::try_from(self.points).unwrap_or(usize::MAX).min(points.len());
+        let (_, last) = points.split_at_mut(points.len() - count);
+        for point in last {
+            if point.key.device.is_none() {
+                point.key.device.clone_from(&self.device);
+            }
+            for why in &self.tainted {
+                if !point.tainted.contains(why) {
+                    point.tainted.push(why.clone());
+                }
+            }
+        }
+    }
 }
 
 /// A remark of the user.
@@ -103,35 +142,12 @@ impl Journal {
     }
 
     fn try_take(&mut self, line: &str) -> Result<(), String> {
-        let text = |error: serde_json::Error| error.to_string();
-        match kind(line) {
-            Some("run") => {
-                let identity: Identity = serde_json::from_str(line).map_err(text)?;
-                if identity.schema != JOURNAL_SCHEMA {
-                    return Err(format!(
-                        "format {} of a run; this warpscope reads {JOURNAL_SCHEMA}",
-                        identity.schema
-                    ));
-                }
-                self.runs.push(Run { identity, ..Run::default() });
-            }
-            Some("point") => {
-                let point = parse_line(line).map_err(|error| error.to_string())?;
-                self.run().points.push(point);
-            }
-            Some("mark") => {
-                let mark = serde_json::from_str(line).map_err(text)?;
-                self.run().marks.push(mark);
-            }
-            Some("end") => {
-                let end = serde_json::from_str(line).map_err(text)?;
-                self.run().end = Some(end);
-            }
-            Some(other) => return Err(format!("a record of kind {other:?}")),
-            None => {
-                let point = parse_line(line).map_err(|error| error.to_string())?;
-                self.run().points.push(point);
-            }
+        match read_record(line)? {
+            Record::Run(identity) => self.runs.push(Run { identity: *identity, ..Run::default() }),
+            Record::Point(taken) => self.run().points.push(taken.point),
+            Record::Around(around) => around.mark(&mut self.run().points),
+            Record::Mark(mark) => self.run().marks.push(mark),
+            Record::End(end) => self.run().end = Some(end),
         }
         Ok(())
     }
@@ -144,15 +160,10 @@ impl Journal {
     }
 }
 
-/// The kind a line names as its first key.
-fn kind(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("{\"type\":\"")?;
-    rest.split_once('"').map(|(kind, _)| kind)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::points::parse_line;
 
     fn text(records: &[Record]) -> String {
         let line = |record| serde_json::to_string(record).expect("serialises") + "\n";
@@ -190,6 +201,25 @@ mod tests {
         let run = &journal.runs[0];
         assert_eq!((&run.identity, &run.points, run.marks.len()), (&identity, &vec![point], 1));
         assert_eq!(run.end.as_ref().map(|end| end.samples), Some(2));
+    }
+
+    #[test]
+    fn the_machine_around_points_marks_as_many_as_it_says_and_no_more() {
+        let mut journal = read("{\"type\":\"run\"}\nname=a t_us=1\nname=b t_us=1\nname=c device=cpu t_us=1");
+        for (points, marked) in [(2, [false, true, true]), (99, [true; 3])] {
+            let around = Around {
+                points,
+                device: Some("T4".into()),
+                tainted: vec!["shared".into()],
+                ..Around::default()
+            };
+            journal.take(5, &text(&[Record::Around(Box::new(around))]));
+            let points = &journal.runs[0].points;
+            let seen: Vec<bool> = points.iter().map(|one| one.tainted == ["shared"]).collect();
+            assert_eq!((seen.as_slice(), journal.damaged), (&marked[..], 0));
+        }
+        let device = |at: usize| journal.runs[0].points[at].key.device.as_deref();
+        assert_eq!((device(1), device(2)), (Some("T4"), Some("cpu")));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod csv;
 mod json;
 mod line;
+mod scan;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use line::{LineError, parse_line};
+pub use scan::{Found, PARSERS, Scan};
 
 /// What was measured: points of one key can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
