@@ -4,7 +4,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use crate::bench::journal::Identity;
+use warpscope_probes::Frame;
+
+use crate::bench::journal::{Device, Identity};
 
 /// Milliseconds since 1970.
 pub(super) fn now_ms() -> u64 {
@@ -31,6 +33,28 @@ pub(super) fn here(command: Vec<String>) -> Identity {
     }
     identity.take_environment(|name| std::env::var(name).ok());
     identity
+}
+
+/// What a process was started with; empty where the system does not tell.
+pub(super) fn command_of(pid: i32) -> Vec<String> {
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Driver and GPUs, as a frame shows them.
+pub(super) fn add_machine(run: &mut Identity, frame: &Frame) {
+    run.driver = frame.driver.versions.driver.last().cloned();
+    run.cuda = frame.driver.versions.cuda.last().cloned();
+    let real = frame.gpus.iter().filter(|gpu| !gpu.key.starts_with("what-if:"));
+    run.devices = real
+        .map(|gpu| Device {
+            name: gpu.identity.name.last().cloned().unwrap_or_default(),
+            uuid: gpu.identity.uuid.last().cloned(),
+            sm: gpu.identity.sm.last().map(ToString::to_string),
+            vbios: gpu.identity.vbios.last().cloned(),
+        })
+        .collect();
 }
 
 /// What git says of the working folder; nothing where there is no git or no repository.

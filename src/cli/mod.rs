@@ -23,6 +23,7 @@ mod output;
 mod parser;
 mod query;
 mod record;
+mod recording;
 mod replay;
 mod screenshot;
 mod snapshot;

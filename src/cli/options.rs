@@ -132,6 +132,18 @@ pub struct RecordOptions {
     pub max_size: Option<u64>,
     /// Older files to keep.
     pub keep: u64,
+    /// Program to run and record, and its arguments.
+    pub command: Vec<String>,
+    /// Process to record.
+    pub attach: Option<u64>,
+    /// Whether standard input is recorded.
+    pub stdin: bool,
+    /// Tools whose lines are looked for.
+    pub parsers: Vec<String>,
+    /// Pattern of lines to look for.
+    pub pattern: Option<String>,
+    /// Words of a remark.
+    pub remark: Vec<String>,
 }
 
 /// What a screenshot shows.
@@ -199,11 +211,7 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         source: source(&get),
         bench: bench(&get),
         output: output(&get),
-        record: RecordOptions {
-            file: get.path(Id::File),
-            max_size: get.number(Id::MaxSize),
-            keep: get.number(Id::Keep).unwrap_or_default(),
-        },
+        record: record(&get),
         picture: picture(&get),
         frameworks: get.list(Id::Frameworks),
         compare: CompareOptions {
@@ -265,6 +273,20 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         profile: get.text(Id::Profile),
         dtypes,
         record: get.path(Id::Record),
+    }
+}
+
+fn record(get: &Typed<'_>) -> RecordOptions {
+    RecordOptions {
+        file: get.path(Id::File),
+        max_size: get.number(Id::MaxSize),
+        keep: get.number(Id::Keep).unwrap_or_default(),
+        command: get.list(Id::Command),
+        attach: get.number(Id::Attach),
+        stdin: get.switch(Id::Stdin),
+        parsers: get.list(Id::Parsers),
+        pattern: get.word(Id::Pattern),
+        remark: get.list(Id::Remark),
     }
 }
 

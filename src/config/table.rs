@@ -5,6 +5,7 @@
 //! could not be walked by a test.
 
 use super::value::Kind;
+use crate::bench::points::PARSERS;
 
 /// Names an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,9 +13,11 @@ use super::value::Kind;
 pub enum Id {
     Action,
     Ascii,
+    Attach,
     Bench,
     BenchEvents,
     Color,
+    Command,
     CommandName,
     Config,
     Count,
@@ -38,12 +41,15 @@ pub enum Id {
     OnlyFailures,
     Output,
     Panel,
+    Parsers,
+    Pattern,
     PictureFormat,
     Profile,
     Readonly,
     Record,
     Recording,
     Redact,
+    Remark,
     RequireGpu,
     Runs,
     Shell,
@@ -52,6 +58,7 @@ pub enum Id {
     Speed,
     Start,
     StartTab,
+    Stdin,
     Theme,
     WhatIf,
 }
@@ -65,6 +72,8 @@ pub enum Form {
     Operand,
     /// By its place, must be there.
     RequiredOperand,
+    /// Everything behind `--`.
+    Rest,
 }
 
 /// How an environment variable is read. An empty one counts as unset.
@@ -182,6 +191,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Record points of a process that runs already, until it ends; where to send them is printed",
+        ..ArgSpec::option(Id::Attach, "attach", "PID", Kind::Count)
+    },
+    ArgSpec {
         default: Some("on"),
         env: &[("WARPSCOPE_BENCH", EnvRule::Value)],
         key: Some("bench"),
@@ -207,6 +220,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "When to use colour",
         help: "When to use colour; auto asks the terminal",
         ..ArgSpec::option(Id::Color, "color", "WHEN", Kind::OneOf(COLORS))
+    },
+    ArgSpec {
+        help: "Program to run and record: its points among what it prints, and the machine around them",
+        ..ArgSpec::operand(Id::Command, Form::Rest, "COMMAND", Kind::Words)
     },
     ArgSpec {
         help: "Command to describe instead of the whole program",
@@ -324,6 +341,14 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Panel, "panel", "NAME", Kind::Text)
     },
     ArgSpec {
+        help: "Look for lines of these tools too, separated by commas",
+        ..ArgSpec::option(Id::Parsers, "parse", "LIST", Kind::AnyOf(PARSERS))
+    },
+    ArgSpec {
+        help: "Look for lines that match this regular expression; groups name what they are: (?<name>…), (?<t_us>…), (?<per_s>…)",
+        ..ArgSpec::option(Id::Pattern, "pattern", "REGEX", Kind::Text)
+    },
+    ArgSpec {
         default: Some("svg"),
         help: "Kind of picture",
         ..ArgSpec::option(Id::PictureFormat, "format", "FORMAT", Kind::OneOf(&["svg", "text"]))
@@ -356,6 +381,10 @@ pub const ARGS: &[ArgSpec] = &[
         &[("redact", "on")],
         "Replace host and user names, identifiers, command lines and home paths by placeholders",
     ),
+    ArgSpec {
+        help: "What to write beside the measurements",
+        ..ArgSpec::operand(Id::Remark, Form::RequiredOperand, "TEXT", Kind::Words)
+    },
     ArgSpec::switch(
         Id::RequireGpu,
         &[("require-gpu", "on")],
@@ -397,6 +426,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Tab to start on",
         ..ArgSpec::option(Id::StartTab, "tab", "NAME", Kind::OneOf(TABS))
     },
+    ArgSpec::switch(
+        Id::Stdin,
+        &[("stdin", "on")],
+        "Record points among the lines of standard input, which is passed on",
+    ),
     ArgSpec {
         default: Some("auto"),
         env: &[("WARPSCOPE_THEME", EnvRule::Value)],

@@ -43,6 +43,8 @@ pub enum Kind {
     Paths,
     /// A share in per cent.
     Percent,
+    /// Any number of words, taken as they are.
+    Words,
 }
 
 /// A value that was understood.
@@ -52,7 +54,7 @@ pub enum Value {
     Switch(bool),
     /// Of [`Kind::OneOf`] and [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::AnyOf`], [`Kind::List`] and [`Kind::Paths`].
+    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Paths`] and [`Kind::Words`].
     List(Vec<String>),
     /// Of [`Kind::Path`].
     Path(PathBuf),
@@ -109,6 +111,7 @@ impl Kind {
                 text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
             }
             Self::Cells => cells(text),
+            Self::Words => Some(Value::List(vec![text.to_owned()])),
             Self::Paths => (!text.is_empty()).then(|| Value::List(vec![text.to_owned()])),
             Self::Percent => {
                 let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
@@ -128,7 +131,7 @@ impl Kind {
             Self::Text | Self::Path | Self::Paths => {
                 "a text in quotes that is not empty".to_owned()
             }
-            Self::List => "a list of texts".to_owned(),
+            Self::List | Self::Words => "a list of texts".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
             Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
@@ -148,7 +151,7 @@ impl Kind {
 
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
-        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths)
+        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths | Self::Words)
     }
 }
 

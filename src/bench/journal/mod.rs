@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn the_machine_around_points_marks_as_many_as_it_says_and_no_more() {
-        let mut journal = read("{\"type\":\"run\"}\nname=a t_us=1\nname=b t_us=1\nname=c device=cpu t_us=1");
+        let mut journal =
+            read("{\"type\":\"run\"}\nname=a t_us=1\nname=b t_us=1\nname=c device=cpu t_us=1");
         for (points, marked) in [(2, [false, true, true]), (99, [true; 3])] {
             let around = Around {
                 points,

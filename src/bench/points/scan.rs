@@ -38,11 +38,7 @@ impl Scan {
     pub fn new(parsers: &[String], pattern: Option<&str>) -> Result<Self, String> {
         let asked = |name: &str| parsers.iter().any(|one| one == name);
         let pattern = pattern.map(compile).transpose()?;
-        Ok(Self {
-            triton: asked("triton").then(Triton::default),
-            vllm: asked("vllm"),
-            pattern,
-        })
+        Ok(Self { triton: asked("triton").then(Triton::default), vllm: asked("vllm"), pattern })
     }
 
     /// Looks into one line of a program's output.
