@@ -38,6 +38,17 @@ pub enum PictureFormat {
     Text,
 }
 
+/// Runs to compare and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareOptions {
+    /// Files, the baseline first.
+    pub runs: Vec<PathBuf>,
+    /// The call that makes the command end with 1.
+    pub fail_on: Option<String>,
+    /// A/A noise of the machine as a share.
+    pub noise: Option<f64>,
+}
+
 /// How things look and which keys do what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
@@ -89,6 +100,8 @@ pub struct BenchOptions {
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
+    /// Journal every sample is written into.
+    pub record: Option<PathBuf>,
 }
 
 /// What a one-shot command prints.
@@ -165,6 +178,18 @@ pub struct RecordOptions {
     pub max_size: Option<u64>,
     /// Older files to keep.
     pub keep: u64,
+    /// Program to run and record, and its arguments.
+    pub command: Vec<String>,
+    /// Process to record.
+    pub attach: Option<u64>,
+    /// Whether standard input is recorded.
+    pub stdin: bool,
+    /// Tools whose lines are looked for.
+    pub parsers: Vec<String>,
+    /// Pattern of lines to look for.
+    pub pattern: Option<String>,
+    /// Words of a remark.
+    pub remark: Vec<String>,
 }
 
 /// What a screenshot shows.
@@ -199,6 +224,8 @@ pub struct Options {
     pub picture: PictureOptions,
     /// What is asked about.
     pub ask: AskOptions,
+    /// Runs to compare and how.
+    pub compare: CompareOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -230,13 +257,14 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         source: source(&get),
         bench: bench(&get),
         output: output(&get),
-        record: RecordOptions {
-            file: get.path(Id::File),
-            max_size: get.number(Id::MaxSize),
-            keep: get.number(Id::Keep).unwrap_or_default(),
-        },
+        record: record(&get),
         picture: picture(&get),
         ask: ask(&get),
+        compare: CompareOptions {
+            runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
+            fail_on: get.word(Id::FailOn),
+            noise: get.percent(Id::Noise),
+        },
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,
         env,
@@ -291,6 +319,21 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         device: get.text(Id::Device),
         profile: get.text(Id::Profile),
         dtypes,
+        record: get.path(Id::Record),
+    }
+}
+
+fn record(get: &Typed<'_>) -> RecordOptions {
+    RecordOptions {
+        file: get.path(Id::File),
+        max_size: get.number(Id::MaxSize),
+        keep: get.number(Id::Keep).unwrap_or_default(),
+        command: get.list(Id::Command),
+        attach: get.number(Id::Attach),
+        stdin: get.switch(Id::Stdin),
+        parsers: get.list(Id::Parsers),
+        pattern: get.word(Id::Pattern),
+        remark: get.list(Id::Remark),
     }
 }
 
@@ -387,6 +430,13 @@ impl Typed<'_> {
     fn span(&self, id: Id) -> Option<Duration> {
         match self.0.get(id) {
             Some(Value::Span(span)) => Some(*span),
+            _ => None,
+        }
+    }
+
+    fn percent(&self, id: Id) -> Option<f64> {
+        match self.0.get(id) {
+            Some(Value::Percent(share)) => Some(*share / 100.0),
             _ => None,
         }
     }

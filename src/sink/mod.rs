@@ -9,6 +9,6 @@ pub mod table;
 pub mod text;
 
 pub use reader::{FrameReader, Head, Located, MAX_LINE, ReadStats};
-pub use recorder::{Limits, RecordError, Recorder};
+pub use recorder::{Holds, Limits, RecordError, Recorder};
 pub use redact::Redactor;
 pub(crate) use redact::without_homes;

@@ -3,6 +3,7 @@
 mod arrows;
 mod bench;
 mod cli;
+mod compare;
 mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
