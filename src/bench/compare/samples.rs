@@ -19,6 +19,26 @@ pub struct Quartiles {
     pub upper: f64,
 }
 
+impl Quartiles {
+    /// Of positive samples in any order, which are put into another; without sorting all of them. `None` without samples.
+    pub fn of_unsorted(samples: &mut [f64]) -> Option<Self> {
+        let last = samples.len().checked_sub(1)?;
+        let mut at = |share: f64| {
+            let place = share * last as f64;
+            let (below, above) = (place.floor() as usize, place.ceil() as usize);
+            let (_, low, rest) = samples.select_nth_unstable_by(below, f64::total_cmp);
+            let low = *low;
+            let high = if above == below {
+                low
+            } else {
+                rest.iter().copied().fold(f64::INFINITY, f64::min)
+            };
+            low + (high - low) * (place - below as f64)
+        };
+        Some(Self { lower: at(0.25), median: at(0.5), upper: at(0.75) })
+    }
+}
+
 impl Series {
     /// Reads samples in any order and unit.
     pub fn new(samples: impl IntoIterator<Item = f64>) -> Self {
@@ -87,6 +107,18 @@ mod tests {
         let series = Series::new([7.0, 1.0, 3.0, 2.0]);
         let wanted = Quartiles { lower: 1.75, median: 2.5, upper: 4.0 };
         assert_eq!(series.quartiles(), Some(wanted));
+    }
+
+    #[test]
+    fn quartiles_without_sorting_are_the_same() {
+        let mut random = crate::bench::compare::SplitMix::new(5);
+        for count in 1..60 {
+            let mut samples: Vec<f64> =
+                (0..count).map(|_| (random.uniform() * 20.0).ceil()).collect();
+            let sorted = Series::new(samples.iter().copied()).quartiles();
+            assert_eq!(Quartiles::of_unsorted(&mut samples), sorted, "{count}");
+        }
+        assert_eq!(Quartiles::of_unsorted(&mut []), None);
     }
 
     #[test]
