@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, compare, completions, config, dashboard, doctor, man, record, recording, replay,
-    screenshot, snapshot, stream, tables, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, history, man, record,
+    recording, replay, screenshot, snapshot, stream, tables, verdicts,
 };
 use crate::config::Id;
 
@@ -184,6 +184,20 @@ pub static COMMANDS: &[CommandSpec] = &[
             ("gpus sm_89 --json", "one compute capability, for a script"),
         ],
         run: tables::gpus,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "history",
+        about: "Show how fast kernels were over recorded runs, and where that changed for good",
+        more: "Medians of clean samples, run by run; never across devices or regimes. A lasting change is looked for from eight runs on \
+               and told with what changed beside it: commit, driver, environment. Runs come from journals and are kept in \
+               $XDG_DATA_HOME/warpscope/history.db, else ~/.local/share/warpscope/history.db; importing one again changes nothing.",
+        args: &[&[Id::Filter, Id::Import, Id::Weak, Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("history --import run.jsonl", "take in what `bench --record` or `record` wrote"),
+            ("history gemm bf16", "run by run, every kernel with these words in its name"),
+        ],
+        run: history::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

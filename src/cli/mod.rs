@@ -16,6 +16,8 @@ mod config;
 mod dashboard;
 mod doctor;
 mod exit;
+mod history;
+mod history_text;
 mod identity;
 mod live;
 mod low;

@@ -49,6 +49,15 @@ pub struct CompareOptions {
     pub noise: Option<f64>,
 }
 
+/// What is asked of the history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryOptions {
+    /// Journals to take in first.
+    pub import: Vec<PathBuf>,
+    /// Whether weak changes are shown.
+    pub weak: bool,
+}
+
 /// How things look and which keys do what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
@@ -226,6 +235,8 @@ pub struct Options {
     pub ask: AskOptions,
     /// Runs to compare and how.
     pub compare: CompareOptions,
+    /// What is asked of the history.
+    pub history: HistoryOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -264,6 +275,10 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
             runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
             fail_on: get.word(Id::FailOn),
             noise: get.percent(Id::Noise),
+        },
+        history: HistoryOptions {
+            import: get.list(Id::Import).into_iter().map(PathBuf::from).collect(),
+            weak: get.switch(Id::Weak),
         },
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,

@@ -32,6 +32,7 @@ pub enum Id {
     FixNumber,
     Frameworks,
     Gpus,
+    Import,
     Inspect,
     Interval,
     Json,
@@ -67,6 +68,7 @@ pub enum Id {
     StartTab,
     Stdin,
     Theme,
+    Weak,
     WhatIf,
     Write,
 }
@@ -310,6 +312,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Gpus, "gpu", "NAME", Kind::List)
     },
     ArgSpec {
+        help: "Take the runs of this journal into the history first; may be repeated",
+        ..ArgSpec::option(Id::Import, "import", "FILE", Kind::Paths)
+    },
+    ArgSpec {
         default: Some("on"),
         env: &[("WARPSCOPE_INSPECT", EnvRule::Value)],
         key: Some("inspect"),
@@ -499,6 +505,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Colours by name or file; auto follows COLORFGBG and is dark without it",
         ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
     },
+    ArgSpec::switch(
+        Id::Weak,
+        &[("weak", "on")],
+        "Show changes too that are small or may be chance",
+    ),
     ArgSpec {
         shorthands: &[("no-what-if", "never")],
         default: Some("auto"),

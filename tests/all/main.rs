@@ -8,6 +8,7 @@ mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
 mod frames;
+mod history;
 #[cfg(target_os = "linux")]
 mod nvml;
 mod properties;
