@@ -66,6 +66,7 @@ impl Bench {
             BenchEvent::State(BenchState::Paused { why }) => self.phase = Phase::Paused(why),
             BenchEvent::State(BenchState::Finished) => self.phase = Phase::Finished,
             BenchEvent::Report(report) => self.report(*report),
+            BenchEvent::Samples(_) => {}
         }
     }
 

@@ -4,9 +4,12 @@
 //! memory of the model goes when the child goes.
 
 mod budget;
+pub mod compare;
 mod events;
+pub mod journal;
 mod options;
 mod path;
+pub mod points;
 mod report;
 mod statistics;
 mod worker;
@@ -14,7 +17,9 @@ mod worker;
 pub use budget::Budget;
 pub use events::{EventError, Events, parse_event};
 pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
-pub use report::{BenchEvent, BenchState, Ceiling, FirstBad, Hello, PathDtype, PathReport};
+pub use report::{
+    BenchEvent, BenchState, Ceiling, FirstBad, Hello, PathDtype, PathReport, PathSamples,
+};
 pub use statistics::{Spread, Window};
 pub use worker::run_worker;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use warpscope_kernels::model::{Decoder, M0, Profile, argmax, error_limit, golden, prompt, text};
 
-use super::report::{Ceiling, FirstBad, PathDtype, PathReport};
+use super::report::{Ceiling, FirstBad, PathDtype, PathReport, PathSamples};
 use super::statistics::Window;
 
 /// Decode steps that make up the median: four runs.
@@ -21,6 +21,8 @@ pub(super) struct Path {
     prefill_seconds: Window,
     step_bytes: usize,
     run: Run,
+    /// Every sample, where they are wanted.
+    raw: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 /// The present run.
@@ -75,7 +77,26 @@ impl Path {
             prefill_seconds: Window::new(PREFILL_WINDOW),
             step_bytes: 0,
             run: Run::default(),
+            raw: None,
         }
+    }
+
+    /// Keeps every sample from here on.
+    pub(super) fn keep_samples(&mut self) {
+        self.raw.get_or_insert_default();
+    }
+
+    /// The samples kept so far.
+    pub(super) fn samples(&self) -> Option<PathSamples> {
+        let (decode_ns, prefill_ns) = self.raw.clone()?;
+        Some(PathSamples {
+            dtype: self.dtype,
+            profile: self.profile.id().to_owned(),
+            decode_ns,
+            prefill_ns,
+            prefill_flop: M0.prefill_flop(),
+            decode_bytes: self.step_bytes as f64,
+        })
     }
 
     /// Reads the prompt and gives the first token.
@@ -84,7 +105,11 @@ impl Path {
         self.run = Run { agrees: true, ..Run::default() };
         let start = Instant::now();
         let logits = decoder.forward(&prompt());
-        self.prefill_seconds.push(start.elapsed().as_secs_f64());
+        let seconds = start.elapsed().as_secs_f64();
+        self.prefill_seconds.push(seconds);
+        if let Some((_, prefill)) = &mut self.raw {
+            prefill.push(seconds * 1e9);
+        }
         self.run.take(&logits, decoder);
     }
 
@@ -98,6 +123,9 @@ impl Path {
         let logits = decoder.forward(&[token]);
         let seconds = start.elapsed().as_secs_f64();
         self.step_seconds.push(seconds);
+        if let Some((decode, _)) = &mut self.raw {
+            decode.push(seconds * 1e9);
+        }
         self.step_bytes_per_s.push(self.step_bytes as f64 / seconds);
         self.run.take(&logits, decoder);
         true

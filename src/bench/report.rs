@@ -10,8 +10,27 @@ pub enum BenchEvent {
     Ceiling(Ceiling),
     /// The newest state of one path; partial while [`PathReport::complete`] is false.
     Report(Box<PathReport>),
+    /// Every sample of one path; once, at its end, where the child runs every path once.
+    Samples(PathSamples),
     /// The child runs, waits or is paused.
     State(BenchState),
+}
+
+/// Raw samples of one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathSamples {
+    /// Number format of the path.
+    pub dtype: PathDtype,
+    /// Weight profile.
+    pub profile: String,
+    /// Time of each decode step, nanoseconds.
+    pub decode_ns: Vec<f64>,
+    /// Time of each prefill, nanoseconds.
+    pub prefill_ns: Vec<f64>,
+    /// Floating-point operations of one prefill.
+    pub prefill_flop: f64,
+    /// Bytes a decode step reads.
+    pub decode_bytes: f64,
 }
 
 /// Who speaks and within which budget.

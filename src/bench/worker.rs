@@ -20,8 +20,8 @@ use super::report::{BenchEvent, BenchState, Ceiling, Hello, PathDtype};
 const SLICE: Duration = Duration::from_millis(20);
 /// Shortest time between two partial reports.
 const PARTIAL_EVERY: Duration = Duration::from_millis(250);
-/// Runs of each path in one-shot mode.
-const ONCE_RUNS: usize = 5;
+/// Runs of each path in one-shot mode: as many prompts as a comparison needs, and two.
+const ONCE_RUNS: usize = 12;
 /// The bandwidth buffer in last-level caches, and its limits in bytes.
 const READ_CACHES: usize = 3;
 const READ_BYTES: (usize, usize) = (64 << 20, 128 << 20);
@@ -195,10 +195,16 @@ impl<W: Write> Worker<W> {
         for path in paths {
             decoder.model_mut().set_profile(profile, path.profile);
             profile = path.profile;
+            if self.options.mode == Mode::Once {
+                path.keep_samples();
+            }
             for _ in 0..runs {
                 self.run_path(path, &mut decoder)?;
             }
             self.report(path)?;
+            if let Some(samples) = path.samples() {
+                self.say(&BenchEvent::Samples(samples))?;
+            }
         }
         Ok(())
     }

@@ -1,16 +1,20 @@
 //! `warpscope bench`: every path once, as a table or as JSON.
 
 use std::io::{self, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use serde::Serialize;
 
 use super::exit::Exit;
+use super::identity;
+use crate::bench::journal::{Device, End, Record, Regime, Taken};
+use crate::bench::points::{Key, Point, Shape};
 use crate::bench::{
     BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathDtype, PathReport,
-    WorkerOptions, worker_command,
+    PathSamples, WorkerOptions, worker_command,
 };
+use crate::sink::{Holds, Limits, RecordError, Recorder};
 
 /// What a person asked for. Lists may be comma-separated; an empty list means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub struct BenchRequest {
     pub dtypes: Vec<String>,
     /// JSON instead of a table.
     pub json: bool,
+    /// Journal every sample is written into.
+    pub record: Option<PathBuf>,
 }
 
 /// What a child said until it ended, as `--json` gives it.
@@ -38,6 +44,8 @@ pub struct BenchResult {
     pub ceiling: Option<Ceiling>,
     /// One report per path.
     pub reports: Vec<PathReport>,
+    /// Raw samples of each path.
+    pub samples: Vec<PathSamples>,
 }
 
 /// Why there is no complete result.
@@ -97,6 +105,12 @@ pub fn run_with(
     if let Some(failure) = &failure {
         writeln!(err, "warpscope bench: {failure}")?;
     }
+    if let Some(path) = &request.record
+        && let Err(error) = keep_run(path, &result)
+    {
+        writeln!(err, "warpscope bench: {error}")?;
+        return Ok(Exit::Usage);
+    }
     let wrong = result.reports.iter().filter(|r| should_be_right(r) && !is_right(r));
     let mut fine = failure.is_none();
     for report in wrong {
@@ -112,6 +126,54 @@ pub fn run_with(
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
 }
 
+/// Writes the run into a journal: who ran what, every sample, how it ended.
+fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
+    let mut journal = Recorder::open_as(Holds::Journal, path, Limits::default())?;
+    let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
+    let mut run = identity::here(std::env::args().collect());
+    run.regime = Regime::Sustained;
+    run.devices =
+        device.iter().map(|name| Device { name: name.clone(), ..Device::default() }).collect();
+    let kernels = result.hello.iter().flat_map(|hello| &hello.kernels);
+    run.libraries = kernels
+        .filter_map(|kernel| kernel.split_once(' '))
+        .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
+        .collect();
+    journal.write(&Record::Run(Box::new(run)))?;
+    let mut samples = 0;
+    for path in &result.samples {
+        for point in points_of(path, device.as_deref()) {
+            samples += point.t_ns.len() as u64;
+            let taken = Taken { at_ms: Some(identity::now_ms()), point, window: None };
+            journal.write(&Record::Point(Box::new(taken)))?;
+        }
+    }
+    journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, exit: None }))
+}
+
+/// Decode steps and prompts of one path.
+fn points_of(path: &PathSamples, device: Option<&str>) -> [Point; 2] {
+    let key = |name: &str| Key {
+        name: name.to_owned(),
+        shape: Shape([("profile".to_owned(), path.profile.clone())].into()),
+        dtype: Some(path.dtype.id().to_owned()),
+        device: device.map(str::to_owned),
+    };
+    let decode = Point {
+        key: key("m0.decode"),
+        t_ns: path.decode_ns.clone(),
+        bytes: Some(path.decode_bytes),
+        ..Point::default()
+    };
+    let prefill = Point {
+        key: key("m0.prefill"),
+        t_ns: path.prefill_ns.clone(),
+        flops: Some(path.prefill_flop),
+        ..Point::default()
+    };
+    [decode, prefill]
+}
+
 /// Starts the child and listens until it ends. What it said before it died is kept.
 fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
     let mut result = BenchResult {
@@ -120,6 +182,7 @@ fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>)
         hello: None,
         ceiling: None,
         reports: Vec::new(),
+        samples: Vec::new(),
     };
     let failure = match command.spawn() {
         Ok(mut child) => {
@@ -153,6 +216,7 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Hello(hello) => result.hello = Some(hello),
             BenchEvent::Ceiling(ceiling) => result.ceiling = Some(ceiling),
             BenchEvent::Report(report) => keep(&mut result.reports, *report),
+            BenchEvent::Samples(samples) => result.samples.push(samples),
             BenchEvent::State(state) => finished = state == BenchState::Finished,
         }
     }

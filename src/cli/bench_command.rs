@@ -13,6 +13,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         profiles: vec![options.bench.profile.clone()],
         dtypes: options.bench.dtypes.iter().map(|dtype| dtype.id().to_owned()).collect(),
         json: options.output.json,
+        record: options.bench.record.clone(),
     };
     Ok(run_bench(&request, &mut io::stdout().lock(), &mut io::stderr().lock())?)
 }

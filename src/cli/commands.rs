@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, completions, config, dashboard, doctor, inspect, man, record, replay,
-    screenshot, snapshot, stream, tables, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, history, inspect, man, record,
+    recording, replay, screenshot, snapshot, stream, tables, verdicts,
 };
 use crate::config::Id;
 
@@ -76,7 +76,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
         about: "Run the micro decoder once per number format and print what it reached",
-        args: &[MODEL, &[Id::Json], LOOK, CONFIG],
+        args: &[MODEL, &[Id::Record, Id::Json], LOOK, CONFIG],
         examples: &[
             ("bench --device cpu", "all four number formats on the CPU"),
             (
@@ -112,6 +112,20 @@ pub static COMMANDS: &[CommandSpec] = &[
             ),
         ],
         run: verdicts::check,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "compare",
+        about: "Say whether kernels got faster or slower from one run to another, or that it cannot be told",
+        more: "Medians of raw samples, a rank-sum test corrected for the number of comparisons, and a bootstrap interval. \
+               A change counts from one per cent, and from twice the noise of the machine, on. \
+               Ends with 0 unless --fail-on says otherwise.",
+        args: &[&[Id::Runs, Id::FailOn, Id::Noise, Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("compare before.jsonl after.jsonl", "kernel by kernel"),
+            ("compare base.json new.json --fail-on slower", "to stop a merge"),
+        ],
+        run: compare::run,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -173,6 +187,20 @@ pub static COMMANDS: &[CommandSpec] = &[
         ..CommandSpec::BASE
     },
     CommandSpec {
+        name: "history",
+        about: "Show how fast kernels were over recorded runs, and where that changed for good",
+        more: "Medians of clean samples, run by run; never across devices or regimes. A lasting change is looked for from eight runs on \
+               and told with what changed beside it: commit, driver, environment. Runs come from journals and are kept in \
+               $XDG_DATA_HOME/warpscope/history.db, else ~/.local/share/warpscope/history.db; importing one again changes nothing.",
+        args: &[&[Id::Filter, Id::Import, Id::Weak, Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("history --import run.jsonl", "take in what `bench --record` or `record` wrote"),
+            ("history gemm bf16", "run by run, every kernel with these words in its name"),
+        ],
+        run: history::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
         name: "inspect",
         about: "Say what is installed and which GPUs its binaries can run on; ends with 1 when something cannot",
         more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from the files. \
@@ -199,10 +227,21 @@ pub static COMMANDS: &[CommandSpec] = &[
         ..CommandSpec::BASE
     },
     CommandSpec {
+        name: "mark",
+        about: "Write a remark into the run that is being recorded",
+        args: &[&[Id::Remark], CONFIG],
+        examples: &[("mark new tile size", "while `warpscope record run.jsonl -- ./tune` runs")],
+        run: recording::mark,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
         name: "record",
-        about: "Write frames to a recording",
+        about: "Write frames to a recording, or the run of a program to a journal",
         more: "Every complete line of a recording is readable, whatever ends the program. A full disk is \
-               reported and recording goes on when there is room again. Files are created for their owner only.",
+               reported and recording goes on when there is room again. Files are created for their owner only.\n\
+               With a program behind -- its output is passed on unchanged, its exit code is kept, and lines such as \
+               name=gemm m=16 dtype=bf16 t_us=41.3 are kept with the state of the GPU around them. The program may also write \
+               such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM.",
         args: &[
             &[
                 Id::File,
@@ -214,6 +253,7 @@ pub static COMMANDS: &[CommandSpec] = &[
                 Id::Redact,
                 Id::RequireGpu,
             ],
+            &[Id::Attach, Id::Stdin, Id::Parsers, Id::Pattern, Id::Command],
             &[Id::Source, Id::Speed, Id::Start],
             GPUS,
             LIVE,
@@ -221,6 +261,11 @@ pub static COMMANDS: &[CommandSpec] = &[
         ],
         examples: &[
             ("record run.jsonl --duration 10m", "ten minutes"),
+            ("record run.jsonl -- python tune.py", "a program and its points"),
+            (
+                "record run.jsonl --parse triton,vllm -- python bench.py",
+                "and what these tools print",
+            ),
             ("record run.jsonl --max-size 64MiB --keep 3", "at most four files of 64 MiB"),
             (
                 "record clean.jsonl --source run.jsonl --speed 1000 --redact",

@@ -17,6 +17,8 @@ pub enum Exit {
     NoGpu,
     /// 4: nothing fails, and of something nothing is known.
     Unknown,
+    /// The code of a command that was run.
+    Command(u8),
     /// 128 and the signal's number: ended by a signal, as shells count it.
     Signal(u8),
 }
@@ -30,6 +32,7 @@ impl Exit {
             Self::Usage => 2,
             Self::NoGpu => 3,
             Self::Unknown => 4,
+            Self::Command(code) => code,
             Self::Signal(signal) => 128_u8.saturating_add(signal),
         }
     }

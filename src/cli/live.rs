@@ -50,7 +50,7 @@ fn last_before(frames: &Receiver<Frame>, end: Instant) -> ControlFlow<Frame, Opt
 }
 
 /// Whether driver, devices and host have all answered once.
-fn is_complete(frame: &Frame) -> bool {
+pub(super) fn is_complete(frame: &Frame) -> bool {
     frame.seq >= 1
         && frame.driver.status != DriverState::Starting
         && frame.host != Host::default()

@@ -38,6 +38,26 @@ pub enum PictureFormat {
     Text,
 }
 
+/// Runs to compare and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompareOptions {
+    /// Files, the baseline first.
+    pub runs: Vec<PathBuf>,
+    /// The call that makes the command end with 1.
+    pub fail_on: Option<String>,
+    /// A/A noise of the machine as a share.
+    pub noise: Option<f64>,
+}
+
+/// What is asked of the history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryOptions {
+    /// Journals to take in first.
+    pub import: Vec<PathBuf>,
+    /// Whether weak changes are shown.
+    pub weak: bool,
+}
+
 /// How things look and which keys do what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
@@ -89,6 +109,8 @@ pub struct BenchOptions {
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
+    /// Journal every sample is written into.
+    pub record: Option<PathBuf>,
 }
 
 /// What a one-shot command prints.
@@ -167,6 +189,18 @@ pub struct RecordOptions {
     pub max_size: Option<u64>,
     /// Older files to keep.
     pub keep: u64,
+    /// Program to run and record, and its arguments.
+    pub command: Vec<String>,
+    /// Process to record.
+    pub attach: Option<u64>,
+    /// Whether standard input is recorded.
+    pub stdin: bool,
+    /// Tools whose lines are looked for.
+    pub parsers: Vec<String>,
+    /// Pattern of lines to look for.
+    pub pattern: Option<String>,
+    /// Words of a remark.
+    pub remark: Vec<String>,
 }
 
 /// What a screenshot shows.
@@ -203,6 +237,10 @@ pub struct Options {
     pub ask: AskOptions,
     /// What to inspect; everything where nothing is named.
     pub inspect: Vec<String>,
+    /// Runs to compare and how.
+    pub compare: CompareOptions,
+    /// What is asked of the history.
+    pub history: HistoryOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -234,14 +272,19 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         source: source(&get),
         bench: bench(&get),
         output: output(&get),
-        record: RecordOptions {
-            file: get.path(Id::File),
-            max_size: get.number(Id::MaxSize),
-            keep: get.number(Id::Keep).unwrap_or_default(),
-        },
+        record: record(&get),
         picture: picture(&get),
         ask: ask(&get),
         inspect: get.list(Id::Inspected),
+        compare: CompareOptions {
+            runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
+            fail_on: get.word(Id::FailOn),
+            noise: get.percent(Id::Noise),
+        },
+        history: HistoryOptions {
+            import: get.list(Id::Import).into_iter().map(PathBuf::from).collect(),
+            weak: get.switch(Id::Weak),
+        },
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,
         env,
@@ -296,6 +339,21 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         device: get.text(Id::Device),
         profile: get.text(Id::Profile),
         dtypes,
+        record: get.path(Id::Record),
+    }
+}
+
+fn record(get: &Typed<'_>) -> RecordOptions {
+    RecordOptions {
+        file: get.path(Id::File),
+        max_size: get.number(Id::MaxSize),
+        keep: get.number(Id::Keep).unwrap_or_default(),
+        command: get.list(Id::Command),
+        attach: get.number(Id::Attach),
+        stdin: get.switch(Id::Stdin),
+        parsers: get.list(Id::Parsers),
+        pattern: get.word(Id::Pattern),
+        remark: get.list(Id::Remark),
     }
 }
 
@@ -397,6 +455,13 @@ impl Typed<'_> {
     fn span(&self, id: Id) -> Option<Duration> {
         match self.0.get(id) {
             Some(Value::Span(span)) => Some(*span),
+            _ => None,
+        }
+    }
+
+    fn percent(&self, id: Id) -> Option<f64> {
+        match self.0.get(id) {
+            Some(Value::Percent(share)) => Some(*share / 100.0),
             _ => None,
         }
     }

@@ -83,7 +83,10 @@ fn arguments(spec: &'static ArgSpec) -> Vec<Arg> {
     let main = match (spec.form, spec.long) {
         (Form::Option, None) => None,
         (Form::Option, Some(long)) => Some(Arg::new(long).long(long)),
-        (form, _) => Some(Arg::new(spec.value_name).required(form == Form::RequiredOperand)),
+        (form, _) => {
+            let arg = Arg::new(spec.value_name).required(form == Form::RequiredOperand);
+            Some(arg.last(form == Form::Rest))
+        }
     };
     let main = main.map(|arg| valued(arg, spec));
     main.into_iter().chain(shorthands(spec)).collect()

@@ -3,11 +3,15 @@ use std::path::Path;
 use super::exit::{CliError, Exit};
 use super::live::follow;
 use super::options::Options;
+use super::recording;
 use super::source::{AtEnd, open_source};
 use crate::sink::{Limits, RecordError, Recorder};
 
-/// Frames into a recording until stopped.
+/// Frames into a recording until stopped, or the run of a program into a journal.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    if recording::is_asked(options) {
+        return recording::run(options);
+    }
     let record = &options.record;
     let path = record.file.as_deref().unwrap_or(Path::new("")); // the operand is required
     let source = open_source(options, AtEnd::Stop)?;

@@ -134,9 +134,9 @@ mod tests {
             Kind::OneOf(words) | Kind::AnyOf(words) => [words[0], words[1], words[0]],
             Kind::Text => ["a", "b", "c"],
             Kind::List => ["T4", "V100", "A10,H200"],
-            Kind::Path | Kind::Paths => ["/a", "/b", "/c"],
+            Kind::Path | Kind::Paths | Kind::Words => ["/a", "/b", "/c"],
             Kind::Interval | Kind::Span => ["3s", "4s", "5s"],
-            Kind::Size | Kind::Count | Kind::Factor => ["3", "4", "5"],
+            Kind::Size | Kind::Count | Kind::Factor | Kind::Percent => ["3", "4", "5"],
             Kind::Cells => ["3x3", "4x4", "5x5"],
         };
         texts.map(|text| spec.kind.parse(text).expect("is allowed"))

@@ -53,6 +53,13 @@ pub fn folder(env: &Environment) -> Option<PathBuf> {
     Some(absolute("XDG_CONFIG_HOME").or_else(home)?.join("warpscope"))
 }
 
+/// The folder of everything warpscope keeps for the user: `$XDG_DATA_HOME/warpscope`, else `~/.local/share/warpscope`.
+pub fn data_folder(env: &Environment) -> Option<PathBuf> {
+    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".local/share"));
+    Some(absolute("XDG_DATA_HOME").or_else(home)?.join("warpscope"))
+}
+
 /// Reads the configuration.
 pub fn load(path: ConfigPath) -> Config {
     let settings = match &path {
@@ -97,6 +104,19 @@ fn understood(file: &Path, bytes: &[u8]) -> Result<FileSettings, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_lies_where_the_base_directory_specification_says() {
+        for (pairs, want) in [
+            (&[("XDG_DATA_HOME", "/x"), ("HOME", "/h")][..], Some("/x/warpscope")),
+            (&[("XDG_DATA_HOME", "rel"), ("HOME", "/h")], Some("/h/.local/share/warpscope")),
+            (&[("HOME", "/h")], Some("/h/.local/share/warpscope")),
+            (&[], None),
+        ] {
+            let env = pairs.iter().copied().collect();
+            assert_eq!(data_folder(&env), want.map(PathBuf::from));
+        }
+    }
 
     #[test]
     fn the_usual_place_follows_the_base_directory_specification() {

@@ -5,6 +5,7 @@
 //! could not be walked by a test.
 
 use super::value::Kind;
+use crate::bench::points::PARSERS;
 
 /// Names an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,9 +14,11 @@ pub enum Id {
     Action,
     Ascii,
     AskedDtype,
+    Attach,
     Bench,
     BenchEvents,
     Color,
+    Command,
     CommandName,
     Config,
     Count,
@@ -23,11 +26,13 @@ pub enum Id {
     Device,
     Dtypes,
     Duration,
+    FailOn,
     File,
     Filter,
     FixNumber,
     Frameworks,
     Gpus,
+    Import,
     Inspect,
     Inspected,
     Installed,
@@ -40,24 +45,32 @@ pub enum Id {
     MaxSize,
     Model,
     Mouse,
+    Noise,
     Once,
     Only,
     Output,
     Panel,
+    Parsers,
+    Pattern,
     PictureFormat,
     Profile,
     Readonly,
+    Record,
     Recording,
     Redact,
+    Remark,
     RequireGpu,
     Rules,
+    Runs,
     Shell,
     Size,
     Source,
     Speed,
     Start,
     StartTab,
+    Stdin,
     Theme,
+    Weak,
     WhatIf,
     Write,
 }
@@ -71,6 +84,8 @@ pub enum Form {
     Operand,
     /// By its place, must be there.
     RequiredOperand,
+    /// Everything behind `--`.
+    Rest,
 }
 
 /// How an environment variable is read. An empty one counts as unset.
@@ -197,6 +212,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::AskedDtype, "dtype", "DTYPE", Kind::Text)
     },
     ArgSpec {
+        help: "Record points of a process that runs already, until it ends; where to send them is printed",
+        ..ArgSpec::option(Id::Attach, "attach", "PID", Kind::Count)
+    },
+    ArgSpec {
         default: Some("on"),
         env: &[("WARPSCOPE_BENCH", EnvRule::Value)],
         key: Some("bench"),
@@ -222,6 +241,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "When to use colour",
         help: "When to use colour; auto asks the terminal",
         ..ArgSpec::option(Id::Color, "color", "WHEN", Kind::OneOf(COLORS))
+    },
+    ArgSpec {
+        help: "Program to run and record: its points among what it prints, and the machine around them",
+        ..ArgSpec::operand(Id::Command, Form::Rest, "COMMAND", Kind::Words)
     },
     ArgSpec {
         help: "Command to describe instead of the whole program",
@@ -257,6 +280,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Duration, "duration", "TIME", Kind::Span)
     },
     ArgSpec {
+        help: "End with 1 when a comparison says so; ambiguous counts neither way",
+        ..ArgSpec::option(Id::FailOn, "fail-on", "CALL", Kind::OneOf(&["slower", "faster"]))
+    },
+    ArgSpec {
         help: "Recording to write; an existing one is continued",
         ..ArgSpec::operand(Id::File, Form::RequiredOperand, "FILE", Kind::Path)
     },
@@ -285,6 +312,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "GPUs of the catalogue to look at as what-if, by name, alias or PCI id",
         help: "Look at this GPU as what-if, by name, alias or PCI id: T4, \"RTX 3090\", 2xT4, 10de:1eb8; may be repeated",
         ..ArgSpec::option(Id::Gpus, "gpu", "NAME", Kind::List)
+    },
+    ArgSpec {
+        help: "Take the runs of this journal into the history first; may be repeated",
+        ..ArgSpec::option(Id::Import, "import", "FILE", Kind::Paths)
     },
     ArgSpec {
         default: Some("on"),
@@ -365,6 +396,10 @@ pub const ARGS: &[ArgSpec] = &[
             "Leave the mouse to the terminal",
         )
     },
+    ArgSpec {
+        help: "Noise of this machine: differences below twice this are not called; 0.5% where nothing is said",
+        ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
+    },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
     ArgSpec {
         shorthands: &[("only-failures", "fails")],
@@ -380,6 +415,14 @@ pub const ARGS: &[ArgSpec] = &[
         default: Some("overview"),
         help: "Panel to draw",
         ..ArgSpec::option(Id::Panel, "panel", "NAME", Kind::Text)
+    },
+    ArgSpec {
+        help: "Look for lines of these tools too, separated by commas",
+        ..ArgSpec::option(Id::Parsers, "parse", "LIST", Kind::AnyOf(PARSERS))
+    },
+    ArgSpec {
+        help: "Look for lines that match this regular expression; groups name what they are: (?<name>…), (?<t_us>…), (?<per_s>…)",
+        ..ArgSpec::option(Id::Pattern, "pattern", "REGEX", Kind::Text)
     },
     ArgSpec {
         default: Some("svg"),
@@ -402,6 +445,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Write every sample, with who ran what, into this journal; an existing one is continued",
+        ..ArgSpec::option(Id::Record, "record", "FILE", Kind::Path)
+    },
+    ArgSpec {
         help: "Recording to play",
         ..ArgSpec::operand(Id::Recording, Form::RequiredOperand, "FILE", Kind::Path)
     },
@@ -410,6 +457,10 @@ pub const ARGS: &[ArgSpec] = &[
         &[("redact", "on")],
         "Replace host and user names, identifiers, command lines and home paths by placeholders",
     ),
+    ArgSpec {
+        help: "What to write beside the measurements",
+        ..ArgSpec::operand(Id::Remark, Form::RequiredOperand, "TEXT", Kind::Words)
+    },
     ArgSpec::switch(
         Id::RequireGpu,
         &[("require-gpu", "on")],
@@ -421,6 +472,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "Folders of rules of your own, besides the folder rules beside this file",
         help: "Read the rules (*.toml) in this folder too; they win over those that come with the program; may be repeated",
         ..ArgSpec::option(Id::Rules, "rules", "DIR", Kind::List)
+    },
+    ArgSpec {
+        help: "Files of runs, the first one to compare the others with: a journal of warpscope, or what llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler wrote",
+        ..ArgSpec::operand(Id::Runs, Form::RequiredOperand, "RUN", Kind::Paths)
     },
     ArgSpec {
         help: "Shell to complete for",
@@ -454,6 +509,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Tab to start on",
         ..ArgSpec::option(Id::StartTab, "tab", "NAME", Kind::OneOf(TABS))
     },
+    ArgSpec::switch(
+        Id::Stdin,
+        &[("stdin", "on")],
+        "Record points among the lines of standard input, which is passed on",
+    ),
     ArgSpec {
         default: Some("auto"),
         env: &[("WARPSCOPE_THEME", EnvRule::Value)],
@@ -462,6 +522,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Colours by name or file; auto follows COLORFGBG and is dark without it",
         ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
     },
+    ArgSpec::switch(
+        Id::Weak,
+        &[("weak", "on")],
+        "Show changes too that are small or may be chance",
+    ),
     ArgSpec {
         shorthands: &[("no-what-if", "never")],
         default: Some("auto"),

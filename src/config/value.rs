@@ -7,6 +7,8 @@ pub const INTERVAL_MIN: Duration = Duration::from_millis(100);
 pub const INTERVAL_MAX: Duration = Duration::from_secs(60);
 /// Slowest and fastest replay.
 const FACTOR_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
+/// Shares that make sense as noise.
+const PERCENT_RANGE: std::ops::RangeInclusive<f64> = 0.0..=50.0;
 /// Widest and highest drawing.
 const CELLS_MAX: u16 = 1000;
 
@@ -39,6 +41,10 @@ pub enum Kind {
     Cells,
     /// Any number of file names.
     Paths,
+    /// A share in per cent.
+    Percent,
+    /// Any number of words, taken as they are.
+    Words,
 }
 
 /// A value that was understood.
@@ -48,7 +54,7 @@ pub enum Value {
     Switch(bool),
     /// Of [`Kind::OneOf`] and [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::AnyOf`], [`Kind::List`] and [`Kind::Paths`].
+    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Paths`] and [`Kind::Words`].
     List(Vec<String>),
     /// Of [`Kind::Path`].
     Path(PathBuf),
@@ -62,6 +68,8 @@ pub enum Value {
     Factor(f64),
     /// Of [`Kind::Cells`]: columns, lines.
     Cells(u16, u16),
+    /// Of [`Kind::Percent`].
+    Percent(f64),
 }
 
 /// Byte units and their factors, in lower case.
@@ -103,7 +111,12 @@ impl Kind {
                 text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
             }
             Self::Cells => cells(text),
+            Self::Words => Some(Value::List(vec![text.to_owned()])),
             Self::Paths => (!text.is_empty()).then(|| Value::List(vec![text.to_owned()])),
+            Self::Percent => {
+                let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
+                number.filter(|share| PERCENT_RANGE.contains(share)).map(Value::Percent)
+            }
         };
         parsed.ok_or_else(|| self.allowed())
     }
@@ -114,10 +127,11 @@ impl Kind {
             Self::Switch => "on or off (true or false)".to_owned(),
             Self::OneOf(words) => format!("one of: {}", words.join(", ")),
             Self::AnyOf(words) => format!("any of: {}", words.join(", ")),
+            Self::Percent => "a share from 0% to 50%, such as 1.5%".to_owned(),
             Self::Text | Self::Path | Self::Paths => {
                 "a text in quotes that is not empty".to_owned()
             }
-            Self::List => "a list of texts".to_owned(),
+            Self::List | Self::Words => "a list of texts".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
             Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
@@ -137,7 +151,7 @@ impl Kind {
 
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
-        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths)
+        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths | Self::Words)
     }
 }
 
@@ -153,6 +167,7 @@ impl Value {
             Self::Size(number) | Self::Count(number) => number.to_string(),
             Self::Factor(factor) => factor.to_string(),
             Self::Cells(columns, lines) => format!("{columns}x{lines}"),
+            Self::Percent(share) => format!("{share}%"),
         }
     }
 }
@@ -272,6 +287,7 @@ mod tests {
             (Kind::Size, "1048576"),
             (Kind::Factor, "0.5"),
             (Kind::Cells, "80x24"),
+            (Kind::Percent, "1.5%"),
         ] {
             let value = kind.parse(text).expect("is allowed");
             assert_eq!(kind.parse(&value.text()), Ok(value), "{text}");

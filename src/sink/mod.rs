@@ -1,6 +1,7 @@
 //! Where frames go besides the screen: JSON Lines, recordings, tables, CSV; and the way back in.
 
 pub mod csv;
+pub mod history;
 pub mod jsonl;
 mod reader;
 mod recorder;
@@ -9,6 +10,6 @@ pub mod table;
 pub mod text;
 
 pub use reader::{FrameReader, Head, Located, MAX_LINE, ReadStats};
-pub use recorder::{Limits, RecordError, Recorder};
+pub use recorder::{Holds, Limits, RecordError, Recorder};
 pub use redact::Redactor;
 pub(crate) use redact::without_homes;

@@ -24,11 +24,38 @@ pub struct Limits {
     pub keep: u64,
 }
 
+/// What a file holds, so that nothing else is written into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Frames.
+    Frames,
+    /// Runs of a kernel: a journal.
+    Journal,
+}
+
+impl Holds {
+    /// What its first line begins with.
+    pub fn start(self) -> &'static [u8] {
+        match self {
+            Self::Frames => b"{\"schema\":",
+            Self::Journal => b"{\"type\":\"",
+        }
+    }
+
+    /// What people call such a file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Frames => "recording",
+            Self::Journal => "journal of runs",
+        }
+    }
+}
+
 /// Why nothing was recorded.
 #[derive(Debug)]
 pub enum RecordError {
     /// The file exists and holds something else.
-    NotARecording(PathBuf),
+    NotARecording(PathBuf, Holds),
     /// It is a device, a pipe or a folder.
     NotAFile(PathBuf),
     /// Another program records into it.
@@ -42,8 +69,8 @@ pub enum RecordError {
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotARecording(path) => {
-                write!(f, "{} exists and is no recording; name another file", path.display())
+            Self::NotARecording(path, holds) => {
+                write!(f, "{} exists and is no {}; name another file", path.display(), holds.word())
             }
             Self::NotAFile(path) => {
                 write!(
@@ -74,10 +101,11 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Appends frames to a recording.
+/// Appends frames to a recording, or records to a journal.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
+    holds: Holds,
     limits: Limits,
     /// The file being written; `None` after a rotation until the next one could be opened.
     out: Option<Lines<File>>,
@@ -87,19 +115,24 @@ impl Recorder {
     /// Creates a recording, or goes on with an existing one. Never follows a symbolic link, never
     /// touches a file that is no recording.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, RecordError> {
+        Self::open_as(Holds::Frames, path, limits)
+    }
+
+    /// As [`Recorder::open`], for a file that holds something else.
+    pub fn open_as(holds: Holds, path: &Path, limits: Limits) -> Result<Self, RecordError> {
         for number in 1..=limits.keep.min(MAX_KEEP) {
             match File::open(numbered(path, number)) {
-                Ok(file) => check(&numbered(path, number), &file)?,
+                Ok(file) => check(holds, &numbered(path, number), &file)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(RecordError::Io(numbered(path, number), error)),
             }
         }
-        let out = Some(open_file(path)?);
+        let out = Some(open_file(holds, path)?);
         let limits = Limits { keep: limits.keep.min(MAX_KEEP), ..limits };
-        Ok(Self { path: path.to_owned(), limits, out })
+        Ok(Self { path: path.to_owned(), holds, limits, out })
     }
 
-    /// Appends one frame. After an error the next frame may be tried all the same.
+    /// Appends one frame or record. After an error the next may be tried all the same.
     pub fn write<T: Serialize>(&mut self, frame: &T) -> Result<(), RecordError> {
         let line = jsonl::line(frame).map_err(RecordError::Json)?;
         let full = |out: &Lines<File>| {
@@ -111,7 +144,7 @@ impl Recorder {
         }
         let out = match self.out.take() {
             Some(out) => out,
-            None => open_file(&self.path)?,
+            None => open_file(self.holds, &self.path)?,
         };
         self.out.insert(out).write(&line).map_err(|error| RecordError::Io(self.path.clone(), error))
     }
@@ -145,7 +178,7 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
     name.into()
 }
 
-fn open_file(path: &Path) -> Result<Lines<File>, RecordError> {
+fn open_file(holds: Holds, path: &Path) -> Result<Lines<File>, RecordError> {
     let failed = |error| RecordError::Io(path.to_owned(), error);
     let mut file = OpenOptions::new()
         .read(true)
@@ -155,7 +188,7 @@ fn open_file(path: &Path) -> Result<Lines<File>, RecordError> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)
         .map_err(failed)?;
-    check(path, &file)?;
+    check(holds, path, &file)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(RecordError::InUse(path.to_owned())),
@@ -174,29 +207,42 @@ fn last_byte(file: &mut File) -> io::Result<u8> {
     Ok(byte[0])
 }
 
-/// An existing file must be empty or have a frame, whole or torn, in it.
-fn check(path: &Path, file: &File) -> Result<(), RecordError> {
+/// An existing file must be empty or have a frame or record, whole or torn, in it.
+fn check(holds: Holds, path: &Path, file: &File) -> Result<(), RecordError> {
     let failed = |error| RecordError::Io(path.to_owned(), error);
     let about = file.metadata().map_err(failed)?;
     if !about.is_file() {
         return Err(RecordError::NotAFile(path.to_owned()));
     }
-    if about.len() == 0 || holds_frames(file).map_err(failed)? {
+    let fits = match holds {
+        Holds::Frames => holds_frames(file),
+        Holds::Journal => begins(file, holds),
+    };
+    if about.len() == 0 || fits.map_err(failed)? {
         return Ok(());
     }
-    Err(RecordError::NotARecording(path.to_owned()))
+    Err(RecordError::NotARecording(path.to_owned(), holds))
 }
 
 /// Whether a frame is found near the start, or nothing but a first line torn while it was written.
 fn holds_frames(file: &File) -> io::Result<bool> {
-    const START: &[u8] = b"{\"schema\":";
     let mut input = BufReader::new(file.take(2 * MAX_LINE as u64));
-    let first = input.fill_buf()?;
-    let common = first.len().min(START.len());
-    let begins_as_one = first[..common] == START[..common];
+    let begins_as_one = begins_as(input.fill_buf()?, Holds::Frames);
     let mut reader = FrameReader::new(input);
     let found = reader.next_head()?.is_some();
     Ok(found || (begins_as_one && reader.stats().damaged == 1))
+}
+
+/// Whether the first line is, or was torn while becoming, what such a file begins with.
+fn begins(file: &File, holds: Holds) -> io::Result<bool> {
+    let mut input = BufReader::new(file.take(MAX_LINE as u64));
+    Ok(begins_as(input.fill_buf()?, holds))
+}
+
+fn begins_as(first: &[u8], holds: Holds) -> bool {
+    let start = holds.start();
+    let common = first.len().min(start.len());
+    first[..common] == start[..common]
 }
 
 /// Complete lines on a writer that may fail halfway.
@@ -273,6 +319,23 @@ mod tests {
     }
 
     #[test]
+    fn frames_and_runs_are_never_mixed_in_one_file() {
+        let folder = folder();
+        let path = folder.path().join("run.jsonl");
+        let journal = || Recorder::open_as(Holds::Journal, &path, Limits::default());
+        std::fs::write(&path, "{\"type\":\"ru").expect("writes");
+        journal().expect("a torn first line").write(&1).expect("writes");
+        assert_eq!(std::fs::read_to_string(&path).expect("reads"), "{\"type\":\"ru\n1\n");
+        let error = Recorder::open(&path, Limits::default()).expect_err("holds runs");
+        assert!(matches!(error, RecordError::NotARecording(_, Holds::Frames)), "{error}");
+        let line = jsonl::line(&frame(1)).expect("is JSON");
+        std::fs::write(&path, line).expect("writes");
+        assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::Journal))));
+        std::fs::write(&path, "precious notes").expect("writes");
+        assert!(matches!(journal(), Err(RecordError::NotARecording(_, Holds::Journal))));
+    }
+
+    #[test]
     fn a_torn_last_line_costs_itself_only() {
         let folder = folder();
         let path = folder.path().join("run.jsonl");
@@ -303,7 +366,7 @@ mod tests {
         ] {
             std::fs::write(&path, content).expect("writes");
             let error = Recorder::open(&path, Limits::default()).expect_err("is refused");
-            assert!(matches!(error, RecordError::NotARecording(_)), "{error}");
+            assert!(matches!(error, RecordError::NotARecording(..)), "{error}");
             assert_eq!(std::fs::read(&path).expect("is there"), content);
         }
         std::fs::write(folder.path().join("run.jsonl.1"), "mine").expect("writes");

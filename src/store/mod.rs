@@ -1,5 +1,6 @@
 //! Histories of what was read. Pure.
 
+pub mod kernels;
 mod series;
 
 use std::collections::BTreeMap;

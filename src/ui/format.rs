@@ -236,6 +236,38 @@ pub fn short_time(seconds: f64, glyphs: &Glyphs) -> Short {
     })
 }
 
+/// `41.20 µs`, `970.0 ns`: how long a kernel took, to four digits.
+pub fn nanoseconds(ns: f64, glyphs: &Glyphs) -> Short {
+    or_absent(sane(ns), |ns| {
+        let units = [(1e9, "", "s"), (1e6, "", "ms"), (1e3, glyphs.micro, "s")];
+        // Just below a unit, rounding would show a thousand of the one before.
+        let unit = units.into_iter().find(|(size, ..)| ns.abs() >= size * 0.999_95);
+        let (size, prefix, unit) = unit.unwrap_or((1.0, "", "ns"));
+        let value = ns / size;
+        let decimals = match value.abs() {
+            v if v >= 999.95 => 0,
+            v if v >= 99.995 => 1,
+            v if v >= 9.9995 => 2,
+            _ => 3,
+        };
+        Short::of(format_args!("{value:.decimals$} {prefix}{unit}"))
+    })
+}
+
+/// `2026-11-21 16:35`: a moment to the minute, UTC, from milliseconds since 1970; zero is no moment.
+pub fn minute(ms: u64) -> Short {
+    let text = warpscope_probes::Timestamp(ms).to_string();
+    match (ms, text.get(..10), text.get(11..16)) {
+        (1.., Some(day), Some(time)) => Short::of(format_args!("{day} {time}")),
+        _ => Short::of(ABSENT),
+    }
+}
+
+/// `+5.2 %`: a relative change.
+pub fn change(share: f64) -> Short {
+    or_absent(sane(share), |share| Short::of(format_args!("{:+.1} %", share * 100.0)))
+}
+
 /// `2.1e-4`, `0`: a relative error.
 pub fn error(value: f64) -> Short {
     if value == 0.0 {
@@ -263,6 +295,17 @@ mod tests {
         let (unicode, ascii) = (Glyphs::unicode(), Glyphs::ascii());
         let rows = [
             (bytes(0.0), "0 B"),
+            (nanoseconds(970.04, unicode), "970.0 ns"),
+            (nanoseconds(41_204.0, unicode), "41.20 µs"),
+            (nanoseconds(41_204.0, ascii), "41.20 us"),
+            (nanoseconds(999_970.0, ascii), "1.000 ms"),
+            (nanoseconds(123_456_789.0, ascii), "123.5 ms"),
+            (nanoseconds(0.5, ascii), "0.500 ns"),
+            (nanoseconds(f64::NAN, ascii), "n/a"),
+            (change(0.0523), "+5.2 %"),
+            (change(-0.2), "-20.0 %"),
+            (minute(1_780_000_000_000), "2026-05-28 20:26"),
+            (minute(0), "n/a"),
             (bytes(1023.0), "1023 B"),
             (bytes(1024.0), "1.0 KiB"),
             (bytes(61.2 * GIB), "61.2 GiB"),

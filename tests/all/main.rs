@@ -3,10 +3,12 @@
 mod arrows;
 mod bench;
 mod cli;
+mod compare;
 mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
 mod frames;
+mod history;
 #[cfg(target_os = "linux")]
 mod nvml;
 mod properties;

@@ -1,0 +1,175 @@
+//! Same, faster, slower, or cannot tell.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::bootstrap::{Interval, ratio_of_medians};
+use super::holm::holm;
+use super::ranks::rank_sum;
+use super::samples::Series;
+
+/// What a comparison concludes.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// The difference lies within the practical threshold, and that is certain.
+    Same,
+    /// The second takes less time.
+    Faster,
+    /// The second takes more time.
+    Slower,
+    /// It cannot be told; the reason says why.
+    #[default]
+    Ambiguous,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Same => "SAME",
+            Self::Faster => "FASTER",
+            Self::Slower => "SLOWER",
+            Self::Ambiguous => "AMBIGUOUS",
+        })
+    }
+}
+
+/// When a difference counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Probability below which ranks count as different, over all comparisons together.
+    pub alpha: f64,
+    /// Least relative difference that matters: `0.01`.
+    pub practical: f64,
+    /// Fewest clean samples on each side.
+    pub samples: usize,
+    /// Resamples an interval is drawn from.
+    pub resamples: usize,
+}
+
+impl Limits {
+    /// Threshold of a machine whose A/A noise is known: never below one per cent, never below twice the noise.
+    pub fn for_noise(noise: f64) -> Self {
+        Self { practical: Self::default().practical.max(2.0 * noise), ..Self::default() }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { alpha: 0.01, practical: 0.01, samples: 10, resamples: 10_000 }
+    }
+}
+
+/// A relative change with its 95 % interval: `0.05` is five per cent more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Change of the median.
+    pub change: f64,
+    /// Interval of the change.
+    pub interval: Interval,
+}
+
+impl Effect {
+    const CONFIDENCE: f64 = 0.95;
+
+    fn of((a, b): &(Series, Series), limits: &Limits) -> Option<(Self, Interval)> {
+        let (log, logs) = ratio_of_medians(a, b, Self::CONFIDENCE, limits.resamples)?;
+        let interval = Interval { low: logs.low.exp_m1(), high: logs.high.exp_m1() };
+        Some((Self { change: log.exp_m1(), interval }, logs))
+    }
+}
+
+/// The answer of one comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// What is concluded.
+    pub call: Call,
+    /// Why, one sentence.
+    pub reason: String,
+    /// Change of the time; none without samples.
+    pub time: Option<Effect>,
+    /// Change in clock cycles; none where clocks are not known.
+    pub cycles: Option<Effect>,
+    /// Probability of the ranks, adjusted for the number of comparisons.
+    pub p: Option<f64>,
+}
+
+/// Two sides of one comparison: times, and cycles where clocks are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pair {
+    /// Times before and after.
+    pub times: (Series, Series),
+    /// Cycles before and after.
+    pub cycles: Option<(Series, Series)>,
+}
+
+/// Judges one pair.
+pub fn judge(pair: &Pair, limits: &Limits) -> Judgement {
+    let p = rank_sum(&pair.times.0, &pair.times.1).map(|sum| sum.p);
+    conclude(pair, limits, p)
+}
+
+/// Judges many pairs together.
+pub fn judge_all(pairs: &[Pair], limits: &Limits) -> Vec<Judgement> {
+    let raw: Vec<_> = pairs.iter().map(|pair| rank_sum(&pair.times.0, &pair.times.1)).collect();
+    let known: Vec<f64> = raw.iter().flatten().map(|sum| sum.p).collect();
+    let mut adjusted = holm(&known).into_iter();
+    let p = raw.iter().map(|sum| sum.and_then(|_| adjusted.next()));
+    pairs.iter().zip(p.collect::<Vec<_>>()).map(|(pair, p)| conclude(pair, limits, p)).collect()
+}
+
+fn conclude(pair: &Pair, limits: &Limits, p: Option<f64>) -> Judgement {
+    let time = Effect::of(&pair.times, limits);
+    let cycles = pair.cycles.as_ref().and_then(|both| Effect::of(both, limits));
+    let (call, reason) = match (time, p) {
+        (Some((effect, logs)), Some(p)) => call(pair, limits, (effect, logs), cycles, p),
+        _ => (Call::Ambiguous, "there is nothing to compare: no clean sample on one side".into()),
+    };
+    let only = |one: Option<(Effect, Interval)>| one.map(|one| one.0);
+    Judgement { call, reason, time: only(time), cycles: only(cycles), p }
+}
+
+fn call(
+    pair: &Pair,
+    limits: &Limits,
+    (effect, logs): (Effect, Interval),
+    cycles: Option<(Effect, Interval)>,
+    p: f64,
+) -> (Call, String) {
+    let few = pair.times.0.len().min(pair.times.1.len());
+    let threshold = limits.practical.ln_1p();
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    if few < limits.samples {
+        let reason = format!("{few} clean samples on one side; {} are needed", limits.samples);
+        return (Call::Ambiguous, reason);
+    }
+    if logs.within(threshold) {
+        let reason = format!("any difference is below {:.1} %", limits.practical * 100.0);
+        return (Call::Same, reason);
+    }
+    // The interval is shown and does not gate: with two clock modes it straddles both long after the ranks are apart.
+    let apart = p < limits.alpha && effect.change.ln_1p().abs() >= threshold;
+    if !apart {
+        let reason = format!(
+            "a difference of {} to {} is possible; more samples would tell",
+            percent(effect.interval.low),
+            percent(effect.interval.high)
+        );
+        return (Call::Ambiguous, reason);
+    }
+    let (call, word) =
+        if effect.change > 0.0 { (Call::Slower, "slower") } else { (Call::Faster, "faster") };
+    match cycles {
+        Some((_, logs)) if logs.within(threshold) => {
+            (Call::Ambiguous, format!("{word} in time, same in cycles: clocks, not code"))
+        }
+        Some((other, _)) if (other.change > 0.0) != (effect.change > 0.0) => {
+            (Call::Ambiguous, format!("{word} in time, the reverse in cycles: clocks, not code"))
+        }
+        Some(_) => (call, format!("{} in time, and in cycles", percent(effect.change))),
+        None => (call, format!("{} in time; clocks not known", percent(effect.change))),
+    }
+}

@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::JOURNAL_SCHEMA;
+
+/// How clocks stood while samples were taken. Samples of two regimes are never compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Regime {
+    /// Short bursts, clocks on their way.
+    Pulse,
+    /// After clocks and power had settled.
+    Sustained,
+    /// As the program that measured saw fit.
+    #[default]
+    External,
+}
+
+/// A device of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Product name.
+    pub name: String,
+    /// `GPU-…`; none for a CPU.
+    #[serde(default)]
+    pub uuid: Option<String>,
+    /// Compute capability: `sm_90`.
+    #[serde(default)]
+    pub sm: Option<String>,
+    /// Video BIOS version.
+    #[serde(default)]
+    pub vbios: Option<String>,
+}
+
+/// Who ran what, with what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// [`JOURNAL_SCHEMA`] of the writer.
+    pub schema: u32,
+    /// Name the user gave it.
+    pub name: Option<String>,
+    /// Milliseconds since 1970 at its start.
+    pub at_ms: u64,
+    /// Version of warpscope.
+    pub warpscope: String,
+    /// What was run.
+    pub command: Vec<String>,
+    /// Commit of the working folder.
+    pub commit: Option<String>,
+    /// Hash over what differs from that commit; none where nothing does.
+    pub dirty: Option<String>,
+    /// Environment variables that change speed.
+    pub environment: BTreeMap<String, String>,
+    /// Driver version.
+    pub driver: Option<String>,
+    /// Newest CUDA version of the driver.
+    pub cuda: Option<String>,
+    /// Devices of the machine.
+    pub devices: Vec<Device>,
+    /// Hash of the kernel image, where the program that measured names one.
+    pub image: Option<String>,
+    /// Versions of libraries that matter.
+    pub libraries: BTreeMap<String, String>,
+    /// Seed of the input data.
+    pub seed: Option<u64>,
+    /// Whether operands came from memory and not from a cache.
+    pub cold: Option<bool>,
+    /// How clocks stood.
+    pub regime: Regime,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self {
+            schema: JOURNAL_SCHEMA,
+            name: None,
+            at_ms: 0,
+            warpscope: String::new(),
+            command: Vec::new(),
+            commit: None,
+            dirty: None,
+            environment: BTreeMap::new(),
+            driver: None,
+            cuda: None,
+            devices: Vec::new(),
+            image: None,
+            libraries: BTreeMap::new(),
+            seed: None,
+            cold: None,
+            regime: Regime::default(),
+        }
+    }
+}
+
+/// Environment variables that change speed. Others are not written down: they may hold secrets.
+pub const ENVIRONMENT: &[&str] = &[
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_PTX_JIT",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "NVIDIA_TF32_OVERRIDE",
+    "NCCL_ALGO",
+    "NCCL_PROTO",
+    "OMP_NUM_THREADS",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "TORCH_CUDA_ARCH_LIST",
+    "TRITON_PRINT_AUTOTUNING",
+    "VLLM_ATTENTION_BACKEND",
+    "VLLM_USE_V1",
+];
+
+impl Identity {
+    /// Takes from an environment what may be written down.
+    pub fn take_environment(&mut self, get: impl Fn(&str) -> Option<String>) {
+        let known = ENVIRONMENT.iter().filter_map(|name| Some(((*name).to_owned(), get(name)?)));
+        self.environment = known.collect();
+    }
+}

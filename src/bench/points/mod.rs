@@ -1,0 +1,193 @@
+//! Measured points of a kernel, from warpscope's own lines and from what other tools print.
+//!
+//! Everything becomes nanoseconds of one piece of work: a rate is turned round, so that less is always better. A format is known by its
+//! content, never by the name of its file.
+
+mod csv;
+mod json;
+mod line;
+mod scan;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use line::{LineError, parse_line};
+pub use scan::{Found, PARSERS, Scan};
+
+/// What was measured: points of one key can be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// Kernel or benchmark.
+    pub name: String,
+    /// Shape: `k=4096 m=1 n=4096`, in order of the names.
+    #[serde(default)]
+    pub shape: Shape,
+    /// Number format, where it is known.
+    #[serde(default)]
+    pub dtype: Option<String>,
+    /// Device it ran on, where it is known.
+    #[serde(default)]
+    pub device: Option<String>,
+}
+
+/// Sizes by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Shape(pub BTreeMap<String, String>);
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<String> =
+            self.0.iter().map(|(name, size)| format!("{name}={size}")).collect();
+        f.pad(&pairs.join(" "))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = self.shape.to_string();
+        let words = [
+            Some(self.name.as_str()),
+            Some(shape.as_str()),
+            self.dtype.as_deref(),
+            self.device.as_deref(),
+        ];
+        let words: Vec<&str> =
+            words.into_iter().flatten().filter(|word| !word.is_empty()).collect();
+        f.pad(&words.join(" "))
+    }
+}
+
+/// One measurement of one key.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// What was measured.
+    #[serde(flatten)]
+    pub key: Key,
+    /// What was varied: `BLOCK_M=64 num_warps=4`.
+    #[serde(default)]
+    pub config: Option<String>,
+    /// Time of each sample, nanoseconds.
+    pub t_ns: Vec<f64>,
+    /// Clock of each sample, MHz; as many as there are times, or none.
+    #[serde(default)]
+    pub sm_mhz: Vec<f64>,
+    /// Floating-point operations of one sample.
+    #[serde(default)]
+    pub flops: Option<f64>,
+    /// Bytes one sample has to move.
+    #[serde(default)]
+    pub bytes: Option<f64>,
+    /// Why the samples are kept and not judged: `throttled`, `shared`, `clock moved`.
+    #[serde(default)]
+    pub tainted: Vec<String>,
+}
+
+/// Points of one file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Points {
+    /// Format they were read as.
+    pub format: &'static str,
+    /// The points, in order.
+    pub points: Vec<Point>,
+    /// Entries without a time: failed, skipped, of a kind that holds none.
+    pub left_out: usize,
+    /// The first line that could not be read, and why.
+    pub damaged: Option<String>,
+}
+
+/// Why a file gives no points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointsError(pub String);
+
+impl fmt::Display for PointsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl std::error::Error for PointsError {}
+
+/// One format.
+pub struct Format {
+    /// Id: `nvbench`.
+    pub id: &'static str,
+    /// What writes it.
+    pub about: &'static str,
+    /// Whether a text that begins like this is one.
+    sniff: fn(&str) -> bool,
+    read: fn(&str) -> Result<Points, PointsError>,
+}
+
+/// Every format, in the order in which they are tried.
+pub const FORMATS: &[Format] = &[
+    Format {
+        id: "warpscope",
+        about: "a journal of warpscope, one JSON object a line",
+        sniff: line::is_journal,
+        read: line::read,
+    },
+    Format {
+        id: "llama-bench",
+        about: "llama-bench -o json",
+        sniff: json::is_llama_bench,
+        read: json::llama_bench,
+    },
+    Format {
+        id: "nvbench",
+        about: "an nvbench program with --json",
+        sniff: json::is_nvbench,
+        read: json::nvbench,
+    },
+    Format {
+        id: "google-benchmark",
+        about: "Google Benchmark with --benchmark_format=json",
+        sniff: json::is_google,
+        read: json::google,
+    },
+    Format {
+        id: "kernel-tuner",
+        about: "kernel_tuner's cache, or its T4 results",
+        sniff: json::is_kernel_tuner,
+        read: json::kernel_tuner,
+    },
+    Format {
+        id: "cutlass-profiler",
+        about: "cutlass_profiler --output=FILE.csv",
+        sniff: csv::is_cutlass,
+        read: csv::cutlass,
+    },
+    Format {
+        id: "lines",
+        about: "lines of name=… t_us=…",
+        sniff: line::is_lines,
+        read: line::read,
+    },
+];
+
+/// Longest beginning a format is told by.
+const HEAD: usize = 64 << 10;
+
+/// Reads a whole text.
+pub fn read(text: &str) -> Result<Points, PointsError> {
+    let mut end = text.len().min(HEAD);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let head = text[..end].trim_start_matches('\u{feff}').trim_start();
+    let Some(format) = FORMATS.iter().find(|format| (format.sniff)(head)) else {
+        let known: Vec<&str> = FORMATS.iter().map(|format| format.about).collect();
+        return Err(PointsError(format!(
+            "no format warpscope knows; it reads {}",
+            known.join(", ")
+        )));
+    };
+    let mut points = (format.read)(text.trim_start_matches('\u{feff}'))?;
+    points.format = format.id;
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests;

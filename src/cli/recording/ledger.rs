@@ -1,0 +1,255 @@
+//! Keeps the journal of a running recording: points at once, the machine around them with the next frame.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use warpscope_probes::Frame;
+
+use super::super::identity::now_ms;
+use super::intake::From;
+use super::own::Own;
+use crate::bench::journal::{Around, End, Mark, Record, Taken, Window};
+use crate::bench::points::{Found, Point, Scan};
+use crate::sink::Recorder;
+
+/// Frames kept: a sample that began before the first of them has its window cut short.
+const FRAMES: usize = 512;
+
+/// A point on paper whose surroundings are not.
+struct Waiting {
+    began: Instant,
+}
+
+/// The journal and what is needed to write its next lines.
+pub(super) struct Ledger {
+    recorder: Recorder,
+    scan: Scan,
+    frames: VecDeque<(Instant, Frame)>,
+    waiting: Vec<Waiting>,
+    own: Own,
+    samples: u64,
+    /// Lines that were meant as points, and the first one's fault.
+    damaged: u64,
+    first_damage: Option<String>,
+    trouble: Option<String>,
+}
+
+impl Ledger {
+    pub(super) fn new(recorder: Recorder, scan: Scan, own: Own) -> Self {
+        Self {
+            recorder,
+            scan,
+            frames: VecDeque::new(),
+            waiting: Vec::new(),
+            own,
+            samples: 0,
+            damaged: 0,
+            first_damage: None,
+            trouble: None,
+        }
+    }
+
+    /// Writes a record; says on stderr when trouble comes, changes and goes.
+    pub(super) fn write(&mut self, record: &Record) -> Result<(), String> {
+        let outcome = self.recorder.write(record).map_err(|error| error.to_string());
+        let trouble = outcome.clone().err();
+        if trouble != self.trouble {
+            eprintln!("warpscope: {}", trouble.as_deref().unwrap_or("recording goes on"));
+        }
+        self.trouble = trouble;
+        outcome
+    }
+
+    /// Lines of the program.
+    pub(super) fn lines(&mut self, from: From, lines: &[String]) {
+        let now = Instant::now();
+        for line in lines {
+            let found = match from {
+                From::Output => self.scan.take(line),
+                From::Points => vec![Scan::only(line)],
+            };
+            for one in found {
+                match one {
+                    Found::Point(point) => self.point(*point, now),
+                    Found::Remark(text) => drop(self.remark(text)),
+                    Found::Damaged(why) => self.damage(1, &why),
+                }
+            }
+        }
+    }
+
+    fn point(&mut self, point: Point, now: Instant) {
+        let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
+        let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
+        self.samples += point.t_ns.len() as u64;
+        let taken = Taken { at_ms: Some(now_ms()), point, window: None };
+        if self.write(&Record::Point(Box::new(taken))).is_ok() {
+            self.waiting.push(Waiting { began });
+        }
+    }
+
+    /// Counts lines that could not be read.
+    pub(super) fn damage(&mut self, lines: u64, why: &str) {
+        self.damaged += lines;
+        self.first_damage.get_or_insert_with(|| why.to_owned());
+    }
+
+    /// A remark of the user or of a tool.
+    pub(super) fn remark(&mut self, text: String) -> Result<(), String> {
+        self.write(&Record::Mark(Mark { at_ms: now_ms(), text }))
+    }
+
+    /// A frame: what stood before it is now surrounded.
+    pub(super) fn frame(&mut self, frame: Frame) {
+        self.own.see(&frame);
+        if self.frames.len() == FRAMES {
+            self.frames.pop_front();
+        }
+        self.frames.push_back((Instant::now(), frame));
+        self.surround();
+    }
+
+    /// Whether points wait for a frame that can say something of them.
+    pub(super) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+            && self.frames.back().is_some_and(|(_, frame)| self.own.gpu(frame).is_some())
+    }
+
+    /// Writes the machine around the points that wait; neighbours with the same frames share one line.
+    fn surround(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let first = |point: &Waiting| {
+            let before = self.frames.iter().rposition(|(at, _)| *at <= point.began);
+            before.unwrap_or(0)
+        };
+        let firsts: Vec<usize> = waiting.iter().map(first).collect();
+        for group in firsts.chunk_by(|a, b| a == b) {
+            let around = self.around(group[0], group.len() as u64);
+            // Told where it happened; the points themselves are written.
+            let _ = self.write(&Record::Around(Box::new(around)));
+        }
+    }
+
+    fn around(&self, first: usize, points: u64) -> Around {
+        let frames = self.frames.iter().skip(first).map(|(_, frame)| frame);
+        let gpu = self.frames.back().and_then(|(_, frame)| self.own.gpu(frame));
+        let window = gpu.map(|gpu| {
+            let mut window = Window::of(frames, &gpu.key, &[]);
+            window.others.retain(|pid| self.own.is_other(*pid));
+            window
+        });
+        Around {
+            at_ms: now_ms(),
+            points,
+            device: gpu.and_then(|gpu| gpu.identity.name.last().cloned()),
+            tainted: window.as_ref().map(Window::taints).unwrap_or_default(),
+            window,
+        }
+    }
+
+    /// Closes the run and says what became of it.
+    pub(super) fn end(mut self, exit: Option<i32>) -> Summary {
+        self.surround();
+        let end = End { at_ms: now_ms(), samples: self.samples, exit };
+        let _ = self.write(&Record::End(end));
+        Summary {
+            samples: self.samples,
+            damaged: self.damaged,
+            first_damage: self.first_damage,
+            trouble: self.trouble,
+        }
+    }
+}
+
+/// What became of a recording.
+pub(super) struct Summary {
+    pub(super) samples: u64,
+    pub(super) damaged: u64,
+    pub(super) first_damage: Option<String>,
+    pub(super) trouble: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::Gpu;
+    use warpscope_probes::process::{Process, Visibility};
+    use warpscope_probes::units::MegaHertz;
+
+    use super::*;
+    use crate::bench::journal::Journal;
+    use crate::sink::{Holds, Limits};
+
+    fn frame(mhz: u32, pids: &[u32]) -> Frame {
+        let mut gpu = Gpu { key: "GPU-1".into(), ..Gpu::default() };
+        gpu.identity.name = "T4".to_owned().into();
+        gpu.vitals.clock_sm_mhz = MegaHertz(mhz).into();
+        let process = |pid: &u32| Process {
+            pid: *pid,
+            gpu: "GPU-1".into(),
+            visibility: Visibility::Visible,
+            ..Process::default()
+        };
+        Frame { gpus: vec![gpu], processes: pids.iter().map(process).collect(), ..Frame::default() }
+    }
+
+    /// A ledger of this very process, so that process 1 is somebody else's.
+    fn recorded(work: impl FnOnce(&mut Ledger)) -> Journal {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.jsonl");
+        let recorder = Recorder::open_as(Holds::Journal, &path, Limits::default()).expect("opens");
+        let scan = Scan::new(&[], None).expect("no pattern");
+        let mut ledger = Ledger::new(recorder, scan, Own::of(std::process::id()));
+        ledger.write(&Record::Run(Box::default())).expect("writes");
+        work(&mut ledger);
+        ledger.end(Some(0));
+        let mut journal = Journal::default();
+        for (at, line) in std::fs::read_to_string(&path).expect("reads").lines().enumerate() {
+            journal.take(at as u64, line);
+        }
+        assert_eq!(journal.first_damage, None);
+        journal
+    }
+
+    #[test]
+    fn points_carry_the_frames_before_and_after_them() {
+        let me = std::process::id();
+        let lines = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| format!("name={name} t_us=1")).collect()
+        };
+        let journal = recorded(|ledger| {
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Points, &lines(&["calm", "calm"]));
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Output, &lines(&["crowded"]));
+            ledger.frame(frame(1500, &[me, 1]));
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Points, &lines(&["moved"]));
+            ledger.frame(frame(1000, &[me]));
+        });
+        let run = &journal.runs[0];
+        let seen: Vec<_> =
+            run.points.iter().map(|p| (p.key.name.as_str(), p.tainted.join(";"))).collect();
+        assert_eq!(
+            seen,
+            [
+                ("calm", String::new()),
+                ("calm", String::new()),
+                ("crowded", "shared with process 1".to_owned()),
+                ("moved", "clock moved".to_owned())
+            ]
+        );
+        assert!(run.points.iter().all(|point| point.key.device.as_deref() == Some("T4")));
+        assert_eq!(run.end.as_ref().map(|end| end.samples), Some(4));
+    }
+
+    #[test]
+    fn a_program_that_is_on_no_gpu_is_judged_by_none() {
+        let journal = recorded(|ledger| {
+            ledger.frame(frame(1500, &[1]));
+            ledger.lines(From::Points, &["name=a t_us=1".to_owned()]);
+            ledger.frame(frame(900, &[1]));
+        });
+        let point = &journal.runs[0].points[0];
+        assert_eq!((point.tainted.len(), &point.key.device), (0, &None));
+    }
+}
