@@ -12,6 +12,8 @@ mod frames;
 mod nvml;
 #[cfg(target_os = "linux")]
 mod pty;
+#[cfg(target_os = "linux")]
+mod record;
 mod screens;
 mod screenshots;
 mod synthetic;

@@ -15,6 +15,9 @@ use crate::sink::Recorder;
 /// Frames kept: a sample that began before the first of them has its window cut short.
 const FRAMES: usize = 512;
 
+/// Longest fault that is told.
+const MAX_FAULT: usize = 200;
+
 /// A point on paper whose surroundings are not.
 struct Waiting {
     began: Instant,
@@ -91,7 +94,7 @@ impl Ledger {
     /// Counts lines that could not be read.
     pub(super) fn damage(&mut self, lines: u64, why: &str) {
         self.damaged += lines;
-        self.first_damage.get_or_insert_with(|| why.to_owned());
+        self.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
     }
 
     /// A remark of the user or of a tool.
@@ -214,7 +217,7 @@ mod tests {
     fn points_carry_the_frames_before_and_after_them() {
         let me = std::process::id();
         let lines = |names: &[&str]| -> Vec<String> {
-            names.iter().map(|name| format!("name={name} t_us=1")).collect()
+            names.iter().map(|name| format!("name={name} t_ns=1")).collect()
         };
         let journal = recorded(|ledger| {
             ledger.frame(frame(1500, &[me]));
