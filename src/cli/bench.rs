@@ -50,7 +50,7 @@ pub struct BenchResult {
 
 /// Why there is no complete result.
 #[derive(Debug)]
-enum Failure {
+pub(super) enum Failure {
     Start(io::Error),
     Died(ExitStatus),
     Unfinished,
@@ -183,7 +183,7 @@ fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
 }
 
 /// Starts the child and listens until it ends. What it said before it died is kept.
-fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
+pub(super) fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
     let mut result = BenchResult {
         schema: BENCH_SCHEMA,
         device: device.to_owned(),

@@ -8,6 +8,9 @@ use super::options::Options;
 
 /// Runs the benchmark once and prints what it reached.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    if let Some(base) = &options.bench.against {
+        return super::versus::run(options, base);
+    }
     let request = BenchRequest {
         device: options.bench.device.clone(),
         profiles: vec![options.bench.profile.clone()],

@@ -6,6 +6,7 @@
 
 pub mod bench;
 mod bench_command;
+mod blocks;
 pub mod check;
 mod commands;
 mod compare;
@@ -18,6 +19,8 @@ mod identity;
 mod live;
 mod low;
 mod man;
+mod noise;
+mod noise_file;
 mod options;
 mod output;
 mod parser;
@@ -31,6 +34,7 @@ mod source;
 mod stream;
 mod verdict_text;
 mod verdicts;
+mod versus;
 mod whatif;
 pub mod why;
 mod worker;
@@ -43,7 +47,7 @@ pub use exit::{CliError, Exit};
 pub use live::first_frame;
 pub use low::{LowArgs, Parsed, parse};
 pub use options::{
-    BenchOptions, ColorChoice, Options, OutputOptions, PictureFormat, PictureOptions,
+    BenchOptions, ColorChoice, Form, Options, OutputOptions, PictureFormat, PictureOptions,
     RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
 };
 pub use parser::command;

@@ -100,6 +100,10 @@ pub struct BenchOptions {
     pub dtypes: Vec<PathDtype>,
     /// Journal every sample is written into.
     pub record: Option<PathBuf>,
+    /// Program to judge this one against.
+    pub against: Option<PathBuf>,
+    /// Blocks of each side where two take turns.
+    pub blocks: u64,
 }
 
 /// What a one-shot command prints.
@@ -111,6 +115,8 @@ pub struct OutputOptions {
     pub csv: bool,
     /// Placeholders for what names a person or a machine.
     pub redact: bool,
+    /// Form of a list of verdicts.
+    pub form: Form,
     /// Only what does not run.
     pub only_failures: bool,
     /// Only the fix.
@@ -121,6 +127,20 @@ pub struct OutputOptions {
     pub count: Option<u64>,
     /// End after this time.
     pub duration: Option<Duration>,
+}
+
+/// Form of a list of verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// One document.
+    Json,
+    /// A table to be pasted into an issue.
+    Markdown,
+    /// One line per verdict.
+    Csv,
 }
 
 /// Where a recording goes.
@@ -273,6 +293,8 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         profile: get.text(Id::Profile),
         dtypes,
         record: get.path(Id::Record),
+        against: get.path(Id::Against),
+        blocks: get.number(Id::Blocks).unwrap_or(1),
     }
 }
 
@@ -300,12 +322,19 @@ fn output(get: &Typed<'_>) -> OutputOptions {
         json: get.switch(Id::Json),
         csv: get.text(Id::LineFormat) == "csv",
         redact: get.switch(Id::Redact),
+        form: form(get),
         only_failures: get.switch(Id::OnlyFailures),
         fix_only: get.switch(Id::Fix),
         require_gpu: get.switch(Id::RequireGpu),
         count: once.or(get.number(Id::Count)),
         duration: get.span(Id::Duration),
     }
+}
+
+/// The parser lets only one of them stand.
+fn form(get: &Typed<'_>) -> Form {
+    let forms = [(Id::Json, Form::Json), (Id::Markdown, Form::Markdown), (Id::Csv, Form::Csv)];
+    forms.into_iter().find(|row| get.switch(row.0)).map_or(Form::Text, |row| row.1)
 }
 
 fn picture(get: &Typed<'_>) -> PictureOptions {

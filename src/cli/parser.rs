@@ -127,6 +127,7 @@ fn shorthands(spec: &'static ArgSpec) -> impl Iterator<Item = Arg> {
             .long(*flag)
             .action(ArgAction::SetTrue)
             .overrides_with_all(others.chain(spec.long))
+            .conflicts_with_all(spec.apart)
             .hide(spec.hidden || place > 0)
             .help(help)
     })

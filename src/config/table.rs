@@ -12,15 +12,18 @@ use crate::bench::points::PARSERS;
 #[expect(missing_docs, reason = "the help of each option in the table says what it is")]
 pub enum Id {
     Action,
+    Against,
     Ascii,
     Attach,
     Bench,
     BenchEvents,
+    Blocks,
     Color,
     Command,
     CommandName,
     Config,
     Count,
+    Csv,
     Device,
     Dtypes,
     Duration,
@@ -34,6 +37,7 @@ pub enum Id {
     Keep,
     Library,
     LineFormat,
+    Markdown,
     MaxSize,
     Mouse,
     Noise,
@@ -112,6 +116,8 @@ pub struct ArgSpec {
     pub key: Option<&'static str>,
     /// What the key means, one sentence without its full stop.
     pub key_help: &'static str,
+    /// Flags it cannot stand beside.
+    pub apart: &'static [&'static str],
     /// Whether the help leaves it out.
     pub hidden: bool,
     /// One sentence or two.
@@ -131,6 +137,7 @@ impl ArgSpec {
         env: &[],
         key: None,
         key_help: "",
+        apart: &[],
         hidden: false,
         help: "",
     };
@@ -181,6 +188,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Judge this program against another warpscope: both run in turn, block by block",
+        ..ArgSpec::option(Id::Against, "against", "PROGRAM", Kind::Path)
+    },
+    ArgSpec {
         env: &[("WARPSCOPE_ASCII", EnvRule::Value)],
         key: Some("ascii"),
         key_help: "Draw with ASCII characters only",
@@ -208,6 +219,11 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
         ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("5"),
+        help: "Blocks of each side where two take turns",
+        ..ArgSpec::option(Id::Blocks, "blocks", "N", Kind::Count)
     },
     ArgSpec {
         default: Some("auto"),
@@ -238,6 +254,10 @@ pub const ARGS: &[ArgSpec] = &[
         short: Some('n'),
         help: "End after so many frames",
         ..ArgSpec::option(Id::Count, "count", "N", Kind::Count)
+    },
+    ArgSpec {
+        apart: &["json", "markdown"],
+        ..ArgSpec::switch(Id::Csv, &[("csv", "on")], "Print CSV: one line per verdict")
     },
     ArgSpec {
         default: Some("cpu"),
@@ -304,6 +324,10 @@ pub const ARGS: &[ArgSpec] = &[
         default: Some("jsonl"),
         help: "jsonl writes whole frames, csv one row per GPU and frame",
         ..ArgSpec::option(Id::LineFormat, "format", "FORMAT", Kind::OneOf(&["jsonl", "csv"]))
+    },
+    ArgSpec {
+        apart: &["json"],
+        ..ArgSpec::switch(Id::Markdown, &[("markdown", "on")], "Print a Markdown table")
     },
     ArgSpec {
         help: "Start a new file when this one would grow beyond the size",

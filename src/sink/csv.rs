@@ -38,7 +38,7 @@ pub fn rows(frame: &Frame) -> String {
 }
 
 /// Quotes as RFC 4180 asks; cleans what a terminal obeys, and defuses what a spreadsheet would compute.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let text = super::text::clean(text, false);
     let formula = text.starts_with(['=', '+', '-', '@']);
     let defused = if formula { format!("'{text}") } else { text.into_owned() };

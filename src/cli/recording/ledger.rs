@@ -8,7 +8,7 @@ use warpscope_probes::Frame;
 use super::super::identity::now_ms;
 use super::intake::From;
 use super::own::Own;
-use crate::bench::journal::{Around, End, Mark, Record, Taken, Window};
+use crate::bench::journal::{Around, End, HELD_POINTS, HELD_SAMPLES, Mark, Record, Taken, Window};
 use crate::bench::points::{Found, Point, Scan};
 use crate::sink::Recorder;
 
@@ -29,6 +29,7 @@ pub(super) struct Ledger {
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
     waiting: Vec<Waiting>,
+    waiting_samples: usize,
     own: Own,
     samples: u64,
     /// Lines that were meant as points, and the first one's fault.
@@ -44,6 +45,7 @@ impl Ledger {
             scan,
             frames: VecDeque::new(),
             waiting: Vec::new(),
+            waiting_samples: 0,
             own,
             samples: 0,
             damaged: 0,
@@ -84,10 +86,15 @@ impl Ledger {
     fn point(&mut self, point: Point, now: Instant) {
         let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
         let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
-        self.samples += point.t_ns.len() as u64;
+        let samples = point.t_ns.len();
+        self.samples += samples as u64;
         let taken = Taken { at_ms: Some(now_ms()), point, window: None };
         if self.write(&Record::Point(Box::new(taken))).is_ok() {
             self.waiting.push(Waiting { began });
+            self.waiting_samples += samples;
+            if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
+                self.surround();
+            }
         }
     }
 
@@ -121,6 +128,7 @@ impl Ledger {
     /// Writes the machine around the points that wait; neighbours with the same frames share one line.
     fn surround(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_samples = 0;
         let first = |point: &Waiting| {
             let before = self.frames.iter().rposition(|(at, _)| *at <= point.began);
             before.unwrap_or(0)
