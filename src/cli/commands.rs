@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, compare, completions, config, dashboard, doctor, man, noise, record, recording,
-    replay, screenshot, snapshot, stream, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, export, man, noise, record,
+    recording, replay, screenshot, snapshot, stream, verdicts,
 };
 use crate::config::Id;
 
@@ -156,6 +156,17 @@ pub static COMMANDS: &[CommandSpec] = &[
         examples: &[("doctor --redact", "to be pasted into a bug report")],
         lenient: true,
         run: doctor::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "export",
+        about: "Write a journal of runs in the format of another tool",
+        args: &[&[Id::Journal, Id::ExportFormat, Id::Output], CONFIG],
+        examples: &[
+            ("export run.jsonl --format csv -o run.csv", "one row per sample"),
+            ("export run.jsonl --format perfetto -o run.json", "for ui.perfetto.dev"),
+        ],
+        run: export::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

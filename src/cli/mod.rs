@@ -15,6 +15,7 @@ mod config;
 mod dashboard;
 mod doctor;
 mod exit;
+mod export;
 mod identity;
 mod live;
 mod low;

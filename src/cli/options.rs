@@ -38,6 +38,15 @@ pub enum PictureFormat {
     Text,
 }
 
+/// What is exported and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportOptions {
+    /// Journal to read.
+    pub journal: Option<PathBuf>,
+    /// Format by name.
+    pub format: String,
+}
+
 /// Runs to compare and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareOptions {
@@ -200,6 +209,8 @@ pub struct Options {
     pub frameworks: Vec<String>,
     /// Runs to compare and how.
     pub compare: CompareOptions,
+    /// What is exported and how.
+    pub export: ExportOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -234,6 +245,10 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         record: record(&get),
         picture: picture(&get),
         frameworks: get.list(Id::Frameworks),
+        export: ExportOptions {
+            journal: get.path(Id::Journal),
+            format: get.text(Id::ExportFormat),
+        },
         compare: CompareOptions {
             runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
             fail_on: get.word(Id::FailOn),

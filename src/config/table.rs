@@ -5,6 +5,7 @@
 //! could not be walked by a test.
 
 use super::value::Kind;
+use crate::bench::export::EXPORT_IDS;
 use crate::bench::points::PARSERS;
 
 /// Names an option.
@@ -27,12 +28,14 @@ pub enum Id {
     Device,
     Dtypes,
     Duration,
+    ExportFormat,
     FailOn,
     File,
     Fix,
     Frameworks,
     Gpus,
     Interval,
+    Journal,
     Json,
     Keep,
     Library,
@@ -275,6 +278,11 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Duration, "duration", "TIME", Kind::Span)
     },
     ArgSpec {
+        default: Some("csv"),
+        help: "Format to write: csv has one row per sample, t4 is kernel_tuner's, perfetto a trace",
+        ..ArgSpec::option(Id::ExportFormat, "format", "FORMAT", Kind::OneOf(EXPORT_IDS))
+    },
+    ArgSpec {
         help: "End with 1 when a comparison says so; ambiguous counts neither way",
         ..ArgSpec::option(Id::FailOn, "fail-on", "CALL", Kind::OneOf(&["slower", "faster"]))
     },
@@ -303,6 +311,10 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "Time between frames",
         help: "Time between frames, 0.1s to 60s; a bare number is seconds",
         ..ArgSpec::option(Id::Interval, "interval", "TIME", Kind::Interval)
+    },
+    ArgSpec {
+        help: "Journal of runs to read",
+        ..ArgSpec::operand(Id::Journal, Form::RequiredOperand, "JOURNAL", Kind::Path)
     },
     ArgSpec::switch(
         Id::Json,
