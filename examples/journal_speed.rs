@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use warpscope::bench::compare::SplitMix;
-use warpscope::bench::journal::{Identity, Record, Taken};
+use warpscope::bench::journal::{Record, Taken};
 use warpscope::bench::points::{Key, Point, Shape};
 use warpscope::config::Environment;
 
@@ -55,7 +55,7 @@ fn write(path: &Path, seed: u64, factor: f64) {
         serde_json::to_writer(&mut out, record).expect("serialises");
         out.write_all(b"\n").expect("writes");
     };
-    put(&Record::Run(Box::new(Identity::default())));
+    put(&Record::Run(Box::default()));
     for line in 0..LINES * KERNELS {
         let kernel = line % KERNELS;
         let center = factor * 1e4 * (1.0 + kernel as f64);

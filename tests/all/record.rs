@@ -268,6 +268,7 @@ fn what_cannot_be_recorded_is_told_before_anything_starts() {
         (&["--attach", "1"][..], "name one of"),
         (&["--pattern", "("][..], "--pattern"),
         (&["--parse", "magic"][..], "triton"),
+        (&["--duration", "1s"][..], "for frames"),
     ] {
         let output = desk.record(more, &["touch", touch]).output().expect("starts");
         assert_eq!(output.status.code(), Some(2), "{more:?}");
@@ -297,4 +298,40 @@ fn a_process_that_runs_already_is_recorded_until_it_ends() {
     assert_eq!(recorder.wait().expect("ends").code(), Some(0));
     let run = desk.run();
     assert_eq!((names(&run), run.identity.command.join(" ")), (vec!["a"], "sleep 600".to_owned()));
+}
+
+/// The stand-in driver names the process that asks it and that one's parent: this test, which is what is recorded.
+#[test]
+fn points_of_a_gpu_carry_its_name_and_what_it_did() {
+    let desk = Desk::new();
+    let (journal, pid) = (desk.journal(), std::process::id().to_string());
+    let words = ["record", journal.to_str().expect("is text"), "--attach", &pid, "-i", "100ms"];
+    let mut recorder = desk
+        .warpscope(&words)
+        .env("LD_LIBRARY_PATH", crate::fake::nvml_dir())
+        .env("FAKE_NVML", "t4+procs")
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut said = BufReader::new(recorder.stderr.take().expect("is piped")).lines();
+    let first = said.next().expect("a line").expect("is text");
+    let fifo = first.strip_prefix("WARPSCOPE_POINTS=").expect("names the file");
+    std::fs::write(fifo, "name=k t_us=5\n").expect("is read");
+    let end = Command::new("kill").args(["-TERM", &recorder.id().to_string()]).status();
+    assert!(end.expect("starts").success());
+    assert_eq!(recorder.wait().expect("ends").code(), Some(0));
+    let run = desk.run();
+    let device = &run.identity.devices[0];
+    assert!(device.name.contains("T4") && device.sm.is_some(), "{device:?}");
+    assert!(run.identity.driver.is_some() && run.identity.cuda.is_some());
+    assert!(device.uuid.as_deref().is_some_and(|uuid| uuid.starts_with("GPU-")), "{device:?}");
+    assert_eq!(run.points[0].key.device.as_deref(), Some(device.name.as_str()));
+    let text = std::fs::read_to_string(&journal).expect("reads");
+    let around =
+        text.lines().find(|line| line.starts_with("{\"type\":\"around\"")).expect("a line");
+    let around: serde_json::Value = serde_json::from_str(around).expect("JSON");
+    let window = &around["window"];
+    assert!(window["frames"].as_u64() >= Some(2), "{around}");
+    assert!(window["sm_mhz"]["median"].as_f64() > Some(0.0), "{around}");
+    assert!(window["power_w"]["max"].as_f64() > Some(0.0), "{around}");
 }

@@ -1,6 +1,6 @@
 //! A journal as a stream of points: whatever the size of the file, a bounded part of it is held.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{Record, Regime, read_record};
 use crate::bench::points::Point;
@@ -16,6 +16,8 @@ pub struct PointStream {
     regime: Regime,
     held: VecDeque<Point>,
     samples: usize,
+    /// Devices of the machines the runs were on.
+    pub devices: BTreeSet<String>,
     /// Lines that could not be read.
     pub damaged: u64,
     /// The first of them, and why.
@@ -33,6 +35,7 @@ impl PointStream {
             Ok(Record::Run(run)) => {
                 self.release(0, 0, give);
                 self.regime = run.regime;
+                self.devices.extend(run.devices.into_iter().map(|device| device.name));
             }
             Ok(Record::Point(taken)) => {
                 self.samples += taken.point.t_ns.len();

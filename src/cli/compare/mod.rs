@@ -5,6 +5,8 @@ mod read;
 mod text;
 mod threshold;
 
+use std::collections::BTreeSet;
+
 use super::exit::{CliError, Exit};
 use super::options::{Form, Options};
 use super::output;
@@ -30,20 +32,40 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
             "name two runs or more: `warpscope compare before.jsonl after.jsonl`".to_owned(),
         ));
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut machines) = (Vec::new(), Vec::new());
     for path in &asked.runs {
         let read = read::read(path)?;
         for remark in &read.remarks {
             eprintln!("{}: {}", clean(&path.display().to_string(), true), clean(remark, true));
         }
         runs.push(read.groups);
+        machines.push(read.devices);
     }
     let thresholds = Thresholds::of(options);
     let comparison = compare_groups(runs, |key| thresholds.limits(key));
     let names: Vec<String> = asked.runs.iter().map(|path| path.display().to_string()).collect();
     let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };
     show(&shown, options)?;
+    if let Some(warning) = other_machine(&comparison, &machines) {
+        eprintln!("warpscope: {}", clean(&warning, true));
+    }
     Ok(outcome(&comparison, options))
+}
+
+/// A warning where points that name no device come from machines with other devices: nobody knows whether they can be compared.
+fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Option<String> {
+    let base = machines.first()?;
+    let row = comparison.rows.iter().find(|row| {
+        let machine = &machines[row.run + 1];
+        row.key.device.is_none() && !base.is_empty() && !machine.is_empty() && machine != base
+    })?;
+    let names = |machine: &BTreeSet<String>| machine.iter().cloned().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "{} names no device, and the runs were on different machines: {}; {}",
+        row.key,
+        names(base),
+        names(&machines[row.run + 1])
+    ))
 }
 
 /// Prints a comparison in the form that was asked for.

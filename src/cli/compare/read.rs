@@ -1,5 +1,6 @@
 //! Files of runs, one at a time.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -20,6 +21,8 @@ const MAX_LINE: u64 = 64 << 20;
 pub(super) struct Contents {
     pub(super) groups: Groups,
     pub(super) remarks: Vec<String>,
+    /// Devices of the machine, whether or not they were used.
+    pub(super) devices: BTreeSet<String>,
 }
 
 pub(super) fn read(path: &Path) -> Result<Contents, CliError> {
@@ -71,5 +74,5 @@ fn journal(mut input: impl BufRead) -> std::io::Result<Contents> {
     let damaged = stream
         .first_damage
         .map(|why| format!("{} damaged lines, the first: {why}", stream.damaged));
-    Ok(Contents { groups, remarks: damaged.into_iter().collect() })
+    Ok(Contents { groups, remarks: damaged.into_iter().collect(), devices: stream.devices })
 }
