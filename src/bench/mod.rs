@@ -6,7 +6,6 @@
 mod budget;
 pub mod compare;
 mod events;
-pub mod export;
 pub mod journal;
 pub mod noise;
 mod options;

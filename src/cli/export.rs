@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
-use crate::bench::export::{EXPORTS, Recordings};
 use crate::sink::Holds;
+use crate::sink::export::{EXPORTS, Recordings};
 
 /// Longest line of a journal.
 const MAX_LINE: u64 = 64 << 20;

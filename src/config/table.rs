@@ -5,8 +5,8 @@
 //! could not be walked by a test.
 
 use super::value::Kind;
-use crate::bench::export::EXPORT_IDS;
 use crate::bench::points::PARSERS;
+use crate::sink::export::EXPORT_IDS;
 
 /// Names an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

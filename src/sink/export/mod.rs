@@ -10,9 +10,9 @@ mod tuners;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::compare::Series;
-use super::journal::{Identity, Mark, Record, Window, read_record};
-use super::points::{Key, Point};
+use crate::bench::compare::Series;
+use crate::bench::journal::{Identity, Mark, Record, Window, read_record};
+use crate::bench::points::{Key, Point};
 
 /// A point and what was known around it.
 #[derive(Clone, Debug, Default, PartialEq)]
