@@ -7,6 +7,7 @@ mod budget;
 pub mod compare;
 mod events;
 pub mod journal;
+pub mod noise;
 mod options;
 mod path;
 pub mod points;

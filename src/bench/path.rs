@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use warpscope_kernels::cpu::interruptions;
 use warpscope_kernels::model::{Decoder, M0, Profile, argmax, error_limit, golden, prompt, text};
 
 use super::report::{Ceiling, FirstBad, PathDtype, PathReport, PathSamples};
@@ -22,7 +23,45 @@ pub(super) struct Path {
     step_bytes: usize,
     run: Run,
     /// Every sample, where they are wanted.
-    raw: Option<(Vec<f64>, Vec<f64>)>,
+    raw: Option<Raw>,
+}
+
+/// Every sample of a path.
+#[derive(Clone, Default)]
+struct Raw {
+    decode: Samples,
+    prefill: Samples,
+}
+
+/// Times, and the places of those that were interrupted.
+#[derive(Clone, Default)]
+struct Samples {
+    ns: Vec<f64>,
+    preempted: Vec<usize>,
+}
+
+impl Samples {
+    fn push(&mut self, taken: &Clocked) {
+        if taken.preempted {
+            self.preempted.push(self.ns.len());
+        }
+        self.ns.push(taken.seconds * 1e9);
+    }
+}
+
+/// How long a piece of work took.
+struct Clocked {
+    seconds: f64,
+    preempted: bool,
+}
+
+/// Does a piece of work and times it. The scheduler is asked outside the time that is measured.
+fn clocked<T>(work: impl FnOnce() -> T) -> (T, Clocked) {
+    let before = interruptions();
+    let start = Instant::now();
+    let done = work();
+    let seconds = start.elapsed().as_secs_f64();
+    (done, Clocked { seconds, preempted: interruptions() != before })
 }
 
 /// The present run.
@@ -88,12 +127,14 @@ impl Path {
 
     /// The samples kept so far.
     pub(super) fn samples(&self) -> Option<PathSamples> {
-        let (decode_ns, prefill_ns) = self.raw.clone()?;
+        let Raw { decode, prefill } = self.raw.clone()?;
         Some(PathSamples {
             dtype: self.dtype,
             profile: self.profile.id().to_owned(),
-            decode_ns,
-            prefill_ns,
+            decode_ns: decode.ns,
+            prefill_ns: prefill.ns,
+            decode_preempted: decode.preempted,
+            prefill_preempted: prefill.preempted,
             prefill_flop: M0.prefill_flop(),
             decode_bytes: self.step_bytes as f64,
         })
@@ -103,12 +144,10 @@ impl Path {
     pub(super) fn start(&mut self, decoder: &mut Decoder) {
         decoder.reset();
         self.run = Run { agrees: true, ..Run::default() };
-        let start = Instant::now();
-        let logits = decoder.forward(&prompt());
-        let seconds = start.elapsed().as_secs_f64();
-        self.prefill_seconds.push(seconds);
-        if let Some((_, prefill)) = &mut self.raw {
-            prefill.push(seconds * 1e9);
+        let (logits, taken) = clocked(|| decoder.forward(&prompt()));
+        self.prefill_seconds.push(taken.seconds);
+        if let Some(raw) = &mut self.raw {
+            raw.prefill.push(&taken);
         }
         self.run.take(&logits, decoder);
     }
@@ -119,14 +158,12 @@ impl Path {
             return false;
         };
         self.step_bytes = decoder.bytes_per_step();
-        let start = Instant::now();
-        let logits = decoder.forward(&[token]);
-        let seconds = start.elapsed().as_secs_f64();
-        self.step_seconds.push(seconds);
-        if let Some((decode, _)) = &mut self.raw {
-            decode.push(seconds * 1e9);
+        let (logits, taken) = clocked(|| decoder.forward(&[token]));
+        self.step_seconds.push(taken.seconds);
+        if let Some(raw) = &mut self.raw {
+            raw.decode.push(&taken);
         }
-        self.step_bytes_per_s.push(self.step_bytes as f64 / seconds);
+        self.step_bytes_per_s.push(self.step_bytes as f64 / taken.seconds);
         self.run.take(&logits, decoder);
         true
     }

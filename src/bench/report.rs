@@ -27,6 +27,12 @@ pub struct PathSamples {
     pub decode_ns: Vec<f64>,
     /// Time of each prefill, nanoseconds.
     pub prefill_ns: Vec<f64>,
+    /// Places of the decode steps in which the scheduler took the processor away.
+    #[serde(default)]
+    pub decode_preempted: Vec<usize>,
+    /// The same of the prefills.
+    #[serde(default)]
+    pub prefill_preempted: Vec<usize>,
     /// Floating-point operations of one prefill.
     pub prefill_flop: f64,
     /// Bytes a decode step reads.

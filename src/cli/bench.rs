@@ -50,7 +50,7 @@ pub struct BenchResult {
 
 /// Why there is no complete result.
 #[derive(Debug)]
-enum Failure {
+pub(super) enum Failure {
     Start(io::Error),
     Died(ExitStatus),
     Unfinished,
@@ -151,31 +151,39 @@ fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
     journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, exit: None }))
 }
 
-/// Decode steps and prompts of one path.
-fn points_of(path: &PathSamples, device: Option<&str>) -> [Point; 2] {
-    let key = |name: &str| Key {
-        name: name.to_owned(),
-        shape: Shape([("profile".to_owned(), path.profile.clone())].into()),
-        dtype: Some(path.dtype.id().to_owned()),
-        device: device.map(str::to_owned),
-    };
-    let decode = Point {
-        key: key("m0.decode"),
-        t_ns: path.decode_ns.clone(),
-        bytes: Some(path.decode_bytes),
+/// Decode steps and prompts of one path. What the scheduler interrupted is kept, and marked.
+pub(super) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> {
+    let point = |name: &str| Point {
+        key: Key {
+            name: name.to_owned(),
+            shape: Shape([("profile".to_owned(), path.profile.clone())].into()),
+            dtype: Some(path.dtype.id().to_owned()),
+            device: device.map(str::to_owned),
+        },
         ..Point::default()
     };
-    let prefill = Point {
-        key: key("m0.prefill"),
-        t_ns: path.prefill_ns.clone(),
-        flops: Some(path.prefill_flop),
-        ..Point::default()
-    };
-    [decode, prefill]
+    let decode = Point { bytes: Some(path.decode_bytes), ..point("m0.decode") };
+    let prefill = Point { flops: Some(path.prefill_flop), ..point("m0.prefill") };
+    let parts = [
+        (decode, &path.decode_ns, &path.decode_preempted),
+        (prefill, &path.prefill_ns, &path.prefill_preempted),
+    ];
+    parts.into_iter().flat_map(|(point, ns, preempted)| split(&point, ns, preempted)).collect()
+}
+
+/// One point of the samples that are clean and one of the others; none where there are none.
+fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
+    let (mut clean, mut marked) = (point.clone(), point.clone());
+    marked.tainted = vec!["preempted".to_owned()];
+    for (at, ns) in ns.iter().enumerate() {
+        let side = if preempted.contains(&at) { &mut marked } else { &mut clean };
+        side.t_ns.push(*ns);
+    }
+    [clean, marked].into_iter().filter(|point| !point.t_ns.is_empty()).collect()
 }
 
 /// Starts the child and listens until it ends. What it said before it died is kept.
-fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
+pub(super) fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
     let mut result = BenchResult {
         schema: BENCH_SCHEMA,
         device: device.to_owned(),

@@ -4,10 +4,16 @@ use std::io;
 
 use super::bench::{BenchRequest, run as run_bench};
 use super::exit::{CliError, Exit};
-use super::options::Options;
+use super::options::{Form, Options};
 
 /// Runs the benchmark once and prints what it reached.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    if let Some(base) = &options.bench.against {
+        return super::versus::run(options, base);
+    }
+    if matches!(options.output.form, Form::Markdown | Form::Csv) {
+        return Err(CliError::Usage("--markdown and --csv go with --against".to_owned()));
+    }
     let request = BenchRequest {
         device: options.bench.device.clone(),
         profiles: vec![options.bench.profile.clone()],

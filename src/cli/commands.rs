@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, compare, completions, config, dashboard, doctor, history, inspect, man, record,
-    recording, replay, screenshot, snapshot, stream, tables, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, export, history, inspect, man,
+    noise, record, recording, replay, screenshot, snapshot, stream, tables, verdicts,
 };
 use crate::config::Id;
 
@@ -76,13 +76,22 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
         about: "Run the micro decoder once per number format and print what it reached",
-        args: &[MODEL, &[Id::Record, Id::Json], LOOK, CONFIG],
+        more: "With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
+               answer is that of compare.",
+        args: &[
+            MODEL,
+            &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
+            &[Id::Json, Id::Markdown, Id::Csv],
+            LOOK,
+            CONFIG,
+        ],
         examples: &[
             ("bench --device cpu", "all four number formats on the CPU"),
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
             ),
+            ("bench --against target/release/warpscope-before", "did a change make it slower?"),
         ],
         run: bench_command::run,
         ..CommandSpec::BASE
@@ -120,7 +129,7 @@ pub static COMMANDS: &[CommandSpec] = &[
         more: "Medians of raw samples, a rank-sum test corrected for the number of comparisons, and a bootstrap interval. \
                A change counts from one per cent, and from twice the noise of the machine, on. \
                Ends with 0 unless --fail-on says otherwise.",
-        args: &[&[Id::Runs, Id::FailOn, Id::Noise, Id::Json], LOOK, CONFIG],
+        args: &[&[Id::Runs, Id::FailOn, Id::Noise, Id::Json, Id::Markdown, Id::Csv], LOOK, CONFIG],
         examples: &[
             ("compare before.jsonl after.jsonl", "kernel by kernel"),
             ("compare base.json new.json --fail-on slower", "to stop a merge"),
@@ -165,6 +174,17 @@ pub static COMMANDS: &[CommandSpec] = &[
         args: TABLE,
         examples: &[("dtypes fp8", "FP8 on every architecture"), ("dtypes sm_75 bf16", "one line")],
         run: tables::dtypes,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "export",
+        about: "Write a journal of runs in the format of another tool",
+        args: &[&[Id::Journal, Id::ExportFormat, Id::Output], CONFIG],
+        examples: &[
+            ("export run.jsonl --format csv -o run.csv", "one row per sample"),
+            ("export run.jsonl --format perfetto -o run.json", "for ui.perfetto.dev"),
+        ],
+        run: export::run,
         ..CommandSpec::BASE
     },
     CommandSpec {
@@ -232,6 +252,16 @@ pub static COMMANDS: &[CommandSpec] = &[
         args: &[&[Id::Remark], CONFIG],
         examples: &[("mark new tile size", "while `warpscope record run.jsonl -- ./tune` runs")],
         run: recording::mark,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "noise",
+        about: "Measure how much this machine differs from itself, and keep it for compare",
+        more: "Runs the benchmark in blocks and compares neighbours. The 95th percentile of their differences is kept in \
+               $XDG_STATE_HOME/warpscope/noise.json; compare counts a change from twice that on.",
+        args: &[MODEL, &[Id::Blocks], LOOK, CONFIG],
+        examples: &[("noise --dtype bf16 --blocks 10", "twenty runs of one number format")],
+        run: noise::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

@@ -38,6 +38,15 @@ pub enum PictureFormat {
     Text,
 }
 
+/// What is exported and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExportOptions {
+    /// Journal to read.
+    pub journal: Option<PathBuf>,
+    /// Format by name.
+    pub format: String,
+}
+
 /// Runs to compare and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompareOptions {
@@ -111,6 +120,10 @@ pub struct BenchOptions {
     pub dtypes: Vec<PathDtype>,
     /// Journal every sample is written into.
     pub record: Option<PathBuf>,
+    /// Program to judge this one against.
+    pub against: Option<PathBuf>,
+    /// Blocks of each side where two take turns.
+    pub blocks: u64,
 }
 
 /// What a one-shot command prints.
@@ -241,6 +254,8 @@ pub struct Options {
     pub compare: CompareOptions,
     /// What is asked of the history.
     pub history: HistoryOptions,
+    /// What is exported and how.
+    pub export: ExportOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -276,6 +291,10 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         picture: picture(&get),
         ask: ask(&get),
         inspect: get.list(Id::Inspected),
+        export: ExportOptions {
+            journal: get.path(Id::Journal),
+            format: get.text(Id::ExportFormat),
+        },
         compare: CompareOptions {
             runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
             fail_on: get.word(Id::FailOn),
@@ -340,6 +359,8 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         profile: get.text(Id::Profile),
         dtypes,
         record: get.path(Id::Record),
+        against: get.path(Id::Against),
+        blocks: get.number(Id::Blocks).unwrap_or(1),
     }
 }
 

@@ -6,17 +6,20 @@
 
 use super::value::Kind;
 use crate::bench::points::PARSERS;
+use crate::sink::export::EXPORT_IDS;
 
 /// Names an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the help of each option in the table says what it is")]
 pub enum Id {
     Action,
+    Against,
     Ascii,
     AskedDtype,
     Attach,
     Bench,
     BenchEvents,
+    Blocks,
     Color,
     Command,
     CommandName,
@@ -26,6 +29,7 @@ pub enum Id {
     Device,
     Dtypes,
     Duration,
+    ExportFormat,
     FailOn,
     File,
     Filter,
@@ -37,6 +41,7 @@ pub enum Id {
     Inspected,
     Installed,
     Interval,
+    Journal,
     Json,
     Keep,
     Library,
@@ -198,6 +203,10 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
+        help: "Judge this program against another warpscope: both run in turn, block by block",
+        ..ArgSpec::option(Id::Against, "against", "PROGRAM", Kind::Path)
+    },
+    ArgSpec {
         env: &[("WARPSCOPE_ASCII", EnvRule::Value)],
         key: Some("ascii"),
         key_help: "Draw with ASCII characters only",
@@ -229,6 +238,11 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
         ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("5"),
+        help: "Blocks of each side where two take turns",
+        ..ArgSpec::option(Id::Blocks, "blocks", "N", Kind::Count)
     },
     ArgSpec {
         default: Some("auto"),
@@ -278,6 +292,11 @@ pub const ARGS: &[ArgSpec] = &[
         short: Some('d'),
         help: "End after this time",
         ..ArgSpec::option(Id::Duration, "duration", "TIME", Kind::Span)
+    },
+    ArgSpec {
+        default: Some("csv"),
+        help: "Format to write: csv has one row per sample, t4 is kernel_tuner's, perfetto a trace",
+        ..ArgSpec::option(Id::ExportFormat, "format", "FORMAT", Kind::OneOf(EXPORT_IDS))
     },
     ArgSpec {
         help: "End with 1 when a comparison says so; ambiguous counts neither way",
@@ -352,6 +371,10 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Time between frames, 0.1s to 60s; a bare number is seconds",
         ..ArgSpec::option(Id::Interval, "interval", "TIME", Kind::Interval)
     },
+    ArgSpec {
+        help: "Journal of runs to read",
+        ..ArgSpec::operand(Id::Journal, Form::RequiredOperand, "JOURNAL", Kind::Path)
+    },
     ArgSpec::switch(
         Id::Json,
         &[("json", "on")],
@@ -397,7 +420,7 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
-        help: "Noise of this machine: differences below twice this are not called; 0.5% where nothing is said",
+        help: "Noise of this machine: differences below twice this are not called; else what `warpscope noise` measured, else 0.5%, for the benchmark on a CPU 2.5%",
         ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
     },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),

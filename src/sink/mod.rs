@@ -1,6 +1,7 @@
 //! Where frames go besides the screen: JSON Lines, recordings, tables, CSV; and the way back in.
 
 pub mod csv;
+pub mod export;
 pub mod history;
 pub mod jsonl;
 mod reader;

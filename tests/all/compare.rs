@@ -95,3 +95,137 @@ fn names_in_a_file_cannot_move_the_cursor() {
     let output = compare(&[&hostile, &hostile], &[]);
     assert!(!text(&output.stdout).contains(['\u{1b}', '\u{9b}']));
 }
+
+#[test]
+fn a_pull_request_gets_a_table_and_a_script_gets_rows() {
+    let folder = Folder::new();
+    let before = folder.file("before.txt", &(line("gemm", 40.0, 1) + "name=old|x t_us=1\n"));
+    let after = folder.file("after.txt", &line("gemm", 44.0, 3));
+    let markdown = text(&compare(&[&before, &after], &["--markdown"]).stdout);
+    let lines: Vec<&str> = markdown.lines().collect();
+    let columns = |line: &str| line.matches(" | ").count();
+    assert_eq!(columns(lines[0]), columns(lines[2]), "{markdown}");
+    assert!(lines[2].starts_with("| SLOWER | gemm m=16 n=4096 bf16 cpu |"), "{markdown}");
+    assert!(markdown.contains("- old\\|x in "), "{markdown}");
+
+    let csv = text(&compare(&[&before, &after], &["--csv"]).stdout);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
+    let cell = |row: usize, name: &str| {
+        let at = rows[0].iter().position(|head| *head == name).expect("a column");
+        rows[row][at]
+    };
+    assert_eq!(
+        (cell(1, "name"), cell(1, "call"), cell(1, "samples_after")),
+        ("gemm", "slower", "30")
+    );
+    let change: f64 = cell(1, "change_share").parse().expect("a number");
+    assert!((change - 0.1).abs() < 0.02, "{change}");
+    assert_eq!((cell(2, "call"), cell(2, "reason")), ("", "the other side does not have it"));
+    let both = compare(&[&before, &after], &["--csv", "--json"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+/// A journal of one run.
+fn journal(head: &str, name: &str, center: f64, seed: u64) -> String {
+    format!("{{\"type\":\"run\",\"schema\":1{head}}}\n{}", line(name, center, seed))
+}
+
+#[test]
+fn other_regimes_and_tainted_samples_are_refused_with_the_reason() {
+    let folder = Folder::new();
+    let pulse = folder.file("a.jsonl", &journal(",\"regime\":\"pulse\"", "k", 10.0, 1));
+    let sustained = folder.file("b.jsonl", &journal(",\"regime\":\"sustained\"", "k", 20.0, 2));
+    let said = text(&compare(&[&pulse, &sustained], &[]).stdout);
+    assert!(said.contains("was measured in pulses, this one sustained"), "{said}");
+    assert!(said.contains("0 slower"), "{said}");
+    let around =
+        "{\"type\":\"around\",\"points\":1,\"tainted\":[\"throttled: thermal (software)\"]}\n";
+    let hot = folder.file("c.jsonl", &(journal(",\"regime\":\"pulse\"", "k", 20.0, 3) + around));
+    let said = text(&compare(&[&pulse, &hot], &[]).stdout);
+    assert!(said.contains("30 tainted samples left out: throttled: thermal (software)"), "{said}");
+    assert!(said.contains("0 slower, 0 faster, 0 same, 1 ambiguous"), "{said}");
+}
+
+#[test]
+fn points_without_a_device_from_other_machines_are_warned_of() {
+    let folder = Folder::new();
+    let run = |gpu: &str| {
+        let head =
+            format!("{{\"type\":\"run\",\"schema\":1,\"devices\":[{{\"name\":\"{gpu}\"}}]}}\n");
+        folder.file(&format!("{gpu}.jsonl"), &(head + "name=k t_us=1,1,1\n"))
+    };
+    let warned = compare(&[&run("T4"), &run("H200")], &[]);
+    assert!(text(&warned.stderr).contains("k names no device"), "{}", text(&warned.stderr));
+    assert!(!text(&compare(&[&run("T4"), &run("T4")], &[]).stderr).contains("names no device"));
+}
+
+#[test]
+fn measured_noise_raises_the_threshold_and_is_named() {
+    let folder = Folder::new();
+    let before = folder.file("before.txt", &line("gemm", 40.0, 1));
+    let after = folder.file("after.txt", &line("gemm", 42.0, 3));
+    let state = folder.0.path().join("warpscope");
+    std::fs::create_dir(&state).expect("makes");
+    let noise = r#"{"schema":1,"devices":{"cpu":{"gemm m=16 n=4096 bf16":{"share":0.04,"blocks":9,"at_ms":1}}}}"#;
+    std::fs::write(state.join("noise.json"), noise).expect("writes");
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.arg("compare").args([&before, &after]).args(more).env_clear();
+        text(&command.env("XDG_STATE_HOME", folder.0.path()).output().expect("starts").stdout)
+    };
+    let said = run(&[]);
+    assert!(said.contains("counts from 8.0 %: noise 4.00 %, measured for this kernel"), "{said}");
+    assert!(said.contains("0 slower, 0 faster, 1 same"), "{said}");
+    let said = run(&["--noise", "1%"]);
+    assert!(said.contains("counts from 2.0 %: noise 1.00 %, given with --noise"), "{said}");
+    assert!(said.contains("1 slower"), "{said}");
+}
+
+/// What is called depends on what else the machine does; that both sides are measured and judged by its own noise does not.
+#[test]
+fn a_program_is_judged_against_another_by_the_noise_of_the_machine() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_warpscope");
+    let run = |words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(words).args(["--dtype", "int4", "--blocks", "3"]).env_clear();
+        command.env("XDG_STATE_HOME", folder.0.path()).output().expect("starts")
+    };
+    let noise = run(&["noise"]);
+    assert_eq!(noise.status.code(), Some(0), "{}", text(&noise.stderr));
+    let kept = std::fs::read_to_string(folder.0.path().join("warpscope/noise.json")).expect("kept");
+    assert!(kept.contains("m0.decode profile=clean int4"), "{kept}");
+    let against = run(&["bench", "--against", program, "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&against.stdout).expect("JSON");
+    let rows = document["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert!(row["before"]["samples"].is_number() && row["noise"].is_string(), "{row}");
+    }
+    let other = run(&["bench", "--against", "/bin/true"]);
+    assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));
+    assert!(text(&other.stderr).contains("/bin/true"), "{}", text(&other.stderr));
+}
+
+#[test]
+fn a_journal_is_exported_to_a_file_and_nothing_else_is() {
+    let folder = Folder::new();
+    let run = folder.file("run.jsonl", &journal("", "k", 10.0, 1));
+    let other = folder.file("other.txt", "precious notes");
+    let target = folder.0.path().join("run.csv");
+    let export = |from: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.arg("export").arg(from).arg("-o").arg(&target).env_clear().output().expect("starts")
+    };
+    assert_eq!(export(&run).status.code(), Some(0));
+    let csv = std::fs::read_to_string(&target).expect("is written");
+    assert_eq!(csv.lines().count(), 1 + 30);
+    let refused = export(&other);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        text(&refused.stderr).contains("other.txt: is no journal"),
+        "{}",
+        text(&refused.stderr)
+    );
+}

@@ -14,6 +14,8 @@ mod nvml;
 mod properties;
 #[cfg(target_os = "linux")]
 mod pty;
+#[cfg(target_os = "linux")]
+mod record;
 mod score;
 mod screens;
 mod screenshots;

@@ -1,13 +1,14 @@
 //! Runs side by side: what can be compared, what cannot and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::judge::{Call, Judgement, Limits, Pair, judge_all};
+use super::judge::{Call, Judgement, Limits, Sides, judge_each};
 use super::samples::{Quartiles, Series};
+use crate::bench::journal::Regime;
 use crate::bench::points::{Key, Point};
 
 /// One side of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     /// Median and quartiles, nanoseconds; none without a clean sample.
     pub quartiles: Option<Quartiles>,
@@ -15,10 +16,12 @@ pub struct Side {
     pub samples: usize,
     /// Samples left out because they are tainted.
     pub tainted: usize,
+    /// Why they are, each reason once.
+    pub taints: Vec<String>,
 }
 
 /// One line of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// What was measured.
     pub key: Key,
@@ -26,6 +29,8 @@ pub struct Row {
     pub config: String,
     /// Which of the compared runs, from 0; the baseline is not counted.
     pub run: usize,
+    /// Least change that counts.
+    pub practical: f64,
     /// Before and after.
     pub sides: (Side, Side),
     /// The answer.
@@ -61,104 +66,154 @@ impl Comparison {
     }
 }
 
-type Group = (Key, String);
+/// What may be compared with its like.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    key: Key,
+    config: String,
+    regime: Regime,
+}
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Gathered {
     times: Vec<f64>,
     cycles: Vec<f64>,
     tainted: usize,
+    /// Why, each reason once.
+    taints: BTreeSet<String>,
+}
+
+/// Samples of one run by what they measure. Points are taken one at a time: ten million samples are not held twice.
+#[derive(Clone, Debug, Default)]
+pub struct Groups(BTreeMap<Group, Gathered>);
+
+impl Groups {
+    /// Adds a point that was measured under a regime.
+    pub fn add(&mut self, point: Point, regime: Regime) {
+        let group = Group { key: point.key, config: point.config.unwrap_or_default(), regime };
+        let gathered = self.0.entry(group).or_default();
+        if !point.tainted.is_empty() {
+            gathered.tainted += point.t_ns.len();
+            gathered.taints.extend(point.tainted);
+            return;
+        }
+        if point.sm_mhz.len() == point.t_ns.len() {
+            let cycles = point.t_ns.iter().zip(&point.sm_mhz).map(|(ns, mhz)| ns * mhz / 1e3);
+            gathered.cycles.extend(cycles);
+        }
+        gathered.times.extend(point.t_ns);
+    }
+
+    /// Whether no point was added.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn sorted(self) -> BTreeMap<Group, Sorted> {
+        self.0.into_iter().map(|(group, gathered)| (group, gathered.sorted())).collect()
+    }
+}
+
+/// Samples of one group, ready to be compared.
+struct Sorted {
+    times: Series,
+    /// Cycles, where every time has its clock.
+    cycles: Option<Series>,
+    tainted: usize,
+    taints: Vec<String>,
 }
 
 impl Gathered {
-    fn add(&mut self, point: &Point) {
-        if !point.tainted.is_empty() {
-            self.tainted += point.t_ns.len();
-            return;
-        }
-        self.times.extend(&point.t_ns);
-        if point.sm_mhz.len() == point.t_ns.len() {
-            self.cycles
-                .extend(point.t_ns.iter().zip(&point.sm_mhz).map(|(ns, mhz)| ns * mhz / 1e3));
-        }
-    }
-
-    fn side(&self) -> Side {
-        let series = Series::new(self.times.iter().copied());
-        Side { quartiles: series.quartiles(), samples: series.len(), tainted: self.tainted }
-    }
-
-    /// Cycles, where every time has its clock.
-    fn cycles(&self) -> Option<Series> {
+    fn sorted(self) -> Sorted {
         let whole = !self.cycles.is_empty() && self.cycles.len() == self.times.len();
-        whole.then(|| Series::new(self.cycles.iter().copied()))
+        Sorted {
+            times: Series::new(self.times),
+            cycles: whole.then(|| Series::new(self.cycles)),
+            tainted: self.tainted,
+            taints: self.taints.into_iter().collect(),
+        }
     }
 }
 
-fn gather(points: &[Point]) -> BTreeMap<Group, Gathered> {
-    let mut groups: BTreeMap<Group, Gathered> = BTreeMap::new();
-    for point in points {
-        let group = (point.key.clone(), point.config.clone().unwrap_or_default());
-        groups.entry(group).or_default().add(point);
+impl Sorted {
+    fn side(&self) -> Side {
+        Side {
+            quartiles: self.times.quartiles(),
+            samples: self.times.len(),
+            tainted: self.tainted,
+            taints: self.taints.clone(),
+        }
     }
-    groups
 }
 
-/// Compares every run with the first. Only what agrees in kernel, shape, number format, device and configuration is compared.
+/// Compares every run with the first, all of them measured under one regime.
 pub fn compare(runs: &[Vec<Point>], limits: &Limits) -> Comparison {
-    let mut gathered = runs.iter().map(|points| gather(points));
-    let Some(base) = gathered.next() else { return Comparison::default() };
+    let gather = |points: &Vec<Point>| {
+        let mut groups = Groups::default();
+        points.iter().for_each(|point| groups.add(point.clone(), Regime::default()));
+        groups
+    };
+    compare_groups(runs.iter().map(gather).collect(), |_| *limits)
+}
+
+/// Compares every run with the first. Only what agrees in kernel, shape, number format, device, configuration and regime is compared.
+pub fn compare_groups(runs: Vec<Groups>, limits: impl Fn(&Key) -> Limits) -> Comparison {
+    let mut runs = runs.into_iter().map(Groups::sorted);
+    let Some(base) = runs.next() else { return Comparison::default() };
+    let runs: Vec<_> = runs.collect();
     let mut comparison = Comparison::default();
     let mut pairs = Vec::new();
-    for (run, groups) in gathered.enumerate() {
-        for (group, after) in &groups {
-            match base.get(group) {
-                Some(before) => {
-                    pairs.push(pair(before, after));
-                    let sides = (before.side(), after.side());
-                    comparison.rows.push(Row {
-                        key: group.0.clone(),
-                        config: group.1.clone(),
-                        run,
-                        sides,
-                        judgement: Judgement::default(),
-                    });
-                }
-                None => comparison.alone.push(alone(group, run + 1, &base)),
-            }
+    for (run, groups) in runs.iter().enumerate() {
+        for (group, after) in groups {
+            let Some(before) = base.get(group) else {
+                comparison.alone.push(alone(group, run + 1, &base));
+                continue;
+            };
+            let limits = limits(&group.key);
+            pairs.push((sides(before, after), limits));
+            comparison.rows.push(Row {
+                key: group.key.clone(),
+                config: group.config.clone(),
+                run,
+                practical: limits.practical,
+                sides: (before.side(), after.side()),
+                judgement: Judgement::default(),
+            });
         }
         let missing = base.keys().filter(|group| !groups.contains_key(*group));
-        comparison.alone.extend(missing.map(|group| alone(group, 0, &groups)));
+        comparison.alone.extend(missing.map(|group| alone(group, 0, groups)));
     }
     comparison.alone.dedup();
-    for (row, judgement) in comparison.rows.iter_mut().zip(judge_all(&pairs, limits)) {
+    for (row, judgement) in comparison.rows.iter_mut().zip(judge_each(&pairs)) {
         row.judgement = judgement;
     }
     comparison
 }
 
-fn pair(before: &Gathered, after: &Gathered) -> Pair {
-    let series = |side: &Gathered| Series::new(side.times.iter().copied());
-    Pair { times: (series(before), series(after)), cycles: before.cycles().zip(after.cycles()) }
+fn sides<'a>(before: &'a Sorted, after: &'a Sorted) -> Sides<'a> {
+    let cycles = before.cycles.as_ref().zip(after.cycles.as_ref());
+    Sides { times: (&before.times, &after.times), cycles }
 }
 
 /// Why a group has no counterpart: the nearest thing on the other side differs in what may not differ.
-fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Gathered>) -> Alone {
-    let (key, config) = group;
+fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Sorted>) -> Alone {
+    let same_key = || others.keys().filter(|other| other.key == group.key);
     let without_device = |key: &Key| Key { device: None, ..key.clone() };
-    let elsewhere = others.keys().find(|(other, _)| {
-        without_device(other) == without_device(key) && other.device != key.device
+    let elsewhere = others.keys().find(|other| {
+        other.key.device != group.key.device
+            && without_device(&other.key) == without_device(&group.key)
     });
-    let other_config = others.keys().any(|(other, _)| other == key);
-    let why = match elsewhere {
-        Some((other, _)) if !other_config => format!(
-            "the other side was measured on {}",
-            other.device.as_deref().unwrap_or("a device it does not name")
-        ),
-        _ if other_config => "the other side has other configurations of it only".to_owned(),
-        _ => "the other side does not have it".to_owned(),
+    let why = if let Some(other) = same_key().find(|other| other.config == group.config) {
+        format!("the other side was measured {}, this one {}", other.regime, group.regime)
+    } else if same_key().next().is_some() {
+        "the other side has other configurations of it only".to_owned()
+    } else if let Some(other) = elsewhere {
+        let device = other.key.device.as_deref().unwrap_or("a device it does not name");
+        format!("the other side was measured on {device}")
+    } else {
+        "the other side does not have it".to_owned()
     };
-    Alone { key: key.clone(), config: config.clone(), run, why }
+    Alone { key: group.key.clone(), config: group.config.clone(), run, why }
 }
 
 #[cfg(test)]
@@ -212,6 +267,30 @@ mod tests {
             (row.judgement.call, row.sides.1.samples, row.sides.1.tainted),
             (Call::Same, 12, 3)
         );
+    }
+
+    #[test]
+    fn regimes_are_never_mixed_and_limits_are_those_of_the_kernel() {
+        let groups = |regime: Regime, center: f64| {
+            let mut groups = Groups::default();
+            for point in run(&[&format!("name=a t_us={}", twelve(center))]) {
+                groups.add(point, regime);
+            }
+            groups
+        };
+        let sides = vec![groups(Regime::Pulse, 10.0), groups(Regime::Sustained, 11.0)];
+        let refused = compare_groups(sides, |_| Limits::default());
+        assert_eq!(refused.rows, []);
+        let why = "the other side was measured in pulses, this one sustained";
+        assert_eq!(refused.alone[0].why, why);
+        for (noise, call) in [(0.001, Call::Slower), (0.1, Call::Same)] {
+            let sides = vec![groups(Regime::Pulse, 10.0), groups(Regime::Pulse, 11.0)];
+            let row = &compare_groups(sides, |_| Limits::for_noise(noise)).rows[0];
+            assert_eq!(
+                (row.judgement.call, row.practical),
+                (call, Limits::for_noise(noise).practical)
+            );
+        }
     }
 
     #[test]

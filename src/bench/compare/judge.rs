@@ -75,7 +75,7 @@ pub struct Effect {
 impl Effect {
     const CONFIDENCE: f64 = 0.95;
 
-    fn of((a, b): &(Series, Series), limits: &Limits) -> Option<(Self, Interval)> {
+    fn of((a, b): (&Series, &Series), limits: &Limits) -> Option<(Self, Interval)> {
         let (log, logs) = ratio_of_medians(a, b, Self::CONFIDENCE, limits.resamples)?;
         let interval = Interval { low: logs.low.exp_m1(), high: logs.high.exp_m1() };
         Some((Self { change: log.exp_m1(), interval }, logs))
@@ -106,24 +106,47 @@ pub struct Pair {
     pub cycles: Option<(Series, Series)>,
 }
 
+/// As [`Pair`], of series that stay where they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// Times before and after.
+    pub times: (&'a Series, &'a Series),
+    /// Cycles before and after.
+    pub cycles: Option<(&'a Series, &'a Series)>,
+}
+
+impl Pair {
+    fn sides(&self) -> Sides<'_> {
+        let cycles = self.cycles.as_ref().map(|(before, after)| (before, after));
+        Sides { times: (&self.times.0, &self.times.1), cycles }
+    }
+}
+
 /// Judges one pair.
 pub fn judge(pair: &Pair, limits: &Limits) -> Judgement {
     let p = rank_sum(&pair.times.0, &pair.times.1).map(|sum| sum.p);
-    conclude(pair, limits, p)
+    conclude(pair.sides(), limits, p)
 }
 
 /// Judges many pairs together.
 pub fn judge_all(pairs: &[Pair], limits: &Limits) -> Vec<Judgement> {
-    let raw: Vec<_> = pairs.iter().map(|pair| rank_sum(&pair.times.0, &pair.times.1)).collect();
-    let known: Vec<f64> = raw.iter().flatten().map(|sum| sum.p).collect();
-    let mut adjusted = holm(&known).into_iter();
-    let p = raw.iter().map(|sum| sum.and_then(|_| adjusted.next()));
-    pairs.iter().zip(p.collect::<Vec<_>>()).map(|(pair, p)| conclude(pair, limits, p)).collect()
+    let pairs: Vec<_> = pairs.iter().map(|pair| (pair.sides(), *limits)).collect();
+    judge_each(&pairs)
 }
 
-fn conclude(pair: &Pair, limits: &Limits, p: Option<f64>) -> Judgement {
-    let time = Effect::of(&pair.times, limits);
-    let cycles = pair.cycles.as_ref().and_then(|both| Effect::of(both, limits));
+/// Judges many pairs together, each by limits of its own.
+pub fn judge_each(pairs: &[(Sides<'_>, Limits)]) -> Vec<Judgement> {
+    let raw: Vec<_> =
+        pairs.iter().map(|(sides, _)| rank_sum(sides.times.0, sides.times.1)).collect();
+    let known: Vec<f64> = raw.iter().flatten().map(|sum| sum.p).collect();
+    let mut adjusted = holm(&known).into_iter();
+    let p: Vec<_> = raw.iter().map(|sum| sum.and_then(|_| adjusted.next())).collect();
+    pairs.iter().zip(p).map(|((sides, limits), p)| conclude(*sides, limits, p)).collect()
+}
+
+fn conclude(pair: Sides<'_>, limits: &Limits, p: Option<f64>) -> Judgement {
+    let time = Effect::of(pair.times, limits);
+    let cycles = pair.cycles.and_then(|both| Effect::of(both, limits));
     let (call, reason) = match (time, p) {
         (Some((effect, logs)), Some(p)) => call(pair, limits, (effect, logs), cycles, p),
         _ => (Call::Ambiguous, "there is nothing to compare: no clean sample on one side".into()),
@@ -133,7 +156,7 @@ fn conclude(pair: &Pair, limits: &Limits, p: Option<f64>) -> Judgement {
 }
 
 fn call(
-    pair: &Pair,
+    pair: Sides<'_>,
     limits: &Limits,
     (effect, logs): (Effect, Interval),
     cycles: Option<(Effect, Interval)>,

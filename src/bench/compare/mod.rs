@@ -14,9 +14,9 @@ mod samples;
 
 pub use bootstrap::{Interval, bca, ratio_of_medians};
 pub use changes::{Change, Settings, changes};
-pub use groups::{Alone, Comparison, Row, Side, compare};
+pub use groups::{Alone, Comparison, Groups, Row, Side, compare, compare_groups};
 pub use holm::holm;
-pub use judge::{Call, Effect, Judgement, Limits, Pair, judge, judge_all};
+pub use judge::{Call, Effect, Judgement, Limits, Pair, Sides, judge, judge_all, judge_each};
 pub use random::SplitMix;
 pub use ranks::{RankSum, rank_sum};
 pub use samples::{Quartiles, Series};

@@ -42,13 +42,10 @@ impl Quartiles {
 impl Series {
     /// Reads samples in any order and unit.
     pub fn new(samples: impl IntoIterator<Item = f64>) -> Self {
-        let mut refused = 0;
-        let good = |sample: &f64| {
-            let good = sample.is_finite() && *sample > 0.0;
-            refused += usize::from(!good);
-            good
-        };
-        let mut sorted: Vec<f64> = samples.into_iter().filter(good).collect();
+        let mut sorted: Vec<f64> = samples.into_iter().collect();
+        let all = sorted.len();
+        sorted.retain(|sample| sample.is_finite() && *sample > 0.0);
+        let refused = all - sorted.len();
         sorted.sort_unstable_by(f64::total_cmp);
         Self { sorted, refused }
     }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::JOURNAL_SCHEMA;
 
 /// How clocks stood while samples were taken. Samples of two regimes are never compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
     /// Short bursts, clocks on their way.
@@ -15,6 +17,16 @@ pub enum Regime {
     /// As the program that measured saw fit.
     #[default]
     External,
+}
+
+impl std::fmt::Display for Regime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Pulse => "in pulses",
+            Self::Sustained => "sustained",
+            Self::External => "by a program of its own",
+        })
+    }
 }
 
 /// A device of a run.

@@ -6,12 +6,14 @@
 
 mod identity;
 mod line;
+mod stream;
 mod window;
 
 use serde::{Deserialize, Serialize};
 
 pub use identity::{Device, ENVIRONMENT, Identity, Regime};
 pub use line::read_record;
+pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
 pub use window::{Span, Window};
 
 use super::points::Point;

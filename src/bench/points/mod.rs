@@ -25,10 +25,10 @@ pub struct Key {
     #[serde(default)]
     pub shape: Shape,
     /// Number format, where it is known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dtype: Option<String>,
     /// Device it ran on, where it is known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 
@@ -67,21 +67,21 @@ pub struct Point {
     #[serde(flatten)]
     pub key: Key,
     /// What was varied: `BLOCK_M=64 num_warps=4`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
     /// Time of each sample, nanoseconds.
     pub t_ns: Vec<f64>,
     /// Clock of each sample, MHz; as many as there are times, or none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sm_mhz: Vec<f64>,
     /// Floating-point operations of one sample.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,
     /// Bytes one sample has to move.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
     /// Why the samples are kept and not judged: `throttled`, `shared`, `clock moved`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tainted: Vec<String>,
 }
 

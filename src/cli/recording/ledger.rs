@@ -8,12 +8,15 @@ use warpscope_probes::Frame;
 use super::super::identity::now_ms;
 use super::intake::From;
 use super::own::Own;
-use crate::bench::journal::{Around, End, Mark, Record, Taken, Window};
+use crate::bench::journal::{Around, End, HELD_POINTS, HELD_SAMPLES, Mark, Record, Taken, Window};
 use crate::bench::points::{Found, Point, Scan};
 use crate::sink::Recorder;
 
 /// Frames kept: a sample that began before the first of them has its window cut short.
 const FRAMES: usize = 512;
+
+/// Longest fault that is told.
+const MAX_FAULT: usize = 200;
 
 /// A point on paper whose surroundings are not.
 struct Waiting {
@@ -26,6 +29,7 @@ pub(super) struct Ledger {
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
     waiting: Vec<Waiting>,
+    waiting_samples: usize,
     own: Own,
     samples: u64,
     /// Lines that were meant as points, and the first one's fault.
@@ -41,6 +45,7 @@ impl Ledger {
             scan,
             frames: VecDeque::new(),
             waiting: Vec::new(),
+            waiting_samples: 0,
             own,
             samples: 0,
             damaged: 0,
@@ -81,17 +86,22 @@ impl Ledger {
     fn point(&mut self, point: Point, now: Instant) {
         let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
         let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
-        self.samples += point.t_ns.len() as u64;
+        let samples = point.t_ns.len();
+        self.samples += samples as u64;
         let taken = Taken { at_ms: Some(now_ms()), point, window: None };
         if self.write(&Record::Point(Box::new(taken))).is_ok() {
             self.waiting.push(Waiting { began });
+            self.waiting_samples += samples;
+            if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
+                self.surround();
+            }
         }
     }
 
     /// Counts lines that could not be read.
     pub(super) fn damage(&mut self, lines: u64, why: &str) {
         self.damaged += lines;
-        self.first_damage.get_or_insert_with(|| why.to_owned());
+        self.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
     }
 
     /// A remark of the user or of a tool.
@@ -118,6 +128,7 @@ impl Ledger {
     /// Writes the machine around the points that wait; neighbours with the same frames share one line.
     fn surround(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_samples = 0;
         let first = |point: &Waiting| {
             let before = self.frames.iter().rposition(|(at, _)| *at <= point.began);
             before.unwrap_or(0)
@@ -214,7 +225,7 @@ mod tests {
     fn points_carry_the_frames_before_and_after_them() {
         let me = std::process::id();
         let lines = |names: &[&str]| -> Vec<String> {
-            names.iter().map(|name| format!("name={name} t_us=1")).collect()
+            names.iter().map(|name| format!("name={name} t_ns=1")).collect()
         };
         let journal = recorded(|ledger| {
             ledger.frame(frame(1500, &[me]));

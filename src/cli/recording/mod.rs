@@ -28,7 +28,7 @@ use warpscope_probes::Frame;
 
 use super::exit::{CliError, Exit};
 use super::identity;
-use super::live::is_complete;
+use super::live::{demand_gpu, is_complete};
 use super::options::Options;
 use super::source::{AtEnd, open_source};
 use crate::bench::journal::Record;
@@ -118,6 +118,13 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
             "name one of: a command after --, --attach, --stdin".to_owned(),
         ));
     }
+    let output = &options.output;
+    if output.count.is_some() || output.duration.is_some() || output.redact {
+        return Err(CliError::Usage(
+            "--once, --count, --duration and --redact are for frames; a run ends with its program"
+                .to_owned(),
+        ));
+    }
     let Some(number) = record.attach else {
         return Ok(match &record.command[..] {
             [] => Subject::Input,
@@ -203,6 +210,7 @@ impl Session {
         scan: Scan,
     ) -> Result<(Exit, Summary), CliError> {
         let failed = |error: io::Error| CliError::Failed(format!("cannot record: {error}"));
+        demand_gpu(options, self.first.as_ref().unwrap_or(&Frame::default()))?;
         let mut run = identity::here(match &subject {
             Subject::Command(words) => words.clone(),
             Subject::Process(pid) => identity::command_of(pid.as_raw_nonzero().get()),

@@ -1,0 +1,43 @@
+//! `warpscope noise`: how much this machine differs from itself.
+
+use super::blocks::{keys, median, take_turns};
+use super::exit::{CliError, Exit};
+use super::identity::now_ms;
+use super::options::Options;
+use super::{noise_file, output};
+use crate::bench::compare::Limits;
+use crate::bench::noise::{Floor, floor_of};
+use crate::sink::text::clean;
+
+/// Runs the same program against itself, prints the floor of every kernel and keeps it.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let mut noise = noise_file::read(&options.env)?;
+    let exe = std::env::current_exe()?;
+    let [first, second] =
+        take_turns([&exe, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
+    // In the order of time: A B, B A, A B, …
+    let pairs = first.iter().zip(&second).enumerate();
+    let in_time: Vec<_> =
+        pairs.flat_map(|(at, (a, b))| if at % 2 == 0 { [a, b] } else { [b, a] }).collect();
+    let mut lines = format!("{:>7}  {:>11}  {:>6}  kernel\n", "noise", "counts from", "blocks");
+    for key in keys(in_time.iter().copied()) {
+        let medians: Vec<f64> = in_time.iter().filter_map(|block| median(block, &key)).collect();
+        let name = clean(&key.to_string(), options.view.ascii).into_owned();
+        let Some(share) = floor_of(&medians) else {
+            let blocks = medians.len();
+            lines += &format!(
+                "{:>7}  {:>11}  {blocks:>6}  {name}: too few blocks with a clean sample\n",
+                "-", "-"
+            );
+            continue;
+        };
+        let practical = Limits::for_noise(share).practical;
+        let (noise_pct, from_pct) = (share * 100.0, practical * 100.0);
+        lines += &format!("{noise_pct:>5.2} %  {from_pct:>9.2} %  {:>6}  {name}\n", medians.len());
+        noise.set(&key, Floor { share, blocks: medians.len(), at_ms: now_ms() });
+    }
+    let path = noise_file::write(&options.env, &noise)?;
+    output::print(&lines)?;
+    eprintln!("kept in {}", path.display());
+    Ok(Exit::Fine)
+}
