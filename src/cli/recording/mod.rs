@@ -10,18 +10,14 @@ mod ledger;
 mod lines;
 mod mark;
 mod own;
+mod program;
 
 use std::io::{self, PipeWriter};
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kill_process, waitid,
-};
+use rustix::process::{Pid, Signal, test_kill_process};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use warpscope_probes::Frame;
@@ -39,6 +35,7 @@ use intake::Intake;
 use ledger::{Ledger, Summary};
 pub(super) use mark::run as mark;
 use own::Own;
+use program::{Program, exit_of, shell_code};
 
 /// Events that may wait for a slow disk.
 const QUEUE: usize = 64;
@@ -306,86 +303,5 @@ impl Session {
                 ledger.frame(*frame);
             }
         }
-    }
-}
-
-/// What is recorded, once it runs.
-enum Program {
-    Child(Child),
-    Process(Pid),
-    Input,
-}
-
-impl Program {
-    fn start(words: &[String], inbox: &Inbox, sender: &Sender<Event>) -> Result<Self, String> {
-        let Some((name, rest)) = words.split_first() else { return Err("no command".to_owned()) };
-        let mut command = Command::new(name);
-        command.args(rest).envs(inbox.variables()).stdout(std::process::Stdio::piped());
-        let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            // Waits without taking the exit code: the process number stays the child's until the owner takes it.
-            if let Some(pid) = pid {
-                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
-            }
-            let _ = sender.blocking_send(Event::Ended);
-        });
-        Ok(Self::Child(child))
-    }
-
-    fn family(&self) -> Own {
-        match self {
-            Self::Child(child) => Own::of(child.id()),
-            Self::Process(pid) => Own::of(pid.as_raw_nonzero().get().unsigned_abs()),
-            Self::Input => Own::unknown(),
-        }
-    }
-
-    /// What is to be read and passed on.
-    fn output(&mut self) -> io::Result<Option<OwnedFd>> {
-        match self {
-            Self::Child(child) => Ok(child.stdout.take().map(OwnedFd::from)),
-            Self::Process(_) => Ok(None),
-            Self::Input => io::stdin().as_fd().try_clone_to_owned().map(Some),
-        }
-    }
-
-    /// Whether a process that nobody waits for is gone.
-    fn is_gone(&self) -> bool {
-        match self {
-            Self::Process(pid) => {
-                matches!(test_kill_process(*pid), Err(rustix::io::Errno::SRCH))
-            }
-            Self::Child(_) | Self::Input => false,
-        }
-    }
-
-    /// Passes a signal on; false where it is meant for the recording itself.
-    fn pass(&self, signal: Signal) -> bool {
-        let Self::Child(child) = self else { return false };
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
-    }
-
-    fn status(&mut self) -> io::Result<Option<ExitStatus>> {
-        match self {
-            Self::Child(child) => child.wait().map(Some),
-            Self::Process(_) | Self::Input => Ok(None),
-        }
-    }
-}
-
-/// The code a shell gives: 128 and the number where a signal ended it.
-fn shell_code(status: ExitStatus) -> i32 {
-    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    match u8::try_from(shell_code(status)) {
-        Ok(0) => Exit::Fine,
-        Ok(code) => Exit::Command(code),
-        Err(_) => Exit::CheckFailed,
     }
 }
