@@ -87,8 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let subject = subject(options)?;
     let scan = Scan::new(&record.parsers, record.pattern.as_deref()).map_err(CliError::Usage)?;
     let path = record.file.as_deref().unwrap_or(std::path::Path::new("")); // the operand is required
-    let limits = Limits { max_size: record.max_size, keep: record.keep };
-    let recorder = Recorder::open_as(Holds::Journal, path, limits)
+    let recorder = Recorder::open_as(Holds::Journal, path, Limits::default())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let inbox = Inbox::open(&options.env)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -116,9 +115,11 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
         ));
     }
     let output = &options.output;
-    if output.count.is_some() || output.duration.is_some() || output.redact {
+    let for_frames = output.count.is_some() || output.duration.is_some() || output.redact;
+    if for_frames || record.max_size.is_some() {
         return Err(CliError::Usage(
-            "--once, --count, --duration and --redact are for frames; a run ends with its program"
+            "--once, --count, --duration, --redact and --max-size are for frames; a run ends with its \
+             program and stays in one file"
                 .to_owned(),
         ));
     }
