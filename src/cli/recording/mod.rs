@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, test_kill_process};
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use warpscope_probes::Frame;
@@ -34,7 +34,7 @@ use inbox::Inbox;
 use intake::Intake;
 use ledger::{Ledger, Summary};
 pub(super) use mark::run as mark;
-use own::Own;
+use own::{Own, started};
 use program::{Program, exit_of, shell_code};
 
 /// Events that may wait for a slow disk.
@@ -70,7 +70,7 @@ enum Subject {
     /// A command that is started.
     Command(Vec<String>),
     /// A process that runs.
-    Process(Pid),
+    Process { pid: u32, start: u64 },
     /// Lines on standard input.
     Input,
 }
@@ -129,9 +129,9 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
             command => Subject::Command(command.to_vec()),
         });
     };
-    let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
-    let alive = pid.filter(|pid| !matches!(test_kill_process(*pid), Err(rustix::io::Errno::SRCH)));
-    alive.map(Subject::Process).ok_or_else(|| CliError::Usage(format!("no process {number}")))
+    let process = u32::try_from(number).ok().and_then(|pid| Some((pid, started(pid)?)));
+    let (pid, start) = process.ok_or_else(|| CliError::Usage(format!("no process {number}")))?;
+    Ok(Subject::Process { pid, start })
 }
 
 fn report(summary: &Summary, path: &std::path::Path) {
@@ -211,7 +211,7 @@ impl Session {
         demand_gpu(options, self.first.as_ref().unwrap_or(&Frame::default()))?;
         let mut run = identity::here(match &subject {
             Subject::Command(words) => words.clone(),
-            Subject::Process(pid) => identity::command_of(pid.as_raw_nonzero().get()),
+            Subject::Process { pid, .. } => identity::command_of(*pid),
             Subject::Input => Vec::new(),
         });
         if let Some(frame) = &self.first {
@@ -220,9 +220,9 @@ impl Session {
         let (ended, ending) = io::pipe().map_err(failed)?;
         let mut program = match subject {
             Subject::Command(words) => Program::start(&words, &self.inbox, &self.sender),
-            Subject::Process(pid) => {
+            Subject::Process { pid, start } => {
                 self.tell_ends();
-                Ok(Program::Process(pid))
+                Ok(Program::Process(pid, start))
             }
             Subject::Input => Ok(Program::Input),
         };

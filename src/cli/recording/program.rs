@@ -5,20 +5,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kill_process, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use tokio::sync::mpsc::Sender;
 
 use super::super::exit::Exit;
 use super::Event;
 use super::inbox::Inbox;
-use super::own::Own;
+use super::own::{Own, started};
 
 /// What is recorded, once it runs.
 pub(super) enum Program {
     Child(Child),
-    Process(Pid),
+    /// Its number and when it started.
+    Process(u32, u64),
     Input,
 }
 
@@ -48,7 +47,7 @@ impl Program {
     pub(super) fn family(&self) -> Own {
         match self {
             Self::Child(child) => Own::of(child.id()),
-            Self::Process(pid) => Own::of(pid.as_raw_nonzero().get().unsigned_abs()),
+            Self::Process(pid, _) => Own::of(*pid),
             Self::Input => Own::unknown(),
         }
     }
@@ -57,7 +56,7 @@ impl Program {
     pub(super) fn output(&mut self) -> io::Result<Option<OwnedFd>> {
         match self {
             Self::Child(child) => Ok(child.stdout.take().map(OwnedFd::from)),
-            Self::Process(_) => Ok(None),
+            Self::Process(..) => Ok(None),
             Self::Input => io::stdin().as_fd().try_clone_to_owned().map(Some),
         }
     }
@@ -65,9 +64,7 @@ impl Program {
     /// Whether a process that nobody waits for is gone.
     pub(super) fn is_gone(&self) -> bool {
         match self {
-            Self::Process(pid) => {
-                matches!(test_kill_process(*pid), Err(rustix::io::Errno::SRCH))
-            }
+            Self::Process(pid, start) => started(*pid) != Some(*start),
             Self::Child(_) | Self::Input => false,
         }
     }
@@ -82,7 +79,7 @@ impl Program {
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
         match self {
             Self::Child(child) => child.wait().map(Some),
-            Self::Process(_) | Self::Input => Ok(None),
+            Self::Process(..) | Self::Input => Ok(None),
         }
     }
 }
