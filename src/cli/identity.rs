@@ -36,7 +36,7 @@ pub(super) fn here(command: Vec<String>) -> Identity {
 }
 
 /// What a process was started with; empty where the system does not tell.
-pub(super) fn command_of(pid: i32) -> Vec<String> {
+pub(super) fn command_of(pid: u32) -> Vec<String> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = words.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()

@@ -1,13 +1,16 @@
 //! `warpscope bench --against PROGRAM`: two programs on one machine, block by block in turn.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::blocks::{Side, take_turns};
+use super::blocks::{Side, keys, median, take_turns};
 use super::compare::{Shown, Thresholds, outcome, show};
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use crate::bench::compare::{Groups, compare_groups};
 use crate::bench::journal::Regime;
+use crate::bench::noise::floor_of;
+use crate::bench::points::Key;
 
 /// Judges this program against another one.
 pub(super) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
@@ -20,12 +23,25 @@ pub(super) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let [before, after] =
         take_turns([base, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
-    let thresholds = Thresholds::of(options);
+    let thresholds = Thresholds::of(options).between(floors(&before, &after));
     let comparison =
         compare_groups(vec![groups(before), groups(after)], |key| thresholds.limits(key));
     let names = [base.display().to_string(), exe.display().to_string()];
     show(&Shown { comparison: &comparison, names: &names, thresholds: &thresholds }, options)?;
     Ok(outcome(&comparison, options))
+}
+
+/// How much the blocks of either side differ among themselves; the larger of the two counts. Samples of all blocks are judged together, and
+/// what differs from block to block averages out with the root of their number.
+fn floors(before: &Side, after: &Side) -> BTreeMap<Key, f64> {
+    let floor = |side: &Side, key: &Key| {
+        floor_of(&side.iter().filter_map(|block| median(block, key)).collect::<Vec<_>>())
+    };
+    let known = keys(before.iter()).into_iter().filter_map(|key| {
+        let larger = floor(before, &key)?.max(floor(after, &key)?);
+        Some((key, larger / (before.len() as f64).sqrt()))
+    });
+    known.collect()
 }
 
 fn groups(side: Side) -> Groups {

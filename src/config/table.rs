@@ -420,7 +420,7 @@ pub const ARGS: &[ArgSpec] = &[
         )
     },
     ArgSpec {
-        help: "Noise of this machine: differences below twice this are not called; else what `warpscope noise` measured, else 0.5%, for the benchmark on a CPU 2.5%",
+        help: "Noise of this machine: differences below twice this are not called; else what `warpscope noise` measured, else 0.5%",
         ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
     },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),

@@ -95,6 +95,34 @@ fn the_end_of_the_program_is_the_end_of_the_recording() {
 }
 
 #[test]
+fn a_request_to_end_reaches_the_program_and_its_last_words_are_kept() {
+    let desk = Desk::new();
+    let script =
+        "trap 'echo name=last t_us=1; exit 9' TERM; echo ready; while :; do read line; done";
+    let mut recorder = desk
+        .record(&[], &["sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut ready = String::new();
+    let mut output = BufReader::new(recorder.stdout.take().expect("is piped"));
+    output.read_line(&mut ready).expect("a line");
+    let kill = |signal: &str| {
+        let status =
+            Command::new("kill").args([signal, recorder.id().to_string().as_str()]).status();
+        assert!(status.expect("starts").success());
+    };
+    kill("-INT"); // the terminal's, which the program would have got by itself
+    kill("-TERM");
+    // A shell looks at its signals between two reads.
+    recorder.stdin.as_ref().expect("is piped").write_all(b"\n").expect("is read");
+    assert_eq!(recorder.wait().expect("ends").code(), Some(9));
+    let run = desk.run();
+    assert_eq!((names(&run), run.end.as_ref().expect("ended").exit), (vec!["last"], Some(9)));
+}
+
+#[test]
 fn a_shell_writes_points_into_a_file() {
     let desk = Desk::new();
     let script = r#"for i in 1 2 3; do echo "name=f t_us=$i" > "$WARPSCOPE_POINTS"; done; echo "no point" > "$WARPSCOPE_POINTS""#;

@@ -44,6 +44,8 @@ pub struct Limits {
     pub alpha: f64,
     /// Least relative difference that matters: `0.01`.
     pub practical: f64,
+    /// Least relative difference that is called faster or slower; above `practical` where the noise is only assumed.
+    pub called: f64,
     /// Fewest clean samples on each side.
     pub samples: usize,
     /// Resamples an interval is drawn from.
@@ -59,7 +61,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { alpha: 0.01, practical: 0.01, samples: 10, resamples: 10_000 }
+        Self { alpha: 0.01, practical: 0.01, called: 0.0, samples: 10, resamples: 10_000 }
     }
 }
 
@@ -180,6 +182,13 @@ fn call(
             "a difference of {} to {} is possible; more samples would tell",
             percent(effect.interval.low),
             percent(effect.interval.high)
+        );
+        return (Call::Ambiguous, reason);
+    }
+    if effect.change.ln_1p().abs() < limits.called.ln_1p() {
+        let reason = format!(
+            "{} in time, and nobody measured how much this machine differs from itself",
+            percent(effect.change)
         );
         return (Call::Ambiguous, reason);
     }

@@ -145,3 +145,13 @@ fn steps_are_found_and_flat_noise_has_none() {
     println!("steps of 4 %: {missed} of 100 missed or misplaced by more than two points");
     assert!(missed <= 2, "{missed} of 100");
 }
+
+#[test]
+fn a_difference_is_not_called_where_the_noise_is_only_assumed() {
+    let series = |center: f64| Series::new((0..30).map(|at| center * (1.0 + f64::from(at) * 1e-4)));
+    let pair = Pair { times: (series(100.0), series(106.0)), cycles: None };
+    for (called, call) in [(0.0, Call::Slower), (0.05, Call::Slower), (0.25, Call::Ambiguous)] {
+        let judgement = judge(&pair, &Limits { called, ..Limits::default() });
+        assert_eq!(judgement.call, call, "{called}: {}", judgement.reason);
+    }
+}

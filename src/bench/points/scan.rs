@@ -44,8 +44,7 @@ impl Scan {
     /// Looks into one line of a program's output.
     pub fn take(&mut self, line: &str) -> Vec<Found> {
         let line = line.trim();
-        let own = line.starts_with("name=") || line.starts_with("{\"");
-        if own && line.contains("name") && line.contains("t_") {
+        if is_own(line) {
             return vec![Self::only(line)];
         }
         let mut found = Vec::new();
@@ -68,6 +67,17 @@ impl Scan {
             Err(error) => Found::Damaged(error.to_string()),
         }
     }
+}
+
+/// Whether a line is meant as a point of warpscope's own: it names something and a time.
+fn is_own(line: &str) -> bool {
+    const UNITS: [&str; 4] = ["t_ns", "t_us", "t_ms", "t_s"];
+    if line.starts_with('{') {
+        return line.contains("\"name\"")
+            && UNITS.iter().any(|unit| line.contains(&format!("\"{unit}\"")));
+    }
+    let names = |name: &str| line.split_whitespace().any(|word| word.starts_with(name));
+    line.starts_with("name=") && UNITS.iter().any(|unit| names(&format!("{unit}=")))
 }
 
 /// Names a time may have in a pattern; `per_s` is a rate.
@@ -188,6 +198,7 @@ mod tests {
             "  name=gemm m=16 t_us=2 ",
             "{\"name\":\"gemv\",\"t_ns\":[5]}",
             "{\"loss\":0.1}",
+            "{\"name\":\"span\",\"start_time\":5}",
             "name=Alice",
         ];
         assert_eq!(

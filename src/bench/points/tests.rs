@@ -118,5 +118,12 @@ proptest::proptest! {
     fn no_text_panics(text in "\\PC{0,400}") {
         drop(read(&text));
         drop(parse_line(&text));
+        let asked = PARSERS.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let pattern = r"(?<name>\w+)=(?<per_s>\S+)";
+        let mut scan = Scan::new(&asked, Some(pattern)).expect("a pattern");
+        let hints = ["", "name=a t_us=", "Throughput: ", "Triton autotuning for function ", "{\"name\":\"t_us\""];
+        for hint in hints {
+            drop(scan.take(&format!("{hint}{text}")));
+        }
     }
 }

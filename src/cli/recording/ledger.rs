@@ -136,6 +136,9 @@ impl Ledger {
         let firsts: Vec<usize> = waiting.iter().map(first).collect();
         for group in firsts.chunk_by(|a, b| a == b) {
             let around = self.around(group[0], group.len() as u64);
+            if around.window.is_none() {
+                continue; // nobody could look, and a line would say nothing
+            }
             // Told where it happened; the points themselves are written.
             let _ = self.write(&Record::Around(Box::new(around)));
         }

@@ -10,18 +10,14 @@ mod ledger;
 mod lines;
 mod mark;
 mod own;
+mod program;
 
 use std::io::{self, PipeWriter};
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, test_kill_process, waitid,
-};
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use warpscope_probes::Frame;
@@ -38,7 +34,8 @@ use inbox::Inbox;
 use intake::Intake;
 use ledger::{Ledger, Summary};
 pub(super) use mark::run as mark;
-use own::Own;
+use own::{Own, started};
+use program::{Program, exit_of, shell_code};
 
 /// Events that may wait for a slow disk.
 const QUEUE: usize = 64;
@@ -73,7 +70,7 @@ enum Subject {
     /// A command that is started.
     Command(Vec<String>),
     /// A process that runs.
-    Process(Pid),
+    Process { pid: u32, start: u64 },
     /// Lines on standard input.
     Input,
 }
@@ -90,8 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let subject = subject(options)?;
     let scan = Scan::new(&record.parsers, record.pattern.as_deref()).map_err(CliError::Usage)?;
     let path = record.file.as_deref().unwrap_or(std::path::Path::new("")); // the operand is required
-    let limits = Limits { max_size: record.max_size, keep: record.keep };
-    let recorder = Recorder::open_as(Holds::Journal, path, limits)
+    let recorder = Recorder::open_as(Holds::Journal, path, Limits::default())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let inbox = Inbox::open(&options.env)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -119,9 +115,11 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
         ));
     }
     let output = &options.output;
-    if output.count.is_some() || output.duration.is_some() || output.redact {
+    let for_frames = output.count.is_some() || output.duration.is_some() || output.redact;
+    if for_frames || record.max_size.is_some() {
         return Err(CliError::Usage(
-            "--once, --count, --duration and --redact are for frames; a run ends with its program"
+            "--once, --count, --duration, --redact and --max-size are for frames; a run ends with its \
+             program and stays in one file"
                 .to_owned(),
         ));
     }
@@ -131,9 +129,9 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
             command => Subject::Command(command.to_vec()),
         });
     };
-    let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
-    let alive = pid.filter(|pid| !matches!(test_kill_process(*pid), Err(rustix::io::Errno::SRCH)));
-    alive.map(Subject::Process).ok_or_else(|| CliError::Usage(format!("no process {number}")))
+    let process = u32::try_from(number).ok().and_then(|pid| Some((pid, started(pid)?)));
+    let (pid, start) = process.ok_or_else(|| CliError::Usage(format!("no process {number}")))?;
+    Ok(Subject::Process { pid, start })
 }
 
 fn report(summary: &Summary, path: &std::path::Path) {
@@ -213,7 +211,7 @@ impl Session {
         demand_gpu(options, self.first.as_ref().unwrap_or(&Frame::default()))?;
         let mut run = identity::here(match &subject {
             Subject::Command(words) => words.clone(),
-            Subject::Process(pid) => identity::command_of(pid.as_raw_nonzero().get()),
+            Subject::Process { pid, .. } => identity::command_of(*pid),
             Subject::Input => Vec::new(),
         });
         if let Some(frame) = &self.first {
@@ -222,9 +220,9 @@ impl Session {
         let (ended, ending) = io::pipe().map_err(failed)?;
         let mut program = match subject {
             Subject::Command(words) => Program::start(&words, &self.inbox, &self.sender),
-            Subject::Process(pid) => {
+            Subject::Process { pid, start } => {
                 self.tell_ends();
-                Ok(Program::Process(pid))
+                Ok(Program::Process(pid, start))
             }
             Subject::Input => Ok(Program::Input),
         };
@@ -306,86 +304,5 @@ impl Session {
                 ledger.frame(*frame);
             }
         }
-    }
-}
-
-/// What is recorded, once it runs.
-enum Program {
-    Child(Child),
-    Process(Pid),
-    Input,
-}
-
-impl Program {
-    fn start(words: &[String], inbox: &Inbox, sender: &Sender<Event>) -> Result<Self, String> {
-        let Some((name, rest)) = words.split_first() else { return Err("no command".to_owned()) };
-        let mut command = Command::new(name);
-        command.args(rest).envs(inbox.variables()).stdout(std::process::Stdio::piped());
-        let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            // Waits without taking the exit code: the process number stays the child's until the owner takes it.
-            if let Some(pid) = pid {
-                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
-            }
-            let _ = sender.blocking_send(Event::Ended);
-        });
-        Ok(Self::Child(child))
-    }
-
-    fn family(&self) -> Own {
-        match self {
-            Self::Child(child) => Own::of(child.id()),
-            Self::Process(pid) => Own::of(pid.as_raw_nonzero().get().unsigned_abs()),
-            Self::Input => Own::unknown(),
-        }
-    }
-
-    /// What is to be read and passed on.
-    fn output(&mut self) -> io::Result<Option<OwnedFd>> {
-        match self {
-            Self::Child(child) => Ok(child.stdout.take().map(OwnedFd::from)),
-            Self::Process(_) => Ok(None),
-            Self::Input => io::stdin().as_fd().try_clone_to_owned().map(Some),
-        }
-    }
-
-    /// Whether a process that nobody waits for is gone.
-    fn is_gone(&self) -> bool {
-        match self {
-            Self::Process(pid) => {
-                matches!(test_kill_process(*pid), Err(rustix::io::Errno::SRCH))
-            }
-            Self::Child(_) | Self::Input => false,
-        }
-    }
-
-    /// Passes a signal on; false where it is meant for the recording itself.
-    fn pass(&self, signal: Signal) -> bool {
-        let Self::Child(child) = self else { return false };
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
-    }
-
-    fn status(&mut self) -> io::Result<Option<ExitStatus>> {
-        match self {
-            Self::Child(child) => child.wait().map(Some),
-            Self::Process(_) | Self::Input => Ok(None),
-        }
-    }
-}
-
-/// The code a shell gives: 128 and the number where a signal ended it.
-fn shell_code(status: ExitStatus) -> i32 {
-    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    match u8::try_from(shell_code(status)) {
-        Ok(0) => Exit::Fine,
-        Ok(code) => Exit::Command(code),
-        Err(_) => Exit::CheckFailed,
     }
 }

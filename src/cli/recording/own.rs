@@ -101,9 +101,19 @@ impl Own {
 
 /// The parent of a process; 0 for the first one.
 fn parent(pid: u32) -> Option<u32> {
+    u32::try_from(stat(pid, 1)?).ok()
+}
+
+/// When a process started, in ticks since the machine did: with its number, this names a process for good.
+pub(super) fn started(pid: u32) -> Option<u64> {
+    stat(pid, 19)
+}
+
+/// A number of `/proc/PID/stat`, counted from the state, which is 0. A name may hold spaces and brackets.
+fn stat(pid: u32, place: usize) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, behind_name) = stat.rsplit_once(')')?;
-    behind_name.split_ascii_whitespace().nth(1)?.parse().ok()
+    behind_name.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,98 @@
+//! The program that is recorded: started here, running already, or at the other end of standard input.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use tokio::sync::mpsc::Sender;
+
+use super::super::exit::Exit;
+use super::Event;
+use super::inbox::Inbox;
+use super::own::{Own, started};
+
+/// What is recorded, once it runs.
+pub(super) enum Program {
+    Child(Child),
+    /// Its number and when it started.
+    Process(u32, u64),
+    Input,
+}
+
+impl Program {
+    pub(super) fn start(
+        words: &[String],
+        inbox: &Inbox,
+        sender: &Sender<Event>,
+    ) -> Result<Self, String> {
+        let Some((name, rest)) = words.split_first() else { return Err("no command".to_owned()) };
+        let mut command = Command::new(name);
+        command.args(rest).envs(inbox.variables()).stdout(Stdio::piped());
+        let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            // Waits without taking the exit code: the process number stays the child's until the owner takes it.
+            if let Some(pid) = pid {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
+            }
+            let _ = sender.blocking_send(Event::Ended);
+        });
+        Ok(Self::Child(child))
+    }
+
+    pub(super) fn family(&self) -> Own {
+        match self {
+            Self::Child(child) => Own::of(child.id()),
+            Self::Process(pid, _) => Own::of(*pid),
+            Self::Input => Own::unknown(),
+        }
+    }
+
+    /// What is to be read and passed on.
+    pub(super) fn output(&mut self) -> io::Result<Option<OwnedFd>> {
+        match self {
+            Self::Child(child) => Ok(child.stdout.take().map(OwnedFd::from)),
+            Self::Process(..) => Ok(None),
+            Self::Input => io::stdin().as_fd().try_clone_to_owned().map(Some),
+        }
+    }
+
+    /// Whether a process that nobody waits for is gone.
+    pub(super) fn is_gone(&self) -> bool {
+        match self {
+            Self::Process(pid, start) => started(*pid) != Some(*start),
+            Self::Child(_) | Self::Input => false,
+        }
+    }
+
+    /// Passes a signal on; false where it is meant for the recording itself.
+    pub(super) fn pass(&self, signal: Signal) -> bool {
+        let Self::Child(child) = self else { return false };
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
+    }
+
+    pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Child(child) => child.wait().map(Some),
+            Self::Process(..) | Self::Input => Ok(None),
+        }
+    }
+}
+
+/// The code a shell gives: 128 and the number where a signal ended it.
+pub(super) fn shell_code(status: ExitStatus) -> i32 {
+    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+pub(super) fn exit_of(status: ExitStatus) -> Exit {
+    match u8::try_from(shell_code(status)) {
+        Ok(0) => Exit::Fine,
+        Ok(code) => Exit::Command(code),
+        Err(_) => Exit::CheckFailed,
+    }
+}
