@@ -77,6 +77,8 @@ pub enum Action {
     Tree,
     /// Send a signal to the selected process.
     Signal,
+    /// Record frames, or stop.
+    Record,
     /// What was not found, and what to do.
     Notices,
     /// Back in a recording.
@@ -170,6 +172,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::SeekBack, "seek_back", Replay, ["["], "back", "Ten seconds back in the recording.";
     A::SeekForth, "seek_forth", Replay, ["]"], "forth", "Ten seconds forth in the recording.";
     A::Notices, "notices", Global, ["n"], "notices", "What was not found, and what to do about it.";
+    A::Record, "record", Global, ["R"], "", "Record what is shown into a file; again to stop.";
     A::Theme, "theme", Global, ["T"], "", "Next theme.";
     A::Repaint, "repaint", Global, ["ctrl-l"], "", "Draw everything again.";
     A::Suspend, "suspend", Global, ["ctrl-z"], "", "Put warpscope into the background; fg brings it back.";

@@ -22,7 +22,7 @@ use warpscope_probes::process::Process;
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::{Frame, Gpu};
 
-pub use msg::{Cmd, Hit, Msg, Shown};
+pub use msg::{Cmd, Hit, Msg, Recorded, Shown};
 
 use self::bench::{Bench, FIRST_SELECTED};
 use self::compat::{Compat, Line};

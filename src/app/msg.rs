@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub enum Msg {
     },
     /// What became of a command, for the user to read.
     Answer(String),
+    /// Where a recording of frames stands; none: it has ended. Or why there is none.
+    Recorded(Result<Option<Recorded>, String>),
     /// How far the look at what is installed has come.
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
@@ -43,6 +46,17 @@ pub enum Msg {
     Model(String, Result<Model, String>),
     /// What the last drawing showed of a Compat matrix, or of a page over any tab.
     Shown(Shown),
+}
+
+/// A recording of frames being written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Why the last frame is not in it.
+    pub trouble: Option<String>,
 }
 
 /// Everything the outside is asked to do.
@@ -69,6 +83,8 @@ pub enum Cmd {
     Copy(String),
     /// Read the model at a path.
     ReadModel(String),
+    /// Start recording frames, or stop.
+    Record(bool),
     /// Look at what is installed, also in the environments of these processes.
     Inspect(Vec<u32>),
     /// Draw everything again.

@@ -13,7 +13,7 @@ use super::compat::{self, Line};
 use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
-use super::{App, Cmd, Hit, Msg, Shown};
+use super::{App, Cmd, Hit, Msg, Recorded, Shown};
 use crate::bench::BenchEvent;
 use crate::source::Seek;
 
@@ -32,6 +32,7 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Scroll(step) => return step_by(app, step),
         Msg::Resize { rows } => app.view.page = rows,
         Msg::Answer(text) => app.view.say(text),
+        Msg::Recorded(told) => recorded(app, told),
         Msg::Inspecting(advance) => app.compat.looking = Some(advance),
         Msg::Survey(survey, today) => {
             compat::keys::staying(app, |app| app.compat.set_survey(survey, today));
@@ -81,6 +82,29 @@ pub(super) fn inspect(app: &mut App) -> Cmd {
     pids.sort_unstable();
     pids.dedup();
     Cmd::Inspect(pids)
+}
+
+/// Says what became of a recording when that changes.
+fn recorded(app: &mut App, told: Result<Option<Recorded>, String>) {
+    let before = app.view.recorded.take();
+    match told {
+        Err(why) => app.view.say(format!("Not recording: {why}")),
+        Ok(None) => {
+            let path = before.map(|one| one.path.display().to_string()).unwrap_or_default();
+            app.view.say(format!("Recorded into {path}; `warpscope replay` shows it."));
+        }
+        Ok(Some(now)) => {
+            let trouble = before.as_ref().and_then(|one| one.trouble.clone());
+            match &now.trouble {
+                Some(why) if now.trouble != trouble => app.view.say(why.clone()),
+                None if before.is_none() => {
+                    app.view.say(format!("Recording into {}; R stops.", now.path.display()));
+                }
+                _ => {}
+            }
+            app.view.recorded = Some(now);
+        }
+    }
 }
 
 fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
@@ -209,6 +233,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         | Action::ResetVersion
         | Action::Model => compat::keys::act(app, action),
         Action::Inspect => return vec![inspect(app)],
+        Action::Record => return vec![Cmd::Record(app.view.recorded.is_none())],
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),

@@ -2,6 +2,7 @@
 
 use super::compat::model::State;
 pub use super::compat::view::CompatView;
+use super::msg::Recorded;
 use super::processes::ProcessView;
 
 /// A screen of its own.
@@ -180,6 +181,8 @@ pub struct View {
     pub bench: Cursor,
     /// The Processes tab.
     pub processes: ProcessView,
+    /// The recording being written.
+    pub recorded: Option<Recorded>,
     /// One line that answers the last key, and how many frames it stays.
     pub toast: Option<(String, u8)>,
     /// Rows of the body, for page keys.

@@ -9,9 +9,9 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Origin, Severity};
 
 use super::Hits;
-use super::panels;
 use super::theme::Role;
 use super::widgets::{Footer, Hint, Look};
+use super::{format, panels};
 use crate::app::action::{Action, Scope};
 use crate::app::bench::Phase;
 use crate::app::view::{TABS, Tab};
@@ -102,6 +102,10 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
             Some("replay")
         }
     };
+    if let Some(recorded) = &app.view.recorded {
+        let role = if recorded.trouble.is_some() { Role::Warn } else { Role::Bad };
+        say(format!("{} rec {}", look.glyphs.record, format::bytes(recorded.bytes as f64)), role);
+    }
     if app.view.frozen {
         say(format!("{} frozen", look.glyphs.pause), Role::Paused);
     }

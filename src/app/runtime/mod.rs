@@ -9,6 +9,7 @@ mod input;
 mod inspect;
 mod mailbox;
 mod model;
+mod recording;
 mod signal;
 mod terminal;
 
@@ -25,6 +26,7 @@ use warpscope_probes::model::Model;
 use self::bench::Outside;
 use self::inspect::Inspector;
 use self::mailbox::{Mailbox, Post, mailbox};
+use self::recording::Recording;
 use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
@@ -89,6 +91,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         control,
         outside,
         inspector: Inspector::default(),
+        recording: None,
         post,
         last_frame: Instant::now(),
         ended: None,
@@ -115,6 +118,7 @@ struct Owner {
     control: Box<dyn Control>,
     outside: Outside,
     inspector: Inspector,
+    recording: Option<Recording>,
     post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
@@ -179,7 +183,12 @@ impl Owner {
         if let Some(position) = self.control.position() {
             self.handle(screen, Msg::Position(position))?;
         }
-        self.handle(screen, Msg::Frame(frame))
+        let recorded = self.recording.as_mut().map(|recording| recording.take(&frame));
+        self.handle(screen, Msg::Frame(frame))?;
+        match recorded {
+            Some(recorded) => self.handle(screen, Msg::Recorded(Ok(Some(recorded)))),
+            None => Ok(()),
+        }
     }
 
     fn take(&mut self, screen: &mut Screen, mail: &Mailbox, event: Event) -> io::Result<()> {
@@ -224,6 +233,14 @@ impl Owner {
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
             Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
+            Cmd::Record(on) => {
+                let started = on.then(Recording::start).transpose();
+                let told = started.map(|recording| {
+                    self.recording = recording;
+                    self.recording.as_ref().map(Recording::recorded)
+                });
+                return self.handle(screen, Msg::Recorded(told));
+            }
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {

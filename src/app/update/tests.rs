@@ -524,3 +524,28 @@ fn the_benchmark_waits_while_the_machine_runs_on_battery() {
     update(&mut app, on(true));
     assert_eq!(update(&mut app, hello()), pause);
 }
+
+#[test]
+fn the_recording_key_starts_and_stops_and_trouble_is_told_once() {
+    let mut app = app();
+    assert_eq!(update(&mut app, Msg::Key("R".parse().expect("a key"))), [Cmd::Record(true)]);
+    let at = |bytes, trouble: Option<&str>| Recorded {
+        path: "/state/x.jsonl".into(),
+        bytes,
+        trouble: trouble.map(str::to_owned),
+    };
+    update(&mut app, Msg::Recorded(Ok(Some(at(0, None)))));
+    assert!(app.view.toast.as_ref().is_some_and(|(text, _)| text.contains("/state/x.jsonl")));
+    app.view.toast = None;
+    update(&mut app, Msg::Recorded(Ok(Some(at(10, None)))));
+    assert_eq!(app.view.toast, None);
+    for (said, trouble) in [(true, "disk full"), (false, "disk full")] {
+        update(&mut app, Msg::Recorded(Ok(Some(at(10, Some(trouble))))));
+        assert_eq!(app.view.toast.take().is_some(), said);
+    }
+    assert_eq!(update(&mut app, Msg::Key("R".parse().expect("a key"))), [Cmd::Record(false)]);
+    update(&mut app, Msg::Recorded(Ok(None)));
+    assert!(app.view.recorded.is_none());
+    update(&mut app, Msg::Recorded(Err("no home".into())));
+    assert!(app.view.toast.as_ref().is_some_and(|(text, _)| text.contains("no home")));
+}

@@ -9,6 +9,7 @@ mod hostile;
 mod keys;
 mod looks;
 mod mouse;
+mod recording;
 
 use crate::fake::OwnNvml;
 use crate::frames;
