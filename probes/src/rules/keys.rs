@@ -114,7 +114,7 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
         }
         Kind::Dtype if value == "auto" => Ok(()),
         Kind::Dtype => value.parse::<Dtype>().map(|_| ()),
-        Kind::Package if value == ANY_VERSION => Ok(()),
+        Kind::Package if value == ANY_VERSION || value == NOTHING => Ok(()),
         Kind::Package => value.parse::<Version>().map(|_| ()).map_err(|error| error.to_string()),
     }
 }
@@ -122,7 +122,8 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
 /// Version of a package that takes part in a version nobody named.
 pub const ANY_VERSION: &str = "any";
 
-/// Value of a key that a route has taken out of play: `quantization = "none"` once weights were widened.
+/// Value of a key that a route has taken out of play: `quantization = "none"` once weights were widened, `triton = "none"` where none
+/// of its kernels takes part any more.
 const NOTHING: &str = "none";
 
 /// What a rule accepts under a key that the configuration does not name: `wheel = ["pypi", "unset"]`.
@@ -174,6 +175,11 @@ impl Settings {
         self.0.get(key).map(String::as_str)
     }
 
+    /// The packages that take part, and their versions.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
+    }
+
     /// Every key and value, in order of the key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -214,7 +220,9 @@ impl Selector {
             match (choice, value) {
                 (Choice::OneOf(values), _)
                     if values.iter().any(|one| one == value.unwrap_or(UNSET)) => {}
-                (Choice::OneOf(_), _) | (Choice::Within(_), None) => return Some(false),
+                (Choice::OneOf(_), _) | (Choice::Within(_), None | Some(NOTHING)) => {
+                    return Some(false);
+                }
                 (Choice::Within(range), Some(value)) => {
                     match range.contains(value.parse().ok().as_ref()) {
                         Some(true) => {}
@@ -397,6 +405,14 @@ mod tests {
         assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "pypi")]), (Some(true), true));
         assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "source")]), (Some(false), true));
         assert_eq!(asked(&[("wheel", "pypi")]).0, Some(false));
+    }
+
+    #[test]
+    fn a_package_taken_out_of_play_meets_no_range() {
+        let settings = Settings::new([("triton", "none"), ("torch", "2.8.0")]).expect("good");
+        assert_eq!(settings.packages().collect::<Vec<_>>(), [("torch", "2.8.0")]);
+        let selector: Selector = toml::from_str("triton = \">=3.4\"").expect("reads");
+        assert_eq!(selector.matches(&settings), Some(false));
     }
 
     #[test]
