@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use warpscope_probes::rules::{
-    DeviceFacts, Effect, Kind, MODELS, Rule, RuleBase, Settings, Side, Version, kind_of,
+    DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
 };
 
 use super::findings::Findings;
@@ -112,8 +112,7 @@ impl<'a> Plan<'a> {
         };
         gather(framework, self.version.as_ref(), true);
         gather(MODELS, None, false);
-        let package = |key: &str| key != framework && kind_of(key) == Ok(Kind::Package);
-        for (key, value) in settings.iter().filter(|(key, _)| package(key)) {
+        for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
             gather(key, value.parse().ok().as_ref(), false);
         }
         candidates.sort_by_key(|one| (one.rule.stage, !one.own));

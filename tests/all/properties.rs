@@ -14,7 +14,7 @@ use warpscope::engine::{
 };
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
-    ANY_VERSION, Choice, KEYS, Kind, RuleBase, STAGES, Settings, kind_of,
+    ANY_VERSION, Choice, KEYS, Kind, RuleBase, STAGES, Settings, check_value, kind_of,
 };
 
 use super::verdicts::{SMS, base};
@@ -33,7 +33,8 @@ fn values(base: &RuleBase) -> BTreeMap<String, Vec<String>> {
     for rule in base.rules() {
         for (key, choice) in rule.selector.iter() {
             if let Choice::OneOf(values) = choice {
-                values.iter().for_each(|value| add(key, value));
+                let good = values.iter().filter(|value| check_value(key, value).is_ok());
+                good.for_each(|value| add(key, value));
             }
         }
     }

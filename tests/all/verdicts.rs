@@ -230,6 +230,19 @@ fn ids_are_unique_and_sources_dated() {
     }
 }
 
+/// Words for frameworks are read without regard to case and joints, so two that differ only there would mean one thing.
+#[test]
+fn no_word_means_two_frameworks() {
+    let plain = |text: &str| text.replace(['-', '_', '.', ' '], "").to_lowercase();
+    let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+    for one in base().frameworks() {
+        for word in one.aliases.iter().chain([&one.id, &one.name]) {
+            let owner = owners.entry(plain(word)).or_insert(&one.id);
+            assert_eq!(*owner, one.id, "{word}");
+        }
+    }
+}
+
 /// Every compute capability NVIDIA has sold since Maxwell.
 pub(super) const SMS: &[(u8, u8)] = &[
     (5, 0),

@@ -100,6 +100,9 @@ pub fn dtype_id(word: &str) -> Option<&'static str> {
 
 /// Checks one value against its key, as rules and questions write it.
 pub fn check_value(key: &str, value: &str) -> Result<(), String> {
+    if value == UNSET {
+        return Err(format!("{key}: only a rule can speak of a key that is unset; leave it out"));
+    }
     match kind_of(key)? {
         Kind::Word => {
             let plain =
@@ -111,7 +114,7 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
         }
         Kind::Dtype if value == "auto" => Ok(()),
         Kind::Dtype => value.parse::<Dtype>().map(|_| ()),
-        Kind::Package if value == ANY_VERSION => Ok(()),
+        Kind::Package if value == ANY_VERSION || value == NOTHING => Ok(()),
         Kind::Package => value.parse::<Version>().map(|_| ()).map_err(|error| error.to_string()),
     }
 }
@@ -119,8 +122,12 @@ pub fn check_value(key: &str, value: &str) -> Result<(), String> {
 /// Version of a package that takes part in a version nobody named.
 pub const ANY_VERSION: &str = "any";
 
-/// Value of a key that a route has taken out of play: `quantization = "none"` once weights were widened.
+/// Value of a key that a route has taken out of play: `quantization = "none"` once weights were widened, `triton = "none"` where none
+/// of its kernels takes part any more.
 const NOTHING: &str = "none";
+
+/// What a rule accepts under a key that the configuration does not name: `wheel = ["pypi", "unset"]`.
+pub(super) const UNSET: &str = "unset";
 
 /// A configuration: what is asked about. Every value is checked against its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,6 +175,11 @@ impl Settings {
         self.0.get(key).map(String::as_str)
     }
 
+    /// The packages that take part, and their versions.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
+    }
+
     /// Every key and value, in order of the key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
@@ -193,7 +205,7 @@ pub struct Selector(Vec<(String, Choice)>);
 /// What a rule accepts under one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Any of these values.
+    /// Any of these values; `unset` stands for a configuration that does not name the key.
     OneOf(Vec<String>),
     /// A package in this range.
     Within(VersionRange),
@@ -204,15 +216,20 @@ impl Selector {
     pub fn matches(&self, settings: &Settings) -> Option<bool> {
         let mut known = true;
         for (key, choice) in &self.0 {
-            let Some(value) = settings.get(key) else { return Some(false) };
-            match choice {
-                Choice::OneOf(values) if values.iter().any(|one| one == value) => {}
-                Choice::OneOf(_) => return Some(false),
-                Choice::Within(range) => match range.contains(value.parse().ok().as_ref()) {
-                    Some(true) => {}
-                    Some(false) => return Some(false),
-                    None => known = false,
-                },
+            let value = settings.get(key);
+            match (choice, value) {
+                (Choice::OneOf(values), _)
+                    if values.iter().any(|one| one == value.unwrap_or(UNSET)) => {}
+                (Choice::OneOf(_), _) | (Choice::Within(_), None | Some(NOTHING)) => {
+                    return Some(false);
+                }
+                (Choice::Within(range), Some(value)) => {
+                    match range.contains(value.parse().ok().as_ref()) {
+                        Some(true) => {}
+                        Some(false) => return Some(false),
+                        None => known = false,
+                    }
+                }
             }
         }
         known.then_some(true)
@@ -298,7 +315,11 @@ impl<'de> Deserialize<'de> for Selector {
             (Kind::Package, [range]) => range.parse().map(Choice::Within),
             (Kind::Package, _) => Err(format!("{key}: write one version range")),
             _ => {
-                values.iter().try_for_each(|value| check_value(key, value))?;
+                let named = || values.iter().filter(|value| *value != UNSET);
+                if named().next().is_none() {
+                    return Err(format!("{key}: name a value beside {UNSET}"));
+                }
+                named().try_for_each(|value| check_value(key, value))?;
                 Ok(Choice::OneOf(values))
             }
         };
@@ -370,6 +391,36 @@ mod tests {
         {
             assert!(Settings::new([(key, value)]).is_err(), "{key}={value}");
         }
+    }
+
+    #[test]
+    fn a_rule_can_accept_a_key_that_is_not_named() {
+        let selector: Selector =
+            toml::from_str("wheel = [\"pypi\", \"unset\"]\ndtype = \"fp16\"").expect("reads");
+        let asked = |pairs: &[(&str, &str)]| {
+            let settings = Settings::new(pairs.iter().copied()).expect("good settings");
+            (selector.matches(&settings), selector.covers(&settings))
+        };
+        assert_eq!(asked(&[("dtype", "fp16")]), (Some(true), true));
+        assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "pypi")]), (Some(true), true));
+        assert_eq!(asked(&[("dtype", "fp16"), ("wheel", "source")]), (Some(false), true));
+        assert_eq!(asked(&[("wheel", "pypi")]).0, Some(false));
+    }
+
+    #[test]
+    fn a_package_taken_out_of_play_meets_no_range() {
+        let settings = Settings::new([("triton", "none"), ("torch", "2.8.0")]).expect("good");
+        assert_eq!(settings.packages().collect::<Vec<_>>(), [("torch", "2.8.0")]);
+        let selector: Selector = toml::from_str("triton = \">=3.4\"").expect("reads");
+        assert_eq!(selector.matches(&settings), Some(false));
+    }
+
+    #[test]
+    fn unset_is_no_value_of_a_question_and_no_rule_by_itself() {
+        assert!(Settings::new([("wheel", "unset")]).is_err());
+        assert!(toml::from_str::<Settings>("wheel = \"unset\"").is_err());
+        assert!(toml::from_str::<Selector>("wheel = \"unset\"").is_err());
+        assert!(toml::from_str::<Selector>("torch = \"unset\"").is_err());
     }
 
     #[test]
