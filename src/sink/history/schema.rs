@@ -84,7 +84,7 @@ pub(super) fn prepare(database: &mut Connection, path: &Path) -> Result<(), Hist
     let failed = |error| refused(path, error);
     database
         .execute_batch(
-            "PRAGMA page_size = 16384; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;",
+            "PRAGMA page_size = 16384; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL;",
         )
         .map_err(failed)?;
     let found = format(database, path)?;
