@@ -79,6 +79,12 @@ pub enum Action {
     Signal,
     /// Record frames, or stop.
     Record,
+    /// Mark a recorded run.
+    MarkRun,
+    /// Compare the two marked runs.
+    CompareRuns,
+    /// Show weak changes of a history too.
+    WeakChanges,
     /// What was not found, and what to do.
     Notices,
     /// Back in a recording.
@@ -135,6 +141,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Go(Tab::Compat), "compat", Global, ["2"], "", "Compat: what runs where, and why not.";
     A::Go(Tab::Bench), "bench", Global, ["3"], "", "Bench: the micro decoder at work.";
     A::Go(Tab::Processes), "processes", Global, ["4"], "", "Processes on the GPUs.";
+    A::Go(Tab::History), "history", Global, ["5"], "", "History: kernels over recorded runs.";
     A::NextTab, "next_tab", Global, ["tab"], "", "Next tab.";
     A::PreviousTab, "previous_tab", Global, ["shift-tab"], "", "Previous tab.";
     A::Open, "open", Global, ["enter"], "details", "Details of what is selected.";
@@ -149,6 +156,11 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Last, "last", Global, ["end", "G"], "", "To the last.";
     A::Filter, "filter", On(Tab::Compat), ["/"], "filter", "Show only rows that contain the typed words.";
     A::OnlyFailures, "only_failures", On(Tab::Compat), ["f"], "problems", "Show only rows that fail somewhere.";
+    A::Filter, "filter_history", On(Tab::History), ["/"], "filter", "Show only kernels that contain the typed words.";
+    A::MarkRun, "mark_run", On(Tab::History), ["m"], "mark", "Mark the run under the cursor, or take its mark away.";
+    A::CompareRuns, "compare_runs", On(Tab::History), ["c"], "compare", "Compare the two marked runs.";
+    A::Sort, "sort_history", On(Tab::History), ["s", "f6"], "sort", "By name, latest change first, or largest change first.";
+    A::WeakChanges, "weak_changes", On(Tab::History), ["W"], "", "Show changes too that are small or may be chance.";
     A::WhatIf, "what_if", Global, ["w"], "what-if", "Add a GPU from the catalogue.";
     A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "remove", "Remove the selected what-if GPU.";
     A::OlderVersion, "older_version", On(Tab::Compat), ["<", ","], "older", "Ask about an older version of the framework.";

@@ -6,6 +6,7 @@
 pub mod action;
 pub mod bench;
 pub mod compat;
+pub mod history;
 pub mod keymap;
 mod msg;
 pub mod popups;
@@ -26,6 +27,7 @@ pub use msg::{Cmd, Hit, Msg, Recorded, Shown};
 
 use self::bench::{Bench, FIRST_SELECTED};
 use self::compat::{Compat, Line};
+use self::history::History;
 use self::keymap::Keymap;
 use self::view::{Cursor, View};
 use self::whatif::WhatIf;
@@ -59,6 +61,8 @@ pub struct App {
     pub compat: Compat,
     /// What the benchmark child said.
     pub bench: Bench,
+    /// Recorded runs.
+    pub history: History,
     /// Where the user is.
     pub view: View,
     /// Which key does what.
@@ -78,6 +82,7 @@ impl App {
             what_if,
             compat: Compat::new(rules),
             bench: Bench::default(),
+            history: History::default(),
             view: View { bench: Cursor { at: FIRST_SELECTED }, ..View::default() },
             keymap,
             settings,

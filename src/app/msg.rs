@@ -10,7 +10,9 @@ use super::keymap::Chord;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
+use crate::bench::compare::Comparison;
 use crate::source::{Position, Seek};
+use crate::store::kernels::Trend;
 
 /// Everything that can happen.
 #[derive(Debug)]
@@ -44,6 +46,10 @@ pub enum Msg {
     Survey(Arc<Survey>, String),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
+    /// What the store of runs holds, or why it cannot be read.
+    History(Result<Vec<Trend>, String>),
+    /// Two runs beside each other, the older first, or why they cannot be compared.
+    Compared((i64, i64), Result<Comparison, String>),
     /// What the last drawing showed of a Compat matrix, or of a page over any tab.
     Shown(Shown),
 }
@@ -87,6 +93,10 @@ pub enum Cmd {
     Record(bool),
     /// Look at what is installed, also in the environments of these processes.
     Inspect(Vec<u32>),
+    /// Read the store of runs.
+    ReadHistory,
+    /// Compare two runs of it, by hash, the older first.
+    CompareRuns(i64, i64),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

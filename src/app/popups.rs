@@ -35,6 +35,7 @@ pub(super) fn open(app: &mut App) {
             gpu: process.gpu.clone(),
             scroll: 0,
         }),
+        Tab::History => app.selected_run().map(|run| Popup::Run { run: run.hash, scroll: 0 }),
         Tab::Bench => None,
     };
 }
@@ -69,6 +70,8 @@ pub(super) fn scroll(popup: &mut Popup, step: isize) {
         Popup::Help { scroll }
         | Popup::Gpu { scroll, .. }
         | Popup::Notices { scroll }
+        | Popup::Run { scroll, .. }
+        | Popup::Compared { scroll }
         | Popup::Process { scroll, .. } => *scroll = scroll.saturating_add_signed(step).min(10_000),
         Popup::Why { scroll, follow, .. } => {
             *scroll = scroll.saturating_add_signed(step).min(10_000);
@@ -87,6 +90,8 @@ pub(super) fn shown(popup: &mut Popup, line: usize) {
         | Popup::Gpu { scroll, .. }
         | Popup::Why { scroll, .. }
         | Popup::Notices { scroll }
+        | Popup::Run { scroll, .. }
+        | Popup::Compared { scroll }
         | Popup::Process { scroll, .. } => *scroll = line,
         Popup::Model { .. } | Popup::Picker { .. } | Popup::Signal { .. } => {}
     }
@@ -258,6 +263,7 @@ pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
         Tab::Processes => {
             app.selected_process().and_then(|process| process.host.command.last().cloned())
         }
+        Tab::History => app.selected_run().and_then(|run| run.identity.commit.clone()),
         _ => app.selected_gpu().map(|gpu| {
             let name = gpu.identity.name.last().cloned().unwrap_or_default();
             format!("{name} {}", gpu.identity.uuid.last().unwrap_or(&gpu.key))

@@ -10,6 +10,7 @@ use warpscope_probes::inspect::Advance;
 use super::action::{Action, Scope};
 use super::bench::{PATHS, Phase};
 use super::compat::{self, Line};
+use super::history;
 use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
@@ -22,6 +23,13 @@ const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 
 
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    let tab = app.view.tab;
+    let mut cmds = take(app, msg);
+    cmds.extend(history::follow(app, tab));
+    cmds
+}
+
+fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
     match msg {
         Msg::Frame(frame) => return take_frame(app, *frame),
         Msg::Position(position) => app.replay = Some(position),
@@ -42,6 +50,8 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::model::take(app, &path, read);
             settle(app);
         }
+        Msg::History(read) => history::take(app, read),
+        Msg::Compared(runs, result) => history::compared(app, runs, result),
         Msg::Shown(part) => shown(app, part),
     }
     Vec::new()
@@ -141,6 +151,8 @@ fn settle(app: &mut App) {
     app.view.compat.row.step(0, rows);
     let rows = app.view.processes.rows(&app.frame).len();
     app.view.processes.cursor.step(0, rows);
+    let rows = app.view.history.rows(&app.history.trends).len();
+    app.view.history.cursor.step(0, rows);
 }
 
 fn active(app: &App, scope: Scope) -> bool {
@@ -171,6 +183,7 @@ fn filter(app: &mut App) -> Option<&mut Input> {
     match app.view.tab {
         Tab::Compat => Some(&mut app.view.compat.filter),
         Tab::Processes => Some(&mut app.view.processes.filter),
+        Tab::History => Some(&mut app.view.history.filter),
         Tab::Overview | Tab::Bench => None,
     }
 }
@@ -224,6 +237,10 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Close => close(app),
         Action::Filter => app.view.typing = true,
         Action::Sort if app.view.tab == Tab::Processes => app.view.processes.next_sort(),
+        Action::Sort if app.view.tab == Tab::History => return history::act(app, action),
+        Action::MarkRun | Action::CompareRuns | Action::WeakChanges => {
+            return history::act(app, action);
+        }
         Action::Sort
         | Action::OnlyFailures
         | Action::Fold
@@ -269,6 +286,7 @@ fn rows(app: &App) -> usize {
         Tab::Compat => app.compat_lines().len(),
         Tab::Bench => PATHS.len(),
         Tab::Processes => app.view.processes.rows(&app.frame).len(),
+        Tab::History => app.view.history.rows(&app.history.trends).len(),
     }
 }
 
@@ -283,6 +301,7 @@ fn step_by(app: &mut App, step: isize) -> Vec<Cmd> {
         Tab::Compat => &mut app.view.compat.row,
         Tab::Bench => &mut app.view.bench,
         Tab::Processes => &mut app.view.processes.cursor,
+        Tab::History => &mut app.view.history.cursor,
     };
     cursor.step(step, count);
     Vec::new()
@@ -293,6 +312,7 @@ fn step_aside(app: &mut App, step: isize) {
     match app.view.tab {
         Tab::Compat => app.view.compat.column.step(step, gpus),
         Tab::Overview => app.view.overview.step(step, gpus),
+        Tab::History => history::step_run(app, step),
         Tab::Bench | Tab::Processes => {}
     }
 }
@@ -336,6 +356,7 @@ fn click(app: &mut App, hit: Hit) -> Vec<Cmd> {
                 Tab::Compat => &mut app.view.compat.row,
                 Tab::Bench => &mut app.view.bench,
                 Tab::Processes => &mut app.view.processes.cursor,
+                Tab::History => &mut app.view.history.cursor,
             };
             let again = std::mem::replace(&mut cursor.at, row) == row;
             if again {

@@ -2,6 +2,7 @@
 
 use super::compat::model::State;
 pub use super::compat::view::CompatView;
+use super::history::HistoryView;
 use super::msg::Recorded;
 use super::processes::ProcessView;
 
@@ -17,6 +18,8 @@ pub enum Tab {
     Bench,
     /// Processes on the GPUs.
     Processes,
+    /// Kernels over recorded runs.
+    History,
 }
 
 /// Every tab with its stable id and title, in the order of their keys.
@@ -25,6 +28,7 @@ pub const TABS: &[(Tab, &str, &str)] = &[
     (Tab::Compat, "compat", "Compat"),
     (Tab::Bench, "bench", "Bench"),
     (Tab::Processes, "processes", "Processes"),
+    (Tab::History, "history", "History"),
 ];
 
 impl Tab {
@@ -147,6 +151,18 @@ pub enum Popup {
         /// First line in view.
         scroll: usize,
     },
+    /// Everything about one recorded run.
+    Run {
+        /// [`crate::store::kernels::Past::hash`].
+        run: i64,
+        /// First line in view.
+        scroll: usize,
+    },
+    /// The two marked runs beside each other.
+    Compared {
+        /// First line in view.
+        scroll: usize,
+    },
     /// Which signal, and whether really.
     Signal {
         /// Process id.
@@ -183,6 +199,8 @@ pub struct View {
     pub processes: ProcessView,
     /// The recording being written.
     pub recorded: Option<Recorded>,
+    /// The History tab.
+    pub history: HistoryView,
     /// One line that answers the last key, and how many frames it stays.
     pub toast: Option<(String, u8)>,
     /// Rows of the body, for page keys.
@@ -202,8 +220,8 @@ mod tests {
 
     #[test]
     fn tabs_go_around() {
-        assert_eq!(Tab::Overview.step(-1), Tab::Processes);
-        assert_eq!(Tab::Processes.step(1), Tab::Overview);
+        assert_eq!(Tab::Overview.step(-1), Tab::History);
+        assert_eq!(Tab::History.step(1), Tab::Overview);
         for (tab, id, _) in TABS {
             assert_eq!(Tab::from_id(id), Some(*tab));
         }

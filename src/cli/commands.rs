@@ -322,7 +322,15 @@ pub static COMMANDS: &[CommandSpec] = &[
         name: "screenshot",
         about: "Draw a panel as SVG or text, without a terminal",
         args: &[
-            &[Id::Panel, Id::Size, Id::PictureFormat, Id::Output, Id::Source, Id::BenchEvents],
+            &[
+                Id::Panel,
+                Id::Size,
+                Id::PictureFormat,
+                Id::Output,
+                Id::Source,
+                Id::BenchEvents,
+                Id::Import,
+            ],
             GPUS,
             LIVE,
             &[Id::Theme],

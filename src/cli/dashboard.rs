@@ -12,7 +12,8 @@ use crate::app::runtime::{Ended, Launch, run as run_app};
 use crate::app::view::Tab;
 use crate::app::{App, Settings};
 use crate::bench::WorkerOptions;
-use crate::config::Environment;
+use crate::config::{Environment, data_folder};
+use crate::sink::history::FILE;
 use crate::ui::LookOptions;
 use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
 
@@ -29,6 +30,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         mouse: options.view.mouse,
         bench: WorkerOptions::live(&options.bench.device)
             .map_err(|error| CliError::Usage(error.to_string()))?,
+        history: data_folder(&options.env).map(|folder| folder.join(FILE)),
         bench_at_start: options.bench.on && options.source.recording.is_none(),
         app,
     };

@@ -15,7 +15,9 @@ use crate::app::update::update;
 use crate::app::view::{TABS, Tab};
 use crate::app::{App, Msg};
 use crate::bench::parse_event;
+use crate::config::data_folder;
 use crate::sink::FrameReader;
+use crate::sink::history::{FILE, History, HistoryError};
 use crate::ui::theme::ColorDepth;
 use crate::ui::{self, LookOptions, Skin, svg};
 
@@ -45,6 +47,25 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     }
 }
 
+/// Runs of the journals that are named, which leaves the user's history alone, or of that.
+fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
+    let failed = |error: HistoryError| CliError::Usage(error.to_string());
+    let journals = &options.history.import;
+    let store = if journals.is_empty() {
+        let path = data_folder(&options.env).map(|folder| folder.join(FILE));
+        path.map_or(Ok(None), |path| History::open(&path)).map_err(failed)?
+    } else {
+        let mut store = History::in_memory().map_err(failed)?;
+        for journal in journals {
+            store.import(journal).map_err(failed)?;
+        }
+        Some(store)
+    };
+    let trends = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(failed)?;
+    update(app, Msg::History(Ok(trends)));
+    Ok(())
+}
+
 fn panel(name: &str) -> Result<Tab, CliError> {
     let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
     Tab::from_id(name)
@@ -67,6 +88,9 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
             let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
             update(app, Msg::Frame(Box::new(frame)));
         }
+    }
+    if app.view.tab == Tab::History {
+        fill_history(options, app)?;
     }
     let Some(path) = &options.picture.bench_events else { return Ok(()) };
     let failed = |error| CliError::Usage(format!("{}: {error}", path.display()));

@@ -181,7 +181,7 @@ impl ArgSpec {
 /// Shells completions are made for.
 pub const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 /// Tabs the dashboard may start on.
-pub const TABS: &[&str] = &["overview", "compat", "bench", "processes"];
+pub const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
 /// Number formats of the benchmark.
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
 /// When to use colour.
@@ -333,7 +333,7 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Gpus, "gpu", "NAME", Kind::List)
     },
     ArgSpec {
-        help: "Take the runs of this journal into the history first; may be repeated",
+        help: "Take the runs of this journal into the history first (a picture: show them instead of it); may be repeated",
         ..ArgSpec::option(Id::Import, "import", "FILE", Kind::Paths)
     },
     ArgSpec {

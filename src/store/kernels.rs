@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn small_steps_count_once_they_add_up() {
-        let noise = |at: usize| 1.0 + 0.0002 * f64::from(u8::from(at % 2 == 0));
+        let noise = |at: usize| 1.0 + 0.0002 * f64::from(u8::from(at.is_multiple_of(2)));
         let levels = |steps: usize| {
             move |at: usize| 100.0 * (1.0 + 0.006 * (at / 10).min(steps) as f64) * noise(at)
         };

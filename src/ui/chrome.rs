@@ -159,6 +159,7 @@ fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
     let input = match app.view.tab {
         Tab::Compat => &app.view.compat.filter,
         Tab::Processes => &app.view.processes.filter,
+        Tab::History => &app.view.history.filter,
         Tab::Overview | Tab::Bench => return None,
     };
     Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
@@ -169,7 +170,7 @@ fn on_what_if(app: &App) -> bool {
     let at = match app.view.tab {
         Tab::Overview => app.view.overview.at,
         Tab::Compat => app.view.compat.column.at,
-        Tab::Bench | Tab::Processes => return false,
+        Tab::Bench | Tab::Processes | Tab::History => return false,
     };
     app.frame.gpus.get(at).is_some_and(|gpu| gpu.presence == Presence::WhatIf)
 }

@@ -21,6 +21,7 @@ const PURE: &[&str] = &[
     "app/update.rs",
     "app/popups.rs",
     "app/compat",
+    "app/history",
     "app/processes.rs",
     "app/view.rs",
 ];

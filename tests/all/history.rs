@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 
 use warpscope::bench::compare::SplitMix;
 use warpscope::bench::journal::{Device, End, Identity, Mark, Record, Regime};
+use warpscope::sink::history::History;
+use warpscope::store::kernels::Trend;
 
 pub(crate) const RUNS: usize = 24;
 
@@ -42,9 +44,9 @@ fn identity(at: usize) -> Identity {
 }
 
 /// Four kernels: one slower from the fifteenth run on, one flat, one that changes twice, and one that is new.
-pub(crate) fn build() -> String {
+pub(crate) fn build(runs: usize) -> String {
     let mut text = String::new();
-    for at in 0..RUNS {
+    for at in 0..runs {
         let mut random = SplitMix::new(at as u64 + 1);
         let slower = if at < 14 { 1.0 } else { 1.062 };
         let twice = if at < 8 { 1.0 } else { 0.92 } * if at < 18 { 1.0 } else { 1.03 };
@@ -67,7 +69,7 @@ pub(crate) fn build() -> String {
 
 #[test]
 fn journals_are_what_their_builder_makes() {
-    let text = build();
+    let text = build(RUNS);
     if std::env::var_os("UPDATE_JOURNALS").is_some() {
         std::fs::write(journal(), &text).expect("writes");
     }
@@ -179,4 +181,50 @@ fn names_in_a_journal_cannot_move_the_cursor() {
     let output = home.history(&["--import", &evil.display().to_string()]);
     assert!(output.status.success() && text(&output.stdout).contains("a?[2J"));
     assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b));
+}
+
+/// How samples of one run scatter: gaussian, log-normal, or of two clocks.
+const NOISES: [fn(&mut SplitMix) -> f64; 3] = [
+    |random| 1.0 + 0.01 * random.normal(),
+    |random| (0.01 * random.normal()).exp() * (0.002 * random.normal().powi(2)).exp(),
+    |random| (if random.uniform() < 0.8 { 1.0 } else { 1.02 }) * (1.0 + 0.002 * random.normal()),
+];
+
+/// A history of sixty runs, twenty kernels for each noise; each slower by a share from a run of its own on.
+fn simulated(share: f64) -> Vec<(usize, Trend)> {
+    const RUNS: usize = 60;
+    let kernels = 20 * NOISES.len();
+    let begins: Vec<usize> = (0..kernels).map(|kernel| 12 + kernel * 7 % 37).collect();
+    let mut random = SplitMix::new(11);
+    let mut text = String::new();
+    for run in 0..RUNS {
+        text += &line(&Record::Run(Box::new(identity(run))));
+        for (kernel, begin) in begins.iter().enumerate() {
+            let level = 50.0 * if run >= *begin { 1.0 + share } else { 1.0 };
+            let noise = NOISES[kernel % NOISES.len()];
+            let times = (0..20).map(|_| format!("{:.4}", level * noise(&mut random)));
+            let times = times.collect::<Vec<_>>().join(",");
+            text += &format!("name=k{kernel:02} device=cpu t_us={times}\n");
+        }
+    }
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("writes");
+    let mut store = History::in_memory().expect("a store");
+    store.import(file.path()).expect("imports");
+    begins.into_iter().zip(store.trends().expect("reads")).collect()
+}
+
+#[test]
+fn steps_go_through_the_store_and_are_found_where_they_are_and_flat_noise_has_none() {
+    let flat: Vec<usize> = simulated(0.0).iter().map(|(_, trend)| trend.shifts.len()).collect();
+    assert_eq!((flat.len(), flat.iter().sum::<usize>()), (60, 0), "{flat:?}");
+    for share in [0.02, 0.05, -0.05] {
+        for (begin, trend) in simulated(share) {
+            let found = &trend.shifts;
+            let told = format!("{} {share} at {begin}: {found:?}", trend.name());
+            assert_eq!(found.len(), 1, "{told}");
+            assert!(found[0].at.abs_diff(begin) <= 2, "{told}");
+            assert!((found[0].change - share).abs() < 0.005, "{told}");
+        }
+    }
 }

@@ -69,7 +69,8 @@ impl Session {
         command.args(start.args);
         command.env_clear();
         let nowhere = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-configuration");
-        command.env("XDG_CONFIG_HOME", nowhere);
+        command.env("XDG_CONFIG_HOME", &nowhere);
+        command.env("XDG_DATA_HOME", nowhere);
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
         command.env("LANG", "C.UTF-8");

@@ -16,11 +16,14 @@ use warpscope::app::keymap::{Chord, Keymap};
 use warpscope::app::update::update;
 use warpscope::app::view::{Popup, TABS, Tab};
 use warpscope::app::whatif::{Policy, WhatIf};
-use warpscope::app::{App, Msg, Settings};
+use warpscope::app::{App, Cmd, Msg, Settings};
+use warpscope::bench::compare::{Limits, compare};
 use warpscope::bench::parse_event;
 use warpscope::engine::OUTCOMES;
 use warpscope::sink::FrameReader;
+use warpscope::sink::history::History;
 use warpscope::source::Position;
+use warpscope::store::kernels::Trend;
 use warpscope::ui::theme::{BUILTIN, ColorDepth};
 use warpscope::ui::{LookOptions, Skin, draw, svg};
 use warpscope_probes::Frame;
@@ -28,7 +31,7 @@ use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::RuleBase;
 
-use crate::frames;
+use crate::{frames, history};
 
 /// From nothing to a wall of text; thin, flat, usual and odd.
 const SIZES: &[(u16, u16)] = &[
@@ -99,13 +102,35 @@ fn played(name: &str) -> App {
     app
 }
 
-/// The same, with a measured benchmark and a place in the recording.
+/// What the store says of so many synthetic runs.
+fn trends(runs: usize) -> Vec<Trend> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), history::build(runs)).expect("writes");
+    let mut store = History::in_memory().expect("a store");
+    if runs > 0 {
+        store.import(file.path()).expect("imports");
+    }
+    store.trends().expect("reads")
+}
+
+static TRENDS: LazyLock<Vec<Trend>> = LazyLock::new(|| trends(history::RUNS));
+
+/// The History tab after reading so many synthetic runs.
+fn recorded_runs(runs: usize) -> App {
+    let mut app = played("synthetic-none");
+    press(&mut app, "5");
+    update(&mut app, Msg::History(Ok(trends(runs))));
+    app
+}
+
+/// The same, with a measured benchmark, recorded runs and a place in the recording.
 fn complete(name: &str) -> App {
     let mut app = played(name);
     let events = std::fs::read_to_string(frames::path("bench-cpu.jsonl")).expect("is there");
     for (line, number) in events.lines().zip(1..) {
         update(&mut app, Msg::Bench(Box::new(parse_event(number, line).expect("is an event"))));
     }
+    update(&mut app, Msg::History(Ok(TRENDS.clone())));
     let position = Position { at_s: 5.0, length_s: 60.0, paused: false, speed: 1.0, damaged: 0 };
     update(&mut app, Msg::Position(position));
     app
@@ -264,11 +289,16 @@ fn only_bad_symbols_of_hostile_names_are_replaced() {
     }
 }
 
+/// Tabs that show what frames say.
+fn panels_of_frames() -> impl Iterator<Item = &'static (Tab, &'static str, &'static str)> {
+    TABS.iter().filter(|row| !matches!(row.0, Tab::Bench | Tab::History))
+}
+
 #[test]
 fn panels_from_recordings() {
     for name in RECORDINGS {
         let mut app = played(name);
-        for (tab, id, _) in TABS.iter().filter(|row| row.0 != Tab::Bench) {
+        for (tab, id, _) in panels_of_frames() {
             app.view.tab = *tab;
             for size in [(80, 24), (200, 60)] {
                 let label = format!("{id}-{}-{}x{}", &name["synthetic-".len()..], size.0, size.1);
@@ -285,6 +315,73 @@ fn the_benchmark_from_its_recorded_events() {
         let label = format!("bench-{}x{}", size.0, size.1);
         insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
     }
+}
+
+#[test]
+fn the_history_from_synthetic_runs() {
+    let mut app = recorded_runs(history::RUNS);
+    ["down", "m", "left", "left", "left", "left", "left", "left", "left", "left", "left", "m"]
+        .iter()
+        .for_each(|key| press(&mut app, key));
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let label = format!("history-{}x{}", size.0, size.1);
+        insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
+    }
+    let ascii = skin("dark", ColorDepth::None, true);
+    insta::assert_snapshot!("history-ascii-80x24", svg::text(&drawn(&app, &ascii, (80, 24))));
+    for runs in [0, 1, 200] {
+        let app = recorded_runs(runs);
+        let label = format!("history-{runs}-runs-80x24");
+        insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), (80, 24))));
+        for size in SIZES {
+            drawn(&app, &plain(), *size);
+            drawn(&app, &ascii, *size);
+        }
+    }
+}
+
+/// The two marked runs beside each other, as the runtime would compare them.
+fn compared() -> App {
+    let mut app = recorded_runs(history::RUNS);
+    ["down", "m", "home", "right", "down"].iter().for_each(|key| press(&mut app, key));
+    (0..11).for_each(|_| press(&mut app, "left"));
+    press(&mut app, "m");
+    let cmds = update(&mut app, Msg::Key("c".parse().expect("is a key")));
+    let [Cmd::CompareRuns(before, after)] = cmds.as_slice() else { panic!("{cmds:?}") };
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), history::build(history::RUNS)).expect("writes");
+    let mut store = History::in_memory().expect("a store");
+    store.import(file.path()).expect("imports");
+    let points = |run| store.points(run).expect("reads");
+    let result = compare(&[points(*before), points(*after)], &Limits::default());
+    update(&mut app, Msg::Compared((*before, *after), Ok(result)));
+    app
+}
+
+#[test]
+fn two_runs_beside_each_other_and_one_alone() {
+    let mut app = compared();
+    let text = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(text.contains("SLOWER: +6.") && text.contains("95 % interval"), "{text}");
+    insta::assert_snapshot!("history-compared-80x24", text);
+    SIZES.iter().for_each(|size| drop(drawn(&app, &plain(), *size)));
+    press(&mut app, "esc");
+    press(&mut app, "enter");
+    let text = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(text.contains("Run night 13") && text.contains("python tune.py"), "{text}");
+    SIZES.iter().for_each(|size| drop(drawn(&app, &plain(), *size)));
+}
+
+#[test]
+fn a_history_that_cannot_be_read_says_why() {
+    let mut app = played("synthetic-none");
+    press(&mut app, "5");
+    let waits = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(waits.contains("Reading the history"), "{waits}");
+    let why = "/data/history.db is being written by another program; try again when it is done";
+    update(&mut app, Msg::History(Err(why.into())));
+    let text = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(text.contains("/data/history.db is being written by another program"), "{text}");
 }
 
 #[test]

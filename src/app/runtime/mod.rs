@@ -5,6 +5,7 @@
 
 mod bench;
 mod canvas;
+mod history;
 mod input;
 mod inspect;
 mod mailbox;
@@ -14,6 +15,7 @@ mod signal;
 mod terminal;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,8 +32,10 @@ use self::recording::Recording;
 use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
+use crate::bench::compare::Comparison;
 use crate::bench::{BenchEvent, WorkerOptions};
 use crate::source::{Control, Source};
+use crate::store::kernels::Trend;
 use crate::ui::theme::ColorDepth;
 use crate::ui::{Hits, LookOptions, Skin};
 
@@ -49,6 +53,8 @@ pub struct Launch {
     pub bench: WorkerOptions,
     /// Whether it starts with the dashboard.
     pub bench_at_start: bool,
+    /// The store of recorded runs; none where nothing says where it lies.
+    pub history: Option<PathBuf>,
 }
 
 /// What reaches the owner thread.
@@ -60,6 +66,8 @@ enum Event {
     Model(String, Result<Model, String>),
     Inspecting(Box<Advance>),
     Survey(Arc<Survey>, String),
+    History(Result<Vec<Trend>, String>),
+    Compared((i64, i64), Result<Comparison, String>),
     End(i32),
 }
 
@@ -92,6 +100,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         outside,
         inspector: Inspector::default(),
         recording: None,
+        history: launch.history,
         post,
         last_frame: Instant::now(),
         ended: None,
@@ -119,6 +128,7 @@ struct Owner {
     outside: Outside,
     inspector: Inspector,
     recording: Option<Recording>,
+    history: Option<PathBuf>,
     post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
@@ -207,6 +217,8 @@ impl Owner {
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
+            Event::History(read) => self.handle(screen, Msg::History(read)),
+            Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -232,6 +244,10 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
+            Cmd::ReadHistory => history::read_aside(self.history.clone(), self.post.clone())?,
+            Cmd::CompareRuns(before, after) => {
+                history::compare_aside(self.history.clone(), (before, after), self.post.clone())?;
+            }
             Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
             Cmd::Record(on) => {
                 let started = on.then(Recording::start).transpose();

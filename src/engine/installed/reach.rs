@@ -148,9 +148,11 @@ fn carries(scan: &Scan) -> String {
         let more = from.len().saturating_sub(NAMED_TARGETS);
         let named = from.into_iter().take(NAMED_TARGETS).collect::<Vec<_>>().join(", ");
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!named.is_empty()).then(|| format!("{named}{rest}")).unwrap_or_else(|| {
-            if form == Form::Compute { "no PTX".to_owned() } else { "no machine code".to_owned() }
-        })
+        match (named.is_empty(), form) {
+            (false, _) => format!("{named}{rest}"),
+            (true, Form::Compute) => "no PTX".to_owned(),
+            (true, _) => "no machine code".to_owned(),
+        }
     };
     let code = list(Form::Sm, summary.cubin.keys().map(ToString::to_string).collect());
     let text = list(Form::Compute, summary.ptx.keys().map(ToString::to_string).collect());

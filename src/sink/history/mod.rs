@@ -4,8 +4,10 @@
 //! because a history asks for one kernel over hundreds of runs, and two programs may import at once. Raw samples are kept beside their
 //! quartiles: two runs can be compared again by whatever rule.
 
+mod hash;
 mod import;
 mod read;
+mod run;
 mod samples;
 mod schema;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{HistoryError, import, refused};
+use super::{HistoryError, refused, run};
 
 /// What marks a database as this store: `warp`.
 const APPLICATION: i64 = 0x7761_7270;
@@ -72,7 +72,7 @@ pub(super) const STEPS: &[Step] = &[
                 upper   REAL,
                 PRIMARY KEY (run, grp)
             ) STRICT, WITHOUT ROWID;",
-        fill: Some(import::summarise_all),
+        fill: Some(run::summarise_all),
     },
 ];
 
@@ -84,7 +84,7 @@ pub(super) fn prepare(database: &mut Connection, path: &Path) -> Result<(), Hist
     let failed = |error| refused(path, error);
     database
         .execute_batch(
-            "PRAGMA page_size = 16384; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;",
+            "PRAGMA page_size = 16384; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192; PRAGMA synchronous = NORMAL;",
         )
         .map_err(failed)?;
     let found = format(database, path)?;

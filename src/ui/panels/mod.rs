@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod compat;
+pub mod history;
 pub mod overview;
 pub mod processes;
 
@@ -27,6 +28,7 @@ pub const PANELS: &[Panel] = &[
     Panel { tab: Tab::Compat, render: compat::render },
     Panel { tab: Tab::Bench, render: bench::render },
     Panel { tab: Tab::Processes, render: processes::render },
+    Panel { tab: Tab::History, render: history::render },
 ];
 
 /// The panel of a tab.

@@ -6,6 +6,7 @@ mod help;
 mod model;
 mod notices;
 mod process;
+mod run;
 mod why;
 
 use std::ops::Range;
@@ -42,6 +43,8 @@ pub(super) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         Popup::Model { input, state } => return model::render(look, input, state, area, buffer),
         Popup::Notices { .. } => notices::page(app, look, width),
         Popup::Process { pid, gpu, .. } => process::page(app, look, (*pid, gpu), width),
+        Popup::Run { run, .. } => run::page(app, look, *run, width),
+        Popup::Compared { .. } => run::compared(app, look, width),
         Popup::Picker { .. } | Popup::Signal { .. } => {
             return choices::render(app, look, area, buffer, hits);
         }
@@ -57,6 +60,8 @@ fn scroll_of(popup: &Popup) -> usize {
         | Popup::Gpu { scroll, .. }
         | Popup::Why { scroll, .. }
         | Popup::Notices { scroll }
+        | Popup::Run { scroll, .. }
+        | Popup::Compared { scroll }
         | Popup::Process { scroll, .. } => *scroll,
         Popup::Picker { .. } | Popup::Signal { .. } | Popup::Model { .. } => 0,
     }

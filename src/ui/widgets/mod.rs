@@ -4,6 +4,7 @@
 //! no notion of an absent or a late value, nor of a second set of glyphs.
 
 mod bars;
+mod canvas;
 mod card;
 mod gauge;
 mod graph;
@@ -17,6 +18,7 @@ mod table;
 mod tape;
 #[cfg(test)]
 mod tests;
+mod trend;
 mod verdict;
 
 pub use bars::{Bar, BarLine, Bars, Scale};
@@ -31,6 +33,7 @@ pub use spark::Spark;
 pub use strip::DtypeStrip;
 pub use table::{Column, Sort, Table, TableHit, TableLayout, scroll_to};
 pub use tape::{Mark, Tape};
+pub use trend::{Level, Step, Trend};
 pub use verdict::{outcome_role, verdict_cell};
 
 use ratatui::buffer::Buffer;

@@ -60,6 +60,7 @@ fn dashboard() {
         theme: "dark".into(),
     };
     let launch = Launch {
+        history: None,
         source: Box::new(Given(frame(pid))),
         app: App::new(settings, Keymap::default(), WhatIf::default(), Arc::default()),
         look: LookOptions {

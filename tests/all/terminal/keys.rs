@@ -22,6 +22,7 @@ fn every_tab_opens_by_its_number_and_by_tab() {
         ("2", "What runs where"),
         ("3", "off; b starts it"),
         ("4", "of 0 processes"),
+        ("5", "No run is in the history yet."),
         ("1", "RTX 4090"),
     ];
     for (key, head) in heads {
@@ -33,7 +34,7 @@ fn every_tab_opens_by_its_number_and_by_tab() {
         screen.see(head);
     }
     screen.keys("\x1b[Z");
-    screen.see("of 0 processes");
+    screen.see("No run is in the history yet.");
     quit(screen);
 }
 
