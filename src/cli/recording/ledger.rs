@@ -125,20 +125,15 @@ impl Ledger {
             && self.frames.back().is_some_and(|(_, frame)| self.own.gpu(frame).is_some())
     }
 
-    /// Writes the machine around the points that wait; neighbours with the same frames share one line.
+    /// Writes the machine around the points that wait, from before the earliest of them: one line for all, since a line counts
+    /// backwards and cannot speak of points with others after them.
     fn surround(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_samples = 0;
-        let first = |point: &Waiting| {
-            let before = self.frames.iter().rposition(|(at, _)| *at <= point.began);
-            before.unwrap_or(0)
-        };
-        let firsts: Vec<usize> = waiting.iter().map(first).collect();
-        for group in firsts.chunk_by(|a, b| a == b) {
-            let around = self.around(group[0], group.len() as u64);
-            if around.window.is_none() {
-                continue; // nobody could look, and a line would say nothing
-            }
+        let Some(began) = waiting.iter().map(|point| point.began).min() else { return };
+        let before = self.frames.iter().rposition(|(at, _)| *at <= began);
+        let around = self.around(before.unwrap_or(0), waiting.len() as u64);
+        if around.window.is_some() {
             // Told where it happened; the points themselves are written.
             let _ = self.write(&Record::Around(Box::new(around)));
         }

@@ -15,10 +15,10 @@ fn why(env: &[(&str, &str)]) -> Session {
     let mut screen =
         Session::start(&Start { args: &args, env: &env, size: (120, 36), ..Start::default() });
     screen.see("GTX 1060");
-    screen.keys("/PyTorch engine");
+    screen.keys("/PyTorch");
     screen.see_gone("vLLM");
     screen.keys("\r");
-    screen.see("/PyTorch engine");
+    screen.see("/PyTorch");
     screen.keys("\r");
     screen.see("Evidence");
     screen
