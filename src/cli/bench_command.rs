@@ -21,5 +21,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         json: options.output.json,
         record: options.bench.record.clone(),
     };
-    Ok(run_bench(&request, &mut io::stdout().lock(), &mut io::stderr().lock())?)
+    let exit = run_bench(&request, &mut io::stdout().lock(), &mut io::stderr().lock())?;
+    if let Some(journal) = request.record.filter(|_| exit != Exit::Usage) {
+        super::history::remember(options, &journal);
+    }
+    Ok(exit)
 }

@@ -1,5 +1,7 @@
 //! `warpscope history`: journals into the store, and kernels over their runs out of it.
 
+use std::path::Path;
+
 use serde::Serialize;
 use warpscope_probes::Timestamp;
 
@@ -18,6 +20,16 @@ const SCHEMA: u32 = 1;
 /// What there is to do when nothing was ever recorded.
 const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run.jsonl` or `warpscope record run.jsonl -- COMMAND` records one,\n\
      `warpscope history --import run.jsonl` takes it in.";
+
+/// Takes a journal that was just written into the history. Trouble is told and costs nothing: the journal is the truth.
+pub(super) fn remember(options: &Options, journal: &Path) {
+    let Some(folder) = data_folder(&options.env) else { return };
+    let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
+    if let Err(error) = kept {
+        let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
+        eprintln!("not in the history yet: {}; {}", clean(&error.to_string(), true), clean(&way_out, true));
+    }
+}
 
 /// Imports what is named and prints what matches.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {

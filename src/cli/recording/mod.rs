@@ -99,6 +99,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         session.start(options, subject, recorder, scan).await
     })?;
     report(&summary, path);
+    super::history::remember(options, path);
     match summary.trouble {
         // The program's own end is what its caller waits for.
         Some(trouble) if exit == Exit::Fine => Err(CliError::Failed(trouble)),
