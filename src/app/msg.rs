@@ -4,6 +4,7 @@ use std::time::Duration;
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
 
 use super::keymap::Chord;
 use super::processes::SortBy;
@@ -35,6 +36,8 @@ pub enum Msg {
     },
     /// What became of a command, for the user to read.
     Answer(String),
+    /// The rules to answer by, once they are read.
+    Rules(Arc<RuleBase>),
     /// How far the look at what is installed has come.
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
@@ -69,8 +72,10 @@ pub enum Cmd {
     Copy(String),
     /// Read the model at a path.
     ReadModel(String),
-    /// Look at what is installed, also in the environments of these processes.
-    Inspect(Vec<u32>),
+    /// Look at what is installed, also in the environments of these processes, and not before this time has passed.
+    Inspect(Vec<u32>, Duration),
+    /// Stop looking.
+    StopInspecting,
     /// Draw everything again.
     Repaint,
     /// Go to the background.

@@ -56,6 +56,13 @@ impl Compat {
         Self { base, ..Self::default() }
     }
 
+    /// Answers from now on by these rules.
+    pub fn set_rules(&mut self, base: Arc<RuleBase>) {
+        self.base = base;
+        self.lay_survey();
+        self.answer();
+    }
+
     /// Brings the verdicts in line with the GPUs of a frame.
     pub fn renew(&mut self, frame: &Frame) {
         let mut kinds: Vec<Target> = Vec::new();

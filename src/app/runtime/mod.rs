@@ -21,6 +21,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
 
 use self::bench::Outside;
 use self::inspect::Inspector;
@@ -47,6 +48,8 @@ pub struct Launch {
     pub bench: WorkerOptions,
     /// Whether it starts with the dashboard.
     pub bench_at_start: bool,
+    /// Whether the rules of the program are still to be read.
+    pub reads_rules: bool,
 }
 
 /// What reaches the owner thread.
@@ -56,6 +59,7 @@ enum Event {
     Bench(Box<BenchEvent>),
     BenchEnded(String),
     Model(String, Result<Model, String>),
+    Rules(Arc<RuleBase>),
     Inspecting(Box<Advance>),
     Survey(Arc<Survey>, String),
     End(i32),
@@ -76,7 +80,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let outside = Outside::start(post.clone(), launch.bench)?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
-    read_facts()?;
+    read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
@@ -89,6 +93,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         control,
         outside,
         inspector: Inspector::default(),
+        without_rules: launch.reads_rules,
         post,
         last_frame: Instant::now(),
         ended: None,
@@ -99,12 +104,15 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     owner.run(&mut screen, &mail)
 }
 
-/// Reads architectures while the driver starts, so that the first frame does not wait for them.
-fn read_facts() -> io::Result<()> {
-    let read = || {
+/// Reads architectures while the driver starts, so that the first frame does not wait for them, and the rules for whoever wants them.
+fn read_facts(rules_to: Option<Post>) -> io::Result<()> {
+    let read = move || {
         Catalogue::load();
+        if let Some(post) = rules_to {
+            post.send(Event::Rules(RuleBase::shared()));
+        }
     };
-    thread::Builder::new().name("facts".into()).stack_size(256 << 10).spawn(read).map(drop)
+    thread::Builder::new().name("facts".into()).stack_size(1 << 20).spawn(read).map(drop)
 }
 
 struct Owner {
@@ -115,6 +123,8 @@ struct Owner {
     control: Box<dyn Control>,
     outside: Outside,
     inspector: Inspector,
+    /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
+    without_rules: bool,
     post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
@@ -173,6 +183,10 @@ impl Owner {
         }
     }
 
+    fn newest_frame(&mut self, screen: &mut Screen, mail: &Mailbox) -> io::Result<()> {
+        mail.take_frame().map_or(Ok(()), |frame| self.frame(screen, frame))
+    }
+
     fn frame(&mut self, screen: &mut Screen, frame: Box<Frame>) -> io::Result<()> {
         self.last_frame = Instant::now();
         self.fit(screen)?;
@@ -184,10 +198,13 @@ impl Owner {
 
     fn take(&mut self, screen: &mut Screen, mail: &Mailbox, event: Event) -> io::Result<()> {
         match event {
-            Event::FrameReady => match mail.take_frame() {
-                Some(frame) => self.frame(screen, frame),
-                None => Ok(()),
-            },
+            Event::FrameReady if self.without_rules => Ok(()),
+            Event::FrameReady => self.newest_frame(screen, mail),
+            Event::Rules(rules) => {
+                self.without_rules = false;
+                self.handle(screen, Msg::Rules(rules))?;
+                self.newest_frame(screen, mail)
+            }
             Event::Input(crossterm::event::Event::Resize(..)) => self.fit(screen),
             Event::Input(event) => match input::message(event, &self.hits) {
                 Some(msg) => self.handle(screen, msg),
@@ -223,7 +240,10 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
-            Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
+            Cmd::Inspect(pids, after) => {
+                self.inspector.start(pids, after, self.post.clone())?;
+            }
+            Cmd::StopInspecting => self.inspector.stop(),
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {
