@@ -1,6 +1,7 @@
 //! Turns the rule files into JSON, which the program reads several times faster than TOML when it starts.
 //!
-//! What the reader wants to know the place of is wrapped as serde_spanned expects it, with its line where the byte would stand.
+//! What the reader wants to know the place of is wrapped as serde_spanned expects it, with its line where the byte would stand. Rules,
+//! of which there are many, each stand on a line of their own behind that number, so that they are read one after the other.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -56,17 +57,18 @@ fn converted(path: &Path) -> Result<String, Box<dyn Error>> {
             file[key] = placed(file[key].take(), line(place));
         }
     }
-    for (key, all) in [
-        ("lever", &places.lever),
-        ("part", &places.part),
-        ("config", &places.config),
-        ("rule", &places.rule),
-    ] {
+    for (key, all) in [("lever", &places.lever), ("part", &places.part), ("config", &places.config)]
+    {
         for (at, place) in all.iter().enumerate() {
             file[key][at] = placed(file[key][at].take(), line(place));
         }
     }
-    Ok(serde_json::to_string(&file)?)
+    let rules = file.as_object_mut().and_then(|file| file.remove("rule")).unwrap_or_default();
+    let mut lines = serde_json::to_string(&file)?;
+    for (rule, place) in rules.as_array().into_iter().flatten().zip(&places.rule) {
+        lines += &format!("\n{} {rule}", line(place));
+    }
+    Ok(lines)
 }
 
 fn placed(value: Value, line: usize) -> Value {

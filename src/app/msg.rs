@@ -5,6 +5,7 @@ use std::time::Duration;
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
 
 use super::keymap::Chord;
 use super::processes::SortBy;
@@ -40,6 +41,8 @@ pub enum Msg {
     Answer(String),
     /// Where a recording of frames stands; none: it has ended. Or why there is none.
     Recorded(Result<Option<Recorded>, String>),
+    /// The rules to answer by, once they are read.
+    Rules(Arc<RuleBase>),
     /// How far the look at what is installed has come.
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
@@ -91,12 +94,14 @@ pub enum Cmd {
     ReadModel(String),
     /// Start recording frames, or stop.
     Record(bool),
-    /// Look at what is installed, also in the environments of these processes.
-    Inspect(Vec<u32>),
     /// Read the store of runs.
     ReadHistory,
     /// Compare two runs of it, by hash, the older first.
     CompareRuns(i64, i64),
+    /// Look at what is installed, also in the environments of these processes, and not before this time has passed.
+    Inspect(Vec<u32>, Duration),
+    /// Stop looking.
+    StopInspecting,
     /// Draw everything again.
     Repaint,
     /// Go to the background.

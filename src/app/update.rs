@@ -21,6 +21,9 @@ use crate::source::Seek;
 /// Intervals the keys walk through, in milliseconds.
 const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
+/// How long the look at what is installed lets the first screens go before it.
+const SETTLING: Duration = Duration::from_secs(3);
+
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     let tab = app.view.tab;
@@ -41,7 +44,11 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Resize { rows } => app.view.page = rows,
         Msg::Answer(text) => app.view.say(text),
         Msg::Recorded(told) => recorded(app, told),
-        Msg::Inspecting(advance) => app.compat.looking = Some(advance),
+        Msg::Rules(rules) => {
+            compat::keys::staying(app, |app| app.compat.set_rules(rules));
+            settle(app);
+        }
+        Msg::Inspecting(advance) => inspecting(app, advance),
         Msg::Survey(survey, today) => {
             compat::keys::staying(app, |app| app.compat.set_survey(survey, today));
             settle(app);
@@ -73,25 +80,38 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     }
     settle(app);
     let mut cmds = mind_battery(app, unplugged);
-    cmds.extend(look_around(app));
+    cmds.extend(look_around(app, unplugged));
     cmds
 }
 
-/// Looks at what is installed once the driver has said what there is, and which processes use it.
-fn look_around(app: &mut App) -> Option<Cmd> {
+/// Looks at what is installed once the driver has said what there is, and which processes use it. On battery that waits.
+fn look_around(app: &mut App, unplugged: bool) -> Option<Cmd> {
+    let looking = app.compat.looking.is_some();
+    if unplugged && looking {
+        app.compat.looking = None;
+        app.view.say("On battery: the look at what is installed waits.");
+        return Some(Cmd::StopInspecting);
+    }
     let answered = app.frame.driver.status != DriverState::Starting;
-    let due = app.settings.inspect && answered && app.replay.is_none();
-    let first = due && app.compat.looking.is_none() && app.compat.survey().is_none();
-    first.then(|| inspect(app))
+    let due = app.settings.inspect && answered && app.replay.is_none() && !on_battery(&app.frame);
+    let first = due && !looking && app.compat.survey().is_none();
+    first.then(|| inspect(app, SETTLING))
+}
+
+/// A report of the look in progress. One that was stopped may have sent its last a moment later.
+fn inspecting(app: &mut App, advance: Advance) {
+    if app.compat.looking.is_some() {
+        app.compat.looking = Some(advance);
+    }
 }
 
 /// The order to look, with every process on a GPU.
-pub(super) fn inspect(app: &mut App) -> Cmd {
+pub(super) fn inspect(app: &mut App, after: Duration) -> Cmd {
     app.compat.looking = Some(Advance::default());
     let mut pids: Vec<u32> = app.frame.processes.iter().map(|process| process.pid).collect();
     pids.sort_unstable();
     pids.dedup();
-    Cmd::Inspect(pids)
+    Cmd::Inspect(pids, after)
 }
 
 /// Says what became of a recording when that changes.
@@ -249,8 +269,11 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         | Action::NewerVersion
         | Action::ResetVersion
         | Action::Model => compat::keys::act(app, action),
-        Action::Inspect => return vec![inspect(app)],
         Action::Record => return vec![Cmd::Record(app.view.recorded.is_none())],
+        Action::Inspect if app.replay.is_some() => {
+            app.view.say("What is installed here says nothing of a recording.");
+        }
+        Action::Inspect => return vec![inspect(app, Duration::ZERO)],
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),

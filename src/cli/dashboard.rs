@@ -1,10 +1,13 @@
 //! The dashboard: options in, everything it needs to start out.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use warpscope_probes::rules::RuleBase;
 
 use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
-use super::rules::rule_base;
+use super::rules::users_rules;
 use super::source::{AtEnd, open_source};
 use super::whatif;
 use crate::app::keymap::Keymap;
@@ -20,7 +23,10 @@ use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
 /// Opens the dashboard and stays until the user leaves.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     demand_cursor(&options.env)?;
-    let app = app(options)?;
+    // A mistake in the user's own rules is said before the screen is taken; ours are read behind it.
+    let rules = users_rules(options)?;
+    let reads_rules = rules.is_none();
+    let app = app(options, rules.unwrap_or_default())?;
     if options.view.color == ColorChoice::Always {
         crossterm::style::force_color_output(true);
     }
@@ -32,6 +38,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
             .map_err(|error| CliError::Usage(error.to_string()))?,
         history: data_folder(&options.env).map(|folder| folder.join(FILE)),
         bench_at_start: options.bench.on && options.source.recording.is_none(),
+        reads_rules,
         app,
     };
     match run_app(launch)? {
@@ -53,8 +60,8 @@ fn demand_cursor(env: &Environment) -> Result<(), CliError> {
     Err(CliError::Usage(format!("{why}; {instead}")))
 }
 
-/// The state to start with.
-pub(super) fn app(options: &Options) -> Result<App, CliError> {
+/// The state to start with, answering by these rules.
+pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
     let keymap = Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
     let settings = Settings {
         interval: options.source.interval,
@@ -62,7 +69,6 @@ pub(super) fn app(options: &Options) -> Result<App, CliError> {
         inspect: options.view.inspect && options.source.recording.is_none(),
         theme: theme_name(options),
     };
-    let rules = rule_base(options)?;
     let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     Ok(app)

@@ -27,7 +27,11 @@ pub(super) fn remember(options: &Options, journal: &Path) {
     let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
     if let Err(error) = kept {
         let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
-        eprintln!("not in the history yet: {}; {}", clean(&error.to_string(), true), clean(&way_out, true));
+        eprintln!(
+            "not in the history yet: {}; {}",
+            clean(&error.to_string(), true),
+            clean(&way_out, true)
+        );
     }
 }
 

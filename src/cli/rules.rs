@@ -18,6 +18,11 @@ const MOST_FILES: usize = 1000;
 
 /// The rules every answer is given by. Without rules of the user's own nothing is copied.
 pub(super) fn rule_base(options: &Options) -> Result<Arc<RuleBase>, CliError> {
+    Ok(users_rules(options)?.unwrap_or_else(RuleBase::shared))
+}
+
+/// The rules with the user's own on top; `None` where the user has none, and then nothing is read.
+pub(super) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, CliError> {
     let mut files = Vec::new();
     if let Some(folder) = config::folder(&options.env) {
         files.extend(read(&folder.join("rules"), false)?);
@@ -26,11 +31,11 @@ pub(super) fn rule_base(options: &Options) -> Result<Arc<RuleBase>, CliError> {
         files.extend(read(folder, true)?);
     }
     if files.is_empty() {
-        return Ok(RuleBase::shared());
+        return Ok(None);
     }
     let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let base = RuleBase::builtin().with_user(&files);
-    base.map(Arc::new).map_err(|error| CliError::Usage(error.to_string()))
+    base.map(|base| Some(Arc::new(base))).map_err(|error| CliError::Usage(error.to_string()))
 }
 
 /// Name and text of every `*.toml` in a folder, by name. One that was named must be there.

@@ -9,6 +9,7 @@ use ratatui::layout::Rect;
 use super::exit::{CliError, Exit};
 use super::live::first_frame;
 use super::options::{Options, PictureFormat};
+use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
 use super::{dashboard, output};
 use crate::app::update::update;
@@ -23,7 +24,7 @@ use crate::ui::{self, LookOptions, Skin, svg};
 
 /// Draws one panel from this machine or from a recording.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
-    let mut app = dashboard::app(options)?;
+    let mut app = dashboard::app(options, rule_base(options)?)?;
     app.view.tab = panel(&options.picture.panel)?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;

@@ -147,22 +147,22 @@ impl Story<'_> {
         let mut evidence: Vec<_> = size.into_iter().chain(found).chain(ours).collect();
         let first = self.first();
         evidence.sort_by_key(|one| {
-            (first.as_ref() != Some(&(&one.id, one.level)), std::cmp::Reverse(one.level))
+            (first.as_ref() != Some(&(&*one.id, one.level)), std::cmp::Reverse(one.level))
         });
         evidence
     }
 
     /// Id and level of what decided.
-    fn first(&self) -> Option<(&String, Level)> {
+    fn first(&self) -> Option<(&str, Level)> {
         let ruling = &self.answer.ruling;
         let found = match ruling.by {
-            By::Rule(rule) if ruling.confirmed.is_none() => return Some((&rule.id, Level::Rule)),
+            By::Rule(rule) if ruling.confirmed.is_none() => return Some((&*rule.id, Level::Rule)),
             By::Rule(_) => ruling.confirmed,
             By::Whole(found) => Some(found),
             By::Part(part) => Some(&part.evidence),
             By::Size(_) | By::Nothing => None,
         };
-        found.map(|one| (&one.id, one.level))
+        found.map(|one| (&*one.id, one.level))
     }
 
     pub(super) fn steps(&self) -> Vec<Step> {
@@ -242,7 +242,7 @@ fn found_words(one: &Finding) -> String {
 }
 
 fn step(rule: &Rule, kind: StepKind, text: String) -> Step {
-    Step { stage: rule.stage.words().to_owned(), kind, rule: Some(rule.id.clone()), text }
+    Step { stage: rule.stage.words().to_owned(), kind, rule: Some(rule.id.to_string()), text }
 }
 
 fn own_step(stage: Stage, text: String) -> Step {
@@ -254,10 +254,10 @@ fn claim(rule: &Rule, fill: &Filler<'_>) -> Evidence {
     Evidence {
         level: Level::Rule,
         outcome: rule.effect.into(),
-        id: rule.id.clone(),
+        id: rule.id.to_string(),
         detail: format!("{}{user}", fill.text(&rule.reason)),
-        source: rule.source.clone(),
-        retrieved: rule.retrieved.clone(),
+        source: rule.source.to_string(),
+        retrieved: rule.retrieved.to_string(),
     }
 }
 
@@ -266,8 +266,8 @@ fn report_of(report: &Report, rule: &Rule) -> Evidence {
         level: Level::Rule,
         outcome: report.outcome.into(),
         id: format!("{}{REPORT}", rule.id),
-        detail: report.detail.clone(),
-        source: report.source.clone(),
-        retrieved: report.retrieved.clone(),
+        detail: report.detail.to_string(),
+        source: report.source.to_string(),
+        retrieved: report.retrieved.to_string(),
     }
 }

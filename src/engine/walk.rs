@@ -208,9 +208,9 @@ fn on<'a>(
     let mut found: Vec<Found<'a>> = route.candidates.iter().filter_map(find).collect();
     let speaking = found.iter().filter(|one| one.applies && !one.refuted);
     let silenced: Vec<&str> =
-        speaking.flat_map(|one| one.rule.overrides.iter().map(String::as_str)).collect();
+        speaking.flat_map(|one| one.rule.overrides.iter().map(|id| &**id)).collect();
     if !silenced.is_empty() {
-        found.retain(|one| !silenced.contains(&one.rule.id.as_str()));
+        found.retain(|one| !silenced.contains(&&*one.rule.id));
     }
     found
 }

@@ -123,7 +123,7 @@ fn findings(question: &Question) -> impl Strategy<Value = Vec<Finding>> + use<> 
         .map(str::to_owned)
         .collect();
     let ids: Vec<String> =
-        base().rules_of(&question.framework).map(|rule| rule.id.clone()).collect();
+        base().rules_of(&question.framework).map(|rule| rule.id.to_string()).collect();
     let settles = prop_oneof![
         Just(Settles::Whole),
         any::<Index>().prop_map(|at| Settles::Stage(at.get(STAGES).0)),

@@ -199,14 +199,12 @@ fn every_rule_has_a_case_where_it_speaks_and_one_where_it_must_not() {
             seen.entry(id).or_default().1 = true;
         }
     }
-    let lacking = |rule: &&Rule| !seen.get(rule.id.as_str()).is_some_and(|both| both.0 && both.1);
+    let lacking = |rule: &&Rule| !seen.get(&*rule.id).is_some_and(|both| both.0 && both.1);
     let lacking: Vec<_> = base
         .rules()
         .iter()
         .filter(lacking)
-        .map(|rule| {
-            format!("{}: {:?}", rule.id, seen.get(rule.id.as_str()).copied().unwrap_or_default())
-        })
+        .map(|rule| format!("{}: {:?}", rule.id, seen.get(&*rule.id).copied().unwrap_or_default()))
         .collect();
     assert!(lacking.is_empty(), "without a case (speaks, must not):\n{}", lacking.join("\n"));
     let strays: Vec<_> = seen.keys().filter(|id| base.rule(id).is_none()).collect();

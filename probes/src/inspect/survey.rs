@@ -86,6 +86,22 @@ impl Survey {
         }
     }
 
+    /// Forgets the packages nobody asks for, with their binaries and with what only a report on environments tells.
+    pub fn keep(&mut self, wanted: impl Fn(&Package) -> bool) {
+        let inventory = &mut self.inventory;
+        inventory.unreadable = Vec::new();
+        for one in &mut inventory.environments {
+            // The CUDA version of an environment is that of its package built for one.
+            one.packages.retain(|package| package.cuda.is_some() || wanted(package));
+            one.packages.iter_mut().for_each(|package| package.requires = Vec::new());
+            one.packages.shrink_to_fit();
+            one.problems = Vec::new();
+        }
+        let kept = libraries(inventory);
+        self.scans.retain(|path, _| kept.contains_key(path));
+        self.unreadable = Vec::new();
+    }
+
     /// The binaries of a package that carry device code.
     pub fn device_code<'a>(&'a self, package: &'a Package) -> impl Iterator<Item = &'a Scan> {
         package.libraries.iter().filter_map(|library| self.scans.get(&library.path))
@@ -97,4 +113,37 @@ fn libraries(inventory: &Inventory) -> BTreeMap<PathBuf, u64> {
     let packages = inventory.environments.iter().flat_map(|one: &Environment| &one.packages);
     let each = packages.flat_map(|package| &package.libraries);
     each.map(|library: &Library| (library.path.clone(), library.bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::binary::scan_file;
+
+    #[test]
+    fn what_nobody_asks_for_is_forgotten_with_its_scans() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/binaries/lz4.fatbin");
+        let scan = scan_file(&file).expect("is a fat binary");
+        let package = |name: &str, cuda: Option<&str>| {
+            let library = Library { path: name.into(), bytes: 1 };
+            let cuda = cuda.map(str::to_owned);
+            let (name, libraries) = (name.to_owned(), vec![library]);
+            Package { normalized: name.clone(), name, libraries, cuda, ..Package::default() }
+        };
+        let packages =
+            vec![package("vllm", None), package("torch", Some("12.8")), package("numpy", None)];
+        let scans = packages.iter().map(|one| (one.name.clone().into(), scan.clone())).collect();
+        let home = Environment { packages, ..Environment::default() };
+        let inventory = Inventory { environments: vec![home], ..Inventory::default() };
+        let mut survey = Survey { inventory, scans, ..Survey::default() };
+        survey.keep(|package| package.normalized == "vllm");
+        let home = &survey.inventory.environments[0];
+        let left: Vec<_> = home.packages.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!((left, home.cuda_runtime()), (vec!["vllm", "torch"], Some((12, 8))));
+        assert_eq!(
+            survey.scans.keys().collect::<Vec<_>>(),
+            [Path::new("torch"), Path::new("vllm")]
+        );
+        assert_eq!(survey.device_code(&home.packages[0]).count(), 1);
+    }
 }

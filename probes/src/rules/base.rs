@@ -12,6 +12,7 @@ use super::entry::{ConfigRow, Framework, Launch, Lever, Rule};
 use super::file::{ConfigEntry, File, RuleEntry, check_launch, check_lever};
 use super::keys::check_value;
 use super::source::Source;
+use super::text::{Text, Words};
 
 /// Rules of this framework speak of every question: facts about models.
 pub const MODELS: &str = "models";
@@ -42,8 +43,8 @@ pub struct RuleBase {
     configs: Vec<ConfigRow>,
     rules: Vec<Rule>,
     parts: Vec<Part>,
-    by_framework: BTreeMap<String, Vec<usize>>,
-    by_id: HashMap<String, usize>,
+    by_framework: BTreeMap<Text, Vec<usize>>,
+    by_id: HashMap<Text, usize>,
 }
 
 impl RuleBase {
@@ -129,6 +130,8 @@ impl RuleBase {
         for source in sources {
             came_from.insert(source.add_to(self)?, source.name);
         }
+        self.rules.shrink_to_fit();
+        self.configs.shrink_to_fit();
         self.index();
         let added = self.rules.iter().filter(|rule| rule.user == user);
         added.filter_map(|rule| Some((rule, came_from.get(&rule.framework)?))).try_for_each(
@@ -164,10 +167,13 @@ impl RuleBase {
 }
 
 impl Source<'_> {
-    /// Adds the file to the base and returns the framework it speaks of.
-    fn add_to(&self, base: &mut RuleBase) -> Result<String, RuleError> {
-        let mut file = self.read()?;
-        let id = file.framework.get_ref().clone();
+    /// Adds what was read of the file, and returns the framework it speaks of.
+    pub(super) fn add<T: Words>(
+        &self,
+        base: &mut RuleBase,
+        mut file: File<T>,
+    ) -> Result<Text, RuleError> {
+        let id = Text::from(file.framework.get_ref().clone());
         self.add_framework(base, &mut file, &id)?;
         for part in file.part {
             let part = part.into_inner();
@@ -178,15 +184,16 @@ impl Source<'_> {
             self.add_config(base, row, &id)?;
         }
         for rule in file.rule {
-            self.add_rule(base, rule, &id)?;
+            let at = rule.span().start;
+            self.add_rule(base, (at, rule.into_inner()), &id)?;
         }
         Ok(id)
     }
 
-    fn add_framework(
+    fn add_framework<T>(
         &self,
         base: &mut RuleBase,
-        file: &mut File,
+        file: &mut File<T>,
         id: &str,
     ) -> Result<(), RuleError> {
         if let Some(version) = &file.version {
@@ -226,7 +233,7 @@ impl Source<'_> {
     }
 
     /// How the framework is started and what can be changed, checked.
-    fn ways_out(&self, file: &mut File) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
+    fn ways_out<T>(&self, file: &mut File<T>) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
         if let Some(launch) = &file.launch {
             check_launch(launch.get_ref())
                 .map_err(|message| self.error(launch.span().start, message))?;
@@ -265,19 +272,19 @@ impl Source<'_> {
         Ok(())
     }
 
-    fn add_rule(
+    /// Adds a rule, which stands at this place.
+    pub(super) fn add_rule<T: Words>(
         &self,
         base: &mut RuleBase,
-        entry: Spanned<RuleEntry>,
-        framework: &str,
+        (at, entry): (usize, RuleEntry<T>),
+        framework: &Text,
     ) -> Result<(), RuleError> {
-        let at = entry.span().start;
-        let entry = entry.into_inner();
         entry.check(framework).map_err(|message| self.error(at, message))?;
         if self.user {
             // Theirs replaces both halves of ours.
-            let inside = format!("{}.inside", entry.id);
-            base.rules.retain(|old| old.id != entry.id && old.id != inside);
+            let id = entry.id.as_ref();
+            let inside = format!("{id}.inside");
+            base.rules.retain(|old| old.id != id && old.id != inside);
             base.index();
         }
         for rule in entry.rules(framework, self.user, self.line(at)) {

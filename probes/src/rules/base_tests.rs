@@ -74,7 +74,7 @@ fn the_users_rule_replaces_ours_and_is_marked() {
     let theirs = rule(SOURCED).replace("it does", "I tried it");
     let base = base.with_user(&[("mine.toml", &theirs)]).expect("reads");
     let rule = base.rule("demo.one").expect("still there");
-    assert_eq!((rule.reason.as_str(), rule.user, base.rules().len()), ("I tried it", true, 1));
+    assert_eq!((&*rule.reason, rule.user, base.rules().len()), ("I tried it", true, 1));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_gate_becomes_two_rules() {
         "outside = \"fails\"\ninside = \"works\"\nneeds = \"sm_80\"\non = { sm = \">=8.0\" }",
     );
     let base = RuleBase::parse(&[("demo.toml", &text)]).expect("reads");
-    let ids: Vec<_> = base.rules().iter().map(|rule| rule.id.as_str()).collect();
+    let ids: Vec<_> = base.rules().iter().map(|rule| &*rule.id).collect();
     assert_eq!(ids, ["demo.one", "demo.one.inside"]);
 }
 

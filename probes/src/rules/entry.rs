@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::condition::Condition;
 use super::keys::{Selector, Settings};
 use super::range::VersionRange;
+use super::text::Text;
 
 /// What a rule says happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -154,17 +155,16 @@ pub struct LaunchArg {
 }
 
 /// Something people reported that bears on a rule, kept as evidence and never deciding.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Report {
     /// What they saw.
     pub outcome: Effect,
     /// On what, in one sentence.
-    pub detail: String,
+    pub detail: Text,
     /// Where it can be read again.
-    pub source: String,
+    pub source: Text,
     /// When it was read: `2026-11` or `2026-11-21`.
-    pub retrieved: String,
+    pub retrieved: Text,
 }
 
 /// Which side of its condition a rule speaks of.
@@ -180,9 +180,9 @@ pub enum Side {
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Stable dotted id.
-    pub id: String,
+    pub id: Text,
     /// Framework id of its file.
-    pub framework: String,
+    pub framework: Text,
     /// Versions of the framework it speaks of.
     pub versions: VersionRange,
     /// Configurations it speaks of.
@@ -198,31 +198,31 @@ pub struct Rule {
     /// Settings the framework goes on with by itself.
     pub route: Settings,
     /// Name of the route taken instead.
-    pub fallback: Option<String>,
+    pub fallback: Option<Text>,
     /// Ids of more general rules that do not count where this one speaks.
-    pub overrides: Vec<String>,
+    pub overrides: Vec<Text>,
     /// Why, in one sentence.
-    pub reason: String,
+    pub reason: Text,
     /// What it needs, one phrase.
-    pub needs: String,
+    pub needs: Text,
     /// The message the user meets.
-    pub symptom: Option<String>,
+    pub symptom: Option<Text>,
     /// Text to paste or steps to take.
-    pub fix: Option<String>,
+    pub fix: Option<Text>,
     /// What the fix asks of the user.
     pub fix_cost: Cost,
     /// Probe that would decide where the rule cannot.
-    pub probe: Option<String>,
+    pub probe: Option<Text>,
     /// What people reported.
     pub reports: Vec<Report>,
     /// Where it can be read again.
-    pub source: String,
+    pub source: Text,
     /// When it was read.
-    pub retrieved: String,
+    pub retrieved: Text,
     /// How close to its source it is.
     pub confidence: Confidence,
     /// Background for maintainers and the curious.
-    pub note: Option<String>,
+    pub note: Option<Text>,
     /// Whether it comes from the user's own folder.
     pub user: bool,
     /// Line of its entry in the file.
@@ -269,16 +269,16 @@ pub struct Framework {
 
 impl Rule {
     /// The other half of a gate.
-    pub(super) fn inside(&self, effect: Effect, reason: Option<String>) -> Self {
+    pub(super) fn inside(&self, effect: Effect, reason: Option<Text>) -> Self {
         Self {
-            id: format!("{}.inside", self.id),
+            id: format!("{}.inside", self.id).into(),
             side: Side::Inside,
             effect,
             route: Settings::default(),
             fallback: None,
             overrides: Vec::new(),
             reason: reason
-                .unwrap_or_else(|| format!("it needs {}, which this GPU has", self.needs)),
+                .unwrap_or_else(|| format!("it needs {}, which this GPU has", self.needs).into()),
             symptom: None,
             fix: None,
             probe: None,

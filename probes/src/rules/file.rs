@@ -11,11 +11,12 @@ use super::condition::{Condition, Part};
 use super::entry::{Confidence, Cost, Effect, Launch, Lever, Report, Rule, Side, Stage};
 use super::keys::{Selector, Settings, check_value, kind_of};
 use super::range::VersionRange;
+use super::text::{Text, Words};
 
 /// A rule file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct File<T> {
     pub framework: Spanned<String>,
     pub name: Option<String>,
     #[serde(default)]
@@ -34,7 +35,7 @@ pub(super) struct File {
     #[serde(default)]
     pub config: Vec<Spanned<ConfigEntry>>,
     #[serde(default)]
-    pub rule: Vec<Spanned<RuleEntry>>,
+    pub rule: Vec<Spanned<RuleEntry<T>>>,
 }
 
 #[derive(Deserialize)]
@@ -49,8 +50,8 @@ pub(super) struct ConfigEntry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RuleEntry {
-    pub id: String,
+pub(super) struct RuleEntry<T> {
+    pub id: T,
     pub versions: VersionRange,
     #[serde(default, rename = "for")]
     pub selector: Selector,
@@ -62,23 +63,43 @@ pub(super) struct RuleEntry {
     pub inside: Option<Effect>,
     #[serde(default)]
     pub route: Settings,
-    pub fallback: Option<String>,
+    pub fallback: Option<T>,
     #[serde(default)]
-    pub overrides: Vec<String>,
-    pub reason: String,
-    pub inside_reason: Option<String>,
+    pub overrides: Vec<T>,
+    pub reason: T,
+    pub inside_reason: Option<T>,
     #[serde(default)]
-    pub needs: String,
-    pub symptom: Option<String>,
-    pub fix: Option<String>,
+    pub needs: T,
+    pub symptom: Option<T>,
+    pub fix: Option<T>,
     pub fix_cost: Option<Cost>,
-    pub probe: Option<String>,
+    pub probe: Option<T>,
     #[serde(default)]
-    pub report: Vec<Report>,
-    pub source: String,
-    pub retrieved: String,
+    pub report: Vec<ReportEntry<T>>,
+    pub source: T,
+    pub retrieved: T,
     pub confidence: Confidence,
-    pub note: Option<String>,
+    pub note: Option<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReportEntry<T> {
+    outcome: Effect,
+    detail: T,
+    source: T,
+    retrieved: T,
+}
+
+impl<T: Words> From<ReportEntry<T>> for Report {
+    fn from(entry: ReportEntry<T>) -> Self {
+        Self {
+            outcome: entry.outcome,
+            detail: entry.detail.into(),
+            source: entry.source.into(),
+            retrieved: entry.retrieved.into(),
+        }
+    }
 }
 
 /// Placeholders that may stand in texts of a rule; the engine fills them in for the device asked about.
@@ -114,28 +135,29 @@ pub(super) fn check_launch(launch: &Launch) -> Result<(), String> {
     Ok(())
 }
 
-impl RuleEntry {
+impl<T: Words> RuleEntry<T> {
     /// What is wrong with the entry, first thing first.
     pub(super) fn check(&self, framework: &str) -> Result<(), String> {
-        let id = &self.id;
+        let id = self.id.as_ref();
         let dotted = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
         if !id.starts_with(&format!("{framework}.")) || !id.chars().all(dotted) {
             return Err(format!("id {id:?}: write {framework}.what_it_is_about in lower case"));
         }
         self.check_shape()?;
         for (name, text) in [("source", &self.source), ("reason", &self.reason)] {
-            if text.trim().is_empty() {
+            if text.as_ref().trim().is_empty() {
                 return Err(format!("{id}: {name} is empty"));
             }
         }
         let dates = self.report.iter().map(|report| &report.retrieved).chain([&self.retrieved]);
-        dates.into_iter().try_for_each(|date| check_date(id, date))?;
+        dates.into_iter().try_for_each(|date| check_date(id, date.as_ref()))?;
         let texts = [&self.symptom, &self.fix, &self.inside_reason].into_iter().flatten();
-        texts.chain([&self.reason, &self.needs]).try_for_each(|text| check_placeholders(id, text))
+        let mut texts = texts.chain([&self.reason, &self.needs]);
+        texts.try_for_each(|text| check_placeholders(id, text.as_ref()))
     }
 
     fn check_shape(&self) -> Result<(), String> {
-        let id = &self.id;
+        let id = self.id.as_ref();
         let effects = [self.outcome, self.outside, self.inside];
         match effects {
             [Some(_), None, None] | [None, Some(_), _] => {}
@@ -156,7 +178,7 @@ impl RuleEntry {
             return Err(format!("{id}: resolves needs a `route` to go on with"));
         }
         let bad = effects.into_iter().flatten().any(Effect::is_bad);
-        if bad && self.needs.is_empty() {
+        if bad && self.needs.as_ref().is_empty() {
             return Err(format!("{id}: say in `needs` what would be needed"));
         }
         Ok(())
@@ -185,18 +207,19 @@ fn check_placeholders(id: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-impl RuleEntry {
+impl<T: Words> RuleEntry<T> {
     /// The one or two rules the entry stands for.
-    pub(super) fn rules(self, framework: &str, user: bool, line: usize) -> Vec<Rule> {
+    pub(super) fn rules(self, framework: &Text, user: bool, line: usize) -> Vec<Rule> {
         let (side, effect) = match (self.outcome, self.outside) {
             (Some(effect), _) => (Side::Inside, effect),
             (None, Some(effect)) => (Side::Outside, effect),
             (None, None) => return Vec::new(),
         };
-        let inside = self.inside.map(|effect| (effect, self.inside_reason));
+        let inside_reason = self.inside_reason.map(T::into);
+        let inside = self.inside.map(|effect| (effect, inside_reason));
         let rule = Rule {
-            id: self.id,
-            framework: framework.to_owned(),
+            id: self.id.into(),
+            framework: framework.clone(),
             versions: self.versions,
             selector: self.selector,
             on: self.on,
@@ -204,19 +227,19 @@ impl RuleEntry {
             stage: self.stage,
             effect,
             route: self.route,
-            fallback: self.fallback,
-            overrides: self.overrides,
-            reason: self.reason,
-            needs: self.needs,
-            symptom: self.symptom,
-            fix: self.fix,
+            fallback: self.fallback.map(T::into),
+            overrides: self.overrides.into_iter().map(T::into).collect(),
+            reason: self.reason.into(),
+            needs: self.needs.into(),
+            symptom: self.symptom.map(T::into),
+            fix: self.fix.map(T::into),
             fix_cost: self.fix_cost.unwrap_or(Cost::Flag),
-            probe: self.probe,
-            reports: self.report,
-            source: self.source,
-            retrieved: self.retrieved,
+            probe: self.probe.map(T::into),
+            reports: self.report.into_iter().map(Report::from).collect(),
+            source: self.source.into(),
+            retrieved: self.retrieved.into(),
             confidence: self.confidence,
-            note: self.note,
+            note: self.note.map(T::into),
             user,
             line,
         };

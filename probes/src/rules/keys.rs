@@ -1,7 +1,7 @@
 //! The closed table of what a configuration can say. A key outside it, or a value of the wrong kind, is an error with a line number:
 //! a misspelt key in a rule would otherwise make a rule that never speaks.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -72,7 +72,12 @@ const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
 
 /// Kind of a key, or an error that lists the keys there are.
 pub fn kind_of(key: &str) -> Result<Kind, String> {
-    KEYS.iter().find(|row| row.0 == key).map(|row| row.1).ok_or_else(|| {
+    row_of(key).map(|row| row.1)
+}
+
+/// Row of a key, or an error that lists the keys there are.
+fn row_of(key: &str) -> Result<&'static (&'static str, Kind, &'static str), String> {
+    KEYS.iter().find(|row| row.0 == key).ok_or_else(|| {
         let known: Vec<_> = KEYS.iter().map(|row| row.0).collect();
         format!("{key:?} is not a configuration key; known: {}", known.join(", "))
     })
@@ -130,8 +135,10 @@ const NOTHING: &str = "none";
 pub(super) const UNSET: &str = "unset";
 
 /// A configuration: what is asked about. Every value is checked against its key.
+///
+/// A list in order of the key: a tree takes half a kilobyte for its first pair, and most configurations have fewer than five.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Settings(BTreeMap<String, String>);
+pub struct Settings(Vec<(&'static str, Box<str>)>);
 
 impl Settings {
     /// Reads pairs, checking each.
@@ -140,39 +147,50 @@ impl Settings {
         for (key, value) in pairs {
             settings.set(key, value)?;
         }
+        settings.0.shrink_to_fit();
         Ok(settings)
     }
 
     /// Sets one key after checking it.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         check_value(key, value)?;
-        self.0.insert(key.to_owned(), value.to_owned());
+        self.put(row_of(key)?.0, value.into());
         Ok(())
+    }
+
+    fn put(&mut self, key: &'static str, value: Box<str>) {
+        match self.0.binary_search_by(|one| one.0.cmp(key)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (key, value)),
+        }
     }
 
     /// This configuration with everything `over` names replaced.
     pub fn with(&self, over: &Self) -> Self {
         let mut settings = self.clone();
-        settings.0.extend(over.0.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in &over.0 {
+            settings.put(key, value.clone());
+        }
         settings
     }
 
     /// What of it is the route taken: everything but what describes the model.
     pub fn of_route(&self) -> Self {
-        let route = self.0.iter().filter(|(key, _)| !MODEL_KEYS.contains(&key.as_str()));
-        Self(route.map(|(key, value)| (key.clone(), value.clone())).collect())
+        self.only(|key| !MODEL_KEYS.contains(&key))
     }
 
     /// Versions in here of the packages that `other` names without a version.
     pub fn named_by(&self, other: &Self) -> Self {
-        let open = |key: &str| other.get(key) == Some(ANY_VERSION);
-        let pairs = self.0.iter().filter(|(key, _)| open(key));
-        Self(pairs.map(|(key, value)| (key.clone(), value.clone())).collect())
+        self.only(|key| other.get(key) == Some(ANY_VERSION))
+    }
+
+    fn only(&self, wanted: impl Fn(&str) -> bool) -> Self {
+        Self(self.0.iter().filter(|(key, _)| wanted(key)).cloned().collect())
     }
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
+        self.0.iter().find(|one| one.0 == key).map(|one| &*one.1)
     }
 
     /// The packages that take part, and their versions.
@@ -182,7 +200,7 @@ impl Settings {
 
     /// Every key and value, in order of the key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.0.iter().map(|(key, value)| (*key, &**value))
     }
 
     /// Whether nothing is set.
@@ -200,7 +218,7 @@ impl fmt::Display for Settings {
 
 /// What a rule asks of a configuration: for each key the values it speaks of, for packages a version range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selector(Vec<(String, Choice)>);
+pub struct Selector(Vec<(&'static str, Choice)>);
 
 /// What a rule accepts under one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,7 +255,7 @@ impl Selector {
 
     /// Every key and what is accepted under it.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Choice)> {
-        self.0.iter().map(|(key, choice)| (key.as_str(), choice))
+        self.0.iter().map(|(key, choice)| (*key, choice))
     }
 
     /// Whether the rule speaks of everything that was asked for. One that does not cannot say that the whole of it runs.
@@ -245,7 +263,7 @@ impl Selector {
         let mut asked = settings.iter().filter(|(key, value)| {
             *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
         });
-        asked.all(|(key, _)| self.0.iter().any(|(own, _)| own == key))
+        asked.all(|(key, _)| self.0.iter().any(|(own, _)| *own == key))
     }
 
     /// Number of keys it names.
@@ -265,7 +283,7 @@ impl<'de, T, F> Visitor<'de> for Pairs<T, F>
 where
     F: FnMut(&str, Vec<String>) -> Result<T, String>,
 {
-    type Value = Vec<(String, T)>;
+    type Value = Vec<(&'static str, T)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a table of configuration keys")
@@ -275,31 +293,34 @@ where
         let mut pairs = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
             let values: OneOrMany = map.next_value()?;
-            let value = (self.0)(&key, values.0).map_err(A::Error::custom)?;
+            let value = (self.0)(key, values.0).map_err(A::Error::custom)?;
             pairs.push((key, value));
         }
+        pairs.shrink_to_fit();
         Ok(pairs)
     }
 }
 
-struct Key(String);
+struct Key(&'static str);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let key = String::deserialize(deserializer)?;
-        kind_of(&key).map_err(D::Error::custom)?;
-        Ok(Self(key))
+        let key = Cow::<'de, str>::deserialize(deserializer)?;
+        row_of(&key).map(|row| Self(row.0)).map_err(D::Error::custom)
     }
 }
 
 impl<'de> Deserialize<'de> for Settings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let single = |key: &str, values: Vec<String>| match values.as_slice() {
-            [value] => check_value(key, value).map(|()| value.clone()),
+            [value] => check_value(key, value).map(|()| value.as_str().into()),
             _ => Err(format!("{key}: a configuration has one value for each key")),
         };
         let pairs = deserializer.deserialize_map(Pairs(single, std::marker::PhantomData))?;
-        Ok(Self(pairs.into_iter().collect()))
+        let mut settings = Self::default();
+        pairs.into_iter().for_each(|(key, value)| settings.put(key, value));
+        settings.0.shrink_to_fit();
+        Ok(settings)
     }
 }
 
@@ -363,6 +384,7 @@ pub(super) fn one_or_many<'de, D: Deserializer<'de>>(
             if texts.is_empty() {
                 Err(A::Error::custom("an empty list accepts nothing"))
             } else {
+                texts.shrink_to_fit();
                 Ok(texts)
             }
         }

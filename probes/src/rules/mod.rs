@@ -11,6 +11,7 @@ mod file;
 mod keys;
 mod range;
 mod source;
+mod text;
 mod version;
 
 pub use base::{MODELS, RuleBase, RuleError};
@@ -24,4 +25,5 @@ pub use keys::{
     ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
 };
 pub use range::{NumberRange, SmSet, VersionRange};
+pub use text::Text;
 pub use version::{ParseVersionError, Version};

@@ -54,8 +54,8 @@ impl Sign {
 /// Versions a rule speaks of: `all`, or comparisons that all hold, as in PEP 440: `>=0.9.1,<0.20`, `==0.1.1`, `!=0.3.*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionRange {
-    text: String,
-    clauses: Vec<VersionClause>,
+    text: Box<str>,
+    clauses: Box<[VersionClause]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl FromStr for VersionRange {
             return Ok(Self::default());
         }
         let clauses = text.split(',').map(version_clause).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.to_owned(), clauses })
+        Ok(Self { text: text.into(), clauses })
     }
 }
 
@@ -158,7 +158,7 @@ fn version_clause(text: &str) -> Result<VersionClause, String> {
 /// Without a sign a bare target means the devices its code runs on natively: `9.0` exactly 9.0, `9.0a` exactly 9.0,
 /// `10.0f` the family 10.x from 10.0 on, `12.x` every 12.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SmSet(Vec<Vec<SmClause>>);
+pub struct SmSet(Box<[Box<[SmClause]>]>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SmClause {
@@ -190,7 +190,7 @@ impl FromStr for SmSet {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let clauses = text.split(',').map(sm_clause).collect::<Result<_, _>>()?;
-        Ok(Self(vec![clauses]))
+        Ok(Self(Box::new([clauses])))
     }
 }
 
@@ -217,7 +217,7 @@ fn sm_clause(text: &str) -> Result<SmClause, String> {
 
 /// Numbers a rule speaks of: `<65536`, `>=48 KiB,<64 KiB`, `<24 GiB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NumberRange(Vec<(Sign, u64)>);
+pub struct NumberRange(Box<[(Sign, u64)]>);
 
 impl NumberRange {
     /// Whether the number lies within.

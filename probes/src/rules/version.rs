@@ -19,7 +19,7 @@ pub enum Version {
 /// The parts of a numbered release. Trailing zeros do not count: `0.9` equals `0.9.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
-    numbers: Vec<u64>,
+    numbers: Box<[u64]>,
     stage: Stage,
     post: Option<u64>,
     dev: Option<u64>,
@@ -167,7 +167,7 @@ fn release(body: &str) -> Option<Release> {
     if rest.is_empty() && numbers.ends_with('.') {
         return None;
     }
-    let numbers: Vec<u64> = numbers
+    let numbers = numbers
         .strip_suffix('.')
         .unwrap_or(numbers)
         .split('.')

@@ -21,7 +21,7 @@ use warpscope_probes::rules::RuleBase;
 pub use lines::{Group, Line, place_of};
 
 use self::lines::groups;
-use crate::engine::installed::Installed;
+use crate::engine::installed::{Installed, known};
 use crate::engine::{
     Cell, Given, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, matrix, versions_of,
 };
@@ -56,6 +56,13 @@ impl Compat {
         Self { base, ..Self::default() }
     }
 
+    /// Answers from now on by these rules.
+    pub fn set_rules(&mut self, base: Arc<RuleBase>) {
+        self.base = base;
+        self.lay_survey();
+        self.answer();
+    }
+
     /// Brings the verdicts in line with the GPUs of a frame.
     pub fn renew(&mut self, frame: &Frame) {
         let mut kinds: Vec<Target> = Vec::new();
@@ -77,8 +84,10 @@ impl Compat {
     }
 
     /// Answers from now on with what is installed on this machine.
-    pub fn set_survey(&mut self, survey: Arc<Survey>, today: String) {
+    pub fn set_survey(&mut self, mut survey: Arc<Survey>, today: String) {
         self.looking = None;
+        // Laid anew with every new GPU, and never shown: what the rules know of is all that is needed.
+        Arc::make_mut(&mut survey).keep(|package| known(&self.base, package));
         self.survey = Some((survey, today));
         self.lay_survey();
         self.answer();

@@ -6,12 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
+use warpscope_kernels::cpu::set_nice;
 use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
 use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
 use warpscope_probes::inspect::{Advance, Survey};
 
 use super::Event;
 use super::mailbox::Post;
+
+/// Niceness of what may wait for everybody else.
+const LAST: i32 = 19;
 
 /// Shortest time between two reports of how far it has come.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
@@ -23,14 +27,18 @@ pub(super) struct Inspector {
 }
 
 impl Inspector {
-    /// Starts anew; a look in progress is given up.
-    pub(super) fn start(&mut self, pids: Vec<u32>, post: Post) -> io::Result<()> {
+    /// Starts anew once this time has passed; a look in progress is given up.
+    pub(super) fn start(&mut self, pids: Vec<u32>, after: Duration, post: Post) -> io::Result<()> {
         self.stop();
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Some(Arc::clone(&cancel));
         let work = move || {
+            thread::sleep(after);
             // Without the right to step back it runs as any other reader.
-            let _ = yield_disk();
+            let _ = (yield_disk(), set_nice(LAST));
+            if cancel.load(Ordering::Relaxed) {
+                return;
+            }
             let survey = look(pids, &post, &cancel);
             if !cancel.load(Ordering::Relaxed) {
                 post.send(Event::Survey(Arc::new(survey), today()));
@@ -39,7 +47,8 @@ impl Inspector {
         thread::Builder::new().name("inspect".into()).spawn(work).map(drop)
     }
 
-    fn stop(&mut self) {
+    /// Gives up the look in progress.
+    pub(super) fn stop(&mut self) {
         if let Some(cancel) = self.cancel.take() {
             cancel.store(true, Ordering::Relaxed);
         }

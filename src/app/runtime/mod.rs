@@ -24,6 +24,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
 
 use self::bench::Outside;
 use self::inspect::Inspector;
@@ -55,6 +56,8 @@ pub struct Launch {
     pub bench_at_start: bool,
     /// The store of recorded runs; none where nothing says where it lies.
     pub history: Option<PathBuf>,
+    /// Whether the rules of the program are still to be read.
+    pub reads_rules: bool,
 }
 
 /// What reaches the owner thread.
@@ -64,6 +67,7 @@ enum Event {
     Bench(Box<BenchEvent>),
     BenchEnded(String),
     Model(String, Result<Model, String>),
+    Rules(Arc<RuleBase>),
     Inspecting(Box<Advance>),
     Survey(Arc<Survey>, String),
     History(Result<Vec<Trend>, String>),
@@ -86,7 +90,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     // Signals first: from here on none of them ends the program with the terminal in its hands.
     let outside = Outside::start(post.clone(), launch.bench)?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
-    read_facts()?;
+    read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
@@ -101,6 +105,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         inspector: Inspector::default(),
         recording: None,
         history: launch.history,
+        without_rules: launch.reads_rules,
         post,
         last_frame: Instant::now(),
         ended: None,
@@ -111,12 +116,15 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     owner.run(&mut screen, &mail)
 }
 
-/// Reads architectures while the driver starts, so that the first frame does not wait for them.
-fn read_facts() -> io::Result<()> {
-    let read = || {
+/// Reads architectures while the driver starts, so that the first frame does not wait for them, and the rules for whoever wants them.
+fn read_facts(rules_to: Option<Post>) -> io::Result<()> {
+    let read = move || {
         Catalogue::load();
+        if let Some(post) = rules_to {
+            post.send(Event::Rules(RuleBase::shared()));
+        }
     };
-    thread::Builder::new().name("facts".into()).stack_size(256 << 10).spawn(read).map(drop)
+    thread::Builder::new().name("facts".into()).stack_size(1 << 20).spawn(read).map(drop)
 }
 
 struct Owner {
@@ -129,6 +137,8 @@ struct Owner {
     inspector: Inspector,
     recording: Option<Recording>,
     history: Option<PathBuf>,
+    /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
+    without_rules: bool,
     post: Post,
     last_frame: Instant,
     ended: Option<Ended>,
@@ -187,6 +197,10 @@ impl Owner {
         }
     }
 
+    fn newest_frame(&mut self, screen: &mut Screen, mail: &Mailbox) -> io::Result<()> {
+        mail.take_frame().map_or(Ok(()), |frame| self.frame(screen, frame))
+    }
+
     fn frame(&mut self, screen: &mut Screen, frame: Box<Frame>) -> io::Result<()> {
         self.last_frame = Instant::now();
         self.fit(screen)?;
@@ -203,10 +217,13 @@ impl Owner {
 
     fn take(&mut self, screen: &mut Screen, mail: &Mailbox, event: Event) -> io::Result<()> {
         match event {
-            Event::FrameReady => match mail.take_frame() {
-                Some(frame) => self.frame(screen, frame),
-                None => Ok(()),
-            },
+            Event::FrameReady if self.without_rules => Ok(()),
+            Event::FrameReady => self.newest_frame(screen, mail),
+            Event::Rules(rules) => {
+                self.without_rules = false;
+                self.handle(screen, Msg::Rules(rules))?;
+                self.newest_frame(screen, mail)
+            }
             Event::Input(crossterm::event::Event::Resize(..)) => self.fit(screen),
             Event::Input(event) => match input::message(event, &self.hits) {
                 Some(msg) => self.handle(screen, msg),
@@ -248,7 +265,6 @@ impl Owner {
             Cmd::CompareRuns(before, after) => {
                 history::compare_aside(self.history.clone(), (before, after), self.post.clone())?;
             }
-            Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
             Cmd::Record(on) => {
                 let started = on.then(Recording::start).transpose();
                 let told = started.map(|recording| {
@@ -257,6 +273,10 @@ impl Owner {
                 });
                 return self.handle(screen, Msg::Recorded(told));
             }
+            Cmd::Inspect(pids, after) => {
+                self.inspector.start(pids, after, self.post.clone())?;
+            }
+            Cmd::StopInspecting => self.inspector.stop(),
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {

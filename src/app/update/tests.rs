@@ -549,3 +549,60 @@ fn the_recording_key_starts_and_stops_and_trouble_is_told_once() {
     update(&mut app, Msg::Recorded(Err("no home".into())));
     assert!(app.view.toast.as_ref().is_some_and(|(text, _)| text.contains("no home")));
 }
+
+/// An application that looks around, and a frame of a machine that is ready.
+fn looking() -> (App, impl Fn(bool) -> Msg) {
+    let mut app = app();
+    app.settings.inspect = true;
+    let on = |battery: bool| {
+        let mut frame = Frame::default();
+        frame.driver.status = DriverState::Ready;
+        frame.host.machine.on_battery = battery.into();
+        Msg::Frame(Box::new(frame))
+    };
+    (app, on)
+}
+
+#[test]
+fn what_is_installed_is_looked_at_once_and_not_before_the_first_screens_are_drawn() {
+    let (mut app, on) = looking();
+    assert_eq!(update(&mut app, Msg::Frame(Box::default())), [], "the driver has not answered yet");
+    assert_eq!(update(&mut app, on(false)), [Cmd::Inspect(vec![], SETTLING)]);
+    assert_eq!(update(&mut app, on(false)), [], "it is under way");
+    update(&mut app, Msg::Survey(Arc::default(), "2026-11-21".into()));
+    assert_eq!(update(&mut app, on(false)), [], "it is done");
+    app.view.tab = Tab::Compat;
+    assert_eq!(press(&mut app, "i"), [Cmd::Inspect(vec![], Duration::ZERO)]);
+}
+
+#[test]
+fn the_look_at_what_is_installed_waits_while_the_machine_runs_on_battery() {
+    let (mut app, on) = looking();
+    assert_eq!(update(&mut app, on(true)), []);
+    let start = [Cmd::Inspect(vec![], SETTLING)];
+    assert_eq!(update(&mut app, on(false)), start);
+    assert_eq!(update(&mut app, on(true)), [Cmd::StopInspecting]);
+    update(&mut app, Msg::Inspecting(Advance::default()));
+    assert!(app.compat.looking.is_none(), "a late report starts nothing");
+    assert_eq!(update(&mut app, on(false)), start);
+}
+
+#[test]
+fn nobody_looks_at_this_machine_for_a_recording() {
+    let (mut app, on) = looking();
+    update(&mut app, recording());
+    assert_eq!(update(&mut app, on(false)), []);
+    app.view.tab = Tab::Compat;
+    assert_eq!(press(&mut app, "i"), []);
+    assert!(app.view.toast.is_some());
+}
+
+#[test]
+fn rules_that_come_after_the_first_frame_answer_for_it() {
+    let mut app = app();
+    app.compat = crate::app::compat::Compat::default();
+    update(&mut app, frame(1, &["a"], &[]));
+    assert_eq!(app.compat.of(0).count(), 0);
+    update(&mut app, Msg::Rules(rules()));
+    assert_eq!(app.compat.of(0).count(), rules().configs().len());
+}

@@ -17,7 +17,7 @@ pub(super) fn of(trial: &Trial<'_>) -> Vec<Fix> {
     let question = trial.answer.question;
     let package = match trial.answer.ruling.by {
         By::Rule(rule) if rule.framework != question.framework => {
-            question.config.get(&rule.framework).map(|version| (rule.framework.as_str(), version))
+            question.config.get(&rule.framework).map(|version| (&*rule.framework, version))
         }
         _ => None,
     };

@@ -70,6 +70,12 @@ impl Installed {
     }
 }
 
+/// Whether a framework of the rules goes by the name of this package.
+pub fn known(base: &RuleBase, package: &Package) -> bool {
+    let names = base.frameworks().iter().flat_map(|one| &one.packages);
+    names.into_iter().any(|name| normalized(name) == package.normalized)
+}
+
 fn package_of<'a>(home: &'a Environment, framework: &Framework) -> Option<&'a Package> {
     let names = framework.packages.iter().map(|name| normalized(name));
     names

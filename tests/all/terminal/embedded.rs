@@ -72,6 +72,7 @@ fn dashboard() {
         mouse: true,
         bench: WorkerOptions::live("cpu").expect("is a device"),
         bench_at_start: false,
+        reads_rules: false,
     };
     // The thread that owns the terminal is the program's first one; in a test it only has its name.
     let owner = std::thread::Builder::new().name("main".into());
