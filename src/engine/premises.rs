@@ -7,9 +7,10 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::{RuleBase, Settings};
 
 use super::findings::speaks_of;
+use super::installed::{is_compiled_here, is_other_build};
 use super::question::Question;
 use super::target::Target;
-use super::verdict::{Finding, Level};
+use super::verdict::{Finding, Level, Outcome};
 
 /// Where the version of a question comes from.
 #[derive(
@@ -55,12 +56,17 @@ impl Premises {
         about.filter(|one| is_for(one, target)).cloned().collect()
     }
 
-    /// What was found about a question, on whatever device. The installed binaries say nothing about a version somebody chose instead.
+    /// What was found about a question, on whatever device. The installed binaries say nothing about a version or a build that is asked
+    /// about instead.
     pub(super) fn found_about(&self, question: &Question) -> impl Iterator<Item = &Finding> {
-        let chosen = |one: &Finding| {
+        let beside = self.beside.get(&question.framework);
+        let other_build = is_other_build(&question.config, beside);
+        let chosen = move |one: &Finding| {
             one.evidence.level == Level::Inspected
                 && one.framework == question.framework
-                && question.origin == Origin::Asked
+                && (question.origin == Origin::Asked
+                    || other_build
+                    || (one.evidence.outcome == Outcome::Works && is_compiled_here(question)))
         };
         let heard = move |one: &&Finding| speaks_of(&one.framework, question) && !chosen(one);
         self.findings.iter().filter(heard)
@@ -142,7 +148,7 @@ pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Evidence, Outcome, Settles};
+    use crate::engine::{Evidence, Settles};
     use warpscope_kernels::Sm;
     use warpscope_probes::rules::Stage;
 
