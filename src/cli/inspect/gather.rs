@@ -1,6 +1,6 @@
 //! From the names on the command line to everything found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use warpscope_probes::inspect::binary::{Cache, OnDisk, Scan, ScanError, scan_file, scan_source};
 use warpscope_probes::inspect::env::{
     CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
-    Places, Progress, Sweep, driver_serves, read_image, stream_image,
+    Places, Progress, Sweep, driver_serves, normalized, read_image, stream_image,
 };
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::rules::RuleBase;
 
-use super::{Group, Item, Judge, Report};
+use super::{Group, Item, Judge, Judging, Report};
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
 use crate::sink::text::clean;
@@ -33,7 +34,11 @@ struct Named {
 }
 
 /// Looks at what was named, or at everything.
-pub(super) fn report(options: &Options, judges: Vec<Judge>) -> Result<Report, CliError> {
+pub(super) fn report(
+    options: &Options,
+    base: &RuleBase,
+    judges: Vec<Judge>,
+) -> Result<Report, CliError> {
     let named = sort(&options.inspect)?;
     let everything = options.inspect.is_empty();
     let mut report = Report {
@@ -44,10 +49,10 @@ pub(super) fn report(options: &Options, judges: Vec<Judge>) -> Result<Report, Cl
     };
     files(&named.files, &mut report)?;
     for image in &named.images {
-        report.groups.extend(image_groups(image, &report.judges)?);
+        report.groups.extend(image_groups(image, base, &report.judges)?);
     }
     if everything || !named.folders.is_empty() || !named.pids.is_empty() {
-        environments(named, everything, &mut report)?;
+        environments(named, everything, base, &mut report)?;
     }
     Ok(report)
 }
@@ -86,7 +91,8 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scans: Vec<Scan> =
             scan.binaries().iter().filter(|one| one.has_device_code()).cloned().collect();
-        items.push(Item::new((&name, ""), scans, &report.judges, None));
+        let by = Judging { judges: &report.judges, runtime: None, on_disk: true };
+        items.push(Item::new((&name, ""), scans, by));
     }
     if !items.is_empty() {
         let title = "files that were named".to_owned();
@@ -102,12 +108,16 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
 }
 
 /// What an image holds.
-fn image_groups(path: &Path, judges: &[Judge]) -> Result<Vec<Group>, CliError> {
+fn image_groups(
+    path: &Path,
+    base: &RuleBase,
+    judges: &[Judge],
+) -> Result<Vec<Group>, CliError> {
     let usage = |error: ImageError| CliError::Usage(error.to_string());
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let scans = image_scans(path, &image).map_err(usage)?;
     let survey = Survey { scans, inventory: image.inventory, ..Survey::default() };
-    Ok(groups(&survey, judges, Some(path)))
+    Ok(groups(&survey, base, judges, Some(path)))
 }
 
 /// The device code of an image's binaries. A layer can only be read forwards, and a binary has its table of contents at its end: each in turn
@@ -154,7 +164,12 @@ fn read(inventory: Inventory, cancel: &AtomicBool) -> Survey {
     survey
 }
 
-fn environments(named: Named, everything: bool, report: &mut Report) -> Result<(), CliError> {
+fn environments(
+    named: Named,
+    everything: bool,
+    base: &RuleBase,
+    report: &mut Report,
+) -> Result<(), CliError> {
     let asked = named.folders.len() + named.pids.len();
     let sweep =
         Sweep { places: Places::here(named.folders), pids: named.pids, only_named: !everything };
@@ -167,7 +182,7 @@ fn environments(named: Named, everything: bool, report: &mut Report) -> Result<(
         )));
     }
     let survey = read(inventory, &cancel);
-    report.groups.extend(groups(&survey, &report.judges, None));
+    report.groups.extend(groups(&survey, base, &report.judges, None));
     report
         .unreadable
         .extend(survey.inventory.unreadable.iter().cloned().chain(survey.unreadable.clone()));
@@ -175,24 +190,40 @@ fn environments(named: Named, everything: bool, report: &mut Report) -> Result<(
     Ok(())
 }
 
-fn groups(survey: &Survey, judges: &[Judge], image: Option<&Path>) -> Vec<Group> {
+fn groups(survey: &Survey, base: &RuleBase, judges: &[Judge], image: Option<&Path>) -> Vec<Group> {
+    let known: BTreeSet<String> = base
+        .frameworks()
+        .iter()
+        .flat_map(|framework| &framework.packages)
+        .map(|name| normalized(name))
+        .collect();
     let environments = survey.inventory.environments.iter();
-    environments.map(|home| group(survey, home, judges, image)).collect()
+    environments.map(|home| group(survey, home, &known, judges, image)).collect()
 }
 
-fn group(survey: &Survey, home: &Environment, judges: &[Judge], image: Option<&Path>) -> Group {
+/// Packages with device code, and those the rules know that have none.
+fn group(
+    survey: &Survey,
+    home: &Environment,
+    known: &BTreeSet<String>,
+    judges: &[Judge],
+    image: Option<&Path>,
+) -> Group {
+    let by = Judging { judges, runtime: home.cuda_runtime(), on_disk: image.is_none() };
     let items = home.packages.iter().filter_map(|package| {
         let scans: Vec<Scan> = survey.device_code(package).cloned().collect();
         let version = package.full_version();
-        let name = (package.name.as_str(), version.as_str());
-        (!scans.is_empty()).then(|| Item::new(name, scans, judges, home.cuda_runtime()))
+        let tells = !scans.is_empty() || known.contains(&package.normalized);
+        tells.then(|| Item::new((&package.name, &version), scans, by))
     });
+    let mut items: Vec<Item> = items.collect();
+    items.sort_by_key(Item::place);
     let mut problems = home.problems.clone();
     problems.extend(judges.iter().filter_map(|judge| driver_problem(home, judge)));
     Group {
         title: title(home, image),
         root: home.root.clone(),
-        items: items.collect(),
+        items,
         problems,
         cuda: home.cuda.iter().filter(|library| library.wins).map(cuda_line).collect(),
     }
