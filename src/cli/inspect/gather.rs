@@ -219,7 +219,8 @@ fn group(
     let mut items: Vec<Item> = items.collect();
     items.sort_by_key(Item::place);
     let mut problems = home.problems.clone();
-    problems.extend(judges.iter().filter_map(|judge| driver_problem(home, judge)));
+    let driver = |judge: &Judge| driver_problem(home, (&judge.label, judge.cuda.as_deref()));
+    problems.extend(judges.iter().filter_map(driver));
     Group {
         title: title(home, image),
         root: home.root.clone(),
@@ -239,7 +240,7 @@ fn title(home: &Environment, image: Option<&Path>) -> String {
     words.join(", ")
 }
 
-fn kind(kind: EnvKind) -> &'static str {
+pub(in crate::cli) fn kind(kind: EnvKind) -> &'static str {
     match kind {
         EnvKind::Venv => "venv",
         EnvKind::Conda => "conda",
@@ -261,22 +262,23 @@ fn cuda_line(library: &CudaLibrary) -> String {
     format!("{} {version} by {}: {}", library.name, library.via, library.path.display())
 }
 
-/// Whether the driver is too old for the CUDA runtime an environment would load.
-fn driver_problem(home: &Environment, judge: &Judge) -> Option<String> {
+/// Whether the driver of a GPU, which is for this CUDA, is too old for the runtime an environment would load.
+pub(in crate::cli) fn driver_problem(
+    home: &Environment,
+    (label, cuda): (&str, Option<&str>),
+) -> Option<String> {
     let runtime = home.cuda_runtime()?;
-    let (major, minor) = judge.cuda.as_deref()?.split_once('.')?;
+    let (major, minor) = cuda?.split_once('.')?;
     let driver = (major.parse().ok()?, minor.parse().ok()?);
     let (have, want) =
         (format!("{}.{}", driver.0, driver.1), format!("{}.{}", runtime.0, runtime.1));
     match driver_serves(driver, runtime) {
         DriverServes::Fully => None,
         DriverServes::MachineCodeOnly => Some(format!(
-            "the driver of {} is for CUDA {have}, the runtime here is {want}: machine code runs, PTX of that version does not compile",
-            judge.label
+            "the driver of {label} is for CUDA {have}, the runtime here is {want}: machine code runs, PTX of that version does not compile"
         )),
         DriverServes::No => Some(format!(
-            "the driver of {} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}",
-            judge.label
+            "the driver of {label} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}"
         )),
     }
 }

@@ -11,6 +11,8 @@ use crate::engine::Outcome;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 1;
+/// Kernels named of those a GPU has nothing for.
+const NAMES: usize = 48;
 
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
@@ -136,7 +138,9 @@ fn package<'a>(group: &'a Group, item: &'a Item, judges: &'a [Judge]) -> Package
             outcome: reach.map_or(Outcome::Unknown, |reach| reach.outcome).id(),
             reason: reach.map(|reach| reach.detail.as_str()),
             library: reach.map(|reach| reach.library.display().to_string()),
-            missing: missing.map_or(&[], |missing| &missing.names),
+            missing: missing.map_or(&[], |missing| {
+                &missing.names[..missing.names.len().min(NAMES)]
+            }),
         }
     };
     Package {

@@ -3,7 +3,7 @@
 //! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
-pub(super) use gather::survey;
+pub(super) use gather::{driver_problem, kind, survey};
 
 mod gather;
 mod json;
@@ -26,7 +26,7 @@ use crate::engine::installed::{PackageReach, package_reach};
 use crate::engine::{Outcome, Target};
 
 /// Kernels named at most of those a GPU has nothing for.
-const MISSING: usize = 8;
+const MISSING: usize = 500;
 /// Libraries of one package shown at most.
 const LIBRARIES: usize = 6;
 
@@ -153,7 +153,8 @@ impl Item {
     fn folded(&self) -> (Vec<&Scan>, Vec<&Scan>) {
         let (mut shown, mut rest): (Vec<&Scan>, Vec<&Scan>) =
             self.scans.iter().partition(|scan| self.is_loaded(scan));
-        if shown.is_empty() {
+        // A file that was named is shown, whatever it holds.
+        if self.version.is_empty() && shown.is_empty() {
             std::mem::swap(&mut shown, &mut rest);
         }
         rest.extend(shown.split_off(shown.len().min(LIBRARIES)));

@@ -14,11 +14,9 @@ use crate::sink::text::{bytes, clean};
 const TARGETS: usize = 12;
 /// Kernels named of those a GPU has nothing for.
 const NAMES: usize = 3;
-/// Columns of one GPU's cell below a library, the gap after it included.
-const CELL: usize = 24;
 
 const UNTIL_COMPILED: &str = "unknown until compiled: no device code in it; what it launches is compiled when it runs, or lies in the packages it uses";
-const NOTHING_LOADS: &str = "unknown: nothing in it is device code the CUDA runtime loads by itself";
+const UNTIL_LOADED: &str = "unknown until compiled or loaded: what device code it carries is data, nothing the CUDA runtime takes by itself";
 
 pub(super) fn text(report: &Report, style: Style) -> String {
     let mut text = heads(&report.judges, style);
@@ -83,12 +81,9 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     let words = words(style);
     let name = format!("  {} {}", item.name, item.version);
     let mut text = format!("{}\n", clean(name.trim_end(), style.ascii));
-    if item.scans.is_empty() {
-        wrapped(&mut text, &format!("{} {UNTIL_COMPILED}", words.symbol(Outcome::Unknown)), 4, 6, words);
-        return text;
-    }
-    if !judges.is_empty() && item.answers.iter().all(Option::is_none) {
-        wrapped(&mut text, &format!("{} {NOTHING_LOADS}", words.symbol(Outcome::Unknown)), 4, 6, words);
+    if !item.scans.iter().any(has_code) {
+        let why = if item.scans.is_empty() { UNTIL_COMPILED } else { UNTIL_LOADED };
+        wrapped(&mut text, &format!("{} {why}", words.symbol(Outcome::Unknown)), 4, 6, words);
     }
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
@@ -124,10 +119,32 @@ fn merged(answers: &[Option<Answer>]) -> Vec<(String, &Answer)> {
 
 /// The first kernels that a GPU has nothing for.
 fn missing(answer: &Answer) -> Option<String> {
-    let names = &answer.missing.as_ref()?.names;
-    let more = if names.len() > NAMES { ", and more (--json)" } else { "" };
-    let first: Vec<&str> = names.iter().take(NAMES).map(String::as_str).collect();
-    (!first.is_empty()).then(|| format!("missing: {}{more}", first.join(", ")))
+    let mut names: Vec<String> = Vec::new();
+    for name in answer.missing.as_ref()?.names.iter().map(|name| short(name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = if names.len() > NAMES { " and more (--json)" } else { "" };
+    names.truncate(NAMES);
+    (!names.is_empty()).then(|| format!("missing: {}{more}", names.join(", ")))
+}
+
+/// A kernel's name without its template arguments and parameters: `_ZN6marlin6MarlinI…` is `marlin::Marlin`.
+fn short(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("_Z") else { return name.to_owned() };
+    let mut rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut parts = Vec::new();
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()) {
+        let length: usize = rest[..end].parse().unwrap_or(0);
+        let Some(part) = rest.get(end..end.saturating_add(length)).filter(|part| !part.is_empty())
+        else {
+            break;
+        };
+        parts.push(part);
+        rest = &rest[end + length..];
+    }
+    if parts.is_empty() { name.to_owned() } else { parts.join("::") }
 }
 
 /// What was left out, and why.
@@ -161,21 +178,30 @@ fn library(scan: &Scan, judges: &[Judge], style: Style) -> String {
     let name = shown.rsplit(['/', '!']).next().unwrap_or(&shown);
     let mut text = String::new();
     let line = format!("{}  {}  {}", words.clean(name), bytes(scan.bytes), targets(scan));
-    wrapped(&mut text, &line, 4, 6, words);
+    unbroken(&mut text, &[line], "", 4, words);
     let cells: Vec<String> = judges
         .iter()
         .enumerate()
         .map(|(at, judge)| cell(at + 1, scan.kernel_coverage(judge.sm, judge.driver), words))
         .collect();
-    // A cell is not broken between lines; where a width is known, as many stand beside each other as it has room for.
-    let across = usize::from(words.width.saturating_sub(6)) / CELL;
-    for cells in cells.chunks(across.max(1)) {
-        let _ = writeln!(text, "      {}", cells.join("   "));
-    }
+    unbroken(&mut text, &cells, "   ", 6, words);
     for warning in &scan.warnings {
         wrapped(&mut text, &format!("! {}", words.clean(warning)), 6, 8, words);
     }
     text
+}
+
+/// Wraps between pieces and, within a piece, between what stands behind a comma.
+fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, words: Words) {
+    const HELD: &str = "\u{a0}";
+    let held: Vec<String> = pieces.iter().map(|piece| piece.replace(' ', HELD)).collect();
+    let line = held.join(&gap.replacen(' ', "\n", 1).replace(' ', HELD).replace('\n', " "));
+    let line = line.replace(&format!(",{HELD}"), ", ").replace(&format!(";{HELD}"), "; ");
+    let mut lines = String::new();
+    if !line.is_empty() {
+        wrapped(&mut lines, &line, indent, 6, words);
+    }
+    *text += &lines.replace(HELD, " ");
 }
 
 /// `2 ✔ 393/393`, with what only the driver can compile told apart.
@@ -217,4 +243,28 @@ fn targets(scan: &Scan) -> String {
         .map(|(what, text)| format!("{what}{text}"))
         .collect();
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_named_without_their_arguments() {
+        assert_eq!(short("_ZN6marlin6MarlinI13__nv_bfloat16Ll5EEvPK4int4"), "marlin::Marlin");
+        assert_eq!(short("_Z3addPf"), "add");
+        assert_eq!(short("plain_c"), "plain_c");
+        assert_eq!(short("_Z"), "_Z");
+        assert_eq!(short("_Z99short"), "_Z99short");
+        assert_eq!(short("_Z18446744073709551615x"), "_Z18446744073709551615x");
+    }
+
+    #[test]
+    fn lines_break_between_cells_only() {
+        let words = Words { width: 40, ..Words::default() };
+        let cells = ["1 + 393/393", "2 + 393/393 (3 JIT)", "3 x 0/1"].map(str::to_owned);
+        let mut text = String::new();
+        unbroken(&mut text, &cells, "   ", 6, words);
+        assert_eq!(text, "      1 + 393/393   2 + 393/393 (3 JIT)\n      3 x 0/1\n");
+    }
 }

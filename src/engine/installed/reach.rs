@@ -228,13 +228,18 @@ fn works(
     if coverage.jit == 0 {
         return format!("{units} {has} machine code for {device}{others}");
     }
-    let jit = if coverage.jit == loads { String::new() } else { format!("{} of them ", coverage.jit) };
+    let jit = match coverage.jit {
+        1 if loads == 1 => "but only once the driver has compiled it".to_owned(),
+        all if all == loads => "but only once the driver has compiled them".to_owned(),
+        1 => "one of them only once the driver has compiled it".to_owned(),
+        some => format!("{some} of them only once the driver has compiled them"),
+    };
     let needs = main.scan.newest_jit(device, driver).and_then(|isa| {
         let (cuda, _) = isa.first_toolkit()?;
         Some(format!(" (PTX {isa}: a driver of CUDA {cuda} or newer)"))
     });
     format!(
-        "{units} {load} on {device}, {jit}only once the driver has compiled it, which makes the first launch slow{}{others}",
+        "{units} {load} on {device}, {jit}, which makes the first launch slow{}{others}",
         needs.unwrap_or_default()
     )
 }
