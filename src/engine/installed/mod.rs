@@ -121,3 +121,6 @@ fn finding(
         of(reach.outcome, Settles::Whole, whole),
     ])
 }
+
+#[cfg(test)]
+mod tests;
