@@ -6,6 +6,7 @@
 pub mod action;
 pub mod bench;
 pub mod compat;
+pub mod inspect;
 pub mod keymap;
 mod msg;
 pub mod popups;
@@ -26,6 +27,7 @@ pub use msg::{Cmd, Hit, Msg, Shown};
 
 use self::bench::{Bench, FIRST_SELECTED};
 use self::compat::{Compat, Line};
+use self::inspect::Looked;
 use self::keymap::Keymap;
 use self::view::{Cursor, View};
 use self::whatif::WhatIf;
@@ -57,6 +59,8 @@ pub struct App {
     pub what_if: WhatIf,
     /// Verdicts on them.
     pub compat: Compat,
+    /// Which processes were asked what they use.
+    pub looked: Looked,
     /// What the benchmark child said.
     pub bench: Bench,
     /// Where the user is.
@@ -77,6 +81,7 @@ impl App {
             store: Store::default(),
             what_if,
             compat: Compat::new(rules),
+            looked: Looked::default(),
             bench: Bench::default(),
             view: View { bench: Cursor { at: FIRST_SELECTED }, ..View::default() },
             keymap,

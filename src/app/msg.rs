@@ -39,6 +39,8 @@ pub enum Msg {
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
     Survey(Arc<Survey>, String),
+    /// What processes that are new on a GPU use, and the day they were looked at.
+    Processes(Arc<Survey>, String),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the last drawing showed of a Compat matrix, or of a page over any tab.
@@ -71,6 +73,8 @@ pub enum Cmd {
     ReadModel(String),
     /// Look at what is installed, also in the environments of these processes.
     Inspect(Vec<u32>),
+    /// Look at what these processes use, and at nothing else.
+    InspectProcesses(Vec<u32>),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use warpscope_probes::Frame;
-use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::inspect::Advance;
 
 use super::action::{Action, Scope};
 use super::bench::{PATHS, Phase};
 use super::compat::{self, Line};
+use super::inspect;
 use super::keymap::Chord;
 use super::popups;
 use super::view::{Input, Popup, Tab};
@@ -37,6 +36,10 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::keys::staying(app, |app| app.compat.set_survey(survey, today));
             settle(app);
         }
+        Msg::Processes(seen, today) => {
+            compat::keys::staying(app, |app| app.compat.join_survey(&seen, today));
+            settle(app);
+        }
         Msg::Model(path, read) => {
             compat::model::take(app, &path, read);
             settle(app);
@@ -62,25 +65,8 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     }
     settle(app);
     let mut cmds = mind_battery(app, unplugged);
-    cmds.extend(look_around(app));
+    cmds.extend(inspect::look_around(app));
     cmds
-}
-
-/// Looks at what is installed once the driver has said what there is, and which processes use it.
-fn look_around(app: &mut App) -> Option<Cmd> {
-    let answered = app.frame.driver.status != DriverState::Starting;
-    let due = app.settings.inspect && answered && app.replay.is_none();
-    let first = due && app.compat.looking.is_none() && app.compat.survey().is_none();
-    first.then(|| inspect(app))
-}
-
-/// The order to look, with every process on a GPU.
-pub(super) fn inspect(app: &mut App) -> Cmd {
-    app.compat.looking = Some(Advance::default());
-    let mut pids: Vec<u32> = app.frame.processes.iter().map(|process| process.pid).collect();
-    pids.sort_unstable();
-    pids.dedup();
-    Cmd::Inspect(pids)
 }
 
 fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
@@ -208,7 +194,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         | Action::NewerVersion
         | Action::ResetVersion
         | Action::Model => compat::keys::act(app, action),
-        Action::Inspect => return vec![inspect(app)],
+        Action::Inspect => return vec![inspect::everything(app)],
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),

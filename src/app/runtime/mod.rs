@@ -23,7 +23,7 @@ use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::model::Model;
 
 use self::bench::Outside;
-use self::inspect::Inspector;
+use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::terminal::Screen;
 use super::update::update;
@@ -58,6 +58,7 @@ enum Event {
     Model(String, Result<Model, String>),
     Inspecting(Box<Advance>),
     Survey(Arc<Survey>, String),
+    Processes(Arc<Survey>, String),
     End(i32),
 }
 
@@ -198,6 +199,7 @@ impl Owner {
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
+            Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -223,7 +225,10 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
-            Cmd::Inspect(pids) => self.inspector.start(pids, self.post.clone())?,
+            Cmd::Inspect(pids) => self.inspector.start(Look::everything(pids), self.post.clone())?,
+            Cmd::InspectProcesses(pids) => {
+                self.inspector.start(Look::processes(pids), self.post.clone())?;
+            }
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {
