@@ -92,7 +92,11 @@ mod tests {
     fn frame(seconds: u64, pids: &[u32]) -> Msg {
         let process = |pid: &u32| Process {
             pid: *pid,
-            visibility: if *pid > 4_000_000 { Visibility::OtherNamespace } else { Visibility::Visible },
+            visibility: if *pid > 4_000_000 {
+                Visibility::OtherNamespace
+            } else {
+                Visibility::Visible
+            },
             ..Process::default()
         };
         let mut frame = Frame { at: Timestamp(seconds * 1000), ..Frame::default() };

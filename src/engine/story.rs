@@ -68,7 +68,8 @@ impl Story<'_> {
 
     /// What was found, and the rule it goes against where none agrees with it.
     fn reason_of_part(&self, part: &Finding) -> String {
-        let replaced = |one: &Found<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
+        let replaced =
+            |one: &Found<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
         let agrees =
             |one: &Found<'_>| one.outcome().is_bad() == self.answer.ruling.outcome.is_bad();
         let detail = &part.evidence.detail;

@@ -8,6 +8,8 @@ mod configs;
 mod fake;
 mod frames;
 #[cfg(target_os = "linux")]
+mod inspect;
+#[cfg(target_os = "linux")]
 mod nvml;
 mod properties;
 #[cfg(target_os = "linux")]

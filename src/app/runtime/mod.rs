@@ -225,7 +225,9 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
-            Cmd::Inspect(pids) => self.inspector.start(Look::everything(pids), self.post.clone())?,
+            Cmd::Inspect(pids) => {
+                self.inspector.start(Look::everything(pids), self.post.clone())?
+            }
             Cmd::InspectProcesses(pids) => {
                 self.inspector.start(Look::processes(pids), self.post.clone())?;
             }

@@ -19,7 +19,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "host.container", title: "container", run: |facts| with_frame(facts, container) },
     Check { id: "host.cpu", title: "CPU", run: |facts| with_frame(facts, cpu) },
     Check { id: "notices", title: "notices", run: |facts| with_frame(facts, notices) },
-    Check { id: "inspect.environments", title: "environments", run: |facts| with_here(facts, environments) },
+    Check {
+        id: "inspect.environments",
+        title: "environments",
+        run: |facts| with_here(facts, environments),
+    },
     Check { id: "inspect.binaries", title: "binaries", run: |facts| with_here(facts, binaries) },
     Check { id: "inspect.cuda", title: "CUDA", run: |facts| with_here(facts, cuda) },
     Check { id: "terminal.kind", title: "terminal", run: terminal },
@@ -28,7 +32,11 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "config.layers", title: "changed", run: layers },
 ];
 
-pub(super) fn finding(outcome: Outcome, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+pub(super) fn finding(
+    outcome: Outcome,
+    found: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Finding {
     Finding { outcome, found: found.into(), remedy: remedy.into() }
 }
 

@@ -108,11 +108,7 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
 }
 
 /// What an image holds.
-fn image_groups(
-    path: &Path,
-    base: &RuleBase,
-    judges: &[Judge],
-) -> Result<Vec<Group>, CliError> {
+fn image_groups(path: &Path, base: &RuleBase, judges: &[Judge]) -> Result<Vec<Group>, CliError> {
     let usage = |error: ImageError| CliError::Usage(error.to_string());
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let scans = image_scans(path, &image).map_err(usage)?;
@@ -170,15 +166,19 @@ fn environments(
     base: &RuleBase,
     report: &mut Report,
 ) -> Result<(), CliError> {
-    let asked = named.folders.len() + named.pids.len();
+    let folders = named.folders.iter().map(|folder| folder.display().to_string());
+    let asked: Vec<String> =
+        folders.chain(named.pids.iter().map(|pid| format!("process {pid}"))).collect();
     let sweep =
         Sweep { places: Places::here(named.folders), pids: named.pids, only_named: !everything };
     let cancel = AtomicBool::new(false);
     let inventory = sweep.run(&mut Progress::new(&cancel, |_| {}));
     if !everything && inventory.environments.is_empty() {
-        let what = if asked == 1 { "what was named is" } else { "nothing that was named is" };
+        let hidden = inventory.processes.iter().find_map(|one| one.hidden.clone());
+        let why = hidden.map_or_else(String::new, |why| format!(" ({why})"));
         return Err(CliError::Usage(format!(
-            "{what} no environment: a folder with site-packages, conda-meta or pyvenv.cfg, or a process that uses one"
+            "{}{why}: no environment; name a folder with site-packages, conda-meta or pyvenv.cfg, or a process that uses one",
+            asked.join(", ")
         )));
     }
     let survey = read(inventory, &cancel);

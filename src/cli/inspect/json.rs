@@ -138,9 +138,8 @@ fn package<'a>(group: &'a Group, item: &'a Item, judges: &'a [Judge]) -> Package
             outcome: reach.map_or(Outcome::Unknown, |reach| reach.outcome).id(),
             reason: reach.map(|reach| reach.detail.as_str()),
             library: reach.map(|reach| reach.library.display().to_string()),
-            missing: missing.map_or(&[], |missing| {
-                &missing.names[..missing.names.len().min(NAMES)]
-            }),
+            missing: missing
+                .map_or(&[], |missing| &missing.names[..missing.names.len().min(NAMES)]),
         }
     };
     Package {

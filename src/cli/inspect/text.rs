@@ -58,7 +58,8 @@ fn heads(judges: &[Judge], style: Style) -> String {
 
 fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
     let root = group.root.display().to_string();
-    let head = if root.is_empty() { group.title.clone() } else { format!("{root} ({})", group.title) };
+    let head =
+        if root.is_empty() { group.title.clone() } else { format!("{root} ({})", group.title) };
     let words = words(style);
     let mut text = format!("{}\n", clean(&head, style.ascii));
     for item in &group.items {
@@ -88,7 +89,13 @@ fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
     for (numbers, answer) in merged(&item.answers) {
         let reach = &answer.reach;
         let detail = words.clean(&reach.detail);
-        wrapped(&mut text, &format!("{numbers} {} {detail}", words.symbol(reach.outcome)), 4, 8, words);
+        wrapped(
+            &mut text,
+            &format!("{numbers} {} {detail}", words.symbol(reach.outcome)),
+            4,
+            8,
+            words,
+        );
         if let Some(line) = missing(answer) {
             wrapped(&mut text, &words.clean(&line), 8, 10, words);
         }

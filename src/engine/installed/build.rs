@@ -44,12 +44,13 @@ mod tests {
 
     #[test]
     fn binaries_speak_of_their_own_build_alone() {
-        let settings = |pairs: &[(&str, &str)]| {
-            Settings::new(pairs.iter().copied()).expect("good settings")
-        };
+        let settings =
+            |pairs: &[(&str, &str)]| Settings::new(pairs.iter().copied()).expect("good settings");
         let beside = settings(&[(CUDA, "12.8")]);
         let other = |pairs: &[(&str, &str)]| is_other_build(&settings(pairs), Some(&beside));
-        for own in [&[][..], &[(WHEEL, "pypi")], &[BINARIES], &[(WHEEL, "cu128")], &[(CUDA, "12.8")]] {
+        for own in
+            [&[][..], &[(WHEEL, "pypi")], &[BINARIES], &[(WHEEL, "cu128")], &[(CUDA, "12.8")]]
+        {
             assert!(!other(own), "{own:?}");
         }
         for foreign in [(WHEEL, "cu126"), (WHEEL, "source"), (WHEEL, "docker"), (CUDA, "12.6")] {

@@ -200,10 +200,7 @@ fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -
         names => format!("; nothing in {} does", names.join(", ")),
     };
     let (loads, total) = (main.loads(), main.coverage.total());
-    format!(
-        "{loads} of {total} units of code in {} load on {device}{best}{none}",
-        main.of(package)
-    )
+    format!("{loads} of {total} units of code in {} load on {device}{best}{none}", main.of(package))
 }
 
 fn works(

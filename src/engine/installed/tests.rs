@@ -60,7 +60,8 @@ fn torch_2_8_fails_on_a_p100_although_one_of_its_libraries_is_complete() {
 
 #[test]
 fn code_for_8_0_8_6_and_8_9_fails_on_older_and_newer_gpus() {
-    let scans = [library("_C.so", &[("cubin", "sm_80"), ("cubin", "sm_86"), ("cubin", "sm_89")], &[])];
+    let scans =
+        [library("_C.so", &[("cubin", "sm_80"), ("cubin", "sm_86"), ("cubin", "sm_89")], &[])];
     for sm in [Sm::new(7, 5), Sm::new(9, 0), Sm::new(12, 0)] {
         assert_eq!(reach(&scans, sm).outcome, Outcome::Fails, "{sm}");
     }
@@ -74,7 +75,8 @@ fn code_for_9_0a_loads_on_nothing_but_9_0() {
     let scans = [recorded("vllm-0.33.0-fa3.json", "_vllm_fa3_C.abi3.so")];
     assert_eq!(works_on(&scans), ["sm_90"]);
     // Beside a general library it is a feature of one architecture, and no gap elsewhere.
-    let general = library("_C.so", &[("cubin", "sm_75"), ("cubin", "sm_80"), ("cubin", "sm_90")], &[]);
+    let general =
+        library("_C.so", &[("cubin", "sm_75"), ("cubin", "sm_80"), ("cubin", "sm_90")], &[]);
     let scans = [general, recorded("vllm-0.33.0-fa3.json", "_vllm_fa3_C.abi3.so")];
     assert_eq!(reach(&scans, Sm::new(7, 5)).outcome, Outcome::Works);
 }

@@ -48,7 +48,8 @@ fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>>
         ("not seen", used.hidden.clone().unwrap_or_default()),
     ];
     let told = rows.iter().filter(|row| !row.1.is_empty());
-    told.flat_map(|(label, text)| section(look, label, &clean(text, false), Role::Text, width)).collect()
+    told.flat_map(|(label, text)| section(look, label, &clean(text, false), Role::Text, width))
+        .collect()
 }
 
 fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {
