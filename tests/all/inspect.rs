@@ -268,8 +268,8 @@ fn dashboard(home: &Home, tab: &str, size: (u16, u16)) -> Session {
 /// The line of the screen that begins so, past its frame.
 fn line(screen: &Session, begins: &str) -> String {
     let text = screen.text();
-    let lines = text.lines().map(|line| line.trim_start_matches(['│', ' ']));
-    lines.filter(|line| line.starts_with(begins)).next_back().unwrap_or_default().to_owned()
+    let mut lines = text.lines().map(|line| line.trim_start_matches(['│', ' ']));
+    lines.rfind(|line| line.starts_with(begins)).unwrap_or_default().to_owned()
 }
 
 #[test]

@@ -202,7 +202,8 @@ fn library(scan: &Scan, judges: &[Judge], style: Style) -> String {
 fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, words: Words) {
     const HELD: &str = "\u{a0}";
     let held: Vec<String> = pieces.iter().map(|piece| piece.replace(' ', HELD)).collect();
-    let line = held.join(&gap.replacen(' ', "\n", 1).replace(' ', HELD).replace('\n', " "));
+    let gap = gap.strip_suffix(' ').map_or_else(String::new, |rest| rest.replace(' ', HELD) + " ");
+    let line = held.join(&gap);
     let line = line.replace(&format!(",{HELD}"), ", ").replace(&format!(";{HELD}"), "; ");
     let mut lines = String::new();
     if !line.is_empty() {

@@ -165,9 +165,11 @@ fn carries(scan: &Scan) -> String {
         let more = from.len().saturating_sub(NAMED_TARGETS);
         let named = from.into_iter().take(NAMED_TARGETS).collect::<Vec<_>>().join(", ");
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!named.is_empty()).then(|| format!("{named}{rest}")).unwrap_or_else(|| {
-            if form == Form::Compute { "no PTX".to_owned() } else { "no machine code".to_owned() }
-        })
+        match form {
+            _ if !named.is_empty() => format!("{named}{rest}"),
+            Form::Compute => "no PTX".to_owned(),
+            _ => "no machine code".to_owned(),
+        }
     };
     let code = list(Form::Sm, summary.cubin.keys().map(ToString::to_string).collect());
     let text = list(Form::Compute, summary.ptx.keys().map(ToString::to_string).collect());
