@@ -9,13 +9,13 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::inspect::Survey;
 use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
-use warpscope_probes::rules::RuleBase;
+use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::checks::{finding, pass, skip};
 use super::{Finding, Outcome};
 use crate::cli::inspect::{driver_problem, kind, survey, today};
 use crate::engine::installed::{Installed, package_reach};
-use crate::engine::{Outcome as Answer, Premises, Target, evaluate, rows};
+use crate::engine::{Fix, Outcome as Answer, Premises, Target, evaluate, rows};
 
 /// Packages named of one environment.
 const PACKAGES: usize = 8;
@@ -58,7 +58,7 @@ impl Here {
             || names.into_iter().any(|name| normalized(name) == package.normalized)
     }
 
-    /// What to do about a package of the active environment that fails on a GPU, as the rules and the engine advise.
+    /// The version or build to install instead of a package that fails on a GPU, where the engine says that it runs.
     fn fix(&self, package: &Package, target: &Target) -> Option<String> {
         let is_it = |name: &String| normalized(name) == package.normalized;
         let framework = self.base.frameworks().iter().find(|one| one.packages.iter().any(is_it))?;
@@ -74,8 +74,9 @@ impl Here {
             evaluate(&self.base, target, &row.question, &about)
         });
         answers.find_map(|answer| {
-            let helps = |then: Option<Answer>| then.is_some_and(|then| !then.is_bad());
-            answer.fixes.into_iter().find(|fix| helps(fix.then)).map(|fix| fix.text)
+            let helps =
+                |fix: &Fix| fix.cost == Cost::Build && fix.then.is_some_and(|then| !then.is_bad());
+            answer.fixes.into_iter().find(helps).map(|fix| format!("{}: {}", fix.title, fix.text))
         })
     }
 }

@@ -2,27 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
+use warpscope_probes::inspect::Survey;
 use warpscope_probes::inspect::binary::{Cache, OnDisk, Scan, ScanError, scan_file, scan_source};
 use warpscope_probes::inspect::env::{
     CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
     Places, Progress, Sweep, driver_serves, normalized, read_image, stream_image,
 };
-use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::rules::RuleBase;
 
+use super::teller::Teller;
 use super::{Group, Item, Judge, Judging, Report};
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
-use crate::sink::text::clean;
-
-/// Shortest time between two lines of progress.
-const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -280,44 +276,5 @@ pub(in crate::cli) fn driver_problem(
         DriverServes::No => Some(format!(
             "the driver of {label} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}"
         )),
-    }
-}
-
-/// One line on standard error that says how far it has come, where somebody looks.
-struct Teller {
-    begun: Instant,
-    told: Option<Instant>,
-    shown: bool,
-}
-
-impl Teller {
-    fn new() -> Self {
-        Self { begun: Instant::now(), told: None, shown: std::io::stderr().is_terminal() }
-    }
-
-    fn tell(&mut self, advance: &Advance) {
-        if !self.shown || self.told.is_some_and(|at| at.elapsed() < TELL_EVERY) {
-            return;
-        }
-        self.told = Some(Instant::now());
-        let mega = |bytes: u64| bytes / 1_000_000;
-        let share = advance.share();
-        let left = self.begun.elapsed().mul_f64(if share > 0.0 { 1.0 / share - 1.0 } else { 0.0 });
-        let line = format!(
-            "{} of {} files, {} of {} MB, {} s left",
-            advance.files,
-            advance.files_total,
-            mega(advance.bytes),
-            mega(advance.bytes_total),
-            left.as_secs()
-        );
-        // Nobody is told twice that nobody looks.
-        self.shown = write!(std::io::stderr(), "\r\u{1b}[K{}", clean(&line, true)).is_ok();
-    }
-
-    fn clear(&self) {
-        if self.told.is_some() {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-        }
     }
 }

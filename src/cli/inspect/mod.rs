@@ -7,6 +7,7 @@ pub(super) use gather::{driver_problem, kind, survey};
 
 mod gather;
 mod json;
+mod teller;
 mod text;
 
 use std::cmp::Reverse;
