@@ -7,7 +7,7 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 
 use super::findings::speaks_of;
-use super::installed::{is_compiled_here, is_other_build};
+use super::installed::{is_compiled_here, is_other_build, with_own_build};
 use super::question::Question;
 use super::target::Target;
 use super::verdict::{Finding, Level, Outcome};
@@ -115,6 +115,9 @@ impl Premises {
         }
         if let Some(beside) = self.beside.get(&question.framework) {
             question.config = question.config.with(&beside.named_by(&question.config));
+            if question.origin == Origin::Installed {
+                question.config = with_own_build(question.config, beside);
+            }
         }
         question
     }

@@ -15,7 +15,7 @@ use super::checks::{finding, pass, skip};
 use super::{Finding, Outcome};
 use crate::cli::inspect::{driver_problem, kind, survey, today};
 use crate::engine::installed::{Installed, package_reach};
-use crate::engine::{Fix, Outcome as Answer, Premises, Target, evaluate, rows};
+use crate::engine::{Fix, Level, Outcome as Answer, Premises, Target, evaluate, rows};
 
 /// Packages named of one environment.
 const PACKAGES: usize = 8;
@@ -69,10 +69,12 @@ impl Here {
         let premises = Premises { versions, beside, findings, ..Premises::default() };
         let rows = rows(&self.base, &premises);
         let own = rows.iter().filter(|row| row.question.framework == framework.id);
-        let mut answers = own.map(|row| {
+        let answers = own.map(|row| {
             let about = premises.about(target, &row.question);
             evaluate(&self.base, target, &row.question, &about)
         });
+        // Rows about another build fail for reasons of their own.
+        let mut answers = answers.filter(|answer| answer.level == Some(Level::Inspected));
         answers.find_map(|answer| {
             let helps =
                 |fix: &Fix| fix.cost == Cost::Build && fix.then.is_some_and(|then| !then.is_bad());

@@ -31,6 +31,14 @@ pub(in crate::engine) fn is_other_build(config: &Settings, beside: Option<&Setti
     !config.get(WHEEL).is_none_or(wheel) || !config.get(CUDA).is_none_or(cuda)
 }
 
+/// A configuration of what is installed, with the CUDA its build was made with where it names no other build.
+pub(in crate::engine) fn with_own_build(config: Settings, beside: &Settings) -> Settings {
+    let built = beside.get(CUDA).filter(|_| config.get(CUDA).is_none());
+    let built = built.filter(|_| !is_other_build(&config, Some(beside)));
+    let built = built.and_then(|cuda| Settings::new([(CUDA, cuda)]).ok());
+    built.map_or(config.clone(), |built| config.with(&built))
+}
+
 /// Whether what is asked about is compiled when it runs.
 pub(in crate::engine) fn is_compiled_here(question: &Question) -> bool {
     COMPILED.iter().any(|(key, value)| question.config.get(key) == Some(value))
@@ -59,6 +67,21 @@ mod tests {
         // Which CUDA the installed build is for may not be known: a build named by it is not taken for the installed one.
         assert!(is_other_build(&settings(&[(WHEEL, "cu128")]), None));
         assert!(!is_other_build(&settings(&[(CUDA, "12.6")]), None));
+    }
+
+    #[test]
+    fn a_question_about_what_is_installed_knows_its_cuda() {
+        let settings =
+            |pairs: &[(&str, &str)]| Settings::new(pairs.iter().copied()).expect("good settings");
+        let cuda = |config: &[(&str, &str)], beside: &[(&str, &str)]| {
+            let config = with_own_build(settings(config), &settings(beside));
+            config.get(CUDA).map(str::to_owned)
+        };
+        let beside = [(CUDA, "12.8")];
+        assert_eq!(cuda(&[("dtype", "fp16")], &beside).as_deref(), Some("12.8"));
+        assert_eq!(cuda(&[(CUDA, "12.6")], &beside).as_deref(), Some("12.6"));
+        assert_eq!(cuda(&[(WHEEL, "cu126")], &beside), None);
+        assert_eq!(cuda(&[("dtype", "fp16")], &[]), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
 
-pub(super) use build::{is_compiled_here, is_other_build};
+pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
 pub use reach::{PackageReach, package_reach};
 
 use super::premises::{Given, Origin};
