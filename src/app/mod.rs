@@ -7,10 +7,12 @@ pub mod action;
 pub mod bench;
 pub mod compat;
 pub mod history;
+pub mod inspect;
 pub mod keymap;
 mod msg;
 pub mod popups;
 pub mod processes;
+mod recording;
 pub mod runtime;
 pub mod update;
 pub mod view;
@@ -28,6 +30,7 @@ pub use msg::{Cmd, Hit, Msg, Recorded, Shown};
 use self::bench::{Bench, FIRST_SELECTED};
 use self::compat::{Compat, Line};
 use self::history::History;
+use self::inspect::Looked;
 use self::keymap::Keymap;
 use self::view::{Cursor, View};
 use self::whatif::WhatIf;
@@ -59,6 +62,8 @@ pub struct App {
     pub what_if: WhatIf,
     /// Verdicts on them.
     pub compat: Compat,
+    /// Which processes were asked what they use.
+    pub looked: Looked,
     /// What the benchmark child said.
     pub bench: Bench,
     /// Recorded runs.
@@ -81,6 +86,7 @@ impl App {
             store: Store::default(),
             what_if,
             compat: Compat::new(rules),
+            looked: Looked::default(),
             bench: Bench::default(),
             history: History::default(),
             view: View { bench: Cursor { at: FIRST_SELECTED }, ..View::default() },

@@ -47,6 +47,8 @@ pub enum Msg {
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
     Survey(Arc<Survey>, String),
+    /// What processes that are new on a GPU use, and the day they were looked at.
+    Processes(Arc<Survey>, String),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the store of runs holds, or why it cannot be read.
@@ -102,6 +104,8 @@ pub enum Cmd {
     Inspect(Vec<u32>, Duration),
     /// Stop looking.
     StopInspecting,
+    /// Look at what these processes use, and at nothing else.
+    InspectProcesses(Vec<u32>),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

@@ -3,26 +3,23 @@
 use std::time::Duration;
 
 use warpscope_probes::Frame;
-use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::inspect::Advance;
 
 use super::action::{Action, Scope};
 use super::bench::{PATHS, Phase};
 use super::compat::{self, Line};
 use super::history;
+use super::inspect;
 use super::keymap::Chord;
 use super::popups;
+use super::recording;
 use super::view::{Input, Popup, Tab};
-use super::{App, Cmd, Hit, Msg, Recorded, Shown};
+use super::{App, Cmd, Hit, Msg, Shown};
 use crate::bench::BenchEvent;
 use crate::source::Seek;
 
 /// Intervals the keys walk through, in milliseconds.
 const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-
-/// How long the look at what is installed lets the first screens go before it.
-const SETTLING: Duration = Duration::from_secs(3);
 
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
@@ -43,14 +40,18 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Scroll(step) => return step_by(app, step),
         Msg::Resize { rows } => app.view.page = rows,
         Msg::Answer(text) => app.view.say(text),
-        Msg::Recorded(told) => recorded(app, told),
+        Msg::Recorded(told) => recording::take(app, told),
         Msg::Rules(rules) => {
             compat::keys::staying(app, |app| app.compat.set_rules(rules));
             settle(app);
         }
-        Msg::Inspecting(advance) => inspecting(app, advance),
+        Msg::Inspecting(advance) => inspect::report(app, advance),
         Msg::Survey(survey, today) => {
             compat::keys::staying(app, |app| app.compat.set_survey(survey, today));
+            settle(app);
+        }
+        Msg::Processes(seen, today) => {
+            compat::keys::staying(app, |app| app.compat.join_survey(&seen, today));
             settle(app);
         }
         Msg::Model(path, read) => {
@@ -80,61 +81,8 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     }
     settle(app);
     let mut cmds = mind_battery(app, unplugged);
-    cmds.extend(look_around(app, unplugged));
+    cmds.extend(inspect::look_around(app, unplugged));
     cmds
-}
-
-/// Looks at what is installed once the driver has said what there is, and which processes use it. On battery that waits.
-fn look_around(app: &mut App, unplugged: bool) -> Option<Cmd> {
-    let looking = app.compat.looking.is_some();
-    if unplugged && looking {
-        app.compat.looking = None;
-        app.view.say("On battery: the look at what is installed waits.");
-        return Some(Cmd::StopInspecting);
-    }
-    let answered = app.frame.driver.status != DriverState::Starting;
-    let due = app.settings.inspect && answered && app.replay.is_none() && !on_battery(&app.frame);
-    let first = due && !looking && app.compat.survey().is_none();
-    first.then(|| inspect(app, SETTLING))
-}
-
-/// A report of the look in progress. One that was stopped may have sent its last a moment later.
-fn inspecting(app: &mut App, advance: Advance) {
-    if app.compat.looking.is_some() {
-        app.compat.looking = Some(advance);
-    }
-}
-
-/// The order to look, with every process on a GPU.
-pub(super) fn inspect(app: &mut App, after: Duration) -> Cmd {
-    app.compat.looking = Some(Advance::default());
-    let mut pids: Vec<u32> = app.frame.processes.iter().map(|process| process.pid).collect();
-    pids.sort_unstable();
-    pids.dedup();
-    Cmd::Inspect(pids, after)
-}
-
-/// Says what became of a recording when that changes.
-fn recorded(app: &mut App, told: Result<Option<Recorded>, String>) {
-    let before = app.view.recorded.take();
-    match told {
-        Err(why) => app.view.say(format!("Not recording: {why}")),
-        Ok(None) => {
-            let path = before.map(|one| one.path.display().to_string()).unwrap_or_default();
-            app.view.say(format!("Recorded into {path}; `warpscope replay` shows it."));
-        }
-        Ok(Some(now)) => {
-            let trouble = before.as_ref().and_then(|one| one.trouble.clone());
-            match &now.trouble {
-                Some(why) if now.trouble != trouble => app.view.say(why.clone()),
-                None if before.is_none() => {
-                    app.view.say(format!("Recording into {}; R stops.", now.path.display()));
-                }
-                _ => {}
-            }
-            app.view.recorded = Some(now);
-        }
-    }
 }
 
 fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
@@ -273,7 +221,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Inspect if app.replay.is_some() => {
             app.view.say("What is installed here says nothing of a recording.");
         }
-        Action::Inspect => return vec![inspect(app, Duration::ZERO)],
+        Action::Inspect => return vec![inspect::everything(app, Duration::ZERO)],
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),
@@ -471,7 +419,7 @@ fn mind_battery(app: &App, unplugged: bool) -> Vec<Cmd> {
     }
 }
 
-fn on_battery(frame: &Frame) -> bool {
+pub(super) fn on_battery(frame: &Frame) -> bool {
     frame.host.machine.on_battery.last() == Some(&true)
 }
 

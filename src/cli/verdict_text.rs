@@ -176,7 +176,7 @@ pub(super) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize,
     let mut line = " ".repeat(first);
     let mut empty = true;
     for word in prose.split_inclusive(' ') {
-        let length = line.chars().count() + word.trim_end().chars().count();
+        let length = columns(&line) + columns(word.trim_end());
         if !empty && length > width {
             text.push_str(line.trim_end());
             text.push('\n');
@@ -187,6 +187,23 @@ pub(super) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize,
     }
     text.push_str(line.trim_end());
     text.push('\n');
+}
+
+/// Columns of a text: colours take none.
+fn columns(text: &str) -> usize {
+    let mut coloured = false;
+    let shown = |letter: &char| match (*letter, coloured) {
+        ('\u{1b}', _) => {
+            coloured = true;
+            false
+        }
+        ('m', true) => {
+            coloured = false;
+            false
+        }
+        (_, coloured) => !coloured,
+    };
+    text.chars().filter(shown).count()
 }
 
 /// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown`.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use warpscope_probes::model::Model;
-use warpscope_probes::rules::{RuleBase, Settings};
+use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 
 use super::findings::speaks_of;
+use super::installed::{is_compiled_here, is_other_build, with_own_build};
 use super::question::Question;
 use super::target::Target;
-use super::verdict::{Finding, Level};
+use super::verdict::{Finding, Level, Outcome};
 
 /// Where the version of a question comes from.
 #[derive(
@@ -55,15 +56,30 @@ impl Premises {
         about.filter(|one| is_for(one, target)).cloned().collect()
     }
 
-    /// What was found about a question, on whatever device. The installed binaries say nothing about a version somebody chose instead.
+    /// What was found about a question, on whatever device.
     pub(super) fn found_about(&self, question: &Question) -> impl Iterator<Item = &Finding> {
-        let chosen = |one: &Finding| {
-            one.evidence.level == Level::Inspected
-                && one.framework == question.framework
-                && question.origin == Origin::Asked
+        let beside = self.beside.get(&question.framework);
+        let other_build = is_other_build(&question.config, beside);
+        let compiled_here = is_compiled_here(question);
+        let heard = move |one: &&Finding| {
+            let inspected = one.evidence.level == Level::Inspected;
+            let vouches = one.evidence.outcome == Outcome::Works;
+            let other = if one.framework == question.framework {
+                other_build || question.origin == Origin::Asked
+            } else {
+                self.is_other_version(&one.framework, question)
+            };
+            let silent = inspected && (other || vouches && compiled_here);
+            speaks_of(&one.framework, question) && !silent
         };
-        let heard = move |one: &&Finding| speaks_of(&one.framework, question) && !chosen(one);
         self.findings.iter().filter(heard)
+    }
+
+    /// Whether a question names another version of a package than the installed one, whose binaries then say nothing.
+    fn is_other_version(&self, package: &str, question: &Question) -> bool {
+        let installed = self.versions.get(package).filter(|one| one.origin == Origin::Installed);
+        let asked = question.config.get(package).filter(|asked| *asked != ANY_VERSION);
+        asked.is_some_and(|asked| installed.is_none_or(|one| one.version != asked))
     }
 
     /// The question with the version and the model that are given put in. A version somebody asked for stays.
@@ -99,6 +115,9 @@ impl Premises {
         }
         if let Some(beside) = self.beside.get(&question.framework) {
             question.config = question.config.with(&beside.named_by(&question.config));
+            if question.origin == Origin::Installed {
+                question.config = with_own_build(question.config, beside);
+            }
         }
         question
     }
@@ -142,7 +161,7 @@ pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Evidence, Outcome, Settles};
+    use crate::engine::{Evidence, Settles};
     use warpscope_kernels::Sm;
     use warpscope_probes::rules::Stage;
 

@@ -171,8 +171,10 @@ impl<'a> Ruling<'a> {
             By::Size(_) => whole(),
             By::Part(part) => {
                 let replaced = |one: &Found<'_>| super::findings::answers(part, one.rule);
+                // A rule that says the same speaks for all it outweighs.
                 let rules = rules().filter(replaced).map(|one| one.outcome());
-                rules.chain(reports()).any(otherwise) || whole()
+                let worst = rules.max_by_key(|outcome| severity(*outcome));
+                worst.into_iter().chain(reports()).any(otherwise) || whole()
             }
             By::Whole(found) => {
                 let weaker = |level: Level| level < found.level;

@@ -66,19 +66,19 @@ impl Story<'_> {
         reason
     }
 
-    /// What was found, and the rule it goes against.
+    /// What was found, and the rule it goes against where none agrees with it.
     fn reason_of_part(&self, part: &Finding) -> String {
-        let contradicted = |one: &Found<'_>| {
-            answers(part, one.rule)
-                && one.outcome() != Outcome::Unknown
-                && one.outcome().is_bad() != self.answer.ruling.outcome.is_bad()
-        };
+        let replaced =
+            |one: &Found<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
+        let agrees =
+            |one: &Found<'_>| one.outcome().is_bad() == self.answer.ruling.outcome.is_bad();
         let detail = &part.evidence.detail;
-        match self.answer.walk.applying().find(contradicted) {
-            Some(one) => {
-                format!("{detail}. A rule says otherwise: {}", self.fill.text(&one.rule.reason))
+        let mut rules = self.answer.walk.applying().filter(replaced).peekable();
+        match rules.peek().copied() {
+            Some(first) if !rules.any(|one| agrees(&one)) => {
+                format!("{detail}. A rule says otherwise: {}", self.fill.text(&first.rule.reason))
             }
-            None => detail.clone(),
+            _ => detail.clone(),
         }
     }
 

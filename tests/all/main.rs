@@ -10,6 +10,8 @@ mod fake;
 mod frames;
 mod history;
 #[cfg(target_os = "linux")]
+mod inspect;
+#[cfg(target_os = "linux")]
 mod nvml;
 mod properties;
 #[cfg(target_os = "linux")]

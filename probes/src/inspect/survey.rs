@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::binary::{Scan, ScanError, Why};
-use super::env::{Environment, Inventory, Library, Package, Unreadable};
+use super::env::{Environment, Inventory, Library, Package, ProcessUse, Unreadable};
 
 /// Everything installed, with the device code of its binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,6 +100,35 @@ impl Survey {
         let kept = libraries(inventory);
         self.scans.retain(|path, _| kept.contains_key(path));
         self.unreadable = Vec::new();
+    }
+
+    /// Adds what was seen at processes since. An environment that is known already only learns who uses it.
+    pub fn join(&mut self, later: Self) {
+        let Inventory { environments, processes, .. } = later.inventory;
+        let known = &mut self.inventory;
+        for home in environments {
+            match known.environments.iter_mut().find(|one| one.root == home.root) {
+                Some(one) => {
+                    let new: Vec<u32> =
+                        home.pids.into_iter().filter(|pid| !one.pids.contains(pid)).collect();
+                    one.pids.extend(new);
+                }
+                None => known.environments.push(home),
+            }
+        }
+        known.processes.retain(|one| processes.iter().all(|new| new.pid != one.pid));
+        known.processes.extend(processes);
+        self.scans.extend(later.scans);
+        for place in later.unreadable {
+            if !self.unreadable.contains(&place) {
+                self.unreadable.push(place);
+            }
+        }
+    }
+
+    /// What a process uses, as far as somebody has looked.
+    pub fn process(&self, pid: u32) -> Option<&ProcessUse> {
+        self.inventory.processes.iter().find(|one| one.pid == pid)
     }
 
     /// The binaries of a package that carry device code.

@@ -93,6 +93,16 @@ impl Compat {
         self.answer();
     }
 
+    /// Adds what processes use that were looked at since.
+    pub fn join_survey(&mut self, seen: &Survey, today: String) {
+        if let Some((survey, day)) = &mut self.survey {
+            Arc::make_mut(survey).join(seen.clone());
+            *day = today;
+            self.lay_survey();
+            self.answer();
+        }
+    }
+
     /// What is installed on this machine, once somebody has looked.
     pub fn survey(&self) -> Option<&Survey> {
         self.survey.as_ref().map(|(survey, _)| &**survey)

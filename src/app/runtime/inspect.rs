@@ -20,6 +20,26 @@ const LAST: i32 = 19;
 /// Shortest time between two reports of how far it has come.
 const REPORT_EVERY: Duration = Duration::from_millis(500);
 
+/// What to look at.
+pub(super) struct Look {
+    pids: Vec<u32>,
+    only_processes: bool,
+    /// How long it waits before it begins.
+    after: Duration,
+}
+
+impl Look {
+    /// The whole machine, with what these processes use.
+    pub(super) fn everything(pids: Vec<u32>, after: Duration) -> Self {
+        Self { pids, only_processes: false, after }
+    }
+
+    /// What these processes use.
+    pub(super) fn processes(pids: Vec<u32>) -> Self {
+        Self { pids, only_processes: true, after: Duration::ZERO }
+    }
+}
+
 /// The look in progress, if there is one. Dropping it stops that soon.
 #[derive(Default)]
 pub(super) struct Inspector {
@@ -27,21 +47,22 @@ pub(super) struct Inspector {
 }
 
 impl Inspector {
-    /// Starts anew once this time has passed; a look in progress is given up.
-    pub(super) fn start(&mut self, pids: Vec<u32>, after: Duration, post: Post) -> io::Result<()> {
+    /// Starts anew once its time has come; a look in progress is given up.
+    pub(super) fn start(&mut self, wanted: Look, post: Post) -> io::Result<()> {
         self.stop();
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Some(Arc::clone(&cancel));
         let work = move || {
-            thread::sleep(after);
+            thread::sleep(wanted.after);
             // Without the right to step back it runs as any other reader.
             let _ = (yield_disk(), set_nice(LAST));
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            let survey = look(pids, &post, &cancel);
+            let done = if wanted.only_processes { Event::Processes } else { Event::Survey };
+            let survey = look(wanted, &post, &cancel);
             if !cancel.load(Ordering::Relaxed) {
-                post.send(Event::Survey(Arc::new(survey), today()));
+                post.send(done(Arc::new(survey), today()));
             }
         };
         thread::Builder::new().name("inspect".into()).spawn(work).map(drop)
@@ -61,14 +82,15 @@ impl Drop for Inspector {
     }
 }
 
-fn look(pids: Vec<u32>, post: &Post, cancel: &AtomicBool) -> Survey {
-    let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: false };
+fn look(wanted: Look, post: &Post, cancel: &AtomicBool) -> Survey {
+    let Look { pids, only_processes, .. } = wanted;
+    let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: only_processes };
     let inventory = sweep.run(&mut Progress::new(cancel, |_| {}));
     let cache = Cache::folder_of_user().map(Cache::open);
     let mut scan = |path: &Path| scan_remembered(cache.as_ref(), path);
     let mut told: Option<Instant> = None;
     Survey::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
-        if told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
+        if !only_processes && told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
             told = Some(Instant::now());
             post.send(Event::Inspecting(Box::new(advance.clone())));
         }

@@ -27,7 +27,7 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use self::bench::Outside;
-use self::inspect::Inspector;
+use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::recording::Recording;
 use self::terminal::Screen;
@@ -72,6 +72,7 @@ enum Event {
     Survey(Arc<Survey>, String),
     History(Result<Vec<Trend>, String>),
     Compared((i64, i64), Result<Comparison, String>),
+    Processes(Arc<Survey>, String),
     End(i32),
 }
 
@@ -236,6 +237,7 @@ impl Owner {
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
             Event::History(read) => self.handle(screen, Msg::History(read)),
             Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
+            Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -274,9 +276,12 @@ impl Owner {
                 return self.handle(screen, Msg::Recorded(told));
             }
             Cmd::Inspect(pids, after) => {
-                self.inspector.start(pids, after, self.post.clone())?;
+                self.inspector.start(Look::everything(pids, after), self.post.clone())?;
             }
             Cmd::StopInspecting => self.inspector.stop(),
+            Cmd::InspectProcesses(pids) => {
+                self.inspector.start(Look::processes(pids), self.post.clone())?;
+            }
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),
             Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Signal { pid, signal, started_at } => {

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use warpscope_probes::driver::DriverState;
+use warpscope_probes::inspect::Advance;
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
@@ -10,6 +11,7 @@ use super::*;
 use crate::app::action::ACTIONS;
 use crate::app::compat::view::ORDERS;
 use crate::app::keymap::Keymap;
+use crate::app::msg::Recorded;
 use crate::app::processes::SortBy;
 use crate::app::view::{Cursor, TABS};
 use crate::app::whatif::WhatIf;
@@ -567,7 +569,7 @@ fn looking() -> (App, impl Fn(bool) -> Msg) {
 fn what_is_installed_is_looked_at_once_and_not_before_the_first_screens_are_drawn() {
     let (mut app, on) = looking();
     assert_eq!(update(&mut app, Msg::Frame(Box::default())), [], "the driver has not answered yet");
-    assert_eq!(update(&mut app, on(false)), [Cmd::Inspect(vec![], SETTLING)]);
+    assert_eq!(update(&mut app, on(false)), [Cmd::Inspect(vec![], crate::app::inspect::SETTLING)]);
     assert_eq!(update(&mut app, on(false)), [], "it is under way");
     update(&mut app, Msg::Survey(Arc::default(), "2026-11-21".into()));
     assert_eq!(update(&mut app, on(false)), [], "it is done");
@@ -579,7 +581,7 @@ fn what_is_installed_is_looked_at_once_and_not_before_the_first_screens_are_draw
 fn the_look_at_what_is_installed_waits_while_the_machine_runs_on_battery() {
     let (mut app, on) = looking();
     assert_eq!(update(&mut app, on(true)), []);
-    let start = [Cmd::Inspect(vec![], SETTLING)];
+    let start = [Cmd::Inspect(vec![], crate::app::inspect::SETTLING)];
     assert_eq!(update(&mut app, on(false)), start);
     assert_eq!(update(&mut app, on(true)), [Cmd::StopInspecting]);
     update(&mut app, Msg::Inspecting(Advance::default()));

@@ -4,6 +4,7 @@ use warpscope_probes::process::Visibility;
 use warpscope_probes::{Absence, Frame, Notice, Origin, Severity};
 
 use super::facts::Facts;
+use super::installed::{Here, binaries, cuda, environments};
 use super::{Check, Finding, Outcome};
 use crate::config::ConfigPath;
 
@@ -18,21 +19,32 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "host.container", title: "container", run: |facts| with_frame(facts, container) },
     Check { id: "host.cpu", title: "CPU", run: |facts| with_frame(facts, cpu) },
     Check { id: "notices", title: "notices", run: |facts| with_frame(facts, notices) },
+    Check {
+        id: "inspect.environments",
+        title: "environments",
+        run: |facts| with_here(facts, environments),
+    },
+    Check { id: "inspect.binaries", title: "binaries", run: |facts| with_here(facts, binaries) },
+    Check { id: "inspect.cuda", title: "CUDA", run: |facts| with_here(facts, cuda) },
     Check { id: "terminal.kind", title: "terminal", run: terminal },
     Check { id: "terminal.text", title: "text", run: locale },
     Check { id: "config.file", title: "configuration", run: config },
     Check { id: "config.layers", title: "changed", run: layers },
 ];
 
-fn finding(outcome: Outcome, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+pub(super) fn finding(
+    outcome: Outcome,
+    found: impl Into<String>,
+    remedy: impl Into<String>,
+) -> Finding {
     Finding { outcome, found: found.into(), remedy: remedy.into() }
 }
 
-fn pass(found: impl Into<String>) -> Finding {
+pub(super) fn pass(found: impl Into<String>) -> Finding {
     finding(Outcome::Pass, found, "")
 }
 
-fn skip(why: impl Into<String>) -> Finding {
+pub(super) fn skip(why: impl Into<String>) -> Finding {
     finding(Outcome::Skip, why, "")
 }
 
@@ -40,6 +52,13 @@ fn with_frame(facts: &Facts, check: fn(&Frame) -> Finding) -> Finding {
     match &facts.frame {
         Ok(frame) => check(frame),
         Err(_) => skip("nothing was read; see the first check"),
+    }
+}
+
+fn with_here(facts: &Facts, check: fn(&Here) -> Finding) -> Finding {
+    match &facts.installed {
+        Ok(here) => check(here),
+        Err(why) => skip(*why),
     }
 }
 
@@ -292,7 +311,9 @@ mod tests {
             locale: Some("en_GB.UTF-8".into()),
         };
         let config = Config { path: ConfigPath::Nowhere, settings: Ok(None) };
-        Facts { frame: Ok(Frame::default()), terminal, config, changed: vec![], secrets: vec![] }
+        let installed = Err("not looked at");
+        let frame = Ok(Frame::default());
+        Facts { frame, terminal, config, installed, changed: vec![], secrets: vec![] }
     }
 
     fn outcome(facts: &Facts, id: &str) -> Outcome {

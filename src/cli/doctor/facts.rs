@@ -1,10 +1,12 @@
 use std::io::{self, IsTerminal};
 
-use warpscope_probes::Frame;
+use warpscope_probes::{Frame, Origin};
 
+use super::installed::Here;
 use crate::cli::exit::CliError;
 use crate::cli::live::first_frame;
 use crate::cli::options::Options;
+use crate::cli::rules::rule_base;
 use crate::cli::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer};
 use crate::sink::Redactor;
@@ -26,6 +28,8 @@ pub(super) struct Facts {
     pub(super) frame: Result<Frame, String>,
     pub(super) terminal: Terminal,
     pub(super) config: Config,
+    /// What is installed here, or why nobody looked.
+    pub(super) installed: Result<Here, &'static str>,
     /// Name, value and layer of every option a file can hold that is not at its default.
     pub(super) changed: Vec<(&'static str, String, Layer)>,
     /// Texts to hide, with what to put in their place.
@@ -46,6 +50,7 @@ impl Facts {
 /// Asks the machine, the terminal and the configuration.
 pub(super) fn gather(options: &Options) -> Facts {
     let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
+    let installed = look(options, frame.as_ref().ok());
     let mut secrets = Vec::new();
     if options.output.redact {
         secrets = secrets_of(&options.env, frame.as_ref().ok());
@@ -59,9 +64,23 @@ pub(super) fn gather(options: &Options) -> Facts {
         frame: frame.map_err(words),
         terminal: terminal(&options.env),
         config: options.config.clone(),
+        installed,
         changed: changed.map(|(spec, value, layer)| (spec.name(), value.text(), layer)).collect(),
         secrets,
     }
+}
+
+/// What is installed here, where the GPUs of here are looked at.
+fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> {
+    if !options.view.inspect {
+        return Err("not looked at: inspect is off");
+    }
+    let local = frame.is_none_or(|frame| frame.origin == Origin::Local);
+    if !local {
+        return Err("not looked at: these GPUs are not of here and now");
+    }
+    let base = rule_base(options).map_err(|_| "not looked at: the rules do not read")?;
+    Ok(Here::look(base, frame))
 }
 
 fn words(error: CliError) -> String {

@@ -5,6 +5,7 @@
 
 mod checks;
 mod facts;
+mod installed;
 
 use serde::Serialize;
 

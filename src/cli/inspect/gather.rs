@@ -1,27 +1,24 @@
 //! From the names on the command line to everything found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{IsTerminal, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
+use warpscope_probes::inspect::Survey;
 use warpscope_probes::inspect::binary::{Cache, OnDisk, Scan, ScanError, scan_file, scan_source};
 use warpscope_probes::inspect::env::{
     CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
-    Places, Progress, Sweep, driver_serves, read_image, stream_image,
+    Places, Progress, Sweep, driver_serves, normalized, read_image, stream_image,
 };
-use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::rules::RuleBase;
 
-use super::{Group, Item, Judge, Report};
+use super::teller::Teller;
+use super::{Group, Item, Judge, Judging, Report};
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
-use crate::sink::text::clean;
-
-/// Shortest time between two lines of progress.
-const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -33,7 +30,11 @@ struct Named {
 }
 
 /// Looks at what was named, or at everything.
-pub(super) fn report(options: &Options, judges: Vec<Judge>) -> Result<Report, CliError> {
+pub(super) fn report(
+    options: &Options,
+    base: &RuleBase,
+    judges: Vec<Judge>,
+) -> Result<Report, CliError> {
     let named = sort(&options.inspect)?;
     let everything = options.inspect.is_empty();
     let mut report = Report {
@@ -44,10 +45,10 @@ pub(super) fn report(options: &Options, judges: Vec<Judge>) -> Result<Report, Cl
     };
     files(&named.files, &mut report)?;
     for image in &named.images {
-        report.groups.extend(image_groups(image, &report.judges)?);
+        report.groups.extend(image_groups(image, base, &report.judges)?);
     }
     if everything || !named.folders.is_empty() || !named.pids.is_empty() {
-        environments(named, everything, &mut report)?;
+        environments(named, everything, base, &mut report)?;
     }
     Ok(report)
 }
@@ -86,7 +87,8 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scans: Vec<Scan> =
             scan.binaries().iter().filter(|one| one.has_device_code()).cloned().collect();
-        items.push(Item::new((&name, ""), scans, &report.judges, None));
+        let by = Judging { judges: &report.judges, runtime: None, on_disk: true };
+        items.push(Item::new((&name, ""), scans, by));
     }
     if !items.is_empty() {
         let title = "files that were named".to_owned();
@@ -102,12 +104,12 @@ fn files(paths: &[PathBuf], report: &mut Report) -> Result<(), CliError> {
 }
 
 /// What an image holds.
-fn image_groups(path: &Path, judges: &[Judge]) -> Result<Vec<Group>, CliError> {
+fn image_groups(path: &Path, base: &RuleBase, judges: &[Judge]) -> Result<Vec<Group>, CliError> {
     let usage = |error: ImageError| CliError::Usage(error.to_string());
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let scans = image_scans(path, &image).map_err(usage)?;
     let survey = Survey { scans, inventory: image.inventory, ..Survey::default() };
-    Ok(groups(&survey, judges, Some(path)))
+    Ok(groups(&survey, base, judges, Some(path)))
 }
 
 /// The device code of an image's binaries. A layer can only be read forwards, and a binary has its table of contents at its end: each in turn
@@ -154,20 +156,29 @@ fn read(inventory: Inventory, cancel: &AtomicBool) -> Survey {
     survey
 }
 
-fn environments(named: Named, everything: bool, report: &mut Report) -> Result<(), CliError> {
-    let asked = named.folders.len() + named.pids.len();
+fn environments(
+    named: Named,
+    everything: bool,
+    base: &RuleBase,
+    report: &mut Report,
+) -> Result<(), CliError> {
+    let folders = named.folders.iter().map(|folder| folder.display().to_string());
+    let asked: Vec<String> =
+        folders.chain(named.pids.iter().map(|pid| format!("process {pid}"))).collect();
     let sweep =
         Sweep { places: Places::here(named.folders), pids: named.pids, only_named: !everything };
     let cancel = AtomicBool::new(false);
     let inventory = sweep.run(&mut Progress::new(&cancel, |_| {}));
     if !everything && inventory.environments.is_empty() {
-        let what = if asked == 1 { "what was named is" } else { "nothing that was named is" };
+        let hidden = inventory.processes.iter().find_map(|one| one.hidden.clone());
+        let why = hidden.map_or_else(String::new, |why| format!(" ({why})"));
         return Err(CliError::Usage(format!(
-            "{what} no environment: a folder with site-packages, conda-meta or pyvenv.cfg, or a process that uses one"
+            "{}{why}: no environment; name a folder with site-packages, conda-meta or pyvenv.cfg, or a process that uses one",
+            asked.join(", ")
         )));
     }
     let survey = read(inventory, &cancel);
-    report.groups.extend(groups(&survey, &report.judges, None));
+    report.groups.extend(groups(&survey, base, &report.judges, None));
     report
         .unreadable
         .extend(survey.inventory.unreadable.iter().cloned().chain(survey.unreadable.clone()));
@@ -175,24 +186,41 @@ fn environments(named: Named, everything: bool, report: &mut Report) -> Result<(
     Ok(())
 }
 
-fn groups(survey: &Survey, judges: &[Judge], image: Option<&Path>) -> Vec<Group> {
+fn groups(survey: &Survey, base: &RuleBase, judges: &[Judge], image: Option<&Path>) -> Vec<Group> {
+    let known: BTreeSet<String> = base
+        .frameworks()
+        .iter()
+        .flat_map(|framework| &framework.packages)
+        .map(|name| normalized(name))
+        .collect();
     let environments = survey.inventory.environments.iter();
-    environments.map(|home| group(survey, home, judges, image)).collect()
+    environments.map(|home| group(survey, home, &known, judges, image)).collect()
 }
 
-fn group(survey: &Survey, home: &Environment, judges: &[Judge], image: Option<&Path>) -> Group {
+/// Packages with device code, and those the rules know that have none.
+fn group(
+    survey: &Survey,
+    home: &Environment,
+    known: &BTreeSet<String>,
+    judges: &[Judge],
+    image: Option<&Path>,
+) -> Group {
+    let by = Judging { judges, runtime: home.cuda_runtime(), on_disk: image.is_none() };
     let items = home.packages.iter().filter_map(|package| {
         let scans: Vec<Scan> = survey.device_code(package).cloned().collect();
         let version = package.full_version();
-        let name = (package.name.as_str(), version.as_str());
-        (!scans.is_empty()).then(|| Item::new(name, scans, judges, home.cuda_runtime()))
+        let tells = !scans.is_empty() || known.contains(&package.normalized);
+        tells.then(|| Item::new((&package.name, &version), scans, by))
     });
+    let mut items: Vec<Item> = items.collect();
+    items.sort_by_key(Item::place);
     let mut problems = home.problems.clone();
-    problems.extend(judges.iter().filter_map(|judge| driver_problem(home, judge)));
+    let driver = |judge: &Judge| driver_problem(home, (&judge.label, judge.cuda.as_deref()));
+    problems.extend(judges.iter().filter_map(driver));
     Group {
         title: title(home, image),
         root: home.root.clone(),
-        items: items.collect(),
+        items,
         problems,
         cuda: home.cuda.iter().filter(|library| library.wins).map(cuda_line).collect(),
     }
@@ -208,7 +236,7 @@ fn title(home: &Environment, image: Option<&Path>) -> String {
     words.join(", ")
 }
 
-fn kind(kind: EnvKind) -> &'static str {
+pub(in crate::cli) fn kind(kind: EnvKind) -> &'static str {
     match kind {
         EnvKind::Venv => "venv",
         EnvKind::Conda => "conda",
@@ -230,61 +258,23 @@ fn cuda_line(library: &CudaLibrary) -> String {
     format!("{} {version} by {}: {}", library.name, library.via, library.path.display())
 }
 
-/// Whether the driver is too old for the CUDA runtime an environment would load.
-fn driver_problem(home: &Environment, judge: &Judge) -> Option<String> {
+/// Whether the driver of a GPU, which is for this CUDA, is too old for the runtime an environment would load.
+pub(in crate::cli) fn driver_problem(
+    home: &Environment,
+    (label, cuda): (&str, Option<&str>),
+) -> Option<String> {
     let runtime = home.cuda_runtime()?;
-    let (major, minor) = judge.cuda.as_deref()?.split_once('.')?;
+    let (major, minor) = cuda?.split_once('.')?;
     let driver = (major.parse().ok()?, minor.parse().ok()?);
     let (have, want) =
         (format!("{}.{}", driver.0, driver.1), format!("{}.{}", runtime.0, runtime.1));
     match driver_serves(driver, runtime) {
         DriverServes::Fully => None,
         DriverServes::MachineCodeOnly => Some(format!(
-            "the driver of {} is for CUDA {have}, the runtime here is {want}: machine code runs, PTX of that version does not compile",
-            judge.label
+            "the driver of {label} is for CUDA {have}, the runtime here is {want}: machine code runs, PTX of that version does not compile"
         )),
         DriverServes::No => Some(format!(
-            "the driver of {} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}",
-            judge.label
+            "the driver of {label} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}"
         )),
-    }
-}
-
-/// One line on standard error that says how far it has come, where somebody looks.
-struct Teller {
-    begun: Instant,
-    told: Option<Instant>,
-    shown: bool,
-}
-
-impl Teller {
-    fn new() -> Self {
-        Self { begun: Instant::now(), told: None, shown: std::io::stderr().is_terminal() }
-    }
-
-    fn tell(&mut self, advance: &Advance) {
-        if !self.shown || self.told.is_some_and(|at| at.elapsed() < TELL_EVERY) {
-            return;
-        }
-        self.told = Some(Instant::now());
-        let mega = |bytes: u64| bytes / 1_000_000;
-        let share = advance.share();
-        let left = self.begun.elapsed().mul_f64(if share > 0.0 { 1.0 / share - 1.0 } else { 0.0 });
-        let line = format!(
-            "{} of {} files, {} of {} MB, {} s left",
-            advance.files,
-            advance.files_total,
-            mega(advance.bytes),
-            mega(advance.bytes_total),
-            left.as_secs()
-        );
-        // Nobody is told twice that nobody looks.
-        self.shown = write!(std::io::stderr(), "\r\u{1b}[K{}", clean(&line, true)).is_ok();
-    }
-
-    fn clear(&self) {
-        if self.told.is_some() {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-        }
     }
 }

@@ -6,10 +6,13 @@ use serde::Serialize;
 use warpscope_probes::inspect::binary::{Coverage, Scan, Target};
 use warpscope_probes::inspect::env::{CudaLibrary, Environment, Unreadable};
 
-use super::{Group, Item, Judge, Report};
+use super::{Answer as Found, Group, Item, Judge, Report};
+use crate::engine::Outcome;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 1;
+/// Kernels named of those a GPU has nothing for.
+const NAMES: usize = 48;
 
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
@@ -68,6 +71,10 @@ struct Answer<'a> {
     sm: String,
     outcome: &'static str,
     reason: Option<&'a str>,
+    /// The library that decides.
+    library: Option<String>,
+    /// The first kernels it lacks, where their names can be read.
+    missing: &'a [String],
 }
 
 pub(super) fn document(report: &Report) -> Document<'_> {
@@ -122,19 +129,23 @@ fn library<'a>(item: &'a Item, scan: &'a Scan, judges: &'a [Judge]) -> Library<'
 }
 
 fn package<'a>(group: &'a Group, item: &'a Item, judges: &'a [Judge]) -> Package<'a> {
-    let answer = |(judge, reach): (&'a Judge, &'a Option<_>)| {
-        let reach: Option<&crate::engine::installed::PackageReach> = reach.as_ref();
+    let answer = |(judge, found): (&'a Judge, &'a Option<Found>)| {
+        let reach = found.as_ref().map(|found| &found.reach);
+        let missing = found.as_ref().and_then(|found| found.missing.as_ref());
         Answer {
             gpu: &judge.label,
             sm: judge.sm.to_string(),
-            outcome: reach.map_or(crate::engine::Outcome::Unknown, |reach| reach.outcome).id(),
+            outcome: reach.map_or(Outcome::Unknown, |reach| reach.outcome).id(),
             reason: reach.map(|reach| reach.detail.as_str()),
+            library: reach.map(|reach| reach.library.display().to_string()),
+            missing: missing
+                .map_or(&[], |missing| &missing.names[..missing.names.len().min(NAMES)]),
         }
     };
     Package {
         environment: group.root.display().to_string(),
         package: &item.name,
         version: &item.version,
-        gpus: judges.iter().zip(&item.reach).map(answer).collect(),
+        gpus: judges.iter().zip(&item.answers).map(answer).collect(),
     }
 }

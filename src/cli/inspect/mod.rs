@@ -3,25 +3,33 @@
 //! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
-pub(super) use gather::survey;
+pub(super) use gather::{driver_problem, kind, survey};
 
 mod gather;
 mod json;
+mod teller;
 mod text;
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::Driver;
-use warpscope_probes::inspect::binary::{PtxIsa, Scan};
+use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan, missing_kernels};
 use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
 use super::exit::{CliError, Exit};
 use super::options::{Form, Options};
+use super::rules::rule_base;
 use super::{output, whatif};
 use crate::engine::installed::{PackageReach, package_reach};
 use crate::engine::{Outcome, Target};
+
+/// Kernels named at most of those a GPU has nothing for.
+const MISSING: usize = 500;
+/// Libraries of one package shown at most.
+const LIBRARIES: usize = 6;
 
 /// A GPU to judge by.
 struct Judge {
@@ -33,13 +41,30 @@ struct Judge {
     cuda: Option<String>,
 }
 
-/// One package, or a file nobody owns, with the device code of its binaries.
+/// What a package comes to on one GPU.
+struct Answer {
+    reach: PackageReach,
+    /// The first kernels the deciding library lacks, where files can be asked.
+    missing: Option<Missing>,
+}
+
+/// One package, or a file nobody owns, with the device code of its binaries; none in what is compiled when it runs.
 struct Item {
     name: String,
     version: String,
     scans: Vec<Scan>,
     /// One per GPU; none where there is no device code to judge.
-    reach: Vec<Option<PackageReach>>,
+    answers: Vec<Option<Answer>>,
+}
+
+/// What a package is judged by.
+#[derive(Clone, Copy)]
+struct Judging<'a> {
+    judges: &'a [Judge],
+    /// CUDA of the environment around it.
+    runtime: Option<(u32, u32)>,
+    /// Whether its paths are files of this machine.
+    on_disk: bool,
 }
 
 /// Packages of one environment.
@@ -70,8 +95,8 @@ impl Report {
     /// Whether something installed has no code for a GPU.
     fn fails(&self) -> bool {
         let items = self.groups.iter().flat_map(|group| &group.items);
-        let mut reaches = items.flat_map(|item| item.reach.iter().flatten());
-        reaches.any(|reach| reach.outcome == Outcome::Fails)
+        let mut reaches = items.flat_map(|item| item.answers.iter().flatten());
+        reaches.any(|answer| answer.reach.outcome == Outcome::Fails)
     }
 }
 
@@ -84,7 +109,8 @@ pub(super) fn today() -> String {
 /// Looks and says.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let judges = judges(options)?;
-    let report = gather::report(options, judges)?;
+    let base = rule_base(options)?;
+    let report = gather::report(options, &base, judges)?;
     if options.output.form == Form::Json {
         output::json(&json::document(&report))?;
     } else {
@@ -94,19 +120,52 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 impl Item {
-    fn new(
-        (name, version): (&str, &str),
-        scans: Vec<Scan>,
-        judges: &[Judge],
-        runtime: Option<(u32, u32)>,
-    ) -> Self {
+    fn new((name, version): (&str, &str), scans: Vec<Scan>, by: Judging<'_>) -> Self {
         let full = format!("{name} {version}");
         let judge = |judge: &Judge| {
-            package_reach(full.trim(), scans.iter(), (judge.sm, judge.driver), runtime)
+            let device = (judge.sm, judge.driver);
+            let reach = package_reach(full.trim(), scans.iter(), device, by.runtime)?;
+            let lacks = matches!(reach.outcome, Outcome::Fails | Outcome::Partial) && by.on_disk;
+            let names = || missing_kernels(&reach.library, judge.sm, judge.driver, MISSING).ok();
+            let missing = lacks.then(names).flatten();
+            Some(Answer { reach, missing })
         };
-        let reach = judges.iter().map(judge).collect();
-        Self { name: name.to_owned(), version: version.to_owned(), scans, reach }
+        let answers = by.judges.iter().map(judge).collect();
+        Self { name: name.to_owned(), version: version.to_owned(), scans, answers }
     }
+
+    /// What fails most comes first, what cannot be told last.
+    fn place(&self) -> (Reverse<usize>, Reverse<usize>, bool) {
+        let count = |outcome| {
+            let outcomes = self.answers.iter().flatten().map(|answer| answer.reach.outcome);
+            Reverse(outcomes.filter(|one| *one == outcome).count())
+        };
+        (count(Outcome::Fails), count(Outcome::Partial), self.scans.is_empty())
+    }
+
+    /// Whether a library is one that a process would load: it was judged, or there was nobody to judge it for.
+    fn is_loaded(&self, scan: &Scan) -> bool {
+        let mut judged = self.answers.iter().flatten().peekable();
+        let anyone = judged.peek().is_some();
+        has_code(scan) && (!anyone || judged.any(|one| one.reach.libraries.contains(&scan.path)))
+    }
+
+    /// The libraries to show, and those to count.
+    fn folded(&self) -> (Vec<&Scan>, Vec<&Scan>) {
+        let (mut shown, mut rest): (Vec<&Scan>, Vec<&Scan>) =
+            self.scans.iter().partition(|scan| self.is_loaded(scan));
+        // A file that was named is shown, whatever it holds.
+        if self.version.is_empty() && shown.is_empty() {
+            std::mem::swap(&mut shown, &mut rest);
+        }
+        rest.extend(shown.split_off(shown.len().min(LIBRARIES)));
+        (shown, rest)
+    }
+}
+
+/// Whether the CUDA runtime would load anything of a library by itself, on whatever GPU.
+fn has_code(scan: &Scan) -> bool {
+    scan.kernel_coverage(Sm::new(9, 0), None).total() > 0
 }
 
 /// GPUs that were named, else those that are here. Where there is none, what is found is told without a judgement.

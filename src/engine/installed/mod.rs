@@ -1,5 +1,6 @@
 //! What is installed here, in the terms of the engine: versions, the packages beside them, and what their binaries can run on.
 
+mod build;
 mod reach;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
 
+pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
 pub use reach::{PackageReach, package_reach};
 
 use super::premises::{Given, Origin};
@@ -17,6 +19,9 @@ use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
 
 /// The configuration that asks for nothing but the installed binaries of a framework.
 pub const BINARIES: (&str, &str) = ("wheel", "installed");
+
+/// Key of the CUDA version a build was made with.
+const CUDA: &str = "cuda";
 
 /// What is installed here, as far as the rules know it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +70,9 @@ impl Installed {
                 // A version the rules cannot read says nothing.
                 drop(beside.set(&other.id, &package.version));
             }
+        }
+        if let Some((major, minor)) = home.cuda_runtime() {
+            drop(beside.set(CUDA, &format!("{major}.{minor}")));
         }
         self.beside.insert(framework.id.clone(), beside);
     }
@@ -119,3 +127,6 @@ fn finding(
         of(reach.outcome, Settles::Whole, whole),
     ])
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use warpscope_probes::inspect::binary::{Coverage, Form, PtxIsa, Scan};
 use crate::engine::verdict::Outcome;
 
 /// Targets named before the rest is counted.
-const NAMED_TARGETS: usize = 8;
+const NAMED_TARGETS: usize = 12;
 /// Libraries named before the rest is left out.
 const NAMED_LIBRARIES: usize = 4;
 
@@ -28,6 +28,8 @@ pub struct PackageReach {
     pub library: PathBuf,
     /// All units of code together.
     pub coverage: Coverage,
+    /// The libraries that were judged: of builds for several CUDA versions only the one that is loaded.
+    pub libraries: Vec<PathBuf>,
 }
 
 /// One library on the GPU asked about.
@@ -63,6 +65,20 @@ impl Judged<'_> {
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
+
+    /// The library and its package, once where both have one name.
+    fn of(&self, package: &str) -> String {
+        let name = self.name();
+        if name == package { name } else { format!("{name} of {package}") }
+    }
+}
+
+/// `1 unit of code`, `all 12 units of code`.
+fn units(count: u32) -> String {
+    match count {
+        1 => "the one unit of code".to_owned(),
+        _ => format!("all {count} units of code"),
+    }
 }
 
 /// Judges the scanned libraries of a package, of builds for several CUDA versions the one that fits `runtime`. `None` when none of them
@@ -94,7 +110,8 @@ pub fn package_reach<'a>(
         (_, []) => (Outcome::Works, works(package, (coverage, others), main, (device, driver))),
         (_, gaps) => (Outcome::Partial, partial(package, main, gaps, device)),
     };
-    Some(PackageReach { outcome, detail, library: main.scan.path.clone(), coverage })
+    let libraries = judged.iter().map(|one| one.scan.path.clone()).collect();
+    Some(PackageReach { outcome, detail, library: main.scan.path.clone(), coverage, libraries })
 }
 
 /// Of libraries that differ in the CUDA version in their name only, the one a runtime of this version takes; without a runtime, the one
@@ -161,8 +178,8 @@ fn carries(scan: &Scan) -> String {
 
 fn fails(package: &str, one: &Judged<'_>, device: Sm) -> String {
     format!(
-        "{} of {package} carries nothing that runs on {device}: it has {}",
-        one.name(),
+        "{} carries nothing that runs on {device}: it has {}",
+        one.of(package),
         carries(one.scan)
     )
 }
@@ -185,10 +202,7 @@ fn partial(package: &str, main: &Judged<'_>, gaps: &[&Judged<'_>], device: Sm) -
         names => format!("; nothing in {} does", names.join(", ")),
     };
     let (loads, total) = (main.loads(), main.coverage.total());
-    format!(
-        "{loads} of {total} units of code in {} of {package} load on {device}{best}{none}",
-        main.name()
-    )
+    format!("{loads} of {total} units of code in {} load on {device}{best}{none}", main.of(package))
 }
 
 fn works(
@@ -199,7 +213,7 @@ fn works(
 ) -> String {
     let loads = coverage.cubin + coverage.jit;
     let units = match coverage.none {
-        0 => format!("all {loads} units of code of {package}"),
+        0 => format!("{} of {package}", units(loads)),
         _ => format!(
             "{loads} of {} units of code of {package}, as many as on any GPU,",
             coverage.total()
@@ -209,16 +223,22 @@ fn works(
         0 => String::new(),
         count => format!("; {count} more are for other architectures only"),
     };
+    let (has, load) = if loads == 1 { ("has", "loads") } else { ("have", "load") };
     if coverage.jit == 0 {
-        return format!("{units} have machine code for {device}{others}");
+        return format!("{units} {has} machine code for {device}{others}");
     }
+    let jit = match coverage.jit {
+        1 if loads == 1 => "but only once the driver has compiled it".to_owned(),
+        all if all == loads => "but only once the driver has compiled them".to_owned(),
+        1 => "one of them only once the driver has compiled it".to_owned(),
+        some => format!("{some} of them only once the driver has compiled them"),
+    };
     let needs = main.scan.newest_jit(device, driver).and_then(|isa| {
         let (cuda, _) = isa.first_toolkit()?;
         Some(format!(" (PTX {isa}: a driver of CUDA {cuda} or newer)"))
     });
     format!(
-        "{units} load on {device}, {} of them only once the driver has compiled them, which makes the first launch slow{}{others}",
-        coverage.jit,
+        "{units} {load} on {device}, {jit}, which makes the first launch slow{}{others}",
         needs.unwrap_or_default()
     )
 }

@@ -31,6 +31,9 @@ const fn spec(
     Spec { column, sort, text }
 }
 
+/// Head of the column that is there once somebody has looked at what is installed.
+const USES: &str = "USES";
+
 const COLUMNS: &[Spec] = &[
     spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |app, process| {
         (gpu(app, process), Role::Muted)
@@ -68,6 +71,7 @@ const COLUMNS: &[Spec] = &[
     spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
         plain(&process.host.container)
     }),
+    spec(Column::new(USES, 12, 28).rank(7), None, uses),
     spec(Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| command(process)),
 ];
 
@@ -97,6 +101,17 @@ fn plain<T: Scalar>(reading: &Reading<T>) -> (String, Role) {
 fn size(reading: &Reading<Bytes>) -> (String, Role) {
     let (text, role) = plain(reading);
     (reading.last().map_or(text, |bytes| format::bytes(bytes.0 as f64).to_string()), role)
+}
+
+/// The frameworks it has mapped.
+fn uses(app: &App, process: &Process) -> (String, Role) {
+    let used = app.compat.survey().and_then(|survey| survey.process(process.pid));
+    match used {
+        Some(used) if !used.packages.is_empty() => (used.packages.join(", "), Role::Text),
+        Some(used) if used.hidden.is_some() => ("hidden".into(), Role::Absent),
+        Some(_) => ("none known".into(), Role::Muted),
+        None => (format::ABSENT.into(), Role::Absent),
+    }
 }
 
 fn age(app: &App, process: &Process) -> (String, Role) {
@@ -159,15 +174,18 @@ fn table(
     hits: &mut Hits,
 ) {
     let view = &app.view.processes;
-    let columns: Vec<_> = COLUMNS.iter().map(|spec| spec.column).collect();
+    let known = app.compat.survey().is_some();
+    let specs: Vec<&Spec> =
+        COLUMNS.iter().filter(|spec| known || spec.column.title != USES).collect();
+    let columns: Vec<_> = specs.iter().map(|spec| spec.column).collect();
     let mut table = Table::new(look, &columns, rows.len());
     table.selected = Some(view.cursor.at);
     let direction = if view.spec().descending == view.reverse { Sort::Up } else { Sort::Down };
     table.sort =
-        COLUMNS.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
+        specs.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
     let layout = table.render(area, buffer, |row, column, pen| {
         let row = rows[row];
-        let spec = &COLUMNS[column];
+        let spec = specs[column];
         let (text, role) = (spec.text)(app, &app.frame.processes[row.at]);
         if spec.sort == Some(By::Command) {
             branch(look, row.depth, pen);
@@ -175,7 +193,7 @@ fn table(
         pen.fit(&text, look.style(role));
     });
     for (column, span) in &layout.slots {
-        if let Some(by) = COLUMNS[*column].sort {
+        if let Some(by) = specs[*column].sort {
             hits.add(
                 Rect { x: span.start, width: span.end - span.start, ..layout.header },
                 Hit::Sort(by),

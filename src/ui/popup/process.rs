@@ -4,6 +4,7 @@ use warpscope_probes::process::{HostSide, Usage, Visibility};
 
 use super::{Page, section};
 use crate::app::App;
+use crate::sink::text::clean;
 use crate::ui::theme::Role;
 use crate::ui::widgets::Look;
 
@@ -27,7 +28,28 @@ pub(super) fn page(app: &App, look: Look<'_>, (pid, gpu): (u32, &str), width: us
     lines.extend(section(look, "on", &process.gpu, Role::Text, width));
     lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
     lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
+    lines.extend(used(app, look, pid, width));
     Page { title, lines }
+}
+
+/// What it has mapped: frameworks, the environment they lie in, CUDA libraries.
+fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>> {
+    let Some(used) = app.compat.survey().and_then(|survey| survey.process(pid)) else {
+        return Vec::new();
+    };
+    let cuda = used.cuda.iter().map(|one| {
+        format!("{} {}", one.name, one.version.as_deref().unwrap_or("of unknown version"))
+    });
+    let environment = used.environment.as_ref().map(|root| root.display().to_string());
+    let rows = [
+        ("uses", used.packages.join(", ")),
+        ("from", environment.unwrap_or_default()),
+        ("CUDA", cuda.collect::<Vec<_>>().join(", ")),
+        ("not seen", used.hidden.clone().unwrap_or_default()),
+    ];
+    let told = rows.iter().filter(|row| !row.1.is_empty());
+    told.flat_map(|(label, text)| section(look, label, &clean(text, false), Role::Text, width))
+        .collect()
 }
 
 fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {

@@ -1,0 +1,331 @@
+//! `warpscope inspect`, the doctor's section and the dashboard over environments made of small files: what NVIDIA's tools built for
+//! `probes/tests/binaries` stands in for the libraries of frameworks.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::fake;
+use crate::pty::{Session, Start};
+
+const BINARIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/probes/tests/binaries");
+const SITE: &str = "lib/python3.11/site-packages";
+
+/// Code for 7.5, 9.0a and 12.0, and PTX for 7.0 and 9.0.
+const GENERAL: &str = "host.so";
+/// Code for 9.0a alone.
+const HOPPER: &str = "lto.fatbin";
+
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(Path::new(BINARIES).join(name)).expect("fixture")
+}
+
+/// Files of packages: name, version, and libraries with the fixture they hold.
+type Packages<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, &'a str)])];
+
+const PACKAGES: Packages<'_> = &[
+    ("flash_attn", "2.7.4", &[("flash_attn_2_cuda.so", HOPPER)]),
+    ("torch", "2.8.0", &[("torch/lib/libtorch_cuda.so", GENERAL)]),
+    ("triton", "3.4.0", &[]),
+];
+
+/// Every file of an environment, by its path inside.
+fn files(packages: Packages<'_>) -> Vec<(String, Vec<u8>)> {
+    let mut files =
+        vec![("pyvenv.cfg".to_owned(), b"home = /usr/bin\nversion = 3.11.7\n".to_vec())];
+    for (name, version, libraries) in packages {
+        let info = format!("{SITE}/{name}-{version}.dist-info");
+        let record: String = libraries.iter().map(|(path, _)| format!("{path},,\n")).collect();
+        let head = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n");
+        files.push((format!("{info}/METADATA"), head.into_bytes()));
+        files.push((format!("{info}/RECORD"), record.into_bytes()));
+        let library = |(path, from): &(&str, &str)| (format!("{SITE}/{path}"), fixture(from));
+        files.extend(libraries.iter().map(library));
+    }
+    files
+}
+
+/// A home with a venv in it.
+struct Home(TempDir);
+
+impl Home {
+    fn new(packages: Packages<'_>) -> Self {
+        let home = Self(tempfile::tempdir().expect("temporary folder"));
+        for (path, contents) in files(packages) {
+            let path = home.venv().join(path);
+            fs::create_dir_all(path.parent().expect("lies in a folder")).expect("folder");
+            fs::write(path, contents).expect("file");
+        }
+        fs::create_dir_all(home.venv().join("bin")).expect("folder");
+        home
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().expect("exists")
+    }
+
+    fn venv(&self) -> PathBuf {
+        self.path().join("venv")
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("starts")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.args(args).env_clear().env("LANG", "C.UTF-8").env("HOME", self.path());
+        command
+    }
+
+    /// What a command printed, with the venv's place replaced, and how it ended.
+    fn print(&self, args: &[&str]) -> (String, Option<i32>) {
+        let output = self.run(args);
+        let text = String::from_utf8(output.stdout).expect("is text");
+        (text.replace(&self.venv().display().to_string(), "[venv]"), output.status.code())
+    }
+
+    fn inspect(&self, args: &[&str]) -> (String, Option<i32>) {
+        let venv = self.venv().display().to_string();
+        let all: Vec<&str> = ["inspect", venv.as_str()].iter().chain(args).copied().collect();
+        self.print(&all)
+    }
+}
+
+#[test]
+fn what_fails_comes_first_and_what_is_compiled_later_stays_unknown() {
+    let home = Home::new(PACKAGES);
+    let (text, code) = home.inspect(&["--gpu", "P100,T4,H100"]);
+    insta::assert_snapshot!("inspect-venv", text);
+    assert_eq!(code, Some(1));
+    let (ascii, _) = home.inspect(&["--gpu", "P100,T4,H100", "--ascii"]);
+    assert!(ascii.is_ascii() && ascii.contains("1 x libtorch_cuda.so"), "{ascii}");
+    let colours = |text: &str| text.contains('\u{1b}');
+    let (plain, _) = home.inspect(&["--gpu", "T4"]);
+    let (bright, _) = home.inspect(&["--gpu", "T4", "--color", "always"]);
+    assert!(!colours(&plain) && colours(&bright));
+}
+
+#[test]
+fn the_end_says_whether_something_cannot_run() {
+    let general = Home::new(&PACKAGES[1..]);
+    assert_eq!(general.inspect(&["--gpu", "T4"]).1, Some(0));
+    assert_eq!(general.inspect(&["--gpu", "P100"]).1, Some(1));
+    assert_eq!(general.inspect(&["--gpu", "T4", "--json"]).1, Some(0));
+    // Nobody to judge for: it is told, and nothing fails.
+    let mut command = general.command(&["inspect", &general.venv().display().to_string()]);
+    command.env("FAKE_NVML", "nodevice").env("LD_LIBRARY_PATH", fake::nvml_dir());
+    let output = command.output().expect("starts");
+    let text = String::from_utf8(output.stdout).expect("is text");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("no GPU here and none named"), "{text}");
+}
+
+#[test]
+fn every_library_stands_in_the_json_with_its_counts() {
+    let home = Home::new(PACKAGES);
+    let (text, _) = home.inspect(&["--gpu", "P100,T4", "--json"]);
+    let json: Value = serde_json::from_str(&text).expect("is JSON");
+    let libraries = json["libraries"].as_array().expect("a list");
+    let torch = libraries.iter().find(|one| one["package"] == "torch").expect("torch is there");
+    assert_eq!(torch["path"], "[venv]/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so");
+    assert_eq!((&torch["version"], &torch["containers"]), (&"2.8.0".into(), &2.into()));
+    // As `cuobjdump` counts them: truth.txt beside the fixture.
+    let counts = |one: &Value| -> Vec<(String, u64)> {
+        let one = one.as_object().expect("counts by target");
+        one.iter()
+            .map(|(target, count)| (target.clone(), count.as_u64().expect("a count")))
+            .collect()
+    };
+    let pairs = |all: &[(&str, u64)]| -> Vec<(String, u64)> {
+        all.iter().map(|(target, count)| ((*target).to_owned(), *count)).collect()
+    };
+    let mut cubin = counts(&torch["cubin"]);
+    cubin.sort();
+    assert_eq!(cubin, pairs(&[("sm_120", 1), ("sm_75", 2), ("sm_90a", 1)]));
+    assert_eq!(counts(&torch["ptx"]), pairs(&[("compute_70", 1), ("compute_90", 1)]));
+    assert!(torch["relocatable"].is_object());
+    let gpu = |at: usize| {
+        let gpu = &torch["gpus"][at];
+        (
+            gpu["gpu"].as_str().map(str::to_owned),
+            ["cubin", "jit", "none"].map(|key| gpu[key].as_u64()),
+        )
+    };
+    assert_eq!(gpu(0).1, [Some(0), Some(0), Some(2)]);
+    assert_eq!(gpu(1), (Some("NVIDIA T4".to_owned()), [Some(2), Some(0), Some(0)]));
+    let outcome = |package: &str| {
+        let all = json["packages"].as_array().expect("a list");
+        let one = all.iter().find(|one| one["package"] == package).expect("is there");
+        [0, 1].map(|at| one["gpus"][at]["outcome"].as_str().map(str::to_owned))
+    };
+    assert_eq!(outcome("torch"), [Some("fails".to_owned()), Some("works".to_owned())]);
+    assert_eq!(outcome("triton"), [Some("unknown".to_owned()), Some("unknown".to_owned())]);
+}
+
+#[test]
+fn what_cannot_be_inspected_is_named_with_the_way_out() {
+    let home = Home::new(PACKAGES);
+    let notes = home.path().join("notes.txt");
+    fs::write(&notes, "nothing to see\n").expect("file");
+    let empty = home.path().join("empty");
+    fs::create_dir(&empty).expect("folder");
+    for (name, says) in [
+        (home.path().join("missing.so"), "no such file or process"),
+        (notes, "not a binary that can hold GPU code"),
+        (empty, "no environment"),
+        ("4194304999".into(), "has ended"),
+        ("99999999999".into(), "no such file or process"),
+    ] {
+        let name = name.display().to_string();
+        let output = home.run(&["inspect", &name, "--gpu", "T4"]);
+        let error = String::from_utf8(output.stderr).expect("is text");
+        assert_eq!(output.status.code(), Some(2), "{name}: {error}");
+        assert!(error.contains(says) && error.contains(&name), "{name}: {error}");
+    }
+}
+
+/// A `tar` archive of regular files, as POSIX describes it.
+fn tar(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, contents) in files {
+        let mut header = [0_u8; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..136].copy_from_slice(format!("{:011o}\0", contents.len()).as_bytes());
+        header[156] = b'0';
+        header[257..263].copy_from_slice(b"ustar\0");
+        header[148..156].fill(b' ');
+        let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        archive.extend(header);
+        archive.extend(contents);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive.extend([0; 1024]);
+    archive
+}
+
+#[test]
+fn an_image_is_read_layer_by_layer_where_it_lies() {
+    let inside = |(path, contents)| (format!("opt/venv/{path}"), contents);
+    let layer = tar(&files(PACKAGES).into_iter().map(inside).collect::<Vec<_>>());
+    let manifest = r#"[{"Config":"config.json","RepoTags":["demo:1"],"Layers":["layer.tar"]}]"#;
+    let image = tar(&[
+        ("manifest.json".to_owned(), manifest.into()),
+        ("config.json".to_owned(), b"{}".to_vec()),
+        ("layer.tar".to_owned(), layer),
+    ]);
+    let home = Home::new(&[]);
+    let path = home.path().join("image.tar");
+    fs::write(&path, image).expect("file");
+    let (text, code) = home.print(&["inspect", &path.display().to_string(), "--gpu", "P100,T4"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("/opt/venv") && text.contains("image.tar"), "{text}");
+    assert!(text.contains("torch 2.8.0") && text.contains("1 ✖ libtorch_cuda.so"), "{text}");
+    assert!(text.contains("? unknown until compiled"), "{text}");
+}
+
+#[test]
+fn a_process_is_known_by_what_it_has_mapped() {
+    let home = Home::new(PACKAGES);
+    let library = home.venv().join(SITE).join("torch/lib/libtorch_cuda.so");
+    let mut cat = Command::new("cat");
+    cat.env("LD_PRELOAD", &library).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut cat = cat.spawn().expect("starts");
+    // Once it answers, it has been loaded.
+    let (mut to, mut from) = (cat.stdin.take().expect("piped"), cat.stdout.take().expect("piped"));
+    to.write_all(b"x").expect("takes it");
+    from.read_exact(&mut [0]).expect("answers");
+    let pid = cat.id().to_string();
+    let (text, code) = home.print(&["inspect", &pid, "--gpu", "P100"]);
+    drop(to);
+    cat.wait().expect("ends");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("[venv]") && text.contains(&format!("process {pid}")), "{text}");
+    assert!(text.contains("1 ✖ libtorch_cuda.so of torch 2.8.0"), "{text}");
+}
+
+/// The dashboard on stand-in GPUs, looking at a home of its own and nowhere else of the user's.
+fn dashboard(home: &Home, tab: &str, size: (u16, u16)) -> Session {
+    let library = home.venv().join(SITE).join("torch/lib/libtorch_cuda.so");
+    let env = [
+        ("FAKE_NVML", "t4+gtx1060+procs".to_owned()),
+        ("LD_LIBRARY_PATH", fake::nvml_dir().display().to_string()),
+        ("WARPSCOPE_INSPECT", "on".to_owned()),
+        ("HOME", home.path().display().to_string()),
+        ("VIRTUAL_ENV", home.venv().display().to_string()),
+        ("LD_PRELOAD", library.display().to_string()),
+    ];
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let args = ["--no-bench", "--tab", tab];
+    Session::start(&Start { args: &args, env: &env, size, ..Start::default() })
+}
+
+/// The line of the screen that begins so, past its frame.
+fn line(screen: &Session, begins: &str) -> String {
+    let text = screen.text();
+    let mut lines = text.lines().map(|line| line.trim_start_matches(['│', ' ']));
+    lines.rfind(|line| line.starts_with(begins)).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_dashboard_answers_for_what_is_installed() {
+    let home = Home::new(PACKAGES);
+    let mut screen = dashboard(&home, "compat", (120, 40));
+    screen.keys("/the installed binaries");
+    screen.see("2.8.0 installed");
+    screen.keys("\r");
+    // The whole line: it is drawn in one go.
+    screen.see("/the installed binaries");
+    let row = line(&screen, "the installed binaries");
+    assert!(row.contains("2.8.0 installed") && row.contains("✔i") && row.contains("✖i"), "{row}");
+    screen.keys("q");
+    screen.end();
+    screen.assert_clean();
+}
+
+#[test]
+fn the_processes_tab_says_what_a_process_has_mapped() {
+    let home = Home::new(PACKAGES);
+    let mut screen = dashboard(&home, "processes", (180, 30));
+    screen.see("USES");
+    screen.see("torch");
+    screen.click("torch");
+    screen.keys("\r");
+    screen.see("from");
+    let venv = home.venv().display().to_string();
+    screen.see(&venv);
+    screen.keys("\u{3}");
+    screen.end();
+}
+
+#[test]
+fn the_doctor_tells_what_cannot_run_here_and_hides_the_home() {
+    let home = Home::new(PACKAGES);
+    let doctor = |args: &[&str]| {
+        let mut command = home.command(&["doctor"]);
+        command.args(args).env("VIRTUAL_ENV", home.venv()).env("FAKE_NVML", "gtx1060");
+        command.env("LD_LIBRARY_PATH", fake::nvml_dir());
+        let output = command.output().expect("starts");
+        (String::from_utf8(output.stdout).expect("is text"), output.status.code())
+    };
+    let (text, code) = doctor(&[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("torch 2.8.0") && text.contains("carries nothing that runs on sm_61"),
+        "{text}"
+    );
+    let (text, _) = doctor(&["--json", "--redact"]);
+    let json: Value = serde_json::from_str(&text).expect("is JSON");
+    let checks = json["checks"].as_array().expect("a list");
+    let found = |id: &str| checks.iter().find(|one| one["id"] == id).expect("is there");
+    assert_eq!(found("inspect.binaries")["result"], "fail");
+    assert_eq!(found("inspect.cuda")["result"], "pass");
+    let environments = found("inspect.environments")["found"].as_str().expect("text");
+    assert!(environments.contains("~/venv (venv, active): flash_attn 2.7.4"), "{environments}");
+    assert!(!text.contains(&home.path().display().to_string()), "{text}");
+}
