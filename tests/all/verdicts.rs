@@ -204,7 +204,10 @@ fn every_rule_has_a_case_where_it_speaks_and_one_where_it_must_not() {
         .rules()
         .iter()
         .filter(lacking)
-        .map(|rule| format!("{}: {:?}", rule.id, seen.get(&*rule.id).copied().unwrap_or_default()))
+        .map(|rule| {
+            let seen = seen.get(&*rule.id).copied().unwrap_or_default();
+            format!("probes/rules/{}.toml:{}: {}: {seen:?}", rule.framework, rule.line, rule.id)
+        })
         .collect();
     assert!(lacking.is_empty(), "without a case (speaks, must not):\n{}", lacking.join("\n"));
     let strays: Vec<_> = seen.keys().filter(|id| base.rule(id).is_none()).collect();

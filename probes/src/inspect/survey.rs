@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +34,20 @@ pub struct Advance {
     pub bytes_total: u64,
     /// The file being read.
     pub place: PathBuf,
+    /// Time left at the pace so far; none before the first file is read.
+    pub left: Option<Duration>,
 }
 
 impl Advance {
     /// Share of the bytes done, 0–1.
     pub fn share(&self) -> f64 {
         if self.bytes_total == 0 { 1.0 } else { self.bytes as f64 / self.bytes_total as f64 }
+    }
+
+    /// What is left after so long, if it goes on like this.
+    fn left_after(&self, passed: Duration) -> Option<Duration> {
+        let share = self.share();
+        (share > 0.0).then(|| passed.mul_f64(1.0 / share - 1.0))
     }
 }
 
@@ -59,6 +68,7 @@ impl Survey {
             bytes_total: files.values().sum(),
             ..Advance::default()
         };
+        let begun = Instant::now();
         let mut survey = Self { inventory, ..Self::default() };
         for (path, bytes) in files {
             if cancel.load(Ordering::Relaxed) {
@@ -70,6 +80,7 @@ impl Survey {
             survey.take(path, scan);
             advance.files += 1;
             advance.bytes += bytes;
+            advance.left = advance.left_after(begun.elapsed());
         }
         report(&advance);
         survey
@@ -174,5 +185,19 @@ mod tests {
             [Path::new("torch"), Path::new("vllm")]
         );
         assert_eq!(survey.device_code(&home.packages[0]).count(), 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_follows_the_pace_so_far() {
+        let half = Advance { bytes: 50, bytes_total: 100, ..Advance::default() };
+        assert_eq!(half.left_after(Duration::from_secs(4)), Some(Duration::from_secs(4)));
+        assert_eq!(Advance { bytes: 0, ..half.clone() }.left_after(Duration::from_secs(4)), None);
+        let nothing = Advance::default();
+        assert_eq!(nothing.left_after(Duration::from_secs(4)), Some(Duration::ZERO));
     }
 }

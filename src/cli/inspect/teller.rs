@@ -12,14 +12,13 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// One line on standard error that says how far it has come, where somebody looks.
 pub(super) struct Teller {
-    begun: Instant,
     told: Option<Instant>,
     shown: bool,
 }
 
 impl Teller {
     pub(super) fn new() -> Self {
-        Self { begun: Instant::now(), told: None, shown: std::io::stderr().is_terminal() }
+        Self { told: None, shown: std::io::stderr().is_terminal() }
     }
 
     pub(super) fn tell(&mut self, advance: &Advance) {
@@ -28,8 +27,7 @@ impl Teller {
         }
         self.told = Some(Instant::now());
         let mega = |bytes: u64| bytes / 1_000_000;
-        let share = advance.share();
-        let left = self.begun.elapsed().mul_f64(if share > 0.0 { 1.0 / share - 1.0 } else { 0.0 });
+        let left = advance.left.unwrap_or_default();
         let line = format!(
             "{} of {} files, {} of {} MB, {} s left",
             advance.files,

@@ -108,12 +108,16 @@ fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buf
 fn looking(advance: &Advance) -> String {
     match advance.files_total {
         0 => "looking for what is installed".to_owned(),
-        total => format!(
-            "inspecting {} of {total} files, {} of {}",
-            advance.files,
-            format::bytes(advance.bytes as f64),
-            format::bytes(advance.bytes_total as f64)
-        ),
+        total => {
+            let left = advance.left.map(|left| format!(", {} s left", left.as_secs()));
+            format!(
+                "inspecting {} of {total} files, {} of {}{}",
+                advance.files,
+                format::bytes(advance.bytes as f64),
+                format::bytes(advance.bytes_total as f64),
+                left.unwrap_or_default()
+            )
+        }
     }
 }
 
