@@ -186,11 +186,6 @@ mod tests {
         );
         assert_eq!(survey.device_code(&home.packages[0]).count(), 1);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn what_is_left_follows_the_pace_so_far() {
