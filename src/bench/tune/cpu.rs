@@ -117,19 +117,19 @@ fn size_of_problem(rows: usize, columns: usize) -> Result<(), String> {
 }
 
 /// The arguments of a worker; the caller puts its own name in front.
-pub(super) fn command() -> CommandLine {
+pub(super) fn command(params: &BTreeMap<String, Vec<String>>) -> CommandLine {
+    let block = params.contains_key("block").then_some("block={block}");
     let words = [
         "warpscope",
         "worker",
         KERNEL_ARGUMENT,
         "dtype={dtype}",
         "kernel={kernel}",
-        "block={block}",
         "n={n}",
         "k={k}",
         "samples={samples}",
     ];
-    CommandLine::of_words(words.map(str::to_owned).to_vec())
+    CommandLine::of_words(words.into_iter().chain(block).map(str::to_owned).collect())
 }
 
 /// Why a kernel cannot be run for a format here; `None` where it can.
@@ -162,8 +162,7 @@ pub fn run_kernel(arguments: &[String]) -> Result<String, String> {
     let spec = find(format, kernel).ok_or_else(|| format!("no kernel {kernel}"))?;
     let (rows, columns) = (number("n")?, number("k")?);
     size_of_problem(rows, columns)?;
-    // The grid has no such parameter unless the spec names it.
-    let block = number("block").unwrap_or(0);
+    let block = if given.contains_key("block") { number("block")? } else { 0 };
     let matrix = Matrix::from_grid(&Grid { tensor: 1, rows, cols: columns, exponent: -6 }, format);
     let work = Product { spec, matrix, block: if block == 0 { rows } else { block } };
     let x = inputs(columns, format);
@@ -181,10 +180,11 @@ pub fn run_kernel(arguments: &[String]) -> Result<String, String> {
     ))
 }
 
-/// Inputs the format can hold.
+/// Inputs the format can hold, with more bits than sums in fp32 keep: an error of zero would prove nothing.
 fn inputs(count: usize, format: Format) -> Vec<f32> {
-    let grid = Grid { tensor: 2, rows: 1, cols: count, exponent: -3 };
-    let mut x: Vec<f32> = grid.weights().collect();
+    let coarse = Grid { tensor: 2, rows: 1, cols: count, exponent: -3 };
+    let fine = Grid { tensor: 3, ..coarse };
+    let mut x: Vec<f32> = coarse.weights().zip(fine.weights()).map(|(a, b)| a + b / 13.0).collect();
     format.storage().round(&mut x);
     x
 }

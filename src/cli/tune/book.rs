@@ -11,6 +11,7 @@ use super::super::options::Options;
 use crate::bench::journal::{End, Mark, Record, Taken};
 use crate::bench::points::Point;
 use crate::bench::tune::{Board, Said, Spec, State};
+use crate::sink::text::clean;
 use crate::sink::{Holds, Limits, Recorder};
 
 /// Every checked sample, and a remark for each candidate that has none.
@@ -35,7 +36,7 @@ impl Book {
         let recorder = match opened {
             Some(Err(why)) if is_wanted => return Err(CliError::Usage(why)),
             Some(Err(why)) => {
-                eprintln!("warpscope: nothing is recorded: {why}");
+                warn(&format!("nothing is recorded: {why}"));
                 None
             }
             Some(Ok(recorder)) => Some(recorder),
@@ -54,7 +55,7 @@ impl Book {
         let Some(recorder) = &mut self.recorder else { return };
         let trouble = recorder.write(record).err().map(|error| error.to_string());
         if trouble != self.trouble {
-            eprintln!("warpscope: {}", trouble.as_deref().unwrap_or("recording goes on"));
+            warn(trouble.as_deref().unwrap_or("recording goes on"));
         }
         self.trouble = trouble;
     }
@@ -128,8 +129,12 @@ fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
     match made {
         Ok(()) => Some(folder.join(format!("{}.jsonl", spec.name))),
         Err(error) => {
-            eprintln!("warpscope: nothing is recorded: {}: {error}", folder.display());
+            warn(&format!("nothing is recorded: {}: {error}", folder.display()));
             None
         }
     }
+}
+
+fn warn(text: &str) {
+    eprintln!("warpscope: {}", clean(text, false));
 }

@@ -1,6 +1,8 @@
 //! `warpscope tune SPEC`: build, check, time and judge the candidates of a kernel, again at every save.
 
 mod book;
+mod facts;
+mod lines;
 mod process;
 mod report;
 mod show;
@@ -28,7 +30,7 @@ use crate::bench::points::Key;
 use crate::bench::tune::{Board, Halt, Interrupted, Kind, Spec, parse, search};
 use crate::sink::export::tuned;
 use book::Book;
-use report::Roof;
+use facts::Roof;
 use show::{Show, view};
 use watch::{Watch, files};
 use workshop::{Scratch, Workshop};
@@ -94,10 +96,14 @@ impl Signals {
     fn watch() -> io::Result<Self> {
         let came = Arc::new(AtomicI32::new(0));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        let streams = {
+        let mut kinds = vec![SignalKind::interrupt(), SignalKind::terminate()];
+        if io::stdout().is_terminal() {
+            // Elsewhere `nohup` may have it ignored, and a handler would undo that.
+            kinds.push(SignalKind::hangup());
+        }
+        let streams: Vec<_> = {
             let _inside = runtime.enter();
-            kinds.map(|kind| signal(kind).map(|stream| (kind, stream)))
+            kinds.into_iter().map(|kind| signal(kind).map(|stream| (kind, stream))).collect()
         };
         for stream in streams {
             let ((kind, mut stream), came) = (stream?, Arc::clone(&came));

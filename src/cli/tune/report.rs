@@ -1,44 +1,11 @@
-//! What is known of a search, for people and for programs.
-
-use serde::Serialize;
+//! What is known of a search, for people.
 
 use super::super::compare::{duration, percent};
+use super::facts::{Facts, Roof};
 use crate::bench::compare::{Call, Judgement};
-use crate::bench::tune::{Amount, Board, Parameters, Problem, State, Trial};
+use crate::bench::tune::{Board, Parameters, Problem, State, Trial};
 use crate::sink::table::{Column, Side, Style, grid};
-
-/// What the CPU can do on so many threads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Roof {
-    pub(super) threads: usize,
-    pub(super) read_bytes_per_s: f64,
-    pub(super) fp32_flop_per_s: f64,
-}
-
-impl Roof {
-    /// The time below which the roof does not let it come, as a share of the time it took. Arithmetic counts in fp32 only, which is what was
-    /// measured.
-    fn share(&self, amount: Amount, dtype: Option<&str>, median_ns: f64) -> Option<f64> {
-        let flops = amount.flops.filter(|_| dtype.is_none_or(|dtype| dtype == "fp32"));
-        let times = [
-            flops.map(|flops| flops / self.fp32_flop_per_s),
-            amount.bytes.map(|bytes| bytes / self.read_bytes_per_s),
-        ];
-        let least = times.into_iter().flatten().filter(|time| time.is_finite()).reduce(f64::max)?;
-        Some(least * 1e9 / median_ns)
-    }
-
-    /// What it is, in words.
-    pub(super) fn words(&self) -> String {
-        format!(
-            "roof: {:.1} GB/s read, {:.0} GFLOP/s fp32, measured on {} thread{}",
-            self.read_bytes_per_s / 1e9,
-            self.fp32_flop_per_s / 1e9,
-            self.threads,
-            if self.threads == 1 { "" } else { "s" }
-        )
-    }
-}
+use crate::sink::text::fit;
 
 /// One candidate in words.
 pub(super) struct Row {
@@ -58,21 +25,32 @@ const HEADS: &[(&str, Side, u8)] = &[
     ("", Side::Left, 0),
 ];
 
-const COLUMNS: &[Column<Row>] = &[
-    column(0, |row, _| row.cells[0].clone()),
-    column(1, |row, _| row.cells[1].clone()),
-    column(2, |row, _| row.cells[2].clone()),
-    column(3, |row, _| row.cells[3].clone()),
-    column(4, |row, _| row.cells[4].clone()),
-    column(5, |row, _| row.cells[5].clone()),
-    column(6, |row, _| row.cells[6].clone()),
-    column(7, |row, _| row.cells[7].clone()),
-    column(8, |row, _| row.cells[8].clone()),
+const CELLS: [fn(&Row, Style) -> String; 9] = [
+    |row, _| row.cells[0].clone(),
+    |row, _| row.cells[1].clone(),
+    |row, _| row.cells[2].clone(),
+    |row, _| row.cells[3].clone(),
+    |row, _| row.cells[4].clone(),
+    |row, _| row.cells[5].clone(),
+    |row, _| row.cells[6].clone(),
+    |row, _| row.cells[7].clone(),
+    |row, style| short(&row.cells[8], style),
 ];
 
-const fn column(place: usize, cell: fn(&Row, Style) -> String) -> Column<Row> {
-    let (head, side, rank) = HEADS[place];
-    Column { head, side, rank, cell }
+/// Where there is little room, a remark is cut before a number is left out.
+fn short(remark: &str, style: Style) -> String {
+    let most = style.width.map_or(usize::MAX, |width| (width / 3).max(12));
+    fit(remark, most, style.ascii).into_owned()
+}
+
+/// The columns that hold anything.
+fn columns(rows: &[Row]) -> Vec<Column<Row>> {
+    let is_used = |place: &usize| rows.iter().any(|row| !row.cells[*place].is_empty());
+    let column = |place: usize| {
+        let (head, side, rank) = HEADS[place];
+        Column { head, side, rank, cell: CELLS[place] }
+    };
+    (0..HEADS.len()).filter(is_used).map(column).collect()
 }
 
 /// Words of a candidate, or that it has none.
@@ -108,7 +86,11 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
         or_empty(interval),
         or_empty(against),
         or_empty(facts.against_best.map(percent)),
-        or_empty(facts.error.map(|error| format!("{error:.1e}"))),
+        or_empty(
+            facts
+                .error
+                .map(|error| if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }),
+        ),
         or_empty(facts.roof_share.map(|share| format!("{:.0} %", share * 100.0))),
         remark(trial),
     ];
@@ -146,7 +128,7 @@ pub(super) fn table(
     let waiting = problem.trials.len() - rows.len();
     let left_out = rows.len().saturating_sub(most);
     rows.truncate(most);
-    let mut text = grid(COLUMNS, &rows, style);
+    let mut text = grid(&columns(&rows), &rows, style);
     let more = [(left_out, "more"), (waiting, "waiting")];
     let more: Vec<String> = more
         .iter()
@@ -210,98 +192,5 @@ fn against(name: &str, median: &str, judged: &Judgement) -> String {
     match judged.call {
         Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),
         call => format!("least: {name}, {median}, {call} against the baseline: {}", judged.reason),
-    }
-}
-
-/// Numbers of one candidate.
-struct Facts {
-    median_ns: Option<f64>,
-    interval_ns: Option<(f64, f64)>,
-    change: Option<f64>,
-    against_best: Option<f64>,
-    error: Option<f64>,
-    roof_share: Option<f64>,
-}
-
-impl Facts {
-    fn of(problem: &Problem, candidate: usize, roof: Option<&Roof>) -> Self {
-        let trial = &problem.trials[candidate];
-        let median_ns = trial.quartiles().map(|all| all.median);
-        let best = problem.best().and_then(|best| problem.ratio(best));
-        let dtype = problem.key.dtype.as_deref();
-        let share = |median| roof?.share(problem.amount_of(candidate), dtype, median);
-        let is_wrong = matches!(trial.state, State::Invalid(_));
-        Self {
-            median_ns,
-            interval_ns: trial.median_interval(),
-            change: trial.judgement.as_ref().and_then(|one| one.time).map(|time| time.change),
-            against_best: problem.ratio(candidate).zip(best).map(|(own, best)| own / best - 1.0),
-            error: trial.said.error.filter(|_| !is_wrong),
-            roof_share: median_ns.and_then(share),
-        }
-    }
-}
-
-/// One candidate for a program.
-#[derive(Serialize)]
-pub(super) struct TrialLine<'a> {
-    r#type: &'static str,
-    iteration: usize,
-    kernel: String,
-    parameters: &'a Parameters,
-    state: &'static str,
-    why: Option<&'a str>,
-    baseline: bool,
-    samples: usize,
-    median_ns: Option<f64>,
-    low_ns: Option<f64>,
-    high_ns: Option<f64>,
-    call: Option<Call>,
-    reason: Option<&'a str>,
-    change: Option<f64>,
-    against_best: Option<f64>,
-    error: Option<f64>,
-    roof_share: Option<f64>,
-}
-
-impl<'a> TrialLine<'a> {
-    /// `kind` is `trial` when it has just been timed and `result` when all are judged together.
-    pub(super) fn of(
-        kind: &'static str,
-        iteration: usize,
-        board: &'a Board,
-        at: (usize, usize),
-        roof: Option<&Roof>,
-    ) -> Self {
-        let problem = &board.problems[at.0];
-        let trial = &problem.trials[at.1];
-        let facts = Facts::of(problem, at.1, roof);
-        let (state, why) = match &trial.state {
-            State::Waiting => ("waiting", None),
-            State::Running => ("running", None),
-            State::Done => ("done", None),
-            State::Stopped(why) => ("stopped", Some(why.as_str())),
-            State::Invalid(invalid) => (invalid.fault.word(), Some(invalid.why.as_str())),
-        };
-        let judged = trial.judgement.as_ref();
-        Self {
-            r#type: kind,
-            iteration,
-            kernel: problem.key.to_string(),
-            parameters: &board.candidates[at.1],
-            state,
-            why,
-            baseline: problem.baseline == Some(at.1),
-            samples: trial.series().len(),
-            median_ns: facts.median_ns,
-            low_ns: facts.interval_ns.map(|interval| interval.0),
-            high_ns: facts.interval_ns.map(|interval| interval.1),
-            call: judged.map(|judged| judged.call),
-            reason: judged.map(|judged| judged.reason.as_str()),
-            change: facts.change,
-            against_best: facts.against_best,
-            error: facts.error,
-            roof_share: facts.roof_share,
-        }
     }
 }

@@ -7,7 +7,9 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 
 use super::book::Book;
-use super::report::{Roof, TrialLine, line, table, verdict};
+use super::facts::Roof;
+use super::lines::{BestLine, TrialLine};
+use super::report::{line, table, verdict};
 use crate::bench::compare::{Limits, Pair, Series, judge};
 use crate::bench::points::Key;
 use crate::bench::tune::{Board, Observer, State};
@@ -176,27 +178,21 @@ impl Show {
                 let verdicts = board.problems.iter().map(|problem| verdict(board, problem));
                 verdicts.chain(since).collect::<Vec<_>>().iter().for_each(|line| self.say(line));
             }
-            View::Json => {
-                let tried = board.problems.iter().enumerate().flat_map(|(problem, one)| {
-                    let begun = move |at: &usize| one.trials[*at].state != State::Waiting;
-                    (0..one.trials.len()).filter(begun).map(move |candidate| (problem, candidate))
-                });
-                for at in tried {
-                    let (iteration, roof) = (self.iteration, self.roof);
-                    self.json(&TrialLine::of("result", iteration, board, at, roof.as_ref()));
-                }
-                for problem in &board.problems {
-                    let best = problem.best().map(|best| &board.candidates[best]);
-                    let line = serde_json::json!({
-                        "type": "best",
-                        "iteration": self.iteration,
-                        "kernel": problem.key.to_string(),
-                        "parameters": best,
-                        "text": verdict(board, problem),
-                    });
-                    self.json(&line);
-                }
-            }
+            View::Json => self.results(board),
+        }
+    }
+
+    fn results(&mut self, board: &Board) {
+        let tried = board.problems.iter().enumerate().flat_map(|(problem, one)| {
+            let begun = move |at: &usize| one.trials[*at].state != State::Waiting;
+            (0..one.trials.len()).filter(begun).map(move |candidate| (problem, candidate))
+        });
+        for at in tried {
+            let (iteration, roof) = (self.iteration, self.roof);
+            self.json(&TrialLine::of("result", iteration, board, at, roof.as_ref()));
+        }
+        for problem in &board.problems {
+            self.json(&BestLine::of(self.iteration, board, problem));
         }
     }
 

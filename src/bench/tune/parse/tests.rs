@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::bench::tune::{Check, Numbers};
 
 const GOOD: &str = r#"name = "sum"
 source = ["sum.sh", "src/*.c"]
