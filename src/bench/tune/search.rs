@@ -158,23 +158,44 @@ impl Search<'_> {
             self.board.problems[problem].baseline = Some(candidate);
             return Ok(());
         };
-        let samples = self.spec.block_samples();
         for block in 0..self.spec.blocks {
-            // The order turns round with every pair, so that a steady drift cancels.
-            for turn in [block % 2, 1 - block % 2] {
-                if turn == 0 {
-                    let said = self.take(problem, baseline, samples).map_err(End::of_baseline)?;
-                    self.trial(problem, candidate).beside.extend(&said.times);
-                    self.trial(problem, baseline).said.join(said);
-                } else {
-                    self.gather(problem, candidate, samples).map_err(End::of)?;
-                }
-            }
+            self.pair(problem, [baseline, candidate], block % 2 == 1)?;
             self.observer.changed(&self.board);
-            if block == 0 && self.spec.blocks > 1 {
-                self.hopeless(problem, candidate).map_or(Ok(()), |why| Err(End::Stopped(why)))?;
+            if block == 1
+                && self.spec.blocks > 2
+                && let Some(why) = self.hopeless(problem, candidate)
+            {
+                return Err(End::Stopped(why));
             }
         }
+        Ok(())
+    }
+
+    /// One block of each side. The order turns round with every pair, so that a steady drift cancels.
+    fn pair(
+        &mut self,
+        problem: usize,
+        [baseline, candidate]: [usize; 2],
+        turned: bool,
+    ) -> Result<(), End> {
+        let samples = self.spec.block_samples();
+        let mut medians = [None; 2];
+        for is_candidate in [turned, !turned] {
+            let said = if is_candidate {
+                self.take(problem, candidate, samples).map_err(End::of)?
+            } else {
+                self.take(problem, baseline, samples).map_err(End::of_baseline)?
+            };
+            medians[usize::from(is_candidate)] = Series::new(said.times.iter().copied()).median();
+            if is_candidate {
+                self.trial(problem, candidate).said.join(said);
+            } else {
+                self.trial(problem, candidate).beside.extend(&said.times);
+                self.trial(problem, baseline).said.join(said);
+            }
+        }
+        let ratio = medians[1].zip(medians[0]).map(|(own, beside)| own / beside);
+        self.trial(problem, candidate).blocks.extend(ratio);
         Ok(())
     }
 
@@ -203,7 +224,8 @@ impl Search<'_> {
         Ok(said)
     }
 
-    /// Whether a candidate is so slow after its first block that the rest is not worth the time: by the factor of the spec, and not by chance.
+    /// Whether a candidate is so slow in its first two blocks that the rest is not worth the time: by the factor of the spec in each, and not by
+    /// chance. One block does not do: a neighbour who takes the processor for its length makes anybody hopeless.
     fn hopeless(&self, problem: usize, candidate: usize) -> Option<String> {
         let factor = self.spec.early_stop?;
         let problem = &self.board.problems[problem];
@@ -211,11 +233,10 @@ impl Search<'_> {
         let best_ratio = problem.ratio(best)?;
         let trial = &problem.trials[candidate];
         let (times, beside) = (trial.series(), Series::new(trial.beside.iter().copied()));
-        let (log, interval) = ratio_of_medians(&beside, &times, 0.95, RESAMPLES)?;
-        let (slower, least) = (log.exp() / best_ratio, interval.low.exp() / best_ratio);
-        (slower >= factor && least > 1.0).then(|| {
-            format!("{slower:.1}x the best after one block; given up from {factor:.2}x on")
-        })
+        let (_, interval) = ratio_of_medians(&beside, &times, 0.95, RESAMPLES)?;
+        let slower = trial.blocks.iter().copied().reduce(f64::min)? / best_ratio;
+        (slower >= factor && interval.low.exp() > best_ratio)
+            .then(|| format!("{slower:.1}x the best in two blocks; given up from {factor:.2}x on"))
     }
 
     /// Writes the state and, where there is something to judge, what this candidate alone says.

@@ -67,7 +67,7 @@ pub struct Spec {
     pub blocks: usize,
     /// Runs before the first that is timed.
     pub warmup: usize,
-    /// A candidate this many times slower than the best after one block is given up; never when nothing is said.
+    /// A candidate this many times slower than the best in its first two blocks is given up; never when nothing is said.
     pub early_stop: Option<f64>,
     /// Device the programs run on, where their lines do not say.
     pub device: Option<String>,

@@ -57,7 +57,7 @@ impl Facts {
         Self {
             median_ns,
             interval_ns: trial.median_interval(),
-            change: trial.judgement.as_ref().and_then(|one| one.time).map(|time| time.change),
+            change: trial.ratio().filter(|_| !is_wrong).map(|ratio| ratio - 1.0),
             against_best: problem.ratio(candidate).zip(best).map(|(own, best)| own / best - 1.0),
             error: trial.said.error.filter(|_| !is_wrong),
             roof_share: median_ns.and_then(share),

@@ -164,7 +164,9 @@ pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
             let name = name(&board.candidates[best]);
             let median = trial.quartiles().map_or_else(String::new, |all| duration(all.median));
             match &trial.judgement {
-                Some(judged) if Some(best) != baseline => against(&name, &median, judged),
+                Some(judged) if Some(best) != baseline => {
+                    against(&name, &median, trial.ratio(), judged)
+                }
                 _ if problem.trials.iter().filter(|trial| trial.is_done()).count() > 1 => {
                     format!("best: {name}, {median}, the baseline; nothing is faster")
                 }
@@ -183,11 +185,12 @@ pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
     format!("{}: {answer}{note}", problem.key)
 }
 
-fn against(name: &str, median: &str, judged: &Judgement) -> String {
-    let change = judged.time.map_or_else(String::new, |time| {
+/// The change is that of the median block; its interval is that of all samples.
+fn against(name: &str, median: &str, ratio: Option<f64>, judged: &Judgement) -> String {
+    let change = judged.time.zip(ratio).map_or_else(String::new, |(time, ratio)| {
         let interval = time.interval;
         let (low, high) = (percent(interval.low), percent(interval.high));
-        format!("{} ({low} to {high})", percent(time.change))
+        format!("{} ({low} to {high})", percent(ratio - 1.0))
     });
     match judged.call {
         Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),

@@ -9,6 +9,8 @@ struct Machine {
     random: SplitMix,
     /// Share by which the machine gets slower with every run.
     drift: f64,
+    /// The run during which it is three times slower.
+    slow: Option<usize>,
     runs: Vec<usize>,
     /// Runs until the user ends it.
     patience: usize,
@@ -16,7 +18,14 @@ struct Machine {
 
 impl Machine {
     fn new(truth: fn(&Parameters) -> Result<f64, Fault>) -> Self {
-        Self { truth, random: SplitMix::new(7), drift: 0.0, runs: Vec::new(), patience: usize::MAX }
+        Self {
+            truth,
+            random: SplitMix::new(7),
+            drift: 0.0,
+            slow: None,
+            runs: Vec::new(),
+            patience: usize::MAX,
+        }
     }
 }
 
@@ -25,10 +34,11 @@ impl Runner for Machine {
         if self.runs.len() == self.patience {
             return Err(Halt::Interrupted);
         }
+        let slow = if self.slow == Some(self.runs.len()) { 3.0 } else { 1.0 };
         self.runs.push(job.candidate);
         let invalid = |fault: Fault| Halt::Invalid(Invalid { fault, why: fault.word().to_owned() });
         let truth = (self.truth)(&board.candidates[job.candidate]).map_err(invalid)?;
-        let truth = truth * (1.0 + self.drift * self.runs.len() as f64);
+        let truth = truth * slow * (1.0 + self.drift * self.runs.len() as f64);
         let sample = |random: &mut SplitMix| truth * (1.0 + 0.004 * (random.uniform() - 0.5));
         let times = (0..job.samples).map(|_| sample(&mut self.random)).collect();
         Ok(Said { times, error: Some(1e-7), ..Said::default() })
@@ -107,14 +117,14 @@ fn a_wrong_candidate_is_never_best_nor_baseline_however_fast_it_is() {
 }
 
 #[test]
-fn the_hopeless_are_given_up_after_one_block_and_say_so() {
+fn the_hopeless_are_given_up_after_two_blocks_and_say_so() {
     let truth =
         |parameters: &Parameters| Ok(if parameters.0["b"] == "16" { 5000.0 } else { 1000.0 });
     let mut machine = Machine::new(truth);
     let (board, ..) = tuned(GRID, &mut machine);
     let slow = &board.problems[0].trials[4];
     assert!(matches!(&slow.state, State::Stopped(why) if why.contains("5.0x")), "{:?}", slow.state);
-    assert_eq!(slow.series().len(), 6, "one block of five");
+    assert_eq!(slow.series().len(), 12, "two blocks of five");
     let mut patient = Machine::new(truth);
     let (board, ..) = tuned(&format!("early_stop = false\n{GRID}"), &mut patient);
     assert!(board.problems[0].trials[4].is_done());
@@ -139,4 +149,16 @@ fn every_shape_and_number_format_is_a_problem_of_its_own() {
     let keys: Vec<String> = board.problems.iter().map(|problem| problem.key.to_string()).collect();
     assert_eq!(keys, ["k n=1 fp32", "k n=1 bf16", "k n=2 fp32", "k n=2 bf16"]);
     assert!(board.problems.iter().all(|problem| problem.best() == Some(3)));
+}
+
+#[test]
+fn a_neighbour_who_takes_the_machine_for_a_block_makes_nobody_hopeless() {
+    let mut machine = Machine::new(|_| Ok(1000.0));
+    // The first block of the second candidate: runs are one to check, one of samples, and the same again.
+    machine.slow = Some(4);
+    let (board, ..) = tuned(GRID, &mut machine);
+    let trial = &board.problems[0].trials[1];
+    assert!(trial.blocks[0] > 2.9, "{:?}", trial.blocks);
+    assert!(trial.is_done());
+    assert!(trial.ratio().is_some_and(|ratio| (ratio - 1.0).abs() < 0.01), "{:?}", trial.blocks);
 }
