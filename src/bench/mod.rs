@@ -13,6 +13,7 @@ mod path;
 pub mod points;
 mod report;
 mod statistics;
+pub mod tune;
 mod worker;
 
 pub use budget::Budget;

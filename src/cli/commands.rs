@@ -2,7 +2,7 @@ use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
     bench_command, compare, completions, config, dashboard, doctor, export, history, inspect, man,
-    noise, record, recording, replay, screenshot, snapshot, stream, tables, verdicts,
+    noise, record, recording, replay, screenshot, snapshot, stream, tables, tune, verdicts,
 };
 use crate::config::Id;
 
@@ -376,6 +376,33 @@ pub static COMMANDS: &[CommandSpec] = &[
             ("stream --format csv --count 10", "ten rows per GPU"),
         ],
         run: stream::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "tune",
+        about: "Build, check and time the candidates of one kernel, again at every save",
+        more: "The spec is TOML: a command that prints name=… t_us=… lines, how its result is known to be right, shapes, number formats and \
+               lists of parameters. A candidate whose result is wrong is never timed. Right ones take turns with the baseline in blocks. In a \
+               terminal every save of a source begins anew; Ctrl-C ends it and keeps what was measured. Runs are kept in \
+               $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
+               Ends with 0 when something right was found for every shape, 1 when not.",
+        args: &[
+            &[Id::TuneSpec, Id::TuneOnce, Id::Record, Id::TuneExport, Id::Noise],
+            &[Id::Json],
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[
+            (
+                "tune examples/tune/sum.toml --once",
+                "the grid once, on any machine with a shell and awk",
+            ),
+            (
+                "tune gemv.toml --export gemv.json",
+                "at every save, results for kernel_tuner beside it",
+            ),
+        ],
+        run: tune::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

@@ -41,6 +41,7 @@ mod snapshot;
 mod source;
 mod stream;
 mod tables;
+mod tune;
 mod verdict_text;
 mod verdicts;
 mod versus;

@@ -58,6 +58,17 @@ pub struct CompareOptions {
     pub noise: Option<f64>,
 }
 
+/// What is tuned and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TuneOptions {
+    /// The spec.
+    pub spec: Option<PathBuf>,
+    /// Whether it is searched once.
+    pub once: bool,
+    /// File for the results.
+    pub export: Option<PathBuf>,
+}
+
 /// What is asked of the history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryOptions {
@@ -256,6 +267,8 @@ pub struct Options {
     pub history: HistoryOptions,
     /// What is exported and how.
     pub export: ExportOptions,
+    /// What is tuned and how.
+    pub tune: TuneOptions,
     /// The word a command takes by its place: shell, action or command name.
     pub word: Option<String>,
     /// The configuration and what became of it.
@@ -303,6 +316,11 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         history: HistoryOptions {
             import: get.list(Id::Import).into_iter().map(PathBuf::from).collect(),
             weak: get.switch(Id::Weak),
+        },
+        tune: TuneOptions {
+            spec: get.path(Id::TuneSpec),
+            once: get.switch(Id::TuneOnce),
+            export: get.path(Id::TuneExport),
         },
         word: [Id::Action, Id::CommandName, Id::Shell].into_iter().find_map(|id| get.word(id)),
         config,

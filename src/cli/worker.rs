@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
+use crate::bench::tune::{KERNEL_ARGUMENT, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
 
 /// The first argument that makes this process a worker.
@@ -13,6 +14,11 @@ pub(super) const NAME: &str = "worker";
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    if let Some((KERNEL_ARGUMENT, rest)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return super::output::print(&run_kernel(rest).map_err(CliError::Failed)?);
+    }
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     run_worker(options, std::io::stdin(), std::io::stdout())?;

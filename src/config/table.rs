@@ -75,6 +75,9 @@ pub enum Id {
     StartTab,
     Stdin,
     Theme,
+    TuneExport,
+    TuneOnce,
+    TuneSpec,
     Weak,
     WhatIf,
     Write,
@@ -544,6 +547,19 @@ pub const ARGS: &[ArgSpec] = &[
         key_help: "Colours by name; auto follows COLORFGBG and is dark without it",
         help: "Colours by name or file; auto follows COLORFGBG and is dark without it",
         ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
+    },
+    ArgSpec {
+        help: "Write every candidate, the wrong ones too, to this file as kernel_tuner's T4",
+        ..ArgSpec::option(Id::TuneExport, "export", "FILE", Kind::Path)
+    },
+    ArgSpec::switch(
+        Id::TuneOnce,
+        &[("once", "on")],
+        "Search the grid once instead of at every save",
+    ),
+    ArgSpec {
+        help: "What to tune: a TOML file",
+        ..ArgSpec::operand(Id::TuneSpec, Form::RequiredOperand, "SPEC", Kind::Path)
     },
     ArgSpec::switch(
         Id::Weak,

@@ -24,4 +24,6 @@ mod screenshots;
 mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(target_os = "linux")]
+mod tune;
 mod verdicts;

@@ -12,6 +12,7 @@ use super::options::{Form, Options};
 use super::output;
 use crate::bench::compare::{Call, Comparison, compare_groups};
 use crate::sink::text::clean;
+pub(super) use text::{duration, percent};
 pub(super) use threshold::Thresholds;
 
 /// What a comparison is shown from.

@@ -81,7 +81,7 @@ pub(super) fn median(side: &Side) -> String {
 }
 
 /// A share with its sign.
-pub(super) fn percent(share: f64) -> String {
+pub(in super::super) fn percent(share: f64) -> String {
     format!("{:+.2} %", share * 100.0)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn interval(time: Effect) -> String {
 }
 
 /// Nanoseconds in the unit a person would use.
-fn duration(ns: f64) -> String {
+pub(in super::super) fn duration(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")];
     let (size, unit) = units.into_iter().find(|(size, _)| ns >= *size).unwrap_or((1.0, "ns"));
     format!("{:.4} {unit}", ns / size)

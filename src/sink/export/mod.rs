@@ -5,6 +5,7 @@
 
 mod table;
 mod trace;
+mod tuned;
 mod tuners;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::io::{self, Write};
 use crate::bench::compare::Series;
 use crate::bench::journal::{Identity, Mark, Record, Window, read_record};
 use crate::bench::points::{Key, Point};
+pub use tuned::tuned;
 
 /// A point and what was known around it.
 #[derive(Clone, Debug, Default, PartialEq)]

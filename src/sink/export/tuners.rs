@@ -8,35 +8,42 @@ use serde_json::{Value, json};
 use warpscope_probes::Timestamp;
 
 use super::{Group, Recorded, groups, settings};
+use crate::bench::points::Key;
 use crate::sink::jsonl;
 
-fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&jsonl::pretty(value).map_err(io::Error::other)?)
 }
 
 /// The order of the keys is the order of the file: readers tell a format by its beginning.
 #[derive(Serialize)]
-struct T4 {
+pub(super) struct T4 {
     schema_version: &'static str,
     results: Vec<T4Result>,
 }
 
 #[derive(Serialize)]
-struct T4Result {
+pub(super) struct T4Result {
     #[serde(skip_serializing_if = "Option::is_none")]
-    timestamp: Option<Timestamp>,
-    configuration: BTreeMap<String, Value>,
-    objectives: [&'static str; 1],
-    times: T4Times,
-    invalidity: &'static str,
-    correctness: u8,
-    measurements: Vec<Value>,
+    pub(super) timestamp: Option<Timestamp>,
+    pub(super) configuration: BTreeMap<String, Value>,
+    pub(super) objectives: [&'static str; 1],
+    pub(super) times: T4Times,
+    pub(super) invalidity: &'static str,
+    pub(super) correctness: u8,
+    pub(super) measurements: Vec<Value>,
 }
 
 #[derive(Serialize)]
-struct T4Times {
+pub(super) struct T4Times {
     /// Milliseconds.
-    runtimes: Vec<f64>,
+    pub(super) runtimes: Vec<f64>,
+}
+
+impl T4 {
+    pub(super) fn of(results: Vec<T4Result>) -> Self {
+        Self { schema_version: "1.0.0", results }
+    }
 }
 
 /// One result per kernel and configuration. Kernel, sizes and number format are parameters among the others: the schema has no place of their
@@ -44,18 +51,12 @@ struct T4Times {
 pub(super) fn t4(runs: &[Recorded], out: &mut dyn Write) -> io::Result<()> {
     let all: Vec<_> = runs.iter().map(groups).collect();
     let results = all.iter().flatten().filter(|group| !group.times.is_empty()).map(t4_result);
-    write(&T4 { schema_version: "1.0.0", results: results.collect() }, out)
+    write(&T4::of(results.collect()), out)
 }
 
 fn t4_result(group: &Group<'_>) -> T4Result {
-    let mut configuration = BTreeMap::from([("kernel".to_owned(), json!(group.key.name))]);
-    let told = [("dtype", &group.key.dtype), ("device", &group.key.device)];
-    configuration.extend(
-        told.into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))),
-    );
-    let sizes = group.key.shape.0.clone();
-    let parameters = sizes.into_iter().chain(settings(group.config));
+    let mut configuration = of_key(group.key);
+    let parameters = settings(group.config).into_iter();
     configuration.extend(parameters.map(|(name, value)| (name, plain(&value))));
     let median = group.series().median().map(|ns| ns / 1e6);
     let mut measurements = vec![json!({"name": "time", "value": median, "unit": "ms"})];
@@ -73,8 +74,20 @@ fn t4_result(group: &Group<'_>) -> T4Result {
     }
 }
 
+/// Kernel, number format, device and sizes as parameters.
+pub(super) fn of_key(key: &Key) -> BTreeMap<String, Value> {
+    let mut configuration = BTreeMap::from([("kernel".to_owned(), json!(key.name))]);
+    let told = [("dtype", &key.dtype), ("device", &key.device)];
+    configuration.extend(
+        told.into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))),
+    );
+    configuration.extend(key.shape.0.iter().map(|(name, size)| (name.clone(), plain(size))));
+    configuration
+}
+
 /// A whole number as one, everything else as text.
-fn plain(value: &str) -> Value {
+pub(super) fn plain(value: &str) -> Value {
     value.parse::<i64>().map_or_else(|_| json!(value), |number| json!(number))
 }
 

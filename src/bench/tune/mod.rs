@@ -1,0 +1,26 @@
+//! The loop of a person with an editor: candidates of one kernel, each checked before it is timed, timed in turn with a baseline, and judged.
+//!
+//! Pure but for [`run_kernel`], which computes in a child of its own: what is to be done, in which order, and what it means. Building, running
+//! and killing belong to the command. A wrong result has no time here: the type that carries samples is only made from a run that was checked.
+//! Searches cleverer than a grid were left out: people who tune by hand write lists of five values, and a grid hides nothing.
+
+mod check;
+mod command_line;
+mod contract;
+mod cpu;
+mod names;
+mod parse;
+mod said;
+mod search;
+mod spec;
+mod trial;
+
+pub use check::{Accuracy, Numbers, NumbersError, compare};
+pub use command_line::CommandLine;
+pub use contract::{Amount, Check, Contract, Work};
+pub use cpu::{KERNEL_ARGUMENT, run_kernel, why_missing};
+pub use parse::{SpecError, parse};
+pub use said::{Said, read_output};
+pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
+pub use spec::{Kind, Parameters, Spec};
+pub use trial::{Board, Fault, Invalid, Problem, State, Trial};

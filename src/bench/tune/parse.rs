@@ -1,0 +1,204 @@
+//! A spec from TOML. Unknown keys are errors: a mistyped `tolerence` must not become no tolerance.
+
+mod contract;
+mod fields;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::command_line::CommandLine;
+use super::cpu;
+use super::names;
+use super::spec::{Kind, MOST_CANDIDATES, Spec};
+use contract::{RawContract, contract};
+use fields::{
+    baseline, command, dtypes, early_stop, kind, list, name, params, roof, shapes, share, time,
+    whole,
+};
+
+/// Largest spec that is read.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What is wrong with a spec and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// File as the user knows it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and the way out.
+    pub message: String,
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.message)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// A text or a list of texts.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be a text or a list of texts")]
+enum Words {
+    Text(String),
+    List(Vec<String>),
+}
+
+/// A value of a parameter or a size.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "must be a text, a number, true or false")]
+enum Scalar {
+    Switch(bool),
+    Whole(i64),
+    Number(f64),
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Switch(on) => on.fmt(f),
+            Self::Whole(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+type Scalars = BTreeMap<String, Scalar>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    name: Spanned<String>,
+    kind: Option<Spanned<String>>,
+    source: Option<Words>,
+    build: Option<Spanned<Words>>,
+    build_timeout: Option<Spanned<Scalar>>,
+    run: Option<Spanned<Words>>,
+    #[serde(default)]
+    shell: bool,
+    timeout: Option<Spanned<Scalar>>,
+    contract: Spanned<RawContract>,
+    #[serde(default)]
+    shape: Vec<Spanned<Scalars>>,
+    dtypes: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    params: BTreeMap<String, Spanned<Vec<Scalar>>>,
+    baseline: Option<Spanned<Scalars>>,
+    samples: Option<Spanned<i64>>,
+    blocks: Option<Spanned<i64>>,
+    warmup: Option<Spanned<i64>>,
+    early_stop: Option<Spanned<Scalar>>,
+    device: Option<String>,
+    roof: Option<Spanned<String>>,
+}
+
+/// What is wrong at a place of the text.
+struct Wrong(Range<usize>, String);
+
+type Checked<T> = Result<T, Wrong>;
+
+fn wrong<T>(at: &Range<usize>, message: impl Into<String>) -> Checked<T> {
+    Err(Wrong(at.clone(), message.into()))
+}
+
+/// Reads a spec; `file` is its name in messages.
+pub fn parse(file: &str, text: &str) -> Result<Spec, SpecError> {
+    let error = |at: usize, message: String| SpecError {
+        file: file.to_owned(),
+        line: 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count(),
+        message,
+    };
+    if text.len() > MAX_BYTES {
+        return Err(error(0, format!("larger than {MAX_BYTES} bytes")));
+    }
+    let raw: Raw = toml::from_str(text).map_err(|why| {
+        let at = why.span().map_or(0, |span| span.start);
+        error(at, why.message().lines().collect::<Vec<_>>().join(": "))
+    })?;
+    understand(raw).map_err(|Wrong(at, message)| error(at.start, message))
+}
+
+fn understand(raw: Raw) -> Checked<Spec> {
+    let kind = kind(raw.kind.as_ref())?;
+    let dtypes = dtypes(raw.dtypes.as_ref(), kind)?;
+    let shapes = shapes(&raw.shape)?;
+    let (contract, reference_at) = contract(raw.contract.get_ref(), kind, raw.shell)?;
+    let mut params = params(&raw.params)?;
+    let run = run(&raw, kind, &mut params, &dtypes)?;
+    if kind == Kind::Cpu {
+        cpu::check(contract.work, &shapes, &dtypes)
+            .map_err(|why| Wrong(raw.contract.span(), why))?;
+    }
+    let span = |default: u64, given: &Option<Spanned<Scalar>>| {
+        given.as_ref().map_or(Ok(Duration::from_secs(default)), time)
+    };
+    let count =
+        |default: usize, given: &Option<Spanned<i64>>| given.as_ref().map_or(Ok(default), whole);
+    let spec = Spec {
+        kind,
+        name: name(&raw.name)?,
+        sources: raw.source.as_ref().map(list).unwrap_or_default(),
+        build_timeout: span(300, &raw.build_timeout)?,
+        build: raw.build.as_ref().map(|build| command(build, raw.shell)).transpose()?,
+        run,
+        timeout: span(30, &raw.timeout)?,
+        contract,
+        shapes,
+        dtypes,
+        baseline: raw.baseline.as_ref().map(|given| baseline(given, &params)).transpose()?,
+        params,
+        samples: count(30, &raw.samples)?,
+        blocks: count(5, &raw.blocks)?,
+        warmup: count(1, &raw.warmup)?,
+        early_stop: raw.early_stop.as_ref().map_or(Ok(Some(2.0)), early_stop)?,
+        device: raw.device.clone().or_else(|| (kind == Kind::Cpu).then(|| "cpu".to_owned())),
+        cpu_roof: kind == Kind::Cpu || raw.roof.as_ref().map_or(Ok(false), roof)?,
+    };
+    whole_spec(&spec, &raw, reference_at)?;
+    Ok(spec)
+}
+
+/// What is run, and for kernels of warpscope the grid it needs.
+fn run(
+    raw: &Raw,
+    kind: Kind,
+    params: &mut BTreeMap<String, Vec<String>>,
+    dtypes: &[String],
+) -> Checked<CommandLine> {
+    match (kind, &raw.run) {
+        (Kind::Command, Some(run)) => command(run, raw.shell),
+        (Kind::Command, None) => wrong(&raw.name.span(), "`run` is missing: the program to time"),
+        (Kind::Cpu, Some(run)) => wrong(&run.span(), "`run` is not for kind \"cpu\""),
+        (Kind::Cpu, None) => {
+            let at = |name: &str| raw.params.get(name).map_or(raw.contract.span(), Spanned::span);
+            cpu::complete(params, dtypes).map_err(|(name, why)| Wrong(at(&name), why))?;
+            Ok(cpu::command(params))
+        }
+    }
+}
+
+/// What only all keys together can say.
+fn whole_spec(spec: &Spec, raw: &Raw, reference_at: Range<usize>) -> Checked<()> {
+    if spec.grid_size().is_none_or(|size| size > MOST_CANDIDATES) {
+        let message = format!("more than {MOST_CANDIDATES} candidates: leave values out");
+        return wrong(&raw.name.span(), message);
+    }
+    let at = |words: &Option<Spanned<Words>>| words.as_ref().map_or(raw.name.span(), Spanned::span);
+    names::check(spec).map_err(|(place, why)| match place {
+        names::Place::Run => Wrong(at(&raw.run), why),
+        names::Place::Build => Wrong(at(&raw.build), why),
+        names::Place::Reference => Wrong(reference_at, why),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! Which files a spec speaks of, and whether they changed.
+//!
+//! Asked every 300 ms by time and size, and only then by content: inotify loses the file of an editor that writes a new one and renames it, and is
+//! deaf on network drives.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::hash::{DefaultHasher, Hash as _};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Time between two looks.
+pub(super) const LOOK: Duration = Duration::from_millis(300);
+/// Most files that are watched.
+const MOST_FILES: usize = 10_000;
+/// Folders below one another that `**` goes into.
+const DEEPEST: usize = 16;
+/// Most of a file that goes into the hash.
+const MAX_FILE: u64 = 64 << 20;
+
+/// Files, each with when it was written and how long it is.
+pub(super) type Seen = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+
+/// The files that patterns name; `Err` names a plain name that is no file.
+pub(super) fn files(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let before = found.len();
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let start = if pattern.starts_with('/') { Path::new("/") } else { folder };
+        walk(start, &parts, 0, &mut found);
+        if found.len() == before {
+            return Err(format!("source {pattern:?}: no such file in {}", folder.display()));
+        }
+        if found.len() > MOST_FILES {
+            return Err(format!("source {pattern:?}: more than {MOST_FILES} files"));
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn walk(folder: &Path, parts: &[&str], depth: usize, found: &mut Vec<PathBuf>) {
+    let Some((part, rest)) = parts.split_first() else { return };
+    if found.len() > MOST_FILES || depth > DEEPEST {
+        return;
+    }
+    let mut enter = |path: PathBuf, rest: &[&str]| {
+        if !rest.is_empty() {
+            walk(&path, rest, depth + 1, found);
+        } else if path.is_file() {
+            found.push(path);
+        }
+    };
+    if !part.contains(['*', '?']) {
+        return enter(folder.join(part), rest);
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let deep = *part == "**";
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // A link to a folder above would be walked for ever.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if name.starts_with('.') {
+            continue;
+        }
+        if deep && is_folder {
+            enter(entry.path(), parts);
+        } else if !deep && matches(part, &name) {
+            enter(entry.path(), rest);
+        }
+    }
+    if deep {
+        walk(folder, rest, depth + 1, found);
+    }
+}
+
+/// `*` any letters, `?` one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut star, mut place) = (0, None, 0);
+    while place < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(letter) if *letter == '?' || *letter == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((from, start)) = star else { return false };
+                star = Some((from, start + 1));
+                (at, place) = (from + 1, start + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == '*')
+}
+
+/// How files look now; one that is gone has nothing.
+pub(super) fn look(files: &[PathBuf]) -> Seen {
+    let about = |path: &PathBuf| {
+        let about = std::fs::metadata(path).ok()?;
+        Some((about.modified().ok()?, about.len()))
+    };
+    files.iter().map(|path| (path.clone(), about(path))).collect()
+}
+
+/// A hash of each file's content.
+pub(super) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
+    let hash = |path: &PathBuf| {
+        let mut hasher = DefaultHasher::new();
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
+        (read.is_ok(), bytes).hash(&mut hasher);
+        hasher.finish()
+    };
+    files.iter().map(|path| (path.clone(), hash(path))).collect()
+}
+
+/// One hash of all of them.
+pub(super) fn hash_of(hashes: &BTreeMap<PathBuf, u64>) -> String {
+    let mut hasher = DefaultHasher::new();
+    hashes.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Looks at files now and then.
+pub(super) struct Watch {
+    files: Vec<PathBuf>,
+    seen: Seen,
+    hashes: BTreeMap<PathBuf, u64>,
+    last: Instant,
+    /// Something was written since the hashes were taken, and perhaps still is.
+    unsettled: bool,
+}
+
+impl Watch {
+    pub(super) fn new(files: Vec<PathBuf>) -> Self {
+        let (seen, hashes) = (look(&files), hashes(&files));
+        Self { files, seen, hashes, last: Instant::now(), unsettled: false }
+    }
+
+    pub(super) fn hash(&self) -> String {
+        hash_of(&self.hashes)
+    }
+
+    /// Names of the files whose content changed, once it stood still for one look; nothing when it is too early for a look. A save in which
+    /// nothing changed is none.
+    pub(super) fn changed(&mut self) -> Vec<String> {
+        if self.last.elapsed() < LOOK {
+            return Vec::new();
+        }
+        self.last = Instant::now();
+        self.compare(look(&self.files))
+    }
+
+    fn compare(&mut self, now: Seen) -> Vec<String> {
+        if now != self.seen {
+            self.seen = now;
+            self.unsettled = true;
+            return Vec::new();
+        }
+        if !std::mem::take(&mut self.unsettled) {
+            return Vec::new();
+        }
+        let before = std::mem::replace(&mut self.hashes, hashes(&self.files));
+        let changed = self.hashes.iter().filter(|(path, hash)| before.get(*path) != Some(hash));
+        let name = |(path, _): (&PathBuf, &u64)| {
+            path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        };
+        changed.map(name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in names {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("has one")).expect("makes folders");
+            std::fs::write(path, name).expect("writes");
+        }
+        folder
+    }
+
+    #[test]
+    fn patterns_name_files_and_stay_where_they_are() {
+        let folder = folder(&["a.c", "b.c", "b.h", ".hidden.c", "src/c.c", "src/deep/d.c"]);
+        let found = |patterns: &[&str]| -> Result<Vec<String>, String> {
+            let patterns: Vec<String> = patterns.iter().map(|one| (*one).to_owned()).collect();
+            let base = folder.path();
+            let name =
+                |path: PathBuf| path.strip_prefix(base).expect("is below").display().to_string();
+            files(base, &patterns).map(|all| all.into_iter().map(name).collect())
+        };
+        assert_eq!(found(&["*.c", "a.c"]).expect("both"), ["a.c", "b.c"]);
+        assert_eq!(found(&["?.h"]).expect("one"), ["b.h"]);
+        assert_eq!(found(&["**/*.c"]).expect("all"), ["a.c", "b.c", "src/c.c", "src/deep/d.c"]);
+        assert_eq!(found(&["src/*.c"]).expect("one"), ["src/c.c"]);
+        assert!(found(&["missing.c"]).expect_err("is not there").contains("missing.c"));
+        assert!(found(&["*.rs"]).is_err());
+    }
+
+    #[test]
+    fn stars_match_any_letters() {
+        for (pattern, name, want) in [
+            ("*", "", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("*.cu", "k.cu.bak", false),
+            ("?", "é", true),
+            ("**", "x", true),
+            ("ab", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, name), want, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_save_counts_once_it_stands_still_and_only_with_other_content() {
+        let folder = folder(&["a.c"]);
+        let path = folder.path().join("a.c");
+        let mut watch = Watch::new(vec![path.clone()]);
+        let now = |length| Seen::from([(path.clone(), Some((SystemTime::UNIX_EPOCH, length)))]);
+        assert!(watch.compare(now(1)).is_empty(), "just written");
+        assert!(watch.compare(now(2)).is_empty(), "still being written");
+        assert!(watch.compare(now(2)).is_empty(), "the same as before");
+        std::fs::write(&path, "new").expect("writes");
+        assert!(watch.compare(now(3)).is_empty());
+        assert_eq!(watch.compare(now(3)), ["a.c"]);
+        assert!(watch.compare(now(3)).is_empty(), "told once");
+    }
+}
