@@ -4,6 +4,8 @@
 
 pub mod cpu;
 mod dtype;
+pub mod gpu;
+pub mod image;
 pub mod model;
 mod sm;
 

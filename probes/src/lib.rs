@@ -9,6 +9,7 @@ pub mod gpu;
 pub mod host;
 pub mod host_provider;
 pub mod inspect;
+pub mod live;
 pub mod model;
 pub mod nvml;
 pub mod process;

@@ -66,7 +66,13 @@ impl Bench {
             BenchEvent::State(BenchState::Paused { why }) => self.phase = Phase::Paused(why),
             BenchEvent::State(BenchState::Finished) => self.phase = Phase::Finished,
             BenchEvent::Report(report) => self.report(*report),
-            BenchEvent::Samples(_) => {}
+            BenchEvent::Samples(_)
+            | BenchEvent::Holding(_)
+            | BenchEvent::Kernel(_)
+            | BenchEvent::Headroom(_)
+            | BenchEvent::Case(_)
+            | BenchEvent::Probe(_)
+            | BenchEvent::Failed(_) => {}
         }
     }
 

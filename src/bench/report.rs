@@ -1,5 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+pub use super::gpu_report::{CaseReport, HeadroomReport, Holding, KernelReport, WorkerFailure};
+pub use warpscope_probes::live::ProbeReport;
+
 /// What a benchmark child says, one JSON object per line on its stdout.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
@@ -14,6 +17,18 @@ pub enum BenchEvent {
     Samples(PathSamples),
     /// The child runs, waits or is paused.
     State(BenchState),
+    /// A GPU child: what it holds of the device.
+    Holding(Holding),
+    /// A GPU child: one kernel at one size.
+    Kernel(Box<KernelReport>),
+    /// A GPU child: how far a path reaches before it leaves the finite numbers.
+    Headroom(HeadroomReport),
+    /// A GPU child: one conformance case.
+    Case(CaseReport),
+    /// A GPU child: one live probe.
+    Probe(Box<ProbeReport>),
+    /// Something asked for could not be done; the child goes on.
+    Failed(WorkerFailure),
 }
 
 /// Raw samples of one path.

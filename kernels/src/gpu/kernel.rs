@@ -1,0 +1,99 @@
+use serde::{Deserialize, Serialize};
+
+use super::case::{Case, Content};
+use super::machine::{DeviceFacts, Launch, Slot};
+use crate::Dtype;
+
+/// How a device would run a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "route")]
+pub enum Route {
+    /// By the instruction the kernel is about.
+    Native {
+        /// That instruction: `mma.m16n8k16`.
+        by: String,
+    },
+    /// By other instructions; never to be read as a rate of the format.
+    Emulated {
+        /// What stands in, and why: `two int8 mma: sm_90 has no int4 tensor cores`.
+        by: String,
+    },
+    /// Not at all.
+    Absent {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What is expected to limit a kernel at the size given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limiter {
+    /// Device memory.
+    Memory,
+    /// The arithmetic named by the kernel.
+    Arithmetic,
+    /// Launches and dependencies.
+    Latency,
+}
+
+/// Size of a problem. What a kernel does not have is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Shape {
+    /// Rows of the output: tokens.
+    pub m: u32,
+    /// Columns of the output: output channels.
+    pub n: u32,
+    /// Inner dimension: input channels.
+    pub k: u32,
+    /// Weights that share a scale.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub group: u32,
+    /// Tokens in the key/value cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub context: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+/// Launches of a kernel given the places of its buffers.
+pub type Plan = Box<dyn Fn(&[Slot]) -> Vec<Launch>>;
+
+/// One kernel at one size, ready to be timed.
+pub struct Work {
+    /// The size.
+    pub shape: Shape,
+    /// Contents of the buffers, generated on the device.
+    pub buffers: Vec<Content>,
+    /// What one repetition launches. Operands rotate over the buffers so that none is found in the cache.
+    pub plan: Plan,
+    /// Bytes that must move per repetition.
+    pub bytes: f64,
+    /// Operations per repetition, a multiply-add counting as two.
+    pub flops: f64,
+    /// What is expected to limit it.
+    pub limiter: Limiter,
+}
+
+/// One kernel of the registry.
+pub struct GpuKernel {
+    /// Stable id: `gemm.f16`.
+    pub id: &'static str,
+    /// What it is, in half a sentence: `fp16 product, fp32 accumulation`.
+    pub title: &'static str,
+    /// Image it is in.
+    pub family: &'static str,
+    /// Number format it stands for.
+    pub dtype: Dtype,
+    /// How a device would run it.
+    pub route: fn(&DeviceFacts) -> Route,
+    /// Cases that prove it, over ragged sizes. Empty only where the route is absent.
+    pub cases: fn(&DeviceFacts) -> Vec<Case>,
+    /// The default sizes to time, smallest first, within so many bytes; empty where nothing is to be timed.
+    pub works: fn(&DeviceFacts, u64) -> Vec<Work>,
+    /// The size a user asks for, or why it cannot be.
+    pub work: fn(&DeviceFacts, Shape) -> Result<Work, String>,
+}

@@ -1,0 +1,211 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Sm;
+
+/// What kernels need to know of a device. From the driver, never from a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Name as the driver gives it.
+    pub name: String,
+    /// Compute capability.
+    pub sm: Sm,
+    /// Streaming multiprocessors.
+    pub sms: u32,
+    /// Shared memory a block may have without asking, bytes.
+    pub shared_per_block: u32,
+    /// Shared memory a block may have after asking, bytes.
+    pub shared_per_block_optin: u32,
+    /// Second-level cache, bytes.
+    pub l2_bytes: u64,
+    /// Device memory, bytes.
+    pub memory_bytes: u64,
+    /// CUDA version the driver supports, `12080` for 12.8.
+    pub driver_cuda: u32,
+    /// Whether a stand-in computes: its times mean nothing and are never shown as speeds.
+    pub simulated: bool,
+}
+
+/// A piece of device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferId(pub u32);
+
+/// A place in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Bytes from its start.
+    pub offset: u64,
+}
+
+impl Slot {
+    /// So many bytes further on.
+    pub fn plus(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..self }
+    }
+}
+
+impl From<BufferId> for Slot {
+    fn from(buffer: BufferId) -> Self {
+        Self { buffer, offset: 0 }
+    }
+}
+
+/// One parameter of a kernel, in the order of its declaration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arg {
+    /// A pointer into device memory.
+    Slot(Slot),
+    /// 32-bit integer.
+    U32(u32),
+    /// 64-bit integer.
+    U64(u64),
+    /// binary32.
+    F32(f32),
+}
+
+impl From<Slot> for Arg {
+    fn from(slot: Slot) -> Self {
+        Self::Slot(slot)
+    }
+}
+
+impl From<u32> for Arg {
+    fn from(value: u32) -> Self {
+        Self::U32(value)
+    }
+}
+
+impl From<f32> for Arg {
+    fn from(value: f32) -> Self {
+        Self::F32(value)
+    }
+}
+
+/// One kernel to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// Image it is in: the name of the source without `.cu`.
+    pub family: &'static str,
+    /// Entry point.
+    pub entry: &'static str,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, bytes.
+    pub shared_bytes: u32,
+    /// Parameters.
+    pub args: Vec<Arg>,
+}
+
+/// Launches that were recorded to be replayed as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GraphId(pub u32);
+
+/// Time by the device's own events.
+pub type Nanoseconds = f64;
+
+/// Why a machine did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "error")]
+pub enum MachineError {
+    /// No image of the family can run here.
+    NoImage {
+        /// Image asked for.
+        family: String,
+        /// Why none fits, in a sentence.
+        why: String,
+    },
+    /// The device has too little memory.
+    OutOfMemory {
+        /// Bytes asked for.
+        asked: u64,
+    },
+    /// The cap of what may be taken would be passed.
+    OverCap {
+        /// Bytes that would be held.
+        asked: u64,
+        /// Bytes that may be.
+        cap: u64,
+    },
+    /// The driver returned an error.
+    Driver {
+        /// Function of the driver: `cuLaunchKernel`.
+        call: String,
+        /// Number it returned.
+        code: u32,
+        /// Its name; the number again where nobody knows it.
+        name: String,
+    },
+    /// The driver lacks a function or is absent.
+    Missing {
+        /// What is missing: `libcuda.so.1`, `cuGraphLaunch`.
+        what: String,
+    },
+    /// The launch makes no sense: sizes, parameters, an entry that does not exist.
+    Refused {
+        /// What is wrong, in a sentence.
+        why: String,
+    },
+    /// An interpreter found the kernel at fault: a race, a stray access, a barrier not all threads reach.
+    Fault {
+        /// What it found, where.
+        what: String,
+    },
+    /// Told to stop.
+    Stopped,
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoImage { family, why } => write!(f, "no image of {family} runs here: {why}"),
+            Self::OutOfMemory { asked } => write!(f, "the device has no {asked} bytes left"),
+            Self::OverCap { asked, cap } => {
+                write!(f, "{asked} bytes would pass the cap of {cap} bytes")
+            }
+            Self::Driver { call, code, name } => write!(f, "{call} returned {code} ({name})"),
+            Self::Missing { what } => write!(f, "{what} is missing"),
+            Self::Refused { why } => write!(f, "the launch was refused: {why}"),
+            Self::Fault { what } => write!(f, "the kernel is at fault: {what}"),
+            Self::Stopped => f.write_str("told to stop"),
+        }
+    }
+}
+
+impl std::error::Error for MachineError {}
+
+/// Something that runs kernels: a device, or an interpreter of their PTX.
+///
+/// Memory is accounted: what was allocated is given back by [`Machine::free`] or with the machine. Launches are in order.
+pub trait Machine {
+    /// What it is.
+    fn facts(&self) -> &DeviceFacts;
+
+    /// Takes memory, aligned to 256 bytes.
+    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError>;
+
+    /// Gives memory back. Freeing twice is refused.
+    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError>;
+
+    /// Copies to the device, after everything launched before.
+    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError>;
+
+    /// Copies from the device, after everything launched before.
+    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError>;
+
+    /// Runs kernels in order and waits for the last.
+    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError>;
+
+    /// Records kernels to be replayed as one graph.
+    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError>;
+
+    /// Forgets a graph.
+    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError>;
+
+    /// Replays a graph so many times, waits, and says how long all of it took; `None` where time means nothing.
+    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError>;
+}

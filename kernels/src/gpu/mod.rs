@@ -1,0 +1,14 @@
+//! What a GPU computes: kernels as data, their conformance cases, and the one trait through which they run.
+//!
+//! Everything here is written once against [`Machine`]: the device, and in tests an interpreter of the same PTX. What
+//! differs between the two is not the kernels' business, so a case that holds on one is the very case run on the other.
+
+mod case;
+mod kernel;
+mod machine;
+
+pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case};
+pub use kernel::{GpuKernel, Limiter, Plan, Route, Shape, Work};
+pub use machine::{
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+};

@@ -1,0 +1,1 @@
+//! A stand-in libcuda.so.1, for tests.
