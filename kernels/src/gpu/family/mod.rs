@@ -1,0 +1,27 @@
+//! One file per kernel family: its kernels, how they are launched, and the cases that prove them.
+
+pub mod alu;
+pub mod attn;
+pub mod gemm;
+pub mod gemv;
+pub mod glue;
+pub mod mem;
+pub mod nf4;
+pub mod w4;
+
+use super::GpuKernel;
+
+/// Every kernel, family by family.
+pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
+    let families: [&[GpuKernel]; 8] = [
+        alu::KERNELS,
+        attn::KERNELS,
+        gemm::KERNELS,
+        gemv::KERNELS,
+        glue::KERNELS,
+        mem::KERNELS,
+        nf4::KERNELS,
+        w4::KERNELS,
+    ];
+    families.into_iter().flatten()
+}
