@@ -31,6 +31,11 @@ impl<B> Accounts<B> {
         self.cap
     }
 
+    /// Sets how many may be.
+    pub(super) fn set_cap(&mut self, cap: u64) {
+        self.cap = cap;
+    }
+
     /// The size a buffer of so many bytes takes, if there is room for it.
     pub(super) fn admit(&self, bytes: u64) -> Result<u64, MachineError> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);

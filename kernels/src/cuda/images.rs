@@ -11,20 +11,56 @@ use super::context::Context;
 use super::module::{Function, Module};
 use super::status::{Effect, effect};
 use crate::gpu::{DeviceFacts, MachineError};
+use crate::image::{Candidate, Image, pick};
 
-/// One image that should run on the device, ready to be loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One image that should run on the device.
+#[derive(Clone, Debug)]
 pub struct Loadable {
-    /// How it would run, in words: `cubin sm_90`, `PTX for sm_60, compiled by the driver`.
+    /// How it would run, in words: `cubin sm_80 (same major)`.
     pub how: String,
-    /// Its bytes.
-    pub bytes: Cow<'static, [u8]>,
-    /// sha256 of its bytes; empty where nobody needs it.
-    pub sha256: String,
+    /// Where its bytes are.
+    pub bytes: Bytes,
+}
+
+/// Where the bytes of an image are.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// Packed into this program, to be unpacked when they are loaded.
+    BuiltIn(&'static Image),
+    /// Here.
+    Given(Vec<u8>),
+}
+
+impl Loadable {
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        match &self.bytes {
+            Bytes::BuiltIn(image) => Cow::Owned(image.bytes()),
+            Bytes::Given(bytes) => Cow::Borrowed(bytes),
+        }
+    }
+
+    /// sha256 of a built-in image; empty of one that was given.
+    fn sha256(&self) -> String {
+        match self.bytes {
+            Bytes::BuiltIn(image) => image.sha256.to_owned(),
+            Bytes::Given(_) => String::new(),
+        }
+    }
 }
 
 /// Gives the images of a family that should run on a device, best first, or says why there are none.
 pub type Source = fn(&str, &DeviceFacts) -> Result<Vec<Loadable>, String>;
+
+/// The images built into this program.
+pub fn built_in(family: &str, device: &DeviceFacts) -> Result<Vec<Loadable>, String> {
+    let pick = pick(family, device);
+    let loadable = |candidate: &Candidate<'static>| Loadable {
+        how: candidate.to_string(),
+        bytes: Bytes::BuiltIn(candidate.image),
+    };
+    let found: Vec<_> = pick.candidates.iter().map(loadable).collect();
+    if found.is_empty() { Err(pick.why_not) } else { Ok(found) }
+}
 
 /// How a family runs on the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +69,7 @@ pub struct ImageUse {
     pub family: String,
     /// The image that was taken, in words.
     pub how: String,
-    /// Its sha256; empty where nobody needs it.
+    /// Its sha256; empty of one that was given by the caller.
     pub sha256: String,
     /// Images the driver refused before, in words, each with what it said.
     pub refused: Vec<(String, String)>,
@@ -95,7 +131,7 @@ impl Images {
         candidates: Vec<Loadable>,
     ) -> Result<(), MachineError> {
         let taken = first_taken(family, candidates, |candidate| {
-            let (module, log) = Module::load(context, &candidate.bytes);
+            let (module, log) = Module::load(context, &candidate.bytes());
             let found = module.and_then(|module| {
                 let function = find(&module, family, entry)?;
                 Ok((module, function))
@@ -115,7 +151,7 @@ impl Images {
         family: &str,
         candidate: &Loadable,
     ) -> (Result<(), MachineError>, String) {
-        let (module, log) = Module::load(context, &candidate.bytes);
+        let (module, log) = Module::load(context, &candidate.bytes());
         let put = module.map(|module| {
             let image = use_of(family, candidate, Vec::new(), log.clone());
             let functions = BTreeMap::new();
@@ -147,7 +183,7 @@ fn use_of(
     log: String,
 ) -> ImageUse {
     let (family, how) = (family.to_owned(), candidate.how.clone());
-    ImageUse { family, how, sha256: candidate.sha256.clone(), refused, log }
+    ImageUse { family, how, sha256: candidate.sha256(), refused, log }
 }
 
 /// The first image the driver takes. An error that is not about the image ends the search.
@@ -178,11 +214,7 @@ mod tests {
     use super::*;
 
     fn candidates() -> Vec<Loadable> {
-        let one = |how: &str| Loadable {
-            how: how.to_owned(),
-            bytes: Cow::Borrowed(b""),
-            sha256: String::new(),
-        };
+        let one = |how: &str| Loadable { how: how.to_owned(), bytes: Bytes::Given(Vec::new()) };
         vec![one("cubin sm_75"), one("PTX for sm_70"), one("PTX for sm_60")]
     }
 

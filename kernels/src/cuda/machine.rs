@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use super::accounts::Accounts;
 use super::context::{Block, Context, Event, Stream};
 use super::device::Device;
 use super::driver::Driver;
-use super::images::{ImageUse, Images, Loadable, Source};
+use super::images::{Bytes, ImageUse, Images, Loadable, Source};
 use super::limits;
 use super::module::{Function, Graph};
 use super::pack::Packed;
@@ -104,6 +103,11 @@ impl CudaMachine {
         (self.accounts.held(), self.accounts.cap())
     }
 
+    /// Sets what may be allocated; what is held already stays.
+    pub fn set_cap(&mut self, arena_bytes: u64) {
+        self.accounts.set_cap(arena_bytes);
+    }
+
     /// How each family runs that was used so far.
     pub fn images(&self) -> Vec<ImageUse> {
         self.images.uses().cloned().collect()
@@ -148,11 +152,7 @@ impl CudaMachine {
     /// Loads an image of the caller's, and from then on launches of this family take their entries from it. The text is what the
     /// driver's compiler said, whether it took the image or not.
     pub fn load_image(&mut self, family: &str, image: &[u8]) -> (Result<(), MachineError>, String) {
-        let candidate = Loadable {
-            how: "given".to_owned(),
-            bytes: Cow::Owned(image.to_vec()),
-            sha256: String::new(),
-        };
+        let candidate = Loadable { how: "given".to_owned(), bytes: Bytes::Given(image.to_vec()) };
         let mut log = String::new();
         let loaded = self.guard(|this| {
             let (loaded, said) = this.images.put(&this.context, family, &candidate);

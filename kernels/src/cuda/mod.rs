@@ -20,7 +20,7 @@ mod status;
 
 use std::rc::Rc;
 
-pub use images::{ImageUse, Loadable, Source};
+pub use images::{Bytes, ImageUse, Loadable, Source, built_in};
 pub use machine::{Cap, CudaMachine};
 pub use status::{Effect, STATUSES, Status, advice, status};
 
@@ -58,8 +58,13 @@ impl Cuda {
         devices.into_iter().map(one).collect()
     }
 
-    /// A device to run kernels on. Its context costs some hundred megabytes of its memory.
-    pub fn machine(
+    /// A device to run the kernels of this program on. Its context costs some hundred megabytes of its memory.
+    pub fn machine(&self, uuid: &str, cap: Cap) -> Result<CudaMachine, MachineError> {
+        self.machine_with(uuid, cap, built_in)
+    }
+
+    /// The same, with images from elsewhere.
+    pub fn machine_with(
         &self,
         uuid: &str,
         cap: Cap,
