@@ -29,7 +29,7 @@ pub fn hash_of(bytes: &[u8]) -> u64 {
     let position = |index: usize| (index as u64 + 1).wrapping_mul(GAMMA);
     let words = bytes.chunks(8).enumerate();
     words
-        .map(|(i, chunk)| mix(word(chunk).wrapping_add(mix(position(i)))))
+        .map(|(i, chunk)| mix(word(chunk).wrapping_add(position(i))))
         .fold(mix(bytes.len() as u64), u64::wrapping_add)
 }
 
