@@ -14,8 +14,6 @@ pub const MOST_TOKENS: u32 = 8;
 const ROWS: u32 = 2;
 /// Tokens that entries are compiled for.
 const TOKENS: [u32; 2] = [1, 4];
-/// Columns of activations in shared memory at a time.
-const TILE: u32 = 1024;
 
 /// The sixteen values of NF4: quantiles of a normal distribution, scaled to ±1.
 ///
@@ -97,23 +95,17 @@ pub fn launch(
         return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
     };
     let index = token_tile(shape.m, &TOKENS);
-    let split = split(facts, shape);
+    // Two blocks fit a multiprocessor; each fills its table once and takes rows until none are left.
+    let blocks = shape.n.div_ceil(ROWS * WARPS).min(2 * facts.sms.max(1));
     let args = [weights.codes, weights.maxima, x, y].map(Arg::from).into_iter();
     Ok(Launch {
         family: "nf4",
         entry: names[index],
-        grid: [shape.n.div_ceil(ROWS * WARPS / split), shape.m.div_ceil(TOKENS[index]), 1],
+        grid: [blocks, shape.m.div_ceil(TOKENS[index]), 1],
         block: [THREADS, 1, 1],
         shared_bytes: 0,
-        args: args.chain([shape.m, shape.n, shape.k, split].map(Arg::from)).collect(),
+        args: args.chain([shape.m, shape.n, shape.k].map(Arg::from)).collect(),
     })
-}
-
-/// Warps that share rows: as few as give every multiprocessor two blocks, and none without work.
-fn split(facts: &DeviceFacts, shape: Shape) -> u32 {
-    let enough = |split: &u32| shape.n.div_ceil(ROWS * WARPS / split) >= 2 * facts.sms;
-    let useful = shape.k.div_ceil(TILE).next_power_of_two();
-    [1, 2, 4].iter().find(|s| enough(s)).copied().unwrap_or(8).min(useful)
 }
 
 /// NF4 weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with.
