@@ -7,6 +7,7 @@ pub mod gemv;
 pub mod glue;
 pub mod mem;
 pub mod nf4;
+mod operand;
 mod stream;
 pub mod w4;
 
