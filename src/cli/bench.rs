@@ -226,7 +226,8 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Report(report) => keep(&mut result.reports, *report),
             BenchEvent::Samples(samples) => result.samples.push(samples),
             BenchEvent::State(state) => finished = state == BenchState::Finished,
-            BenchEvent::Holding(_)
+            BenchEvent::Device(_)
+            | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)

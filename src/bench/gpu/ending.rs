@@ -47,7 +47,11 @@ pub enum Ending {
 
 /// Signals by number: Linux, `signal(7)`, on x86 and ARM. What each says of a child that calls into a driver.
 const SIGNALS: &[(i32, &str, &str)] = &[
-    (4, "SIGILL", "the driver or a library ran into an instruction this CPU does not have, or gave up that way"),
+    (
+        4,
+        "SIGILL",
+        "the driver or a library ran into an instruction this CPU does not have, or gave up that way",
+    ),
     (6, "SIGABRT", "the driver or a library gave up"),
     (7, "SIGBUS", "memory that was mapped is gone: the device may have fallen off the bus"),
     (8, "SIGFPE", "the driver or a library divided by zero"),

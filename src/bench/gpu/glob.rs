@@ -28,7 +28,9 @@ impl From<&str> for Globs {
 impl fmt::Display for Globs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words: Vec<_> = self.words().collect();
-        f.write_str(if words.is_empty() { "everything".to_owned() } else { words.join(", ") }.as_str())
+        f.write_str(
+            if words.is_empty() { "everything".to_owned() } else { words.join(", ") }.as_str(),
+        )
     }
 }
 

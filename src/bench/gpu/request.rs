@@ -9,7 +9,7 @@ use super::glob::Globs;
 use crate::bench::PathDtype;
 
 /// One line of the parent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "request")]
 pub enum Request {
     /// Says which devices the driver shows. Makes no context.
@@ -62,13 +62,16 @@ pub struct Hold {
     /// Bytes that may be allocated; by the free memory where nothing is said.
     #[serde(default)]
     pub arena_bytes: Option<u64>,
-    /// Free memory of the device before the child began, as NVML gives it: what is missing afterwards is the context's.
+    /// How much may be taken where nothing is said.
     #[serde(default)]
-    pub free_before_bytes: Option<u64>,
+    pub regime: Burst,
+    /// Whether it is taken although others compute on it.
+    #[serde(default)]
+    pub beside_others: bool,
 }
 
 /// What is timed and how.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// Which kernels.
     #[serde(default)]
@@ -139,14 +142,14 @@ mod tests {
         let shape = Shape { m: 16, n: 32, k: 64, ..Shape::default() };
         let regime = Burst::Sustained;
         let timing = Timing { kernels: gemm(), shape: Some(shape), regime };
-        let hold = Hold { arena_bytes: Some(1 << 20), free_before_bytes: None };
+        let hold = Hold { arena_bytes: Some(1 << 20), ..Hold::default() };
         let why = "busy".to_owned();
         let (dtype, profile) = (PathDtype::Bf16, "glm4".to_owned());
         vec![
             (Request::Devices, r#"{"request":"devices"}"#),
             (
                 Request::Hold(hold),
-                r#"{"request":"hold","arena_bytes":1048576,"free_before_bytes":null}"#,
+                r#"{"request":"hold","arena_bytes":1048576,"regime":"pulse","beside_others":false}"#,
             ),
             (Request::Selftest { kernels: gemm() }, r#"{"request":"selftest","kernels":"gemm.*"}"#),
             (

@@ -121,13 +121,23 @@ struct Up {
     killed: Option<Ending>,
     /// Why it said that its context was lost.
     failure: Option<WorkerFailure>,
+    /// Pauses it was asked for and has not told of.
+    pauses: u32,
     ending: bool,
 }
 
 impl Up {
     fn new(now: Duration) -> Self {
         let known = Vec::new();
-        Self { heard: now, doing: None, known, killed: None, failure: None, ending: false }
+        Self {
+            heard: now,
+            doing: None,
+            known,
+            killed: None,
+            failure: None,
+            pauses: 0,
+            ending: false,
+        }
     }
 }
 
@@ -190,6 +200,7 @@ impl Supervisor {
             self.waiting.clear();
             let Phase::Up(up) = &mut self.phase else { return Vec::new() };
             up.ending = request == Request::Quit;
+            up.pauses += u32::from(matches!(request, Request::Pause { .. }));
             return vec![Action::Send(request)];
         }
         if let Request::Hold(hold) = request {
@@ -216,6 +227,9 @@ impl Supervisor {
                     up.known.push(done);
                 }
             }
+            // By itself: somebody else is on the device, so what waits has lost its chance.
+            BenchEvent::State(BenchState::Paused { .. }) if up.pauses == 0 => self.waiting.clear(),
+            BenchEvent::State(BenchState::Paused { .. }) => up.pauses -= 1,
             BenchEvent::Failed(failure) => up.failure = Some(failure),
             _ => {}
         }

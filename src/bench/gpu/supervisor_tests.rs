@@ -39,11 +39,11 @@ fn walk(supervisor: &mut Supervisor, steps: Vec<(f64, Event, Vec<Action>)>) {
 }
 
 fn deaths(actions: &[Action]) -> Vec<&Death> {
-    let death = |action| match action {
+    let deaths = actions.iter().filter_map(|action| match action {
         Action::Tell(death) => Some(death),
         _ => None,
-    };
-    actions.iter().filter_map(|action| death(action)).collect()
+    });
+    deaths.collect()
 }
 
 #[test]
@@ -82,7 +82,10 @@ fn a_child_that_says_nothing_is_killed_and_the_next_gets_the_rest() {
     assert_eq!(supervisor.step(at(1.6), Event::Tick), [], "once");
     let actions = supervisor.step(at(1.7), died(9));
     let [death] = deaths(&actions)[..] else { panic!("{actions:?}") };
-    assert_eq!((&death.doing, &death.ending), (&Some(job("a")), &Ending::Silent { after_ms: 1000 }));
+    assert_eq!(
+        (&death.doing, &death.ending),
+        (&Some(job("a")), &Ending::Silent { after_ms: 1000 })
+    );
     assert!(death.sentence.contains("self-test of a") && death.sentence.contains("hangs"));
     assert_eq!(&actions[1..], [Action::Start, Action::Send(job("b"))]);
 }
@@ -150,7 +153,7 @@ fn a_finished_job_forgives_the_deaths_before_it() {
 
 #[test]
 fn a_new_child_takes_the_device_as_the_last_one_did() {
-    let hold = Hold { arena_bytes: Some(1 << 25), free_before_bytes: None };
+    let hold = Hold { arena_bytes: Some(1 << 25), ..Hold::default() };
     let mut supervisor = Supervisor::new(Limits::command(SECOND));
     supervisor.step(at(0.0), Event::Asked(Request::Hold(hold)));
     supervisor.step(at(0.0), Event::Asked(job("a")));
@@ -218,4 +221,21 @@ fn a_child_that_leaves_unasked_has_died() {
     let [death] = deaths(&actions)[..] else { panic!("{actions:?}") };
     assert_eq!(death.doing, None);
     assert!(death.sentence.starts_with("idle:"), "{}", death.sentence);
+}
+
+#[test]
+fn a_child_that_pauses_by_itself_gets_nothing_of_what_waited() {
+    let paused = || said(BenchEvent::State(BenchState::Paused { why: "busy".to_owned() }));
+    let mut supervisor = Supervisor::new(Limits::command(SECOND));
+    supervisor.step(at(0.0), Event::Asked(job("a")));
+    supervisor.step(at(0.0), Event::Asked(job("b")));
+    supervisor.step(at(0.1), paused());
+    assert_eq!(supervisor.step(at(0.2), finished()), []);
+    assert!(supervisor.is_idle());
+    let pause = Request::Pause { why: "by key".to_owned() };
+    supervisor.step(at(1.0), Event::Asked(pause));
+    assert_eq!(supervisor.step(at(1.1), Event::Asked(job("c"))), [Action::Send(job("c"))]);
+    supervisor.step(at(1.1), Event::Asked(job("d")));
+    supervisor.step(at(1.2), paused());
+    assert_eq!(supervisor.step(at(1.3), finished()), [Action::Send(job("d"))], "it was asked to");
 }
