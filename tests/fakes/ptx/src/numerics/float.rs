@@ -371,7 +371,9 @@ pub fn is(format: Format, bits: u64, class: Class) -> bool {
         Class::Infinite => matches!(number, Number::Infinite(_)),
         Class::Number => number != Number::Nan,
         Class::NotANumber => number == Number::Nan,
-        Class::Normal => matches!(number, Number::Finite(_)) && exponent != 0,
+        // The ISA counts zeros among the normal numbers.
+        Class::Normal if exponent == 0 => matches!(number, Number::Zero(_)),
+        Class::Normal => matches!(number, Number::Finite(_)),
         Class::Subnormal => matches!(number, Number::Finite(_)) && exponent == 0,
     }
 }
