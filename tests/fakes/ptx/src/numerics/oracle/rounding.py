@@ -39,6 +39,7 @@ def operand(random, name):
     exponent, fraction = FORMATS[name][:2]
     bias = (1 << (exponent - 1)) - 1
     field = random.choice([bias + random.randint(-4, 4), bias + random.randint(-30, 30), random.randint(0, 2 * bias), random.randint(0, 3), 2 * bias])
+    field = min(max(field, 0), 2 * bias)
     bits = random.choice([random.getrandbits(fraction), 0, (1 << fraction) - 1, 1, 1 << (fraction - 1)])
     return random.getrandbits(1) << (exponent + fraction) | field << fraction | bits
 
