@@ -76,7 +76,7 @@ fn finish_16<T: Short>(sum: f64, m: Modifiers) -> u16 {
     match () {
         () if m.saturate && (nan || bits >> 15 == 1) => 0,
         () if m.saturate => bits.min(T::ONE),
-        () if m.relu && !nan && bits >> 15 == 1 => 0,
+        () if m.relu && bits >> 15 == 1 => 0,
         () => bits,
     }
 }

@@ -180,6 +180,18 @@ fn flushing_and_saturation_follow_the_rounding() {
     assert!(flushed_results > 4, "only {flushed_results} results are subnormal");
 }
 
+/// A root whose excess over a number lies further down than any kept bit: 1 + k·2^-52 for k² a little below 2·2^52.
+#[test]
+fn a_root_barely_above_a_number_is_not_that_number() {
+    let one = 1f64.to_bits();
+    let k = (2u64 << 52).isqrt();
+    let (root, square) = (one + k, one + 2 * k + 2);
+    let (r, x) = (u128::from((1 << 52) + k), u128::from((1u64 << 52) + 2 * k + 2));
+    assert!(r * r < x << 52 && (x << 52) - r * r < 1 << 28);
+    let expected = [root, root, root, root + 1];
+    assert_eq!(MODES.map(|mode| sqrt_f64(square, mode)), expected);
+}
+
 #[test]
 fn no_mode_rounds_a_nan_or_an_infinity() {
     for rounding in MODES {

@@ -116,6 +116,11 @@ fn modifiers_act_on_operands_and_results() {
         assert_eq!(fma::<F16>(a, 0x3c00, 0, saturate), clamped, "{a:04x}");
         assert_eq!(fma::<F16>(a, 0x3c00, 0, relu), positive, "{a:04x}");
     }
+    assert_eq!(fma::<Bf16>(0x4000, 0x3f80, 0, saturate), 0x3f80);
+    assert_eq!(fma::<Bf16>(0x3f7f, 0x3f80, 0, saturate), 0x3f7f);
+    // Subnormal for f16, normal for bf16, and the other way round.
+    assert_eq!(add::<Bf16>(0x03ff, 0, flush), 0x03ff);
+    assert_eq!(add::<Bf16>(0x807f, 0x8000, flush), 0x8000);
     assert_eq!(fma::<Bf16>(0xbf80, 0x3f80, 0, relu), 0);
     assert_eq!(fma::<Bf16>(0xffc1, 0x3f80, 0, relu), 0x7fff);
 }
