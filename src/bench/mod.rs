@@ -16,6 +16,7 @@ pub mod points;
 pub mod pulse;
 mod report;
 mod statistics;
+mod threshold;
 pub mod tune;
 mod worker;
 
@@ -27,6 +28,7 @@ pub use report::{
     Holding, KernelReport, PathDtype, PathReport, PathSamples, ProbeReport, WorkerFailure,
 };
 pub use statistics::{Spread, Window};
+pub use threshold::Thresholds;
 pub use worker::run_worker;
 
 /// Number of the event format.
