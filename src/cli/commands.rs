@@ -52,7 +52,16 @@ const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
-const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
+const SCREEN: &[Id] = &[
+    Id::Theme,
+    Id::Mouse,
+    Id::StartTab,
+    Id::Readonly,
+    Id::Bench,
+    Id::BenchShare,
+    Id::BenchMemory,
+    Id::Inspect,
+];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
