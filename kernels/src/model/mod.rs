@@ -15,6 +15,7 @@ mod vocab;
 
 pub use decoder::{Decoder, argmax};
 pub use golden::{Golden, GoldenStep, ParseGoldenError, error_limit, golden};
+pub(crate) use grid::hash;
 pub use grid::{GROUP, Grid};
 pub use health::{Health, OPS, Op, Place};
 pub use layers::{Layer, Model};

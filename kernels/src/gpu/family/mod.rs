@@ -7,6 +7,8 @@ pub mod gemv;
 pub mod glue;
 pub mod mem;
 pub mod nf4;
+mod operand;
+mod stream;
 pub mod w4;
 
 use super::GpuKernel;

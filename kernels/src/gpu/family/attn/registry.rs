@@ -1,0 +1,149 @@
+//! The kernels as data, and the sizes at which they are timed.
+
+use super::super::glue::{Heads, State};
+use super::{Attention, Engine, cases, part_bytes, splits};
+use crate::Dtype;
+use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work};
+
+/// Heads of the work: those of the throughput model.
+const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: 128 };
+
+fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
+    let sm = facts.sm;
+    match (Engine::best(sm, element), element) {
+        (Engine::Cores, _) if sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
+        (Engine::Cores, _) => Route::Native { by: "mma.m16n8k16".to_owned() },
+        (Engine::Plain, Element::F32) => Route::Native { by: "fma.f32".to_owned() },
+        (Engine::Plain, _) => {
+            let by = format!("fp32 arithmetic: no kernel for the tensor cores of {sm}, if any");
+            Route::Emulated { by }
+        }
+    }
+}
+
+fn decode_route(_: &DeviceFacts) -> Route {
+    Route::Native { by: "fma.f32".to_owned() }
+}
+
+/// Queries, keys, values, result, state, scratch of an attention over `keys` positions.
+fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Content> {
+    let rows = |rows: u32, heads: u32| (rows * heads * HEADS.head) as usize;
+    let noise = |count, seed| Content::Noise { element, count, seed };
+    let (q, cache) = (rows(tokens, HEADS.heads), rows(keys, HEADS.kv_heads));
+    let position = keys - tokens;
+    vec![
+        noise(q, 1),
+        noise(cache, 2),
+        noise(cache, 3),
+        Content::Poison(q * element.bytes()),
+        Content::Bytes([0, position, 0, 0].iter().flat_map(|w| w.to_le_bytes()).collect()),
+        Content::Poison(scratch as usize),
+    ]
+}
+
+fn attention(at: &[Slot]) -> Attention {
+    let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
+    Attention { q, keys, values, out, state, heads: HEADS }
+}
+
+/// Most positions of the work, so that sizes stay far from 2³².
+const MOST_KEYS: u32 = 1 << 17;
+
+fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Work, String> {
+    let (tokens, keys) = (shape.m, shape.m + shape.context);
+    if tokens == 0 || keys > MOST_KEYS {
+        return Err(format!("{tokens} queries on {keys} keys; 1 to {MOST_KEYS} keys can be"));
+    }
+    let engine = Engine::best(facts.sm, element);
+    let width = f64::from(HEADS.heads * HEADS.head);
+    let pairs = f64::from(tokens) * (f64::from(shape.context) + (f64::from(tokens) + 1.0) / 2.0);
+    let cache = 2.0 * f64::from(keys * HEADS.kv_heads * HEADS.head);
+    Ok(Work {
+        shape,
+        buffers: buffers(element, tokens, keys, 4),
+        plan: Box::new(move |at| {
+            super::prefill(engine, element, &attention(at), tokens).into_iter().collect()
+        }),
+        bytes: (2.0 * f64::from(tokens) * width + cache) * element.bytes() as f64,
+        flops: 4.0 * pairs * width,
+        limiter: Limiter::Arithmetic,
+    })
+}
+
+fn decode_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Work, String> {
+    let keys = shape.context;
+    if shape.m != 1 || keys == 0 || keys > MOST_KEYS {
+        return Err(format!("one query on 1 to {MOST_KEYS} keys, not {} on {keys}", shape.m));
+    }
+    let pieces = splits(facts, HEADS, keys);
+    let numbers = 2 * keys * HEADS.kv_heads * HEADS.head;
+    Ok(Work {
+        shape,
+        buffers: buffers(element, 1, keys, part_bytes(HEADS, pieces)),
+        plan: Box::new(move |at| {
+            let launches = super::decode(element, &attention(at), at[5], pieces);
+            launches.into_iter().flatten().collect()
+        }),
+        bytes: f64::from(numbers) * element.bytes() as f64,
+        flops: 4.0 * f64::from(keys) * f64::from(HEADS.heads * HEADS.head),
+        limiter: if keys < 4096 { Limiter::Latency } else { Limiter::Memory },
+    })
+}
+
+/// The sizes that fit, smallest first.
+fn fitting(bytes: u64, works: impl Iterator<Item = Result<Work, String>>) -> Vec<Work> {
+    let size = |work: &Work| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
+    works.filter_map(Result::ok).filter(|work| size(work) <= bytes).collect()
+}
+
+fn prefill_works(facts: &DeviceFacts, bytes: u64, element: Element) -> Vec<Work> {
+    let shapes = [512, 2048, 4096].map(|m| Shape { m, k: HEADS.head, ..Shape::default() });
+    fitting(bytes, shapes.into_iter().map(|shape| prefill_work(facts, shape, element)))
+}
+
+fn decode_works(facts: &DeviceFacts, bytes: u64, element: Element) -> Vec<Work> {
+    let shape = |context| Shape { m: 1, k: HEADS.head, context, ..Shape::default() };
+    let contexts = [640, 8192, 32_768].map(shape);
+    fitting(bytes, contexts.into_iter().map(|shape| decode_work(facts, shape, element)))
+}
+
+/// Prefill and decode of one format.
+macro_rules! of_format {
+    ($element:expr, $dtype:expr, $prefill:literal, $decode:literal) => {
+        [
+            GpuKernel {
+                id: $prefill,
+                title: "causal attention of many queries",
+                family: "attn",
+                dtype: $dtype,
+                route: |facts| cores_route(facts, $element),
+                cases: |facts| cases::prefill(facts, $element),
+                works: |facts, bytes| prefill_works(facts, bytes, $element),
+                work: |facts, shape| prefill_work(facts, shape, $element),
+            },
+            GpuKernel {
+                id: $decode,
+                title: "attention of one query, keys split over blocks",
+                family: "attn",
+                dtype: $dtype,
+                route: decode_route,
+                cases: |_| cases::decode($element),
+                works: |facts, bytes| decode_works(facts, bytes, $element),
+                work: |facts, shape| decode_work(facts, shape, $element),
+            },
+        ]
+    };
+}
+
+const FP32: [GpuKernel; 2] =
+    of_format!(Element::F32, Dtype::Fp32, "attn.prefill.f32", "attn.decode.f32");
+const FP16: [GpuKernel; 2] =
+    of_format!(Element::F16, Dtype::Fp16, "attn.prefill.f16", "attn.decode.f16");
+const BF16: [GpuKernel; 2] =
+    of_format!(Element::Bf16, Dtype::Bf16, "attn.prefill.bf16", "attn.decode.bf16");
+
+/// The kernels of the family.
+pub const KERNELS: &[GpuKernel] = {
+    let ([a, b], [c, d], [e, f]) = (FP32, FP16, BF16);
+    &[a, b, c, d, e, f]
+};
