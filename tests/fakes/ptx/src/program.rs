@@ -4,6 +4,7 @@
 //! instruction never asks what kind its operands are.
 
 use crate::lanes::{File, Lanes};
+use crate::numerics::convert::Conversion;
 use crate::parse::syntax::Space;
 
 /// Number of a register in its file. Constants follow the registers.
@@ -18,11 +19,23 @@ pub(crate) const CARRY: Reg = 1;
 #[derive(Clone, Debug)]
 pub(crate) struct Inst {
     pub(crate) op: Op,
+    pub(crate) kind: Kind,
     /// Predicate that guards it.
     pub(crate) guard: Reg,
     /// All ones where the guard is negated.
     pub(crate) flip: u32,
     pub(crate) line: u32,
+}
+
+/// How lanes go through an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Each for itself, on to the next.
+    Alone,
+    /// Together with lanes it names.
+    Together,
+    /// Perhaps elsewhere.
+    Control,
 }
 
 /// A number in a register of either file.
@@ -49,6 +62,17 @@ pub(crate) struct Address {
     pub(crate) space: Space,
     pub(crate) base: Place,
     pub(crate) offset: i64,
+}
+
+/// What `ftz` and `sat` do to binary32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Adjust {
+    /// Subnormal operands become zero.
+    pub(crate) operands: bool,
+    /// Subnormal results do.
+    pub(crate) result: bool,
+    /// The result is clamped to [0, 1].
+    pub(crate) saturate: bool,
 }
 
 /// A load or a store.
@@ -105,7 +129,7 @@ pub(crate) enum Logic {
 }
 
 /// A predicate and whether it is negated (all ones).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
     pub(crate) predicate: Reg,
     pub(crate) flip: u32,
@@ -179,8 +203,10 @@ pub(crate) struct MatrixProduct {
 pub(crate) enum Op {
     /// Lanes do not see each other: function, destination, sources.
     Lanes(Lanes, Reg, [Reg; 4]),
-    /// The same, binary32 with subnormals flushed (`ftz`) or the result clamped (`sat`).
-    Adjusted { f: Lanes, d: Reg, s: [Reg; 4], flush: bool, saturate: bool },
+    /// The same, with binary32 operands or results changed.
+    Adjusted { f: Lanes, d: Reg, s: [Reg; 4], adjust: Adjust },
+    /// `cvt` in all its other forms; bits of the destination register.
+    Convert { d: Place, a: Place, conversion: Box<Conversion>, bits: u32 },
     /// `setp`: comparison, destination, destination of the complement, sources, other predicate.
     Compare { f: Lanes, flush: bool, d: Reg, complement: Option<Reg>, s: [Reg; 2], with: Option<(Logic, Test)> },
     /// Predicate logic.
@@ -297,8 +323,46 @@ pub(crate) struct Program {
     pub(crate) local_bytes: u32,
     /// Shared memory declared, bytes; dynamic memory begins behind it.
     pub(crate) shared_bytes: u32,
-    /// Whether the order in which blocks run can show in results: floating-point atomics.
-    pub(crate) ordered: bool,
+    /// Parts of shared memory that accesses do not divide, bytes: 1 to 16.
+    pub(crate) granule: u32,
+}
+
+impl Op {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Branch(_)
+            | Self::BranchIndexed(..)
+            | Self::Call(..)
+            | Self::Return(_)
+            | Self::Exit => Kind::Control,
+            Self::Barrier { .. }
+            | Self::MatrixProduct(_)
+            | Self::LoadMatrix { .. }
+            | Self::StoreMatrix { .. }
+            | Self::Transpose { .. }
+            | Self::WarpSync(_)
+            | Self::Shuffle { .. }
+            | Self::Vote { .. }
+            | Self::MatchAny { .. }
+            | Self::MatchAll { .. }
+            | Self::Reduce { .. }
+            | Self::Elect { .. } => Kind::Together,
+            _ => Kind::Alone,
+        }
+    }
+
+    /// Bytes of the smallest part of shared memory the instruction touches by itself.
+    pub(crate) fn shared_granule(&self) -> Option<u32> {
+        let shared = |address: &Address| matches!(address.space, Space::Shared | Space::Generic);
+        match self {
+            Self::Load(access) | Self::Store(access) if shared(&access.address) => {
+                Some(u32::from(access.element.bytes) * access.places.len() as u32)
+            }
+            Self::Atomic(atomic) if shared(&atomic.address) => Some(atomic.bytes.into()),
+            Self::AsyncCopy(copy) => Some(copy.bytes.into()),
+            _ => None,
+        }
+    }
 }
 
 impl Place {

@@ -1,62 +1,10 @@
-//! The table of instructions, and those that lanes do each for themselves.
+//! Which function decodes an instruction, and those that lanes do each for themselves.
 
 use super::{Decoder, Line};
 use crate::error::PtxError;
 use crate::lanes::{File, Lanes, find};
 use crate::parse::syntax::{Operand, type_bytes};
-use crate::program::{ALWAYS, Carry, Logic, Op, Place, Reg, Test};
-
-/// Decodes an instruction and emits what it does.
-type Decode = for<'d, 'a, 'u, 'l> fn(&'d mut Decoder<'a, 'u>, &'l mut Line<'a, 'u>) -> Result<(), PtxError>;
-
-/// What decodes an instruction by its first word; words that are not here are looked for among the lanes' functions.
-const DECODERS: &[(&str, Decode)] = &[
-    ("setp", Decoder::set_predicate),
-    ("set", Decoder::set),
-    ("selp", Decoder::select),
-    ("slct", Decoder::select_sign),
-    ("cvt", Decoder::convert),
-    ("addc", Decoder::carry),
-    ("subc", Decoder::carry),
-    ("lop3", Decoder::lop3),
-    ("mov", Decoder::copy),
-    ("cvta", Decoder::convert_address),
-    ("isspacep", Decoder::is_space),
-    ("ld", Decoder::load),
-    ("ldu", Decoder::load),
-    ("st", Decoder::store),
-    ("atom", Decoder::atomic),
-    ("red", Decoder::atomic),
-    ("cp", Decoder::async_copy),
-    ("ldmatrix", Decoder::load_matrix),
-    ("stmatrix", Decoder::store_matrix),
-    ("movmatrix", Decoder::transpose),
-    ("mma", Decoder::matrix_product),
-    ("bra", Decoder::branch),
-    ("brx", Decoder::branch_indexed),
-    ("call", Decoder::call),
-    ("ret", Decoder::give_back),
-    ("exit", Decoder::exit),
-    ("trap", Decoder::trap),
-    ("bar", Decoder::barrier),
-    ("barrier", Decoder::barrier),
-    ("shfl", Decoder::shuffle),
-    ("vote", Decoder::vote),
-    ("match", Decoder::matches),
-    ("redux", Decoder::reduce),
-    ("activemask", Decoder::active_mask),
-    ("elect", Decoder::elect),
-    ("membar", Decoder::hint),
-    ("fence", Decoder::hint),
-    ("prefetch", Decoder::hint),
-    ("prefetchu", Decoder::hint),
-    ("applypriority", Decoder::hint),
-    ("discard", Decoder::hint),
-    ("nanosleep", Decoder::hint),
-    ("griddepcontrol", Decoder::hint),
-    ("setmaxnreg", Decoder::hint),
-    ("createpolicy", Decoder::policy),
-];
+use crate::program::{ALWAYS, Adjust, Carry, Logic, Op, Place, Reg, Test};
 
 /// Beginnings of instructions that only hardware has.
 const HARDWARE_ONLY: &[&str] = &[
@@ -64,24 +12,64 @@ const HARDWARE_ONLY: &[&str] = &[
     "barrier.cluster.", "mma.sp", "tex.", "tld4.", "suld.", "sust.",
 ];
 
-impl<'a, 'u> Decoder<'a, 'u> {
-    pub(super) fn instruction(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+/// Decodes an instruction and emits what it does.
+type Decode<'a> = fn(&mut Decoder<'a>, &mut Line<'a>) -> Result<(), PtxError>;
+
+/// What decodes an instruction by its first word; words that are not here are looked for among the lanes' functions.
+fn decoder<'a>(name: &str) -> Decode<'a> {
+    match name {
+        "setp" => Decoder::set_predicate,
+        "set" => Decoder::set,
+        "selp" => Decoder::select,
+        "slct" => Decoder::select_sign,
+        "cvt" => Decoder::convert,
+        "addc" | "subc" => Decoder::carry,
+        "lop3" => Decoder::lop3,
+        "mov" => Decoder::copy,
+        "cvta" => Decoder::convert_address,
+        "isspacep" => Decoder::is_space,
+        "ld" | "ldu" => Decoder::load,
+        "st" => Decoder::store,
+        "atom" | "red" => Decoder::atomic,
+        "cp" => Decoder::async_copy,
+        "ldmatrix" => Decoder::load_matrix,
+        "stmatrix" => Decoder::store_matrix,
+        "movmatrix" => Decoder::transpose,
+        "mma" => Decoder::matrix_product,
+        "bra" => Decoder::branch,
+        "brx" => Decoder::branch_indexed,
+        "call" => Decoder::call,
+        "ret" => Decoder::give_back,
+        "exit" => Decoder::exit,
+        "trap" => Decoder::trap,
+        "bar" | "barrier" => Decoder::barrier,
+        "shfl" => Decoder::shuffle,
+        "vote" => Decoder::vote,
+        "match" => Decoder::matches,
+        "redux" => Decoder::reduce,
+        "activemask" => Decoder::active_mask,
+        "elect" => Decoder::elect,
+        "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "griddepcontrol" | "setmaxnreg" => Decoder::hint,
+        "createpolicy" => Decoder::policy,
+        _ => Decoder::plain,
+    }
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn instruction(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if let Some(family) = HARDWARE_ONLY.iter().find(|start| line.mnemonic.starts_with(**start)) {
             let family = family.trim_end_matches('.');
             return Err(self.error(format!("hardware only: `{}` ({family})", line.mnemonic)));
         }
-        match DECODERS.iter().find(|(name, _)| *name == line.name) {
-            Some((_, decode)) => decode(self, line),
-            None => self.plain(line),
-        }
+        decoder(line.name)(self, line)
     }
 
-    pub(super) fn unknown(&self, line: &Line<'a, '_>) -> PtxError {
+    pub(super) fn unknown(&self, line: &Line<'a>) -> PtxError {
         self.error(format!("unknown instruction `{}`", line.mnemonic))
     }
 
     /// An error if a modifier was not understood.
-    pub(super) fn finish(&self, line: &Line<'a, '_>) -> Result<(), PtxError> {
+    pub(super) fn finish(&self, line: &Line<'a>) -> Result<(), PtxError> {
         match line.modifiers.rest() {
             [] => Ok(()),
             rest => Err(self.error(format!("unknown modifier `.{}` of `{}`", rest.join("."), line.mnemonic))),
@@ -89,7 +77,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// Carry-flag forms, predicate logic, and the lanes' functions.
-    fn plain(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn plain(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let kind = line.modifiers.peek_last();
         if kind == "pred" {
             return self.predicate_logic(line);
@@ -103,11 +91,11 @@ impl<'a, 'u> Decoder<'a, 'u> {
         line.modifiers.take("rn");
         let key = format!("{}.{}", line.name, line.modifiers.joined());
         let f = find(&key).or_else(|| find(line.mnemonic)).ok_or_else(|| self.unknown(line))?;
-        self.apply(line, f, kind, (flush, saturate))
+        self.apply(line, f, kind, Adjust { operands: flush, result: flush, saturate })
     }
 
     /// Emits a function of lanes on the operands.
-    fn apply(&mut self, line: &Line<'a, 'u>, f: Lanes, kind: &str, adjust: (bool, bool)) -> Result<(), PtxError> {
+    pub(super) fn apply(&mut self, line: &Line<'a>, f: Lanes, kind: &str, adjust: Adjust) -> Result<(), PtxError> {
         let (file, files) = f.shape();
         if line.operands.len() != files.len() + 1 {
             return Err(self.error(format!("`{}` with {} operands", line.mnemonic, line.operands.len())));
@@ -118,15 +106,12 @@ impl<'a, 'u> Decoder<'a, 'u> {
             *s = self.source(operand, *file, bits)?;
         }
         let d = self.destination(&line.operands[0], file)?;
-        let op = match adjust {
-            (false, false) => Op::Lanes(f, d, s),
-            (flush, saturate) => Op::Adjusted { f, d, s, flush, saturate },
-        };
-        self.emit(op);
+        let plain = adjust == Adjust::default();
+        self.emit(if plain { Op::Lanes(f, d, s) } else { Op::Adjusted { f, d, s, adjust } });
         Ok(())
     }
 
-    fn predicate_logic(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn predicate_logic(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         line.modifiers.last();
         self.finish(line)?;
         let always = Test { predicate: ALWAYS, flip: 0 };
@@ -143,7 +128,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `setp.lt.and.f32 p|q, a, b, c`
-    fn set_predicate(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn set_predicate(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let (d, complement) = match line.operands.first() {
             Some(Operand::Pair(p, q)) => {
                 let (p, q) = (Operand::Name(p, false), Operand::Name(q, false));
@@ -157,7 +142,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// The comparison of `setp` and `set`.
-    fn compare(&mut self, line: &mut Line<'a, 'u>, kind: &str, d: Reg, complement: Option<Reg>) -> Result<(), PtxError> {
+    fn compare(&mut self, line: &mut Line<'a>, kind: &str, d: Reg, complement: Option<Reg>) -> Result<(), PtxError> {
         let flush = kind == "f32" && line.modifiers.take("ftz");
         let logic = line.modifiers.take_any(&["and", "or", "xor"]);
         let key = format!("{}.{kind}", line.modifiers.joined());
@@ -182,7 +167,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `set.lt.u32.f32 d, a, b`
-    fn set(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn set(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let source = line.modifiers.last().unwrap_or_default();
         let yes = match line.modifiers.last() {
             Some("u32" | "s32") => u32::MAX,
@@ -196,7 +181,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    fn select(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn select(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let bytes = line.modifiers.last().and_then(type_bytes).ok_or_else(|| self.unknown(line))?;
         self.finish(line)?;
         let [d, a, b, c] = self.exactly(line)?;
@@ -216,7 +201,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         }
     }
 
-    fn select_sign(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn select_sign(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let float = match line.modifiers.last() {
             Some("f32") => true,
             Some("s32") => false,
@@ -232,31 +217,8 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    /// `cvt.rn.ftz.sat.f32.f16`; saturation of integers is in the table.
-    fn convert(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
-        let from = line.modifiers.last().unwrap_or_default();
-        let to = line.modifiers.last().unwrap_or_default();
-        let flush = line.modifiers.take("ftz") && (from == "f32" || to == "f32");
-        let saturate = to == "f32" && line.modifiers.take("sat");
-        let rest = line.modifiers.joined();
-        let dot = if rest.is_empty() { "" } else { "." };
-        let key = |rest: &str| format!("cvt.{rest}{dot}{to}.{from}");
-        let f = find(&key(&rest)).or_else(|| find(&key(rest.trim_start_matches("sat").trim_end_matches(".sat"))));
-        let f = f.ok_or_else(|| self.unknown(line))?;
-        self.apply(line, f, from, (flush, saturate))?;
-        if let (Some(Operand::Name(name, _)), "s8" | "s16") = (line.operands.first(), to) {
-            let register = self.register(name)?;
-            if register.bits == 32
-                && let Some(extend) = find(&format!("cvt.s32.{to}"))
-            {
-                self.emit(Op::Lanes(extend, register.number, [register.number, 0, 0, 0]));
-            }
-        }
-        Ok(())
-    }
-
     /// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.lo.cc`, `madc.hi` …
-    fn carry(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn carry(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let kind = line.modifiers.last().unwrap_or_default();
         let writes = line.modifiers.take("cc");
         let reads = line.name.ends_with('c');
@@ -287,11 +249,11 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `lop3.b32 d, a, b, c, table`
-    fn lop3(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn lop3(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.joined() != "b32" {
             return Err(self.unknown(line));
         }
         let f = find("lop3.b32").ok_or_else(|| self.unknown(line))?;
-        self.apply(line, f, "b32", (false, false))
+        self.apply(line, f, "b32", Adjust::default())
     }
 }

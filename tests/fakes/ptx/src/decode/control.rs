@@ -6,13 +6,13 @@ use crate::lanes::File;
 use crate::parse::syntax::{Operand, Space, Variable};
 use crate::program::{Access, Address, BarrierKind, Element, Op, Place};
 
-impl<'a, 'u> Decoder<'a, 'u> {
+impl<'a> Decoder<'a> {
     fn fix_up(&mut self, labels: Vec<&'a str>) {
         let scopes = self.scopes.iter().map(|scope| scope.id).collect();
         self.fixups.push(Fixup { at: self.program.code.len(), scopes, labels, line: self.line });
     }
 
-    pub(super) fn branch(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn branch(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         line.modifiers.take("uni");
         self.finish(line)?;
         let [Operand::Name(label, false)] = line.operands else { return Err(self.unknown(line)) };
@@ -21,7 +21,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn branch_indexed(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn branch_indexed(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if !line.modifiers.take("idx") {
             return Err(self.unknown(line));
         }
@@ -37,7 +37,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// Copies arguments, goes, comes back, copies results.
-    pub(super) fn call(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn call(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         line.modifiers.take("uni");
         self.finish(line)?;
         let none: &[Operand<'a>] = &[];
@@ -108,27 +108,27 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn give_back(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn give_back(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         line.modifiers.take("uni");
         self.finish(line)?;
         self.leave();
         Ok(())
     }
 
-    pub(super) fn exit(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn exit(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.finish(line)?;
         self.emit(Op::Exit);
         Ok(())
     }
 
-    pub(super) fn trap(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn trap(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.finish(line)?;
         self.emit(Op::Trap);
         Ok(())
     }
 
     /// `bar.sync 0`, `bar.sync 1, 64`, `bar.red.popc.u32 d, 0, p`, `bar.warp.sync mask`
-    pub(super) fn barrier(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn barrier(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.take("warp") {
             line.modifiers.take("sync");
             self.finish(line)?;
@@ -151,7 +151,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         self.emit_barrier(line, kind, line.operands)
     }
 
-    fn barrier_reduction(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn barrier_reduction(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let (operation, kind) = (line.modifiers.first(), line.modifiers.last());
         self.finish(line)?;
         let [d, rest @ .., test] = line.operands else { return Err(self.unknown(line)) };
@@ -165,7 +165,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         self.emit_barrier(line, kind, rest)
     }
 
-    fn emit_barrier(&mut self, line: &Line<'a, 'u>, kind: BarrierKind, rest: &[Operand<'a>]) -> Result<(), PtxError> {
+    fn emit_barrier(&mut self, line: &Line<'a>, kind: BarrierKind, rest: &[Operand<'a>]) -> Result<(), PtxError> {
         let (id, threads) = match rest {
             [] => (self.word(0)?, None),
             [id] => (self.source(id, File::Word, 32)?, None),
@@ -177,13 +177,13 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// Instructions that change nothing here.
-    pub(super) fn hint(&mut self, _: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn hint(&mut self, _: &mut Line<'a>) -> Result<(), PtxError> {
         self.emit(Op::Nothing);
         Ok(())
     }
 
     /// Cache policies are only handed to loads and stores, which do not look at them.
-    pub(super) fn policy(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn policy(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if let Some(d) = line.operands.first() {
             self.destination(d, File::Long)?;
         }

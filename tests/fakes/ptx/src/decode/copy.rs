@@ -30,8 +30,8 @@ pub(super) fn space_of(name: &str) -> Option<Space> {
     })
 }
 
-impl<'a, 'u> Decoder<'a, 'u> {
-    pub(super) fn copy(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+impl<'a> Decoder<'a> {
+    pub(super) fn copy(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let kind = line.modifiers.last().unwrap_or_default();
         self.finish(line)?;
         let [d, a] = self.exactly(line)?;
@@ -97,7 +97,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `cvta.to.global.u64`, `cvta.shared.u64`
-    pub(super) fn convert_address(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn convert_address(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let to = line.modifiers.take("to");
         if line.modifiers.last() != Some("u64") {
             return Err(self.unknown(line));
@@ -114,7 +114,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn is_space(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn is_space(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let space = line.modifiers.first().and_then(space_of).ok_or_else(|| self.unknown(line))?;
         self.finish(line)?;
         let [d, a] = self.exactly(line)?;

@@ -19,16 +19,16 @@ const SPACES: &[&str] = &[
     "global", "const", "shared", "shared::cta", "local", "param", "param::entry", "param::func",
 ];
 
-fn drop_hints(line: &mut Line<'_, '_>) -> bool {
+fn drop_hints(line: &mut Line<'_>) -> bool {
     let strong = line.modifiers.take_any(ORDERS).is_some();
     line.modifiers.drop(CACHES, CACHE_LEVELS);
     line.modifiers.drop(SCOPES, &[]);
     strong
 }
 
-impl<'a, 'u> Decoder<'a, 'u> {
+impl<'a> Decoder<'a> {
     /// Space, vector and type, the rest being hints.
-    fn access(&mut self, line: &mut Line<'a, 'u>, address: &Operand<'a>, value: &Operand<'a>) -> Result<Access, PtxError> {
+    fn access(&mut self, line: &mut Line<'a>, address: &Operand<'a>, value: &Operand<'a>) -> Result<Access, PtxError> {
         let strong = drop_hints(line);
         let kind = line.modifiers.last().unwrap_or_default();
         let bytes = type_bytes(kind).filter(|bytes| *bytes <= 8).ok_or_else(|| self.unknown(line))?;
@@ -66,7 +66,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(Access { address, element, places, bits, strong })
     }
 
-    pub(super) fn load(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn load(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let ([value, address] | [value, address, _]) = line.operands else { return Err(self.unknown(line)) };
         let access = self.access(line, address, value)?;
         let constant = |place: &Place| matches!(place, Place::Word(r) | Place::Long(r) if *r >= super::CONSTANTS);
@@ -77,14 +77,14 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn store(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let ([address, value] | [address, value, _]) = line.operands else { return Err(self.unknown(line)) };
         let access = self.access(line, address, value)?;
         self.emit(Op::Store(Box::new(access)));
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn atomic(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         drop_hints(line);
         line.modifiers.take("noftz");
         let kind = line.modifiers.last().unwrap_or_default();
@@ -109,13 +109,12 @@ impl<'a, 'u> Decoder<'a, 'u> {
         let second = c.map(|c| self.place(c, bytes)).transpose()?;
         let register = d.map(|d| self.sink(d)).transpose()?.flatten();
         let old = register.map(|register| self.place_of(register)).transpose()?;
-        self.program.ordered |= matches!(atom, Atom::AddF32 | Atom::AddF64 | Atom::Add16(_));
         let atomic = Atomic { address, kind: atom, bytes: bytes as u8, old, operand, second };
         self.emit(Op::Atomic(Box::new(atomic)));
         Ok(())
     }
 
-    fn atom(&self, line: &Line<'a, 'u>, what: &str, kind: &str) -> Result<Atom, PtxError> {
+    fn atom(&self, line: &Line<'a>, what: &str, kind: &str) -> Result<Atom, PtxError> {
         Ok(match (what, kind) {
             ("add", "f32") => Atom::AddF32,
             ("add", "f64") => Atom::AddF64,
@@ -136,12 +135,12 @@ impl<'a, 'u> Decoder<'a, 'u> {
         })
     }
 
-    fn add16(&self, line: &Line<'a, 'u>, kind: &str) -> Result<Lanes, PtxError> {
+    fn add16(&self, line: &Line<'a>, kind: &str) -> Result<Lanes, PtxError> {
         find(&format!("add.{kind}")).ok_or_else(|| self.unknown(line))
     }
 
     /// `cp.async.cg.shared.global [to], [from], 16, bytes;`, commits and waits.
-    pub(super) fn async_copy(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn async_copy(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.first() != Some("async") {
             return Err(self.unknown(line));
         }
@@ -202,7 +201,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// How many matrices, and whether transposed: `.sync.aligned.m8n8.x4.trans.shared.b16`.
-    fn matrices(&mut self, line: &mut Line<'a, 'u>) -> Result<(usize, bool), PtxError> {
+    fn matrices(&mut self, line: &mut Line<'a>) -> Result<(usize, bool), PtxError> {
         line.modifiers.drop(&["shared", "shared::cta"], &[]);
         let known = ["sync", "aligned", "m8n8", "b16"].iter().all(|part| line.modifiers.take(part));
         let transposed = line.modifiers.take("trans");
@@ -219,7 +218,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok((count, transposed))
     }
 
-    pub(super) fn load_matrix(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn load_matrix(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let (count, transposed) = self.matrices(line)?;
         let [d, address] = self.exactly(line)?;
         let address = self.address(address, Space::Shared)?;
@@ -231,7 +230,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn store_matrix(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn store_matrix(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let (count, transposed) = self.matrices(line)?;
         let [address, s] = self.exactly(line)?;
         let address = self.address(address, Space::Shared)?;
@@ -243,7 +242,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn transpose(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn transpose(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.joined() != "sync.aligned.m8n8.trans.b16" {
             return Err(self.unknown(line));
         }
@@ -254,13 +253,12 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn matrix_product(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn matrix_product(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         let name = line.modifiers.joined();
         let form = name.strip_prefix("sync.aligned.").and_then(crate::numerics::mma::find);
         let form = form.ok_or_else(|| self.unknown(line))?;
         let [d, a, b, c] = self.exactly(line)?;
-        let double = name.ends_with("f64");
-        if double {
+        if name.ends_with("f64") {
             return Err(self.unknown(line));
         }
         let product = MatrixProduct {

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod control;
+mod convert;
 mod copy;
 mod mnemonic;
 mod memory;
@@ -20,17 +21,18 @@ use crate::parse::syntax::{Function, Operand, Space, Statement, StatementKind, U
 use crate::program::{ALWAYS, Constant, Inst, Op, Program, Reg, Special};
 use mnemonic::Modifiers;
 use names::{Name, Scope};
+pub(crate) use operand::{generic_base, space_of_address};
 
 /// Constants are numbered from here on, so that registers need not be counted first.
 pub(crate) const CONSTANTS: Reg = 0x8000;
 
 /// An instruction being decoded.
-struct Line<'a, 'u> {
+struct Line<'a> {
     /// `ld`
     name: &'a str,
     /// `global.f32`
     modifiers: Modifiers<'a>,
-    operands: &'u [Operand<'a>],
+    operands: &'a [Operand<'a>],
     mnemonic: &'a str,
     line: u32,
 }
@@ -53,8 +55,8 @@ struct Callee {
     start: Option<u32>,
 }
 
-struct Decoder<'a, 'u> {
-    unit: &'u Unit<'a>,
+struct Decoder<'a> {
+    unit: &'a Unit<'a>,
     program: Program,
     scopes: Vec<Scope<'a>>,
     next_scope: usize,
@@ -74,7 +76,7 @@ struct Decoder<'a, 'u> {
 }
 
 /// Decodes an entry with everything it calls.
-pub(crate) fn decode<'a, 'u>(unit: &'u Unit<'a>, entry: &'u Function<'a>) -> Result<Program, PtxError> {
+pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<Program, PtxError> {
     let mut decoder = Decoder {
         unit,
         program: Program { predicates: 2, ..Program::default() },
@@ -106,6 +108,8 @@ pub(crate) fn decode<'a, 'u>(unit: &'u Unit<'a>, entry: &'u Function<'a>) -> Res
         decoder.function(name)?;
     }
     decoder.link_calls();
+    let granules = decoder.program.code.iter().filter_map(|inst| inst.op.shared_granule());
+    decoder.program.granule = granules.min().unwrap_or(16).min(16);
     Ok(decoder.program)
 }
 
@@ -114,7 +118,7 @@ pub(crate) fn align(offset: u32, to: u32) -> u32 {
     offset.next_multiple_of(to.max(1))
 }
 
-impl<'a, 'u> Decoder<'a, 'u> {
+impl<'a> Decoder<'a> {
     fn error(&self, what: impl Into<String>) -> PtxError {
         PtxError::new(self.line, what)
     }
@@ -164,7 +168,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         self.body(function)
     }
 
-    fn body(&mut self, function: &'u Function<'a>) -> Result<(), PtxError> {
+    fn body(&mut self, function: &'a Function<'a>) -> Result<(), PtxError> {
         for statement in function.body.as_deref().unwrap_or_default() {
             self.line = statement.line;
             self.statement(statement)?;
@@ -174,7 +178,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         self.resolve_branches()
     }
 
-    fn statement(&mut self, statement: &'u Statement<'a>) -> Result<(), PtxError> {
+    fn statement(&mut self, statement: &'a Statement<'a>) -> Result<(), PtxError> {
         match &statement.kind {
             StatementKind::Open => self.open(),
             StatementKind::Close => {
@@ -227,7 +231,8 @@ impl<'a, 'u> Decoder<'a, 'u> {
 
     fn emit(&mut self, op: Op) {
         let (guard, flip) = self.guard;
-        self.program.code.push(Inst { op, guard, flip, line: self.line });
+        let kind = op.kind();
+        self.program.code.push(Inst { op, kind, guard, flip, line: self.line });
     }
 
     /// Returns, from a function or from the kernel.

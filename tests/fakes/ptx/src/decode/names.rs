@@ -69,7 +69,7 @@ const SPECIALS: &[(&str, Special)] = &[
 /// Most registers of a file; the numbers above are constants.
 const MOST: usize = CONSTANTS as usize;
 
-impl<'a> Decoder<'a, '_> {
+impl<'a> Decoder<'a> {
     pub(super) fn open(&mut self) {
         self.scopes.push(Scope { id: self.next_scope, names: HashMap::new() });
         self.next_scope += 1;

@@ -7,12 +7,12 @@ use crate::lanes::File;
 use crate::parse::syntax::{Operand, Space};
 use crate::program::{Address, Constant, Place, Reg, Test};
 
-/// Where shared memory lies among generic addresses.
-pub(crate) const SHARED_BASE: u64 = 0x0100_0000_0000;
+/// Where shared memory lies among generic addresses: above all that a driver gives.
+pub(crate) const SHARED_BASE: u64 = 1 << 52;
 /// Where local memory does.
-pub(crate) const LOCAL_BASE: u64 = 0x0200_0000_0000;
+pub(crate) const LOCAL_BASE: u64 = 2 << 52;
 /// Where the parameters of an entry do.
-pub(crate) const PARAM_BASE: u64 = 0x0300_0000_0000;
+pub(crate) const PARAM_BASE: u64 = 3 << 52;
 
 /// What to add to an address of a space for its generic address.
 pub(crate) fn generic_base(space: Space) -> u64 {
@@ -24,12 +24,22 @@ pub(crate) fn generic_base(space: Space) -> u64 {
     }
 }
 
-impl<'a> Decoder<'a, '_> {
+/// The space a generic address lies in.
+pub(crate) fn space_of_address(address: u64) -> Space {
+    match address >> 52 {
+        1 => Space::Shared,
+        2 => Space::Local,
+        3 => Space::Param,
+        _ => Space::Global,
+    }
+}
+
+impl<'a> Decoder<'a> {
     /// The operands, if there are so many.
-    pub(super) fn exactly<'u, const N: usize>(
+    pub(super) fn exactly<const N: usize>(
         &self,
-        line: &Line<'a, 'u>,
-    ) -> Result<&'u [Operand<'a>; N], PtxError> {
+        line: &Line<'a>,
+    ) -> Result<&'a [Operand<'a>; N], PtxError> {
         line.operands.try_into().map_err(|_| {
             self.error(format!("`{}` with {} operands, not {N}", line.mnemonic, line.operands.len()))
         })

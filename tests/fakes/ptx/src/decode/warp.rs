@@ -19,9 +19,9 @@ const REDUCTIONS: &[(&str, fn(u32, u32) -> u32)] = &[
     ("xor.b32", |x, y| x ^ y),
 ];
 
-impl<'a, 'u> Decoder<'a, 'u> {
+impl<'a> Decoder<'a> {
     /// `.sync`, which all of these have; without it the instruction is of an older machine.
-    fn synced(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    fn synced(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.take("sync") {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `shfl.sync.bfly.b32 d|p, a, b, c, mask`
-    pub(super) fn shuffle(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn shuffle(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let mode = match line.modifiers.first() {
             Some("up") => Shuffle::Up,
@@ -65,7 +65,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `vote.sync.any.pred p, {!}a, mask`, `vote.sync.ballot.b32`
-    pub(super) fn vote(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn vote(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let (kind, file) = match (line.modifiers.first(), line.modifiers.last()) {
             (Some("all"), Some("pred")) => (Vote::All, File::Predicate),
@@ -83,7 +83,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `match.any.sync.b32 d, a, mask`, `match.all.sync.b64 d|p, a, mask`
-    pub(super) fn matches(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn matches(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let mode = line.modifiers.first();
         let bytes = line.modifiers.last().and_then(type_bytes).filter(|bytes| matches!(bytes, 4 | 8));
@@ -102,7 +102,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `redux.sync.add.s32 d, a, mask`
-    pub(super) fn reduce(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn reduce(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let key = line.modifiers.joined();
         let row = REDUCTIONS.iter().find(|(name, _)| *name == key);
@@ -114,7 +114,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
         Ok(())
     }
 
-    pub(super) fn active_mask(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn active_mask(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if line.modifiers.joined() != "b32" {
             return Err(self.unknown(line));
         }
@@ -125,7 +125,7 @@ impl<'a, 'u> Decoder<'a, 'u> {
     }
 
     /// `elect.sync d|p, mask`
-    pub(super) fn elect(&mut self, line: &mut Line<'a, 'u>) -> Result<(), PtxError> {
+    pub(super) fn elect(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         self.finish(line)?;
         let [d, mask] = self.exactly(line)?;

@@ -6,6 +6,7 @@
 mod compare;
 mod convert;
 mod float;
+mod half;
 mod integer;
 mod wide;
 
@@ -94,6 +95,25 @@ impl Lanes {
     }
 }
 
+impl Lanes {
+    /// Whether the result is 64 bits wide.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        matches!(
+            self,
+            Self::Unary64(_)
+                | Self::Binary64(_)
+                | Self::Ternary64(_)
+                | Self::Widen1(_)
+                | Self::Widen2(_)
+                | Self::Widen3(_)
+                | Self::Shift64(_)
+                | Self::Extract64(_)
+                | Self::Insert64(_)
+        )
+    }
+}
+
 /// Rows of a table: mnemonics, separated by spaces, that mean the same; and the function.
 type Rows = &'static [(&'static str, Lanes)];
 
@@ -101,15 +121,16 @@ type Rows = &'static [(&'static str, Lanes)];
 pub(crate) fn find(mnemonic: &str) -> Option<Lanes> {
     static TABLE: OnceLock<HashMap<&'static str, Lanes>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let tables: [Rows; 8] = [
+        let tables: [Rows; 9] = [
             integer::ROWS,
             integer::SHIFTS,
             wide::ROWS,
             float::ROWS,
             float::ROUNDED,
+            float::APPROXIMATE,
+            half::ROWS,
             compare::ROWS,
             convert::ROWS,
-            convert::FLOATS,
         ];
         let rows = tables.into_iter().flatten();
         rows.flat_map(|(names, lanes)| names.split(' ').map(|name| (name, *lanes))).collect()

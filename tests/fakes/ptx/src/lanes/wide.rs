@@ -2,6 +2,7 @@
 
 use super::integer::s32;
 use super::{Rows, lanes};
+use crate::numerics::bits::{bfe, bfi, bfind, mul_hi_s64, mul_hi_u64, shl64, shr_s64, shr_u64};
 
 fn s64(x: u64) -> i64 {
     x as i64
@@ -19,14 +20,6 @@ fn remainder_signed(x: u64, y: u64) -> u64 {
     if y == 0 { x } else { s64(x).wrapping_rem(s64(y)) as u64 }
 }
 
-fn high(x: u64, y: u64) -> u64 {
-    ((u128::from(x) * u128::from(y)) >> 64) as u64
-}
-
-fn high_signed(x: u64, y: u64) -> u64 {
-    ((i128::from(s64(x)) * i128::from(s64(y))) >> 64) as u64
-}
-
 fn product(x: u32, y: u32) -> u64 {
     u64::from(x) * u64::from(y)
 }
@@ -35,47 +28,17 @@ fn product_signed(x: u32, y: u32) -> u64 {
     (i64::from(s32(x)) * i64::from(s32(y))) as u64
 }
 
-fn extract(a: u64, position: u32, length: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
-    if length == 0 || position > 63 {
-        return 0;
-    }
-    let field = a >> position;
-    if length >= 64 { field } else { field & ((1 << length) - 1) }
-}
-
-fn extract_signed(a: u64, position: u32, length: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
-    if length == 0 {
-        return 0;
-    }
-    let sign = (a >> (position + length - 1).min(63)) & 1;
-    let field = extract(a, position, length);
-    let width = length.min(64u32.saturating_sub(position));
-    if sign == 0 || width >= 64 { field } else { field | (u64::MAX << width) }
-}
-
-fn insert(a: u64, b: u64, position: u32, length: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
-    if length == 0 || position > 63 {
-        return b;
-    }
-    let ones = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
-    let field = ones << position;
-    (b & !field) | ((a << position) & field)
-}
-
 pub(super) const ROWS: Rows = &[
     ("add.u64 add.s64", lanes!(l2 u64::wrapping_add)),
     ("sub.u64 sub.s64", lanes!(l2 u64::wrapping_sub)),
     ("mul.lo.u64 mul.lo.s64", lanes!(l2 u64::wrapping_mul)),
-    ("mul.hi.u64", lanes!(l2 high)),
-    ("mul.hi.s64", lanes!(l2 high_signed)),
+    ("mul.hi.u64", lanes!(l2 mul_hi_u64)),
+    ("mul.hi.s64", lanes!(l2 |x, y| mul_hi_s64(s64(x), s64(y)) as u64)),
     ("mul.wide.u32", lanes!(widen2 product)),
     ("mul.wide.s32", lanes!(widen2 product_signed)),
     ("mad.lo.u64 mad.lo.s64", lanes!(l3 |x, y, z| x.wrapping_mul(y).wrapping_add(z))),
-    ("mad.hi.u64", lanes!(l3 |x, y, z| high(x, y).wrapping_add(z))),
-    ("mad.hi.s64", lanes!(l3 |x, y, z| high_signed(x, y).wrapping_add(z))),
+    ("mad.hi.u64", lanes!(l3 |x, y, z| mul_hi_u64(x, y).wrapping_add(z))),
+    ("mad.hi.s64", lanes!(l3 |x, y, z| (mul_hi_s64(s64(x), s64(y)) as u64).wrapping_add(z))),
     ("mad.wide.u32", lanes!(widen3 |x, y, z| product(x, y).wrapping_add(z))),
     ("mad.wide.s32", lanes!(widen3 |x, y, z| product_signed(x, y).wrapping_add(z))),
     ("div.u64", lanes!(l2 divide)),
@@ -94,18 +57,17 @@ pub(super) const ROWS: Rows = &[
     ("xor.b64", lanes!(l2 |x, y| x ^ y)),
     ("not.b64", lanes!(l1 |x| !x)),
     ("cnot.b64", lanes!(l1 |x| u64::from(x == 0))),
-    ("shl.b64", lanes!(shift64 |x, by| x.checked_shl(by).unwrap_or(0))),
-    ("shr.u64 shr.b64", lanes!(shift64 |x, by| x.checked_shr(by).unwrap_or(0))),
-    ("shr.s64", lanes!(shift64 |x, by| (s64(x) >> by.min(63)) as u64)),
+    ("shl.b64", lanes!(shift64 shl64)),
+    ("shr.u64 shr.b64", lanes!(shift64 shr_u64)),
+    ("shr.s64", lanes!(shift64 |x, by| shr_s64(s64(x), by) as u64)),
     ("popc.b64", lanes!(narrow1 u64::count_ones)),
     ("clz.b64", lanes!(narrow1 u64::leading_zeros)),
     ("brev.b64", lanes!(l1 u64::reverse_bits)),
-    ("bfind.u64", lanes!(narrow1 |x| x.checked_ilog2().unwrap_or(u32::MAX))),
-    (
-        "bfind.s64",
-        lanes!(narrow1 |x| (if s64(x) < 0 { !x } else { x }).checked_ilog2().unwrap_or(u32::MAX)),
-    ),
-    ("bfe.u64", lanes!(extract64 extract)),
-    ("bfe.s64", lanes!(extract64 extract_signed)),
-    ("bfi.b64", lanes!(insert64 insert)),
+    ("bfind.u64", lanes!(narrow1 |x| bfind(x, false, 64, false))),
+    ("bfind.s64", lanes!(narrow1 |x| bfind(x, true, 64, false))),
+    ("bfind.shiftamt.u64", lanes!(narrow1 |x| bfind(x, false, 64, true))),
+    ("bfind.shiftamt.s64", lanes!(narrow1 |x| bfind(x, true, 64, true))),
+    ("bfe.u64", lanes!(extract64 |a, at, length| bfe(a, at, length, false, 64))),
+    ("bfe.s64", lanes!(extract64 |a, at, length| bfe(a, at, length, true, 64))),
+    ("bfi.b64", lanes!(insert64 bfi)),
 ];
