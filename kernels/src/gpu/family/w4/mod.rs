@@ -4,14 +4,21 @@
 //! so that 16 bytes a lane are four steps of `m16n8k16`, or 16 neighbours of two rows for everybody else. A layout per path
 //! was rejected: the same weights must be loaded once and graded on all paths.
 
+pub mod awq;
+mod dense;
+mod fit;
 mod pack;
+mod paths;
+pub mod w4a8;
 
+pub use dense::{dequantize, generate};
 pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
 
 pub use super::stream::{Formats, Operands};
 use super::stream::{WARPS, check_aligned, check_shape, token_tile};
 use crate::Sm;
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
+pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 16;
@@ -94,31 +101,12 @@ pub fn launch(
     })
 }
 
-/// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
-pub fn dequantize(
-    weights: Weights,
-    to: Slot,
-    element: Element,
-    n: u32,
-    k: u32,
-) -> Result<Launch, String> {
-    let entry = match element {
-        Element::F16 => "w4_dequant_f16",
-        Element::Bf16 => "w4_dequant_bf16",
-        _ => return Err(format!("4-bit weights are not widened to {element:?}")),
-    };
-    check_shape(Shape { m: 1, n, k, ..Shape::default() }, 1, GROUP as u32)?;
-    check_aligned(&[weights.words, weights.scales, to])?;
-    let args = [weights.words, weights.scales, to].map(Arg::from).into_iter();
-    Ok(Launch {
-        family: "w4",
-        entry,
-        grid: [n.div_ceil(ROWS), 1, 1],
-        block: [32 * (k / GROUP as u32).min(WARPS), 1, 1],
-        shared_bytes: 0,
-        args: args.chain([n, k].map(Arg::from)).collect(),
-    })
-}
-
 /// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[];
+pub const KERNELS: &[GpuKernel] = &[
+    paths::F16_KERNEL,
+    paths::BF16_KERNEL,
+    paths::AWQ_KERNEL,
+    paths::W4A8_KERNEL,
+    dense::WIDENING,
+    dense::GENERATION,
+];
