@@ -8,7 +8,7 @@ pub mod glue;
 pub mod mem;
 pub mod nf4;
 mod operand;
-mod stream;
+pub(in crate::gpu) mod stream;
 pub mod w4;
 
 use super::GpuKernel;
