@@ -6,8 +6,8 @@
 
 pub use super::stream::{Formats, Operands};
 use super::stream::{
-    Path, Stored, Streamed, THREADS, WARPS, bf16_route, check_aligned, check_shape, kernel, store,
-    token_tile,
+    Parts, Path, Store, Stored, Streamed, THREADS, WARPS, bf16_route, check_aligned, check_shape,
+    kernel, store, suffix, token_tile, wide,
 };
 use crate::Dtype;
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Route, Shape};
@@ -21,25 +21,11 @@ const TILE_BYTES: u32 = 32 << 10;
 /// Tokens that entries are compiled for.
 const TOKENS: [u32; 4] = [1, 2, 4, 8];
 
-/// Entries by format of x and W, format of y, and tokens.
-const ENTRIES: &[(Element, Element, [&str; 4])] = &[
-    (Element::F16, Element::F16, ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"]),
-    (
-        Element::F16,
-        Element::F32,
-        ["gemv_f16_f32_m1", "gemv_f16_f32_m2", "gemv_f16_f32_m4", "gemv_f16_f32_m8"],
-    ),
-    (
-        Element::Bf16,
-        Element::Bf16,
-        ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"],
-    ),
-    (
-        Element::Bf16,
-        Element::F32,
-        ["gemv_bf16_f32_m1", "gemv_bf16_f32_m2", "gemv_bf16_f32_m4", "gemv_bf16_f32_m8"],
-    ),
-    (Element::F32, Element::F32, ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"]),
+/// Entries by format of x and W, and tokens.
+const ENTRIES: &[(Element, [&str; 4])] = &[
+    (Element::F16, ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"]),
+    (Element::Bf16, ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"]),
+    (Element::F32, ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"]),
 ];
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16, bf16 or f32 in, the same or f32 out.
@@ -54,14 +40,14 @@ pub fn launch(
     check_shape(shape, MOST_TOKENS, 16 / size)?;
     check_aligned(&[x, weights, y])?;
     let tile_index = token_tile(shape.m, &TOKENS);
-    let row = ENTRIES.iter().find(|(i, o, _)| (*i, *o) == (formats.input, formats.output));
-    let Some((_, _, names)) = row else {
-        return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
+    let row = ENTRIES.iter().find(|(input, _)| *input == formats.input);
+    let Some((_, names)) = row else {
+        return Err(format!("weights stored as {} are not multiplied", suffix(formats.input)));
     };
     let tokens = TOKENS[tile_index];
     let split = split(facts, shape, 32 * 16 / size);
     let tile = (TILE_BYTES / (tokens * size)).min(shape.k.next_multiple_of(64));
-    let sizes = [shape.m, shape.n, shape.k, split, tile].map(Into::into);
+    let sizes = [shape.m, shape.n, shape.k, split, tile, wide(formats)?].map(Into::into);
     Ok(Launch {
         family: "gemv",
         entry: names[tile_index],
@@ -93,16 +79,15 @@ fn whole(_column: usize, random: u64) -> f32 {
 
 /// A path of dense weights.
 const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
-    let (multiple, parts, store): (_, fn(usize, usize) -> _, fn(usize, usize, &[f32]) -> _) =
-        match formats.input {
-            Element::F16 => {
-                (8, |n, k| vec![(Element::F16, n * k)], |_, _, w| Ok(dense(Element::F16, w)))
-            }
-            Element::Bf16 => {
-                (8, |n, k| vec![(Element::Bf16, n * k)], |_, _, w| Ok(dense(Element::Bf16, w)))
-            }
-            _ => (4, |n, k| vec![(Element::F32, n * k)], |_, _, w| Ok(dense(Element::F32, w))),
-        };
+    let (multiple, parts, store): (_, Parts, Store) = match formats.input {
+        Element::F16 => {
+            (8, |n, k| vec![(Element::F16, n * k)], |_, _, w| Ok(dense(Element::F16, w)))
+        }
+        Element::Bf16 => {
+            (8, |n, k| vec![(Element::Bf16, n * k)], |_, _, w| Ok(dense(Element::Bf16, w)))
+        }
+        _ => (4, |n, k| vec![(Element::F32, n * k)], |_, _, w| Ok(dense(Element::F32, w))),
+    };
     Path {
         id,
         formats,

@@ -7,14 +7,14 @@ use super::{
     reference,
 };
 use crate::Dtype;
-use crate::gpu::family::stream::{NOWHERE, Operands, product, store, suffix};
+use crate::gpu::family::stream::{Launches, NOWHERE, Operands, product, store, suffix};
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Limiter, Plan, Route,
-    Shape, Slot, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Plan, Route, Shape,
+    Slot, Work,
 };
 
 /// Launches that the case's own sizes make possible.
-fn planned(launch: impl Fn(&[Slot]) -> Result<Vec<Launch>, String> + 'static) -> Plan {
+fn planned(launch: impl Fn(&[Slot]) -> Launches + 'static) -> Plan {
     Box::new(move |slots| launch(slots).expect("the sizes of a case are possible"))
 }
 
@@ -186,7 +186,7 @@ fn scan_work(
     facts: &DeviceFacts,
     shape: Shape,
     arena: u64,
-    launches: fn(&DeviceFacts, u32, &[Slot]) -> Result<Vec<Launch>, String>,
+    launches: fn(&DeviceFacts, u32, &[Slot]) -> Launches,
 ) -> Result<Work, String> {
     let bytes = u64::from(shape.n) << 10;
     let small = u32::try_from(bytes).ok().filter(|bytes| u64::from(*bytes) + 32 <= arena);

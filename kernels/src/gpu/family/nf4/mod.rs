@@ -5,7 +5,7 @@ mod paths;
 pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{THREADS, WARPS, check_aligned, check_shape, token_tile};
+use super::stream::{THREADS, WARPS, check_aligned, check_shape, suffix, token_tile, wide};
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
 
 /// Weights that share a maximum.
@@ -64,12 +64,10 @@ pub fn quantize(block: &[f32]) -> (Vec<u8>, f32) {
     (block.iter().map(nearest).collect(), maximum)
 }
 
-/// Entries by formats of x and y.
-const ENTRIES: &[(Element, Element, [&str; 2])] = &[
-    (Element::F16, Element::F16, ["nf4_f16_m1", "nf4_f16_m4"]),
-    (Element::F16, Element::F32, ["nf4_f16_f32_m1", "nf4_f16_f32_m4"]),
-    (Element::Bf16, Element::Bf16, ["nf4_bf16_m1", "nf4_bf16_m4"]),
-    (Element::Bf16, Element::F32, ["nf4_bf16_f32_m1", "nf4_bf16_f32_m4"]),
+/// Entries by format of x, and tokens.
+const ENTRIES: &[(Element, [&str; 2])] = &[
+    (Element::F16, ["nf4_f16_m1", "nf4_f16_m4"]),
+    (Element::Bf16, ["nf4_bf16_m1", "nf4_bf16_m4"]),
 ];
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
@@ -82,9 +80,9 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_shape(shape, MOST_TOKENS, BLOCK as u32)?;
     check_aligned(&[x, weights.codes, weights.maxima, y])?;
-    let row = ENTRIES.iter().find(|(i, o, _)| (*i, *o) == (formats.input, formats.output));
-    let Some((_, _, names)) = row else {
-        return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
+    let row = ENTRIES.iter().find(|(input, _)| *input == formats.input);
+    let Some((_, names)) = row else {
+        return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
     let index = token_tile(shape.m, &TOKENS);
     // Two blocks fit a multiprocessor; each fills its table once and takes rows until none are left.
@@ -96,7 +94,7 @@ pub fn launch(
         grid: [blocks, shape.m.div_ceil(TOKENS[index]), 1],
         block: [THREADS, 1, 1],
         shared_bytes: 0,
-        args: args.chain([shape.m, shape.n, shape.k].map(Arg::from)).collect(),
+        args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
     })
 }
 

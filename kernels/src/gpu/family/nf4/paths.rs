@@ -16,7 +16,7 @@ fn store(_n: usize, _k: usize, weights: &[f32]) -> Result<Stored, String> {
 
 /// −1, 0 or 1, the codes that are whole, times a maximum of 1, 2 or 3, which the first of a block has.
 fn whole_weight(column: usize, random: u64) -> f32 {
-    let sign = if column % BLOCK == 0 { 1.0 } else { (random % 3) as f32 - 1.0 };
+    let sign = if column.is_multiple_of(BLOCK) { 1.0 } else { (random % 3) as f32 - 1.0 };
     sign * (1 + column / BLOCK % 3) as f32
 }
 

@@ -6,7 +6,9 @@ mod trial;
 mod widen;
 mod works;
 
-pub(in crate::gpu) use path::{Path, Places, Stored, Streamed, numbers, product, store};
+pub(in crate::gpu) use path::{
+    Launches, Parts, Path, Places, Store, Stored, Streamed, product, store,
+};
 pub(super) use widen::{Widened, kernel as widening};
 
 use crate::Dtype;
@@ -70,6 +72,15 @@ pub(super) fn bf16_route(facts: &DeviceFacts) -> Route {
         return Route::Native { by: "fma.f32, cvt.bf16".to_owned() };
     }
     Route::Emulated { by: format!("fp32 and integer rounding: {} has no bf16", facts.sm) }
+}
+
+/// What entries take to store fp32 in place of their format, or why they cannot store what is asked for.
+pub(super) fn wide(Formats { input, output }: Formats) -> Result<u32, String> {
+    match output {
+        _ if input == output => Ok(0),
+        Element::F32 => Ok(1),
+        _ => Err(format!("no product of {} is stored as {}", suffix(input), suffix(output))),
+    }
 }
 
 /// The name of a format in entries and ids.

@@ -14,6 +14,15 @@ pub(in crate::gpu) struct Stored {
     pub values: Vec<f64>,
 }
 
+/// What is launched, or why it cannot be.
+pub(in crate::gpu) type Launches = Result<Vec<Launch>, String>;
+
+/// Format and number of elements of every part that n × k weights are stored in.
+pub(in crate::gpu) type Parts = fn(usize, usize) -> Vec<(Element, usize)>;
+
+/// Stores `[n, k]` weights.
+pub(in crate::gpu) type Store = fn(usize, usize, &[f32]) -> Result<Stored, String>;
+
 /// Where the operands of a product are.
 pub(in crate::gpu) struct Places<'a> {
     /// Activations.
@@ -38,14 +47,14 @@ pub(in crate::gpu) struct Path {
     pub multiple: u32,
     /// Largest relative error on random numbers.
     pub limit: f64,
-    /// Format and number of elements of every part that n × k weights are stored in.
-    pub parts: fn(usize, usize) -> Vec<(Element, usize)>,
+    /// What weights are stored in.
+    pub parts: Parts,
     /// Bytes needed in between.
     pub scratch: fn(Shape) -> Vec<usize>,
     /// What is launched.
-    pub launch: fn(&DeviceFacts, Formats, &Places, Shape) -> Result<Vec<Launch>, String>,
-    /// Stores `[n, k]` weights.
-    pub store: fn(usize, usize, &[f32]) -> Result<Stored, String>,
+    pub launch: fn(&DeviceFacts, Formats, &Places, Shape) -> Launches,
+    /// How they are stored.
+    pub store: Store,
     /// A whole weight that is stored exactly, by its column and a random number.
     pub whole_weight: fn(usize, u64) -> f32,
     /// A whole activation, likewise, with which all sums are exact.

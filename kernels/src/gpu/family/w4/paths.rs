@@ -41,7 +41,7 @@ fn parts(n: usize, k: usize) -> Vec<(Element, usize)> {
 
 /// −8 … 7 times a scale of 1, 2 or 4: the first of a group is −8, which settles what the scale is.
 fn whole_weight(column: usize, random: u64) -> f32 {
-    let q = if column % GROUP == 0 { 0 } else { random % 16 };
+    let q = if column.is_multiple_of(GROUP) { 0 } else { random % 16 };
     (q as f32 - 8.0) * (1 << (column / GROUP % 3)) as f32
 }
 
@@ -85,7 +85,7 @@ const fn eight_bits(id: &'static str, element: Element) -> Path {
         },
         // The first of a group is 127, so that integers are their own codes.
         whole_x: |column, random| {
-            if column % GROUP == 0 { 127.0 } else { (random % 255) as f32 - 127.0 }
+            if column.is_multiple_of(GROUP) { 127.0 } else { (random % 255) as f32 - 127.0 }
         },
         ..path(id, Formats::same(element), 8e-3)
     }

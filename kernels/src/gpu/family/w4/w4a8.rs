@@ -41,17 +41,18 @@ pub fn launch(
     if (facts.sm.major, facts.sm.minor) < (6, 1) {
         return Err(format!("{} has no dp4a", facts.sm));
     }
-    let (quantize, names) = match element {
-        Element::F16 => ("w4a8_quantize_f16", ["w4a8_f16_m1", "w4a8_f16_m4"]),
-        Element::Bf16 => ("w4a8_quantize_bf16", ["w4a8_bf16_m1", "w4a8_bf16_m4"]),
-        Element::F32 => ("w4a8_quantize_f32", ["w4a8_f32_m1", "w4a8_f32_m4"]),
+    let f16 = ["w4a8_f16_m1", "w4a8_f16_m4"];
+    let (quantize, names, wide) = match element {
+        Element::F16 => ("w4a8_quantize_f16", f16, 0_u32),
+        Element::Bf16 => ("w4a8_quantize_bf16", ["w4a8_bf16_m1", "w4a8_bf16_m4"], 0),
+        Element::F32 => ("w4a8_quantize_f32", f16, 1),
         _ => {
             return Err(format!("activations stored as {element:?} are not rounded to eight bits"));
         }
     };
     let groups = shape.k / GROUP as u32;
     let index = token_tile(shape.m, &TOKENS);
-    let sizes = [shape.m, shape.n, shape.k].map(Arg::from);
+    let sizes = [shape.m, shape.n, shape.k, wide].map(Arg::from);
     let places = [weights.words, weights.scales, between.codes, between.groups, y].map(Arg::from);
     let round = Launch {
         family: "w4",
