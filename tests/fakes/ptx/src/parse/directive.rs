@@ -240,7 +240,12 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    fn initialiser(&mut self, variable: &mut Variable<'a>, element: u32, depth: u32) -> Result<(), PtxError> {
+    fn initialiser(
+        &mut self,
+        variable: &mut Variable<'a>,
+        element: u32,
+        depth: u32,
+    ) -> Result<(), PtxError> {
         if depth > DEEPEST {
             return Err(self.error("values nested too deeply"));
         }

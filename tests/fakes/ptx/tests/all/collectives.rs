@@ -127,7 +127,7 @@ fn atomics_return_what_was_there() {
     assert_eq!(after("xor.b32 %r5, [%rd1], %r1", 3), 3);
     assert_eq!(after("or.b32 %r5, [%rd1], %r1", 64), 95);
     assert_eq!(after("inc.u32 %r5, [%rd1], 4", 0), 32 % 5);
-    assert_eq!(after("dec.u32 %r5, [%rd1], 4", 0), (5 - 32 % 5) % 5);
+    assert_eq!(after("dec.u32 %r5, [%rd1], 4", 0), 5 - 32 % 5);
     assert_eq!(after("cas.b32 %r5, [%rd1], 9, 12", 9), 12);
     assert_eq!(after("cas.b32 %r5, [%rd1], 9, 12", 8), 8);
     let half = "mov.f32 %r6, 0f3F000000; atom.global.add.f32 %r5, [%rd1], %r6;";
@@ -151,7 +151,7 @@ fn matrices_go_through_shared_memory() {
     assert_eq!(load("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r79}, [%r5];"), lanes(|lane| lane));
     let transposed = |lane: u32| {
         let element =
-            |row: u32, column: u32| if column % 2 == 0 { 4 * row + column / 2 } else { 0 };
+            |row: u32, column: u32| if column.is_multiple_of(2) { 4 * row + column / 2 } else { 0 };
         let (line, pair) = (lane / 4, 2 * (lane % 4));
         element(pair, line) | element(pair + 1, line) << 16
     };

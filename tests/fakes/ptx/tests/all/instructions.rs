@@ -1,5 +1,7 @@
 //! Instructions one by one, through the whole interpreter, against what Rust's own integers and the `half` crate make of the ISA's definitions.
 
+use std::cmp::Ordering;
+
 use half::{bf16, f16};
 use ptx_interpreter::{Limits, Memory, Module, launch};
 
@@ -136,14 +138,15 @@ fn check(rows: &[Row]) {
         let input: Vec<u8> = sets.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
         let out = memory.allocate(blocks * 64 * 8);
         let place = memory.allocate(blocks * 64 * 8 * (row.1.len() - 1));
-        memory.bytes_mut(place, input.len()).unwrap().copy_from_slice(&input);
+        memory.bytes_mut(place, input.len()).expect("allocated").copy_from_slice(&input);
         let params: Vec<u8> =
             [out, place].iter().flat_map(|address| address.to_le_bytes()).collect();
         let grid = [blocks as u32, 1, 1];
-        launch(&module, "k", grid, [64, 1, 1], 0, &params, &mut memory, Limits::default()).unwrap();
+        launch(&module, "k", grid, [64, 1, 1], 0, &params, &mut memory, Limits::default())
+            .unwrap_or_else(|fault| panic!("{}: {fault}", row.0));
         for (index, set) in sets.iter().enumerate() {
-            let bytes = memory.bytes(out + 8 * index as u64, 8).unwrap();
-            let got = u64::from_le_bytes(bytes.try_into().unwrap());
+            let bytes = memory.bytes(out + 8 * index as u64, 8).expect("allocated");
+            let got = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
             let masked: Vec<u64> = set
                 .iter()
                 .zip(&row.1[1..])
@@ -294,7 +297,9 @@ fn comparisons_and_choices() {
         ("setp.hi.u32", P2, |x| (x[0] > x[1]).into()),
         ("setp.ne.b64", &["pred", "b64", "b64"], |x| (x[0] != x[1]).into()),
         ("setp.lt.f32", &["pred", "f32", "f32"], |x| (float(x[0]) < float(x[1])).into()),
-        ("setp.ltu.f32", &["pred", "f32", "f32"], |x| (!(float(x[0]) >= float(x[1]))).into()),
+        ("setp.ltu.f32", &["pred", "f32", "f32"], |x| {
+            float(x[0]).partial_cmp(&float(x[1])).is_none_or(Ordering::is_lt).into()
+        }),
         ("setp.equ.f32", &["pred", "f32", "f32"], |x| {
             (float(x[0]) == float(x[1]) || float(x[0]).is_nan() || float(x[1]).is_nan()).into()
         }),

@@ -32,7 +32,7 @@ pub(crate) fn run(
     input: &[u32],
     words: usize,
 ) -> Result<Vec<u32>, Fault> {
-    let module = Module::parse(text).unwrap();
+    let module = Module::parse(text).expect("a text of a test is PTX");
     let mut memory = Memory::default();
     let out = memory.allocate(4 * words);
     let place = memory.allocate(4 * input.len());
