@@ -371,6 +371,41 @@ fn short(value: f16) -> u64 {
     if value.is_nan() { 0x7fff } else { value.to_bits().into() }
 }
 
+/// OCP 8-bit floating point, e4m3: bias 7, no infinities, 0x7f and 0xff are NaN.
+fn e4m3(bits: u64) -> f16 {
+    let (sign, exponent, fraction) = (bits >> 7 & 1, (bits >> 3 & 15) as i32, (bits & 7) as f64);
+    let magnitude = match exponent {
+        _ if bits & 0x7f == 0x7f => f64::NAN,
+        0 => fraction / 8.0 * 2f64.powi(-6),
+        _ => (1.0 + fraction / 8.0) * 2f64.powi(exponent - 7),
+    };
+    f16::from_f64(if sign == 1 { -magnitude } else { magnitude })
+}
+
+#[test]
+fn eight_bits() {
+    check(&[
+        ("cvt.rn.f16x2.e4m3x2", &["b32", "b16"], |x| {
+            short(e4m3(x[0] >> 8)) << 16 | short(e4m3(x[0] & 255))
+        }),
+        ("cvt.rn.satfinite.e4m3x2.f32", &["b16", "f32", "f32"], |x| {
+            nearest_e4m3(x[0]) << 8 | nearest_e4m3(x[1])
+        }),
+    ]);
+}
+
+/// The code whose value is nearest; of two equally near the even one; the largest for all beyond it.
+fn nearest_e4m3(bits: u64) -> u64 {
+    let value = f64::from(float(bits));
+    if value.is_nan() {
+        return 0x7f;
+    }
+    let distance = |code: &u64| (e4m3(*code).to_f64() - value.abs().min(448.0)).abs();
+    let near =
+        (0..0x7f).min_by(|a, b| distance(a).total_cmp(&distance(b)).then((a & 1).cmp(&(b & 1))));
+    near.unwrap_or_default() | u64::from(value.is_sign_negative()) << 7
+}
+
 #[test]
 fn sixteen_bits() {
     check(&[
@@ -387,6 +422,12 @@ fn sixteen_bits() {
             short(f16::from_f32(
                 f16::from_bits(x[0] as u16).to_f32() + f16::from_bits(x[1] as u16).to_f32(),
             ))
+        }),
+        ("setp.lt.f16", &["pred", "b16", "b16"], |x| {
+            (f16::from_bits(x[0] as u16) < f16::from_bits(x[1] as u16)).into()
+        }),
+        ("setp.neu.bf16", &["pred", "b16", "b16"], |x| {
+            (bf16::from_bits(x[0] as u16) != bf16::from_bits(x[1] as u16)).into()
         }),
         ("mul.f16x2", W2, |x| {
             let one = |at: u32| {
