@@ -79,7 +79,8 @@ const BEFORE_INIT: &[&str] = &[
 ];
 
 /// Calls that start kernels, which `slow` makes slower.
-const LAUNCHES: &[&str] = &["cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch"];
+const LAUNCHES: &[&str] =
+    &["cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch", "warpscope_library_work"];
 
 const SIGILL: c_int = 4;
 

@@ -57,14 +57,8 @@ impl Driver {
 
     /// Runs a launch. A fault of the kernel shows, as on hardware, at the next call: the board is spoilt from here on.
     pub(crate) fn run(&mut self, board: usize, launch: &Launch) -> Answer {
-        let effect = self.strike(&Place::Launch);
-        if let Some(Effect::Code(code)) = effect {
-            return Err(code);
-        }
-        let number = self.boards[board].seat.board;
-        let dying = self.scenario.dying.contains(&number).then_some(999);
-        if let Some(Effect::Sticky(code)) = effect.or(dying.map(Effect::Sticky)) {
-            return self.spoil(board, code, "as the scenario says");
+        if let Some(answer) = self.doom(board) {
+            return answer;
         }
         let function = self.functions.get(launch.function())?;
         let module = self.modules.get(std::ptr::without_provenance_mut(function.module))?;
@@ -86,7 +80,22 @@ impl Driver {
         }
     }
 
-    fn spoil(&mut self, board: usize, code: u32, why: &str) -> Answer {
+    /// What the scenario does to work that starts now, if anything.
+    pub(crate) fn doom(&mut self, board: usize) -> Option<Answer> {
+        let effect = self.strike(&Place::Launch);
+        if let Some(Effect::Code(code)) = effect {
+            return Some(Err(code));
+        }
+        let number = self.boards[board].seat.board;
+        let dying = self.scenario.dying.contains(&number).then_some(Effect::Sticky(999));
+        match effect.or(dying) {
+            Some(Effect::Sticky(code)) => Some(self.spoil(board, code, "as the scenario says")),
+            _ => None,
+        }
+    }
+
+    /// Leaves an error behind that every later call returns.
+    pub(crate) fn spoil(&mut self, board: usize, code: u32, why: &str) -> Answer {
         let name = crate::codes::result(code).map_or("", |result| result.0);
         eprintln!("stand-in CUDA: {code} {name} on device {board}: {why}");
         self.boards[board].broken = Some(code);
@@ -97,7 +106,7 @@ impl Driver {
 
 impl Board {
     /// Lets the simulated time of so many instructions pass: one a clock on every core, which no board reaches.
-    fn execute(&mut self, instructions: u64) {
+    pub(crate) fn execute(&mut self, instructions: u64) {
         let (sms, cores) = self.seat.model.sms;
         let per_ns = f64::from(sms * cores) * f64::from(self.seat.model.boost_mhz) / 1000.0;
         self.clock += instructions as f64 / per_ns;
