@@ -16,8 +16,9 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    pub(crate) fn stream(self) -> *mut c_void {
-        std::ptr::without_provenance_mut(self.stream)
+    /// Number of its stream.
+    pub(crate) fn stream(self) -> usize {
+        self.stream
     }
 }
 
@@ -33,7 +34,7 @@ fn change(handle: *mut c_void, act: impl FnOnce(&mut Handle)) -> c_uint {
 
 /// A handle for the current context.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasCreate_v2(out: *mut *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasCreate_v2(out: *mut *mut c_void) -> c_uint {
     let make = || {
         strike("cublasCreate_v2", None)?;
         rules::opens(place()?)?;
@@ -45,36 +46,46 @@ pub unsafe extern "C" fn cublasCreate_v2(out: *mut *mut c_void) -> c_uint {
 
 /// Gives a handle back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasDestroy_v2(handle: *mut c_void) -> c_uint {
     status(HANDLES.remove(handle).map(drop).ok_or(NOT_INITIALIZED))
 }
 
 /// The library's version.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasGetVersion_v2(handle: *mut c_void, version: *mut c_int) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasGetVersion_v2(
+    handle: *mut c_void,
+    version: *mut c_int,
+) -> c_uint {
     // SAFETY: by the contract.
     status(of(handle).and_then(|_| unsafe { put(version, SCENARIO.version as c_int) }))
 }
 
 /// Where products run.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasSetStream_v2(handle: *mut c_void, stream: *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasSetStream_v2(
+    handle: *mut c_void,
+    stream: *mut c_void,
+) -> c_uint {
     change(handle, |handle| handle.stream = stream.addr())
 }
 
 /// Where products run.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasGetStream_v2(
+pub(crate) unsafe extern "C" fn cublasGetStream_v2(
     handle: *mut c_void,
     stream: *mut *mut c_void,
 ) -> c_uint {
     // SAFETY: by the contract.
-    status(of(handle).and_then(|handle| unsafe { put(stream, handle.stream()) }))
+    status(
+        of(handle).and_then(|handle| unsafe {
+            put(stream, std::ptr::without_provenance_mut(handle.stream))
+        }),
+    )
 }
 
 /// How products may be computed: default 0, tensor cores 1, pedantic 2, TF32 3, and a flag for sums.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasSetMathMode(handle: *mut c_void, mode: c_uint) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasSetMathMode(handle: *mut c_void, mode: c_uint) -> c_uint {
     const NO_SHORT_SUMS: c_uint = 16;
     if mode & !NO_SHORT_SUMS > 3 {
         return INVALID_VALUE;
@@ -84,21 +95,27 @@ pub unsafe extern "C" fn cublasSetMathMode(handle: *mut c_void, mode: c_uint) ->
 
 /// How products may be computed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasGetMathMode(handle: *mut c_void, mode: *mut c_uint) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasGetMathMode(
+    handle: *mut c_void,
+    mode: *mut c_uint,
+) -> c_uint {
     // SAFETY: by the contract.
     status(of(handle).and_then(|handle| unsafe { put(mode, handle.math) }))
 }
 
 /// Where alpha and beta are: with the host 0; those on the device are not simulated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasSetPointerMode_v2(handle: *mut c_void, mode: c_uint) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasSetPointerMode_v2(
+    handle: *mut c_void,
+    mode: c_uint,
+) -> c_uint {
     let mode = if mode == 0 { Ok(()) } else { Err(NOT_SUPPORTED) };
-    status(of(handle).and_then(|_| mode))
+    status(of(handle).and(mode))
 }
 
 /// Memory the library may use; it needs none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasSetWorkspace_v2(
+pub(crate) unsafe extern "C" fn cublasSetWorkspace_v2(
     handle: *mut c_void,
     _workspace: *mut c_void,
     _bytes: usize,

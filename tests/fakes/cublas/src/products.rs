@@ -63,7 +63,8 @@ impl Call {
         let a = if ta { self.a.matrix(k, m) } else { self.a.matrix(m, k) }?;
         let b = if tb { self.b.matrix(n, k) } else { self.b.matrix(k, n) }?;
         let c = self.c.matrix(m, n)?;
-        Ok(Product { m, n, k, transposed: (ta, tb), a, b, c, d: c, compute, alpha, beta })
+        let (transposed, scales) = ((ta, tb), [0; 2]);
+        Ok(Product { m, n, k, transposed, a, b, c, d: c, compute, alpha, beta, scales })
     }
 }
 
@@ -94,7 +95,7 @@ unsafe fn run(function: &str, handle: *mut c_void, call: &Call) -> Answer {
 
 /// C = alpha · op(A) · op(B) + beta · C, in the formats that are named.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasGemmEx(
+pub(crate) unsafe extern "C" fn cublasGemmEx(
     handle: *mut c_void,
     operation_a: c_uint,
     operation_b: c_uint,
@@ -134,7 +135,7 @@ macro_rules! short {
     ($(#[$note:meta])* $name:ident, $number:ty, $kind:literal, $compute:literal) => {
         $(#[$note])*
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
+        pub(crate) unsafe extern "C" fn $name(
             handle: *mut c_void,
             operation_a: c_uint,
             operation_b: c_uint,

@@ -126,8 +126,8 @@ pub fn place() -> Result<Place, u32> {
     Ok(Place { version, cc: (major as u32, minor as u32) })
 }
 
-/// Puts a product into a stream of the driver. A context that has died shows as a failed execution.
-pub fn submit(stream: *mut c_void, product: Product) -> Answer {
+/// Puts a product into a stream of the driver, whose handle is no address but a number. A context that has died shows as a failed execution.
+pub fn submit(stream: usize, product: Product) -> Answer {
     unsafe extern "C" fn run(product: *const c_void, look: *const Look) -> c_uint {
         // SAFETY: the driver passes back what it was given, and its own means to look at memory, for the call.
         let (product, look) = unsafe { (&*product.cast::<Product>(), &*look) };
@@ -143,6 +143,7 @@ pub fn submit(stream: *mut c_void, product: Product) -> Answer {
     let driver = DRIVER.as_ref().ok_or(NOT_INITIALIZED)?;
     let operations = product.operations();
     let work = Box::into_raw(Box::new(product)).cast();
+    let stream = std::ptr::without_provenance_mut(stream);
     // SAFETY: `work` lives until the driver releases it, at most once.
     let code = unsafe { (driver.submit)(stream, run, release, work, operations) };
     if code == 0 { Ok(()) } else { Err(EXECUTION_FAILED) }

@@ -3,7 +3,7 @@
 use half::f16;
 
 use crate::driver::Memory;
-use crate::kinds::Compute;
+use crate::kinds::{Compute, Kind};
 use crate::matrix::Matrix;
 
 /// Rows of a block of the result, whose part of A stays in the cache.
@@ -34,10 +34,12 @@ pub struct Product {
     pub d: Matrix,
     /// Format of the sums.
     pub compute: Compute,
-    /// Factor of the product, with the scales of FP8.
+    /// Factor of the product.
     pub alpha: f64,
     /// Factor of C.
     pub beta: f64,
+    /// Where further factors of A and B lie, in binary32 on the device; 0 where there are none.
+    pub scales: [u64; 2],
 }
 
 impl Product {
@@ -55,6 +57,7 @@ impl Product {
         let a = load(memory, &self.a)?;
         let b = load(memory, &self.b)?;
         let old = if self.beta == 0.0 { Vec::new() } else { load(memory, &self.c)? };
+        let alpha = scale(memory, self.scales[0])? * scale(memory, self.scales[1])? * self.alpha;
         let c = if old.is_empty() { Vec::new() } else { self.c.values(&old, false, |c| c) };
         let (float, short) = (|value| value as f32, |value| value as i32);
         let sizes = (m, n, k);
@@ -69,7 +72,7 @@ impl Product {
         for (at, sum) in sums.into_iter().enumerate() {
             let added = c.get(at).map_or(0.0, |old| self.beta * old);
             let start = (at / m * self.d.leading + at % m) * size;
-            self.d.kind.write(self.alpha * sum + added, &mut result[start..start + size]);
+            self.d.kind.write(alpha * sum + added, &mut result[start..start + size]);
         }
         Ok(())
     }
@@ -79,8 +82,16 @@ fn load(memory: &mut Memory<'_>, matrix: &Matrix) -> Result<Vec<u8>, u32> {
     place(memory, matrix).map(|bytes| bytes.to_vec())
 }
 
+fn scale(memory: &mut Memory<'_>, address: u64) -> Result<f64, u32> {
+    if address == 0 {
+        return Ok(1.0);
+    }
+    let scale = Matrix { address, kind: Kind::F32, rows: 1, columns: 1, leading: 1 };
+    Ok(Kind::F32.read(place(memory, &scale)?))
+}
+
 fn place<'a>(memory: &'a mut Memory<'_>, matrix: &Matrix) -> Result<&'a mut [u8], u32> {
-    if matrix.address % matrix.kind.bytes() as u64 != 0 {
+    if !matrix.address.is_multiple_of(matrix.kind.bytes() as u64) {
         return Err(MISALIGNED_ADDRESS);
     }
     memory.bytes(matrix.address, matrix.bytes()).ok_or(ILLEGAL_ADDRESS)
@@ -131,7 +142,6 @@ fn whole(a: &[i32], b: &[i32], (m, n, k): (usize, usize, usize)) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Kind;
 
     /// Rows by columns of a matrix that is stored so, with a gap after each column.
     fn stored(
@@ -181,8 +191,20 @@ mod tests {
                 let (c, mut c_bytes) = stored(result, m, n, |row, column| (row + column) as f64);
                 let at = |matrix: Matrix, address| Matrix { address, ..matrix };
                 let (a, b, c) = (at(a, 1 << 20), at(b, 2 << 20), at(c, 3 << 20));
-                let product =
-                    Product { m, n, k, transposed, a, b, c, d: c, compute, alpha: 2.0, beta: 3.0 };
+                let product = Product {
+                    m,
+                    n,
+                    k,
+                    transposed,
+                    a,
+                    b,
+                    c,
+                    d: c,
+                    compute,
+                    alpha: 2.0,
+                    beta: 3.0,
+                    scales: [0; 2],
+                };
                 let pieces: [(u64, &mut [u8]); 3] =
                     [(1 << 20, &mut a_bytes), (2 << 20, &mut b_bytes), (3 << 20, &mut c_bytes)];
                 let mut memory = Memory::of(pieces);
@@ -221,6 +243,7 @@ mod tests {
             compute: Compute::F32,
             alpha: 1.0,
             beta: 0.0,
+            scales: [0; 2],
         };
         let mut memory = Memory::of([(256, &mut bytes)]);
         let beyond = Matrix { columns: 5, ..here };

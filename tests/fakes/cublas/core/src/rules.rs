@@ -68,7 +68,7 @@ pub fn matmul(place: Place, product: &Product) -> Answer {
     }
     gemm_ex(place, product)?;
     // "cublasLtMatmul", int8 kernels on regular data: A transposed, B not, and sizes in steps of 4.
-    let regular = product.transposed == (true, false) && product.m % 4 == 0 && product.k % 4 == 0;
+    let regular = product.transposed == (true, false) && in_whole(4, &[product.m, product.k]);
     if product.compute == Compute::I32 && !regular { Err(NOT_SUPPORTED) } else { Ok(()) }
 }
 
@@ -85,10 +85,14 @@ fn device(place: Place, product: &Product) -> Answer {
     refused.map_or(Ok(()), |entry| Err(entry.2))
 }
 
+fn in_whole(step: usize, sizes: &[usize]) -> bool {
+    sizes.iter().all(|size| size.is_multiple_of(step))
+}
+
 fn in_steps(step: usize, matrices: &[&Matrix]) -> bool {
     let even = |matrix: &&Matrix| {
         let bytes = matrix.leading * matrix.kind.bytes();
-        bytes % step == 0 && matrix.address % step as u64 == 0
+        bytes.is_multiple_of(step) && matrix.address.is_multiple_of(step as u64)
     };
     matrices.iter().all(even)
 }
@@ -99,7 +103,7 @@ fn integers(place: Place, product: &Product) -> Answer {
     let Product { m, n, k, .. } = *product;
     let words = in_steps(4, &[&product.a, &product.b]);
     let new = place.cc >= (12, 0);
-    let whole = [m, n, k].iter().all(|size| size % 16 == 0);
+    let whole = in_whole(16, &[m, n, k]);
     if words && (whole || !new) { Ok(()) } else { Err(NOT_SUPPORTED) }
 }
 
@@ -112,7 +116,7 @@ fn fp8(place: Place, product: &Product) -> Answer {
     let any_layout = place.cc.0 == 10;
     let layout = any_layout || product.transposed == (true, false);
     let aligned = in_steps(16, &[&product.a, &product.b, &product.c, &product.d]);
-    let sizes = product.m % 16 == 0 && product.k % 16 == 0;
+    let sizes = in_whole(16, &[product.m, product.k]);
     device(place, product)?;
     if place.cc >= (8, 9) && kinds && layout && aligned && sizes {
         Ok(())
@@ -124,7 +128,6 @@ fn fp8(place: Place, product: &Product) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::Kind;
 
     const LATEST: u32 = 120_804;
 
@@ -145,6 +148,7 @@ mod tests {
             compute,
             alpha: 1.0,
             beta: 0.0,
+            scales: [0; 2],
         }
     }
 

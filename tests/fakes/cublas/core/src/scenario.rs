@@ -123,7 +123,8 @@ mod tests {
     fn product(kind: Kind, m: usize) -> Product {
         let a = Matrix { address: 0, kind, rows: m, columns: 8, leading: m };
         let (compute, transposed) = (Compute::F32, (false, false));
-        Product { m, n: 8, k: 8, transposed, a, b: a, c: a, d: a, compute, alpha: 1.0, beta: 0.0 }
+        let (alpha, beta, scales) = (1.0, 0.0, [0; 2]);
+        Product { m, n: 8, k: 8, transposed, a, b: a, c: a, d: a, compute, alpha, beta, scales }
     }
 
     #[test]

@@ -15,8 +15,8 @@ use crate::{put, status};
 pub(crate) struct Description {
     pub(crate) compute: Compute,
     pub(crate) transposed: (bool, bool),
-    /// Addresses of one binary32 number each, factors of A, B, C, D; 0 if there is none.
-    pub(crate) scales: [u64; 4],
+    /// Addresses of factors of A and B, each one binary32 number; 0 if there is none.
+    pub(crate) scales: [u64; 2],
 }
 
 /// `cublasLtMatrixLayout_t`.
@@ -74,7 +74,7 @@ impl Given {
 
 /// A description of a product.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulDescCreate(
+pub(crate) unsafe extern "C" fn cublasLtMatmulDescCreate(
     out: *mut *mut c_void,
     compute: c_uint,
     scale: c_uint,
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn cublasLtMatmulDescCreate(
         if Kind::of(scale) != Some(compute.scale()) {
             return Err(NOT_SUPPORTED);
         }
-        let made = Description { compute, transposed: (false, false), scales: [0; 4] };
+        let made = Description { compute, transposed: (false, false), scales: [0; 2] };
         // SAFETY: by the contract.
         unsafe { put(out, DESCRIPTIONS.insert(made)) }
     };
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn cublasLtMatmulDescCreate(
 
 /// Gives a description back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulDescDestroy(description: *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasLtMatmulDescDestroy(description: *mut c_void) -> c_uint {
     status(DESCRIPTIONS.remove(description).map(drop).ok_or(INVALID_VALUE))
 }
 
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn cublasLtMatmulDescDestroy(description: *mut c_void) -> 
 ///
 /// As `Given::read`.
 unsafe fn describe(it: &mut Description, attribute: c_uint, given: Given) -> Result<(), u32> {
-    const SCALES: [c_uint; 4] = [17, 18, 19, 20];
+    const SCALES: [c_uint; 2] = [17, 18];
     // SAFETY: passed on from the caller.
     let number = || unsafe { given.read::<u32>() };
     let flag = || transposed(number()?).ok_or(INVALID_VALUE);
@@ -132,7 +132,7 @@ unsafe fn describe(it: &mut Description, attribute: c_uint, given: Given) -> Res
 
 /// Changes a description.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulDescSetAttribute(
+pub(crate) unsafe extern "C" fn cublasLtMatmulDescSetAttribute(
     description: *mut c_void,
     attribute: c_uint,
     place: *const c_void,
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn cublasLtMatmulDescSetAttribute(
 
 /// A description of a matrix.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatrixLayoutCreate(
+pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutCreate(
     out: *mut *mut c_void,
     kind: c_uint,
     rows: u64,
@@ -163,13 +163,13 @@ pub unsafe extern "C" fn cublasLtMatrixLayoutCreate(
 
 /// Gives a description back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatrixLayoutDestroy(layout: *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutDestroy(layout: *mut c_void) -> c_uint {
     status(LAYOUTS.remove(layout).map(drop).ok_or(INVALID_VALUE))
 }
 
 /// Changes a description of a matrix.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatrixLayoutSetAttribute(
+pub(crate) unsafe extern "C" fn cublasLtMatrixLayoutSetAttribute(
     layout: *mut c_void,
     attribute: c_uint,
     place: *const c_void,
@@ -198,20 +198,20 @@ pub unsafe extern "C" fn cublasLtMatrixLayoutSetAttribute(
 
 /// What the caller prefers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulPreferenceCreate(out: *mut *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceCreate(out: *mut *mut c_void) -> c_uint {
     // SAFETY: by the contract.
     status(unsafe { put(out, PREFERENCES.insert(Preference::default())) })
 }
 
 /// Gives it back.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulPreferenceDestroy(preference: *mut c_void) -> c_uint {
+pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceDestroy(preference: *mut c_void) -> c_uint {
     status(PREFERENCES.remove(preference).map(drop).ok_or(INVALID_VALUE))
 }
 
 /// Changes it. Of all that can be preferred only the workspace is kept, and none is needed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulPreferenceSetAttribute(
+pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceSetAttribute(
     preference: *mut c_void,
     attribute: c_uint,
     place: *const c_void,

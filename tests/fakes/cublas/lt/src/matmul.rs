@@ -13,13 +13,13 @@ use crate::{check, put, status};
 /// `cublasLtMatmulAlgo_t`. The first word is its number here.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Algorithm {
+pub(crate) struct Algorithm {
     data: [u64; 8],
 }
 
 /// `cublasLtMatmulHeuristicResult_t`.
 #[repr(C)]
-pub struct Heuristic {
+pub(crate) struct Heuristic {
     algorithm: Algorithm,
     workspace: usize,
     state: c_uint,
@@ -49,12 +49,8 @@ impl Operands {
         if k != terms || !fits || c.kind != d.kind {
             return Err(INVALID_VALUE);
         }
-        // Factors of FP8 lie on the device, and are not read here: they must be absent.
-        if it.scales != [0; 4] {
-            return Err(NOT_SUPPORTED);
-        }
         let (transposed, compute) = ((ta, tb), it.compute);
-        Ok(Product { m, n, k, transposed, a, b, c, d, compute, alpha, beta })
+        Ok(Product { m, n, k, transposed, a, b, c, d, compute, alpha, beta, scales: it.scales })
     }
 }
 
@@ -71,7 +67,7 @@ unsafe fn scale(place: *const c_void, kind: Kind) -> Result<f64, u32> {
 
 /// Ways to compute a product, best first. There is one, or none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
+pub(crate) unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     handle: *mut c_void,
     description: *mut c_void,
     a: *mut c_void,
@@ -108,7 +104,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
 
 /// One attribute of an algorithm. Only its number is known.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmulAlgoConfigGetAttribute(
+pub(crate) unsafe extern "C" fn cublasLtMatmulAlgoConfigGetAttribute(
     algorithm: *const Algorithm,
     attribute: c_uint,
     value: *mut c_int,
@@ -132,7 +128,7 @@ pub unsafe extern "C" fn cublasLtMatmulAlgoConfigGetAttribute(
 
 /// D = alpha · op(A) · op(B) + beta · C.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cublasLtMatmul(
+pub(crate) unsafe extern "C" fn cublasLtMatmul(
     handle: *mut c_void,
     description: *mut c_void,
     alpha: *const c_void,
@@ -168,7 +164,7 @@ pub unsafe extern "C" fn cublasLtMatmul(
             return Err(INVALID_VALUE);
         }
         rules::matmul(place()?, &product)?;
-        submit(stream, product)
+        submit(stream.addr(), product)
     };
     status(answer())
 }
