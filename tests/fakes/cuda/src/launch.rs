@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use ptx_interpreter::Limits;
+
 use crate::codes::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED};
 use crate::driver::{Answer, Board, Driver};
 use crate::faults::{Effect, Place};
 use crate::module::Function;
+use crate::program::{run, status};
 use crate::table::Handle;
 
 /// A kernel, how many threads, and its parameters.
@@ -63,21 +66,37 @@ impl Driver {
         let function = self.functions.get(launch.function())?;
         let module = self.modules.get(std::ptr::without_provenance_mut(function.module))?;
         let (program, name) = (module.program.clone(), function.entry.name.clone());
-        let Some(outcome) = program.run(&name, launch, &module.globals, &mut self.boards[board])
-        else {
-            self.tell(format!(
-                "{name} comes from a cubin that is none of the program's own: not run"
-            ));
-            return Err(NOT_SUPPORTED);
+        let module = match program.module() {
+            Ok(module) => module,
+            Err(why) => {
+                self.tell(format!("{name} is not run: {why}"));
+                return Err(NOT_SUPPORTED);
+            }
         };
+        let limits = self.limits(board);
+        let outcome = run(module, &name, launch, &mut self.boards[board].memory.device, limits);
         match outcome {
             Ok(instructions) => {
                 self.boards[board].pass_time(LAUNCH_TIME);
-                self.boards[board].execute(instructions);
+                self.boards[board].execute(instructions * 32);
                 Ok(())
             }
-            Err(fault) => self.spoil(board, fault.code, &format!("{name}: {}", fault.what)),
+            Err(fault) => match status(fault.kind) {
+                (code, true) => self.spoil(board, code, &fault.to_string()),
+                (code, false) => {
+                    self.tell(fault.to_string());
+                    Err(code)
+                }
+            },
         }
+    }
+
+    /// What a launch may take on a board.
+    fn limits(&self, board: usize) -> Limits {
+        let model = self.boards[board].seat.model;
+        let shared_bytes = model.limits().shared_optin_kib << 10;
+        let instructions = self.scenario.limit.unwrap_or(Limits::default().instructions);
+        Limits { instructions, shared_bytes, sms: model.sms.0 }
     }
 
     /// What the scenario does to work that starts now, if anything.

@@ -198,7 +198,6 @@ fn what_a_driver_lacks_is_missing_and_not_a_crash() {
 
 #[test]
 fn a_machine_without_a_driver_says_so() {
-    // SAFETY-free way to know: the linker's own answer for a bare name is what the program would get.
     let ending = play(&Stage::new("t4").without(CUDA));
     let missing = MachineError::Missing { what: CUDA.to_owned() };
     assert_eq!((ending.step.as_str(), ending.error), ("open", Some(missing)));
@@ -226,7 +225,8 @@ fn a_call_that_kills_the_process_kills_this_one_only() {
 #[test]
 fn a_call_that_hangs_hangs_until_the_process_is_killed() {
     for (fault, last) in [
-        ("hang:cuStreamSynchronize", "step run"),
+        ("hang:cuLaunchKernel", "step run"),
+        ("hang:cuStreamSynchronize@2", "step run"),
         ("hang:cuDevicePrimaryCtxRetain", "step context"),
     ] {
         let stage = Stage::new("t4").fault(fault);
