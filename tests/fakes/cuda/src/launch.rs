@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use ptx_interpreter::Limits;
 
-use crate::codes::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED};
+use crate::codes::{
+    INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED, UNKNOWN,
+};
 use crate::driver::{Answer, Board, Driver};
 use crate::faults::{Effect, Place};
 use crate::module::Function;
@@ -106,7 +108,7 @@ impl Driver {
             return Some(Err(code));
         }
         let number = self.boards[board].seat.board;
-        let dying = self.scenario.dying.contains(&number).then_some(Effect::Sticky(999));
+        let dying = self.scenario.dying.contains(&number).then_some(Effect::Sticky(UNKNOWN));
         match effect.or(dying) {
             Some(Effect::Sticky(code)) => Some(self.spoil(board, code, "as the scenario says")),
             _ => None,

@@ -23,7 +23,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Words of the stand-in NVML that change nothing CUDA shows.
-const NOT_OURS: &[&str] = &["weird", "reasons", "procs", "still", "steady", "escapes"];
+const NOT_OURS: &[&str] = &["weird", "reasons", "procs", "still", "steady", "escapes", "idle"];
 
 /// CUDA version of the default driver, the one the stand-in NVML names.
 const DRIVER: u32 = 13000;

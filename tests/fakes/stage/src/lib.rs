@@ -120,16 +120,16 @@ impl Stage {
     /// What must be set for a program that runs on the machine.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let folder = self.folder().display();
-        let mut variables = vec![
+        let driver = self.driver.map(|cuda| format!("+driver:{cuda}")).unwrap_or_default();
+        let boards = format!("{}{driver}", self.boards);
+        vec![
             ("LD_LIBRARY_PATH", folder.to_string()),
-            ("FAKE_NVML", self.boards.clone()),
-            ("FAKE_CUDA", self.boards.clone()),
+            ("FAKE_NVML", boards.clone()),
+            ("FAKE_CUDA", boards),
             ("FAKE_CUDA_FAULT", self.faults.join(",")),
             ("FAKE_CUBLAS", self.cublas.clone()),
             ("FAKE_LEDGER", format!("{folder}/ledger")),
-        ];
-        variables.extend(self.driver.map(|cuda| ("FAKE_CUDA_DRIVER", cuda.to_string())));
-        variables
+        ]
     }
 
     /// A program on the machine.

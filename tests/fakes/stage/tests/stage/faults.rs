@@ -1,129 +1,13 @@
-//! The device layer of the program on the stand-in driver: what goes wrong there must come out here, and nothing else.
-
-#![cfg(target_os = "linux")]
+//! Faults by the scenario: the step they strike, and what the program makes of them.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::process::Stdio;
 
 use stage::{CUDA, Stage};
-use warpscope_kernels::cuda::{Cap, Cuda};
-use warpscope_kernels::gpu::{Launch, Machine, MachineError};
+use warpscope_kernels::gpu::MachineError;
 
-/// Adds 1 to the word of every thread.
-const COUNT_UP: &str = "\
-.version 6.0
-.target sm_60
-.address_size 64
-.visible .entry count_up(.param .u64 words)
-{
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<4>;
-    ld.param.u64 %rd1, [words];
-    cvta.to.global.u64 %rd1, %rd1;
-    mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd3, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd3];
-    add.s32 %r3, %r2, 1;
-    st.global.u32 [%rd3], %r3;
-    ret;
-}
-";
-
-/// What is done, step by step; each says its name before it starts.
-const STEPS: [&str; 7] = ["open", "device", "context", "allocate", "load", "run", "read"];
-
-fn say(step: &str) {
-    println!("step {step}");
-}
-
-/// All the steps, on whatever driver there is.
-fn routine() -> Result<Vec<u8>, MachineError> {
-    say("open");
-    let cuda = Cuda::open()?;
-    say("device");
-    let (uuid, facts) = cuda.devices()?.swap_remove(0);
-    assert!(facts.simulated && cuda.simulated(), "a stand-in says that it is one");
-    say("context");
-    let cap = Cap { arena_bytes: 1 << 30, stop: Arc::new(AtomicBool::new(false)) };
-    let mut machine = cuda.machine(&uuid, cap)?;
-    say("allocate");
-    let buffer = machine.allocate(128)?;
-    machine.write(buffer.into(), &[7; 128])?;
-    say("load");
-    machine.load_image("counting", COUNT_UP.as_bytes()).0?;
-    say("run");
-    let launch = Launch {
-        family: "counting",
-        entry: "count_up",
-        grid: [1, 1, 1],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: vec![warpscope_kernels::gpu::Arg::Slot(buffer.into())],
-    };
-    machine.run(std::slice::from_ref(&launch))?;
-    let graph = machine.record(&[launch])?;
-    machine.replay(graph, 2)?;
-    say("read");
-    let mut bytes = vec![0; 128];
-    machine.read(buffer.into(), &mut bytes)?;
-    machine.free(buffer)?;
-    Ok(bytes)
-}
-
-/// Not a test of its own: what the tests below start on their stages.
-#[test]
-#[ignore = "started by the other tests on a stage"]
-fn on_stage() {
-    match routine() {
-        Ok(bytes) => println!("bytes {bytes:?}"),
-        Err(error) => println!("error {}", serde_json::to_string(&error).expect("plain data")),
-    }
-}
-
-/// How the routine ended: the last step that started, and the error or the bytes.
-#[derive(Debug, PartialEq)]
-struct Ending {
-    step: String,
-    error: Option<MachineError>,
-    bytes: Option<String>,
-    signal: Option<i32>,
-    said: String,
-}
-
-fn play(stage: &Stage) -> Ending {
-    let output = stage.again("on_stage").output().expect("the test binary starts");
-    let text = String::from_utf8_lossy(&output.stdout);
-    // The harness writes the name of the test before the first line.
-    let lines = || text.lines().map(|line| line.split_once(" ... ").map_or(line, |split| split.1));
-    let last = |word: &str| lines().filter_map(|line| line.strip_prefix(word)).last();
-    Ending {
-        step: last("step ").unwrap_or_default().to_owned(),
-        error: last("error ").map(|json| serde_json::from_str(json).expect("an error")),
-        bytes: last("bytes ").map(str::to_owned),
-        signal: output.status.signal(),
-        said: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-fn driver_error(call: &str, code: u32) -> Option<MachineError> {
-    let name = warpscope_kernels::cuda::status(code)
-        .map_or_else(|| code.to_string(), |status| format!("CUDA_ERROR_{}", status.name));
-    Some(MachineError::Driver { call: call.to_owned(), code, name })
-}
-
-/// Every board does the whole routine, and the kernel counts.
-#[test]
-fn every_board_runs_a_kernel_and_a_recording() {
-    for board in ["gtx1060", "p100", "v100", "t4", "a100", "rtx4090", "h200", "b200", "rtx5090"] {
-        let ending = play(&Stage::new(board));
-        let counted = [7 + 3, 7, 7, 7].repeat(32);
-        assert_eq!(ending.bytes, Some(format!("{counted:?}")), "{board}: {ending:?}");
-    }
-}
+use crate::play::{ROUTINE, STEPS, driver_error, play};
 
 /// The fault, the step it strikes, the call and the status the program must name.
 const FAULTS: &[(&str, &str, &str, u32)] = &[
@@ -230,7 +114,7 @@ fn a_call_that_hangs_hangs_until_the_process_is_killed() {
         ("hang:cuDevicePrimaryCtxRetain", "step context"),
     ] {
         let stage = Stage::new("t4").fault(fault);
-        let mut command: Command = stage.again("on_stage");
+        let mut command = stage.again(ROUTINE);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
