@@ -82,7 +82,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// `.reg .b32 %r<28>` or `.reg .pred p`
-    pub(super) fn registers(&mut self, kind: &str, name: &'a str, count: Option<u32>) -> Result<(), PtxError> {
+    pub(super) fn registers(
+        &mut self,
+        kind: &str,
+        name: &'a str,
+        count: Option<u32>,
+    ) -> Result<(), PtxError> {
         let (file, bits) = match type_bytes(kind) {
             _ if kind == "pred" => (File::Predicate, 1),
             Some(8) => (File::Long, 64),
@@ -131,7 +136,9 @@ impl<'a> Decoder<'a> {
 
     /// The register of a special name.
     pub(super) fn special(&mut self, name: &str) -> Result<Option<Reg>, PtxError> {
-        let Some((_, special)) = SPECIALS.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        let Some((_, special)) = SPECIALS.iter().find(|(known, _)| *known == name) else {
+            return Ok(None);
+        };
         if let Some(register) = self.specials.get(special) {
             return Ok(Some(*register));
         }

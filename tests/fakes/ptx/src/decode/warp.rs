@@ -29,7 +29,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// `d|p` or `d`
-    fn with_predicate(&mut self, operand: &Operand<'a>, file: File) -> Result<(Reg, Option<Reg>), PtxError> {
+    fn with_predicate(
+        &mut self,
+        operand: &Operand<'a>,
+        file: File,
+    ) -> Result<(Reg, Option<Reg>), PtxError> {
         match operand {
             Operand::Pair(d, p) => {
                 let p = self.destination(&Operand::Name(p, false), File::Predicate)?;
@@ -86,7 +90,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn matches(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let mode = line.modifiers.first();
-        let bytes = line.modifiers.last().and_then(type_bytes).filter(|bytes| matches!(bytes, 4 | 8));
+        let bytes =
+            line.modifiers.last().and_then(type_bytes).filter(|bytes| matches!(bytes, 4 | 8));
         let bytes = bytes.ok_or_else(|| self.unknown(line))?;
         self.finish(line)?;
         let [d, a, mask] = self.exactly(line)?;
@@ -131,7 +136,11 @@ impl<'a> Decoder<'a> {
         let [d, mask] = self.exactly(line)?;
         let Operand::Pair(d, chosen) = d else { return Err(self.unknown(line)) };
         let mask = self.source(mask, File::Word, 32)?;
-        let d = if *d == "_" { None } else { Some(self.destination(&Operand::Name(d, false), File::Word)?) };
+        let d = if *d == "_" {
+            None
+        } else {
+            Some(self.destination(&Operand::Name(d, false), File::Word)?)
+        };
         let chosen = self.destination(&Operand::Name(chosen, false), File::Predicate)?;
         self.emit(Op::Elect { d, chosen, mask });
         Ok(())

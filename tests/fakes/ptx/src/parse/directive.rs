@@ -170,7 +170,11 @@ impl<'a> Parser<'a> {
     }
 
     /// The variables of a declaration after its state space.
-    pub(super) fn variables(&mut self, space: &str, external: bool) -> Result<Vec<Variable<'a>>, PtxError> {
+    pub(super) fn variables(
+        &mut self,
+        space: &str,
+        external: bool,
+    ) -> Result<Vec<Variable<'a>>, PtxError> {
         let space = match space {
             ".global" => Space::Global,
             ".const" => Space::Const,
@@ -201,7 +205,8 @@ impl<'a> Parser<'a> {
                 ".v4" => lanes = 4,
                 word => {
                     let bytes = word.strip_prefix('.').and_then(type_bytes);
-                    break bytes.ok_or_else(|| PtxError::new(line, format!("unknown type `{word}`")))?;
+                    break bytes
+                        .ok_or_else(|| PtxError::new(line, format!("unknown type `{word}`")))?;
                 }
             }
         };
