@@ -16,10 +16,10 @@ const LEAST: i32 = 8;
 /// The largest.
 const MOST: i32 = 24;
 /// Terms of a sum.
-const TERMS: usize = 2048;
+const TERMS: usize = 512;
 /// Every activation, as a power of two.
 const X: i32 = 5;
-/// Magnitude of a weight in the cancelling row, as a power of two: after half of the terms the sum is 2²⁴.
+/// Magnitude of a weight in the cancelling row, as a power of two: after half of the terms the sum is 2²².
 const CANCELLING: i32 = 9;
 /// How far from the truth what is left after cancelling may be. Eight-bit activations and sums in fp32 stay far below.
 const TOLERANCE: f64 = 1.0 / 16.0;

@@ -50,6 +50,10 @@ fn whole_x(_column: usize, random: u64) -> f32 {
     (random % 16) as f32 - 8.0
 }
 
+/// Largest relative error of fp32 results: sums on tensor cores are up to a thousand times larger than what is left of them
+/// once the offset of the nibbles is taken away.
+const WIDE_LIMIT: f64 = 1e-4;
+
 /// Tensor cores where they take the format, CUDA cores elsewhere; fp32 sums.
 const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     Path {
@@ -103,14 +107,14 @@ pub(in crate::gpu) struct EightBits;
 impl Streamed for F16 {
     const PATHS: &'static [Path] = &[
         path("w4.f16 fp16 out", Formats::same(Element::F16), 3e-4),
-        path("w4.f16 fp32 out", Formats::wide(Element::F16), 2e-5),
+        path("w4.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
 }
 
 impl Streamed for Bf16 {
     const PATHS: &'static [Path] = &[
         path("w4.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
-        path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), 2e-5),
+        path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
 }
 
