@@ -30,6 +30,7 @@ pub struct Oracle<'a> {
     final_norm: Vec<f32>,
     head: Vec<f32>,
     rope: Vec<(f64, f64)>,
+    score_scale: f64,
     position: usize,
     observe: Observer<'a>,
 }
@@ -70,12 +71,11 @@ fn rotate(heads: &mut [f64], angles: &[(f64, f64)]) {
 }
 
 /// Softmax attention of one query head over all cached positions.
-fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize) -> Vec<f64> {
+fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize, scale: f64) -> Vec<f64> {
     let of = |cache: &[f64], t: usize| -> Vec<f64> {
         let at = t * M0.kv_width() + kv_head * M0.head;
         cache[at..at + M0.head].to_vec()
     };
-    let scale = (M0.head as f64).sqrt().recip();
     let scores: Vec<f64> = (0..keys.len() / M0.kv_width())
         .map(|t| query.iter().zip(of(keys, t)).map(|(q, k)| q * k).sum::<f64>() * scale)
         .collect();
@@ -99,7 +99,7 @@ impl<'a> Oracle<'a> {
             let get = |t: T| matrix(TensorId::Layer(l, t), profile);
             Layer {
                 norms: [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
-                    .map(|t| TensorId::Layer(l, t).norm_gains()),
+                    .map(|t| TensorId::Layer(l, t).norm_gains(profile)),
                 q: get(T::Q),
                 k: get(T::K),
                 v: get(T::V),
@@ -114,9 +114,10 @@ impl<'a> Oracle<'a> {
         Self {
             layers: (0..M0.layers).map(layer).collect(),
             embedding: matrix(TensorId::Embedding, profile),
-            final_norm: TensorId::FinalNorm.norm_gains(),
+            final_norm: TensorId::FinalNorm.norm_gains(profile),
             head: matrix(TensorId::Head, profile),
             rope: M0.rope_table(),
+            score_scale: profile.score_scale(),
             position: 0,
             observe: Box::new(observe),
         }
@@ -164,7 +165,7 @@ impl<'a> Oracle<'a> {
         let context: Vec<f64> = (0..M0.heads)
             .flat_map(|h| {
                 let query = &query[h * M0.head..][..M0.head];
-                attend(query, &layer.keys, &layer.values, h / per_kv)
+                attend(query, &layer.keys, &layer.values, h / per_kv, self.score_scale)
             })
             .collect();
         let out = multiply(&layer.o, &context);
