@@ -1,6 +1,7 @@
 //! Ten million samples: what it costs to write two journals, to read and to compare them.
 //!
-//! `cargo run --release --example journal_speed`. Prints times and the most memory the comparison held.
+//! `cargo run --release --example journal_speed`. Prints times and the most memory the comparison held. `LINES` and `SAMPLES` in the
+//! environment change the lines of each kernel and the samples of each line: `LINES=1000` makes journals of about 1 GB.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,6 +17,11 @@ use warpscope::config::Environment;
 const KERNELS: usize = 100;
 const LINES: usize = 50;
 const SAMPLES: usize = 1000;
+
+/// A number from the environment.
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |text| text.parse().expect("is a number"))
+}
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
@@ -34,7 +40,7 @@ fn main() -> ExitCode {
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "{} samples written in {seconds:.2} s, {} MB",
-            KERNELS * LINES * SAMPLES,
+            KERNELS * number("LINES", LINES) * number("SAMPLES", SAMPLES),
             bytes / 1_000_000
         );
         path
@@ -56,7 +62,8 @@ fn write(path: &Path, seed: u64, factor: f64) {
         out.write_all(b"\n").expect("writes");
     };
     put(&Record::Run(Box::default()));
-    for line in 0..LINES * KERNELS {
+    let samples = number("SAMPLES", SAMPLES);
+    for line in 0..number("LINES", LINES) * KERNELS {
         let kernel = line % KERNELS;
         let center = factor * 1e4 * (1.0 + kernel as f64);
         // A tenth of a nanosecond is finer than any clock.
@@ -67,7 +74,7 @@ fn write(path: &Path, seed: u64, factor: f64) {
             dtype: Some("bf16".to_owned()),
             device: Some("made up".to_owned()),
         };
-        let point = Point { key, t_ns: (0..SAMPLES).map(sample).collect(), ..Point::default() };
+        let point = Point { key, t_ns: (0..samples).map(sample).collect(), ..Point::default() };
         put(&Record::Point(Box::new(Taken { at_ms: Some(line as u64), point, window: None })));
     }
 }

@@ -3,6 +3,7 @@
 //! The package depends on nothing else of warpscope.
 
 pub mod cpu;
+pub mod cuda;
 mod dtype;
 pub mod gpu;
 pub mod image;

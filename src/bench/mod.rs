@@ -12,6 +12,7 @@ pub mod noise;
 mod options;
 mod path;
 pub mod points;
+pub mod pulse;
 mod report;
 mod statistics;
 pub mod tune;

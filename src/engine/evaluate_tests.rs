@@ -108,6 +108,7 @@ fn found(level: Level, outcome: Outcome) -> Finding {
     Finding {
         framework: "demo".to_owned(),
         sm: None,
+        uuid: None,
         settles: Settles::Whole,
         only: Settings::default(),
         evidence,

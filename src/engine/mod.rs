@@ -5,6 +5,7 @@ mod evaluate;
 mod findings;
 mod fix;
 pub mod installed;
+mod live;
 mod matrix;
 mod memory;
 mod premises;
@@ -18,6 +19,7 @@ mod walk;
 mod words;
 
 pub use evaluate::{cell, evaluate};
+pub use live::found_live;
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use premises::{Given, Origin, Premises};
 pub use question::{Question, distinct};

@@ -155,7 +155,8 @@ fn format_of(settings: &Settings) -> Option<&str> {
 
 /// Whether a finding speaks of this device.
 pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
-    finding.sm.is_none() || finding.sm == target.sm
+    let kind = finding.sm.is_none() || finding.sm == target.sm;
+    kind && (finding.uuid.is_none() || finding.uuid == target.uuid)
 }
 
 #[cfg(test)]
@@ -193,6 +194,7 @@ mod tests {
         let found = |level| Finding {
             framework: "demo".to_owned(),
             sm: Some(Sm::new(7, 5)),
+            uuid: None,
             settles: Settles::Stage(Stage::Kernels),
             only: Settings::default(),
             evidence: Evidence {

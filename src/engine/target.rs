@@ -14,6 +14,8 @@ pub struct Target {
     pub label: String,
     /// Compute capability.
     pub sm: Option<Sm>,
+    /// UUID of a real device.
+    pub uuid: Option<String>,
     /// PCI device id, without the vendor half.
     pub pci_device_id: Option<u32>,
     /// Chip: `TU116`.
@@ -55,6 +57,7 @@ impl Target {
         Self {
             label: identity.name.last().cloned().unwrap_or_else(|| format!("GPU {}", gpu.index)),
             sm,
+            uuid: identity.uuid.last().filter(|_| !what_if).cloned(),
             pci_device_id: id,
             chip: id.and_then(chip_of_id).or_else(|| sm.and_then(only_chip)),
             memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),

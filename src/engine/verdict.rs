@@ -116,6 +116,9 @@ pub struct Finding {
     pub framework: String,
     /// Compute capability of the GPU it speaks of; every GPU where none is named.
     pub sm: Option<Sm>,
+    /// The very GPU it was found on; every GPU where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
     /// How much of the question it answers.
     pub settles: Settles,
     /// Configurations it speaks of: those that say all of this; every one where it is empty.

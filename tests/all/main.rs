@@ -11,6 +11,7 @@ mod frames;
 mod history;
 #[cfg(target_os = "linux")]
 mod inspect;
+mod judges;
 #[cfg(target_os = "linux")]
 mod nvml;
 mod properties;

@@ -143,6 +143,7 @@ fn findings(question: &Question) -> impl Strategy<Value = Vec<Finding>> + use<> 
         move |(framework, settles, outcome, level)| Finding {
             framework: framework.get(&about).clone(),
             sm: None,
+            uuid: None,
             settles,
             only: Settings::default(),
             evidence: Evidence {

@@ -1,5 +1,14 @@
 //! Built images of the GPU kernels: which there are, and which one a device runs.
+//!
+//! `forge` compiles and commits them, the build script packs them into the program. Each is deflated by itself, so that one is unpacked
+//! without the others; the table of them is Rust, so that nothing is parsed when the program starts.
 
 mod class;
+mod driver;
+mod embedded;
+mod pick;
 
 pub use class::{CLASSES, class_of};
+pub use driver::{Isa, RELEASES, Release, cuda_text};
+pub use embedded::{Entry, Image, ImageKind, Usage, by_bytes, by_sha256, images, ptx, ptx_for};
+pub use pick::{Candidate, How, Pick, is_tegra, pick, pick_among};

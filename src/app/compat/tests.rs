@@ -165,6 +165,7 @@ fn what_was_found_here_decides_and_shows_its_level() {
     let finding = Finding {
         framework: "alpha".into(),
         sm: None,
+        uuid: None,
         settles: Settles::Whole,
         only: Configuration::default(),
         evidence,

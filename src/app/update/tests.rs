@@ -7,17 +7,24 @@ use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
 use warpscope_probes::{Gpu, Origin, Timestamp};
 
+use super::moves::rows;
 use super::*;
+use crate::app::Hit;
 use crate::app::action::ACTIONS;
+use crate::app::action::Scope;
 use crate::app::compat::view::ORDERS;
 use crate::app::keymap::Keymap;
 use crate::app::msg::Recorded;
 use crate::app::processes::SortBy;
 use crate::app::view::{Cursor, TABS};
+use crate::app::view::{Popup, Tab};
 use crate::app::whatif::WhatIf;
 use crate::app::{Settings, bench::Bench};
 use crate::bench::{BenchState, Hello};
 use crate::source::Position;
+use crate::source::Seek;
+use std::time::Duration;
+use warpscope_probes::gpu::Presence;
 
 fn app() -> App {
     let settings = Settings {

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::judge::{Call, Judgement, Limits, Sides, judge_each};
+#[cfg(doc)]
+use super::reservoir::DRAWN;
+use super::reservoir::Reservoir;
 use super::samples::{Quartiles, Series};
 use crate::bench::journal::Regime;
 use crate::bench::points::{Key, Point};
@@ -12,8 +15,10 @@ use crate::bench::points::{Key, Point};
 pub struct Side {
     /// Median and quartiles, nanoseconds; none without a clean sample.
     pub quartiles: Option<Quartiles>,
-    /// Clean samples.
+    /// Clean samples that were compared.
     pub samples: usize,
+    /// Clean samples there are; beyond [`DRAWN`] they are drawn from.
+    pub all: usize,
     /// Samples left out because they are tainted.
     pub tainted: usize,
     /// Why they are, each reason once.
@@ -76,14 +81,14 @@ struct Group {
 
 #[derive(Clone, Debug, Default)]
 struct Gathered {
-    times: Vec<f64>,
-    cycles: Vec<f64>,
+    clean: Reservoir,
     tainted: usize,
     /// Why, each reason once.
     taints: BTreeSet<String>,
 }
 
-/// Samples of one run by what they measure. Points are taken one at a time: ten million samples are not held twice.
+/// Samples of one run by what they measure. Points are taken one at a time, and of a kernel no more than [`DRAWN`]
+/// samples are held: a journal of any length is compared in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct Groups(BTreeMap<Group, Gathered>);
 
@@ -97,11 +102,10 @@ impl Groups {
             gathered.taints.extend(point.tainted);
             return;
         }
-        if point.sm_mhz.len() == point.t_ns.len() {
-            let cycles = point.t_ns.iter().zip(&point.sm_mhz).map(|(ns, mhz)| ns * mhz / 1e3);
-            gathered.cycles.extend(cycles);
+        let clocks = Some(&point.sm_mhz).filter(|clocks| clocks.len() == point.t_ns.len());
+        for (at, ns) in point.t_ns.iter().enumerate() {
+            gathered.clean.add(*ns, clocks.map(|clocks| ns * clocks[at] / 1e3));
         }
-        gathered.times.extend(point.t_ns);
     }
 
     /// Whether no point was added.
@@ -119,16 +123,19 @@ struct Sorted {
     times: Series,
     /// Cycles, where every time has its clock.
     cycles: Option<Series>,
+    all: usize,
     tainted: usize,
     taints: Vec<String>,
 }
 
 impl Gathered {
     fn sorted(self) -> Sorted {
-        let whole = !self.cycles.is_empty() && self.cycles.len() == self.times.len();
+        let all = self.clean.seen();
+        let (times, cycles) = self.clean.into_parts();
         Sorted {
-            times: Series::new(self.times),
-            cycles: whole.then(|| Series::new(self.cycles)),
+            times: Series::new(times),
+            cycles: cycles.map(Series::new),
+            all,
             tainted: self.tainted,
             taints: self.taints.into_iter().collect(),
         }
@@ -140,6 +147,7 @@ impl Sorted {
         Side {
             quartiles: self.times.quartiles(),
             samples: self.times.len(),
+            all: self.all,
             tainted: self.tainted,
             taints: self.taints.clone(),
         }

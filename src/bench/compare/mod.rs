@@ -10,6 +10,7 @@ mod holm;
 mod judge;
 mod random;
 mod ranks;
+mod reservoir;
 mod samples;
 
 pub use bootstrap::{Interval, bca, ratio_of_medians};
@@ -19,6 +20,7 @@ pub use holm::holm;
 pub use judge::{Call, Effect, Judgement, Limits, Pair, Sides, judge, judge_all, judge_each};
 pub use random::SplitMix;
 pub use ranks::{RankSum, rank_sum};
+pub use reservoir::DRAWN;
 pub use samples::{Quartiles, Series};
 
 #[cfg(test)]

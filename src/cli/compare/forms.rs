@@ -39,6 +39,7 @@ struct JsonRow<'a> {
 #[derive(Serialize)]
 struct JsonSide<'a> {
     samples: usize,
+    samples_seen: usize,
     tainted: usize,
     taints: &'a [String],
     lower_quartile_ns: Option<f64>,
@@ -84,6 +85,7 @@ pub(super) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
 fn json_side(side: &Side) -> JsonSide<'_> {
     JsonSide {
         samples: side.samples,
+        samples_seen: side.all,
         tainted: side.tainted,
         taints: &side.taints,
         lower_quartile_ns: side.quartiles.map(|all| all.lower),

@@ -63,15 +63,20 @@ fn table(rows: &[&Row], shown: &Shown<'_>, style: Style) -> String {
 
 fn left_out(row: &Row, style: Style) -> String {
     let (before, after) = &row.sides;
+    let drawn = if before.all > before.samples || after.all > after.samples {
+        format!("; drawn from {}/{}", before.all, after.all)
+    } else {
+        String::new()
+    };
     let count = before.tainted + after.tainted;
     if count == 0 {
-        return String::new();
+        return drawn;
     }
     let mut why: Vec<&str> =
         before.taints.iter().chain(&after.taints).map(String::as_str).collect();
     why.sort_unstable();
     why.dedup();
-    let text = format!("; {count} tainted samples left out: {}", why.join(", "));
+    let text = format!("{drawn}; {count} tainted samples left out: {}", why.join(", "));
     clean(&text, style.ascii).into_owned()
 }
 

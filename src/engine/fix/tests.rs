@@ -209,6 +209,7 @@ fn nothing_is_offered_that_does_not_run() {
     let bad = Finding {
         framework: "demo".to_owned(),
         sm: None,
+        uuid: None,
         settles: crate::engine::Settles::Stage(warpscope_probes::rules::Stage::Kernels),
         only: Settings::default(),
         evidence: Evidence {

@@ -108,6 +108,7 @@ fn finding(
     let of = |outcome: Outcome, settles: Settles, only: Settings| Finding {
         framework: framework.id.clone(),
         sm: Some(sm),
+        uuid: None,
         settles,
         only,
         evidence: Evidence {

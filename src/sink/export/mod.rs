@@ -3,6 +3,7 @@
 //! The journal stays the truth: an export may hold less of it, never something that is not in it. Where a format has one number for many
 //! samples, only clean samples go into it.
 
+mod nvbench;
 mod table;
 mod trace;
 mod tuned;
@@ -101,7 +102,7 @@ pub struct Export {
 pub const EXPORTS: &[Export] = &[
     Export { id: "csv", about: "one row per sample", write: table::csv },
     Export { id: "t4", about: "results of kernel_tuner, schema 1.0.0", write: tuners::t4 },
-    Export { id: "nvbench", about: "summaries as nvbench writes them", write: tuners::nvbench },
+    Export { id: "nvbench", about: "summaries as nvbench writes them", write: nvbench::nvbench },
     Export {
         id: "perfetto",
         about: "a trace for ui.perfetto.dev or chrome://tracing",

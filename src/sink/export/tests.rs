@@ -90,10 +90,16 @@ fn nvbench_reads_back_with_axes_device_mean_and_clock() {
     assert!((gemm.t_ns[0] - 124_300.0 / 3.0).abs() < 1e-6, "{:?}", gemm.t_ns);
     assert!((gemm.sm_mhz[0] - 1510.0).abs() < 1e-9);
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    let summaries = &document["benchmarks"][0]["states"][0]["summaries"];
-    // numpy: std([41300, 42000, 41000], ddof=1) / mean = 0.0123854
-    let noise: f64 =
-        summaries[2]["data"][0]["value"].as_str().expect("text").parse().expect("a number");
+    let summaries = document["benchmarks"][0]["states"][0]["summaries"].as_array().expect("a list");
+    let value = |tag: &str| -> f64 {
+        let summary = summaries.iter().find(|one| one["tag"] == tag).expect("is there");
+        summary["data"][0]["value"].as_str().expect("text").parse().expect("a number")
+    };
+    // numpy: std([41300, 42000, 41000], ddof=1) / mean = 0.0123854; percentile(…, [25, 50, 75]) = 41150, 41300, 41650
+    let noise = value("nv/cold/time/gpu/stdev/relative");
+    for (quartile, ns) in [("q1", 41_150.0), ("median", 41_300.0), ("q3", 41_650.0)] {
+        assert!((value(&format!("nv/cold/time/gpu/{quartile}")) - ns / 1e9).abs() < 1e-12);
+    }
     assert!((noise - 0.012_385_4).abs() < 1e-6, "{noise}");
 }
 

@@ -8,6 +8,7 @@ pub mod glue;
 pub mod mem;
 pub mod nf4;
 mod operand;
+mod stream;
 pub mod w4;
 
 use super::GpuKernel;

@@ -88,16 +88,11 @@ impl Device {
     }
 
     fn address(&self) -> String {
-        format!("00000000:{:02X}:00.0", 1 + self.board * 8)
+        format!("00000000:{:02X}:00.0", models::bus(self.board))
     }
 
     fn uuid(&self) -> String {
-        let kind = if self.mig.is_some() { "MIG" } else { "GPU" };
-        let slices = self.mig.map_or(0, |mig| mig.slices);
-        format!(
-            "{kind}-{:08x}-0000-4000-8000-{:08x}{:04x}",
-            self.model.pci_device, self.board, slices
-        )
+        self.model.uuid(self.board, self.mig)
     }
 
     fn name(&self) -> String {
@@ -282,7 +277,7 @@ exports! {
     nvmlDeviceGetPciInfo_v3(d: Handle, place: *mut PciInfo) {
         let it = device(d)?;
         let ids = (it.model.pci_device << 16 | 0x10de, 0x1234_10de);
-        put(place, PciInfo::new(&it.address(), 1 + it.board as u32 * 8, ids));
+        put(place, PciInfo::new(&it.address(), models::bus(it.board), ids));
         Ok(())
     }
     nvmlDeviceGetCudaComputeCapability(d: Handle, major: *mut i32, minor: *mut i32) {

@@ -1,1 +1,3 @@
 //! Executes PTX on the CPU, for tests.
+
+pub mod numerics;

@@ -1,0 +1,5 @@
+// K17: Y[m,n] = X[m,k] · W[n,k]ᵀ of e4m3 with fp32 results, so that the error of the accumulator is seen and no rounding.
+// k is a multiple of 16. sm_89 and sm_12x multiply fp8; sm_90 and sm_10x convert to fp16 first, theirs being other instructions.
+#include "tensor.cuh"
+
+PRODUCTS(gemm_e4m3, u8, float, E4m3, k)

@@ -1,0 +1,80 @@
+// K20: y[m, n] = x[m, k] · W[n, k]ᵀ for one to eight tokens, fp32 accumulation.
+// Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction).
+#include "stream.cuh"
+
+// Rows of a warp, and threads of a block.
+constexpr u32 ROWS = 4;
+constexpr u32 THREADS = 256;
+constexpr u32 WARPS = THREADS / WARP;
+
+// `split` warps share four rows and take every split-th 512 bytes of them. `tile` columns of x are in shared memory at a
+// time, a multiple of 16 bytes.
+template <typename T, typename O, u32 M>
+__device__ __forceinline__ void gemv(const T* w, const T* x, O* y, u32 m, u32 n, u32 k, u32 split, u32 tile) {
+    extern __shared__ uint4 staged[];
+    __shared__ float parts[WARPS][ROWS * M];
+    constexpr u32 V = WIDE<T>;
+    const u32 first = (blockIdx.x * (WARPS / split) + warp_id() / split) * ROWS;
+    const T* rows[ROWS];
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++) rows[r] = w + u64(min(first + r, n - 1)) * k;
+    float sum[ROWS][M] = {};
+    for (u32 base = 0; base < k; base += tile) {
+        const u32 columns = min(tile, k - base);
+        const u32 vectors = columns / V;
+        for (u32 i = threadIdx.x; i < vectors; i += THREADS) {
+#pragma unroll
+            for (u32 j = 0; j < M; j++)
+                staged[j * (tile / V) + i] = load_shared_by_all(x + u64(min(j, m - 1)) * k + base + i * V);
+        }
+        __syncthreads();
+#pragma unroll 2
+        for (u32 i = (warp_id() % split) * WARP + lane_id(); i < vectors; i += split * WARP) {
+            uint4 raw[ROWS];
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++) raw[r] = load_once(rows[r] + base + i * V);
+            float a[M][V];
+#pragma unroll
+            for (u32 j = 0; j < M; j++) widen<T>(staged[j * (tile / V) + i], a[j]);
+#pragma unroll
+            for (u32 r = 0; r < ROWS; r++) {
+                float b[V];
+                widen<T>(raw[r], b);
+#pragma unroll
+                for (u32 j = 0; j < M; j++)
+#pragma unroll
+                    for (u32 v = 0; v < V; v++) sum[r][j] += a[j][v] * b[v];
+            }
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (u32 r = 0; r < ROWS; r++)
+#pragma unroll
+        for (u32 j = 0; j < M; j++) {
+            float all = warp_sum(sum[r][j]);
+            if (lane_id() == 0) parts[warp_id()][r * M + j] = all;
+        }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < WARPS / split * ROWS * M; i += THREADS) {
+        const u32 group = i / (ROWS * M), r = i % (ROWS * M) / M, j = i % M;
+        const u32 row = (blockIdx.x * (WARPS / split) + group) * ROWS + r;
+        float all = 0.0f;
+        for (u32 s = 0; s < split; s++) all += parts[group * split + s][r * M + j];
+        if (row < n && j < m) y[u64(j) * n + row] = from_f32<O>(all);
+    }
+}
+
+#define GEMV(name, T, O, M)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                       \
+        const T* w, const T* x, O* y, u32 m, u32 n, u32 k, u32 split, u32 tile) {                                     \
+        gemv<T, O, M>(w, x, y, m, n, k, split, tile);                                                                 \
+    }
+#define GEMV_TOKENS(name, T, O)                                                                                       \
+    GEMV(name##_m1, T, O, 1) GEMV(name##_m2, T, O, 2) GEMV(name##_m4, T, O, 4) GEMV(name##_m8, T, O, 8)
+
+GEMV_TOKENS(gemv_f16, f16, f16)
+GEMV_TOKENS(gemv_f16_f32, f16, float)
+GEMV_TOKENS(gemv_bf16, bf16, bf16)
+GEMV_TOKENS(gemv_bf16_f32, bf16, float)
+GEMV_TOKENS(gemv_f32, float, float)

@@ -1,0 +1,78 @@
+// Y[m,n] = X[m,k] · W[n,k]ᵀ: what every matrix product shares. Both operands lie along k, so that a tile of either is rows
+// of bytes and the number format matters to the multiplying instruction alone.
+#pragma once
+
+#include "mma.cuh"
+
+// Part of Y that a block computes, and how many threads do it.
+template <u32 ROWS, u32 COLS> struct Tile {
+    static constexpr u32 M = ROWS;
+    static constexpr u32 N = COLS;
+    static constexpr u32 THREADS = 2 * COLS;
+};
+using Large = Tile<128, 128>;
+using Small = Tile<64, 64>;
+
+// Rows of X or W from the first of this block's.
+struct Operand {
+    const u8* base;
+    u32 first;
+    u32 count;
+    u32 pitch;
+};
+
+template <typename T> struct alignas(2 * sizeof(T)) Pair {
+    T first;
+    T second;
+};
+
+template <typename Out> struct Result {
+    Out* base;
+    u32 first_row;
+    u32 first_col;
+    u32 m;
+    u32 n;
+
+    // `col` is even, so a row of even length takes both at once.
+    __device__ __forceinline__ void store(u32 row, u32 col, Pair<Out> two) const {
+        row += first_row;
+        col += first_col;
+        if (row >= m || col >= n) return;
+        Out* at = base + u64(row) * n + col;
+        if (n % 2 == 0) {
+            *reinterpret_cast<Pair<Out>*>(at) = two;
+        } else {
+            at[0] = two.first;
+            if (col + 1 < n) at[1] = two.second;
+        }
+    }
+};
+
+// Which tile a block computes. Eight tiles down, then one to the right: neighbours in time share rows of W in the cache.
+// Volatile, so that it is found twice, before and after the products, and occupies no register in between.
+template <class T> struct Place {
+    u32 row;
+    u32 col;
+
+    __device__ __forceinline__ Place(u32 m, u32 n) {
+        constexpr u32 DOWN = 8;
+        u32 block;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        u32 tiles_down = ceil_div(m, T::M);
+        u32 band = DOWN * ceil_div(n, T::N);
+        u32 top = block / band * DOWN;
+        u32 height = min(tiles_down - top, DOWN);
+        row = (top + block % band % height) * T::M;
+        col = block % band / height * T::N;
+    }
+};
+
+// Entry points: one for each size of tile. `PITCH` is the length of a row of X and of W in bytes.
+#define PRODUCT(NAME, TILE, IN, OUT, KIND, PITCH)                                                            \
+    extern "C" __global__ void __launch_bounds__(TILE::THREADS, KIND::THREADS_PER_SM / TILE::THREADS)        \
+        NAME(const IN* __restrict__ x, const IN* __restrict__ w, OUT* __restrict__ y, u32 m, u32 n, u32 k) { \
+        KIND::product<TILE>(x, w, y, m, n, PITCH);                                                           \
+    }
+#define PRODUCTS(NAME, IN, OUT, KIND, PITCH)    \
+    PRODUCT(NAME, Large, IN, OUT, KIND, PITCH)  \
+    PRODUCT(NAME##_small, Small, IN, OUT, KIND, PITCH)

@@ -1,0 +1,122 @@
+//! What a kernel costs and contains, held against its budget.
+
+use std::collections::BTreeMap;
+
+use warpscope_kernels::Sm;
+
+use crate::manifest::Entry;
+use crate::recipe::{Budget, FamilyRecipe};
+
+/// A kernel on a target, and all its instructions where they are known.
+pub(crate) struct Built<'a> {
+    /// Name of the kernel.
+    pub name: &'a str,
+    /// Machine code it is in.
+    pub target: Sm,
+    /// What it costs.
+    pub entry: &'a Entry,
+    /// How often the instructions occur that budgets name.
+    pub counts: Option<&'a BTreeMap<String, u32>>,
+}
+
+/// What a kernel breaks, each in half a sentence.
+pub(crate) fn broken(recipe: &FamilyRecipe, built: &Built) -> Vec<String> {
+    let budgets = recipe.budget.iter().filter(|budget| budget.covers(built.name, built.target));
+    let budgets: Vec<&Budget> = budgets.collect();
+    let mut wrong = Vec::new();
+    if let Some(usage) = built.entry.usage {
+        let spills = budgets.iter().filter_map(|budget| budget.spill_bytes).max().unwrap_or(0);
+        wrong.extend(above("bytes spilled", usage.spills, Some(spills)));
+        for budget in &budgets {
+            wrong.extend(above("registers", usage.registers, budget.registers_max));
+            wrong.extend(above("bytes of shared memory", usage.shared, budget.shared_max));
+        }
+    }
+    let Some(counts) = built.counts else { return wrong };
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    for budget in &budgets {
+        wrong.extend(above("instructions", count("all"), budget.instructions_max));
+        for (name, most) in &budget.at_most {
+            wrong.extend(above(name, count(name), Some(*most)));
+        }
+        let short = budget.needs.iter().filter(|(name, least)| count(name) < **least);
+        wrong
+            .extend(short.map(|(name, least)| format!("{} {name}, at least {least}", count(name))));
+    }
+    wrong
+}
+
+fn above(what: &str, found: u32, most: Option<u32>) -> Option<String> {
+    let most = most.filter(|most| found > *most)?;
+    Some(format!("{found} {what}, at most {most}"))
+}
+
+/// Budgets that speak of no kernel there is.
+pub(crate) fn stale(recipe: &FamilyRecipe, built: &[(String, Sm)]) -> Vec<String> {
+    let unused = |budget: &&Budget| !built.iter().any(|(name, sm)| budget.covers(name, *sm));
+    let names = recipe.budget.iter().filter(unused).map(|budget| budget.entries.join(", "));
+    names.map(|names| format!("{}: a budget for {names} meets no kernel", recipe.name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Usage;
+    use crate::recipe::Recipe;
+
+    const RECIPE: &str = r#"
+targets = ["sm_80"]
+[[family]]
+name = "g"
+classes = ["sm_80"]
+[[family.budget]]
+entries = ["g_*"]
+registers_max = 64
+shared_max = 100
+instructions_max = 50
+needs = { HMMA = 2 }
+at_most = { BAR = 0 }
+"#;
+
+    fn verdict(registers: u32, spills: u32, counts: &[(&str, u32)]) -> Vec<String> {
+        let recipe = Recipe::parse(RECIPE).unwrap();
+        let usage = Usage { registers, shared: 100, stack: 0, spills, barriers: 0 };
+        let entry = Entry { usage: Some(usage), ..Entry::default() };
+        let counts = counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        let target = Sm::new(8, 0);
+        broken(
+            &recipe.family[0],
+            &Built { name: "g_1", target, entry: &entry, counts: Some(&counts) },
+        )
+    }
+
+    #[test]
+    fn a_kernel_within_its_budget_breaks_nothing() {
+        assert_eq!(verdict(64, 0, &[("all", 50), ("HMMA", 2)]), [""; 0]);
+    }
+
+    #[test]
+    fn everything_broken_is_named() {
+        assert_eq!(
+            verdict(65, 8, &[("all", 51), ("HMMA", 1), ("BAR", 1)]),
+            [
+                "8 bytes spilled, at most 0",
+                "65 registers, at most 64",
+                "51 instructions, at most 50",
+                "1 BAR, at most 0",
+                "1 HMMA, at least 2"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_budget_without_kernels_is_stale() {
+        let recipe = Recipe::parse(RECIPE).unwrap();
+        let built = |name: &str| [(name.to_owned(), Sm::new(8, 0))];
+        assert_eq!(stale(&recipe.family[0], &built("g_1")), [""; 0]);
+        assert_eq!(
+            stale(&recipe.family[0], &built("h_1")),
+            ["g: a budget for g_* meets no kernel"]
+        );
+    }
+}

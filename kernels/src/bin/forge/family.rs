@@ -1,0 +1,206 @@
+//! Builds one family: PTX per class at its lowest version, cubins from that PTX, all gates.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use warpscope_kernels::Sm;
+use warpscope_kernels::image::{Isa, RELEASES, cuda_text};
+
+use crate::budget::{self, Built};
+use crate::manifest::{Entry, Family, Image, Kind};
+use crate::nvrtc::Unit;
+use crate::recipe::FamilyRecipe;
+use crate::sources::{Sources, sha256};
+use crate::toolchain::{CUDA, OLD, Toolchain, compute};
+use crate::{ptx, report, sass};
+
+/// Drivers for CUDA 12.0 load cubins of every CUDA 12: CUDA compatibility guide, "Minor version compatibility".
+const OLDEST_FOR_CUBINS: u32 = 12_000;
+
+/// First CUDA release that compiles for a target, where that is later than the one cubins need: CUDA 12.8 and 12.9 release notes.
+const NEWER_TARGETS: [((u8, u8), u32); 3] =
+    [((10, 0), 12_080), ((10, 3), 12_090), ((12, 0), 12_080)];
+
+/// A family in the making.
+pub(crate) struct Job<'a> {
+    /// The tools.
+    pub tools: &'a Toolchain,
+    /// What to build.
+    pub recipe: &'a FamilyRecipe,
+    /// Targets with the class of each.
+    pub targets: Vec<(Sm, Sm)>,
+    /// Where images are written.
+    pub out: &'a Path,
+}
+
+/// PTX of a class and what was assembled from it.
+struct Compiled {
+    image: Image,
+    cubins: Vec<Assembled>,
+}
+
+/// A cubin, and what the assembler said when it wrote it.
+struct Assembled {
+    target: Sm,
+    file: String,
+    said: String,
+}
+
+impl Job<'_> {
+    /// Builds it; everything wrong with it is the error.
+    pub(crate) fn build(&self, sources: &Sources) -> Result<Family, String> {
+        let mut images = Vec::new();
+        let mut wrong = Vec::new();
+        let mut kernels = Vec::new();
+        let all = self.recipe.classes.iter().map(|class| self.compile(sources, *class));
+        let compiled = all.collect::<Result<Vec<_>, _>>()?;
+        for (ptx, cubin) in compiled.iter().flat_map(|ptx| ptx.cubins.iter().map(move |c| (ptx, c)))
+        {
+            let image = self.measure(&ptx.image, cubin, &mut wrong)?;
+            kernels.extend(image.entry.keys().map(|name| (name.clone(), cubin.target)));
+            images.push(image);
+        }
+        wrong.extend(budget::stale(self.recipe, &kernels));
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        let image = compiled.into_iter().map(|ptx| ptx.image).chain(images).collect();
+        Ok(Family { name: self.recipe.name.clone(), sources: sources.digests(), image })
+    }
+
+    /// PTX of a class, with the lowest version that every target and the old assembler take.
+    fn compile(&self, sources: &Sources, class: Sm) -> Result<Compiled, String> {
+        let family = &self.recipe.name;
+        let (text, headers) = sources.unit();
+        let unit = Unit { name: &sources.name, text, headers: &headers };
+        let written = self.tools.compile(&unit, class);
+        let written = written.map_err(|error| format!("{family} for {class}: {error}"))?;
+        let header = format!(
+            "{family} for {}: compiled by NVRTC {CUDA} from kernels/cuda/{}. Written by forge.",
+            compute(class),
+            sources.name
+        );
+        let file = format!("{family}.{}.ptx", compute(class));
+        let path = self.out.join(&file);
+        let mut refused = format!("{family} for {class}: no version of PTX is low enough");
+        let own = ptx::version(&written).ok_or("the compiler wrote no version")?;
+        for isa in ptx::versions().filter(|isa| *isa <= own) {
+            let text = ptx::relabelled(&written, &header, isa)?;
+            write(&path, text.as_bytes())?;
+            match self.gate(&path, class, isa) {
+                Ok((cubins, by_old)) => {
+                    let image = ptx_image(file, class, isa, &text, by_old)?;
+                    return Ok(Compiled { image, cubins });
+                }
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
+    }
+
+    /// Assembles PTX for every target of its class, and with the old assembler what that knows; whether that took part.
+    fn gate(&self, path: &Path, class: Sm, isa: Isa) -> Result<(Vec<Assembled>, bool), String> {
+        let targets = self.targets.iter().filter(|(_, of)| *of == class);
+        let targets: Vec<Sm> = targets.map(|(target, _)| *target).collect();
+        if targets.is_empty() {
+            return Err(format!("{}: nothing is assembled from {class}", self.recipe.name));
+        }
+        let mut cubins = Vec::new();
+        for target in &targets {
+            let file = format!("{}.{target}.cubin", self.recipe.name);
+            let said = self.tools.assemble(path, *target, &self.out.join(&file))?;
+            cubins.push(Assembled { target: *target, file, said });
+        }
+        let mut by_old = false;
+        for target in targets {
+            by_old |= self.tools.assemble_old(path, isa, target)?;
+        }
+        Ok((cubins, by_old))
+    }
+
+    /// What a cubin costs and contains, held against its budgets.
+    fn measure(
+        &self,
+        from: &Image,
+        cubin: &Assembled,
+        wrong: &mut Vec<String>,
+    ) -> Result<Image, String> {
+        let Assembled { target, file, said } = cubin;
+        let (target, path) = (*target, self.out.join(file));
+        let usages = report::usages(said);
+        let text = self.tools.disassemble(target, &path)?;
+        let sections = text.as_deref().map(sass::sections);
+        let mut entries = from.entry.clone();
+        for (name, entry) in &mut entries {
+            let silent = || format!("{file}: the assembler says nothing of {name}");
+            entry.usage = Some(*usages.get(name).ok_or_else(silent)?);
+            let absent = || format!("{file}: the disassembler shows no {name}");
+            let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
+            let code = code.transpose()?;
+            entry.instructions = code.map(|code| sass::counts(code, sass::COUNTED.iter().copied()));
+            let counts = code.map(|code| sass::counts(code, self.counted()));
+            let built = Built { name, target, entry, counts: counts.as_ref() };
+            let broken = budget::broken(self.recipe, &built);
+            wrong.extend(broken.iter().map(|broken| format!("{file}: {name}: {broken}")));
+        }
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Image {
+            kind: Kind::Cubin,
+            target,
+            entry: entries,
+            sha256: sha256(&bytes),
+            bytes: bytes.len(),
+            also_assembled_by: Vec::new(),
+            ..oldest(oldest_for_cubin(target), from.clone(), file.clone())?
+        })
+    }
+
+    /// Names of instructions that the family's budgets ask for.
+    fn counted(&self) -> impl Iterator<Item = &str> {
+        let budgets = self.recipe.budget.iter();
+        budgets
+            .flat_map(|budget| budget.needs.keys().chain(budget.at_most.keys()))
+            .map(String::as_str)
+    }
+}
+
+fn ptx_image(file: String, class: Sm, isa: Isa, text: &str, by_old: bool) -> Result<Image, String> {
+    let entry: BTreeMap<String, Entry> = ptx::entries(text);
+    if entry.is_empty() {
+        return Err(format!("{file}: no kernel in it; is it extern \"C\" __global__?"));
+    }
+    let release = isa.first_release().ok_or_else(|| format!("{file}: no driver for PTX {isa}"))?;
+    let image = Image {
+        file: String::new(),
+        kind: Kind::Ptx,
+        target: class,
+        class,
+        isa: isa.to_string(),
+        also_assembled_by: by_old.then(|| format!("ptxas {OLD}")).into_iter().collect(),
+        sha256: sha256(text.as_bytes()),
+        bytes: text.len(),
+        oldest_cuda: String::new(),
+        oldest_driver: String::new(),
+        entry,
+    };
+    oldest(release.cuda, image, file)
+}
+
+/// The oldest CUDA version of a driver that loads machine code for a target.
+fn oldest_for_cubin(target: Sm) -> u32 {
+    let newer = NEWER_TARGETS.iter().find(|(sm, _)| *sm == (target.major, target.minor));
+    newer.map_or(OLDEST_FOR_CUBINS, |(_, cuda)| *cuda)
+}
+
+/// An image with its file name and the oldest driver that loads it.
+fn oldest(cuda: u32, image: Image, file: String) -> Result<Image, String> {
+    let release = RELEASES.iter().find(|release| release.cuda == cuda);
+    let driver = release.and_then(|release| release.driver);
+    let driver = driver.ok_or_else(|| format!("{file}: no driver known for CUDA {cuda}"))?;
+    Ok(Image { file, oldest_cuda: cuda_text(cuda), oldest_driver: driver.to_owned(), ..image })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}

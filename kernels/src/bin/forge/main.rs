@@ -1,0 +1,213 @@
+//! `forge`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
+//!
+//! `cargo run -p warpscope-kernels --features forge --bin forge -- [--check] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
+//!
+//! A command of its own and not a build script, because images are committed: nobody else needs NVIDIA's compiler, what was tested is
+//! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
+//! that still reaches Pascal and Volta.
+
+mod budget;
+mod compare;
+mod family;
+mod manifest;
+mod nvrtc;
+mod ptx;
+mod recipe;
+mod report;
+mod sass;
+mod sources;
+mod toolchain;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::{env, fs, thread};
+
+use manifest::{Family, Kind, Manifest};
+use recipe::{FamilyRecipe, Recipe};
+use sources::Sources;
+use toolchain::{CUDA, DISASSEMBLER, Toolchain};
+use warpscope_kernels::Sm;
+
+const USAGE: &str = "forge [--check] [--toolchain DIR] [--kernels DIR] [FAMILY…]
+
+Compiles kernels/cuda/FAMILY.cu, all where none is named, into kernels/image, as kernels/forge.toml says.
+  --check          build aside and name every committed file that differs, is missing or is no longer built
+  --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
+  --kernels DIR    folder with cuda/, image/ and forge.toml; otherwise this package's";
+
+fn main() -> ExitCode {
+    match Arguments::read(env::args().skip(1)).and_then(|arguments| arguments.run()) {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("forge: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What was asked for.
+#[derive(Debug)]
+struct Arguments {
+    check: bool,
+    toolchain: PathBuf,
+    kernels: PathBuf,
+    families: Vec<String>,
+}
+
+impl Arguments {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let toolchain = kernels.join("../target/toolchain");
+        let mut read = Self { check: false, toolchain, kernels, families: Vec::new() };
+        while let Some(word) = words.next() {
+            let mut folder =
+                || words.next().map(PathBuf::from).ok_or(format!("{word} needs a folder"));
+            match &word[..] {
+                "--check" => read.check = true,
+                "--toolchain" => read.toolchain = folder()?,
+                "--kernels" => read.kernels = folder()?,
+                option if option.starts_with('-') => return Err(USAGE.to_owned()),
+                family => read.families.push(family.to_owned()),
+            }
+        }
+        Ok(read)
+    }
+
+    fn run(&self) -> Result<String, String> {
+        let recipe = Recipe::parse(&toolchain::read(&self.kernels.join("forge.toml"))?)?;
+        let chosen = self.chosen(&recipe)?;
+        let tools = Toolchain::open(&self.toolchain)?;
+        let images = self.kernels.join("image");
+        let aside = env::temp_dir().join(format!("forge-{}", std::process::id()));
+        fs::create_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
+        let built = self.build(&tools, &recipe, &chosen, &aside).and_then(|families| {
+            let said = families.iter().map(summary).collect::<Vec<_>>().join("\n");
+            let manifest = merged(families, &images, &recipe)?;
+            let text = write::text(&manifest);
+            fs::write(aside.join("manifest.toml"), text).map_err(|error| error.to_string())?;
+            match self.check {
+                true => compare::same(&aside, &images, &manifest)?,
+                false => compare::replace(&aside, &images, &manifest)?,
+            }
+            Ok(said)
+        });
+        fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
+        built
+    }
+
+    /// The families asked for. Sources and recipe must name the same.
+    fn chosen<'r>(&self, recipe: &'r Recipe) -> Result<Vec<&'r FamilyRecipe>, String> {
+        let known = |name: &str| recipe.family.iter().any(|family| family.name == name);
+        let folder = self.kernels.join("cuda");
+        let files =
+            fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let sources = files.flatten().map(|file| file.file_name().to_string_lossy().into_owned());
+        let sources = sources.filter_map(|name| name.strip_suffix(".cu").map(str::to_owned));
+        let mut unknown: Vec<String> =
+            sources.chain(self.families.iter().cloned()).filter(|name| !known(name)).collect();
+        if !unknown.is_empty() {
+            unknown.sort_unstable();
+            return Err(format!("no row in forge.toml for {}", unknown.join(", ")));
+        }
+        let wanted = |family: &&FamilyRecipe| {
+            self.families.is_empty() || self.families.contains(&family.name)
+        };
+        Ok(recipe.family.iter().filter(wanted).collect())
+    }
+
+    /// Builds families on all processors, in the order of the recipe.
+    fn build(
+        &self,
+        tools: &Toolchain,
+        recipe: &Recipe,
+        chosen: &[&FamilyRecipe],
+        out: &Path,
+    ) -> Result<Vec<Family>, String> {
+        let open = Mutex::new(chosen.iter().enumerate());
+        let done = Mutex::new(Vec::new());
+        let work = || {
+            while let Some((at, family)) = next(&open) {
+                let sources = Sources::read(&self.kernels.join("cuda"), &family.name);
+                let targets = family.targets(&recipe.targets);
+                let job = family::Job { tools, recipe: family, targets, out };
+                let built = sources.and_then(|sources| job.build(&sources));
+                lock(&done).push((at, built));
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.sort_by_key(|(at, _)| *at);
+        let (built, failed): (Vec<_>, Vec<_>) =
+            done.into_iter().map(|(_, built)| built).partition(Result::is_ok);
+        let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
+        if failed.is_empty() {
+            Ok(built.into_iter().flatten().collect())
+        } else {
+            Err(failed.join("\n"))
+        }
+    }
+}
+
+/// A lock whose holders only push and take.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn next<I: Iterator>(open: &Mutex<I>) -> Option<I::Item> {
+    lock(open).next()
+}
+
+/// The manifest: families built now, and of the others what it said before.
+fn merged(built: Vec<Family>, images: &Path, recipe: &Recipe) -> Result<Manifest, String> {
+    let before: Manifest = match fs::read_to_string(images.join("manifest.toml")) {
+        Ok(text) => toml::from_str(&text).map_err(|error| format!("manifest.toml: {error}"))?,
+        Err(_) => Manifest::default(),
+    };
+    let newly: Vec<String> = built.iter().map(|family| family.name.clone()).collect();
+    let listed = |name: &str| recipe.family.iter().any(|family| family.name == name);
+    let kept = before.family.into_iter();
+    let kept = kept.filter(|family| !newly.contains(&family.name) && listed(&family.name));
+    let mut family: Vec<Family> = kept.chain(built).collect();
+    family.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Manifest {
+        compiler: format!("NVRTC {CUDA}"),
+        assembler: format!("ptxas {CUDA}"),
+        disassembler: format!("nvdisasm {DISASSEMBLER}"),
+        family,
+    })
+}
+
+/// One line of what was built, and what could not be looked at.
+fn summary(family: &Family) -> String {
+    let of = |kind: Kind| family.image.iter().filter(move |image| image.kind == kind);
+    let ptx: Vec<String> =
+        of(Kind::Ptx).map(|image| format!("{} ({})", image.class, image.isa)).collect();
+    let cubins: Vec<String> = of(Kind::Cubin).map(|image| image.target.to_string()).collect();
+    let bytes: usize = family.image.iter().map(|image| image.bytes).sum();
+    let blind =
+        |image: &&manifest::Image| image.entry.values().all(|entry| entry.instructions.is_none());
+    let blind: Vec<Sm> = of(Kind::Cubin).filter(blind).map(|image| image.target).collect();
+    let young =
+        of(Kind::Ptx).filter(|image| image.also_assembled_by.is_empty()).map(|image| image.class);
+    let list = |all: Vec<Sm>| all.iter().map(Sm::to_string).collect::<Vec<_>>().join(" ");
+    format!(
+        "{}: PTX {}; cubins {}; {} KiB; instructions not counted: {}; not gated by ptxas {}: {}",
+        family.name,
+        ptx.join(" "),
+        cubins.join(" "),
+        bytes / 1024,
+        or_none(list(blind)),
+        toolchain::OLD,
+        or_none(list(young.collect())),
+    )
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "none".to_owned() } else { text }
+}

@@ -1,0 +1,344 @@
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::accounts::Accounts;
+use super::context::{Block, Context, Event, Stream};
+use super::device::Device;
+use super::driver::Driver;
+use super::images::{Bytes, ImageUse, Images, Loadable, Source};
+use super::limits;
+use super::module::{Function, Graph};
+use super::pack::Packed;
+use super::status::{Effect, effect};
+use crate::gpu::{
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+};
+
+/// Bytes copied between two looks at the stop flag: under 2 ms over PCIe 3.0.
+const COPY_STEP: usize = 8 << 20;
+
+/// What a machine may take, and what stops it.
+#[derive(Clone, Debug)]
+pub struct Cap {
+    /// Bytes of device memory it may allocate.
+    pub arena_bytes: u64,
+    /// Looked at before every launch; when it is set, nothing more is launched.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// A device that runs kernels. Everything it holds goes with it.
+pub struct CudaMachine {
+    images: Images,
+    graphs: BTreeMap<u32, Recorded>,
+    next_graph: u32,
+    accounts: Accounts<Block>,
+    clock: (Event, Event),
+    stream: Rc<Stream>,
+    context: Rc<Context>,
+    device: Device,
+    facts: DeviceFacts,
+    free_at_start: u64,
+    stop: Arc<AtomicBool>,
+    ended: Option<MachineError>,
+}
+
+/// Launches that can be replayed.
+struct Recorded {
+    replay: Replay,
+    /// What it runs, kept loaded.
+    _functions: Vec<Function>,
+    /// How long one replay took, once that is known.
+    cost: Option<Nanoseconds>,
+}
+
+enum Replay {
+    /// As one.
+    Graph(Graph),
+    /// One by one, on drivers from before graphs.
+    Launches(Vec<Launch>),
+}
+
+impl CudaMachine {
+    pub(super) fn new(
+        driver: &Rc<Driver>,
+        device: Device,
+        cap: Cap,
+        images: Source,
+    ) -> Result<Self, MachineError> {
+        let facts = device.facts(driver)?;
+        let context = Context::new(driver, device)?;
+        let (free_at_start, _) = context.memory()?;
+        let stream = Rc::new(Stream::new(&context)?);
+        Ok(Self {
+            images: Images::new(images),
+            graphs: BTreeMap::new(),
+            next_graph: 0,
+            accounts: Accounts::new(cap.arena_bytes),
+            clock: (Event::new(&context)?, Event::new(&context)?),
+            stream,
+            context,
+            device,
+            facts,
+            free_at_start,
+            stop: cap.stop,
+            ended: None,
+        })
+    }
+
+    /// Free memory of the device when there was a context and nothing else of ours, bytes. Against what was free before the
+    /// process began, this is what the context costs; the driver tells nothing before there is one.
+    pub fn free_at_start(&self) -> u64 {
+        self.free_at_start
+    }
+
+    /// Free and total memory of the device now, bytes.
+    pub fn memory(&self) -> Result<(u64, u64), MachineError> {
+        self.context.memory()
+    }
+
+    /// Bytes allocated now, and bytes that may be.
+    pub fn arena(&self) -> (u64, u64) {
+        (self.accounts.held(), self.accounts.cap())
+    }
+
+    /// Sets what may be allocated; what is held already stays.
+    pub fn set_cap(&mut self, arena_bytes: u64) {
+        self.accounts.set_cap(arena_bytes);
+    }
+
+    /// How each family runs that was used so far.
+    pub fn images(&self) -> Vec<ImageUse> {
+        self.images.uses().cloned().collect()
+    }
+
+    /// What ended the context, if something did. Nothing works after it; only a new process helps.
+    pub fn ended(&self) -> Option<&MachineError> {
+        self.ended.as_ref()
+    }
+
+    /// One attribute of the device by its number in the driver's header.
+    pub fn attribute(&self, number: i32) -> Result<i32, MachineError> {
+        self.device.attribute(&self.context.driver, number)
+    }
+
+    /// One attribute of a kernel by its number in the driver's header: registers (4), bytes of local memory (3).
+    pub fn function_attribute(
+        &mut self,
+        (family, entry): (&str, &str),
+        number: i32,
+    ) -> Result<i32, MachineError> {
+        self.guard(|this| {
+            this.images.entry(&this.context, &this.facts, (family, entry))?.attribute(number)
+        })
+    }
+
+    /// Where a buffer lies, for libraries that take addresses.
+    pub fn address(&self, buffer: BufferId) -> Result<u64, MachineError> {
+        self.accounts.find(buffer.into(), 0).map(Block::address)
+    }
+
+    /// The driver's handle of the stream everything runs in, for libraries that take one.
+    pub fn stream_pointer(&self) -> *mut std::ffi::c_void {
+        self.stream.raw().cast()
+    }
+
+    /// Waits for everything in the stream, also for what a library put there.
+    pub fn wait(&mut self) -> Result<(), MachineError> {
+        self.guard(|this| this.stream.wait())
+    }
+
+    /// Loads an image of the caller's, and from then on launches of this family take their entries from it. The text is what the
+    /// driver's compiler said, whether it took the image or not.
+    pub fn load_image(&mut self, family: &str, image: &[u8]) -> (Result<(), MachineError>, String) {
+        let candidate = Loadable { how: "given".to_owned(), bytes: Bytes::Given(image.to_vec()) };
+        let mut log = String::new();
+        let loaded = self.guard(|this| {
+            let (loaded, said) = this.images.put(&this.context, family, &candidate);
+            log = said;
+            loaded
+        });
+        (loaded, log)
+    }
+
+    /// Unloads a family, whoever loaded it.
+    pub fn unload_image(&mut self, family: &str) {
+        self.images.forget(family);
+    }
+
+    /// Does something unless the context has ended, and notes when it ends by this.
+    fn guard<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, MachineError>,
+    ) -> Result<T, MachineError> {
+        if let Some(ended) = &self.ended {
+            return Err(ended.clone());
+        }
+        let result = act(self);
+        if let Err(error) = &result
+            && effect(error) == Effect::Ends
+        {
+            self.ended = Some(error.clone());
+        }
+        result
+    }
+
+    fn go_on(&self) -> Result<(), MachineError> {
+        if self.stop.load(Ordering::Relaxed) { Err(MachineError::Stopped) } else { Ok(()) }
+    }
+
+    /// Puts kernels into the stream, all of them ready before the first goes.
+    fn submit(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
+        launches.iter().try_for_each(|launch| self.prepare(launch).map(drop))?;
+        launches.iter().try_for_each(|launch| self.launch(launch))
+    }
+
+    /// Loads what a launch needs and asks for its shared memory.
+    fn prepare(&mut self, launch: &Launch) -> Result<&Function, MachineError> {
+        let names = (launch.family, launch.entry);
+        let function = self.images.entry(&self.context, &self.facts, names)?;
+        let shared = limits::shared(launch, function.static_shared, &self.facts)?;
+        if shared > function.dynamic_shared {
+            function.ask_for_shared(shared)?;
+        }
+        Ok(function)
+    }
+
+    fn launch(&mut self, launch: &Launch) -> Result<(), MachineError> {
+        limits::sizes(launch)?;
+        let values = Packed::new(&launch.args, |slot| {
+            Ok(self.accounts.find(slot, 0)?.address() + slot.offset)
+        })?;
+        let names = (launch.family, launch.entry);
+        let function = self.images.entry(&self.context, &self.facts, names)?;
+        function.launch(&self.stream, launch, &values)
+    }
+
+    /// Replays a few times without a look at the stop flag, and says how long it took.
+    fn replay_slice(&mut self, graph: &Replay, times: u32) -> Result<Nanoseconds, MachineError> {
+        self.clock.0.record(&self.stream)?;
+        for _ in 0..times {
+            match graph {
+                Replay::Graph(graph) => graph.launch(&self.stream)?,
+                Replay::Launches(launches) => self.submit(launches)?,
+            }
+        }
+        self.clock.1.record(&self.stream)?;
+        let time = self.clock.1.since(&self.clock.0);
+        self.stream.wait()?;
+        time
+    }
+
+    fn replay_all(
+        &mut self,
+        recorded: &mut Recorded,
+        times: u32,
+    ) -> Result<Nanoseconds, MachineError> {
+        let mut total = 0.0;
+        let mut left = times;
+        while left > 0 {
+            self.go_on()?;
+            let now = if self.facts.simulated { 1 } else { limits::slice(recorded.cost, left) };
+            let time = self.replay_slice(&recorded.replay, now)?;
+            recorded.cost = Some(time / f64::from(now));
+            total += time;
+            left -= now;
+        }
+        Ok(total)
+    }
+}
+
+impl Machine for CudaMachine {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
+        const OUT_OF_MEMORY: u32 = 2;
+        self.guard(|this| {
+            this.go_on()?;
+            let size = this.accounts.admit(bytes)?;
+            let room = usize::try_from(size).unwrap_or(usize::MAX);
+            let block = Block::new(&this.context, room).map_err(|error| match error {
+                MachineError::Driver { code: OUT_OF_MEMORY, .. } => {
+                    MachineError::OutOfMemory { asked: size }
+                }
+                other => other,
+            })?;
+            Ok(this.accounts.enter(block, size))
+        })
+    }
+
+    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
+        self.accounts.strike(buffer).map(drop)
+    }
+
+    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
+        self.guard(|this| {
+            let start = this.accounts.find(to, bytes.len() as u64)?.address() + to.offset;
+            for (at, part) in bytes.chunks(COPY_STEP).enumerate() {
+                this.go_on()?;
+                this.stream.copy_in(start + (at * COPY_STEP) as u64, part)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
+        self.guard(|this| {
+            let start = this.accounts.find(from, bytes.len() as u64)?.address() + from.offset;
+            for (at, part) in bytes.chunks_mut(COPY_STEP).enumerate() {
+                this.go_on()?;
+                this.stream.copy_out(start + (at * COPY_STEP) as u64, part)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
+        self.guard(|this| {
+            launches.iter().try_for_each(|launch| this.prepare(launch).map(drop))?;
+            for launch in launches {
+                this.go_on()?;
+                this.launch(launch)?;
+                this.stream.wait()?;
+            }
+            Ok(())
+        })
+    }
+
+    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
+        self.guard(|this| {
+            let ready = launches.iter().map(|launch| this.prepare(launch).cloned());
+            let functions = ready.collect::<Result<Vec<_>, _>>()?;
+            let replay = if this.context.driver.has_graphs() {
+                let context = Rc::clone(&this.context);
+                let stream = Rc::clone(&this.stream);
+                let launch = || launches.iter().try_for_each(|launch| this.launch(launch));
+                Replay::Graph(Graph::record(&context, &stream, launch)?)
+            } else {
+                Replay::Launches(launches.to_vec())
+            };
+            let id = this.next_graph;
+            this.next_graph += 1;
+            this.graphs.insert(id, Recorded { replay, _functions: functions, cost: None });
+            Ok(GraphId(id))
+        })
+    }
+
+    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError> {
+        self.graphs.remove(&graph.0).map(drop).ok_or_else(|| unknown(graph))
+    }
+
+    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
+        let mut recorded = self.graphs.remove(&graph.0).ok_or_else(|| unknown(graph))?;
+        let time = self.guard(|this| this.replay_all(&mut recorded, times));
+        self.graphs.insert(graph.0, recorded);
+        time.map(|time| (!self.facts.simulated).then_some(time))
+    }
+}
+
+fn unknown(graph: GraphId) -> MachineError {
+    MachineError::Refused { why: format!("there is no recording {}", graph.0) }
+}

@@ -1,0 +1,124 @@
+//! K21, K23, K26: 4-bit weights in groups of 128.
+//!
+//! One device layout ([`pack()`]) serves every path: 16 rows × 64 columns in the order in which the tensor core wants them,
+//! so that 16 bytes a lane are four steps of `m16n8k16`, or 16 neighbours of two rows for everybody else. A layout per path
+//! was rejected: the same weights must be loaded once and graded on all paths.
+
+mod pack;
+
+pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
+
+pub use super::stream::{Formats, Operands};
+use super::stream::{WARPS, check_aligned, check_shape, token_tile};
+use crate::Sm;
+use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
+
+/// Most tokens of one launch.
+pub const MOST_TOKENS: u32 = 16;
+/// Rows of a block.
+const ROWS: u32 = 16;
+
+/// Where packed weights are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// The integers: [`Packed::words`].
+    pub words: Slot,
+    /// The scales: [`Packed::scales`].
+    pub scales: Slot,
+}
+
+/// Entries by formats of x and y: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16.
+struct Entries {
+    formats: (Element, Element),
+    simt: [&'static str; 2],
+    mma: [&'static str; 2],
+}
+
+const ENTRIES: &[Entries] = &[
+    Entries {
+        formats: (Element::F16, Element::F16),
+        simt: ["w4_simt_f16_m1", "w4_simt_f16_m4"],
+        mma: ["w4_mma_f16_m8", "w4_mma_f16_m16"],
+    },
+    Entries {
+        formats: (Element::F16, Element::F32),
+        simt: ["w4_simt_f16_f32_m1", "w4_simt_f16_f32_m4"],
+        mma: ["w4_mma_f16_f32_m8", "w4_mma_f16_f32_m16"],
+    },
+    Entries {
+        formats: (Element::Bf16, Element::Bf16),
+        simt: ["w4_simt_bf16_m1", "w4_simt_bf16_m4"],
+        mma: ["w4_mma_bf16_m8", "w4_mma_bf16_m16"],
+    },
+    Entries {
+        formats: (Element::Bf16, Element::F32),
+        simt: ["w4_simt_bf16_f32_m1", "w4_simt_bf16_f32_m4"],
+        mma: ["w4_mma_bf16_f32_m8", "w4_mma_bf16_f32_m16"],
+    },
+];
+
+/// Whether the tensor cores take these activations. Volta's have another shape (`m8n8k4`), for which this layout is not made.
+fn has_mma(sm: Sm, input: Element) -> bool {
+    let since = if input == Element::Bf16 { 8 } else { 7 };
+    sm.major >= 8 || (sm.major, sm.minor) >= (since, 5)
+}
+
+/// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
+pub fn launch(
+    facts: &DeviceFacts,
+    operands: Operands<Weights>,
+    formats: Formats,
+    shape: Shape,
+) -> Result<Launch, String> {
+    let Operands { x, weights, y } = operands;
+    check_shape(shape, MOST_TOKENS, GROUP as u32)?;
+    check_aligned(&[x, weights.words, weights.scales, y])?;
+    let row = ENTRIES.iter().find(|row| row.formats == (formats.input, formats.output));
+    let Some(entries) = row else {
+        return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
+    };
+    let (tiles, names) = if has_mma(facts.sm, formats.input) {
+        ([8, 16], entries.mma)
+    } else {
+        ([1, 4], entries.simt)
+    };
+    let index = token_tile(shape.m, &tiles);
+    let args = [weights.words, weights.scales, x, y].map(Arg::from).into_iter();
+    Ok(Launch {
+        family: "w4",
+        entry: names[index],
+        grid: [shape.n.div_ceil(ROWS), shape.m.div_ceil(tiles[index]), 1],
+        block: [32 * (shape.k / GROUP as u32).min(WARPS), 1, 1],
+        shared_bytes: 0,
+        args: args.chain([shape.m, shape.n, shape.k].map(Arg::from)).collect(),
+    })
+}
+
+/// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
+pub fn dequantize(
+    weights: Weights,
+    to: Slot,
+    element: Element,
+    n: u32,
+    k: u32,
+) -> Result<Launch, String> {
+    let entry = match element {
+        Element::F16 => "w4_dequant_f16",
+        Element::Bf16 => "w4_dequant_bf16",
+        _ => return Err(format!("4-bit weights are not widened to {element:?}")),
+    };
+    check_shape(Shape { m: 1, n, k, ..Shape::default() }, 1, GROUP as u32)?;
+    check_aligned(&[weights.words, weights.scales, to])?;
+    let args = [weights.words, weights.scales, to].map(Arg::from).into_iter();
+    Ok(Launch {
+        family: "w4",
+        entry,
+        grid: [n.div_ceil(ROWS), 1, 1],
+        block: [32 * (k / GROUP as u32).min(WARPS), 1, 1],
+        shared_bytes: 0,
+        args: args.chain([n, k].map(Arg::from)).collect(),
+    })
+}
+
+/// The kernels of the family.
+pub const KERNELS: &[GpuKernel] = &[];

@@ -1,0 +1,144 @@
+use std::fmt;
+
+use super::class::class_of;
+use super::driver::Isa;
+use crate::{Sm, Suffix};
+
+/// What an image holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageKind {
+    /// Machine code.
+    Cubin,
+    /// PTX text, which the driver compiles.
+    Ptx,
+}
+
+/// A kernel inside an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name to ask the driver for.
+    pub name: &'static str,
+    /// Most threads a block may have, where the source limits them.
+    pub max_threads: Option<u32>,
+    /// What it takes as machine code; `None` in PTX, where the driver decides.
+    pub usage: Option<Usage>,
+}
+
+/// What a kernel takes of a multiprocessor, as the assembler reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Static shared memory per block, bytes.
+    pub shared_bytes: u32,
+    /// Stack per thread, bytes.
+    pub stack_bytes: u32,
+    /// Named barriers per block.
+    pub barriers: u32,
+}
+
+/// An image built into the program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Image {
+    /// Its source without `.cu`.
+    pub family: &'static str,
+    /// Machine code or PTX.
+    pub kind: ImageKind,
+    /// What it runs on: `sm_86` machine code; `sm_80` for PTX of compute_80.
+    pub target: Sm,
+    /// The class of PTX it is, or was assembled from.
+    pub class: Sm,
+    /// `.version` of that PTX.
+    pub isa: Isa,
+    /// SHA-256 of the bytes.
+    pub sha256: &'static str,
+    /// Oldest CUDA version a driver must support to load it: `12000`.
+    pub oldest_cuda: u32,
+    /// Oldest Linux driver that does.
+    pub oldest_driver: &'static str,
+    /// Its kernels, by name.
+    pub entries: &'static [Entry],
+    /// Bytes unpacked.
+    pub size: usize,
+    /// Bytes packed.
+    pub packed: &'static [u8],
+}
+
+impl Image {
+    /// The image itself.
+    ///
+    /// # Panics
+    /// Never: a test unpacks every image, and they do not change after the build.
+    pub fn bytes(&self) -> Vec<u8> {
+        let bytes = miniz_oxide::inflate::decompress_to_vec_with_limit(self.packed, self.size);
+        let bytes = bytes.expect("the build script packed it");
+        assert_eq!(bytes.len(), self.size, "{self} was packed whole");
+        bytes
+    }
+
+    /// The text of PTX; `None` of machine code.
+    pub fn text(&self) -> Option<String> {
+        let is_text = self.kind == ImageKind::Ptx;
+        is_text.then(|| String::from_utf8_lossy(&self.bytes()).into_owned())
+    }
+
+    /// A kernel by its name.
+    pub fn entry(&self, name: &str) -> Option<&'static Entry> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// The PTX it is, or was assembled from.
+    pub fn source(&self) -> Option<&'static Image> {
+        ptx(self.family, self.class)
+    }
+}
+
+/// `cubin sm_86`, `PTX compute_80`.
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = self.target.to_string();
+        match self.kind {
+            ImageKind::Cubin => write!(f, "cubin {target}"),
+            ImageKind::Ptx => write!(f, "PTX {}", target.replace("sm_", "compute_")),
+        }
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {self} ({} bytes)", self.family, self.size)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/images.rs"));
+
+/// Every image, family by family.
+pub fn images() -> &'static [Image] {
+    IMAGES
+}
+
+/// The PTX of a family for a class.
+pub fn ptx(family: &str, class: Sm) -> Option<&'static Image> {
+    let is_it = |image: &&Image| (image.family, image.target) == (family, class);
+    IMAGES.iter().filter(|image| image.kind == ImageKind::Ptx).find(is_it)
+}
+
+/// The newest generic PTX of a family that a device can run, whatever its driver.
+pub fn ptx_for(family: &str, device: Sm) -> Option<&'static Image> {
+    let generic = |image: &&Image| image.kind == ImageKind::Ptx && image.family == family;
+    let classes = IMAGES.iter().filter(generic).map(|image| image.target);
+    let classes: Vec<Sm> = classes.filter(|class| class.suffix == Suffix::None).collect();
+    ptx(family, class_of(device, &classes)?)
+}
+
+/// The image of a digest, in lower-case hexadecimal.
+pub fn by_sha256(sha256: &str) -> Option<&'static Image> {
+    IMAGES.iter().find(|image| image.sha256 == sha256)
+}
+
+/// The image these bytes are. A driver that was handed PTX may have been given a zero byte behind it.
+pub fn by_bytes(bytes: &[u8]) -> Option<&'static Image> {
+    let bytes =
+        bytes.strip_suffix(&[0]).filter(|_| !bytes.starts_with(b"\x7fELF")).unwrap_or(bytes);
+    IMAGES.iter().filter(|image| image.size == bytes.len()).find(|image| image.bytes() == bytes)
+}
