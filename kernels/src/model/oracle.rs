@@ -94,9 +94,21 @@ fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize, scale: f6
 impl<'a> Oracle<'a> {
     /// Builds the weights of a profile. `observe` sees every tensor of every token in order of execution.
     pub fn new(profile: Profile, observe: impl FnMut(Place, &[f64]) + 'a) -> Self {
+        Self::stored(profile, |_, weights| weights, observe)
+    }
+
+    /// As [`Oracle::new`], with the matrices of the layers as a lossy storage format keeps them.
+    pub fn stored(
+        profile: Profile,
+        store: impl Fn(TensorId, Vec<f32>) -> Vec<f32>,
+        observe: impl FnMut(Place, &[f64]) + 'a,
+    ) -> Self {
         use LayerTensor as T;
         let layer = |l: usize| {
-            let get = |t: T| matrix(TensorId::Layer(l, t), profile);
+            let get = |t: T| {
+                let id = TensorId::Layer(l, t);
+                store(id, matrix(id, profile))
+            };
             Layer {
                 norms: [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
                     .map(|t| TensorId::Layer(l, t).norm_gains(profile)),
@@ -210,13 +222,18 @@ impl<'a> Oracle<'a> {
 
     /// Reads the prompt and decodes greedily.
     pub fn run(&mut self, prompt: &[u32]) -> Golden {
+        self.run_for(prompt, M0.decode)
+    }
+
+    /// Reads a prompt and decodes so many tokens greedily.
+    pub fn run_for(&mut self, prompt: &[u32], tokens: usize) -> Golden {
         self.reset();
         let mut logits = Vec::new();
         for &token in prompt {
             logits = self.step(token);
         }
-        let mut steps = Vec::with_capacity(M0.decode);
-        while steps.len() < M0.decode {
+        let mut steps = Vec::with_capacity(tokens);
+        while steps.len() < tokens {
             if let Some(GoldenStep { token, .. }) = steps.last() {
                 logits = self.step(*token);
             }

@@ -26,7 +26,7 @@ pub struct Shape {
     pub decode: usize,
 }
 
-/// The one shape in use.
+/// What numerics are shown on: small enough for a CPU, and for an fp64 reference.
 pub const M0: Shape = Shape {
     width: 512,
     heads: 4,
@@ -37,6 +37,20 @@ pub const M0: Shape = Shape {
     vocab: 1024,
     prompt: 32,
     decode: 32,
+};
+
+/// What throughput is measured on: layers of the size a 1.1-billion-parameter model has, with heads of 128. Every decode step
+/// is timed at the position behind the prompt.
+pub const M1: Shape = Shape {
+    width: 2048,
+    heads: 16,
+    kv_heads: 4,
+    head: 128,
+    ffn: 5632,
+    layers: 12,
+    vocab: 8192,
+    prompt: 512,
+    decode: 1,
 };
 
 /// Added to the mean square in every RMSNorm. Small, so that a gain before a norm leaves the function unchanged.
@@ -262,24 +276,33 @@ impl TensorId {
         }
     }
 
+    /// Rows and columns of a matrix, in a decoder of a shape.
+    pub fn size(self, s: Shape) -> [usize; 2] {
+        use LayerTensor::{Down, Gate, K, O, Q, Up, V};
+        match self {
+            Self::Embedding | Self::Head => [s.vocab, s.width],
+            Self::Layer(_, K | V) => [s.kv_width(), s.width],
+            Self::Layer(_, Gate | Up) => [s.ffn, s.width],
+            Self::Layer(_, Down) => [s.width, s.ffn],
+            Self::Layer(_, Q) => [s.heads * s.head, s.width],
+            Self::Layer(_, O) => [s.width, s.heads * s.head],
+            Self::FinalNorm | Self::Layer(..) => [1, s.width],
+        }
+    }
+
     /// The exact weights of a matrix. The exponents keep the output of every projection of unit order.
     pub fn grid(self, profile: Profile) -> Grid {
-        use LayerTensor::{Down, Gate, K, Up, V};
-        let s = M0;
-        let (rows, cols, exponent) = match self {
-            Self::Embedding => (s.vocab, s.width, -2),
-            Self::Head => (s.vocab, s.width, -6),
-            Self::FinalNorm => (1, s.width, -5),
-            Self::Layer(_, K | V) => (s.kv_width(), s.width, -6),
-            Self::Layer(_, Gate | Up) => (s.ffn, s.width, -6),
-            Self::Layer(_, Down) => (s.width, s.ffn, -7),
-            Self::Layer(..) => (s.width, s.width, -6),
+        let exponent = match self {
+            Self::Embedding => -2,
+            Self::FinalNorm => -5,
+            Self::Layer(_, LayerTensor::Down) => -7,
+            Self::Head | Self::Layer(..) => -6,
         };
         let exponent = exponent + profile.gain_log2(self);
         let pattern = profile.pattern(self);
         let salt = if pattern == Pattern::Free { 0 } else { CANCEL_SALT };
         let number = self.number() + salt;
-        Grid { pattern, ..Grid::new(number, [rows, cols], exponent) }
+        Grid { pattern, ..Grid::new(number, self.size(M0), exponent) }
     }
 
     /// Gains of a norm: `(32 + q) / 32` times the profile's gain, exact in every format.
