@@ -105,6 +105,14 @@ struct E4m3 : OnTensorCores<E4m3> {
         mma_m16n8k32_e4m3(c, a, b);
     }
 };
+struct E5m2 : OnTensorCores<E5m2> {
+    static constexpr u32 THREADS_PER_SM = 256;
+    using Sum = float;
+    static constexpr u32 SUMS = 4;
+    static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+        mma_m16n8k32_e5m2(c, a, b);
+    }
+};
 
 // What a warp accumulates. Lane 4·g + q holds rows g and g+8, columns 2q and 2q+1 of every 16 × 8.
 template <class Kind, class T> struct WarpProduct {

@@ -7,7 +7,9 @@ pub mod gemv;
 pub mod glue;
 pub mod mem;
 pub mod nf4;
+mod number;
 mod operand;
+mod route;
 mod stream;
 pub mod w4;
 
