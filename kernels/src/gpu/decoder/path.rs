@@ -2,6 +2,7 @@
 
 use crate::Dtype;
 use crate::cpu::Format;
+use crate::gpu::family::gemm::Product;
 use crate::gpu::{DeviceFacts, Element, Route};
 use crate::model;
 
@@ -131,19 +132,15 @@ pub fn path(id: &str) -> Option<&'static Path> {
 }
 
 impl Path {
-    /// How a device computes it.
+    /// How a device multiplies on it.
     pub fn route(&self, facts: &DeviceFacts) -> Route {
-        let sm = facts.sm;
-        if self.activations == Element::Bf16 && sm.major < 8 {
-            let by = format!("integer conversions and fp32 arithmetic: {sm} has no bf16");
-            return Route::Emulated { by };
-        }
-        let by = match self.activations {
-            Element::F32 => "fma.f32",
-            _ if (sm.major, sm.minor) >= (7, 0) => "tensor cores",
-            _ => "fp32 arithmetic on fp16 numbers",
+        let product = match (self.sums, self.activations) {
+            (Sums::Fp16, _) => Product::F16Acc16,
+            (Sums::Fp32, Element::F32) => Product::F32,
+            (Sums::Fp32, Element::Bf16) => Product::Bf16,
+            (Sums::Fp32, _) => Product::F16,
         };
-        Route::Native { by: by.to_owned() }
+        product.route(facts)
     }
 
     /// Largest relative Frobenius error of the logits that M0 may have where nothing overflows. What fp16 sums cost was

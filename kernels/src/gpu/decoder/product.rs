@@ -1,10 +1,11 @@
 //! y = x·Wᵀ for any number of tokens: which kernel multiplies.
 //!
 //! Few tokens stream the weights as they are stored. Many are worth a product of matrices, for which packed weights are
-//! widened first.
+//! widened first. Sums in fp16 exist in products of matrices only, so one token is multiplied so too.
 
 use super::layout::{Matrix, Weights};
 use super::path::{Path, Sums};
+use crate::gpu::family::gemm::{self, Product};
 use crate::gpu::family::{gemv, nf4, w4};
 use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot};
 
@@ -86,13 +87,17 @@ impl Multiplier<'_> {
         rows: Rows,
         sums: Sums,
     ) -> Result<Vec<Launch>, String> {
-        if sums == Sums::Fp16 {
-            return Err("no product of few tokens sums in fp16".to_owned());
-        }
-        self.tiles(matrix, rows, gemv::MOST_TOKENS, |x, y, shape| {
-            let operands = gemv::Operands { x, weights, y };
-            gemv::launch(self.facts, operands, self.formats(rows.output), shape)
-        })
+        let formats = self.formats(rows.output);
+        let shape = Shape { m: rows.tokens, n: matrix.n, k: matrix.k, ..Shape::default() };
+        let operands = gemv::Operands { x: rows.x, weights, y: rows.y };
+        let product = match sums {
+            Sums::Fp16 => Product::F16Acc16,
+            Sums::Fp32 if rows.tokens <= gemv::MOST_TOKENS => {
+                return Ok(vec![gemv::launch(self.facts, operands, formats, shape)?]);
+            }
+            Sums::Fp32 => Product::of(formats)?,
+        };
+        Ok(vec![gemm::launch(self.facts, operands, product, shape)?])
     }
 
     /// One launch for every so many tokens.
