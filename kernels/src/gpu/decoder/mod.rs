@@ -12,12 +12,14 @@ mod numeric;
 mod path;
 mod product;
 mod step;
+#[cfg(test)]
+mod tests;
 mod throughput;
 mod upload;
 
 pub use numeric::{Length, Numeric, numeric};
 pub use path::{PATHS, Path, Storage, Sums, path};
-pub use throughput::{Throughput, Timed, throughput};
+pub use throughput::{Throughput, Timed, throughput, throughput_of};
 
 use super::MachineError;
 

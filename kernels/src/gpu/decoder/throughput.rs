@@ -79,11 +79,11 @@ pub fn throughput(
     path: &Path,
     arena_bytes: u64,
 ) -> Result<Throughput, MachineError> {
-    place(machine, path, M1, arena_bytes)
+    throughput_of(machine, path, M1, arena_bytes)
 }
 
-/// As [`throughput`], of any shape.
-pub(super) fn place(
+/// As [`throughput`], of another shape than [`M1`]'s.
+pub fn throughput_of(
     machine: &mut dyn Machine,
     path: &Path,
     shape: Shape,
