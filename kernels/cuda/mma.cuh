@@ -75,8 +75,11 @@ __device__ __forceinline__ u32 pack_f16(u16 low, u16 high) {
 
 // Shared memory by its 32-bit address.
 __device__ __forceinline__ u32 shared_address(const void* at) { return u32(__cvta_generic_to_shared(at)); }
-__device__ __forceinline__ void load_shared16(u32 (&out)[4], u32 at) {
+__device__ __forceinline__ void load_shared(u32 (&out)[4], u32 at) {
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(at) : "memory");
+}
+__device__ __forceinline__ void load_shared(u32 (&out)[2], u32 at) {
+    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "r"(at) : "memory");
 }
 __device__ __forceinline__ void store_shared16(u32 at, const uint4& in) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(in.x), "r"(in.y), "r"(in.z), "r"(in.w) : "memory");

@@ -197,9 +197,9 @@ template <class Kind, class T> struct WarpProduct {
             u32 of_x = x + chunk_place(row + own, chunk);
             u32 of_w = w + chunk_place(col + own, chunk);
 #pragma unroll
-            for (u32 i = 0; i < DOWN; i++) load_shared16(a[i], of_x + 16 * i * SLAB);
+            for (u32 i = 0; i < DOWN; i++) load_shared(a[i], of_x + 16 * i * SLAB);
 #pragma unroll
-            for (u32 j = 0; j < ACROSS; j++) load_shared16(b[j], of_w + 16 * j * SLAB);
+            for (u32 j = 0; j < ACROSS; j++) load_shared(b[j], of_w + 16 * j * SLAB);
 #pragma unroll
             for (u32 i = 0; i < DOWN; i++) {
 #pragma unroll

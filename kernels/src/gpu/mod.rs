@@ -6,6 +6,7 @@
 mod case;
 pub mod decoder;
 pub mod family;
+pub mod headroom;
 mod kernel;
 mod machine;
 

@@ -41,8 +41,7 @@ pub(super) fn kept(storage: Storage, weights: Vec<f32>) -> Vec<f32> {
         return weights;
     }
     let (codes, maxima) = nf4_of(&weights);
-    let value =
-        |(i, code): (usize, &u8)| nf4::widened(*code, maxima[i / nf4::BLOCK], Element::F32) as f32;
+    let value = |(i, code): (usize, &u8)| nf4::CODE[usize::from(*code)] * maxima[i / nf4::BLOCK];
     codes.iter().enumerate().map(value).collect()
 }
 
