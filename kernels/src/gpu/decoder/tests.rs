@@ -1,6 +1,6 @@
 //! What needs no kernel to run: sizes, what is counted, and that everything is given back.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::throughput::throughput_of;
 use super::*;
@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 /// A machine that computes nothing, and refuses the call of a number.
 struct Ledger {
     facts: DeviceFacts,
-    buffers: HashSet<BufferId>,
+    buffers: HashMap<BufferId, u64>,
     graphs: HashSet<GraphId>,
     recorded: Vec<Vec<Launch>>,
     calls: u32,
@@ -33,7 +33,7 @@ impl Ledger {
             driver_cuda: 12_080,
             simulated: true,
         };
-        let (buffers, graphs) = (HashSet::new(), HashSet::new());
+        let (buffers, graphs) = (HashMap::new(), HashSet::new());
         Self { facts, buffers, graphs, recorded: Vec::new(), calls: 0, refuses }
     }
 
@@ -52,23 +52,25 @@ impl Machine for Ledger {
         &self.facts
     }
 
-    fn allocate(&mut self, _: u64) -> Result<BufferId, MachineError> {
+    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
         self.call()?;
         let id = BufferId(self.calls);
-        self.buffers.insert(id);
+        self.buffers.insert(id, bytes);
         Ok(id)
     }
 
     fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
         let why = || "freed twice".to_owned();
-        self.buffers.remove(&buffer).then_some(()).ok_or(MachineError::Refused { why: why() })
+        self.buffers.remove(&buffer).map(|_| ()).ok_or(MachineError::Refused { why: why() })
     }
 
-    fn write(&mut self, _: Slot, _: &[u8]) -> Result<(), MachineError> {
+    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
+        assert!(to.offset + bytes.len() as u64 <= self.buffers[&to.buffer]);
         self.call()
     }
 
-    fn read(&mut self, _: Slot, _: &mut [u8]) -> Result<(), MachineError> {
+    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
+        assert!(from.offset + bytes.len() as u64 <= self.buffers[&from.buffer]);
         self.call()
     }
 

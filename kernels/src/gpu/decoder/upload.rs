@@ -8,7 +8,7 @@ use super::path::Storage;
 use super::refused;
 use crate::gpu::family::{nf4, w4};
 use crate::gpu::{Element, Machine, MachineError};
-use crate::model::{Grid, M0, Profile, TensorId};
+use crate::model::{Grid, Profile, TensorId};
 
 /// Numbers as they are stored, rounded to nearest.
 pub(super) fn encode(element: Element, values: &[f32]) -> Vec<u8> {
@@ -105,6 +105,6 @@ pub(super) fn weights(
     write_matrix(machine, &layout.head, &TensorId::Head.grid(profile), element)?;
     let gains = TensorId::FinalNorm.norm_gains(profile);
     machine.write(layout.final_norm, &encode(Element::F32, &gains))?;
-    let table = M0.rope_table().into_iter().flat_map(|(c, s)| [c as f32, s as f32]);
+    let table = layout.shape.rope_table().into_iter().flat_map(|(c, s)| [c as f32, s as f32]);
     machine.write(layout.kept.rope, &encode(Element::F32, &table.collect::<Vec<_>>()))
 }

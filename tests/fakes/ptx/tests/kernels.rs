@@ -1,11 +1,14 @@
 //! Every kernel on every architecture: each case of the registry, run on the PTX built into the program.
 
+mod machine;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use machine::machine;
 use ptx_interpreter::{Interpreter, Module, devices};
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, family, run_case};
-use warpscope_kernels::image::{class_of, images};
+use warpscope_kernels::image::images;
 use warpscope_kernels::{Sm, Suffix};
 
 #[derive(Default)]
@@ -14,23 +17,6 @@ struct Tally {
     instructions: u64,
     time: Duration,
     wrong: Vec<String>,
-}
-
-/// For work on kernels whose images are not built: PTX from a folder, `family.class.ptx`.
-fn machine(facts: &DeviceFacts) -> Interpreter {
-    let Ok(folder) = std::env::var("PTX_FOLDER") else { return Interpreter::new(facts.clone()) };
-    let load = move |family: &str, device: Sm| {
-        let class = |class: &Sm| format!("{folder}/{family}.{}{}.ptx", class.major, class.minor);
-        let classes: Vec<Sm> = warpscope_kernels::image::CLASSES
-            .iter()
-            .filter(|sm| std::path::Path::new(&class(sm)).exists())
-            .copied()
-            .collect();
-        let path = class(&class_of(device, &classes).ok_or("no class")?);
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        Module::parse(&text).map_err(|error| format!("{path}: {error}"))
-    };
-    Interpreter::with_images(facts.clone(), Box::new(load))
 }
 
 fn prove(kernel: &GpuKernel, machine: &mut Interpreter, facts: &DeviceFacts, tally: &mut Tally) {
