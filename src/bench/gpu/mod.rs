@@ -26,3 +26,4 @@ pub use lookout::Eyes;
 pub use process::{GPU_ARGUMENT, Told, converse, gpu_command};
 pub use request::{Burst, Hold, Request, Size, Timing};
 pub use supervisor::{Action, Death, Event, Limits, Next, Supervisor};
+pub use timing::size;
