@@ -6,6 +6,7 @@ mod errors;
 mod events;
 mod functions;
 mod graphs;
+mod library;
 mod memory;
 mod modules;
 mod streams;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> Vec<Export> {
         events::EXPORTS,
         functions::EXPORTS,
         graphs::EXPORTS,
+        library::EXPORTS,
         memory::EXPORTS,
         modules::EXPORTS,
         streams::EXPORTS,

@@ -50,6 +50,10 @@ pub(super) fn length<'a>(header: &[u8], more: impl Fn(usize) -> &'a [u8]) -> Opt
     const LARGEST: usize = 1 << 30;
     let (table, count) = sections(header.get(..HEADER)?)?;
     let end = table.checked_add(count * SECTION).filter(|end| *end <= LARGEST)?;
+    // Program headers, which ptxas writes last.
+    let programs = u64_at(header, 0x20)?;
+    let each = usize::from(u16_at(header, 0x36)?) * usize::from(u16_at(header, 0x38)?);
+    let programs = programs.checked_add(each).filter(|end| *end <= LARGEST)?;
     let bytes = more(end);
     let ends = (0..count).map(|at| {
         let section = table + at * SECTION;
@@ -59,7 +63,7 @@ pub(super) fn length<'a>(header: &[u8], more: impl Fn(usize) -> &'a [u8]) -> Opt
         };
         u64_at(bytes, section + 0x18)?.checked_add(size).filter(|end| *end <= LARGEST)
     });
-    ends.chain([Some(end)]).try_fold(HEADER, |largest, end| Some(largest.max(end?)))
+    ends.chain([Some(end), Some(programs)]).try_fold(HEADER, |largest, end| Some(largest.max(end?)))
 }
 
 /// Reads a cubin.
