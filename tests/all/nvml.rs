@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::{ClockReason, Presence, Vitals};
-use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+use warpscope_probes::nvml::{NvmlOptions, NvmlProvider, Watch};
 use warpscope_probes::process::ProcessKind;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::units::*;
@@ -625,4 +625,28 @@ fn the_cost_of_a_poll() {
         (0..1000).for_each(|_| drop(bench.poll()));
         println!("{scenario}: first poll {first:?}, then {:?} a poll", start.elapsed() / 1000);
     }
+}
+
+#[test]
+fn a_watch_sees_who_else_computes_on_its_device() {
+    let nvml = OwnNvml::new("t4x2");
+    let uuid = Bench::new("t4x2").poll().gpus[1].key.clone();
+    let watch = Watch::open(Some(&nvml.library()), &uuid).expect("opens");
+    let before = watch.look();
+    assert_eq!(before.computing.as_deref(), Some(&[][..]));
+    assert!(before.sm_mhz.is_some() && before.free_bytes.is_some_and(|free| free > 1 << 30));
+    nvml.set("t4x2+procs");
+    let look = watch.look();
+    let [pid] = look.computing.as_deref().expect("told") else { panic!("{look:?}") };
+    assert_ne!(*pid, std::process::id(), "the process on the other board is not seen");
+    let using = look.using.as_deref().expect("told");
+    assert!(using.iter().any(|(user, percent)| user == pid && *percent <= 100), "{using:?}");
+}
+
+#[test]
+fn a_watch_needs_a_device_that_is_there() {
+    let nvml = OwnNvml::new("t4");
+    let error = Watch::open(Some(&nvml.library()), "GPU-none").err().expect("no such device");
+    assert!(!error.is_empty());
+    assert!(Watch::open(Some("/nonexistent/libnvidia-ml.so".as_ref()), "GPU-x").is_err());
 }

@@ -25,6 +25,7 @@ pub mod faults;
 mod graph;
 mod image;
 mod launch;
+mod library;
 mod memory;
 mod module;
 mod program;

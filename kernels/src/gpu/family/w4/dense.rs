@@ -4,14 +4,15 @@ use half::f16;
 
 use super::paths;
 use super::{GROUP, ROWS, Weights, pack, packed_bytes, scale_bytes};
-use crate::Dtype;
+use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening,
 };
 use crate::gpu::{
-    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Route, Shape, Slot,
+    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Shape, Slot,
 };
-use crate::model::Grid;
+use crate::model::{Grid, Pattern};
+use crate::{Dtype, Sm};
 
 /// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
 pub fn dequantize(
@@ -32,6 +33,9 @@ pub fn dequantize(
 
 /// Packs the weights of a [`Grid`] on the device: [`packed_bytes`] and [`scale_bytes`] of memory.
 pub fn generate(grid: &Grid, to: Weights) -> Result<Launch, String> {
+    if grid.pattern != Pattern::Free {
+        return Err(format!("no kernel ties weights to each other as {:?}", grid.pattern));
+    }
     let size = |size: usize| u32::try_from(size).map_err(|_| format!("{size} is too many"));
     let (n, k) = (size(grid.rows)?, size(grid.cols)?);
     // Scales are four to seven quarters of a power of two.
@@ -83,7 +87,7 @@ const GRIDS: &[(u64, usize, usize, i32)] =
     &[(3, 1, 128, 0), (11, 37, 1152, -9), (70_000, 16, 384, 12)];
 
 fn grids(_: &DeviceFacts) -> Vec<Case> {
-    let grid = |&(tensor, rows, cols, exponent)| Grid { tensor, rows, cols, exponent };
+    let grid = |&(tensor, rows, cols, exponent)| Grid::new(tensor, [rows, cols], exponent);
     GRIDS.iter().map(grid).filter_map(|grid| generated(grid).ok()).collect()
 }
 
@@ -105,13 +109,12 @@ fn generated(grid: Grid) -> Result<Case, String> {
     })
 }
 
-fn route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "fp32 and integer operations".to_owned() }
-}
+/// Numbers are put together from their bits, multiplied and rounded.
+const STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("mul.f32 and integer operations"))];
 
 /// Widens packed weights.
 pub(super) const WIDENING: GpuKernel =
-    widening::<Packed>("w4.dequant", "4-bit weights as 16-bit numbers", "w4", route);
+    widening::<Packed>("w4.dequant", "4-bit weights as 16-bit numbers", "w4", |f| route(STEPS, f));
 
 /// Generates packed weights.
 pub(super) const GENERATION: GpuKernel = GpuKernel {
@@ -119,7 +122,7 @@ pub(super) const GENERATION: GpuKernel = GpuKernel {
     title: "4-bit weights from a hash of their index",
     family: "w4",
     dtype: Dtype::Int4Weight,
-    route,
+    route: |facts| route(STEPS, facts),
     cases: grids,
     works: |_, _| Vec::new(),
     work: |_, _| Err("it is run once, before anything is timed".to_owned()),

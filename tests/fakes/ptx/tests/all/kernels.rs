@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ptx_interpreter::{Interpreter, Module, devices};
+use warpscope_kernels::Suffix;
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, MachineError, Route, family, run_case};
-use warpscope_kernels::image::{self, Image};
-use warpscope_kernels::{Sm, Suffix};
+use warpscope_kernels::image::images;
+
+use crate::machine::machine;
 
 #[derive(Default)]
 struct Tally {
@@ -33,31 +35,6 @@ impl fmt::Display for Tally {
         let (millions, seconds) = (self.instructions as f64 / 1e6, self.time.as_secs_f64());
         write!(f, "{} cases, {millions:.1} M instructions of warps, {seconds:.1} s", self.cases)
     }
-}
-
-/// The PTX of a family for a device: what is built in, or, for work on kernels whose images are not built, `family.class.ptx` of a folder.
-pub(crate) fn text_for(family: &str, facts: &DeviceFacts) -> Result<String, String> {
-    let Ok(folder) = std::env::var("PTX_FOLDER") else {
-        let image = image::ptx_for(family, facts.sm);
-        return image.and_then(Image::text).ok_or(format!("no PTX of {family} is built in"));
-    };
-    let path = |class: &Sm| format!("{folder}/{family}.{}{}.ptx", class.major, class.minor);
-    let there = image::CLASSES.iter().filter(|class| std::fs::exists(path(class)).unwrap_or(false));
-    let classes: Vec<Sm> = there.copied().collect();
-    let class = image::class_of(facts.sm, &classes).ok_or(format!("no PTX of {family}"))?;
-    std::fs::read_to_string(path(&class)).map_err(|error| error.to_string())
-}
-
-fn machine(facts: &DeviceFacts) -> Interpreter {
-    if std::env::var_os("PTX_FOLDER").is_none() {
-        return Interpreter::new(facts.clone());
-    }
-    let of = facts.clone();
-    let load = move |family: &str, _: Sm| {
-        let text = text_for(family, &of)?;
-        Module::parse(&text).map_err(|error| format!("{family}: {error}"))
-    };
-    Interpreter::with_images(facts.clone(), Box::new(load))
 }
 
 fn prove(kernel: &GpuKernel, machine: &mut Interpreter, facts: &DeviceFacts, tally: &mut Tally) {
@@ -143,7 +120,7 @@ fn every_image_is_understood() {
             }
         }
     }
-    for image in image::images().iter().filter(|image| image.target.suffix == Suffix::None) {
+    for image in images().iter().filter(|image| image.target.suffix == Suffix::None) {
         texts.extend(image.text().map(|text| (format!("{} {image}", image.family), text)));
     }
     let mut wrong = Vec::new();
