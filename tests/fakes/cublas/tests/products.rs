@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use half::{bf16, f16};
-use stage::{CUBLAS, CUBLAS_LT, Stage};
+use stage::{CUBLAS, CUBLAS_LT, Stage, said, tell};
 use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine};
 use warpscope_kernels::gpu::{BufferId, Machine};
 
@@ -173,7 +173,7 @@ impl Both {
             let mut version = 0;
             let get = blas.function::<GetVersion>("cublasGetVersion_v2");
             assert_eq!(get(handle, &raw mut version), 0);
-            println!("version: {version}");
+            tell(format_args!("version: {version}"));
         }
         Ok(Self { blas, handle, lt, lt_handle })
     }
@@ -352,11 +352,11 @@ fn on_stage() {
     let cap = Cap { arena_bytes: 1 << 30, stop: Arc::new(AtomicBool::new(false)) };
     let mut machine = cuda.machine(&uuid, cap).expect("a context");
     match Both::open(&machine) {
-        Err(code) => println!("handle: {code}"),
+        Err(code) => tell(format_args!("handle: {code}")),
         Ok(both) => {
             let latte = std::env::var_os("STAGE_LATTE").map(|_| &LATTE);
             for call in CALLS.iter().chain(latte) {
-                println!("{}: {}", call.0, run(&mut machine, &both, call));
+                tell(format_args!("{}: {}", call.0, run(&mut machine, &both, call)));
                 if machine.ended().is_some() {
                     break;
                 }
@@ -371,12 +371,11 @@ fn play(stage: &Stage) -> BTreeMap<String, String> {
 
 fn told(command: &mut Command) -> BTreeMap<String, String> {
     let output = command.output().expect("the test binary starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text.lines().map(|line| line.split_once(" ... ").map_or(line, |split| split.1));
-    let told = lines.filter_map(|line| line.split_once(": "));
-    let told = told.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let told: BTreeMap<String, String> = told.collect();
-    assert!(!told.is_empty(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let lines = said(&output).into_iter();
+    let pair =
+        |line: String| line.split_once(": ").map(|(name, told)| (name.to_owned(), told.to_owned()));
+    let told: BTreeMap<String, String> = lines.filter_map(pair).collect();
+    assert!(!told.is_empty(), "{output:?}");
     told
 }
 
