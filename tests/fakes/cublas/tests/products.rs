@@ -365,6 +365,53 @@ fn on_stage() {
     }
 }
 
+/// Functions of the driver that take one handle and give another, or a mode.
+type Handle2 = unsafe extern "C" fn(Pointer, *mut Pointer) -> c_uint;
+type BeginCapture = unsafe extern "C" fn(Pointer, c_uint) -> c_uint;
+type Instantiate = unsafe extern "C" fn(*mut Pointer, Pointer, u64) -> c_uint;
+type LaunchGraph = unsafe extern "C" fn(Pointer, Pointer) -> c_uint;
+
+/// Not a test of its own: a product that is captured, and done when the graph is launched.
+#[test]
+#[ignore = "started by the other tests on a stage"]
+fn captured_on_stage() {
+    let cuda = Cuda::open().expect("the stand-in");
+    let uuid = cuda.devices().expect("a device").swap_remove(0).0;
+    let cap = Cap { arena_bytes: 1 << 30, stop: Arc::new(AtomicBool::new(false)) };
+    let mut machine = cuda.machine(&uuid, cap).expect("a context");
+    let both = Both::open(&machine).expect("handles");
+    let call = &CALLS[0];
+    let (_, _, from, to, _, [m, n, k]) = *call;
+    let (a, b) = (operand(&mut machine, from, m, k), operand(&mut machine, from, n, k));
+    let c = machine.allocate(u64::from(m * n) * bytes_of(to) as u64).expect("room");
+    let places = [a, b, c].map(|buffer| machine.address(buffer).expect("an address"));
+    let driver = Library::open(stage::CUDA);
+    let stream = machine.stream_pointer();
+    let (mut graph, mut ready) = (null_mut(), null_mut());
+    // SAFETY: these are the functions' types; handles are alive, places are written, buffers large enough.
+    let codes = unsafe {
+        [
+            driver.function::<BeginCapture>("cuStreamBeginCapture_v2")(stream, 1),
+            both.gemm_ex(call, places),
+            driver.function::<Handle2>("cuStreamEndCapture")(stream, &raw mut graph),
+            driver.function::<Instantiate>("cuGraphInstantiateWithFlags")(&raw mut ready, graph, 0),
+        ]
+    };
+    tell(format_args!("codes: {codes:?}"));
+    tell(format_args!("captured: {}", is_right(&mut machine, call, c)));
+    // SAFETY: likewise.
+    let launched = unsafe { driver.function::<LaunchGraph>("cuGraphLaunch")(ready, stream) };
+    machine.wait().expect("it ran");
+    tell(format_args!("launched: {launched} {}", is_right(&mut machine, call, c)));
+}
+
+#[test]
+fn a_product_that_is_captured_is_done_when_its_graph_is_launched() {
+    let told = told(&mut Stage::new("h200").again("captured_on_stage"));
+    let of = |name: &str| told[name].as_str();
+    assert_eq!((of("codes"), of("captured"), of("launched")), ("[0, 0, 0, 0]", "false", "0 true"));
+}
+
 fn play(stage: &Stage) -> BTreeMap<String, String> {
     told(&mut stage.again("on_stage"))
 }
