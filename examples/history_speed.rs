@@ -72,7 +72,7 @@ fn child(step: &str, folder: &Path) -> Outcome<()> {
             let points =
                 |end: Option<i64>| Ok::<_, Box<dyn Error>>(store.points(end.ok_or("no run")?)?);
             let runs = [points(ends[0])?, points(ends[1])?];
-            let comparison = compare(&runs, &Limits::default());
+            let comparison = compare(&runs, |_| Limits::default());
             let calls: Vec<String> =
                 comparison.rows.iter().map(|row| row.judgement.call.to_string()).collect();
             format!("first run with last: {}", calls.join(" "))

@@ -15,6 +15,7 @@ pub mod points;
 pub mod pulse;
 mod report;
 mod statistics;
+mod threshold;
 pub mod tune;
 mod worker;
 
@@ -26,6 +27,7 @@ pub use report::{
     KernelReport, PathDtype, PathReport, PathSamples, ProbeReport, WorkerFailure,
 };
 pub use statistics::{Spread, Window};
+pub use threshold::Thresholds;
 pub use worker::run_worker;
 
 /// Number of the event format.

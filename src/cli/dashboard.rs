@@ -9,9 +9,9 @@ use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
 use super::rules::users_rules;
 use super::source::{AtEnd, open_source};
-use super::whatif;
+use super::{noise, whatif};
 use crate::app::keymap::Keymap;
-use crate::app::runtime::{Ended, Launch, run as run_app};
+use crate::app::runtime::{Ended, Kept, Launch, run as run_app};
 use crate::app::view::Tab;
 use crate::app::{App, Settings};
 use crate::bench::WorkerOptions;
@@ -36,7 +36,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         mouse: options.view.mouse,
         bench: WorkerOptions::live(&options.bench.device)
             .map_err(|error| CliError::Usage(error.to_string()))?,
-        history: data_folder(&options.env).map(|folder| folder.join(FILE)),
+        kept: Kept {
+            store: data_folder(&options.env).map(|folder| folder.join(FILE)),
+            noise: noise::file(&options.env),
+        },
         bench_at_start: options.bench.on && options.source.recording.is_none(),
         reads_rules,
         app,

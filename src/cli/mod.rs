@@ -27,7 +27,6 @@ mod low;
 mod man;
 mod model_text;
 mod noise;
-mod noise_file;
 mod options;
 mod output;
 mod parser;

@@ -1,17 +1,45 @@
 //! `warpscope noise`: how much this machine differs from itself.
 
+use std::path::PathBuf;
+
 use super::blocks::{keys, median, take_turns};
 use super::exit::{CliError, Exit};
 use super::identity::now_ms;
 use super::options::Options;
-use super::{noise_file, output};
+use super::output;
+use crate::bench::Thresholds;
 use crate::bench::compare::Limits;
-use crate::bench::noise::{Floor, floor_of};
+use crate::bench::noise::{Floor, Noise, floor_of};
+use crate::config::Environment;
+use crate::sink::noise_file;
 use crate::sink::text::clean;
+
+/// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
+pub(super) fn file(env: &Environment) -> Option<PathBuf> {
+    let absolute = |name| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("warpscope/noise.json"))
+}
+
+/// From where on a difference counts: by the noise that was given, else that measured here, else an assumption.
+pub(super) fn thresholds(options: &Options) -> Thresholds {
+    let read =
+        file(&options.env).map_or_else(|| Ok(Noise::default()), |path| noise_file::read(&path));
+    let measured = read.unwrap_or_else(|why| {
+        eprintln!("warpscope: {}", clean(&why, false));
+        Noise::default()
+    });
+    Thresholds::new(options.compare.noise, measured)
+}
 
 /// Runs the same program against itself, prints the floor of every kernel and keeps it.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
-    let mut noise = noise_file::read(&options.env)?;
+    let path = file(&options.env).ok_or_else(|| {
+        let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep it";
+        CliError::Usage(why.to_owned())
+    })?;
+    let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
     let exe = std::env::current_exe()?;
     let [first, second] =
         take_turns([&exe, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
@@ -36,7 +64,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         lines += &format!("{noise_pct:>5.2} %  {from_pct:>9.2} %  {:>6}  {name}\n", medians.len());
         noise.set(&key, Floor { share, blocks: medians.len(), at_ms: now_ms() });
     }
-    let path = noise_file::write(&options.env, &noise)?;
+    noise_file::write(&path, &noise)
+        .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
     output::print(&lines)?;
     eprintln!("kept in {}", path.display());
     Ok(Exit::Fine)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::blocks::{Side, keys, median, take_turns};
-use super::compare::{Shown, Thresholds, outcome, show};
+use super::compare::{Shown, outcome, show};
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use crate::bench::compare::{Groups, compare_groups};
@@ -23,7 +23,7 @@ pub(super) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let [before, after] =
         take_turns([base, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
-    let thresholds = Thresholds::of(options).between(floors(&before, &after));
+    let thresholds = super::noise::thresholds(options).between(floors(&before, &after));
     let comparison =
         compare_groups(vec![groups(before), groups(after)], |key| thresholds.limits(key));
     let names = [base.display().to_string(), exe.display().to_string()];

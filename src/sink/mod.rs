@@ -4,6 +4,7 @@ pub mod csv;
 pub mod export;
 pub mod history;
 pub mod jsonl;
+pub mod noise_file;
 mod reader;
 mod recorder;
 mod redact;

@@ -353,7 +353,7 @@ fn compared() -> App {
     let mut store = History::in_memory().expect("a store");
     store.import(file.path()).expect("imports");
     let points = |run| store.points(run).expect("reads");
-    let result = compare(&[points(*before), points(*after)], &Limits::default());
+    let result = compare(&[points(*before), points(*after)], |_| Limits::default());
     update(&mut app, Msg::Compared((*before, *after), Ok(result)));
     app
 }

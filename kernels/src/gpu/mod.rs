@@ -5,6 +5,7 @@
 
 mod case;
 pub mod family;
+pub mod headroom;
 mod kernel;
 mod machine;
 

@@ -1,13 +1,25 @@
 //! Reads the store of runs on a thread of its own: it may lie on a slow disk, and two runs may hold millions of samples.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use super::Event;
 use super::mailbox::Post;
-use crate::bench::compare::{Comparison, Limits, compare};
+use crate::bench::Thresholds;
+use crate::bench::compare::{Comparison, compare};
+use crate::bench::noise::Noise;
 use crate::sink::history::History;
+use crate::sink::noise_file;
+
+/// Where what was kept lies; none where nothing says where.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The store of recorded runs.
+    pub store: Option<PathBuf>,
+    /// This machine's noise.
+    pub noise: Option<PathBuf>,
+}
 
 /// Starts reading; the answer comes as an event.
 pub(super) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
@@ -21,9 +33,10 @@ pub(super) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
 }
 
 /// Starts comparing two runs; the answer comes as an event.
-pub(super) fn compare_aside(path: Option<PathBuf>, runs: (i64, i64), post: Post) -> io::Result<()> {
+pub(super) fn compare_aside(kept: Kept, runs: (i64, i64), post: Post) -> io::Result<()> {
     aside(move || {
-        let result = open(path).and_then(|store| side_by_side(store, runs));
+        let result =
+            open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));
         post.send(Event::Compared(runs, result));
     })
 }
@@ -38,9 +51,15 @@ fn open(path: Option<PathBuf>) -> Result<Option<History>, String> {
     History::open(&path).map_err(|error| error.to_string())
 }
 
-fn side_by_side(store: Option<History>, (before, after): (i64, i64)) -> Result<Comparison, String> {
+fn side_by_side(
+    store: Option<History>,
+    (before, after): (i64, i64),
+    noise: Option<&Path>,
+) -> Result<Comparison, String> {
     let gone = || "The history is gone; nothing is left to compare.".to_owned();
     let store = store.ok_or_else(gone)?;
     let points = |run| store.points(run).map_err(|error| error.to_string());
-    Ok(compare(&[points(before)?, points(after)?], &Limits::default()))
+    let noise = noise.map_or_else(|| Ok(Noise::default()), noise_file::read)?;
+    let thresholds = Thresholds::new(None, noise);
+    Ok(compare(&[points(before)?, points(after)?], |key| thresholds.limits(key)))
 }

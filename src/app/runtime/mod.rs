@@ -15,7 +15,6 @@ mod signal;
 mod terminal;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +26,7 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use self::bench::Outside;
+pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::recording::Recording;
@@ -54,8 +54,8 @@ pub struct Launch {
     pub bench: WorkerOptions,
     /// Whether it starts with the dashboard.
     pub bench_at_start: bool,
-    /// The store of recorded runs; none where nothing says where it lies.
-    pub history: Option<PathBuf>,
+    /// Recorded runs and what their comparison needs.
+    pub kept: Kept,
     /// Whether the rules of the program are still to be read.
     pub reads_rules: bool,
 }
@@ -105,7 +105,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         outside,
         inspector: Inspector::default(),
         recording: None,
-        history: launch.history,
+        kept: launch.kept,
         without_rules: launch.reads_rules,
         post,
         last_frame: Instant::now(),
@@ -137,7 +137,7 @@ struct Owner {
     outside: Outside,
     inspector: Inspector,
     recording: Option<Recording>,
-    history: Option<PathBuf>,
+    kept: Kept,
     /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
     without_rules: bool,
     post: Post,
@@ -263,9 +263,9 @@ impl Owner {
             Cmd::Suspend => screen.suspend()?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
-            Cmd::ReadHistory => history::read_aside(self.history.clone(), self.post.clone())?,
+            Cmd::ReadHistory => history::read_aside(self.kept.store.clone(), self.post.clone())?,
             Cmd::CompareRuns(before, after) => {
-                history::compare_aside(self.history.clone(), (before, after), self.post.clone())?;
+                history::compare_aside(self.kept.clone(), (before, after), self.post.clone())?;
             }
             Cmd::Record(on) => {
                 let started = on.then(Recording::start).transpose();

@@ -155,13 +155,13 @@ impl Sorted {
 }
 
 /// Compares every run with the first, all of them measured under one regime.
-pub fn compare(runs: &[Vec<Point>], limits: &Limits) -> Comparison {
+pub fn compare(runs: &[Vec<Point>], limits: impl Fn(&Key) -> Limits) -> Comparison {
     let gather = |points: &Vec<Point>| {
         let mut groups = Groups::default();
         points.iter().for_each(|point| groups.add(point.clone(), Regime::default()));
         groups
     };
-    compare_groups(runs.iter().map(gather).collect(), |_| *limits)
+    compare_groups(runs.iter().map(gather).collect(), limits)
 }
 
 /// Compares every run with the first. Only what agrees in kernel, shape, number format, device, configuration and regime is compared.
@@ -248,7 +248,7 @@ mod tests {
             &format!("name=gemm m=1 device=T4 t_us={}", twelve(110.0)),
             "name=moved device=H200 t_us=2",
         ]);
-        let comparison = compare(&[before, after], &Limits::default());
+        let comparison = compare(&[before, after], |_| Limits::default());
         let row = &comparison.rows[0];
         assert_eq!((comparison.rows.len(), row.judgement.call), (1, Call::Slower));
         let time = row.judgement.time.expect("samples");
@@ -269,7 +269,7 @@ mod tests {
         let clean = format!("name=a t_us={}", twelve(10.0));
         let before = run(&[&clean]);
         let after = run(&[&clean, "name=a t_us=90,95,99 tainted=shared"]);
-        let comparison = compare(&[before, after], &Limits::default());
+        let comparison = compare(&[before, after], |_| Limits::default());
         let row = &comparison.rows[0];
         assert_eq!(
             (row.judgement.call, row.sides.1.samples, row.sides.1.tainted),
@@ -303,7 +303,10 @@ mod tests {
 
     #[test]
     fn nothing_compares_with_nothing() {
-        assert_eq!(compare(&[], &Limits::default()), Comparison::default());
-        assert_eq!(compare(&[Vec::new(), Vec::new()], &Limits::default()), Comparison::default());
+        assert_eq!(compare(&[], |_| Limits::default()), Comparison::default());
+        assert_eq!(
+            compare(&[Vec::new(), Vec::new()], |_| Limits::default()),
+            Comparison::default()
+        );
     }
 }

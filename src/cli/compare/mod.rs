@@ -3,17 +3,16 @@
 mod forms;
 mod read;
 mod text;
-mod threshold;
 
 use std::collections::BTreeSet;
 
 use super::exit::{CliError, Exit};
 use super::options::{Form, Options};
-use super::output;
+use super::{noise, output};
+use crate::bench::Thresholds;
 use crate::bench::compare::{Call, Comparison, compare_groups};
 use crate::sink::text::clean;
 pub(super) use text::{duration, percent};
-pub(super) use threshold::Thresholds;
 
 /// What a comparison is shown from.
 pub(super) struct Shown<'a> {
@@ -42,7 +41,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         runs.push(read.groups);
         machines.push(read.devices);
     }
-    let thresholds = Thresholds::of(options);
+    let thresholds = noise::thresholds(options);
     let comparison = compare_groups(runs, |key| thresholds.limits(key));
     let names: Vec<String> = asked.runs.iter().map(|path| path.display().to_string()).collect();
     let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::super::exit::CliError;
 use super::super::identity::{self, now_ms};
-use super::super::noise_file;
+use super::super::noise;
 use super::super::options::Options;
 use crate::bench::journal::{End, Mark, Record, Taken};
 use crate::bench::points::Point;
@@ -124,7 +124,7 @@ impl Book {
 
 /// `$XDG_STATE_HOME/warpscope/tune/NAME.jsonl`; nothing where there is no such place.
 fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
-    let folder = noise_file::path(&options.env)?.parent()?.join("tune");
+    let folder = noise::file(&options.env)?.parent()?.join("tune");
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
     match made {
         Ok(()) => Some(folder.join(format!("{}.jsonl", spec.name))),

@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
 
-use super::compare::Thresholds;
 use super::exit::{CliError, Exit};
 use super::identity::now_ms;
 use super::options::Options;
@@ -49,7 +48,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let spec = read(path)?;
     let watching = !options.tune.once && io::stdout().is_terminal();
     let signals = Signals::watch().map_err(failed)?;
-    let thresholds = Thresholds::of(options);
+    let thresholds = super::noise::thresholds(options);
     // Found before anything is made: a wrong name is told at once.
     files(&folder, &spec.sources).map_err(CliError::Usage)?;
     let show =

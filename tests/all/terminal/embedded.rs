@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope::app::keymap::Keymap;
-use warpscope::app::runtime::{Launch, run};
+use warpscope::app::runtime::{Kept, Launch, run};
 use warpscope::app::whatif::WhatIf;
 use warpscope::app::{App, Settings};
 use warpscope::bench::WorkerOptions;
@@ -60,7 +60,7 @@ fn dashboard() {
         theme: "dark".into(),
     };
     let launch = Launch {
-        history: None,
+        kept: Kept::default(),
         source: Box::new(Given(frame(pid))),
         app: App::new(settings, Keymap::default(), WhatIf::default(), Arc::default()),
         look: LookOptions {

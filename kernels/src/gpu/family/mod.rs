@@ -10,7 +10,7 @@ pub mod nf4;
 mod number;
 mod operand;
 mod route;
-mod stream;
+pub(in crate::gpu) mod stream;
 pub mod w4;
 
 use super::GpuKernel;

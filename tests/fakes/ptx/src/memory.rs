@@ -160,8 +160,12 @@ impl Memory {
 
     /// Gives the memory of a module's variables back.
     pub fn unload(&mut self, module: &Module) {
-        let gone: Vec<u64> =
-            self.variables.iter().filter(|(key, _)| key.0 == module.id()).map(|row| *row.1).collect();
+        let gone: Vec<u64> = self
+            .variables
+            .iter()
+            .filter(|(key, _)| key.0 == module.id())
+            .map(|row| *row.1)
+            .collect();
         self.variables.retain(|key, _| key.0 != module.id());
         for address in gone {
             self.free(address);

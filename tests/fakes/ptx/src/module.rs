@@ -87,7 +87,9 @@ impl Module {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let unit = parse(text)?;
         let mut entries = BTreeMap::new();
-        for function in unit.functions.iter().filter(|function| function.entry && function.body.is_some()) {
+        for function in
+            unit.functions.iter().filter(|function| function.entry && function.body.is_some())
+        {
             let entry = entry(function, decode(&unit, function)?);
             entries.insert(entry.name.clone(), entry);
         }
@@ -109,7 +111,8 @@ impl Module {
             });
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let inner = Inner { id, version: unit.version, target: unit.target.to_owned(), entries, globals };
+        let inner =
+            Inner { id, version: unit.version, target: unit.target.to_owned(), entries, globals };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -135,7 +138,11 @@ impl Module {
 
     /// Names and sizes of the variables in device memory.
     pub fn globals(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.inner.globals.iter().filter(|global| global.placed).map(|global| (global.name.as_str(), global.bytes))
+        self.inner
+            .globals
+            .iter()
+            .filter(|global| global.placed)
+            .map(|global| (global.name.as_str(), global.bytes))
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -150,7 +157,11 @@ impl Module {
 fn entry(function: &Function<'_>, program: Program) -> Entry {
     Entry {
         name: function.name.to_owned(),
-        params: function.params.iter().map(|param| Param { bytes: param.bytes, align: param.align }).collect(),
+        params: function
+            .params
+            .iter()
+            .map(|param| Param { bytes: param.bytes, align: param.align })
+            .collect(),
         static_shared: program.shared_bytes,
         max_threads: function.max_threads,
         required_threads: function.required_threads,

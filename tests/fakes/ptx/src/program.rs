@@ -3,7 +3,7 @@
 //! Immediates, addresses and special registers are registers too, filled when a block starts, so that running an
 //! instruction never asks what kind its operands are.
 
-use crate::lanes::{File, Lanes};
+use crate::lanes::Lanes;
 use crate::numerics::convert::Conversion;
 use crate::parse::syntax::Space;
 
@@ -204,29 +204,77 @@ pub(crate) enum Op {
     /// Lanes do not see each other: function, destination, sources.
     Lanes(Lanes, Reg, [Reg; 4]),
     /// The same, with binary32 operands or results changed.
-    Adjusted { f: Lanes, d: Reg, s: [Reg; 4], adjust: Adjust },
+    Adjusted {
+        f: Lanes,
+        d: Reg,
+        s: [Reg; 4],
+        adjust: Adjust,
+    },
     /// `cvt` in all its other forms; bits of the destination register.
-    Convert { d: Place, a: Place, conversion: Box<Conversion>, bits: u32 },
+    Convert {
+        d: Place,
+        a: Place,
+        conversion: Box<Conversion>,
+        bits: u32,
+    },
     /// `setp`: comparison, destination, destination of the complement, sources, other predicate.
-    Compare { f: Lanes, flush: bool, d: Reg, complement: Option<Reg>, s: [Reg; 2], with: Option<(Logic, Test)> },
+    Compare {
+        f: Lanes,
+        flush: bool,
+        d: Reg,
+        complement: Option<Reg>,
+        s: [Reg; 2],
+        with: Option<(Logic, Test)>,
+    },
     /// Predicate logic.
-    Predicate { logic: Logic, d: Reg, a: Test, b: Test },
+    Predicate {
+        logic: Logic,
+        d: Reg,
+        a: Test,
+        b: Test,
+    },
     /// `selp`
-    Select { d: Place, a: Place, b: Place, test: Test },
+    Select {
+        d: Place,
+        a: Place,
+        b: Place,
+        test: Test,
+    },
     /// `slct`: a where c is not negative.
-    SelectSign { d: Place, a: Place, b: Place, c: Reg, float: bool },
+    SelectSign {
+        d: Place,
+        a: Place,
+        b: Place,
+        c: Reg,
+        float: bool,
+    },
     /// `set`: a value for true where the predicate register holds, else 0.
-    Spread { d: Reg, yes: u32, test: Test },
+    Spread {
+        d: Reg,
+        yes: u32,
+        test: Test,
+    },
     /// Carry arithmetic of 32 bits.
     Carry32(Carry, Reg, [Reg; 2]),
     /// Carry arithmetic of 64 bits.
     Carry64(Carry, Reg, [Reg; 2]),
     /// `mov d, {…}`: parts of so many bits, lowest first.
-    Pack { d: Place, parts: Vec<Place>, bits: u32 },
+    Pack {
+        d: Place,
+        parts: Vec<Place>,
+        bits: u32,
+    },
     /// `mov {…}, a`
-    Unpack { parts: Vec<Option<Place>>, a: Place, bits: u32 },
+    Unpack {
+        parts: Vec<Option<Place>>,
+        a: Place,
+        bits: u32,
+    },
     /// Instructions executed so far, as a clock.
-    Clock { d: Place, shift: u32 },
+    Clock {
+        d: Place,
+        shift: u32,
+    },
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
@@ -235,14 +283,29 @@ pub(crate) enum Op {
     /// Waits until at most so many groups are on their way; `None`: for all, committed or not.
     AsyncWait(Option<u32>),
     /// `ldmatrix`: registers, transposed.
-    LoadMatrix { d: Vec<Reg>, transposed: bool, address: Address },
+    LoadMatrix {
+        d: Vec<Reg>,
+        transposed: bool,
+        address: Address,
+    },
     /// `stmatrix`
-    StoreMatrix { s: Vec<Reg>, transposed: bool, address: Address },
+    StoreMatrix {
+        s: Vec<Reg>,
+        transposed: bool,
+        address: Address,
+    },
     /// `movmatrix`
-    Transpose { d: Reg, a: Reg },
+    Transpose {
+        d: Reg,
+        a: Reg,
+    },
     MatrixProduct(Box<MatrixProduct>),
     /// `isspacep`
-    IsSpace { d: Reg, a: Reg, space: Space },
+    IsSpace {
+        d: Reg,
+        a: Reg,
+        space: Space,
+    },
     Branch(u32),
     /// `brx.idx`
     BranchIndexed(Reg, Vec<u32>),
@@ -252,19 +315,52 @@ pub(crate) enum Op {
     Return(Reg),
     Exit,
     Trap,
-    Barrier { id: Reg, threads: Option<Reg>, kind: BarrierKind },
+    Barrier {
+        id: Reg,
+        threads: Option<Reg>,
+        kind: BarrierKind,
+    },
     WarpSync(Reg),
-    Shuffle { mode: Shuffle, d: Reg, found: Option<Reg>, s: [Reg; 3], mask: Reg },
-    Vote { kind: Vote, d: Reg, test: Test, mask: Reg },
+    Shuffle {
+        mode: Shuffle,
+        d: Reg,
+        found: Option<Reg>,
+        s: [Reg; 3],
+        mask: Reg,
+    },
+    Vote {
+        kind: Vote,
+        d: Reg,
+        test: Test,
+        mask: Reg,
+    },
     /// `match.any`
-    MatchAny { d: Reg, a: Place, mask: Reg },
+    MatchAny {
+        d: Reg,
+        a: Place,
+        mask: Reg,
+    },
     /// `match.all`
-    MatchAll { d: Reg, found: Option<Reg>, a: Place, mask: Reg },
+    MatchAll {
+        d: Reg,
+        found: Option<Reg>,
+        a: Place,
+        mask: Reg,
+    },
     /// `redux`: reduction of the masked lanes.
-    Reduce { f: fn(u32, u32) -> u32, d: Reg, a: Reg, mask: Reg },
+    Reduce {
+        f: fn(u32, u32) -> u32,
+        d: Reg,
+        a: Reg,
+        mask: Reg,
+    },
     ActiveMask(Reg),
     /// `elect`
-    Elect { d: Option<Reg>, chosen: Reg, mask: Reg },
+    Elect {
+        d: Option<Reg>,
+        chosen: Reg,
+        mask: Reg,
+    },
     /// Changes nothing here: fences, hints.
     Nothing,
 }
@@ -361,15 +457,6 @@ impl Op {
             Self::Atomic(atomic) if shared(&atomic.address) => Some(atomic.bytes.into()),
             Self::AsyncCopy(copy) => Some(copy.bytes.into()),
             _ => None,
-        }
-    }
-}
-
-impl Place {
-    pub(crate) fn file(self) -> File {
-        match self {
-            Self::Word(_) => File::Word,
-            Self::Long(_) => File::Long,
         }
     }
 }

@@ -53,7 +53,7 @@ fn place(lane: usize, nibble: usize) -> (usize, usize) {
 
 /// Packs integers −8 … 7 (`[n, k]`, row by row) and their scales (`[n, k / 128]`); k is a multiple of 128.
 pub fn pack(n: usize, k: usize, q: &[i8], scales: &[f16]) -> Result<Packed, String> {
-    if k == 0 || k % GROUP != 0 || q.len() != n * k || scales.len() != n * (k / GROUP) {
+    if k == 0 || !k.is_multiple_of(GROUP) || q.len() != n * k || scales.len() != n * (k / GROUP) {
         let (q, scales) = (q.len(), scales.len());
         return Err(format!("{n}×{k} weights do not have {q} integers and {scales} scales"));
     }

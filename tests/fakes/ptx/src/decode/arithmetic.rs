@@ -8,8 +8,21 @@ use crate::program::{ALWAYS, Adjust, Carry, Logic, Op, Place, Reg, Test};
 
 /// Beginnings of instructions that only hardware has.
 const HARDWARE_ONLY: &[&str] = &[
-    "wgmma.", "tcgen05.", "cp.async.bulk.", "cp.reduce.", "mbarrier.", "wmma.", "tensormap.", "mapa.", "clusterlaunchcontrol.",
-    "barrier.cluster.", "mma.sp", "tex.", "tld4.", "suld.", "sust.",
+    "wgmma.",
+    "tcgen05.",
+    "cp.async.bulk.",
+    "cp.reduce.",
+    "mbarrier.",
+    "wmma.",
+    "tensormap.",
+    "mapa.",
+    "clusterlaunchcontrol.",
+    "barrier.cluster.",
+    "mma.sp",
+    "tex.",
+    "tld4.",
+    "suld.",
+    "sust.",
 ];
 
 /// Decodes an instruction and emits what it does.
@@ -49,7 +62,8 @@ fn decoder<'a>(name: &str) -> Decode<'a> {
         "redux" => Decoder::reduce,
         "activemask" => Decoder::active_mask,
         "elect" => Decoder::elect,
-        "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "griddepcontrol" | "setmaxnreg" => Decoder::hint,
+        "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+        | "nanosleep" | "griddepcontrol" | "setmaxnreg" => Decoder::hint,
         "createpolicy" => Decoder::policy,
         _ => Decoder::plain,
     }
@@ -57,7 +71,8 @@ fn decoder<'a>(name: &str) -> Decode<'a> {
 
 impl<'a> Decoder<'a> {
     pub(super) fn instruction(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
-        if let Some(family) = HARDWARE_ONLY.iter().find(|start| line.mnemonic.starts_with(**start)) {
+        if let Some(family) = HARDWARE_ONLY.iter().find(|start| line.mnemonic.starts_with(**start))
+        {
             let family = family.trim_end_matches('.');
             return Err(self.error(format!("hardware only: `{}` ({family})", line.mnemonic)));
         }
@@ -72,7 +87,11 @@ impl<'a> Decoder<'a> {
     pub(super) fn finish(&self, line: &Line<'a>) -> Result<(), PtxError> {
         match line.modifiers.rest() {
             [] => Ok(()),
-            rest => Err(self.error(format!("unknown modifier `.{}` of `{}`", rest.join("."), line.mnemonic))),
+            rest => Err(self.error(format!(
+                "unknown modifier `.{}` of `{}`",
+                rest.join("."),
+                line.mnemonic
+            ))),
         }
     }
 
@@ -95,10 +114,20 @@ impl<'a> Decoder<'a> {
     }
 
     /// Emits a function of lanes on the operands.
-    pub(super) fn apply(&mut self, line: &Line<'a>, f: Lanes, kind: &str, adjust: Adjust) -> Result<(), PtxError> {
+    pub(super) fn apply(
+        &mut self,
+        line: &Line<'a>,
+        f: Lanes,
+        kind: &str,
+        adjust: Adjust,
+    ) -> Result<(), PtxError> {
         let (file, files) = f.shape();
         if line.operands.len() != files.len() + 1 {
-            return Err(self.error(format!("`{}` with {} operands", line.mnemonic, line.operands.len())));
+            return Err(self.error(format!(
+                "`{}` with {} operands",
+                line.mnemonic,
+                line.operands.len()
+            )));
         }
         let bits = type_bytes(kind).map_or(32, |bytes| bytes * 8);
         let mut s = [0; 4];
@@ -132,7 +161,10 @@ impl<'a> Decoder<'a> {
         let (d, complement) = match line.operands.first() {
             Some(Operand::Pair(p, q)) => {
                 let (p, q) = (Operand::Name(p, false), Operand::Name(q, false));
-                (self.destination(&p, File::Predicate)?, Some(self.destination(&q, File::Predicate)?))
+                (
+                    self.destination(&p, File::Predicate)?,
+                    Some(self.destination(&q, File::Predicate)?),
+                )
             }
             Some(operand) => (self.destination(operand, File::Predicate)?, None),
             None => return Err(self.error("`setp` without operands")),
@@ -142,7 +174,13 @@ impl<'a> Decoder<'a> {
     }
 
     /// The comparison of `setp` and `set`.
-    fn compare(&mut self, line: &mut Line<'a>, kind: &str, d: Reg, complement: Option<Reg>) -> Result<(), PtxError> {
+    fn compare(
+        &mut self,
+        line: &mut Line<'a>,
+        kind: &str,
+        d: Reg,
+        complement: Option<Reg>,
+    ) -> Result<(), PtxError> {
         let flush = kind == "f32" && line.modifiers.take("ftz");
         let logic = line.modifiers.take_any(&["and", "or", "xor"]);
         let key = format!("{}.{kind}", line.modifiers.joined());
@@ -158,10 +196,19 @@ impl<'a> Decoder<'a> {
                 };
                 Some((logic, self.test(c)?))
             }
-            _ => return Err(self.error(format!("`{}` with {} operands", line.mnemonic, line.operands.len()))),
+            _ => {
+                return Err(self.error(format!(
+                    "`{}` with {} operands",
+                    line.mnemonic,
+                    line.operands.len()
+                )));
+            }
         };
         let bits = type_bytes(kind).map_or(32, |bytes| bytes * 8);
-        let s = [self.source(&line.operands[1], file, bits)?, self.source(&line.operands[2], file, bits)?];
+        let s = [
+            self.source(&line.operands[1], file, bits)?,
+            self.source(&line.operands[2], file, bits)?,
+        ];
         self.emit(Op::Compare { f, flush, d, complement, s, with });
         Ok(())
     }
@@ -244,7 +291,11 @@ impl<'a> Decoder<'a> {
             Some(d) if line.operands.len() > 2 => self.destination(d, file)?,
             _ => return Err(self.unknown(line)),
         };
-        self.emit(if file == File::Long { Op::Carry64(carry, d, s) } else { Op::Carry32(carry, d, s) });
+        self.emit(if file == File::Long {
+            Op::Carry64(carry, d, s)
+        } else {
+            Op::Carry32(carry, d, s)
+        });
         Ok(())
     }
 

@@ -27,9 +27,12 @@ impl<'a> Decoder<'a> {
         }
         line.modifiers.take("uni");
         self.finish(line)?;
-        let [index, Operand::Name(list, false)] = line.operands else { return Err(self.unknown(line)) };
+        let [index, Operand::Name(list, false)] = line.operands else {
+            return Err(self.unknown(line));
+        };
         let labels = self.targets.get(list).cloned();
-        let labels = labels.ok_or_else(|| self.error(format!("unknown list of targets `{list}`")))?;
+        let labels =
+            labels.ok_or_else(|| self.error(format!("unknown list of targets `{list}`")))?;
         let index = self.source(index, File::Word, 32)?;
         self.fix_up(labels);
         self.emit(Op::BranchIndexed(index, Vec::new()));
@@ -42,7 +45,9 @@ impl<'a> Decoder<'a> {
         self.finish(line)?;
         let none: &[Operand<'a>] = &[];
         let (returns, name, params) = match line.operands {
-            [Operand::List(returns), Operand::Name(name, _), Operand::List(params)] => (&returns[..], name, &params[..]),
+            [Operand::List(returns), Operand::Name(name, _), Operand::List(params)] => {
+                (&returns[..], name, &params[..])
+            }
             [Operand::Name(name, _), Operand::List(params)] => (none, name, &params[..]),
             [Operand::List(returns), Operand::Name(name, _)] => (&returns[..], name, none),
             [Operand::Name(name, _)] => (none, name, none),
@@ -69,7 +74,8 @@ impl<'a> Decoder<'a> {
         let Operand::Name(name, false) = operand else {
             return Err(self.error(format!("unexpected argument {operand:?}")));
         };
-        self.local_variable(name).ok_or_else(|| self.error(format!("`{name}` is not a `.param` variable")))
+        self.local_variable(name)
+            .ok_or_else(|| self.error(format!("`{name}` is not a `.param` variable")))
     }
 
     fn callee(&mut self, name: &'a str) -> Result<Callee, PtxError> {
@@ -95,7 +101,11 @@ impl<'a> Decoder<'a> {
         while done < bytes {
             let step = if bytes - done >= 4 { 4 } else { 1 };
             let access = |at: u32| Access {
-                address: Address { space: Space::Local, base: Place::Long(zero), offset: i64::from(at + done) },
+                address: Address {
+                    space: Space::Local,
+                    base: Place::Long(zero),
+                    offset: i64::from(at + done),
+                },
                 element: Element { bytes: step as u8, signed: false },
                 places: vec![Some(Place::Word(register))],
                 bits: 32,
@@ -157,19 +167,32 @@ impl<'a> Decoder<'a> {
         let [d, rest @ .., test] = line.operands else { return Err(self.unknown(line)) };
         let test = self.test(test)?;
         let kind = match (operation, kind) {
-            (Some("popc"), Some("u32")) => BarrierKind::Count(self.destination(d, File::Word)?, test),
-            (Some("and"), Some("pred")) => BarrierKind::And(self.destination(d, File::Predicate)?, test),
-            (Some("or"), Some("pred")) => BarrierKind::Or(self.destination(d, File::Predicate)?, test),
+            (Some("popc"), Some("u32")) => {
+                BarrierKind::Count(self.destination(d, File::Word)?, test)
+            }
+            (Some("and"), Some("pred")) => {
+                BarrierKind::And(self.destination(d, File::Predicate)?, test)
+            }
+            (Some("or"), Some("pred")) => {
+                BarrierKind::Or(self.destination(d, File::Predicate)?, test)
+            }
             _ => return Err(self.unknown(line)),
         };
         self.emit_barrier(line, kind, rest)
     }
 
-    fn emit_barrier(&mut self, line: &Line<'a>, kind: BarrierKind, rest: &[Operand<'a>]) -> Result<(), PtxError> {
+    fn emit_barrier(
+        &mut self,
+        line: &Line<'a>,
+        kind: BarrierKind,
+        rest: &[Operand<'a>],
+    ) -> Result<(), PtxError> {
         let (id, threads) = match rest {
             [] => (self.word(0)?, None),
             [id] => (self.source(id, File::Word, 32)?, None),
-            [id, threads] => (self.source(id, File::Word, 32)?, Some(self.source(threads, File::Word, 32)?)),
+            [id, threads] => {
+                (self.source(id, File::Word, 32)?, Some(self.source(threads, File::Word, 32)?))
+            }
             _ => return Err(self.unknown(line)),
         };
         self.emit(Op::Barrier { id, threads, kind });

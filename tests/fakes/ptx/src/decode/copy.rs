@@ -1,7 +1,7 @@
 //! `mov` in all its forms, and addresses that change their space.
 
-use super::operand::generic_base;
 use super::names::Name;
+use super::operand::generic_base;
 use super::{Decoder, Line};
 use crate::error::PtxError;
 use crate::lanes::{File, find};
@@ -41,12 +41,15 @@ impl<'a> Decoder<'a> {
             self.emit(Op::Predicate { logic: Logic::Xor, d, a, b: always });
             return Ok(());
         }
-        let bytes = type_bytes(kind).filter(|bytes| (2..=8).contains(bytes)).ok_or_else(|| self.unknown(line))?;
+        let bytes = type_bytes(kind)
+            .filter(|bytes| (2..=8).contains(bytes))
+            .ok_or_else(|| self.unknown(line))?;
         match (d, a) {
             (Operand::Vector(parts), a) => self.unpack(parts, a, bytes),
             (d, Operand::Vector(parts)) => self.pack(d, parts, bytes),
             (d, Operand::Name(name, false)) if CLOCKS.iter().any(|(known, _)| known == name) => {
-                let shift = CLOCKS.iter().find(|(known, _)| known == name).map_or(0, |(_, shift)| *shift);
+                let shift =
+                    CLOCKS.iter().find(|(known, _)| known == name).map_or(0, |(_, shift)| *shift);
                 let register = self.sink(d)?;
                 let d = register.map(|register| self.place_of(register)).transpose()?;
                 self.emit(d.map_or(Op::Nothing, |d| Op::Clock { d, shift }));
@@ -68,7 +71,8 @@ impl<'a> Decoder<'a> {
 
     fn pack(&mut self, d: &Operand<'a>, parts: &[Operand<'a>], bytes: u32) -> Result<(), PtxError> {
         let part = self.part_bytes(parts, bytes)?;
-        let places: Result<Vec<Place>, _> = parts.iter().map(|operand| self.place(operand, part)).collect();
+        let places: Result<Vec<Place>, _> =
+            parts.iter().map(|operand| self.place(operand, part)).collect();
         let file = if bytes == 8 { File::Long } else { File::Word };
         let d = self.destination(d, file)?;
         let d = if bytes == 8 { Place::Long(d) } else { Place::Word(d) };
@@ -76,7 +80,12 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn unpack(&mut self, parts: &[Operand<'a>], a: &Operand<'a>, bytes: u32) -> Result<(), PtxError> {
+    fn unpack(
+        &mut self,
+        parts: &[Operand<'a>],
+        a: &Operand<'a>,
+        bytes: u32,
+    ) -> Result<(), PtxError> {
         let part = self.part_bytes(parts, bytes)?;
         let a = self.place(a, bytes)?;
         let mut places = Vec::with_capacity(parts.len());

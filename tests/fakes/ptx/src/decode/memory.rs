@@ -5,7 +5,7 @@ use super::{Decoder, Line};
 use crate::error::PtxError;
 use crate::lanes::{File, Lanes, find};
 use crate::parse::syntax::{Operand, Space, type_bytes};
-use crate::program::{Access, Atom, AsyncCopy, Atomic, Element, MatrixProduct, Op, Place, Reg};
+use crate::program::{Access, AsyncCopy, Atom, Atomic, Element, MatrixProduct, Op, Place, Reg};
 
 /// Modifiers about caches; they change nothing here.
 const CACHES: &[&str] = &["nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "weak", "mmio"];
@@ -15,9 +15,8 @@ const CACHE_LEVELS: &[&str] = &["L1::", "L2::", "level::"];
 const SCOPES: &[&str] = &["cta", "cluster", "gpu", "sys"];
 /// Orders: accesses that do not race with their like.
 const ORDERS: &[&str] = &["volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst"];
-const SPACES: &[&str] = &[
-    "global", "const", "shared", "shared::cta", "local", "param", "param::entry", "param::func",
-];
+const SPACES: &[&str] =
+    &["global", "const", "shared", "shared::cta", "local", "param", "param::entry", "param::func"];
 
 fn drop_hints(line: &mut Line<'_>) -> bool {
     let strong = line.modifiers.take_any(ORDERS).is_some();
@@ -28,10 +27,16 @@ fn drop_hints(line: &mut Line<'_>) -> bool {
 
 impl<'a> Decoder<'a> {
     /// Space, vector and type, the rest being hints.
-    fn access(&mut self, line: &mut Line<'a>, address: &Operand<'a>, value: &Operand<'a>) -> Result<Access, PtxError> {
+    fn access(
+        &mut self,
+        line: &mut Line<'a>,
+        address: &Operand<'a>,
+        value: &Operand<'a>,
+    ) -> Result<Access, PtxError> {
         let strong = drop_hints(line);
         let kind = line.modifiers.last().unwrap_or_default();
-        let bytes = type_bytes(kind).filter(|bytes| *bytes <= 8).ok_or_else(|| self.unknown(line))?;
+        let bytes =
+            type_bytes(kind).filter(|bytes| *bytes <= 8).ok_or_else(|| self.unknown(line))?;
         let space = line.modifiers.take_any(SPACES).and_then(space_of).unwrap_or(Space::Generic);
         let count = match line.modifiers.take_any(&["v2", "v4", "v8"]) {
             Some("v2") => 2,
@@ -67,7 +72,9 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn load(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
-        let ([value, address] | [value, address, _]) = line.operands else { return Err(self.unknown(line)) };
+        let ([value, address] | [value, address, _]) = line.operands else {
+            return Err(self.unknown(line));
+        };
         let access = self.access(line, address, value)?;
         let constant = |place: &Place| matches!(place, Place::Word(r) | Place::Long(r) if *r >= super::CONSTANTS);
         if access.places.iter().flatten().any(constant) {
@@ -78,7 +85,9 @@ impl<'a> Decoder<'a> {
     }
 
     pub(super) fn store(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
-        let ([address, value] | [address, value, _]) = line.operands else { return Err(self.unknown(line)) };
+        let ([address, value] | [address, value, _]) = line.operands else {
+            return Err(self.unknown(line));
+        };
         let access = self.access(line, address, value)?;
         self.emit(Op::Store(Box::new(access)));
         Ok(())
@@ -102,7 +111,13 @@ impl<'a> Decoder<'a> {
         let (address, b, c) = match (rest, atom) {
             ([address, b, c], Atom::CompareSwap) => (address, b, Some(c)),
             ([address, b], atom) if !matches!(atom, Atom::CompareSwap) => (address, b, None),
-            _ => return Err(self.error(format!("`{}` with {} operands", line.mnemonic, line.operands.len()))),
+            _ => {
+                return Err(self.error(format!(
+                    "`{}` with {} operands",
+                    line.mnemonic,
+                    line.operands.len()
+                )));
+            }
         };
         let address = self.address(address, space)?;
         let operand = self.place(b, bytes)?;
@@ -270,7 +285,9 @@ impl<'a> Decoder<'a> {
         };
         let sizes = [product.a.len(), product.b.len(), product.c.len(), product.d.len()];
         if sizes != [form.a, form.b, form.c, form.d] {
-            return Err(self.error(format!("`{}` with fragments of {sizes:?} registers", line.mnemonic)));
+            return Err(
+                self.error(format!("`{}` with fragments of {sizes:?} registers", line.mnemonic))
+            );
         }
         self.emit(Op::MatrixProduct(Box::new(product)));
         Ok(())

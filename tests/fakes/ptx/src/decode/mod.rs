@@ -7,8 +7,8 @@ mod arithmetic;
 mod control;
 mod convert;
 mod copy;
-mod mnemonic;
 mod memory;
+mod mnemonic;
 mod names;
 mod operand;
 mod warp;
@@ -34,7 +34,6 @@ struct Line<'a> {
     modifiers: Modifiers<'a>,
     operands: &'a [Operand<'a>],
     mnemonic: &'a str,
-    line: u32,
 }
 
 /// A branch whose target is not known yet.
@@ -65,6 +64,8 @@ struct Decoder<'a> {
     fixups: Vec<Fixup<'a>>,
     constants: HashMap<(File, Constant), Reg>,
     specials: HashMap<Special, Reg>,
+    /// Shared variables of the module that are used, and where they lie.
+    shared: HashMap<u32, u32>,
     callees: HashMap<&'a str, Callee>,
     /// Functions called and not decoded yet.
     queue: Vec<&'a str>,
@@ -87,6 +88,7 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
         fixups: Vec::new(),
         constants: HashMap::new(),
         specials: HashMap::new(),
+        shared: HashMap::new(),
         callees: HashMap::new(),
         queue: Vec::new(),
         calls: Vec::new(),
@@ -126,10 +128,8 @@ impl<'a> Decoder<'a> {
     fn module_variables(&mut self) -> Result<(), PtxError> {
         for (index, variable) in self.unit.variables.iter().enumerate() {
             let name = match variable.space {
-                Space::Shared if variable.bytes == 0 || variable.external => {
-                    Name::DynamicShared
-                }
-                Space::Shared => Name::Variable(Space::Shared, self.reserve_shared(variable)?),
+                Space::Shared if variable.bytes == 0 || variable.external => Name::DynamicShared,
+                Space::Shared => Name::ModuleShared(index as u32),
                 _ => Name::Module(index as u32),
             };
             self.declare(variable.name, name);
@@ -140,20 +140,23 @@ impl<'a> Decoder<'a> {
     fn reserve_shared(&mut self, variable: &Variable<'a>) -> Result<u32, PtxError> {
         let offset = align(self.program.shared_bytes, variable.align);
         let end = offset.checked_add(variable.bytes).filter(|end| *end <= 1 << 28);
-        self.program.shared_bytes = end.ok_or_else(|| PtxError::new(variable.line, "too much shared memory"))?;
+        self.program.shared_bytes =
+            end.ok_or_else(|| PtxError::new(variable.line, "too much shared memory"))?;
         Ok(offset)
     }
 
     fn reserve_local(&mut self, variable: &Variable<'a>) -> Result<u32, PtxError> {
         let offset = align(self.program.local_bytes, variable.align.max(4));
         let end = offset.checked_add(variable.bytes).filter(|end| *end <= 1 << 24);
-        self.program.local_bytes = end.ok_or_else(|| PtxError::new(variable.line, "too much local memory"))?;
+        self.program.local_bytes =
+            end.ok_or_else(|| PtxError::new(variable.line, "too much local memory"))?;
         Ok(offset)
     }
 
     fn function(&mut self, name: &'a str) -> Result<(), PtxError> {
         let defined = self.unit.functions.iter().find(|f| f.name == name && f.body.is_some());
-        let function = defined.ok_or_else(|| self.error(format!("`{name}` is called and not defined")))?;
+        let function =
+            defined.ok_or_else(|| self.error(format!("`{name}` is called and not defined")))?;
         let start = self.program.code.len() as u32;
         let Some(callee) = self.callees.get_mut(name) else { return Ok(()) };
         callee.start = Some(start);
@@ -197,16 +200,18 @@ impl<'a> Decoder<'a> {
             }
             StatementKind::Instruction(instruction) => {
                 self.guard = match instruction.guard {
-                    Some((name, negated)) => (self.predicate(name)?, if negated { u32::MAX } else { 0 }),
+                    Some((name, negated)) => {
+                        (self.predicate(name)?, if negated { u32::MAX } else { 0 })
+                    }
                     None => (ALWAYS, 0),
                 };
-                let (name, rest) = instruction.mnemonic.split_once('.').unwrap_or((instruction.mnemonic, ""));
+                let (name, rest) =
+                    instruction.mnemonic.split_once('.').unwrap_or((instruction.mnemonic, ""));
                 let mut line = Line {
                     name,
                     modifiers: Modifiers::new(rest),
                     operands: &instruction.operands,
                     mnemonic: instruction.mnemonic,
-                    line: statement.line,
                 };
                 self.instruction(&mut line)?;
             }
@@ -217,11 +222,16 @@ impl<'a> Decoder<'a> {
     fn variable(&mut self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let name = match variable.space {
             Space::Shared => Name::Variable(Space::Shared, self.reserve_shared(variable)?),
-            Space::Local | Space::Param => Name::Variable(Space::Local, self.reserve_local(variable)?),
+            Space::Local | Space::Param => {
+                Name::Variable(Space::Local, self.reserve_local(variable)?)
+            }
             _ => {
                 let all = &self.unit.variables;
-                let index = all.iter().position(|other| other.line == variable.line && other.name == variable.name);
-                let index = index.ok_or_else(|| self.error("a module variable inside a function"))?;
+                let index = all
+                    .iter()
+                    .position(|other| other.line == variable.line && other.name == variable.name);
+                let index =
+                    index.ok_or_else(|| self.error("a module variable inside a function"))?;
                 Name::Module(index as u32)
             }
         };

@@ -26,6 +26,8 @@ pub(super) enum Name {
     Variable(Space, u32),
     /// A variable of the module.
     Module(u32),
+    /// A shared variable of the module, which takes room only where it is used.
+    ModuleShared(u32),
     /// Shared memory of the launch's size.
     DynamicShared,
 }
@@ -82,7 +84,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// `.reg .b32 %r<28>` or `.reg .pred p`
-    pub(super) fn registers(&mut self, kind: &str, name: &'a str, count: Option<u32>) -> Result<(), PtxError> {
+    pub(super) fn registers(
+        &mut self,
+        kind: &str,
+        name: &'a str,
+        count: Option<u32>,
+    ) -> Result<(), PtxError> {
         let (file, bits) = match type_bytes(kind) {
             _ if kind == "pred" => (File::Predicate, 1),
             Some(8) => (File::Long, 64),
@@ -113,6 +120,20 @@ impl<'a> Decoder<'a> {
         self.scopes.iter().rev().find_map(|scope| scope.find(name))
     }
 
+    /// What a name in an operand stands for; shared variables of the module get their place when first used.
+    pub(super) fn settle(&mut self, name: &str) -> Result<Option<Name>, PtxError> {
+        let Some(Name::ModuleShared(index)) = self.lookup(name) else {
+            return Ok(self.lookup(name));
+        };
+        if let Some(offset) = self.shared.get(&index) {
+            return Ok(Some(Name::Variable(Space::Shared, *offset)));
+        }
+        let unit = self.unit;
+        let offset = self.reserve_shared(&unit.variables[index as usize])?;
+        self.shared.insert(index, offset);
+        Ok(Some(Name::Variable(Space::Shared, offset)))
+    }
+
     pub(super) fn register(&self, name: &str) -> Result<Register, PtxError> {
         match self.lookup(name) {
             Some(Name::Register(register, _)) => Ok(register),
@@ -131,7 +152,9 @@ impl<'a> Decoder<'a> {
 
     /// The register of a special name.
     pub(super) fn special(&mut self, name: &str) -> Result<Option<Reg>, PtxError> {
-        let Some((_, special)) = SPECIALS.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+        let Some((_, special)) = SPECIALS.iter().find(|(known, _)| *known == name) else {
+            return Ok(None);
+        };
         if let Some(register) = self.specials.get(special) {
             return Ok(Some(*register));
         }

@@ -41,19 +41,32 @@ impl<'a> Decoder<'a> {
         line: &Line<'a>,
     ) -> Result<&'a [Operand<'a>; N], PtxError> {
         line.operands.try_into().map_err(|_| {
-            self.error(format!("`{}` with {} operands, not {N}", line.mnemonic, line.operands.len()))
+            self.error(format!(
+                "`{}` with {} operands, not {N}",
+                line.mnemonic,
+                line.operands.len()
+            ))
         })
     }
 
     /// The number of a source operand; 16-bit immediates are cut to size.
-    pub(super) fn source(&mut self, operand: &Operand<'a>, file: File, bits: u32) -> Result<Reg, PtxError> {
+    pub(super) fn source(
+        &mut self,
+        operand: &Operand<'a>,
+        file: File,
+        bits: u32,
+    ) -> Result<Reg, PtxError> {
         match (operand, file) {
             (Operand::Name(name, false), _) => self.named(name, file),
-            (Operand::Integer(value), File::Word) if bits == 16 => self.word(*value as u32 & 0xffff),
+            (Operand::Integer(value), File::Word) if bits == 16 => {
+                self.word(*value as u32 & 0xffff)
+            }
             (Operand::Integer(value), File::Word) => self.word(*value as u32),
             (Operand::Integer(value), File::Long) => self.long(*value),
             (Operand::F32(value), File::Word) => self.word(*value),
-            (Operand::F64(value), File::Word) => self.word((f64::from_bits(*value) as f32).to_bits()),
+            (Operand::F64(value), File::Word) => {
+                self.word((f64::from_bits(*value) as f32).to_bits())
+            }
             (Operand::F64(value), File::Long) => self.long(*value),
             _ => Err(self.error(format!("unexpected operand {operand:?}"))),
         }
@@ -69,10 +82,11 @@ impl<'a> Decoder<'a> {
         {
             return Ok(register);
         }
-        match self.lookup(name) {
+        match self.settle(name)? {
             Some(Name::Register(register, None)) if register.file == file => Ok(register.number),
             Some(Name::Register(register, _)) => {
-                Err(self.error(format!("`{name}` has {} bits, which does not fit here", register.bits)))
+                Err(self
+                    .error(format!("`{name}` has {} bits, which does not fit here", register.bits)))
             }
             Some(variable) => self.address_of(variable, file),
             None => Err(self.error(format!("unknown name `{name}`"))),
@@ -91,7 +105,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// A destination register of a file.
-    pub(super) fn destination(&mut self, operand: &Operand<'a>, file: File) -> Result<Reg, PtxError> {
+    pub(super) fn destination(
+        &mut self,
+        operand: &Operand<'a>,
+        file: File,
+    ) -> Result<Reg, PtxError> {
         match operand {
             Operand::Name("_", false) => self.fresh(file, 1),
             Operand::Name(name, false) => {
@@ -99,7 +117,8 @@ impl<'a> Decoder<'a> {
                 if register.file == file {
                     return Ok(register.number);
                 }
-                Err(self.error(format!("`{name}` has {} bits, which does not fit here", register.bits)))
+                Err(self
+                    .error(format!("`{name}` has {} bits, which does not fit here", register.bits)))
             }
             _ => Err(self.error(format!("a register expected, found {operand:?}"))),
         }
@@ -138,9 +157,10 @@ impl<'a> Decoder<'a> {
     /// A predicate operand, maybe negated; immediates stand for always and never.
     pub(super) fn test(&mut self, operand: &Operand<'a>) -> Result<Test, PtxError> {
         match operand {
-            Operand::Name(name, negated) => {
-                Ok(Test { predicate: self.predicate(name)?, flip: if *negated { u32::MAX } else { 0 } })
-            }
+            Operand::Name(name, negated) => Ok(Test {
+                predicate: self.predicate(name)?,
+                flip: if *negated { u32::MAX } else { 0 },
+            }),
             Operand::Integer(value) => {
                 let flip = if *value == 0 { u32::MAX } else { 0 };
                 Ok(Test { predicate: crate::program::ALWAYS, flip })
@@ -150,7 +170,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// An address in a space.
-    pub(super) fn address(&mut self, operand: &Operand<'a>, space: Space) -> Result<Address, PtxError> {
+    pub(super) fn address(
+        &mut self,
+        operand: &Operand<'a>,
+        space: Space,
+    ) -> Result<Address, PtxError> {
         let (base, offset) = match operand {
             Operand::Address(base, offset) => (*base, *offset),
             Operand::Name(name, false) => (Some(*name), 0),
@@ -160,7 +184,7 @@ impl<'a> Decoder<'a> {
             let zero = self.long(0)?;
             return Ok(Address { space, base: Place::Long(zero), offset });
         };
-        match self.lookup(base) {
+        match self.settle(base)? {
             Some(Name::Register(register, None)) => {
                 Ok(Address { space, base: self.place_of(register)?, offset })
             }

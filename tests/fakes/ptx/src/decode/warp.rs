@@ -6,8 +6,11 @@ use crate::lanes::File;
 use crate::parse::syntax::{Operand, type_bytes};
 use crate::program::{Op, Reg, Shuffle, Vote};
 
+/// Of two values, one.
+type Fold = fn(u32, u32) -> u32;
+
 /// `redux` by operation and type.
-const REDUCTIONS: &[(&str, fn(u32, u32) -> u32)] = &[
+const REDUCTIONS: &[(&str, Fold)] = &[
     ("add.u32", u32::wrapping_add),
     ("add.s32", u32::wrapping_add),
     ("min.u32", |x, y| x.min(y)),
@@ -29,7 +32,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// `d|p` or `d`
-    fn with_predicate(&mut self, operand: &Operand<'a>, file: File) -> Result<(Reg, Option<Reg>), PtxError> {
+    fn with_predicate(
+        &mut self,
+        operand: &Operand<'a>,
+        file: File,
+    ) -> Result<(Reg, Option<Reg>), PtxError> {
         match operand {
             Operand::Pair(d, p) => {
                 let p = self.destination(&Operand::Name(p, false), File::Predicate)?;
@@ -86,7 +93,8 @@ impl<'a> Decoder<'a> {
     pub(super) fn matches(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         self.synced(line)?;
         let mode = line.modifiers.first();
-        let bytes = line.modifiers.last().and_then(type_bytes).filter(|bytes| matches!(bytes, 4 | 8));
+        let bytes =
+            line.modifiers.last().and_then(type_bytes).filter(|bytes| matches!(bytes, 4 | 8));
         let bytes = bytes.ok_or_else(|| self.unknown(line))?;
         self.finish(line)?;
         let [d, a, mask] = self.exactly(line)?;
@@ -131,7 +139,11 @@ impl<'a> Decoder<'a> {
         let [d, mask] = self.exactly(line)?;
         let Operand::Pair(d, chosen) = d else { return Err(self.unknown(line)) };
         let mask = self.source(mask, File::Word, 32)?;
-        let d = if *d == "_" { None } else { Some(self.destination(&Operand::Name(d, false), File::Word)?) };
+        let d = if *d == "_" {
+            None
+        } else {
+            Some(self.destination(&Operand::Name(d, false), File::Word)?)
+        };
         let chosen = self.destination(&Operand::Name(chosen, false), File::Predicate)?;
         self.emit(Op::Elect { d, chosen, mask });
         Ok(())

@@ -17,22 +17,22 @@ const RELU: Modifiers = Modifiers { relu: true, ..RN };
 /// Rows of a binary operation: one element, and two side by side.
 macro_rules! one {
     ($f:expr) => {
-        lanes!(w2 |x, y| u32::from($f(x as u16, y as u16)))
+        lanes!(w2 | x, y | u32::from($f(x as u16, y as u16)))
     };
 }
 macro_rules! two {
     ($f:expr) => {
-        lanes!(w2 |x, y| pairwise([x, y], |[x, y]| $f(x, y)))
+        lanes!(w2 | x, y | pairwise([x, y], |[x, y]| $f(x, y)))
     };
 }
 macro_rules! one3 {
     ($t:ty, $m:expr) => {
-        lanes!(w3 |x, y, z| u32::from(fma::<$t>(x as u16, y as u16, z as u16, $m)))
+        lanes!(w3 | x, y, z | u32::from(fma::<$t>(x as u16, y as u16, z as u16, $m)))
     };
 }
 macro_rules! two3 {
     ($t:ty, $m:expr) => {
-        lanes!(w3 |x, y, z| pairwise([x, y, z], |[x, y, z]| fma::<$t>(x, y, z, $m)))
+        lanes!(w3 | x, y, z | pairwise([x, y, z], |[x, y, z]| fma::<$t>(x, y, z, $m)))
     };
 }
 
@@ -74,20 +74,26 @@ pub(super) const ROWS: Rows = &[
     ("max.bf16", one!(|x, y| select_16::<Bf16>(x, y, MAX))),
     ("min.bf16x2", two!(|x, y| select_16::<Bf16>(x, y, MIN))),
     ("max.bf16x2", two!(|x, y| select_16::<Bf16>(x, y, MAX))),
-    ("neg.f16", lanes!(w1 |x| u32::from(neg::<F16>(x as u16, false)))),
-    ("abs.f16", lanes!(w1 |x| u32::from(abs::<F16>(x as u16, false)))),
-    ("neg.bf16", lanes!(w1 |x| u32::from(neg::<Bf16>(x as u16, false)))),
-    ("abs.bf16", lanes!(w1 |x| u32::from(abs::<Bf16>(x as u16, false)))),
-    ("neg.f16x2 neg.bf16x2", lanes!(w1 |x| x ^ 0x8000_8000)),
-    ("abs.f16x2 abs.bf16x2", lanes!(w1 |x| x & 0x7fff_7fff)),
-    ("tanh.approx.f16", lanes!(w1 |x| u32::from(approx_16::<F16>(Function::Tanh, x as u16, false)))),
+    ("neg.f16", lanes!(w1 | x | u32::from(neg::<F16>(x as u16, false)))),
+    ("abs.f16", lanes!(w1 | x | u32::from(abs::<F16>(x as u16, false)))),
+    ("neg.bf16", lanes!(w1 | x | u32::from(neg::<Bf16>(x as u16, false)))),
+    ("abs.bf16", lanes!(w1 | x | u32::from(abs::<Bf16>(x as u16, false)))),
+    ("neg.f16x2 neg.bf16x2", lanes!(w1 | x | x ^ 0x8000_8000)),
+    ("abs.f16x2 abs.bf16x2", lanes!(w1 | x | x & 0x7fff_7fff)),
+    (
+        "tanh.approx.f16",
+        lanes!(w1 | x | u32::from(approx_16::<F16>(Function::Tanh, x as u16, false))),
+    ),
     (
         "tanh.approx.f16x2",
-        lanes!(w1 |x| pairwise([x], |[x]| approx_16::<F16>(Function::Tanh, x, false))),
+        lanes!(w1 | x | pairwise([x], |[x]| approx_16::<F16>(Function::Tanh, x, false))),
     ),
-    ("ex2.approx.f16", lanes!(w1 |x| u32::from(approx_16::<F16>(Function::Exp2, x as u16, false)))),
+    (
+        "ex2.approx.f16",
+        lanes!(w1 | x | u32::from(approx_16::<F16>(Function::Exp2, x as u16, false))),
+    ),
     (
         "ex2.approx.f16x2",
-        lanes!(w1 |x| pairwise([x], |[x]| approx_16::<F16>(Function::Exp2, x, false))),
+        lanes!(w1 | x | pairwise([x], |[x]| approx_16::<F16>(Function::Exp2, x, false))),
     ),
 ];

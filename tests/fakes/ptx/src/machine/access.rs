@@ -8,8 +8,8 @@ use crate::decode::{generic_base, space_of_address};
 use crate::fault::{Done, FaultKind, Trouble};
 use crate::lanes::{Lanes, Longs, WARP};
 use crate::memory::Memory;
-use crate::numerics::float::{Modifiers, add_f32, add_f64};
 use crate::numerics::exact::Rounding;
+use crate::numerics::float::{Modifiers, add_f32, add_f64};
 use crate::parse::syntax::Space;
 use crate::program::{Access, Address, AsyncCopy, Atom, Atomic, Element, Place};
 
@@ -54,7 +54,13 @@ fn check_aligned(address: u64, size: usize, lane: usize) -> Done {
 }
 
 /// A range of a small memory, checked.
-fn range(address: u64, size: usize, all: usize, lane: usize, of: &str) -> Done<std::ops::Range<usize>> {
+fn range(
+    address: u64,
+    size: usize,
+    all: usize,
+    lane: usize,
+    of: &str,
+) -> Done<std::ops::Range<usize>> {
     check_aligned(address, size, lane)?;
     if address.checked_add(size as u64).is_none_or(|end| end > all as u64) {
         let what = format!("{size} bytes at byte {address} of {all} of {of}");
@@ -89,7 +95,13 @@ impl Warp<'_> {
         self.local.len() / WARP
     }
 
-    pub(super) fn load(&mut self, access: &Access, active: u32, line: u32, hands: &mut Hands<'_>) -> Done {
+    pub(super) fn load(
+        &mut self,
+        access: &Access,
+        active: u32,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let mut addresses = self.registers.addresses(&access.address);
         let step = usize::from(access.element.bytes);
         let size = step * access.places.len();
@@ -114,7 +126,9 @@ impl Warp<'_> {
                     Space::Generic | Space::Global | Space::Const => {
                         check_aligned(address, size, lane)?;
                         let memory = &*hands.memory;
-                        memory.bytes(address, size).ok_or_else(|| stray(memory, address, size, lane, "reads"))?
+                        memory
+                            .bytes(address, size)
+                            .ok_or_else(|| stray(memory, address, size, lane, "reads"))?
                     }
                 };
                 raw[lane][..size].copy_from_slice(bytes);
@@ -129,7 +143,13 @@ impl Warp<'_> {
         Ok(())
     }
 
-    pub(super) fn store(&mut self, access: &Access, active: u32, line: u32, hands: &mut Hands<'_>) -> Done {
+    pub(super) fn store(
+        &mut self,
+        access: &Access,
+        active: u32,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let mut addresses = self.registers.addresses(&access.address);
         let step = usize::from(access.element.bytes);
         let size = step * access.places.len();
@@ -193,7 +213,13 @@ impl Warp<'_> {
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, atomic: &Atomic, active: u32, line: u32, hands: &mut Hands<'_>) -> Done {
+    pub(super) fn atomic(
+        &mut self,
+        atomic: &Atomic,
+        active: u32,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let mut addresses = self.registers.addresses(&atomic.address);
         let operand = self.registers.wide(atomic.operand);
         let second = atomic.second.map_or([0; WARP], |second| self.registers.wide(second));
@@ -234,12 +260,20 @@ impl Warp<'_> {
         Ok(())
     }
 
-    pub(super) fn async_copy(&mut self, copy: &AsyncCopy, active: u32, line: u32, hands: &mut Hands<'_>) -> Done {
+    pub(super) fn async_copy(
+        &mut self,
+        copy: &AsyncCopy,
+        active: u32,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let (to, from) = (self.registers.addresses(&copy.to), self.registers.addresses(&copy.from));
         let ignore = copy.ignore.map_or(0, |test| self.registers.test(test));
         let size = usize::from(copy.bytes);
         for lane in lanes_of(active) {
-            let asked = copy.source_bytes.map_or(size, |register| self.registers.word(register)[lane] as usize);
+            let asked = copy
+                .source_bytes
+                .map_or(size, |register| self.registers.word(register)[lane] as usize);
             if asked > size {
                 let what = format!("copies {asked} of {size} bytes");
                 return Err(Trouble::at(FaultKind::Bounds, lane, what));
@@ -250,7 +284,8 @@ impl Warp<'_> {
                 check_aligned(from[lane], size, lane)?;
                 let memory = &*hands.memory;
                 let source = memory.bytes(from[lane], reads);
-                let source = source.ok_or_else(|| stray(memory, from[lane], reads, lane, "copies"))?;
+                let source =
+                    source.ok_or_else(|| stray(memory, from[lane], reads, lane, "copies"))?;
                 bytes[..reads].copy_from_slice(source);
             }
             hands.shared.send(to[lane], &bytes[..size], self.who(lane, line, false))?;
@@ -297,9 +332,27 @@ fn updated(atomic: &Atomic, old: u64, x: u64, y: u64, flush: bool) -> u64 {
         Atom::Or => old | x,
         Atom::Xor => old ^ x,
         Atom::Exchange => x,
-        Atom::CompareSwap => if old == x { y } else { old },
-        Atom::Increment => if old >= x { 0 } else { old + 1 },
-        Atom::Decrement => if old == 0 || old > x { x } else { old - 1 },
+        Atom::CompareSwap => {
+            if old == x {
+                y
+            } else {
+                old
+            }
+        }
+        Atom::Increment => {
+            if old >= x {
+                0
+            } else {
+                old + 1
+            }
+        }
+        Atom::Decrement => {
+            if old == 0 || old > x {
+                x
+            } else {
+                old - 1
+            }
+        }
         Atom::AddF32 => add_f32(old as u32, x as u32, rn).into(),
         Atom::AddF64 => add_f64(old, x, Rounding::Nearest),
         Atom::Add16(Lanes::Binary32(add)) => {

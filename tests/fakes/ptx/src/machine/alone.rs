@@ -3,10 +3,10 @@
 use super::hands::Hands;
 use super::registers::Registers;
 use super::warp::Warp;
+use crate::decode::space_of_address;
 use crate::fault::{Done, FaultKind, Trouble};
 use crate::lanes::{Lanes, WARP, flush, saturate};
 use crate::numerics::convert::{Conversion, convert};
-use crate::decode::space_of_address;
 use crate::program::{Adjust, CARRY, Carry, Inst, Logic, Op, Place, Reg, Test};
 
 impl Warp<'_> {
@@ -14,8 +14,12 @@ impl Warp<'_> {
         let registers = &mut self.registers;
         match &inst.op {
             Op::Lanes(f, d, s) => registers.apply(*f, *d, *s, active),
-            Op::Adjusted { f, d, s, adjust } => registers.apply_adjusted(*f, *d, *s, *adjust, active),
-            Op::Convert { d, a, conversion, bits } => registers.convert(*d, *a, conversion, *bits, active),
+            Op::Adjusted { f, d, s, adjust } => {
+                registers.apply_adjusted(*f, *d, *s, *adjust, active)
+            }
+            Op::Convert { d, a, conversion, bits } => {
+                registers.convert(*d, *a, conversion, *bits, active)
+            }
             Op::Compare { f, flush, d, complement, s, with } => {
                 let held = registers.compare(*f, *s, *flush);
                 registers.set_compared(*d, *complement, held, *with, active);
@@ -29,13 +33,15 @@ impl Warp<'_> {
                 registers.choose(*d, *a, *b, held, active);
             }
             Op::SelectSign { d, a, b, c, float } => {
-                let negative = |c: u32| if *float { f32::from_bits(c) < 0.0 } else { (c as i32) < 0 };
+                let negative =
+                    |c: u32| if *float { f32::from_bits(c) < 0.0 } else { (c as i32) < 0 };
                 let held = mask_of(registers.word(*c).map(|c| !negative(c)));
                 registers.choose(*d, *a, *b, held, active);
             }
             Op::Spread { d, yes, test } => {
                 let held = registers.test(*test);
-                let value = std::array::from_fn(|lane| if held >> lane & 1 == 1 { *yes } else { 0 });
+                let value =
+                    std::array::from_fn(|lane| if held >> lane & 1 == 1 { *yes } else { 0 });
                 registers.set_word(*d, &value, active);
             }
             Op::Carry32(carry, d, s) => registers.carry32(*carry, *d, *s, active),
@@ -45,7 +51,8 @@ impl Warp<'_> {
             Op::Clock { d, shift } => registers.set_wide(*d, &[hands.done >> shift; WARP], active),
             Op::ActiveMask(d) => registers.set_word(*d, &[active; WARP], active),
             Op::IsSpace { d, a, space } => {
-                let value = mask_of(registers.long(*a).map(|address| space_of_address(address) == *space));
+                let value =
+                    mask_of(registers.long(*a).map(|address| space_of_address(address) == *space));
                 registers.set_predicate(*d, value, active);
             }
             Op::Load(access) => self.load(access, active, inst.line, hands)?,
@@ -93,7 +100,9 @@ impl Registers<'_> {
             Lanes::Widen3(f) => f(self.word(s), self.word(t), self.long(u), &mut long),
             Lanes::Shift64(f) => f(self.long(s), self.word(t), &mut long),
             Lanes::Extract64(f) => f(self.long(s), self.word(t), self.word(u), &mut long),
-            Lanes::Insert64(f) => f(self.long(s), self.long(t), self.word(u), self.word(v), &mut long),
+            Lanes::Insert64(f) => {
+                f(self.long(s), self.long(t), self.word(u), self.word(v), &mut long)
+            }
             Lanes::Compare32(f) => {
                 let held = f(self.word(s), self.word(t));
                 return self.set_predicate(d, held, active);
@@ -156,7 +165,14 @@ impl Registers<'_> {
         }
     }
 
-    fn set_compared(&mut self, d: Reg, complement: Option<Reg>, held: u32, with: Option<(Logic, Test)>, active: u32) {
+    fn set_compared(
+        &mut self,
+        d: Reg,
+        complement: Option<Reg>,
+        held: u32,
+        with: Option<(Logic, Test)>,
+        active: u32,
+    ) {
         let with = with.map(|(logic, test)| (logic, self.test(test)));
         let combined = |held: u32| with.map_or(held, |(logic, other)| combine(logic, held, other));
         self.set_predicate(d, combined(held), active);
@@ -188,7 +204,8 @@ impl Registers<'_> {
         let incoming = if carry.reads { self.predicate(CARRY) } else { 0 };
         let (a, b) = (self.word(a), self.word(b));
         let sum = |lane: usize| {
-            let (a, b, c) = (i64::from(a[lane]), i64::from(b[lane]), i64::from(incoming >> lane & 1));
+            let (a, b, c) =
+                (i64::from(a[lane]), i64::from(b[lane]), i64::from(incoming >> lane & 1));
             if carry.subtract { a - b - c } else { a + b + c }
         };
         let sums: [i64; WARP] = std::array::from_fn(sum);
@@ -202,7 +219,8 @@ impl Registers<'_> {
         let incoming = if carry.reads { self.predicate(CARRY) } else { 0 };
         let (a, b) = (self.long(a), self.long(b));
         let sum = |lane: usize| {
-            let (a, b, c) = (i128::from(a[lane]), i128::from(b[lane]), i128::from(incoming >> lane & 1));
+            let (a, b, c) =
+                (i128::from(a[lane]), i128::from(b[lane]), i128::from(incoming >> lane & 1));
             if carry.subtract { a - b - c } else { a + b + c }
         };
         let sums: [i128; WARP] = std::array::from_fn(sum);

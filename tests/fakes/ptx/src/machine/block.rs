@@ -121,7 +121,9 @@ impl<'a> Block<'a> {
         if gone > 0 {
             what += &format!("; {gone} of {} warps have exited", self.warps.len());
         }
-        for (other, _) in self.states.iter().enumerate().filter(|(_, state)| **state == State::Waiting) {
+        for (other, _) in
+            self.states.iter().enumerate().filter(|(_, state)| **state == State::Waiting)
+        {
             if !barrier.waiting.contains(&other) {
                 let line = self.program.code[self.warps[other].at as usize].line;
                 what += &format!("; warp {other} waits at another in line {line}");
@@ -142,27 +144,38 @@ impl<'a> Block<'a> {
             let first = lanes.next().map_or(0, |lane| values[lane]);
             match lanes.find(|lane| values[*lane] != first) {
                 None => Ok(first),
-                Some(lane) => {
-                    Err(Trouble::at(FaultKind::Barrier, lane, "lanes of a warp name different barriers"))
-                }
+                Some(lane) => Err(Trouble::at(
+                    FaultKind::Barrier,
+                    lane,
+                    "lanes of a warp name different barriers",
+                )),
             }
         };
         let number = uniform(*id)? as usize;
         let everyone = self.threads.next_multiple_of(32);
         let expected = threads.map_or(Ok(everyone), uniform)?;
-        if number >= BARRIERS || expected == 0 || !expected.is_multiple_of(32) || expected > everyone {
+        if number >= BARRIERS
+            || expected == 0
+            || !expected.is_multiple_of(32)
+            || expected > everyone
+        {
             let what = format!("barrier {number} for {expected} of {everyone} threads");
             return Err(Trouble::new(FaultKind::Barrier, what));
         }
         let barrier = &mut self.barriers[number];
         if barrier.expected != 0 && barrier.expected != expected {
-            let what = format!("barrier {number} is asked for {expected} threads and for {}", barrier.expected);
+            let what = format!(
+                "barrier {number} is asked for {expected} threads and for {}",
+                barrier.expected
+            );
             return Err(Trouble::new(FaultKind::Barrier, what));
         }
         barrier.expected = expected;
         barrier.arrived += 32;
         barrier.known.push(hands.shared.arrive(index));
-        if let BarrierKind::Count(_, test) | BarrierKind::And(_, test) | BarrierKind::Or(_, test) = *kind {
+        if let BarrierKind::Count(_, test) | BarrierKind::And(_, test) | BarrierKind::Or(_, test) =
+            *kind
+        {
             let live = warp.live();
             barrier.yes += (warp.registers.test(test) & live).count_ones();
             barrier.reducing += live.count_ones();
@@ -193,7 +206,9 @@ impl<'a> Block<'a> {
                 let live = warp.live();
                 let predicate = |held: bool| if held { ALL } else { 0 };
                 match *kind {
-                    BarrierKind::Count(d, _) => warp.registers.set_word(d, &[barrier.yes; WARP], live),
+                    BarrierKind::Count(d, _) => {
+                        warp.registers.set_word(d, &[barrier.yes; WARP], live)
+                    }
                     BarrierKind::And(d, _) => {
                         let all = barrier.yes == barrier.reducing;
                         warp.registers.set_predicate(d, predicate(all), live);

@@ -36,7 +36,14 @@ impl Warp<'_> {
         Ok(())
     }
 
-    fn load_matrix(&mut self, d: &[Reg], transposed: bool, address: &Address, line: u32, hands: &mut Hands<'_>) -> Done {
+    fn load_matrix(
+        &mut self,
+        d: &[Reg],
+        transposed: bool,
+        address: &Address,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let addresses = self.registers.addresses(address);
         for (index, d) in d.iter().enumerate() {
             let mut rows: [Row; 8] = [[0; ROW_BYTES]; 8];
@@ -50,7 +57,14 @@ impl Warp<'_> {
         Ok(())
     }
 
-    fn store_matrix(&mut self, s: &[Reg], transposed: bool, address: &Address, line: u32, hands: &mut Hands<'_>) -> Done {
+    fn store_matrix(
+        &mut self,
+        s: &[Reg],
+        transposed: bool,
+        address: &Address,
+        line: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done {
         let addresses = self.registers.addresses(address);
         for (index, s) in s.iter().enumerate() {
             let rows = matrix::store(self.registers.word(*s), transposed);
@@ -67,7 +81,8 @@ impl Warp<'_> {
 impl Registers<'_> {
     fn multiply(&mut self, product: &MatrixProduct) {
         let mut fragments = [[[0; WARP]; FRAGMENT]; 3];
-        for (fragment, registers) in fragments.iter_mut().zip([&product.a, &product.b, &product.c]) {
+        for (fragment, registers) in fragments.iter_mut().zip([&product.a, &product.b, &product.c])
+        {
             for (value, register) in fragment.iter_mut().zip(registers) {
                 *value = *self.word(*register);
             }
@@ -151,7 +166,14 @@ impl Registers<'_> {
     }
 
     /// PTX ISA 8.8, 9.7.9.6, `shfl.sync`: its pseudocode.
-    fn shuffle(&mut self, mode: Shuffle, d: Reg, found: Option<Reg>, s: [Reg; 3], team: u32) -> Done {
+    fn shuffle(
+        &mut self,
+        mode: Shuffle,
+        d: Reg,
+        found: Option<Reg>,
+        s: [Reg; 3],
+        team: u32,
+    ) -> Done {
         let [a, b, c] = s.map(|register| *self.word(register));
         let mut value: Words = [0; WARP];
         let mut inside = 0;

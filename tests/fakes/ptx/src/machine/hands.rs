@@ -21,7 +21,10 @@ impl Hands<'_> {
     pub(super) fn count(&mut self) -> Done {
         self.done += 1;
         if self.done > self.most {
-            return Err(Trouble::new(FaultKind::Limit, format!("still running after {} instructions", self.most)));
+            return Err(Trouble::new(
+                FaultKind::Limit,
+                format!("still running after {} instructions", self.most),
+            ));
         }
         Ok(())
     }

@@ -66,7 +66,10 @@ struct Grid {
 }
 
 /// Runs a kernel on parameters laid out as it declares them. Memory is as the kernel left it, also after a fault.
-#[expect(clippy::too_many_arguments, reason = "cuLaunchKernel's own, and what stands for the device")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "cuLaunchKernel's own, and what stands for the device"
+)]
 pub fn launch(
     module: &Module,
     entry: &str,
@@ -85,9 +88,11 @@ pub fn launch(
         block: [0; 3],
         thread: None,
     };
-    let found = module.entry(entry).ok_or_else(|| refuse("no such kernel in the module".to_owned()))?;
+    let found =
+        module.entry(entry).ok_or_else(|| refuse("no such kernel in the module".to_owned()))?;
     let start = align(found.static_shared, DYNAMIC_ALIGNMENT);
-    let total = if dynamic_shared > 0 { start.saturating_add(dynamic_shared) } else { found.static_shared };
+    let total =
+        if dynamic_shared > 0 { start.saturating_add(dynamic_shared) } else { found.static_shared };
     let grid = Grid { grid, block, dynamic_shared, total_shared: total, sms: limits.sms };
     check(found, &grid, params, limits).map_err(refuse)?;
     memory.load(module);
@@ -134,7 +139,11 @@ fn constants(module: &Module, entry: &Entry, memory: &Memory, dynamic: u32) -> C
     };
     let program = &entry.program;
     Constants {
-        words: program.word_constants.iter().map(|constant| [value(constant) as u32; WARP]).collect(),
+        words: program
+            .word_constants
+            .iter()
+            .map(|constant| [value(constant) as u32; WARP])
+            .collect(),
         longs: program.long_constants.iter().map(|constant| [value(constant); WARP]).collect(),
     }
 }
@@ -184,7 +193,9 @@ impl Grid {
         let of_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
         let all = |value: u32| [value; WARP];
         match special {
-            Special::Thread(axis) => of_lane(&|lane| self.thread(32 * warp + lane)[usize::from(axis)]),
+            Special::Thread(axis) => {
+                of_lane(&|lane| self.thread(32 * warp + lane)[usize::from(axis)])
+            }
             Special::Threads(axis) => all(self.block[usize::from(axis)]),
             Special::Block(axis) => all(block[usize::from(axis)]),
             Special::Blocks(axis) => all(self.grid[usize::from(axis)]),

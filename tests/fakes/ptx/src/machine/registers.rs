@@ -124,7 +124,9 @@ impl<'a> Registers<'a> {
     /// Writes to either file, cut to its size.
     pub(crate) fn set_wide(&mut self, place: Place, value: &Longs, mask: u32) {
         match place {
-            Place::Word(register) => self.set_word(register, &value.map(|value| value as u32), mask),
+            Place::Word(register) => {
+                self.set_word(register, &value.map(|value| value as u32), mask)
+            }
             Place::Long(register) => self.set_long(register, value, mask),
         }
     }

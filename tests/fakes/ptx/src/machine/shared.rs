@@ -100,7 +100,7 @@ impl Shared {
             let what = format!("{size} bytes at {address} of {all} bytes of shared memory");
             return Err(Trouble::at(FaultKind::Bounds, lane, what));
         }
-        if address % size as u64 != 0 {
+        if !address.is_multiple_of(size as u64) {
             let what = format!("{size} bytes at byte {address} of shared memory");
             return Err(Trouble::at(FaultKind::Misaligned, lane, what));
         }
@@ -210,7 +210,8 @@ impl Shared {
             }
         }
         let line = who.line;
-        *cell = Cell { written: self.now, writer: who.flagged(), write_line: line, ..Cell::default() };
+        *cell =
+            Cell { written: self.now, writer: who.flagged(), write_line: line, ..Cell::default() };
         Ok(())
     }
 
@@ -232,11 +233,15 @@ impl Shared {
             0 => (FaultKind::Uninitialised, format!("reads {place}, which nobody wrote")),
             IN_FLIGHT => (
                 FaultKind::InFlight,
-                format!("reads {place}, which the asynchronous copy of line {line} by {writer} may not have reached"),
+                format!(
+                    "reads {place}, which the asynchronous copy of line {line} by {writer} may not have reached"
+                ),
             ),
             _ => (
                 FaultKind::Race,
-                format!("reads {place}, which {writer} wrote in line {line} with no barrier between"),
+                format!(
+                    "reads {place}, which {writer} wrote in line {line} with no barrier between"
+                ),
             ),
         };
         Trouble::at(kind, who.lane, what)
@@ -249,11 +254,15 @@ impl Shared {
         let (kind, what) = match cell.written {
             IN_FLIGHT => (
                 FaultKind::InFlight,
-                format!("writes {place}, which the asynchronous copy of line {line} by {writer} may be writing"),
+                format!(
+                    "writes {place}, which the asynchronous copy of line {line} by {writer} may be writing"
+                ),
             ),
             _ => (
                 FaultKind::Race,
-                format!("writes {place}, which {writer} wrote in line {line} with no barrier between"),
+                format!(
+                    "writes {place}, which {writer} wrote in line {line} with no barrier between"
+                ),
             ),
         };
         Trouble::at(kind, who.lane, what)
@@ -266,7 +275,10 @@ impl Shared {
             MANY => "another lane".to_owned(),
             reader => Self::thread(reader),
         };
-        let what = format!("writes {place}, which {reader} read in line {} with no barrier between", cell.read_line);
+        let what = format!(
+            "writes {place}, which {reader} read in line {} with no barrier between",
+            cell.read_line
+        );
         Trouble::at(FaultKind::Race, who.lane, what)
     }
 

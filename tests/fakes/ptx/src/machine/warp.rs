@@ -73,7 +73,12 @@ pub(super) struct Warp<'a> {
 }
 
 impl<'a> Warp<'a> {
-    pub(super) fn new(number: usize, lanes: u32, program: &Program, constants: &'a Constants) -> Self {
+    pub(super) fn new(
+        number: usize,
+        lanes: u32,
+        program: &Program,
+        constants: &'a Constants,
+    ) -> Self {
         Self {
             number,
             registers: Registers::new(program, constants),
@@ -245,7 +250,13 @@ impl<'a> Warp<'a> {
     }
 
     /// An instruction of several lanes, if all are there. Those whose predicate does not hold go on.
-    fn meet(&mut self, inst: &Inst, chosen: usize, active: u32, hands: &mut Hands<'_>) -> Done<Option<Stop>> {
+    fn meet(
+        &mut self,
+        inst: &Inst,
+        chosen: usize,
+        active: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done<Option<Stop>> {
         let Group { pc, mask, .. } = self.groups[chosen];
         let needed = self.needs(&inst.op, active)?;
         if active != mask {

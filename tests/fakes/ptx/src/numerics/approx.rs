@@ -67,15 +67,11 @@ pub fn approx_f64(function: Function, a: u64) -> u64 {
     if result.is_nan() { 0x7fff_ffff_0000_0000 } else { flush(result.to_bits()) & !0xffff_ffff }
 }
 
-/// `div.approx.f32`: the quotient; the ISA gives 0 (or NaN for infinite `a`) where 2^126 < |b| < 2^128.
+/// `div.approx.f32`: a × (1/b), where the reciprocal of |b| between 2^126 and 2^128 is a zero of its sign; that makes NaN of an infinite `a`.
 #[inline]
 pub fn div_approx(a: u32, b: u32, flush: bool) -> u32 {
     let (x, y) = (f32::from_bits(flushed(a, flush)), f32::from_bits(flushed(b, flush)));
     let far = y.abs() > 2f32.powi(126) && y.is_finite();
-    let quotient = match () {
-        () if far && x.is_infinite() => f32::NAN,
-        () if far => 0.0,
-        () => x / y,
-    };
+    let quotient = if far { x * 0f32.copysign(y) } else { x / y };
     if quotient.is_nan() { 0x7fff_ffff } else { flushed(quotient.to_bits(), flush) }
 }

@@ -195,25 +195,25 @@ pub fn sad_s32(a: i32, b: i32, c: u32) -> u32 {
 /// `mul.hi.u32`.
 #[inline]
 pub fn mul_hi_u32(a: u32, b: u32) -> u32 {
-    (u64::from(a) * u64::from(b) >> 32) as u32
+    ((u64::from(a) * u64::from(b)) >> 32) as u32
 }
 
 /// `mul.hi.s32`.
 #[inline]
 pub fn mul_hi_s32(a: i32, b: i32) -> i32 {
-    (i64::from(a) * i64::from(b) >> 32) as i32
+    ((i64::from(a) * i64::from(b)) >> 32) as i32
 }
 
 /// `mul.hi.u64`.
 #[inline]
 pub fn mul_hi_u64(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) >> 64) as u64
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
 }
 
 /// `mul.hi.s64`.
 #[inline]
 pub fn mul_hi_s64(a: i64, b: i64) -> i64 {
-    (i128::from(a) * i128::from(b) >> 64) as i64
+    ((i128::from(a) * i128::from(b)) >> 64) as i64
 }
 
 /// The 48-bit product of the low 24 bits of two registers.

@@ -11,3 +11,6 @@ pub mod float;
 pub mod half;
 pub mod matrix;
 pub mod mma;
+
+#[cfg(test)]
+mod tests;

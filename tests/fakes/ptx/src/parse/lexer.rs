@@ -95,7 +95,8 @@ impl<'a> Lexer<'a> {
             if self.rest.starts_with("//") {
                 self.skip_line();
             } else if self.rest.starts_with("/*") {
-                let end = self.rest.find("*/").ok_or_else(|| self.error("a comment without end"))?;
+                let end =
+                    self.rest.find("*/").ok_or_else(|| self.error("a comment without end"))?;
                 self.cut(end + 2);
             } else {
                 return Ok(());
@@ -110,7 +111,8 @@ impl<'a> Lexer<'a> {
         let kind = match first {
             '0'..='9' => self.number()?,
             '"' => {
-                let close = self.rest[1..].find('"').ok_or_else(|| self.error("a text without end"))?;
+                let close =
+                    self.rest[1..].find('"').ok_or_else(|| self.error("a text without end"))?;
                 let quoted = self.cut(close + 2);
                 TokenKind::Text(&quoted[1..=close])
             }
@@ -140,13 +142,18 @@ impl<'a> Lexer<'a> {
     }
 
     fn number(&mut self) -> Result<TokenKind<'a>, PtxError> {
-        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '.')
+            .unwrap_or(self.rest.len());
         let text = self.cut(end);
         let wrong = || self.error(format!("`{text}` is not a number"));
         let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).map_err(|_| wrong());
         let plain = text.strip_suffix('U').unwrap_or(text);
         match text.get(..2) {
-            Some("0f" | "0F") if text.len() == 10 => Ok(TokenKind::F32(radix(&text[2..], 16)? as u32)),
+            Some("0f" | "0F") if text.len() == 10 => {
+                Ok(TokenKind::F32(radix(&text[2..], 16)? as u32))
+            }
             Some("0d" | "0D") if text.len() == 18 => Ok(TokenKind::F64(radix(&text[2..], 16)?)),
             Some("0x" | "0X") => Ok(TokenKind::Integer(radix(&plain[2..], 16)?)),
             Some("0b" | "0B") => Ok(TokenKind::Integer(radix(&plain[2..], 2)?)),

@@ -1,7 +1,7 @@
 //! Warp-wide `mma.sync` on fragments: PTX ISA 8.8, 9.7.14.5 "Matrix multiply-accumulate operation using mma instruction".
 //!
-//! One table holds every form; the interpreter looks the opcode up once and then calls the entry. What a form computes is said in [`sum`] for floats
-//! and [`tile`] for layouts. Not here: sparse, `.b1`, block-scaled and `wgmma` forms, which an interpreter must refuse.
+//! One table holds every form; the interpreter looks the opcode up once and then calls the entry. What a form computes is said in `sum` for floats
+//! and `tile` for layouts. Not here: sparse, `.b1`, block-scaled and `wgmma` forms, which an interpreter must refuse.
 
 mod element;
 mod sum;

@@ -145,14 +145,12 @@ pub(super) fn double(a: &[Register], b: &[Register], c: &[Register], d: &mut [Re
             u64::from(fragment[2 * index][lane]) | u64::from(fragment[2 * index + 1][lane]) << 32,
         )
     };
-    for lane in 0..32 {
-        for index in 0..2 {
-            let (row, column) = place(lane, index);
-            let sum = (0..4).fold(value(c, index, lane), |sum, k| {
-                value(a, 0, 4 * row + k).mul_add(value(b, 0, 4 * column + k), sum)
-            });
-            let bits = sum.to_bits();
-            (d[2 * index][lane], d[2 * index + 1][lane]) = (bits as u32, (bits >> 32) as u32);
-        }
+    for (lane, index) in (0..32).flat_map(|lane| [(lane, 0), (lane, 1)]) {
+        let (row, column) = place(lane, index);
+        let sum = (0..4).fold(value(c, index, lane), |sum, k| {
+            value(a, 0, 4 * row + k).mul_add(value(b, 0, 4 * column + k), sum)
+        });
+        let bits = sum.to_bits();
+        (d[2 * index][lane], d[2 * index + 1][lane]) = (bits as u32, (bits >> 32) as u32);
     }
 }

@@ -3,17 +3,18 @@ from fractions import Fraction
 from random import Random
 from struct import pack, unpack
 
-FORMATS = {"f32": (8, 23, "<f", "<I"), "f64": (11, 52, "<d", "<Q")}
+FORMATS = {"f32": (8, 23, "<f", "<I", 0), "f64": (11, 52, "<d", "<Q", 0), "f16": (5, 10, "<e", "<H", 0), "bf16": (8, 7, "<f", "<I", 16)}
+OPERATIONS = [("add", 2), ("mul", 2), ("fma", 3), ("div", 2), ("sqrt", 1)]
 
 
 def value(name, code):
-    _, _, float_code, int_code = FORMATS[name]
-    return Fraction(unpack(float_code, pack(int_code, code))[0])
+    _, _, float_code, int_code, shift = FORMATS[name]
+    return Fraction(unpack(float_code, pack(int_code, code << shift))[0])
 
 
 def rounded(name, exact, mode, root_of=None):
     """The code of the value next to `exact` (or to its square root) in the direction of `mode`, found by bisection over the codes."""
-    exponent, fraction, _, _ = FORMATS[name]
+    exponent, fraction = FORMATS[name][:2]
     sign_bit, infinity = 1 << (exponent + fraction), ((1 << exponent) - 1) << fraction
     target = abs(exact)
     below = lambda v: v * v <= target if root_of else v <= target
@@ -35,9 +36,10 @@ def rounded(name, exact, mode, root_of=None):
 
 
 def operand(random, name):
-    exponent, fraction, _, _ = FORMATS[name]
+    exponent, fraction = FORMATS[name][:2]
     bias = (1 << (exponent - 1)) - 1
     field = random.choice([bias + random.randint(-4, 4), bias + random.randint(-30, 30), random.randint(0, 2 * bias), random.randint(0, 3), 2 * bias])
+    field = min(max(field, 0), 2 * bias)
     bits = random.choice([random.getrandbits(fraction), 0, (1 << fraction) - 1, 1, 1 << (fraction - 1)])
     return random.getrandbits(1) << (exponent + fraction) | field << fraction | bits
 
@@ -45,8 +47,9 @@ def operand(random, name):
 def main():
     random = Random(20261121)
     for name in FORMATS:
-        for operation, count in [("add", 2), ("mul", 2), ("fma", 3), ("div", 2), ("sqrt", 1)]:
-            for _ in range(40):
+        short = name in ("f16", "bf16")  # PTX divides no 16-bit floats
+        for operation, count in OPERATIONS[:3] if short else OPERATIONS:
+            for _ in range(200 if short else 40):
                 codes = [operand(random, name) for _ in range(count)]
                 if operation == "sqrt":
                     codes[0] &= (1 << (sum(FORMATS[name][:2]))) - 1

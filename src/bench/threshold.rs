@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::noise_file;
-use super::super::options::Options;
-use crate::bench::compare::Limits;
-use crate::bench::noise::{Noise, Scope};
-use crate::bench::points::Key;
+use super::compare::Limits;
+use super::noise::{Noise, Scope};
+use super::points::Key;
 
 /// Noise assumed where nobody measured it: half of the least difference that counts.
 const ASSUMED: f64 = 0.005;
@@ -19,7 +17,7 @@ const CALLED_ON_CPU: f64 = 0.25;
 const ON_CPU: &str = "m0.";
 
 /// What is known of the machine's noise.
-pub(in super::super) struct Thresholds {
+pub struct Thresholds {
     given: Option<f64>,
     /// Of the very blocks that are compared.
     between_blocks: BTreeMap<Key, f64>,
@@ -28,19 +26,12 @@ pub(in super::super) struct Thresholds {
 
 impl Thresholds {
     /// The noise that was given, else the noise that was measured here, else an assumption.
-    pub(in super::super) fn of(options: &Options) -> Self {
-        let measured = match noise_file::read(&options.env) {
-            Ok(noise) => noise,
-            Err(why) => {
-                eprintln!("warpscope: {}", crate::sink::text::clean(&why.to_string(), false));
-                Noise::default()
-            }
-        };
-        Self { given: options.compare.noise, between_blocks: BTreeMap::new(), measured }
+    pub fn new(given: Option<f64>, measured: Noise) -> Self {
+        Self { given, between_blocks: BTreeMap::new(), measured }
     }
 
     /// The same, with the noise between blocks that took turns: what the machine does now beats what it did when it was measured.
-    pub(in super::super) fn between(self, blocks: BTreeMap<Key, f64>) -> Self {
+    pub fn between(self, blocks: BTreeMap<Key, f64>) -> Self {
         Self { between_blocks: blocks, ..self }
     }
 
@@ -62,7 +53,7 @@ impl Thresholds {
     }
 
     /// How a kernel is judged.
-    pub(in super::super) fn limits(&self, key: &Key) -> Limits {
+    pub fn limits(&self, key: &Key) -> Limits {
         let (noise, _) = self.noise(key);
         let known = self.given.is_some() || self.between_blocks.contains_key(key);
         let assumed = !known && self.measured.of(key).is_none();
@@ -71,14 +62,14 @@ impl Thresholds {
     }
 
     /// The threshold of a kernel and where it is from, in words.
-    pub(in super::super) fn words(&self, key: &Key) -> String {
+    pub fn words(&self, key: &Key) -> String {
         let (noise, from) = self.noise(key);
         let practical = self.limits(key).practical * 100.0;
         format!("counts from {practical:.1} %: noise {:.2} %, {from}", noise * 100.0)
     }
 
     /// Where the noise of a kernel is from.
-    pub(super) fn from(&self, key: &Key) -> &'static str {
+    pub fn from(&self, key: &Key) -> &'static str {
         self.noise(key).1
     }
 }

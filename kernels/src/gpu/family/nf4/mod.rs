@@ -1,9 +1,11 @@
 //! K24, K25: NF4 weights in blocks of 64 with an fp32 maximum, as bitsandbytes stores them.
 
-use half::{bf16, f16};
+mod paths;
+
+pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{THREADS, WARPS, check_aligned, check_shape, token_tile};
+use super::stream::{THREADS, WARPS, check_aligned, check_shape, suffix, token_tile, wide};
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
 
 /// Weights that share a maximum.
@@ -62,22 +64,10 @@ pub fn quantize(block: &[f32]) -> (Vec<u8>, f32) {
     (block.iter().map(nearest).collect(), maximum)
 }
 
-/// The number a code stands for, rounded to a 16-bit format: one fp32 product, one rounding.
-pub fn widened(code: u8, maximum: f32, element: Element) -> f64 {
-    let value = CODE[usize::from(code & 15)] * maximum;
-    match element {
-        Element::F16 => f64::from(f16::from_f32(value)),
-        Element::Bf16 => f64::from(bf16::from_f32(value)),
-        _ => f64::from(value),
-    }
-}
-
-/// Entries by formats of x and y.
-const ENTRIES: &[(Element, Element, [&str; 2])] = &[
-    (Element::F16, Element::F16, ["nf4_f16_m1", "nf4_f16_m4"]),
-    (Element::F16, Element::F32, ["nf4_f16_f32_m1", "nf4_f16_f32_m4"]),
-    (Element::Bf16, Element::Bf16, ["nf4_bf16_m1", "nf4_bf16_m4"]),
-    (Element::Bf16, Element::F32, ["nf4_bf16_f32_m1", "nf4_bf16_f32_m4"]),
+/// Entries by format of x, and tokens.
+const ENTRIES: &[(Element, [&str; 2])] = &[
+    (Element::F16, ["nf4_f16_m1", "nf4_f16_m4"]),
+    (Element::Bf16, ["nf4_bf16_m1", "nf4_bf16_m4"]),
 ];
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
@@ -90,9 +80,9 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_shape(shape, MOST_TOKENS, BLOCK as u32)?;
     check_aligned(&[x, weights.codes, weights.maxima, y])?;
-    let row = ENTRIES.iter().find(|(i, o, _)| (*i, *o) == (formats.input, formats.output));
-    let Some((_, _, names)) = row else {
-        return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
+    let row = ENTRIES.iter().find(|(input, _)| *input == formats.input);
+    let Some((_, names)) = row else {
+        return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
     let index = token_tile(shape.m, &TOKENS);
     // Two blocks fit a multiprocessor; each fills its table once and takes rows until none are left.
@@ -104,7 +94,7 @@ pub fn launch(
         grid: [blocks, shape.m.div_ceil(TOKENS[index]), 1],
         block: [THREADS, 1, 1],
         shared_bytes: 0,
-        args: args.chain([shape.m, shape.n, shape.k].map(Arg::from)).collect(),
+        args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
     })
 }
 
@@ -136,4 +126,55 @@ pub fn dequantize(
 }
 
 /// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[];
+pub const KERNELS: &[GpuKernel] = &[paths::F16_KERNEL, paths::BF16_KERNEL, paths::WIDENING];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// bitsandbytes' `create_normal_map` (functional.py): eight quantiles of the normal distribution above zero, seven below,
+    /// from 0.9677083 of it on, evenly spaced in probability, over the largest of them.
+    #[test]
+    fn codes_are_quantiles_of_the_normal_distribution() {
+        let offset = 0.967_708_3_f64;
+        let even = |steps: usize| {
+            let step = (offset - 0.5) / steps as f64;
+            (0..steps).map(move |i| quantile(offset - step * i as f64))
+        };
+        let largest = quantile(offset);
+        let mut want: Vec<f64> = even(8).map(|q| q / largest).collect();
+        want.extend(even(7).map(|q| -q / largest));
+        want.push(0.0);
+        want.sort_by(f64::total_cmp);
+        for (code, want) in CODE.iter().zip(&want) {
+            assert!((f64::from(*code) - want).abs() < 1e-6, "{code} {want}");
+        }
+    }
+
+    /// The inverse of the normal distribution, by halving: its density integrated by Simpson's rule.
+    fn quantile(probability: f64) -> f64 {
+        let density = |x: f64| (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let below = |x: f64| {
+            let step = x / 200.0;
+            let weight = |i: i32| if i == 0 || i == 200 { 1.0 } else { f64::from(2 + i % 2 * 2) };
+            0.5 + (0..=200).map(|i| weight(i) * density(step * f64::from(i))).sum::<f64>() * step
+                / 3.0
+        };
+        let (mut low, mut high) = (0.0, 4.0);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            if below(middle) < probability { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    #[test]
+    fn codes_of_codes_are_themselves_and_bytes_hold_the_first_above() {
+        let block: Vec<f32> = (0..64).map(|i| CODE[i % 16] * 4.0).collect();
+        let (codes, maximum) = quantize(&block);
+        assert!(codes.iter().enumerate().all(|(i, code)| usize::from(*code) == i % 16));
+        assert!((maximum - 4.0).abs() < f32::EPSILON);
+        assert_eq!(pack(&codes)[..3], [0x01, 0x23, 0x45]);
+        assert_eq!(quantize(&[0.0; 64]), (vec![7; 64], 0.0));
+    }
+}

@@ -1,6 +1,18 @@
-//! What kernels share that stream weights past a few tokens: operands, formats, checks.
+//! What kernels share that stream weights past a few tokens: operands, formats, checks; and [`Path`], through which they
+//! are proven, timed and probed for headroom alike.
 
-use crate::gpu::{Element, Shape, Slot};
+mod path;
+mod trial;
+mod widen;
+mod works;
+
+pub(in crate::gpu) use path::{
+    Launches, Parts, Path, Places, Store, Stored, Streamed, product, store,
+};
+pub(super) use widen::{Widened, kernel as widening};
+
+use crate::Dtype;
+use crate::gpu::{BufferId, DeviceFacts, Element, GpuKernel, Route, Shape, Slot};
 
 /// Threads of a block: eight warps.
 pub(super) const THREADS: u32 = 256;
@@ -36,6 +48,38 @@ impl Formats {
     /// fp32 results: what keeps fp16 activations from overflowing where they are stored.
     pub const fn wide(input: Element) -> Self {
         Self { input, output: Element::F32 }
+    }
+}
+
+/// A place for launches that are only asked whether they can be.
+pub(super) const NOWHERE: Slot = Slot { buffer: BufferId(0), offset: 0 };
+
+/// A kernel that is its paths: all of them are proven, the first is timed.
+pub(super) const fn kernel<S: Streamed>(
+    id: &'static str,
+    title: &'static str,
+    family: &'static str,
+    dtype: Dtype,
+    route: fn(&DeviceFacts) -> Route,
+) -> GpuKernel {
+    let (cases, works, work) = (trial::cases::<S>, works::works::<S>, works::work::<S>);
+    GpuKernel { id, title, family, dtype, route, cases, works, work }
+}
+
+/// bf16 numbers that are widened, multiplied and added as fp32, and rounded where there is an instruction for it.
+pub(super) fn bf16_route(facts: &DeviceFacts) -> Route {
+    if facts.sm.major >= 8 {
+        return Route::Native { by: "fma.f32, cvt.bf16".to_owned() };
+    }
+    Route::Emulated { by: format!("fp32 and integer rounding: {} has no bf16", facts.sm) }
+}
+
+/// What entries take to store fp32 in place of their format, or why they cannot store what is asked for.
+pub(super) fn wide(Formats { input, output }: Formats) -> Result<u32, String> {
+    match output {
+        _ if input == output => Ok(0),
+        Element::F32 => Ok(1),
+        _ => Err(format!("no product of {} is stored as {}", suffix(input), suffix(output))),
     }
 }
 
@@ -82,3 +126,6 @@ pub(super) fn check_aligned(slots: &[Slot]) -> Result<(), String> {
 pub(super) fn token_tile(tokens: u32, tiles: &[u32]) -> usize {
     tiles.iter().position(|tile| *tile >= tokens).unwrap_or(tiles.len() - 1)
 }
+
+#[cfg(test)]
+mod tests;
