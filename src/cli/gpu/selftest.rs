@@ -232,8 +232,10 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
     for row in &result.kernels {
         row.troubles.iter().try_for_each(|why| writeln!(out, "{}: {why}", row.kernel))?;
     }
-    if let Some(why) = &result.paused {
-        writeln!(out, "ended early: {why}")?;
+    match &result.paused {
+        Some(why) => writeln!(out, "ended early: {why}")?,
+        None if result.interrupted => writeln!(out, "ended early: interrupted")?,
+        None => {}
     }
     writeln!(out, "{}\n", summary(result))
 }

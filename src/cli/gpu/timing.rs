@@ -321,7 +321,7 @@ mod tests {
         let text = table(&result(vec![1000.0, 2000.0, 4000.0]));
         let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
         let words: Vec<_> = row.split_whitespace().skip(2).take(5).collect();
-        assert_eq!(words, ["2.00", "1.00", "150.0*", "0.40", "1590"], "{text}");
+        assert_eq!(words, ["2.00", "1.00", "150.0*", "400.00", "1590"], "{text}");
     }
 
     #[test]
