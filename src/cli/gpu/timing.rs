@@ -10,8 +10,8 @@ use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{chosen, heading, hindrance, reason, route_text};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
+use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Timing, Told, size};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
 use crate::bench::{BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, Spread};
@@ -124,12 +124,24 @@ impl GpuResult {
                 BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
                 BenchEvent::Kernel(report) => self.kernels.push(*report),
                 BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.troubles.push(format!("{}: {}", failure.what, reason(&failure)));
+                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
                 }
                 _ => {}
             },
-            Told::Died(death) => self.troubles.push(death.sentence),
+            Told::Died(death) => {
+                self.fail(death.sentence);
+                if death.next == Next::GivenUp {
+                    self.paused = Some(GIVEN_UP.to_owned());
+                }
+            }
             Told::Doing(_) | Told::Idle => {}
+        }
+    }
+
+    /// What a child said before it died is said once.
+    fn fail(&mut self, why: String) {
+        if !self.troubles.contains(&why) {
+            self.troubles.push(why);
         }
     }
 
