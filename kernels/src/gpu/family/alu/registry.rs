@@ -3,15 +3,17 @@
 use super::super::operand::normal;
 use super::model::{Multiplicand, Spot, Values, whole};
 use super::{CHAINS, Pipe, Places, ROWS, THREADS, Turns, launch, operations};
-use crate::Dtype;
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Shape, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Route, Shape, Work,
 };
+use crate::{Dtype, Sm};
 
 /// Blocks for each multiprocessor: four warps for each of its schedulers.
 const BLOCKS_PER_SM: u32 = 2;
-/// Turns that are timed: a fraction of a millisecond where the instruction has a pipe of its own.
+/// Turns that are timed: up to about a millisecond where the instruction has a pipe of its own.
 const TURNS: [u32; 2] = [256, 2048];
+/// The same where it has none.
+const FEW_TURNS: [u32; 2] = [16, 128];
 /// Most turns, so that a launch ends.
 const MOST_TURNS: u32 = 1 << 20;
 
@@ -77,9 +79,17 @@ fn case(pipe: Pipe, facts: &DeviceFacts, turns: Turns) -> Option<Case> {
 
 fn works(pipe: Pipe, facts: &DeviceFacts, arena: u64) -> Vec<Work> {
     let shape = |turns| Shape { m: BLOCKS_PER_SM * facts.sms, k: turns, ..Shape::default() };
-    let works = TURNS.into_iter().filter_map(|turns| work(pipe, facts, shape(turns)).ok());
+    let turns = if is_slow(pipe, facts) { FEW_TURNS } else { TURNS };
+    let works = turns.into_iter().filter_map(|turns| work(pipe, facts, shape(turns)).ok());
     let size = |work: &Work| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
     works.filter(|work| size(work) <= arena).collect()
+}
+
+/// Whether a device imitates the instruction, or has it for the sake of completeness: 6.1 has a 64th of its fp32 rate in fp16
+/// (CUDA C++ programming guide, "Arithmetic Instructions").
+fn is_slow(pipe: Pipe, facts: &DeviceFacts) -> bool {
+    let imitated = matches!(pipe.route(facts), Route::Emulated { .. });
+    imitated || pipe == Pipe::Hfma2 && facts.sm == Sm::new(6, 1)
 }
 
 /// `m` blocks of `k` turns.
