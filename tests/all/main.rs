@@ -8,6 +8,8 @@ mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
 mod frames;
+#[cfg(target_os = "linux")]
+mod gpu;
 mod history;
 #[cfg(target_os = "linux")]
 mod inspect;
