@@ -9,8 +9,9 @@ constexpr u32 WARPS = THREADS / WARP;
 
 // `split` warps share four rows and take every split-th 512 bytes of them. `tile` columns of x are in shared memory at a
 // time, a multiple of 16 bytes.
-template <typename T, typename O, u32 M>
-__device__ __forceinline__ void gemv(const T* w, const T* x, O* y, u32 m, u32 n, u32 k, u32 split, u32 tile) {
+template <typename T, u32 M>
+__device__ __forceinline__ void gemv(
+    const T* w, const T* x, void* y, u32 m, u32 n, u32 k, u32 split, u32 tile, u32 wide) {
     extern __shared__ uint4 staged[];
     __shared__ float parts[WARPS][ROWS * M];
     constexpr u32 V = WIDE<T>;
@@ -28,7 +29,7 @@ __device__ __forceinline__ void gemv(const T* w, const T* x, O* y, u32 m, u32 n,
                 staged[j * (tile / V) + i] = load_shared_by_all(x + u64(min(j, m - 1)) * k + base + i * V);
         }
         __syncthreads();
-#pragma unroll 2
+#pragma unroll (M <= 2 ? 2 : 1)
         for (u32 i = (warp_id() % split) * WARP + lane_id(); i < vectors; i += split * WARP) {
             uint4 raw[ROWS];
 #pragma unroll
@@ -61,20 +62,17 @@ __device__ __forceinline__ void gemv(const T* w, const T* x, O* y, u32 m, u32 n,
         const u32 row = (blockIdx.x * (WARPS / split) + group) * ROWS + r;
         float all = 0.0f;
         for (u32 s = 0; s < split; s++) all += parts[group * split + s][r * M + j];
-        if (row < n && j < m) y[u64(j) * n + row] = from_f32<O>(all);
+        if (row < n && j < m) put<T>(y, u64(j) * n + row, all, wide);
     }
 }
 
-#define GEMV(name, T, O, M)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                       \
-        const T* w, const T* x, O* y, u32 m, u32 n, u32 k, u32 split, u32 tile) {                                     \
-        gemv<T, O, M>(w, x, y, m, n, k, split, tile);                                                                 \
+#define GEMV(name, T, M)                                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                    \
+        const T* w, const T* x, void* y, u32 m, u32 n, u32 k, u32 split, u32 tile, u32 wide) {                        \
+        gemv<T, M>(w, x, y, m, n, k, split, tile, wide);                                                              \
     }
-#define GEMV_TOKENS(name, T, O)                                                                                       \
-    GEMV(name##_m1, T, O, 1) GEMV(name##_m2, T, O, 2) GEMV(name##_m4, T, O, 4) GEMV(name##_m8, T, O, 8)
+#define GEMV_TOKENS(name, T) GEMV(name##_m1, T, 1) GEMV(name##_m2, T, 2) GEMV(name##_m4, T, 4) GEMV(name##_m8, T, 8)
 
-GEMV_TOKENS(gemv_f16, f16, f16)
-GEMV_TOKENS(gemv_f16_f32, f16, float)
-GEMV_TOKENS(gemv_bf16, bf16, bf16)
-GEMV_TOKENS(gemv_bf16_f32, bf16, float)
-GEMV_TOKENS(gemv_f32, float, float)
+GEMV_TOKENS(gemv_f16, f16)
+GEMV_TOKENS(gemv_bf16, bf16)
+GEMV_TOKENS(gemv_f32, float)

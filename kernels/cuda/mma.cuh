@@ -50,6 +50,9 @@ __device__ __forceinline__ void mma_m16n8k64_s4(i32 (&c)[4], const u32 (&a)[4], 
 __device__ __forceinline__ void mma_m16n8k32_e4m3(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+__device__ __forceinline__ void mma_m16n8k32_e5m2(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 
 // Without tensor cores.
 __device__ __forceinline__ i32 dp4a(u32 a, u32 b, i32 c) {
@@ -72,8 +75,11 @@ __device__ __forceinline__ u32 pack_f16(u16 low, u16 high) {
 
 // Shared memory by its 32-bit address.
 __device__ __forceinline__ u32 shared_address(const void* at) { return u32(__cvta_generic_to_shared(at)); }
-__device__ __forceinline__ void load_shared16(u32 (&out)[4], u32 at) {
+__device__ __forceinline__ void load_shared(u32 (&out)[4], u32 at) {
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(at) : "memory");
+}
+__device__ __forceinline__ void load_shared(u32 (&out)[2], u32 at) {
+    asm volatile("ld.shared.v2.u32 {%0,%1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "r"(at) : "memory");
 }
 __device__ __forceinline__ void store_shared16(u32 at, const uint4& in) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(in.x), "r"(in.y), "r"(in.z), "r"(in.w) : "memory");

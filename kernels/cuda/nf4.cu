@@ -53,8 +53,9 @@ __device__ __forceinline__ void stage(uint4* staged, const T* x, u32 token, u32 
     }
 }
 
-template <u32 M, typename T, typename O>
-__device__ __forceinline__ void gemv(const u8* codes, const float* maxima, const T* x, O* y, u32 m, u32 n, u32 k) {
+template <u32 M, typename T>
+__device__ __forceinline__ void gemv(
+    const u8* codes, const float* maxima, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {
     constexpr u32 TILE = VECTORS / M * WIDE<T>;
     __shared__ float2 table[PAIRS * COPIES];
     __shared__ uint4 staged[VECTORS / 4 * 5];
@@ -105,21 +106,19 @@ __device__ __forceinline__ void gemv(const u8* codes, const float* maxima, const
 #pragma unroll
             for (u32 j = 0; j < M; j++) {
                 const float all = warp_sum(sum[r][j]);
-                if (lane_id() == 0 && row + r < n && token + j < m) y[u64(token + j) * n + row + r] = from_f32<O>(all);
+                if (lane_id() == 0 && row + r < n && token + j < m) put<T>(y, u64(token + j) * n + row + r, all, wide);
             }
     }
 }
 
-#define NF4(name, M, T, O)                                                                                            \
+#define NF4(name, M, T)                                                                                               \
     extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                    \
-        const u8* codes, const float* maxima, const T* x, O* y, u32 m, u32 n, u32 k) {                                \
-        gemv<M>(codes, maxima, x, y, m, n, k);                                                                        \
+        const u8* codes, const float* maxima, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {                   \
+        gemv<M>(codes, maxima, x, y, m, n, k, wide);                                                                  \
     }
-#define NF4_TOKENS(name, T, O) NF4(name##_m1, 1, T, O) NF4(name##_m4, 4, T, O)
-NF4_TOKENS(nf4_f16, f16, f16)
-NF4_TOKENS(nf4_f16_f32, f16, float)
-NF4_TOKENS(nf4_bf16, bf16, bf16)
-NF4_TOKENS(nf4_bf16_f32, bf16, float)
+#define NF4_TOKENS(name, T) NF4(name##_m1, 1, T) NF4(name##_m4, 4, T)
+NF4_TOKENS(nf4_f16, f16)
+NF4_TOKENS(nf4_bf16, bf16)
 
 // Eight weights a thread; the table once for each lane.
 template <typename T> __device__ __forceinline__ void dequantize(const u32* codes, const float* maxima, uint4* to, u32 words) {

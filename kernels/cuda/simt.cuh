@@ -86,7 +86,7 @@ struct Dp4a : OnThreads<Dp4a> {
 };
 
 // Where a row lies at a step. The second half is permuted, so that the lanes of a store, which hold chunks of both, touch
-// different banks; rows a multiple of 32 apart lie alike.
+// different banks.
 template <class Kind, u32 ROWS> __device__ __forceinline__ u32 strip_place(u32 step, u32 row) {
     return step * ROWS + (row ^ step / (STEPS<Kind> / 2) * 16);
 }
@@ -120,36 +120,35 @@ template <class Kind, class T, u32 ROWS> struct Strip {
     }
     __device__ __forceinline__ void store(typename Kind::Shared* to) const {
         u32 step = threadIdx.x % CHUNKS * EACH;
-        to += strip_place<Kind, ROWS>(step, threadIdx.x / CHUNKS);
 #pragma unroll
         for (u32 i = 0; i < COUNT; i++) {
             const In* own = reinterpret_cast<const In*>(&held[i]);
+            u32 place = strip_place<Kind, ROWS>(step, threadIdx.x / CHUNKS + i * APART);
 #pragma unroll
-            for (u32 e = 0; e < EACH; e++) to[e * ROWS + i * APART] = Kind::widen(own[e]);
+            for (u32 e = 0; e < EACH; e++) to[place + e * ROWS] = Kind::widen(own[e]);
         }
     }
 };
 
 // A thread's rows (or columns) come in runs of one 16-byte load, COUNT of them, the runs of all threads side by side.
 template <class Kind, u32 ROWS, u32 COUNT> struct Run {
-    static constexpr u32 PER_LOAD = 16 / sizeof(typename Kind::Shared) < COUNT ? 16 / sizeof(typename Kind::Shared) : COUNT;
-    static constexpr u32 WORDS = PER_LOAD * sizeof(typename Kind::Shared) / 4;
+    static constexpr u32 SIZE = sizeof(typename Kind::Shared);
+    static constexpr u32 PER_LOAD = 16 / SIZE < COUNT ? 16 / SIZE : COUNT;
+    static constexpr u32 WORDS = PER_LOAD * SIZE / 4;
     static constexpr u32 APART = ROWS / COUNT * PER_LOAD;
 
     static __device__ __forceinline__ u32 line(u32 thread, u32 index) {
         return index / PER_LOAD * APART + thread * PER_LOAD + index % PER_LOAD;
     }
-    static __device__ __forceinline__ void
-    load(u32 (&out)[COUNT / PER_LOAD * WORDS], const typename Kind::Shared* strip, u32 step, u32 thread) {
-        struct alignas(4 * WORDS) Words {
-            u32 of[WORDS];
-        };
-        strip += strip_place<Kind, ROWS>(step, thread * PER_LOAD);
+    // By an instruction: of some plain loads the compiler says which bytes are used, as only new assemblers understand.
+    static __device__ __forceinline__ void load(u32 (&out)[COUNT / PER_LOAD * WORDS], u32 strip, u32 step, u32 thread) {
+        strip += strip_place<Kind, ROWS>(step, thread * PER_LOAD) * SIZE;
 #pragma unroll
         for (u32 i = 0; i < COUNT / PER_LOAD; i++) {
-            Words words = *reinterpret_cast<const Words*>(strip + i * APART);
+            u32 words[WORDS];
+            load_shared(words, strip + i * APART * SIZE);
 #pragma unroll
-            for (u32 e = 0; e < WORDS; e++) out[i * WORDS + e] = words.of[e];
+            for (u32 e = 0; e < WORDS; e++) out[i * WORDS + e] = words[e];
         }
     }
 };
@@ -179,14 +178,15 @@ __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* 
         next_x.store(strip);
         next_w.store(strip + STEPS<Kind> * T::M);
         __syncthreads();
+        const u32 ready = shared_address(strip);
         left -= 32;
         next_x.load(pitch, left);
         next_w.load(pitch, left);
 #pragma unroll 2
         for (u32 step = 0; step < STEPS<Kind>; step++) {
             u32 a[ROWS / PER_WORD], b[COLS / PER_WORD];
-            Down::load(a, strip, step, down);
-            Across::load(b, strip + STEPS<Kind> * T::M, step, across);
+            Down::load(a, ready, step, down);
+            Across::load(b, ready + STEPS<Kind> * T::M * sizeof(Shared), step, across);
             Kind::multiply(c, a, b);
         }
     }

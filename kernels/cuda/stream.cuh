@@ -51,6 +51,12 @@ template <typename T> __device__ __forceinline__ void widen(uint4 v, float (&out
     Word<T>::widen(v.w, out + 3 * Word<T>::COUNT);
 }
 
+// Stores a result in the format of T, or as fp32 where it is to be `wide`: one image of a kernel instead of two.
+template <typename T> __device__ __forceinline__ void put(void* y, u64 at, float value, u32 wide) {
+    if (wide) static_cast<float*>(y)[at] = value;
+    else static_cast<T*>(y)[at] = from_f32<T>(value);
+}
+
 // Increment of SplitMix64, and the generator at position `stream · 2³² + index`: as kernels/src/model/grid.rs.
 constexpr u64 GAMMA = 0x9e3779b97f4a7c15ull;
 __device__ __forceinline__ u64 random_word(u64 stream, u64 index) { return mix(((stream << 32) + index + 1) * GAMMA); }

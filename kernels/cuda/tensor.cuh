@@ -105,6 +105,14 @@ struct E4m3 : OnTensorCores<E4m3> {
         mma_m16n8k32_e4m3(c, a, b);
     }
 };
+struct E5m2 : OnTensorCores<E5m2> {
+    static constexpr u32 THREADS_PER_SM = 256;
+    using Sum = float;
+    static constexpr u32 SUMS = 4;
+    static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+        mma_m16n8k32_e5m2(c, a, b);
+    }
+};
 
 // What a warp accumulates. Lane 4·g + q holds rows g and g+8, columns 2q and 2q+1 of every 16 × 8.
 template <class Kind, class T> struct WarpProduct {
@@ -189,9 +197,9 @@ template <class Kind, class T> struct WarpProduct {
             u32 of_x = x + chunk_place(row + own, chunk);
             u32 of_w = w + chunk_place(col + own, chunk);
 #pragma unroll
-            for (u32 i = 0; i < DOWN; i++) load_shared16(a[i], of_x + 16 * i * SLAB);
+            for (u32 i = 0; i < DOWN; i++) load_shared(a[i], of_x + 16 * i * SLAB);
 #pragma unroll
-            for (u32 j = 0; j < ACROSS; j++) load_shared16(b[j], of_w + 16 * j * SLAB);
+            for (u32 j = 0; j < ACROSS; j++) load_shared(b[j], of_w + 16 * j * SLAB);
 #pragma unroll
             for (u32 i = 0; i < DOWN; i++) {
 #pragma unroll

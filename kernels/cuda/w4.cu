@@ -4,8 +4,9 @@
 
 // ---- K21 on CUDA cores: 16 rows a block, the warps share the groups; fp32 throughout ----
 
-template <u32 M, typename T, typename O>
-__device__ __forceinline__ void simt(const uint4* words, const u32* scales, const T* x, O* y, u32 m, u32 n, u32 k) {
+template <u32 M, typename T>
+__device__ __forceinline__ void simt(
+    const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {
     const Place place(words, scales, k);
     const u32 token = blockIdx.y * M;
     float sum[2][M] = {};
@@ -45,19 +46,22 @@ __device__ __forceinline__ void simt(const uint4* words, const u32* scales, cons
             sum[1][j] += scale[1] * part[1][j];
         }
     }
-    store_lanes<M>(sum, y, m, n, token);
+    store_lanes<M, T>(sum, y, m, n, token, wide);
 }
 
-#define W4(name, kernel, M, T, O)                                                                                     \
-    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                       \
-        const uint4* words, const u32* scales, const T* x, O* y, u32 m, u32 n, u32 k) {                               \
-        kernel<M>(words, scales, x, y, m, n, k);                                                                      \
+#define W4(name, kernel, M, T)                                                                                        \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                    \
+        const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {                  \
+        kernel<M>(words, scales, x, y, m, n, k, wide);                                                                \
     }
-#define W4_SIMT(name, T, O) W4(name##_m1, simt, 1, T, O) W4(name##_m4, simt, 4, T, O)
-W4_SIMT(w4_simt_f16, f16, f16)
-W4_SIMT(w4_simt_f16_f32, f16, float)
-W4_SIMT(w4_simt_bf16, bf16, bf16)
-W4_SIMT(w4_simt_bf16_f32, bf16, float)
+#define W4_SIMT(name, T) W4(name##_m1, simt, 1, T) W4(name##_m4, simt, 4, T)
+// Where tensor cores take a format, nothing else is launched.
+#if __CUDA_ARCH__ < 750
+W4_SIMT(w4_simt_f16, f16)
+#endif
+#if __CUDA_ARCH__ < 800
+W4_SIMT(w4_simt_bf16, bf16)
+#endif
 
 // ---- K21 on tensor cores ----
 
@@ -119,8 +123,9 @@ template <typename T> __device__ __forceinline__ void activations(const T* x, u3
     words_of(v[1], *(u32(*)[4]) & b[4]);
 }
 
-template <u32 M, typename T, typename O>
-__device__ __forceinline__ void mma(const uint4* words, const u32* scales, const T* x, O* y, u32 m, u32 n, u32 k) {
+template <u32 M, typename T>
+__device__ __forceinline__ void mma(
+    const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {
     constexpr u32 TILES = M / 8;
     __shared__ float parts[WARPS][ROWS * M];
     const Place place(words, scales, k);
@@ -163,15 +168,13 @@ __device__ __forceinline__ void mma(const uint4* words, const u32* scales, const
             const u32 row = lane_id() / 4 + c / 2 * 8, j = 8 * i + lane_id() % 4 * 2 + c % 2;
             parts[warp_id()][j * ROWS + row] = sum[i][c];
         }
-    store_sums<M>(parts, y, m, n, token);
+    store_sums<M, T>(parts, y, m, n, token, wide);
 }
 
-#define W4_MMA(name, T, O) W4(name##_m8, mma, 8, T, O) W4(name##_m16, mma, 16, T, O)
-W4_MMA(w4_mma_f16, f16, f16)
-W4_MMA(w4_mma_f16_f32, f16, float)
+#define W4_MMA(name, T) W4(name##_m8, mma, 8, T) W4(name##_m16, mma, 16, T)
+W4_MMA(w4_mma_f16, f16)
 #if __CUDA_ARCH__ >= 800
-W4_MMA(w4_mma_bf16, bf16, bf16)
-W4_MMA(w4_mma_bf16_f32, bf16, float)
+W4_MMA(w4_mma_bf16, bf16)
 #endif
 #endif
 
@@ -306,9 +309,10 @@ __device__ __forceinline__ i32 dp4a(u32 a, u32 b, i32 c) {
     return out;
 }
 
-template <u32 M, typename O>
+template <u32 M, typename T>
 __device__ __forceinline__ void w4a8(
-    const uint4* words, const u32* scales, const uint4* codes, const Quantized* quantized, O* y, u32 m, u32 n, u32 k) {
+    const uint4* words, const u32* scales, const uint4* codes, const Quantized* quantized, void* y, u32 m, u32 n, u32 k,
+    u32 wide) {
     const Place place(words, scales, k);
     const u32 token = blockIdx.y * M;
     float sum[2][M] = {};
@@ -345,20 +349,19 @@ __device__ __forceinline__ void w4a8(
             sum[1][j] += scale[1] * of.scale * float(dot[1][j] - less);
         }
     }
-    store_lanes<M>(sum, y, m, n, token);
+    store_lanes<M, T>(sum, y, m, n, token, wide);
 }
 
-#define W4A8(name, M, O)                                                                                              \
+#define W4A8(name, M, T)                                                                                              \
     extern "C" __global__ void __launch_bounds__(THREADS) name(                                                       \
-        const uint4* words, const u32* scales, const uint4* codes, const Quantized* quantized, O* y, u32 m, u32 n, u32 k) { \
-        w4a8<M>(words, scales, codes, quantized, y, m, n, k);                                                         \
+        const uint4* words, const u32* scales, const uint4* codes, const Quantized* quantized, void* y, u32 m, u32 n, \
+        u32 k, u32 wide) {                                                                                            \
+        w4a8<M, T>(words, scales, codes, quantized, y, m, n, k, wide);                                                \
     }
 W4A8(w4a8_f16_m1, 1, f16)
 W4A8(w4a8_f16_m4, 4, f16)
 W4A8(w4a8_bf16_m1, 1, bf16)
 W4A8(w4a8_bf16_m4, 4, bf16)
-W4A8(w4a8_f32_m1, 1, float)
-W4A8(w4a8_f32_m4, 4, float)
 #endif
 
 // ---- K23: zero points, and fp16 all the way, as AWQ's kernels sum: what overflows and loses bits is the point of it ----

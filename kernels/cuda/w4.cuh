@@ -56,20 +56,20 @@ __device__ __forceinline__ void integers(u32 word, float (&low)[4], float (&high
 __device__ __forceinline__ void words_of(uint4 v, u32 (&out)[4]) { out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w; }
 
 // Adds up what the warps of a block have of 16 rows × M tokens, in the order of the warps, and stores it.
-template <u32 M, typename O>
-__device__ __forceinline__ void store_sums(const float (*parts)[ROWS * M], O* y, u32 m, u32 n, u32 token) {
+template <u32 M, typename T>
+__device__ __forceinline__ void store_sums(const float (*parts)[ROWS * M], void* y, u32 m, u32 n, u32 token, u32 wide) {
     __syncthreads();
     for (u32 i = threadIdx.x; i < ROWS * M; i += blockDim.x) {
         float sum = 0.0f;
         for (u32 w = 0; w < blockDim.x / WARP; w++) sum += parts[w][i];
         const u32 row = blockIdx.x * ROWS + i % ROWS, j = token + i / ROWS;
-        if (row < n && j < m) y[u64(j) * n + row] = from_f32<O>(sum);
+        if (row < n && j < m) put<T>(y, u64(j) * n + row, sum, wide);
     }
 }
 
 // The same, of sums that four lanes share each: rows g and g + 8 of every token.
-template <u32 M, typename O>
-__device__ __forceinline__ void store_lanes(const float (&sum)[2][M], O* y, u32 m, u32 n, u32 token) {
+template <u32 M, typename T>
+__device__ __forceinline__ void store_lanes(const float (&sum)[2][M], void* y, u32 m, u32 n, u32 token, u32 wide) {
     __shared__ float parts[WARPS][ROWS * M];
 #pragma unroll
     for (u32 h = 0; h < 2; h++)
@@ -80,5 +80,5 @@ __device__ __forceinline__ void store_lanes(const float (&sum)[2][M], O* y, u32 
             all += shuffle_xor(all, 2);
             if (lane_id() % 4 == 0) parts[warp_id()][j * ROWS + h * 8 + lane_id() / 4] = all;
         }
-    store_sums<M>(parts, y, m, n, token);
+    store_sums<M, T>(parts, y, m, n, token, wide);
 }

@@ -31,10 +31,14 @@ pub const GPU_ARGUMENT: &str = "--gpu";
 /// What comes of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
+    /// A job was sent: what follows is about it.
+    Doing(Request),
     /// The child said something.
     Said(Box<BenchEvent>),
     /// The child died.
     Died(Death),
+    /// Everything that was asked is finished, or will never be.
+    Idle,
 }
 
 /// The command that starts the child of a device, or of none in particular to ask for the devices. It is of a process group
@@ -119,16 +123,25 @@ impl<S: Fn() -> Command> Talk<'_, S> {
     }
 
     async fn take(&mut self, event: Event, tell: &mut impl FnMut(Told)) {
+        let was_idle = self.supervisor.is_idle();
         if let Event::Said(said) = &event {
             tell(Told::Said(said.clone()));
         }
         for action in self.supervisor.step(self.begun.elapsed(), event) {
             match action {
                 Action::Start => self.spawn(),
-                Action::Send(request) => self.send(&request).await,
+                Action::Send(request) => {
+                    self.send(&request).await;
+                    if !request.is_urgent() {
+                        tell(Told::Doing(request));
+                    }
+                }
                 Action::Kill => drop(self.up.take().map(|up| up.kill.send(()))),
                 Action::Tell(death) => tell(Told::Died(death)),
             }
+        }
+        if !was_idle && self.supervisor.is_idle() {
+            tell(Told::Idle);
         }
     }
 

@@ -69,7 +69,7 @@ pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result
 }
 
 /// A size for a sentence: what a kernel does not have is left out.
-pub(super) fn size(shape: Shape) -> String {
+pub fn size(shape: Shape) -> String {
     let Shape { m, n, k, group, context } = shape;
     let sizes: Vec<String> =
         [m, n, k].iter().filter(|size| **size > 0).map(u32::to_string).collect();

@@ -7,8 +7,10 @@ pub mod gemv;
 pub mod glue;
 pub mod mem;
 pub mod nf4;
+mod number;
 mod operand;
-mod stream;
+mod route;
+pub(in crate::gpu) mod stream;
 pub mod w4;
 
 use super::GpuKernel;

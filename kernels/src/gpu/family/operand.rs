@@ -17,15 +17,16 @@ pub(super) fn encode(element: Element, values: impl IntoIterator<Item = f32>) ->
     values.into_iter().flat_map(one).collect()
 }
 
-/// Numbers about normal with standard deviation 1, from a hash of the seed; the fourth sum of uniform numbers.
+/// A number about normal with standard deviation 1, from a hash of the seed; the fourth sum of uniform numbers.
+pub(super) fn normal(index: usize, seed: u64) -> f32 {
+    let word = hash(seed, index as u64).to_le_bytes();
+    let sum: f32 = word.chunks_exact(2).map(|b| f32::from(u16::from_le_bytes([b[0], b[1]]))).sum();
+    (sum / 65_536.0 - 2.0) * 3.0_f32.sqrt()
+}
+
+/// So many of them as they are stored.
 pub(super) fn noise(element: Element, count: usize, seed: u64) -> Vec<u8> {
-    let one = |index: usize| {
-        let word = hash(seed, index as u64).to_le_bytes();
-        let sum: f32 =
-            word.chunks_exact(2).map(|b| f32::from(u16::from_le_bytes([b[0], b[1]]))).sum();
-        (sum / 65_536.0 - 2.0) * 3.0_f32.sqrt()
-    };
-    encode(element, (0..count).map(one))
+    encode(element, (0..count).map(|index| normal(index, seed)))
 }
 
 /// Words as they are stored.

@@ -2,11 +2,14 @@
 //!
 //! Counts and hashes are sums of integers, so that they are the same in every order and need no second pass.
 
+mod bandwidth;
+mod cases;
 mod finite;
 mod hash;
 mod noise;
 mod reference;
 
+pub use bandwidth::{copy, found_bytes, read, triad};
 pub use finite::{Finite, REPORT_BYTES, add_finite, finite};
 pub use hash::{HASH_BYTES, hash, hash_of};
 pub use noise::{noise, noise_bytes};
@@ -42,4 +45,13 @@ fn scan(facts: &DeviceFacts, entry: &'static str, items: u64, args: Vec<Arg>) ->
 }
 
 /// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[];
+pub const KERNELS: &[GpuKernel] = &[
+    bandwidth::READ,
+    bandwidth::COPY,
+    bandwidth::TRIAD,
+    cases::FINITE,
+    cases::HASH,
+    cases::NOISE,
+    cases::DOUBLE,
+    cases::PAIRS,
+];

@@ -4,14 +4,21 @@
 //! so that 16 bytes a lane are four steps of `m16n8k16`, or 16 neighbours of two rows for everybody else. A layout per path
 //! was rejected: the same weights must be loaded once and graded on all paths.
 
+pub mod awq;
+mod dense;
+mod fit;
 mod pack;
+mod paths;
+pub mod w4a8;
 
+pub use dense::{dequantize, generate};
 pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{WARPS, check_aligned, check_shape, token_tile};
+use super::stream::{WARPS, check_aligned, check_shape, suffix, token_tile, wide};
 use crate::Sm;
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
+pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 16;
@@ -27,33 +34,23 @@ pub struct Weights {
     pub scales: Slot,
 }
 
-/// Entries by formats of x and y: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16.
+/// Entries by format of x: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16.
 struct Entries {
-    formats: (Element, Element),
+    input: Element,
     simt: [&'static str; 2],
     mma: [&'static str; 2],
 }
 
 const ENTRIES: &[Entries] = &[
     Entries {
-        formats: (Element::F16, Element::F16),
+        input: Element::F16,
         simt: ["w4_simt_f16_m1", "w4_simt_f16_m4"],
         mma: ["w4_mma_f16_m8", "w4_mma_f16_m16"],
     },
     Entries {
-        formats: (Element::F16, Element::F32),
-        simt: ["w4_simt_f16_f32_m1", "w4_simt_f16_f32_m4"],
-        mma: ["w4_mma_f16_f32_m8", "w4_mma_f16_f32_m16"],
-    },
-    Entries {
-        formats: (Element::Bf16, Element::Bf16),
+        input: Element::Bf16,
         simt: ["w4_simt_bf16_m1", "w4_simt_bf16_m4"],
         mma: ["w4_mma_bf16_m8", "w4_mma_bf16_m16"],
-    },
-    Entries {
-        formats: (Element::Bf16, Element::F32),
-        simt: ["w4_simt_bf16_f32_m1", "w4_simt_bf16_f32_m4"],
-        mma: ["w4_mma_bf16_f32_m8", "w4_mma_bf16_f32_m16"],
     },
 ];
 
@@ -73,9 +70,9 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_shape(shape, MOST_TOKENS, GROUP as u32)?;
     check_aligned(&[x, weights.words, weights.scales, y])?;
-    let row = ENTRIES.iter().find(|row| row.formats == (formats.input, formats.output));
+    let row = ENTRIES.iter().find(|row| row.input == formats.input);
     let Some(entries) = row else {
-        return Err(format!("no product of {:?} gives {:?}", formats.input, formats.output));
+        return Err(format!("4-bit weights take no activations as {}", suffix(formats.input)));
     };
     let (tiles, names) = if has_mma(facts.sm, formats.input) {
         ([8, 16], entries.mma)
@@ -90,35 +87,16 @@ pub fn launch(
         grid: [shape.n.div_ceil(ROWS), shape.m.div_ceil(tiles[index]), 1],
         block: [32 * (shape.k / GROUP as u32).min(WARPS), 1, 1],
         shared_bytes: 0,
-        args: args.chain([shape.m, shape.n, shape.k].map(Arg::from)).collect(),
-    })
-}
-
-/// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
-pub fn dequantize(
-    weights: Weights,
-    to: Slot,
-    element: Element,
-    n: u32,
-    k: u32,
-) -> Result<Launch, String> {
-    let entry = match element {
-        Element::F16 => "w4_dequant_f16",
-        Element::Bf16 => "w4_dequant_bf16",
-        _ => return Err(format!("4-bit weights are not widened to {element:?}")),
-    };
-    check_shape(Shape { m: 1, n, k, ..Shape::default() }, 1, GROUP as u32)?;
-    check_aligned(&[weights.words, weights.scales, to])?;
-    let args = [weights.words, weights.scales, to].map(Arg::from).into_iter();
-    Ok(Launch {
-        family: "w4",
-        entry,
-        grid: [n.div_ceil(ROWS), 1, 1],
-        block: [32 * (k / GROUP as u32).min(WARPS), 1, 1],
-        shared_bytes: 0,
-        args: args.chain([n, k].map(Arg::from)).collect(),
+        args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
     })
 }
 
 /// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[];
+pub const KERNELS: &[GpuKernel] = &[
+    paths::F16_KERNEL,
+    paths::BF16_KERNEL,
+    paths::AWQ_KERNEL,
+    paths::W4A8_KERNEL,
+    dense::WIDENING,
+    dense::GENERATION,
+];

@@ -1,6 +1,0 @@
-//! K02: register-only instruction peaks.
-
-use crate::gpu::GpuKernel;
-
-/// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[];

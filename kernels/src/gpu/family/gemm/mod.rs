@@ -1,0 +1,200 @@
+//! K10 to K17: matrix products Y = X·Wᵀ.
+//!
+//! A block computes 128×128 of Y where that fills the device, else 64×64. Splitting k over blocks was rejected: what is too
+//! small for both is a matter of weights and few tokens, which is the part of `gemv`.
+
+mod cases;
+mod registry;
+#[cfg(test)]
+pub(super) mod tests;
+
+pub use registry::KERNELS;
+
+use super::number::Number;
+use super::route::{self, Step};
+use super::stream::check_aligned;
+pub use super::stream::{Formats, Operands};
+use crate::gpu::{DeviceFacts, Element, Launch, Route, Shape};
+
+/// What is multiplied, summed and stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Product {
+    /// K10: fp16, fp32 accumulation.
+    F16,
+    /// K10 with fp32 results: what cannot overflow where it is stored.
+    F16Out32,
+    /// K12: fp16 with fp16 accumulation.
+    F16Acc16,
+    /// K11: bf16, fp32 accumulation.
+    Bf16,
+    /// K11 with fp32 results.
+    Bf16Out32,
+    /// K14: fp32.
+    F32,
+    /// K15: 8-bit integers, 32-bit results.
+    S8,
+    /// K16: 4-bit integers, two a byte, the first in the lower half; 32-bit results.
+    S4,
+    /// K17: fp8 e4m3, fp32 results.
+    E4m3,
+    /// K17: fp8 e5m2, fp32 results.
+    E5m2,
+}
+
+/// What is to be known of a product.
+struct Row {
+    product: Product,
+    family: &'static str,
+    /// Entries by tile, the large one first.
+    entries: [&'static str; 2],
+    input: Number,
+    output: Element,
+    steps: &'static [Step],
+}
+
+/// In the order of [`Product`].
+const ROWS: [Row; 10] = {
+    use Product as P;
+    const fn row(
+        product: Product,
+        family: &'static str,
+        entries: [&'static str; 2],
+        (input, output): (Number, Element),
+        steps: &'static [Step],
+    ) -> Row {
+        Row { product, family, entries, input, output, steps }
+    }
+    let (f16, bf16, f32) = (Element::F16, Element::Bf16, Element::F32);
+    [
+        row(P::F16, "gemm", ["gemm_f16", "gemm_f16_small"], (Number::F16, f16), route::F16),
+        row(
+            P::F16Out32,
+            "gemm",
+            ["gemm_f16_out32", "gemm_f16_out32_small"],
+            (Number::F16, f32),
+            route::F16,
+        ),
+        row(
+            P::F16Acc16,
+            "gemm",
+            ["gemm_f16_acc16", "gemm_f16_acc16_small"],
+            (Number::F16, f16),
+            route::F16_ACC16,
+        ),
+        row(P::Bf16, "gemm", ["gemm_bf16", "gemm_bf16_small"], (Number::Bf16, bf16), route::BF16),
+        row(
+            P::Bf16Out32,
+            "gemm",
+            ["gemm_bf16_out32", "gemm_bf16_out32_small"],
+            (Number::Bf16, f32),
+            route::BF16,
+        ),
+        row(P::F32, "gemm", ["gemm_f32", "gemm_f32_small"], (Number::F32, f32), route::F32),
+        row(P::S8, "gemm_int", ["gemm_s8", "gemm_s8_small"], (Number::S8, Element::I32), route::S8),
+        row(P::S4, "gemm_int", ["gemm_s4", "gemm_s4_small"], (Number::S4, Element::I32), route::S4),
+        row(P::E4m3, "gemm_fp8", ["gemm_e4m3", "gemm_e4m3_small"], (Number::E4m3, f32), route::FP8),
+        row(P::E5m2, "gemm_fp8", ["gemm_e5m2", "gemm_e5m2_small"], (Number::E5m2, f32), route::FP8),
+    ]
+};
+
+/// fp32 rows that do not begin at multiples of 16 bytes.
+const RAGGED: &str = "gemm_f32_ragged";
+
+/// Rows and columns of a tile, and threads that compute it.
+const LARGE: (u32, u32) = (128, 256);
+/// The same where large tiles are too few.
+const SMALL: (u32, u32) = (64, 128);
+
+impl Product {
+    /// The product of operands and results stored so; sums in fp32.
+    pub fn of(formats: Formats) -> Result<Self, String> {
+        match (formats.input, formats.output) {
+            (Element::F16, Element::F16) => Ok(Self::F16),
+            (Element::F16, Element::F32) => Ok(Self::F16Out32),
+            (Element::Bf16, Element::Bf16) => Ok(Self::Bf16),
+            (Element::Bf16, Element::F32) => Ok(Self::Bf16Out32),
+            (Element::F32, Element::F32) => Ok(Self::F32),
+            (input, output) => Err(format!("no matrix product of {input:?} gives {output:?}")),
+        }
+    }
+
+    /// How a device does it.
+    pub fn route(self, facts: &DeviceFacts) -> Route {
+        route::route(self.row().steps, facts)
+    }
+
+    /// How results are stored.
+    pub fn output(self) -> Element {
+        self.row().output
+    }
+
+    /// What k must be a multiple of: rows begin at 16 bytes, but for fp32.
+    pub fn multiple(self) -> u32 {
+        if self == Self::F32 { 1 } else { 128 / self.row().input.bits() }
+    }
+
+    /// Bytes of so many multiplicands.
+    pub fn bytes(self, count: usize) -> usize {
+        count * self.row().input.bits() as usize / 8
+    }
+
+    fn row(self) -> &'static Row {
+        const TABLE: &[Row] = &ROWS;
+        &TABLE[self as usize]
+    }
+}
+
+/// Y = X·Wᵀ.
+pub fn launch(
+    facts: &DeviceFacts,
+    operands: Operands,
+    product: Product,
+    shape: Shape,
+) -> Result<Launch, String> {
+    if let Route::Absent { why } = product.route(facts) {
+        return Err(format!("{product:?} cannot be multiplied: {why}"));
+    }
+    let Operands { x, weights, y } = operands;
+    check_aligned(&[x, weights, y])?;
+    let pitch = pitch(product, shape)?;
+    let Shape { m, n, k, .. } = shape;
+    let row = product.row();
+    let (entry, tile) = match tiles(shape, LARGE) >= u64::from(facts.sms) {
+        _ if pitch % 16 != 0 => (RAGGED, SMALL),
+        true => (row.entries[0], LARGE),
+        false => (row.entries[1], SMALL),
+    };
+    let tiles = tiles(shape, tile);
+    let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
+    let blocks = i32::try_from(tiles).map_err(too_many)?.unsigned_abs();
+    Ok(Launch {
+        family: row.family,
+        entry,
+        grid: [blocks, 1, 1],
+        block: [tile.1, 1, 1],
+        shared_bytes: 0,
+        args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
+    })
+}
+
+/// Tiles of Y.
+fn tiles(shape: Shape, (side, _): (u32, u32)) -> u64 {
+    u64::from(shape.m.div_ceil(side)) * u64::from(shape.n.div_ceil(side))
+}
+
+/// Bytes of a row of X and of W, or why the shape cannot be.
+fn pitch(product: Product, shape: Shape) -> Result<u32, String> {
+    let Shape { m, n, k, .. } = shape;
+    if m == 0 || n == 0 || k == 0 {
+        return Err(format!("{m}×{n}×{k} has nothing to compute"));
+    }
+    let multiple = product.multiple();
+    if k % multiple != 0 {
+        return Err(format!("k is {k}; rows of {product:?} must be multiples of {multiple}"));
+    }
+    let bytes = u64::from(k) * u64::from(product.row().input.bits()) / 8;
+    // A slab more is counted past the end of a row.
+    let most = i32::MAX as u32 - 64;
+    let fits = u32::try_from(bytes).ok().filter(|bytes| *bytes <= most);
+    fits.ok_or_else(|| format!("k is {k}; a row may have {most} bytes"))
+}

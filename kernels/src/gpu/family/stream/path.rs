@@ -1,0 +1,151 @@
+//! A way to multiply few tokens with stored weights, as data: what it launches, what it stores and how exact it must be.
+
+use half::{bf16, f16};
+
+use super::Formats;
+use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot};
+use crate::model::hash;
+
+/// Weights as a path stores them, and the numbers that are then really stored.
+pub(in crate::gpu) struct Stored {
+    /// The parts, as [`Path::parts`] lists them.
+    pub parts: Vec<Vec<u8>>,
+    /// `[n, k]`, exactly.
+    pub values: Vec<f64>,
+}
+
+/// What is launched, or why it cannot be.
+pub(in crate::gpu) type Launches = Result<Vec<Launch>, String>;
+
+/// Format and number of elements of every part that n × k weights are stored in.
+pub(in crate::gpu) type Parts = fn(usize, usize) -> Vec<(Element, usize)>;
+
+/// Stores `[n, k]` weights.
+pub(in crate::gpu) type Store = fn(usize, usize, &[f32]) -> Result<Stored, String>;
+
+/// Where the operands of a product are.
+pub(in crate::gpu) struct Places<'a> {
+    /// Activations.
+    pub x: Slot,
+    /// Parts of the weights.
+    pub weights: &'a [Slot],
+    /// Memory for what is in between.
+    pub scratch: &'a [Slot],
+    /// Result.
+    pub y: Slot,
+}
+
+/// A way to multiply few tokens with weights in some storage.
+pub(in crate::gpu) struct Path {
+    /// The kernel, and what this path has of its own: `w4.f16 fp32 out`.
+    pub id: &'static str,
+    /// Of activations and results.
+    pub formats: Formats,
+    /// Tokens of one launch.
+    pub most_tokens: u32,
+    /// What k is a multiple of.
+    pub multiple: u32,
+    /// Largest relative error on random numbers.
+    pub limit: f64,
+    /// What weights are stored in.
+    pub parts: Parts,
+    /// Bytes needed in between.
+    pub scratch: fn(Shape) -> Vec<usize>,
+    /// What is launched.
+    pub launch: fn(&DeviceFacts, Formats, &Places, Shape) -> Launches,
+    /// How they are stored.
+    pub store: Store,
+    /// A whole weight that is stored exactly, by its column and a random number.
+    pub whole_weight: fn(usize, u64) -> f32,
+    /// A whole activation, likewise, with which all sums are exact.
+    pub whole_x: fn(usize, u64) -> f32,
+}
+
+impl Path {
+    /// Bytes of the stored weights.
+    pub(in crate::gpu) fn weight_bytes(&self, n: u32, k: u32) -> usize {
+        let parts = (self.parts)(n as usize, k as usize);
+        parts.iter().map(|(element, count)| element.bytes() * count).sum()
+    }
+}
+
+/// Paths of one kernel; the first is the one it is timed by.
+pub(in crate::gpu) trait Streamed {
+    /// The paths.
+    const PATHS: &'static [Path];
+}
+
+/// What y = x·Wᵀ is, in fp64.
+pub(in crate::gpu) fn product(x: &[f64], w: &[f64], k: usize) -> Vec<f64> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    x.chunks(k).flat_map(|token| w.chunks(k).map(move |row| dot(token, row))).collect()
+}
+
+/// So many numbers from a function of column and random number, row by row.
+pub(in crate::gpu) fn numbers(
+    rows: usize,
+    columns: usize,
+    seed: u64,
+    one: fn(usize, u64) -> f32,
+) -> Vec<f32> {
+    (0..rows * columns).map(|i| one(i % columns, hash(seed, i as u64))).collect()
+}
+
+/// An about normal number, standard deviation 1: the centred sum of the four 16-bit fields of a random one.
+pub(super) fn draw(_column: usize, random: u64) -> f32 {
+    let sum: u64 = (0..4).map(|field| random >> (16 * field) & 0xffff).sum();
+    (sum as f32 - 131_070.0) / 37_837.0
+}
+
+/// Numbers in a format, rounded to nearest.
+pub(in crate::gpu) fn store(element: Element, values: &[f64]) -> Vec<u8> {
+    let one = |value: &f64| match element {
+        Element::F64 => value.to_le_bytes().to_vec(),
+        Element::F32 => (*value as f32).to_le_bytes().to_vec(),
+        Element::F16 => f16::from_f32(to_odd(*value)).to_le_bytes().to_vec(),
+        Element::Bf16 => bf16::from_f32(to_odd(*value)).to_le_bytes().to_vec(),
+        Element::I32 => (*value as i32).to_le_bytes().to_vec(),
+        Element::U32 => (*value as u32).to_le_bytes().to_vec(),
+        Element::U8 => vec![*value as u8],
+    };
+    values.iter().flat_map(one).collect()
+}
+
+/// The nearest binary32 towards zero, with its last bit set where that is not the value: rounded again to fewer bits, it comes
+/// out as the value does. `half` itself forgets the lower word of a binary64 and takes what lies next to a tie for one.
+fn to_odd(value: f64) -> f32 {
+    let near = value as f32;
+    if value.is_nan() || f64::from(near) == value {
+        return near;
+    }
+    let beyond = f64::from(near).abs() > value.abs();
+    f32::from_bits((near.to_bits() - u32::from(beyond)) | 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IEEE 754, 4.3.1: to nearest, ties to even. Halfway between 44032 and 44288 lies 44160; between 2048 and 2050, 2049.
+    #[test]
+    fn numbers_are_rounded_once() {
+        let least = 1.0 + f64::EPSILON;
+        for (element, value, rounded) in [
+            (Element::Bf16, 44_160.0, 44_032.0),
+            (Element::Bf16, 44_160.0 * least, 44_288.0),
+            (Element::Bf16, -44_160.0 * least, -44_288.0),
+            (Element::F16, 2049.0, 2048.0),
+            (Element::F16, 2049.0 * least, 2050.0),
+            (Element::F16, 2051.0 / least, 2050.0),
+            (Element::F16, 65_520.0 / least, 65_504.0),
+            (Element::F16, 65_520.0, f64::INFINITY),
+            (Element::F16, -1e300, f64::NEG_INFINITY),
+            (Element::F16, 2.0_f64.powi(-25), 0.0),
+            (Element::F16, 2.0_f64.powi(-25) * least, 2.0_f64.powi(-24)),
+            (Element::F32, 1.0 + f64::EPSILON, 1.0),
+        ] {
+            assert_eq!(element.values(&store(element, &[value])), [rounded], "{value} {element:?}");
+        }
+        assert!(Element::Bf16.values(&store(Element::Bf16, &[f64::NAN]))[0].is_nan());
+    }
+}

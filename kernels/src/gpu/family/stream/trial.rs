@@ -1,0 +1,152 @@
+//! Cases of a [`Path`]: whole numbers to the bit, random ones within its limit, over ragged sizes.
+
+use super::NOWHERE;
+use super::path::{Path, Places, Stored, Streamed, draw, numbers, product, store};
+use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape, Slot};
+
+/// Tokens, output channels, input channels (rounded up to what a path takes), and multiprocessors to plan for: few of them
+/// make blocks loop and warps not share rows, many the opposite.
+const SIZES: &[(u32, u32, u32, u32)] = &[
+    (1, 1, 1, 80),
+    (1, 37, 1100, 80),
+    (1, 67, 600, 1),
+    (2, 17, 300, 80),
+    (3, 130, 100, 1),
+    (4, 33, 520, 2),
+    (5, 16, 300, 80),
+    (7, 64, 100, 1),
+    (8, 11, 1100, 80),
+    (9, 47, 100, 80),
+    (16, 35, 200, 80),
+];
+/// Outputs below which one that happens to be near zero would decide what the relative error is.
+const ENOUGH: u32 = 32;
+/// Activations of the longest rows: more than a block keeps at a time.
+const LONG: u32 = 33_000;
+
+/// Which numbers a case has.
+#[derive(Clone, Copy, PartialEq)]
+enum Numbers {
+    /// Whole ones, with exact sums.
+    Whole,
+    /// About normal ones.
+    Random,
+}
+
+/// One case of a path.
+struct Trial<'a> {
+    path: &'static Path,
+    facts: &'a DeviceFacts,
+    shape: Shape,
+    name: &'static str,
+}
+
+/// The cases of a kernel that a device has.
+pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
+    S::PATHS.iter().flat_map(|path| of_path(path, facts)).collect()
+}
+
+fn of_path(path: &'static Path, facts: &DeviceFacts) -> Vec<Case> {
+    let sizes = SIZES.iter().filter(|size| size.0 <= path.most_tokens);
+    let ragged = sizes.map(|&(m, n, k, sms)| {
+        let k = k.next_multiple_of(path.multiple);
+        (Shape { m, n, k, ..Shape::default() }, sms)
+    });
+    let m = path.most_tokens.min(8);
+    let k = (LONG / m).next_multiple_of(path.multiple);
+    let long = (Shape { m, n: 5, k, ..Shape::default() }, 80);
+    let drawn = ragged.chain([long]).enumerate().flat_map(|(seed, (shape, sms))| {
+        let facts = DeviceFacts { sms, ..facts.clone() };
+        let kinds = [("whole", Numbers::Whole), ("random", Numbers::Random)];
+        let judged = kinds
+            .into_iter()
+            .filter(move |(_, kind)| *kind == Numbers::Whole || shape.m * shape.n >= ENOUGH);
+        judged
+            .map(move |(name, kind)| {
+                Trial { path, facts: &facts, shape, name }.drawn(seed as u64, kind)
+            })
+            .collect::<Vec<_>>()
+    });
+    let shape =
+        Shape { m: path.most_tokens.min(3), n: 5, k: path.multiple.max(128), ..Shape::default() };
+    let overflow = Trial { path, facts, shape, name: "overflow and NaN" }.overflow();
+    drawn.chain([overflow]).filter_map(Result::ok).collect()
+}
+
+impl Trial<'_> {
+    /// Numbers of a kind, from a seed.
+    fn drawn(&self, seed: u64, kind: Numbers) -> Result<Case, String> {
+        let Self { path, shape: Shape { m, n, k, .. }, .. } = *self;
+        let (weight, activation) = match kind {
+            Numbers::Whole => (path.whole_weight, path.whole_x),
+            Numbers::Random => (draw as fn(usize, u64) -> f32, draw as fn(usize, u64) -> f32),
+        };
+        let [m, n, k] = [m, n, k].map(|size| size as usize);
+        let stored = (path.store)(n, k, &numbers(n, k, 2 * seed, weight))?;
+        let x: Vec<f64> =
+            numbers(m, k, 2 * seed + 1, activation).into_iter().map(f64::from).collect();
+        let x = store(path.formats.input, &x);
+        let reference = product(&path.formats.input.values(&x), &stored.values, k);
+        let judge = match kind {
+            Numbers::Whole => Judge::Bits(store(path.formats.output, &reference)),
+            Numbers::Random => Judge::Near { reference, limit: path.limit },
+        };
+        self.build(x, stored, judge)
+    }
+
+    /// One large activation beside zeros, which binary16 cannot hold after three times itself, and a token that is no number.
+    /// No sum is large before it is stored, so that paths with fp16 sums are judged alike.
+    fn overflow(&self) -> Result<Case, String> {
+        let Self { path, shape: Shape { m, n, k, .. }, .. } = *self;
+        let [m, n, k] = [m, n, k].map(|size| size as usize);
+        let stored = (path.store)(n, k, &numbers(n, k, 7, path.whole_weight))?;
+        let mut x = vec![0.0; m * k];
+        // 127 · 2⁸: eight bits of an activation hold it.
+        x[0] = 32_512.0;
+        if m > 1 {
+            x[k + 3] = f64::NAN;
+        }
+        let x = store(path.formats.input, &x);
+        let reference = product(&path.formats.input.values(&x), &stored.values, k);
+        let bytes = store(path.formats.output, &reference);
+        self.build(x, stored, Judge::Bits(canonical(path.formats.output, bytes)))
+    }
+
+    fn build(&self, x: Vec<u8>, stored: Stored, judge: Judge) -> Result<Case, String> {
+        let Self { path, facts, shape, name } = *self;
+        let Shape { m, n, k, .. } = shape;
+        let parts = stored.parts.len();
+        let mut buffers = vec![
+            Content::Bytes(x),
+            Content::Poison(m as usize * n as usize * path.formats.output.bytes()),
+        ];
+        buffers.extend(stored.parts.into_iter().map(Content::Bytes));
+        buffers.extend((path.scratch)(shape).into_iter().map(Content::Poison));
+        let planned = facts.clone();
+        let launch = move |slots: &[Slot]| {
+            let (weights, scratch) = slots[2..].split_at(parts);
+            let places = Places { x: slots[0], weights, scratch, y: slots[1] };
+            (path.launch)(&planned, path.formats, &places, shape)
+        };
+        launch(&vec![NOWHERE; buffers.len()])?;
+        Ok(Case {
+            name: format!("{} {m}×{n}×{k} {name}, {} multiprocessors", path.id, facts.sms),
+            buffers,
+            plan: Box::new(move |slots| launch(slots).expect("it was possible elsewhere")),
+            expect: vec![Expect { buffer: 1, element: path.formats.output, judge }],
+        })
+    }
+}
+
+/// NaNs as instructions make them: all bits but the sign.
+fn canonical(element: Element, mut bytes: Vec<u8>) -> Vec<u8> {
+    let size = element.bytes();
+    let values = element.values(&bytes);
+    for (raw, value) in bytes.chunks_exact_mut(size).zip(values) {
+        if value.is_nan() {
+            raw.fill(0xff);
+            raw[size - 1] = 0x7f;
+        }
+    }
+    bytes
+}

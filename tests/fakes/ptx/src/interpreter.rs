@@ -1,0 +1,233 @@
+//! The interpreter as a machine that runs kernels.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use warpscope_kernels::Sm;
+use warpscope_kernels::gpu::{
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+};
+use warpscope_kernels::image;
+
+use crate::fault::FaultKind;
+use crate::machine::{Limits, launch};
+use crate::memory::Memory;
+use crate::module::{Entry, Module};
+
+/// Where modules come from: the PTX of a family for a device, or why there is none.
+pub type Images = Box<dyn Fn(&str, Sm) -> Result<Module, String>>;
+
+/// A machine that interprets the PTX of kernels. Time means nothing on it.
+pub struct Interpreter {
+    facts: DeviceFacts,
+    images: Images,
+    modules: HashMap<String, Module>,
+    memory: Memory,
+    buffers: BTreeMap<BufferId, Buffer>,
+    graphs: HashMap<GraphId, Vec<Launch>>,
+    next: u32,
+    held: u64,
+    instructions: u64,
+    most: u64,
+}
+
+struct Buffer {
+    address: u64,
+    bytes: u64,
+}
+
+impl Interpreter {
+    /// A device that runs the PTX built into the program.
+    pub fn new(facts: DeviceFacts) -> Self {
+        Self::with_images(facts, Box::new(built_in))
+    }
+
+    /// A device that runs the PTX it is given.
+    pub fn with_images(facts: DeviceFacts, images: Images) -> Self {
+        Self {
+            facts,
+            images,
+            modules: HashMap::new(),
+            memory: Memory::default(),
+            buffers: BTreeMap::new(),
+            graphs: HashMap::new(),
+            next: 0,
+            held: 0,
+            instructions: 0,
+            most: Limits::default().instructions,
+        }
+    }
+
+    /// Allows a launch so many instructions of warps.
+    pub fn limit(mut self, instructions: u64) -> Self {
+        self.most = instructions;
+        self
+    }
+
+    /// Instructions of warps executed since the start.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    fn number(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+
+    fn address(&self, slot: Slot, size: u64) -> Result<u64, MachineError> {
+        let refused = |why: String| MachineError::Refused { why };
+        let buffer = self.buffers.get(&slot.buffer);
+        let buffer = buffer.ok_or_else(|| refused(format!("there is no {:?}", slot.buffer)))?;
+        match slot.offset.checked_add(size) {
+            Some(end) if end <= buffer.bytes => Ok(buffer.address + slot.offset),
+            _ => Err(refused(format!(
+                "{size} bytes at {} of a buffer of {}",
+                slot.offset, buffer.bytes
+            ))),
+        }
+    }
+
+    fn module(&mut self, family: &str) -> Result<Module, MachineError> {
+        if let Some(module) = self.modules.get(family) {
+            return Ok(module.clone());
+        }
+        let none = |why| MachineError::NoImage { family: family.to_owned(), why };
+        let module = (self.images)(family, self.facts.sm).map_err(none)?;
+        self.modules.insert(family.to_owned(), module.clone());
+        Ok(module)
+    }
+
+    fn run_one(&mut self, asked: &Launch) -> Result<(), MachineError> {
+        let module = self.module(asked.family)?;
+        let refused = |why: String| MachineError::Refused { why };
+        let entry = module.entry(asked.entry);
+        let entry =
+            entry.ok_or_else(|| refused(format!("{} has no {}", asked.family, asked.entry)))?;
+        let params = self.params(entry, &asked.args).map_err(refused)?;
+        let limits = Limits {
+            instructions: self.most,
+            shared_bytes: self.facts.shared_per_block_optin,
+            sms: self.facts.sms,
+        };
+        let (grid, block, shared) = (asked.grid, asked.block, asked.shared_bytes);
+        let memory = &mut self.memory;
+        let outcome = launch(&module, asked.entry, grid, block, shared, &params, memory, limits);
+        match outcome {
+            Ok(outcome) => self.instructions += outcome.instructions,
+            Err(fault) if fault.kind == FaultKind::Launch => {
+                return Err(refused(fault.to_string()));
+            }
+            Err(fault) => {
+                let what = format!("{} {}: {fault}", asked.family, module.target());
+                return Err(MachineError::Fault { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// The parameters as the kernel declares them; sizes must agree.
+    fn params(&self, entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, String> {
+        let (offsets, end) = entry.param_offsets();
+        if offsets.len() != args.len() {
+            let (name, takes) = (&entry.name, offsets.len());
+            return Err(format!("{name} takes {takes} parameters, not {}", args.len()));
+        }
+        let mut bytes = vec![0; end as usize];
+        for (index, (arg, (at, param))) in
+            args.iter().zip(offsets.iter().zip(&entry.params)).enumerate()
+        {
+            let (value, size) = match *arg {
+                Arg::Slot(slot) => (self.address(slot, 0).map_err(|error| error.to_string())?, 8),
+                Arg::U32(value) => (value.into(), 4),
+                Arg::U64(value) => (value, 8),
+                Arg::F32(value) => (value.to_bits().into(), 4),
+            };
+            if size != param.bytes as usize {
+                let (name, wants) = (&entry.name, param.bytes);
+                return Err(format!("parameter {index} of {name} has {wants} bytes, not {size}"));
+            }
+            bytes[*at as usize..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+        Ok(bytes)
+    }
+}
+
+impl Machine for Interpreter {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
+        let size =
+            usize::try_from(bytes).ok().filter(|_| self.held + bytes <= self.facts.memory_bytes);
+        let size = size.ok_or(MachineError::OutOfMemory { asked: bytes })?;
+        let id = BufferId(self.number());
+        let address = self.memory.allocate(size);
+        self.held += bytes;
+        self.buffers.insert(id, Buffer { address, bytes });
+        Ok(id)
+    }
+
+    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
+        let why = || format!("{buffer:?} is not allocated");
+        let gone = self.buffers.remove(&buffer);
+        let gone = gone.ok_or_else(|| MachineError::Refused { why: why() })?;
+        self.held -= gone.bytes;
+        self.memory.free(gone.address);
+        Ok(())
+    }
+
+    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
+        let address = self.address(to, bytes.len() as u64)?;
+        if let Some(place) = self.memory.bytes_mut(address, bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
+        let address = self.address(from, bytes.len() as u64)?;
+        if let Some(place) = self.memory.bytes(address, bytes.len()) {
+            bytes.copy_from_slice(place);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
+        launches.iter().try_for_each(|launch| self.run_one(launch))
+    }
+
+    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
+        let id = GraphId(self.number());
+        self.graphs.insert(id, launches.to_vec());
+        Ok(id)
+    }
+
+    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError> {
+        let why = || format!("{graph:?} is not recorded");
+        self.graphs.remove(&graph).map(|_| ()).ok_or_else(|| MachineError::Refused { why: why() })
+    }
+
+    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
+        let why = || format!("{graph:?} is not recorded");
+        let launches = self.graphs.get(&graph).cloned();
+        let launches = launches.ok_or_else(|| MachineError::Refused { why: why() })?;
+        (0..times).try_for_each(|_| self.run(&launches))?;
+        Ok(None)
+    }
+}
+
+/// The PTX built into the program, parsed once a process.
+fn built_in(family: &str, device: Sm) -> Result<Module, String> {
+    static PARSED: OnceLock<Mutex<HashMap<&'static str, Module>>> = OnceLock::new();
+    let none = || format!("no PTX of {family} is built in for {device}");
+    let image = image::ptx_for(family, device).ok_or_else(none)?;
+    let parsed = PARSED.get_or_init(Mutex::default);
+    if let Some(module) = parsed.lock().unwrap_or_else(PoisonError::into_inner).get(image.sha256) {
+        return Ok(module.clone());
+    }
+    let text = image.text().ok_or_else(none)?;
+    let module = Module::parse(&text).map_err(|error| format!("{family} {image}: {error}"))?;
+    parsed.lock().unwrap_or_else(PoisonError::into_inner).insert(image.sha256, module.clone());
+    Ok(module)
+}

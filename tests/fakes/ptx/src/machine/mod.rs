@@ -1,0 +1,230 @@
+//! Runs a kernel: blocks one after the other, warps of a block by turns.
+//!
+//! One thread does it all, so that a launch gives the same bits and the same faults every time. Rejected: blocks side by side, which without `unsafe`
+//! needs a lock for every access to device memory, and changes results where blocks add up in the order in which they come.
+
+mod access;
+mod alone;
+mod block;
+mod collective;
+mod hands;
+mod registers;
+mod shared;
+mod warp;
+
+use block::Block;
+use hands::Hands;
+use registers::Constants;
+use shared::Shared;
+
+use crate::decode::align;
+use crate::fault::{Fault, FaultKind, Trouble};
+use crate::lanes::{WARP, Words};
+use crate::memory::Memory;
+use crate::module::{Entry, Module};
+use crate::program::{Constant, Special};
+
+/// What a launch may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions of warps, all blocks together.
+    pub instructions: u64,
+    /// Shared memory of a block, static and dynamic, bytes.
+    pub shared_bytes: u32,
+    /// Multiprocessors, for kernels that ask.
+    pub sms: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { instructions: 1 << 32, shared_bytes: 48 << 10, sms: 1 }
+    }
+}
+
+/// What became of a launch that went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Instructions of warps that were executed.
+    pub instructions: u64,
+}
+
+/// Most blocks along x, y and z.
+const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// Most threads of a block along x, y and z, and altogether.
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+const THREADS: u64 = 1024;
+/// Alignment of dynamic shared memory behind what is declared.
+const DYNAMIC_ALIGNMENT: u32 = 16;
+
+/// Blocks, threads, and what they share.
+struct Grid {
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared: u32,
+    total_shared: u32,
+    sms: u32,
+}
+
+/// Runs a kernel on parameters laid out as it declares them. Memory is as the kernel left it, also after a fault.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "cuLaunchKernel's own, and what stands for the device"
+)]
+pub fn launch(
+    module: &Module,
+    entry: &str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared: u32,
+    params: &[u8],
+    memory: &mut Memory,
+    limits: Limits,
+) -> Result<Outcome, Fault> {
+    let refuse = |what: String| Fault {
+        kind: FaultKind::Launch,
+        what,
+        entry: entry.to_owned(),
+        line: 0,
+        block: [0; 3],
+        thread: None,
+    };
+    let found =
+        module.entry(entry).ok_or_else(|| refuse("no such kernel in the module".to_owned()))?;
+    let start = align(found.static_shared, DYNAMIC_ALIGNMENT);
+    let total =
+        if dynamic_shared > 0 { start.saturating_add(dynamic_shared) } else { found.static_shared };
+    let grid = Grid { grid, block, dynamic_shared, total_shared: total, sms: limits.sms };
+    check(found, &grid, params, limits).map_err(refuse)?;
+    memory.load(module);
+    let constants = constants(module, found, memory, start);
+    run(found, &grid, params, &constants, memory, limits)
+}
+
+/// What a driver checks, too.
+fn check(entry: &Entry, grid: &Grid, params: &[u8], limits: Limits) -> Result<(), String> {
+    let within = |sizes: [u32; 3], most: [u32; 3]| {
+        sizes.iter().zip(most).all(|(size, most)| (1..=most).contains(size))
+    };
+    let product = |sizes: [u32; 3]| sizes.iter().map(|size| u64::from(*size)).product::<u64>();
+    let threads = product(grid.block);
+    if !within(grid.grid, GRID) {
+        return Err(format!("a grid of {:?} blocks", grid.grid));
+    }
+    if !within(grid.block, BLOCK) || threads > THREADS {
+        return Err(format!("blocks of {:?} threads", grid.block));
+    }
+    if entry.max_threads.is_some_and(|most| threads > product(most)) {
+        return Err(format!("{threads} threads a block, more than .maxntid"));
+    }
+    if entry.required_threads.is_some_and(|wanted| grid.block != wanted) {
+        return Err(format!("blocks of {:?} threads, not those of .reqntid", grid.block));
+    }
+    if grid.total_shared > limits.shared_bytes {
+        let most = limits.shared_bytes;
+        return Err(format!("{} bytes of shared memory of {most}", grid.total_shared));
+    }
+    let (_, end) = entry.param_offsets();
+    if params.len() != end as usize {
+        return Err(format!("{} bytes of parameters, not {end}", params.len()));
+    }
+    Ok(())
+}
+
+fn constants(module: &Module, entry: &Entry, memory: &Memory, dynamic: u32) -> Constants {
+    let value = |constant: &Constant| match constant {
+        Constant::Word(value) => u64::from(*value),
+        Constant::Long(value) => *value,
+        Constant::Address(index) => memory.variable(module, *index as usize),
+        Constant::Dynamic => u64::from(dynamic),
+    };
+    let program = &entry.program;
+    Constants {
+        words: program
+            .word_constants
+            .iter()
+            .map(|constant| [value(constant) as u32; WARP])
+            .collect(),
+        longs: program.long_constants.iter().map(|constant| [value(constant); WARP]).collect(),
+    }
+}
+
+fn run(
+    entry: &Entry,
+    grid: &Grid,
+    params: &[u8],
+    constants: &Constants,
+    memory: &mut Memory,
+    limits: Limits,
+) -> Result<Outcome, Fault> {
+    let program = &entry.program;
+    let threads = grid.block.iter().product();
+    let mut block = Block::new(program, constants, threads);
+    let warps = block.warps().len();
+    let mut shared = Shared::new(grid.total_shared as usize, program.granule, warps);
+    let most = limits.instructions;
+    let mut hands = Hands { program, params, memory, shared: &mut shared, done: 0, most };
+    for z in 0..grid.grid[2] {
+        for y in 0..grid.grid[1] {
+            for x in 0..grid.grid[0] {
+                let at = [x, y, z];
+                block.restart(&mut hands);
+                for warp in block.warps() {
+                    for (special, register) in &program.specials {
+                        let value = grid.special(*special, warp.number as u32, at);
+                        warp.registers.set_word(*register, &value, u32::MAX);
+                    }
+                }
+                block.run(&mut hands).map_err(|trouble| grid.fault(entry, &block, at, *trouble))?;
+            }
+        }
+    }
+    Ok(Outcome { instructions: hands.done })
+}
+
+impl Grid {
+    /// A thread by its number in the block.
+    fn thread(&self, number: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [number % x, number / x % y, number / x / y]
+    }
+
+    fn special(&self, special: Special, warp: u32, block: [u32; 3]) -> Words {
+        let threads: u32 = self.block.iter().product();
+        let of_lane = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+        let all = |value: u32| [value; WARP];
+        match special {
+            Special::Thread(axis) => {
+                of_lane(&|lane| self.thread(32 * warp + lane)[usize::from(axis)])
+            }
+            Special::Threads(axis) => all(self.block[usize::from(axis)]),
+            Special::Block(axis) => all(block[usize::from(axis)]),
+            Special::Blocks(axis) => all(self.grid[usize::from(axis)]),
+            Special::Lane => of_lane(&|lane| lane),
+            Special::Warp => all(warp),
+            Special::Warps => all(threads.div_ceil(32)),
+            Special::MaskEqual => of_lane(&|lane| 1 << lane),
+            Special::MaskBelow => of_lane(&|lane| (1 << lane) - 1),
+            Special::MaskUpTo => of_lane(&|lane| u32::MAX >> (31 - lane)),
+            Special::MaskAbove => of_lane(&|lane| !(u32::MAX >> (31 - lane))),
+            Special::MaskFrom => of_lane(&|lane| u32::MAX << lane),
+            Special::Multiprocessor => all(block[0] % self.sms.max(1)),
+            Special::Multiprocessors => all(self.sms),
+            Special::Zero => all(0),
+            Special::DynamicShared => all(self.dynamic_shared),
+            Special::TotalShared => all(self.total_shared),
+        }
+    }
+
+    #[cold]
+    fn fault(&self, entry: &Entry, block: &Block<'_>, at: [u32; 3], trouble: Trouble) -> Fault {
+        let (line, number) = block.place(trouble.lane);
+        Fault {
+            kind: trouble.kind,
+            what: trouble.what,
+            entry: entry.name.clone(),
+            line,
+            block: at,
+            thread: Some(self.thread(number)),
+        }
+    }
+}
