@@ -52,7 +52,6 @@ const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
-<<<<<<< HEAD
 const SCREEN: &[Id] = &[
     Id::Theme,
     Id::Mouse,
@@ -63,10 +62,7 @@ const SCREEN: &[Id] = &[
     Id::BenchMemory,
     Id::Inspect,
 ];
-=======
-const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
 const ON_GPU: &[Id] = &[Id::OnGpu, Id::Kernels, Id::Anyway, Id::Patience];
->>>>>>> main
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
