@@ -40,7 +40,7 @@ fn gpu(index: u32) -> Gpu {
     gpu.vitals.memory_used_bytes = Reading::Value(Bytes(1 << 30));
     gpu.vitals.power_w = Reading::Value(Watts(111.0));
     gpu.vitals.temperature_c = Reading::Value(Celsius(44.0));
-    gpu.vitals.clock_sm_mhz = Reading::Value(MegaHertz(1111.0));
+    gpu.vitals.clock_sm_mhz = Reading::Value(MegaHertz(1111));
     gpu.throttle.active = Reading::Value(vec![ClockReason::SwPowerCap]);
     gpu
 }

@@ -119,6 +119,7 @@ impl Meter {
         let event = match told {
             Told::Died(death) => return vec![News::Died(death.sentence)],
             Told::Said(event) => event,
+            Told::Doing(_) | Told::Idle => return Vec::new(),
         };
         let done = match *event {
             BenchEvent::State(BenchState::Running) => {
