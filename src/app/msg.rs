@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use super::keymap::Chord;
+use super::probing::Probing;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
@@ -49,6 +51,8 @@ pub enum Msg {
     Survey(Arc<Survey>, String),
     /// What processes that are new on a GPU use, and the day they were looked at.
     Processes(Arc<Survey>, String),
+    /// What probes found on a GPU, by its UUID: before, or now, or why not now.
+    Probed(String, Result<Vec<ProbeReport>, String>),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the store of runs holds, or why it cannot be read.
@@ -106,6 +110,10 @@ pub enum Cmd {
     StopInspecting,
     /// Look at what these processes use, and at nothing else.
     InspectProcesses(Vec<u32>),
+    /// Read what probes found before on these GPUs: UUID and driver.
+    ReadProbes(Vec<(String, String)>),
+    /// Run the live probes on a GPU.
+    Probe(Probing),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

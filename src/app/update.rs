@@ -9,6 +9,7 @@ use super::bench::Phase;
 use super::compat;
 use super::history;
 use super::inspect;
+use super::probing;
 use super::recording;
 use super::{App, Cmd, Msg};
 use crate::bench::BenchEvent;
@@ -46,6 +47,10 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::keys::staying(app, |app| app.compat.join_survey(&seen, today));
             settle(app);
         }
+        Msg::Probed(uuid, found) => {
+            compat::keys::staying(app, |app| probing::take(app, &uuid, found));
+            settle(app);
+        }
         Msg::Model(path, read) => {
             compat::model::take(app, &path, read);
             settle(app);
@@ -74,6 +79,7 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     settle(app);
     let mut cmds = mind_battery(app, unplugged);
     cmds.extend(inspect::look_around(app, unplugged));
+    cmds.extend(probing::recall(app));
     cmds
 }
 
