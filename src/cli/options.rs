@@ -152,6 +152,10 @@ pub struct GpuOptions {
     pub which: Vec<String>,
     /// Kernels by name.
     pub kernels: Globs,
+    /// Probes by name.
+    pub probes: Globs,
+    /// The copy of cuBLAS to ask; those found here where none is named.
+    pub cublas: Option<PathBuf>,
     /// Size at which they are timed.
     pub shape: Option<Shape>,
     /// Whether warm and long.
@@ -416,14 +420,6 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
     }
 }
 
-fn allowance(get: &Typed<'_>) -> Allowance {
-    let usual = Allowance::default();
-    Allowance {
-        share: get.percent(Id::BenchShare).unwrap_or(usual.share),
-        arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
-    }
-}
-
 fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
     let shape = get.word(Id::Shape).map(|text| {
         let sizes: Option<Vec<u32>> =
@@ -438,11 +434,21 @@ fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
     Ok(GpuOptions {
         which: get.list(Id::OnGpu),
         kernels: Globs::from(get.list(Id::Kernels).join(",").as_str()),
+        probes: Globs::from(get.list(Id::OnlyProbes).join(",").as_str()),
+        cublas: get.path(Id::Cublas),
         shape: shape.transpose()?,
         full: get.switch(Id::Full),
         anyway: get.switch(Id::Anyway),
         patience: get.span(Id::Patience).unwrap_or(Duration::from_secs(60)),
     })
+}
+
+fn allowance(get: &Typed<'_>) -> Allowance {
+    let usual = Allowance::default();
+    Allowance {
+        share: get.percent(Id::BenchShare).unwrap_or(usual.share),
+        arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
+    }
 }
 
 fn record(get: &Typed<'_>) -> RecordOptions {
