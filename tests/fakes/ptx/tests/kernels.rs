@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use machine::machine;
 use ptx_interpreter::{Interpreter, Module, devices};
+use warpscope_kernels::Suffix;
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, MachineError, Route, family, run_case};
 use warpscope_kernels::image::images;
-use warpscope_kernels::Suffix;
 
 #[derive(Default)]
 struct Tally {
