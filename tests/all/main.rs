@@ -24,6 +24,8 @@ mod record;
 mod score;
 mod screens;
 mod screenshots;
+#[cfg(target_os = "linux")]
+mod simulated;
 mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -1,18 +1,17 @@
 //! Every kernel on every architecture: each case of the registry, run on the PTX built into the program.
 
-mod machine;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use machine::machine;
 use ptx_interpreter::{Interpreter, Module, devices};
 use warpscope_kernels::Suffix;
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, MachineError, Route, family, run_case};
 use warpscope_kernels::image::images;
+
+use crate::machine::machine;
 
 #[derive(Default)]
 struct Tally {
