@@ -52,8 +52,17 @@ const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
-const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
 const ON_GPU: &[Id] = &[Id::OnGpu, Id::Kernels, Id::Anyway, Id::Patience];
+const SCREEN: &[Id] = &[
+    Id::Theme,
+    Id::Mouse,
+    Id::StartTab,
+    Id::Readonly,
+    Id::Bench,
+    Id::BenchShare,
+    Id::BenchMemory,
+    Id::Inspect,
+];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
@@ -271,6 +280,30 @@ pub static COMMANDS: &[CommandSpec] = &[
         args: &[MODEL, &[Id::Blocks], LOOK, CONFIG],
         examples: &[("noise --dtype bf16 --blocks 10", "twenty runs of one number format")],
         run: noise::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "probe",
+        about: "Run single instructions, images and library calls on the GPUs here, and say what each proves",
+        more: "Answers go before the rules from then on, on this very GPU and with this driver: in check, why, doctor and on the Compat tab. \
+               They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. A GPU that others use is left alone.\n\
+               Ends with 1 when a result is wrong, an answer contradicts a rule or a GPU was not probed to the end, and with 3 when there is no GPU.",
+        args: &[
+            &[Id::OnGpu, Id::OnlyProbes, Id::Cublas, Id::Anyway, Id::Patience],
+            &[Id::Library],
+            &[Id::Json],
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[
+            ("probe", "everything, on every GPU"),
+            ("probe --gpu 0 --only 'gate.*,shared.*'", "instructions and shared memory of the first GPU"),
+            (
+                "probe --only 'cublas*' --cublas ~/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
+                "what one copy of cuBLAS takes",
+            ),
+        ],
+        run: gpu::probe::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod bench;
+mod bench_screen;
 mod cli;
 mod compare;
 mod configs;

@@ -12,15 +12,11 @@ use super::product::{self, Grid};
 use super::table::{Probe, Subject};
 use super::{ProbeReport, gate, load, mechanics, rate, shared};
 
-/// Where and when probes run.
+/// Where probes run. Driver and day are for the parent to say, which knows them.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// UUID of the device.
     pub uuid: String,
-    /// Version of the driver, where somebody told.
-    pub driver: Option<String>,
-    /// The day, `2026-11-21`.
-    pub today: String,
     /// Copies of `libcublas` to ask, best first.
     pub cublas: Vec<PathBuf>,
 }
@@ -45,6 +41,11 @@ impl<'m> Bench<'m> {
         let found = self.find(probe);
         let took_ms = began.elapsed().as_secs_f64() * 1e3;
         report(probe, &self.setting, found, (took_ms, self.machine.facts().simulated))
+    }
+
+    /// Whether the context has ended, so that nothing more can be found here.
+    pub fn has_ended(&self) -> bool {
+        self.machine.ended().is_some()
     }
 
     fn find(&mut self, probe: &Probe) -> Found {
@@ -103,9 +104,9 @@ fn report(
         facts: found.facts,
         settles: probe.settles.iter().map(|id| (*id).to_owned()).collect(),
         uuid: setting.uuid.clone(),
-        driver: setting.driver.clone(),
+        driver: None,
         ran: found.ran,
-        measured: setting.today.clone(),
+        measured: String::new(),
         took_ms,
         simulated,
     }
