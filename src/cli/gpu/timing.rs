@@ -104,12 +104,7 @@ fn time(
     if result.paused.is_some() {
         return Ok(result);
     }
-    let hold = Hold { arena_bytes: None, regime, beside_others: options.gpu.anyway };
-    let shape = options.gpu.shape;
-    let job = |kernel: &&GpuKernel| {
-        Request::Kernel(Timing { kernels: Globs::from(kernel.id), shape, regime })
-    };
-    let jobs: Vec<_> = [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect();
+    let jobs = jobs(options, &result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
     let progress = Progress::new(jobs.len());
