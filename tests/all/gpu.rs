@@ -14,11 +14,15 @@ use warpscope_kernels::image::images;
 /// Two small kernels.
 const FEW: &str = "mem.noise,mem.copy";
 
-/// Whether this build has images of what the tests run; said where it has not.
+/// Whether this build has images of what most tests run; said where it has not.
 fn has_images() -> bool {
-    let has = ["gemv", "mem"].iter().all(|family| images().iter().any(|i| i.family == *family));
+    has_images_of(&["gemv", "mem"])
+}
+
+fn has_images_of(families: &[&str]) -> bool {
+    let has = families.iter().all(|family| images().iter().any(|i| i.family == *family));
     if !has {
-        println!("SKIPPED: this build has no images of gemv and mem");
+        println!("SKIPPED: this build has no images of {}", families.join(" and "));
     }
     has
 }
@@ -209,6 +213,25 @@ fn what_is_simulated_has_hashes_and_no_speeds() {
     let again = run(&stage, &[&args[..], &["--json"]].concat()).json();
     let hashes = |json: &Value| json["gpus"][0]["kernels"][0]["output_hash"].clone();
     assert_eq!(hashes(&json), hashes(&again), "equal inputs, equal outputs");
+}
+
+#[test]
+fn the_decoder_runs_before_the_kernels() {
+    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem"]) {
+        return;
+    }
+    let stage = Stage::new("h200");
+    let args = ["bench", "--gpu", "--dtype", "fp16", "--json", "--patience", "120s"];
+    let ended = run(&stage, &args);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let json = ended.json();
+    let [path] = &json["gpus"][0]["paths"].as_array().expect("paths")[..] else {
+        panic!("{json}")
+    };
+    assert_eq!((&path["dtype"], &path["profile"]), (&"fp16".into(), &"clean".into()));
+    assert_eq!(path["tokens"], path["expected_tokens"]);
+    assert!(path["error"].as_f64() <= path["error_limit"].as_f64(), "{path}");
+    assert_eq!(path["decode_tokens_per_s"], Value::Null, "a stand-in has no speed");
 }
 
 #[test]
