@@ -104,7 +104,12 @@ impl Results {
 
     /// How fast memory was read in the newest session, bytes per second.
     pub fn read_ceiling(&self) -> Option<f64> {
-        self.rate_of(READ, self.session)
+        self.read_ceiling_of(self.session)
+    }
+
+    /// The same in another session.
+    pub(super) fn read_ceiling_of(&self, session: u32) -> Option<f64> {
+        self.rate_of(READ, session)
     }
 
     /// The peaks of the newest session with their labels, operations per second.

@@ -137,7 +137,7 @@ fn frame(
     let holding = bench.results.holding.as_ref();
     let images = holding.map(images).unwrap_or_default();
     let held = holding.map(held).unwrap_or_default();
-    let cached = bench.results.kernels.values().any(|report| report.value.l2_resident);
+    let cached = bench.results.reads_a_cache();
     let mut foot_left = Vec::new();
     if !images.is_empty() {
         foot_left.push(look.piece(&images, Role::Muted));

@@ -13,7 +13,7 @@ use crate::app::bench::results::{Checks, Dated, Results};
 use crate::app::{App, Hit};
 use crate::bench::{HeadroomReport, KernelReport, PathDtype, PathReport};
 use crate::ui::Hits;
-use crate::ui::format;
+use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Align, Column, Look, Table};
 
@@ -94,7 +94,7 @@ fn cell(results: &Results, line: &Line<'_>, column: usize) -> Cell {
     }
 }
 
-fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> format::Short) -> Cell {
+fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> Short) -> Cell {
     value.map_or_else(nothing, |value| (text(value).to_string(), Role::Text))
 }
 
@@ -104,8 +104,12 @@ fn path_cell(results: &Results, (profile, dtype): (&str, PathDtype), column: usi
     match column {
         0 => (format!("{} {profile}", dtype_label(dtype)), dtype_role(dtype)),
         2 => or_nothing(timed(|r| r.decode_tokens_per_s), format::count),
-        3 => or_nothing(timed(|r| r.gb_per_s), |rate| format::rate(rate * 1e9)),
-        4 => or_nothing(timed(|r| r.read_bandwidth_share), format::share),
+        3 => or_nothing(timed(|r| r.gb_per_s), |rate| {
+            let cached = speed.is_some_and(|speed| speed.cache_resident == Some(true));
+            let mark = if cached { "*" } else { "" };
+            Short::of(format_args!("{}{mark}", format::rate(rate * 1e9)))
+        }),
+        4 => or_nothing(results.read_share(profile, dtype), format::share),
         5 => or_nothing(timed(|r| r.prefill_gflop_per_s), |rate| format::si(rate * 1e9, "FLOP/s")),
         6 => results.numeric(profile, dtype).map_or_else(nothing, cpu::error),
         8 => results.numeric(profile, dtype).map_or(("waiting".into(), Role::Absent), path_answer),
