@@ -48,7 +48,7 @@ fn an_idle_gpu_is_measured_through_its_child_and_given_back_with_the_tab() {
 
 #[test]
 fn a_gpu_in_use_is_left_alone_and_says_so() {
-    let stage = Stage::new("t4+busy");
+    let stage = Stage::new("t4+procs");
     let mut screen = session(&stage);
     screen.see("busy: ");
     screen.see("PAUSED");
