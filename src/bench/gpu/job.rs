@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::MachineError;
 
 use super::held::Held;
 use super::request::Request;
-use super::{selftest, timing};
+use super::{headroom, selftest, timing};
 use crate::bench::{BenchEvent, WorkerFailure};
 
 /// Says something to the parent.
@@ -53,6 +53,7 @@ pub(super) fn perform(job: &Request, on: &mut On<'_>, say: &mut Say<'_>) -> Resu
     match job {
         Request::Selftest { kernels } => selftest::run(on, kernels, say),
         Request::Kernel(timing) => timing::run(on, timing, say),
+        Request::Headroom { paths } => headroom::run(on, paths, say),
         _ => {
             let why = "this build has no such job".to_owned();
             Err(Trouble::of(job, MachineError::Refused { why }))

@@ -8,6 +8,7 @@ mod child;
 mod device;
 mod ending;
 mod glob;
+mod headroom;
 mod held;
 mod job;
 mod lookout;

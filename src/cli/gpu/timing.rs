@@ -10,8 +10,8 @@ use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{chosen, heading, hindrance, reason, route_text};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
+use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Timing, Told, size};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
 use crate::bench::{BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, Spread};
@@ -124,12 +124,24 @@ impl GpuResult {
                 BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
                 BenchEvent::Kernel(report) => self.kernels.push(*report),
                 BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.troubles.push(format!("{}: {}", failure.what, reason(&failure)));
+                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
                 }
                 _ => {}
             },
-            Told::Died(death) => self.troubles.push(death.sentence),
+            Told::Died(death) => {
+                self.fail(death.sentence);
+                if death.next == Next::GivenUp {
+                    self.paused = Some(GIVEN_UP.to_owned());
+                }
+            }
             Told::Doing(_) | Told::Idle => {}
+        }
+    }
+
+    /// What a child said before it died is said once.
+    fn fail(&mut self, why: String) {
+        if !self.troubles.contains(&why) {
+            self.troubles.push(why);
         }
     }
 
@@ -321,7 +333,7 @@ mod tests {
         let text = table(&result(vec![1000.0, 2000.0, 4000.0]));
         let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
         let words: Vec<_> = row.split_whitespace().skip(2).take(5).collect();
-        assert_eq!(words, ["2.00", "1.00", "150.0*", "0.40", "1590"], "{text}");
+        assert_eq!(words, ["2.00", "1.00", "150.0*", "400.00", "1590"], "{text}");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Where the tensors of a decoder are.
 
-use super::path::{Path, Storage};
+use super::path::{Path, Storage, Sums};
 use super::product::NARROW;
 use crate::gpu::family::glue::{FOUND_BYTES, Heads, STATE_BYTES, State};
-use crate::gpu::family::{attn, nf4, w4};
-use crate::gpu::{DeviceFacts, Element, MachineError, Slot};
+use crate::gpu::family::w4::{self, awq, w4a8};
+use crate::gpu::family::{attn, nf4};
+use crate::gpu::{self, DeviceFacts, Element, MachineError, Slot};
 use crate::model::{LayerTensor, OPS, Shape, TensorId};
 
 /// Weights of a matrix.
@@ -14,6 +15,8 @@ pub(super) enum Weights {
     Dense(Slot),
     /// Packed 4-bit integers.
     Int4(w4::Weights),
+    /// The same with zero points.
+    Int4Zero(awq::Weights),
     /// NF4 codes.
     Nf4(nf4::Weights),
 }
@@ -85,8 +88,8 @@ pub(super) struct Activations {
     pub(super) logits: Slot,
     /// Partial results of the decode attention.
     pub(super) parts: Slot,
-    /// A matrix at full width, for paths that multiply many tokens so.
-    pub(super) widened: Slot,
+    /// What a product has in between: a matrix at full width, or activations in eight bits.
+    pub(super) scratch: Slot,
 }
 
 /// What is kept from step to step.
@@ -146,6 +149,12 @@ pub(super) fn heads(shape: Shape) -> Heads {
     Heads { heads, kv_heads, head }
 }
 
+/// Bytes of activations in eight bits, and of their scales and sums, for the most tokens and so many columns.
+pub(super) fn eight_bits(columns: usize) -> [u64; 2] {
+    let shape = gpu::Shape { m: w4a8::MOST_TOKENS, k: columns as u32, ..gpu::Shape::default() };
+    w4a8::quantized_bytes(shape).map(|bytes| bytes.next_multiple_of(256) as u64)
+}
+
 /// Takes memory of so many bytes.
 type Take<'a> = dyn FnMut(u64) -> Result<Slot, MachineError> + 'a;
 
@@ -160,6 +169,11 @@ fn place_weights(
         Storage::Int4 => Weights::Int4(w4::Weights {
             words: take(w4::packed_bytes(n, k) as u64)?,
             scales: take(w4::scale_bytes(n, k) as u64)?,
+        }),
+        Storage::Int4Zero => Weights::Int4Zero(awq::Weights {
+            words: take((n * k / 2) as u64)?,
+            scales: take((n * k / w4::GROUP * 2) as u64)?,
+            zeros: take((n * k / w4::GROUP) as u64)?,
         }),
         Storage::Nf4 => Weights::Nf4(nf4::Weights {
             codes: take((n * k / 2) as u64)?,
@@ -196,9 +210,6 @@ impl Plan<'_> {
         let [context, out] = [rows(queries, size)?, rows(s.width, wide)?];
         let [gate, up] = [rows(s.ffn, size)?, rows(s.ffn, size)?];
         let pieces = attn::splits(facts, heads(s), s.positions() as u32);
-        let widest = MATRICES.map(|t| TensorId::Layer(0, t).size(s).into_iter().product::<usize>());
-        let widest = widest.into_iter().max().unwrap_or(0) * size;
-        let widens = path.weights != Storage::Dense && s.prompt > NARROW;
         Ok(Activations {
             x,
             normed,
@@ -211,8 +222,21 @@ impl Plan<'_> {
             up,
             logits: take(4 * s.vocab as u64)?,
             parts: take(attn::part_bytes(heads(s), pieces))?,
-            widened: take(if widens { widest as u64 } else { 16 })?,
+            scratch: take(self.scratch_bytes())?,
         })
+    }
+
+    /// Bytes that products need in between.
+    fn scratch_bytes(&self) -> u64 {
+        let s = self.shape;
+        let size = |tensor| -> usize { TensorId::Layer(0, tensor).size(s).into_iter().product() };
+        if self.path.sums == Sums::Int32 {
+            return eight_bits(s.ffn.max(s.width)).into_iter().sum();
+        }
+        let widens = self.path.weights != Storage::Dense && s.prompt > NARROW;
+        let widest = MATRICES.map(size).into_iter().max().filter(|_| widens);
+        // A buffer of nothing cannot be taken.
+        (widest.unwrap_or(1) * self.path.activations.bytes()) as u64
     }
 
     fn kept(&self, take: &mut Take<'_>) -> Result<Kept, MachineError> {
@@ -268,6 +292,7 @@ impl Plan<'_> {
             Storage::Dense => 8.0 * self.path.activations.bytes() as f64,
             // A 16-bit scale for 128, a 32-bit maximum for 64.
             Storage::Int4 => 4.0 + 16.0 / w4::GROUP as f64,
+            Storage::Int4Zero => 4.0 + 24.0 / w4::GROUP as f64,
             Storage::Nf4 => 4.0 + 32.0 / nf4::BLOCK as f64,
         };
         let numbers = |tensor| TensorId::Layer(0, tensor).size(self.shape).into_iter().product();
@@ -296,7 +321,7 @@ impl Plan<'_> {
         let mut count = |bytes: u64| {
             // A machine aligns what it gives.
             total += bytes.next_multiple_of(256);
-            Ok(Slot { buffer: crate::gpu::BufferId(0), offset: 0 })
+            Ok(Slot { buffer: gpu::BufferId(0), offset: 0 })
         };
         let counted = self.lay_out(facts, &mut count);
         counted.map_or(u64::MAX, |_| total)

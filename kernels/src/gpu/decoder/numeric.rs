@@ -17,7 +17,7 @@ use crate::model::{Golden, M0, Place, Profile, Shape, golden_of, prompt, text};
 pub enum Length {
     /// The prompt of 32 tokens, and 32 tokens after it.
     Full,
-    /// The first 4 tokens of the prompt, and 3 tokens after them: for machines that simulate one.
+    /// The first 2 tokens of the prompt, and 2 tokens after them: for machines that are simulated.
     Short,
 }
 
@@ -27,10 +27,11 @@ impl Length {
         if facts.simulated { Self::Short } else { Self::Full }
     }
 
-    fn shape(self) -> Shape {
+    /// The shape with that many tokens.
+    pub fn shape(self) -> Shape {
         match self {
             Self::Full => M0,
-            Self::Short => Shape { prompt: 4, decode: 3, ..M0 },
+            Self::Short => Shape { prompt: 2, decode: 2, ..M0 },
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::Dtype;
 use crate::cpu::Format;
 use crate::gpu::family::gemm::Product;
+use crate::gpu::family::w4::{awq, w4a8};
 use crate::gpu::{DeviceFacts, Element, Route};
 use crate::model;
 
@@ -13,6 +14,8 @@ pub enum Storage {
     Dense,
     /// 4-bit integers in groups of 128 with an fp16 scale: the same numbers.
     Int4,
+    /// The same with a zero point for every group, as AWQ has them.
+    Int4Zero,
     /// NF4 in blocks of 64 with an fp32 maximum: other numbers, with a reference of their own.
     Nf4,
 }
@@ -24,6 +27,8 @@ pub enum Sums {
     Fp32,
     /// binary16, as kernels that halve the registers of their accumulators do.
     Fp16,
+    /// Integers, of activations rounded to eight bits in groups of 128.
+    Int32,
 }
 
 /// A way to compute.
@@ -117,6 +122,23 @@ pub const PATHS: &[Path] = &[
         format: None,
         ..W4
     },
+    Path {
+        id: "awq",
+        title: "4-bit weights with zero points, fp16 activations, fp16 sums",
+        weights: Storage::Int4Zero,
+        sums: Sums::Fp16,
+        format: None,
+        ..W4
+    },
+    Path {
+        id: "w4a8",
+        title: "4-bit weights, fp32 activations rounded to 8 bits for each product, integer sums",
+        dtype: Dtype::Int4Weight,
+        weights: Storage::Int4,
+        sums: Sums::Int32,
+        format: None,
+        ..PLAIN
+    },
     NF4,
     Path {
         id: "nf4.bf16",
@@ -134,11 +156,17 @@ pub fn path(id: &str) -> Option<&'static Path> {
 impl Path {
     /// How a device multiplies on it.
     pub fn route(&self, facts: &DeviceFacts) -> Route {
+        if self.sums == Sums::Int32 {
+            return dp4a(facts);
+        }
         let product = match (self.sums, self.activations) {
+            (Sums::Fp16, _) if self.weights != Storage::Dense => {
+                return Route::Native { by: "fma.f16x2".to_owned() };
+            }
             (Sums::Fp16, _) => Product::F16Acc16,
-            (Sums::Fp32, Element::F32) => Product::F32,
-            (Sums::Fp32, Element::Bf16) => Product::Bf16,
-            (Sums::Fp32, _) => Product::F16,
+            (_, Element::F32) => Product::F32,
+            (_, Element::Bf16) => Product::Bf16,
+            (_, _) => Product::F16,
         };
         product.route(facts)
     }
@@ -148,12 +176,30 @@ impl Path {
     pub fn error_limit(&self) -> f64 {
         let format = match (self.sums, self.activations) {
             (Sums::Fp16, _) => return 1.2e-2,
+            (Sums::Int32, _) => return 8e-2,
             (Sums::Fp32, Element::F32) => Format::Fp32,
             (Sums::Fp32, Element::Bf16) => Format::Bf16,
             (Sums::Fp32, _) => Format::Fp16,
         };
         model::error_limit(format)
     }
+
+    /// Most tokens there is a kernel for; more would read all weights again and again.
+    pub(super) fn most_tokens(&self) -> usize {
+        match (self.weights, self.sums) {
+            (Storage::Int4Zero, _) => awq::MOST_TOKENS as usize,
+            (_, Sums::Int32) => w4a8::MOST_TOKENS as usize,
+            _ => usize::MAX,
+        }
+    }
+}
+
+/// Products of bytes.
+fn dp4a(facts: &DeviceFacts) -> Route {
+    if (facts.sm.major, facts.sm.minor) < (6, 1) {
+        return Route::Absent { why: format!("{} has no dp4a", facts.sm) };
+    }
+    Route::Native { by: "dp4a".to_owned() }
 }
 
 #[cfg(test)]

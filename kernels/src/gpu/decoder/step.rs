@@ -138,8 +138,8 @@ impl<'a> Step<'a> {
     }
 
     fn multiplier(&self) -> Multiplier<'a> {
-        let widened = self.layout.activations.widened;
-        Multiplier { facts: self.facts, path: self.path, widened }
+        let scratch = self.layout.activations.scratch;
+        Multiplier { facts: self.facts, path: self.path, scratch }
     }
 
     /// A projection, stored and looked at.

@@ -142,6 +142,7 @@ fn what_a_token_reads_and_computes_is_what_was_counted_by_hand() {
         ("f16", 16.0, 2.0),
         ("bf16", 16.0, 2.0),
         ("w4", 4.125, 2.0),
+        ("w4.bf16", 4.125, 2.0),
         ("nf4", 4.5, 2.0),
     ] {
         let mut machine = Ledger::new(0);

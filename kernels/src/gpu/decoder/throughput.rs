@@ -10,9 +10,9 @@ use super::memory::{Memory, keep};
 use super::path::Path;
 use super::refused;
 use super::step::{Manner, Step};
-use super::upload::encode;
+use super::upload::{ZERO, encode};
 use crate::gpu::family::attn::Engine;
-use crate::gpu::family::{glue, mem};
+use crate::gpu::family::{glue, mem, w4};
 use crate::gpu::{BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Slot};
 use crate::model::{GROUP, Grid, LayerTensor, M1, Shape, prompt};
 
@@ -101,7 +101,8 @@ fn fitting<'a>(
     shape: Shape,
     arena_bytes: u64,
 ) -> Result<Plan<'a>, String> {
-    let prompts = PROMPTS.into_iter().map(|most| most.min(shape.prompt));
+    let most = shape.prompt.min(path.most_tokens());
+    let prompts = PROMPTS.into_iter().map(|tokens| tokens.min(most));
     let plans = prompts.map(|prompt| {
         let shape = Shape { prompt, ..shape };
         Plan { path, shape, distinct: 1, tied: true }
@@ -176,13 +177,19 @@ fn timed(graph: GraphId, plan: &Plan<'_>, layout: &Layout, tokens: usize) -> Tim
     }
 }
 
-/// Gains of one, angles and a prompt.
+/// Gains of one, zero points, angles and a prompt.
 fn write_rest(machine: &mut dyn Machine, layout: &Layout) -> Result<(), MachineError> {
     let shape = layout.shape;
     let ones = encode(Element::F32, &vec![1.0; shape.width]);
     for layer in &layout.layers {
         for slot in layer.norms {
             machine.write(slot, &ones)?;
+        }
+        for matrix in &layer.matrices {
+            if let Weights::Int4Zero(at) = matrix.weights {
+                let groups = matrix.n as usize * matrix.k as usize / GROUP;
+                machine.write(at.zeros, &vec![ZERO; groups])?;
+            }
         }
     }
     machine.write(layout.final_norm, &ones)?;
@@ -232,13 +239,14 @@ fn fill(
             Ok(vec![glue::grid(element, slot, &grid)?])
         }
         Weights::Int4(at) => {
-            // Even integers of ±8 have twice the deviation of a grid's.
-            let scales = (n as usize).next_multiple_of(16) * k as usize / GROUP;
-            Ok(vec![
-                mem::noise(facts, at.words, Element::U8, numbers / 2, tensor)?,
-                row(Element::F16, at.scales, scales, (tensor, exponent - 2))?,
-            ])
+            let grid = Grid::new(u64::from(tensor), [n as usize, k as usize], exponent);
+            Ok(vec![w4::generate(&grid, at)?])
         }
+        // Even codes of ±8 have twice the deviation of a grid's; zero points are written from here.
+        Weights::Int4Zero(at) => Ok(vec![
+            mem::noise(facts, at.words, Element::U8, numbers / 2, tensor)?,
+            row(Element::F16, at.scales, numbers as usize / GROUP, (tensor, exponent - 2))?,
+        ]),
         Weights::Nf4(at) => Ok(vec![
             mem::noise(facts, at.codes, Element::U8, numbers / 2, tensor)?,
             row(Element::F32, at.maxima, (numbers / 64) as usize, (tensor, exponent))?,

@@ -6,7 +6,8 @@ use half::{bf16, f16};
 use super::layout::{Layer, Layout, MATRICES, Matrix, NORMS, Weights};
 use super::path::Storage;
 use super::refused;
-use crate::gpu::family::{nf4, w4};
+use crate::gpu::family::nf4;
+use crate::gpu::family::w4::{self, awq};
 use crate::gpu::{Element, Machine, MachineError};
 use crate::model::{Grid, Profile, TensorId};
 
@@ -26,6 +27,15 @@ pub(super) fn encode(element: Element, values: &[f32]) -> Vec<u8> {
         }
         _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
     }
+}
+
+/// Zero point of every group: codes are integers and this.
+pub(super) const ZERO: u8 = 8;
+
+/// Integers and scales of a matrix.
+fn int4_of(grid: &Grid) -> (Vec<i8>, Vec<f16>) {
+    let q = (0..grid.groups()).flat_map(|group| grid.group(group)).collect();
+    (q, (0..grid.groups()).map(|group| f16::from_f32(grid.scale(group))).collect())
 }
 
 /// Codes and maxima of a matrix in NF4.
@@ -57,12 +67,19 @@ fn write_matrix(
             machine.write(slot, &encode(element, &grid.weights().collect::<Vec<_>>()))
         }
         Weights::Int4(at) => {
-            let q: Vec<i8> = (0..grid.groups()).flat_map(|group| grid.group(group)).collect();
-            let scale = |group| f16::from_f32(grid.scale(group));
-            let scales: Vec<f16> = (0..grid.groups()).map(scale).collect();
+            let (q, scales) = int4_of(grid);
             let packed = w4::pack(grid.rows, grid.cols, &q, &scales).map_err(refused)?;
             machine.write(at.words, &packed.words)?;
             machine.write(at.scales, &packed.scales)
+        }
+        Weights::Int4Zero(at) => {
+            let (q, scales) = int4_of(grid);
+            let codes: Vec<u8> = q.iter().map(|q| q.wrapping_add(ZERO as i8) as u8).collect();
+            let zeros = vec![ZERO; scales.len()];
+            let packed = awq::pack(&codes, &scales, &zeros).map_err(refused)?;
+            machine.write(at.words, &packed.words)?;
+            machine.write(at.scales, &packed.scales)?;
+            machine.write(at.zeros, &packed.zeros)
         }
         Weights::Nf4(at) => {
             let (codes, maxima) = nf4_of(&grid.weights().collect::<Vec<_>>());

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! A dynamic linker reads its search path when a process starts, so a test that wants to load the stand-ins itself runs itself
-//! again: [`Stage::again`].
+//! again: [`Stage::again`], and the two speak by [`tell`] and [`said`].
 
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 use tempfile::TempDir;
@@ -148,6 +148,21 @@ impl Stage {
         command.args(["--ignored", "--exact", "--nocapture", test]);
         command
     }
+}
+
+/// What marks the lines of [`tell`] among those of the test harness.
+const MARK: &str = "stage> ";
+
+/// Says something to the test that started this one.
+pub fn tell(what: impl std::fmt::Display) {
+    // The harness may have begun a line.
+    println!("\n{MARK}{what}");
+}
+
+/// What a test that was started said, line by line.
+pub fn said(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter_map(|line| line.strip_prefix(MARK)).map(str::to_owned).collect()
 }
 
 /// A stand-in as cargo built it: beside the running test, or, for an example, in the folder of dependencies.

@@ -141,8 +141,41 @@ mod tests {
     #[test]
     fn every_pipe_is_a_kernel_once_and_in_its_place() {
         assert_eq!(KERNELS.len(), ROWS.len());
-        for (index, row) in ROWS.iter().enumerate() {
+        for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.pipe as usize, index);
+            let plain: String = kernel.id.split('.').skip(1).collect();
+            assert_eq!(plain, format!("{:?}", row.pipe).to_lowercase());
         }
+    }
+
+    #[test]
+    fn every_route_has_an_instruction_and_no_other() {
+        let device = crate::gpu::family::gemm::tests::device;
+        for (sm, row) in [(6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (12, 0)]
+            .into_iter()
+            .flat_map(|sm| ROWS.iter().map(move |row| (sm, row)))
+        {
+            let facts = device(sm, 10);
+            let absent = matches!(row.pipe.route(&facts), Route::Absent { .. });
+            let steps: Vec<Sm> = row.steps.iter().map(|step| step.0).collect();
+            let first = row.instructions.first().map(|from| from.0);
+            assert_eq!(steps.first().copied(), first, "{:?}", row.pipe);
+            assert_eq!(works(row.pipe, &facts, 1 << 30).is_empty(), absent, "{:?}", row.pipe);
+            assert_eq!(cases(row.pipe, &facts).is_empty(), absent, "{:?}", row.pipe);
+        }
+    }
+
+    /// Two blocks of eight warps for each of 10 multiprocessors, 64 multiply-adds of 32 lanes a turn.
+    #[test]
+    fn operations_of_a_launch() {
+        let facts = crate::gpu::family::gemm::tests::device((6, 1), 10);
+        let timed: Vec<(u32, f64)> = works(Pipe::Ffma, &facts, 1 << 30)
+            .iter()
+            .map(|work| (work.shape.k, work.flops))
+            .collect();
+        let per_turn = 20.0 * 8.0 * 64.0 * 32.0 * 2.0;
+        assert_eq!(timed, [(256, 256.0 * per_turn), (2048, 2048.0 * per_turn)]);
+        let slow = works(Pipe::Hfma2, &facts, 1 << 30);
+        assert_eq!(slow.iter().map(|work| work.shape.k).collect::<Vec<_>>(), FEW_TURNS);
     }
 }

@@ -6,7 +6,7 @@
 mod cases;
 mod registry;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use registry::KERNELS;
 

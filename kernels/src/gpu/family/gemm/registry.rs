@@ -145,9 +145,21 @@ mod tests {
     #[test]
     fn every_product_is_a_kernel_once_and_in_its_place() {
         assert_eq!(KERNELS.len(), ROWS.len());
-        for (index, row) in ROWS.iter().enumerate() {
+        for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
             assert_eq!(row.product.row().entries, row.entries);
+            let id = row.entries[0].replacen('_', ".", 1).replace('_', "");
+            assert_eq!((kernel.id, kernel.family), (&id[..], row.family));
+            let dtype = match row.input {
+                Number::F16 => Dtype::Fp16,
+                Number::Bf16 => Dtype::Bf16,
+                Number::S8 => Dtype::Int8,
+                Number::S4 => Dtype::Int4,
+                Number::E4m3 => Dtype::Fp8E4m3,
+                Number::E5m2 => Dtype::Fp8E5m2,
+                _ => Dtype::Fp32,
+            };
+            assert_eq!(kernel.dtype, dtype, "{id}");
         }
     }
 }
