@@ -67,6 +67,7 @@ impl Bench {
             BenchEvent::State(BenchState::Finished) => self.phase = Phase::Finished,
             BenchEvent::Report(report) => self.report(*report),
             BenchEvent::Samples(_)
+            | BenchEvent::Device(_)
             | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
             | BenchEvent::Headroom(_)

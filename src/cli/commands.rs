@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, compare, completions, config, dashboard, doctor, export, history, inspect, man,
-    noise, record, recording, replay, screenshot, snapshot, stream, tables, tune, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, export, gpu, history, inspect,
+    man, noise, record, recording, replay, screenshot, snapshot, stream, tables, tune, verdicts,
 };
 use crate::config::Id;
 
@@ -53,6 +53,7 @@ const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
 const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
+const ON_GPU: &[Id] = &[Id::OnGpu, Id::Kernels, Id::Anyway, Id::Patience];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
@@ -75,11 +76,15 @@ pub static DASHBOARD: CommandSpec = CommandSpec {
 pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
-        about: "Run the micro decoder once per number format and print what it reached",
-        more: "With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
+        about: "Run the micro decoder on the CPU and every kernel on the GPUs, and print what they reached",
+        more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
+               which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
+               With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
                answer is that of compare.",
         args: &[
-            MODEL,
+            &[Id::BenchDevice, Id::Profile, Id::Dtypes],
+            ON_GPU,
+            &[Id::Shape, Id::Full],
             &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
             &[Id::Json, Id::Markdown, Id::Csv],
             LOOK,
@@ -87,6 +92,10 @@ pub static COMMANDS: &[CommandSpec] = &[
         ],
         examples: &[
             ("bench --device cpu", "all four number formats on the CPU"),
+            (
+                "bench --gpu 0 --kernel 'gemm.*' --full",
+                "figures to quote, of one family of kernels",
+            ),
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
@@ -342,6 +351,19 @@ pub static COMMANDS: &[CommandSpec] = &[
             "this machine, now",
         )],
         run: screenshot::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "selftest",
+        about: "Run every GPU kernel against the inputs and answers it was proven with; ends with 1 when one is wrong",
+        more: "The same cases prove the kernels on an interpreter when they are built. Outputs are poisoned before and guarded by sentinels; \
+               whole numbers must come out to the bit. Ends with 3 when there is no GPU.",
+        args: &[ON_GPU, &[Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("selftest --gpu", "every kernel on every GPU"),
+            ("selftest --gpu 0 --kernel 'gemm.*,gemv.*'", "some kernels on the first GPU"),
+        ],
+        run: gpu::selftest::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

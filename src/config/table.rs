@@ -14,10 +14,12 @@ use crate::sink::export::EXPORT_IDS;
 pub enum Id {
     Action,
     Against,
+    Anyway,
     Ascii,
     AskedDtype,
     Attach,
     Bench,
+    BenchDevice,
     BenchEvents,
     Blocks,
     Color,
@@ -35,6 +37,7 @@ pub enum Id {
     Filter,
     FixNumber,
     Frameworks,
+    Full,
     Gpus,
     Import,
     Inspect,
@@ -44,6 +47,7 @@ pub enum Id {
     Journal,
     Json,
     Keep,
+    Kernels,
     Library,
     LineFormat,
     Markdown,
@@ -51,11 +55,13 @@ pub enum Id {
     Model,
     Mouse,
     Noise,
+    OnGpu,
     Once,
     Only,
     Output,
     Panel,
     Parsers,
+    Patience,
     Pattern,
     PictureFormat,
     Profile,
@@ -67,6 +73,7 @@ pub enum Id {
     RequireGpu,
     Rules,
     Runs,
+    Shape,
     Shell,
     Size,
     Source,
@@ -209,6 +216,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Judge this program against another warpscope: both run in turn, block by block",
         ..ArgSpec::option(Id::Against, "against", "PROGRAM", Kind::Path)
     },
+    ArgSpec::switch(
+        Id::Anyway,
+        &[("anyway", "on")],
+        "Also on a GPU that others are using, or of which nobody can tell",
+    ),
     ArgSpec {
         env: &[("WARPSCOPE_ASCII", EnvRule::Value)],
         key: Some("ascii"),
@@ -237,6 +249,11 @@ pub const ARGS: &[ArgSpec] = &[
             &[("no-bench", "off"), ("bench", "on")],
             "Start with the benchmark paused; the key b starts it",
         )
+    },
+    ArgSpec {
+        default: Some("all"),
+        help: "What to measure: the CPU, the GPUs, or both",
+        ..ArgSpec::option(Id::BenchDevice, "device", "DEVICE", Kind::OneOf(&["all", "cpu", "gpu"]))
     },
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
@@ -327,6 +344,11 @@ pub const ARGS: &[ArgSpec] = &[
             Kind::List,
         )
     },
+    ArgSpec::switch(
+        Id::Full,
+        &[("full", "on")],
+        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size",
+    ),
     ArgSpec {
         short: Some('g'),
         env: &[("WARPSCOPE_GPU", EnvRule::Value)],
@@ -389,6 +411,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Keep, "keep", "N", Kind::Count)
     },
     ArgSpec {
+        help: "Only GPU kernels with such names, * for any letters: gemm.*,gemv.f16; may be repeated",
+        ..ArgSpec::option(Id::Kernels, "kernel", "GLOB", Kind::List)
+    },
+    ArgSpec {
         env: &[("WARPSCOPE_LIBRARY", EnvRule::Value)],
         hidden: true,
         help: "Load this NVML library instead of libnvidia-ml.so.1",
@@ -426,6 +452,10 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Noise of this machine: differences below twice this are not called; else what `warpscope noise` measured, else 0.5%",
         ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
     },
+    ArgSpec {
+        help: "GPUs by number or UUID, or the beginning of one; all of them where none is named; may be repeated",
+        ..ArgSpec::option(Id::OnGpu, "gpu", "WHICH", Kind::Devices)
+    },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
     ArgSpec {
         shorthands: &[("only-failures", "fails")],
@@ -445,6 +475,11 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Look for lines of these tools too, separated by commas",
         ..ArgSpec::option(Id::Parsers, "parse", "LIST", Kind::AnyOf(PARSERS))
+    },
+    ArgSpec {
+        default: Some("60s"),
+        help: "Kill the process on the GPU when it says nothing for so long",
+        ..ArgSpec::option(Id::Patience, "patience", "TIME", Kind::Span)
     },
     ArgSpec {
         help: "Look for lines that match this regular expression; groups name what they are: (?<name>…), (?<t_us>…), (?<per_s>…)",
@@ -502,6 +537,10 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Files of runs, the first one to compare the others with: a journal of warpscope, or what llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler wrote",
         ..ArgSpec::operand(Id::Runs, Form::RequiredOperand, "RUN", Kind::Paths)
+    },
+    ArgSpec {
+        help: "Time GPU kernels at this size and not at their own: rows, columns and inner dimension, such as 16,4096,4096",
+        ..ArgSpec::option(Id::Shape, "shape", "M,N,K", Kind::Text)
     },
     ArgSpec {
         help: "Shell to complete for",

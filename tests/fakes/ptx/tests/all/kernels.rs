@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ptx_interpreter::{Interpreter, Module, devices};
+use warpscope_kernels::Suffix;
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, MachineError, Route, family, run_case};
-use warpscope_kernels::image::{class_of, images};
-use warpscope_kernels::{Sm, Suffix};
+use warpscope_kernels::image::images;
+
+use crate::machine::machine;
 
 #[derive(Default)]
 struct Tally {
@@ -33,23 +35,6 @@ impl fmt::Display for Tally {
         let (millions, seconds) = (self.instructions as f64 / 1e6, self.time.as_secs_f64());
         write!(f, "{} cases, {millions:.1} M instructions of warps, {seconds:.1} s", self.cases)
     }
-}
-
-/// For work on kernels whose images are not built: PTX from a folder, `family.class.ptx`.
-fn machine(facts: &DeviceFacts) -> Interpreter {
-    let Ok(folder) = std::env::var("PTX_FOLDER") else { return Interpreter::new(facts.clone()) };
-    let load = move |family: &str, device: Sm| {
-        let class = |class: &Sm| format!("{folder}/{family}.{}{}.ptx", class.major, class.minor);
-        let classes: Vec<Sm> = warpscope_kernels::image::CLASSES
-            .iter()
-            .filter(|sm| std::path::Path::new(&class(sm)).exists())
-            .copied()
-            .collect();
-        let path = class(&class_of(device, &classes).ok_or("no class")?);
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        Module::parse(&text).map_err(|error| format!("{path}: {error}"))
-    };
-    Interpreter::with_images(facts.clone(), Box::new(load))
 }
 
 fn prove(kernel: &GpuKernel, machine: &mut Interpreter, facts: &DeviceFacts, tally: &mut Tally) {
