@@ -6,6 +6,7 @@ mod faults;
 mod instructions;
 mod kernels;
 mod machine;
+mod machines;
 mod mutations;
 mod small;
 mod texts;
