@@ -77,6 +77,8 @@ pub enum Action {
     Model,
     /// Look at what is installed.
     Inspect,
+    /// Run the live probes on the selected GPU.
+    Probe,
     /// Processes as a tree.
     Tree,
     /// Send a signal to the selected process.
@@ -172,6 +174,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "", "Take the choice of a version back.";
     A::Model, "model", On(Tab::Compat), ["m"], "model", "Name a model folder or file; every row then asks about it.";
     A::Inspect, "inspect", On(Tab::Compat), ["i"], "", "Look again at what is installed here.";
+    A::Probe, "probe", On(Tab::Compat), ["p"], "", "Run instructions and library calls on the selected GPU, to prove the rules.";
     A::Fold, "fold", On(Tab::Compat), ["z"], "fold", "Fold the rows of the framework away, or unfold them.";
     A::FoldAll, "fold_all", On(Tab::Compat), ["Z"], "", "Fold or unfold every framework.";
     A::Sort, "sort_compat", On(Tab::Compat), ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.";

@@ -11,6 +11,7 @@ pub mod inspect;
 pub mod keymap;
 mod msg;
 pub mod popups;
+pub mod probing;
 pub mod processes;
 mod recording;
 pub mod runtime;

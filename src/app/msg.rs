@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use super::bench::gpu::{News, Task};
 use super::keymap::Chord;
+use super::probing::Probing;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
@@ -52,6 +54,8 @@ pub enum Msg {
     Survey(Arc<Survey>, String),
     /// What processes that are new on a GPU use, and the day they were looked at.
     Processes(Arc<Survey>, String),
+    /// What probes found on a GPU, by its UUID: before, or now, or why not now.
+    Probed(String, Result<Vec<ProbeReport>, String>),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the store of runs holds, or why it cannot be read.
@@ -111,6 +115,10 @@ pub enum Cmd {
     StopInspecting,
     /// Look at what these processes use, and at nothing else.
     InspectProcesses(Vec<u32>),
+    /// Read what probes found before on these GPUs: UUID and driver.
+    ReadProbes(Vec<(String, String)>),
+    /// Run the live probes on a GPU.
+    Probe(Probing),
     /// Draw everything again.
     Repaint,
     /// Go to the background.

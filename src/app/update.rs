@@ -10,6 +10,7 @@ use super::bench::fleet::Order;
 use super::compat;
 use super::history;
 use super::inspect;
+use super::probing;
 use super::recording;
 use super::view::Tab;
 use super::{App, Cmd, Msg};
@@ -55,6 +56,10 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::keys::staying(app, |app| app.compat.join_survey(&seen, today));
             settle(app);
         }
+        Msg::Probed(uuid, found) => {
+            compat::keys::staying(app, |app| probing::take(app, &uuid, found));
+            settle(app);
+        }
         Msg::Model(path, read) => {
             compat::model::take(app, &path, read);
             settle(app);
@@ -85,6 +90,7 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     settle(app);
     cmds.extend(mind_battery(app, unplugged));
     cmds.extend(inspect::look_around(app, unplugged));
+    cmds.extend(probing::recall(app));
     cmds
 }
 

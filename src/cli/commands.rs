@@ -283,6 +283,30 @@ pub static COMMANDS: &[CommandSpec] = &[
         ..CommandSpec::BASE
     },
     CommandSpec {
+        name: "probe",
+        about: "Run single instructions, images and library calls on the GPUs here, and say what each proves",
+        more: "Answers go before the rules from then on, on this very GPU and with this driver: in check, why, doctor and on the Compat tab. \
+               They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. A GPU that others use is left alone.\n\
+               Ends with 1 when a result is wrong, an answer contradicts a rule or a GPU was not probed to the end, and with 3 when there is no GPU.",
+        args: &[
+            &[Id::OnGpu, Id::OnlyProbes, Id::Cublas, Id::Anyway, Id::Patience],
+            &[Id::Library],
+            &[Id::Json],
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[
+            ("probe", "everything, on every GPU"),
+            ("probe --gpu 0 --only 'gate.*,shared.*'", "instructions and shared memory of the first GPU"),
+            (
+                "probe --only 'cublas*' --cublas ~/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
+                "what one copy of cuBLAS takes",
+            ),
+        ],
+        run: gpu::probe::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
         name: "record",
         about: "Write frames to a recording, or the run of a program to a journal",
         more: "Every complete line of a recording is readable, whatever ends the program. A full disk is \

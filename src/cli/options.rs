@@ -152,6 +152,10 @@ pub struct GpuOptions {
     pub which: Vec<String>,
     /// Kernels by name.
     pub kernels: Globs,
+    /// Probes by name.
+    pub probes: Globs,
+    /// The copy of cuBLAS to ask; those found here where none is named.
+    pub cublas: Option<PathBuf>,
     /// Size at which they are timed.
     pub shape: Option<Shape>,
     /// Whether warm and long.
@@ -430,6 +434,8 @@ fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
     Ok(GpuOptions {
         which: get.list(Id::OnGpu),
         kernels: Globs::from(get.list(Id::Kernels).join(",").as_str()),
+        probes: Globs::from(get.list(Id::OnlyProbes).join(",").as_str()),
+        cublas: get.path(Id::Cublas),
         shape: shape.transpose()?,
         full: get.switch(Id::Full),
         anyway: get.switch(Id::Anyway),

@@ -30,6 +30,7 @@ pub enum Id {
     Config,
     Count,
     Csv,
+    Cublas,
     Device,
     Dtypes,
     Duration,
@@ -60,6 +61,7 @@ pub enum Id {
     OnGpu,
     Once,
     Only,
+    OnlyProbes,
     Output,
     Panel,
     Parsers,
@@ -317,6 +319,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::switch(Id::Csv, &[("csv", "on")], "Print CSV: one line per verdict")
     },
     ArgSpec {
+        help: "Ask this libcublas, with the libcublasLt beside it, instead of the copies found on this machine",
+        ..ArgSpec::option(Id::Cublas, "cublas", "PATH", Kind::Path)
+    },
+    ArgSpec {
         default: Some("cpu"),
         help: "Device to measure",
         ..ArgSpec::option(Id::Device, "device", "DEVICE", Kind::OneOf(&["cpu"]))
@@ -479,6 +485,10 @@ pub const ARGS: &[ArgSpec] = &[
         shorthands: &[("only-failures", "fails")],
         help: "Show only what fails, gives wrong output or runs in part (fails), everything but what runs as asked (problems), or what nobody knows (unknown)",
         ..ArgSpec::option(Id::Only, "only", "WHAT", Kind::OneOf(ONLY))
+    },
+    ArgSpec {
+        help: "Probes by name, with * for any part: gate.*,cublas.*; may be repeated",
+        ..ArgSpec::option(Id::OnlyProbes, "only", "ID", Kind::List)
     },
     ArgSpec {
         short: Some('o'),

@@ -12,15 +12,11 @@ use super::product::{self, Grid};
 use super::table::{Probe, Subject};
 use super::{ProbeReport, gate, load, mechanics, rate, shared};
 
-/// Where and when probes run.
+/// Where probes run. Driver and day are for the parent to say, which knows them.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     /// UUID of the device.
     pub uuid: String,
-    /// Version of the driver, where somebody told.
-    pub driver: Option<String>,
-    /// The day, `2026-11-21`.
-    pub today: String,
     /// Copies of `libcublas` to ask, best first.
     pub cublas: Vec<PathBuf>,
 }
@@ -47,6 +43,11 @@ impl<'m> Bench<'m> {
         report(probe, &self.setting, found, (took_ms, self.machine.facts().simulated))
     }
 
+    /// Whether the context has ended, so that nothing more can be found here.
+    pub fn has_ended(&self) -> bool {
+        self.machine.ended().is_some()
+    }
+
     fn find(&mut self, probe: &Probe) -> Found {
         let machine = &mut *self.machine;
         match &probe.subject {
@@ -62,9 +63,11 @@ impl<'m> Bench<'m> {
 
     fn multiply(&mut self, probe: &Probe, grid: &Grid) -> Found {
         let Self { machine, setting, blas } = self;
-        let blas = blas.get_or_insert_with(|| first(&setting.cublas, |path| {
-            Blas::open(path, machine).map_err(|error| error.to_string())
-        }));
+        let blas = blas.get_or_insert_with(|| {
+            first(&setting.cublas, |path| {
+                Blas::open(path, machine).map_err(|error| error.to_string())
+            })
+        });
         match blas {
             Ok(blas) => product::find(machine, blas, grid),
             Err(why) => Found::unknown(format!("{}: {why}", probe.title)),
@@ -103,9 +106,9 @@ fn report(
         facts: found.facts,
         settles: probe.settles.iter().map(|id| (*id).to_owned()).collect(),
         uuid: setting.uuid.clone(),
-        driver: setting.driver.clone(),
+        driver: None,
         ran: found.ran,
-        measured: setting.today.clone(),
+        measured: String::new(),
         took_ms,
         simulated,
     }

@@ -11,6 +11,7 @@ mod input;
 mod inspect;
 mod mailbox;
 mod model;
+mod probe;
 mod recording;
 mod signal;
 mod terminal;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
@@ -76,6 +78,7 @@ enum Event {
     History(Result<Vec<Trend>, String>),
     Compared((i64, i64), Result<Comparison, String>),
     Processes(Arc<Survey>, String),
+    Probed(String, Result<Vec<ProbeReport>, String>),
     End(i32),
 }
 
@@ -241,6 +244,7 @@ impl Owner {
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
             Event::History(read) => self.handle(screen, Msg::History(read)),
             Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
+            Event::Probed(uuid, found) => self.handle(screen, Msg::Probed(uuid, found)),
             Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
@@ -283,6 +287,8 @@ impl Owner {
             Cmd::Inspect(pids, after) => {
                 self.inspector.start(Look::everything(pids, after), self.post.clone())?;
             }
+            Cmd::ReadProbes(gpus) => probe::recall_aside(gpus, self.post.clone())?,
+            Cmd::Probe(probing) => probe::start_aside(probing, self.post.clone())?,
             Cmd::StopInspecting => self.inspector.stop(),
             Cmd::InspectProcesses(pids) => {
                 self.inspector.start(Look::processes(pids), self.post.clone())?;

@@ -10,7 +10,7 @@ use crate::app::action::{Action, Scope};
 use crate::app::bench::Phase;
 use crate::app::keymap::Chord;
 use crate::app::view::{Input, Popup, Tab};
-use crate::app::{App, Cmd, compat, history, inspect, popups};
+use crate::app::{App, Cmd, compat, history, inspect, popups, probing};
 use crate::bench::pulse::Wish;
 use crate::source::Seek;
 
@@ -116,6 +116,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
             app.view.say("What is installed here says nothing of a recording.");
         }
         Action::Inspect => return vec![inspect::everything(app, Duration::ZERO)],
+        Action::Probe => return probing::start(app),
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
         Action::Signal => popups::ask_signal(app),

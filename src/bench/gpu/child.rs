@@ -239,7 +239,7 @@ impl<W: Write> Child<'_, W> {
         }
         let mut say = |event: BenchEvent| write(&mut *output, &event);
         let clock = || lookout.as_ref().and_then(Lookout::sm_mhz);
-        let mut on = job::On { machine: &mut *held.machine, clock: &clock, warm };
+        let mut on = job::On { uuid: &held.uuid, machine: &mut *held.machine, clock: &clock, warm };
         job::perform(job, &mut on, &mut say)
     }
 

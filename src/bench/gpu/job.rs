@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::MachineError;
 
 use super::held::Held;
 use super::request::Request;
-use super::{headroom, selftest, timing};
+use super::{headroom, probing, selftest, timing};
 use crate::bench::{BenchEvent, WorkerFailure};
 
 /// Says something to the parent.
@@ -40,6 +40,8 @@ impl From<io::Error> for Trouble {
 
 /// What a job works on.
 pub(super) struct On<'a> {
+    /// UUID of the device.
+    pub(super) uuid: &'a str,
     /// The device.
     pub(super) machine: &'a mut dyn Held,
     /// Clock of its multiprocessors now, MHz.
@@ -54,6 +56,7 @@ pub(super) fn perform(job: &Request, on: &mut On<'_>, say: &mut Say<'_>) -> Resu
         Request::Selftest { kernels } => selftest::run(on, kernels, say),
         Request::Kernel(timing) => timing::run(on, timing, say),
         Request::Headroom { paths } => headroom::run(on, paths, say),
+        Request::Probe { ids, cublas } => probing::run(on, ids, cublas, say),
         _ => {
             let why = "this build has no such job".to_owned();
             Err(Trouble::of(job, MachineError::Refused { why }))

@@ -1,6 +1,7 @@
 //! What a GPU child is asked, one JSON object a line on its stdin. It answers in lines of [`BenchEvent`](crate::bench::BenchEvent).
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::Shape;
@@ -44,6 +45,9 @@ pub enum Request {
         /// Which, all where none is named.
         #[serde(default)]
         ids: Vec<String>,
+        /// Copies of cuBLAS to ask, best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cublas: Vec<PathBuf>,
     },
     /// Ends what runs, forgets what waits and gives the device back, until something is asked again.
     Pause {
@@ -124,8 +128,8 @@ impl fmt::Display for Request {
                 write!(f, "micro decoder {} {profile}", dtype.id())
             }
             Self::Headroom { paths } => write!(f, "headroom of {paths}"),
-            Self::Probe { ids } if ids.is_empty() => f.write_str("live probes"),
-            Self::Probe { ids } => write!(f, "live probes {}", ids.join(", ")),
+            Self::Probe { ids, .. } if ids.is_empty() => f.write_str("live probes"),
+            Self::Probe { ids, .. } => write!(f, "live probes {}", ids.join(", ")),
             Self::Pause { .. } => f.write_str("pausing"),
             Self::Stop => f.write_str("stopping"),
             Self::Quit => f.write_str("ending"),
@@ -162,7 +166,7 @@ mod tests {
             ),
             (Request::Headroom { paths: gemm() }, r#"{"request":"headroom","paths":"gemm.*"}"#),
             (
-                Request::Probe { ids: vec!["gate.mma".to_owned()] },
+                Request::Probe { ids: vec!["gate.mma".to_owned()], cublas: Vec::new() },
                 r#"{"request":"probe","ids":["gate.mma"]}"#,
             ),
             (Request::Pause { why }, r#"{"request":"pause","why":"busy"}"#),
@@ -186,7 +190,7 @@ mod tests {
             (r#"{"request":"hold"}"#, Request::Hold(Hold::default())),
             (r#"{"request":"selftest"}"#, Request::Selftest { kernels: Globs::default() }),
             (r#"{"request":"kernel"}"#, Request::Kernel(Timing::default())),
-            (r#"{"request":"probe"}"#, Request::Probe { ids: Vec::new() }),
+            (r#"{"request":"probe"}"#, Request::Probe { ids: Vec::new(), cublas: Vec::new() }),
         ] {
             assert_eq!(serde_json::from_str::<Request>(line).expect(line), want);
         }

@@ -1,19 +1,24 @@
-//! What runs on real GPUs: `selftest`, and the GPUs' part of `bench`.
+//! What runs on real GPUs: `selftest`, `probe`, and the GPUs' part of `bench`.
 //!
 //! Which devices there are is asked of a child, as everything is that touches the driver. One job for each kernel: a kernel
 //! that kills its child is known by name, and the next one gets a new child.
 
 mod choose;
+mod found;
+pub(super) mod probe;
 mod progress;
 pub(super) mod selftest;
 mod session;
 pub(super) mod timing;
+
+pub(in crate::cli) use found::findings;
 
 use std::path::Path;
 use std::time::Duration;
 
 use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::{DeviceFacts, Route};
+use warpscope_probes::Frame;
 
 use super::exit::CliError;
 use super::options::Options;
@@ -63,12 +68,27 @@ pub(super) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<S
     if options.gpu.anyway || here.device.simulated {
         return Ok(None);
     }
-    let frame = live::first_frame(open_source(options, AtEnd::Stop)?)?;
-    let Some(gpu) = frame.gpus.iter().find(|gpu| gpu.key == here.uuid) else {
-        let why = "NVML does not show it, so nobody can tell whether others use it".to_owned();
-        return Ok(Some(why));
-    };
-    Ok(around(&frame, gpu, &[]).hindrance.map(|hindrance| hindrance.to_string()))
+    let frame = first_frame_of(options)?;
+    Ok(hindrance_in(options, here, Some(&frame)))
+}
+
+/// What NVML shows now.
+fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
+    live::first_frame(open_source(options, AtEnd::Stop)?)
+}
+
+/// The same as [`hindrance`] in what NVML shows, where it shows anything.
+fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> Option<String> {
+    if options.gpu.anyway || here.device.simulated {
+        return None;
+    }
+    let seen = frame.and_then(|frame| {
+        Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?))
+    });
+    match seen {
+        Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
+        None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
+    }
 }
 
 /// The line above what a device did.
