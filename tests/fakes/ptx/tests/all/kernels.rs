@@ -46,7 +46,8 @@ fn prove(kernel: &GpuKernel, machine: &mut Interpreter, facts: &DeviceFacts, tal
                 tally.wrong.extend(outcome.wrong.map(|wrong| format!("{what}: {wrong}")));
             }
             Err(error @ MachineError::NoImage { .. }) => {
-                tally.wrong.push(format!("{} on {}: {error}", kernel.id, facts.sm));
+                tally.wrong.push(error.to_string());
+                tally.wrong.dedup();
                 return;
             }
             Err(error) => tally.wrong.push(format!("{what}: {error}")),
