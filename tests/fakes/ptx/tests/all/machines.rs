@@ -98,3 +98,23 @@ fn every_device_is_simulated_and_says_so() {
             .all(|facts| facts.simulated && facts.shared_per_block <= facts.shared_per_block_optin)
     );
 }
+
+#[test]
+fn what_was_not_executed_is_known() {
+    let text = ADD.replace("ret;", "setp.eq.u32 %p1, %r2, 99;\n@%p1 trap;\nret;");
+    let text = text.replace(".reg .b32", ".reg .pred %p<2>; .reg .b32");
+    let line = text.lines().position(|line| line.contains("trap")).unwrap() as u32 + 1;
+    let module = Module::parse(&text).unwrap();
+    let images = module.clone();
+    let images = Box::new(move |_: &str, _| Ok(images.clone()));
+    let mut machine = Interpreter::with_images(device(6, 0).unwrap(), images);
+    let entry = module.entry("add").unwrap();
+    assert_eq!(entry.coverage().0, 0);
+    let buffer = machine.allocate(16).unwrap();
+    machine.run(&[add(buffer, &[Arg::U32(1), Arg::F32(0.0)])]).unwrap();
+    assert_eq!(machine.modules().count(), 1);
+    // The one after is the end of the body, which the `ret` before it keeps everyone from.
+    assert_eq!(entry.unexecuted().first(), Some(&(line, line)));
+    let (executed, all) = entry.coverage();
+    assert!(executed > 5 && executed < all);
+}
