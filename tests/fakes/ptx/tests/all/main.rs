@@ -3,9 +3,11 @@
 mod collectives;
 mod decoder;
 mod faults;
+mod headroom;
 mod instructions;
 mod kernels;
 mod machine;
 mod mutations;
 mod small;
 mod texts;
+mod timed;

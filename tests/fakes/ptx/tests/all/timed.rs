@@ -1,8 +1,10 @@
 //! What is timed runs without a fault, on buffers of just the size it asks for and filled as a worker fills them.
 
-use ptx_interpreter::{Interpreter, devices};
+use ptx_interpreter::devices;
 use warpscope_kernels::gpu::family::mem::noise_bytes;
 use warpscope_kernels::gpu::{Content, DeviceFacts, GpuKernel, Machine, Shape, Slot, Work, family};
+
+use crate::machine::machine;
 
 /// Families that stream memory, and small sizes of theirs.
 const FAMILIES: &[&str] = &["gemv", "mem", "nf4", "w4"];
@@ -48,7 +50,7 @@ fn what_is_timed_runs_within_its_buffers() {
     for facts in devices().into_iter().step_by(4) {
         // A small cache, so that few copies of the weights are rotated.
         let facts = DeviceFacts { l2_bytes: 52 << 10, ..facts };
-        let mut machine = Interpreter::new(facts.clone());
+        let mut machine = machine(&facts);
         for kernel in family::kernels().filter(|kernel| FAMILIES.contains(&kernel.family)) {
             for work in works(kernel, &facts) {
                 run(
