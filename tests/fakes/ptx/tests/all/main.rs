@@ -3,6 +3,7 @@
 mod collectives;
 mod decoder;
 mod faults;
+mod headroom;
 mod instructions;
 mod kernels;
 mod machine;
@@ -10,3 +11,4 @@ mod machines;
 mod mutations;
 mod small;
 mod texts;
+mod timed;
