@@ -81,7 +81,11 @@ mod tests {
             assert!(found.detail.contains(known.advice), "{}", found.detail);
             assert_eq!(found.answer == Answer::Fails, ABOUT_CODE.contains(&known.code));
         }
-        assert_eq!(failure(31_337).answer, Answer::Unknown, "a number nobody knows decides nothing");
+        assert_eq!(
+            failure(31_337).answer,
+            Answer::Unknown,
+            "a number nobody knows decides nothing"
+        );
     }
 
     /// What fails for reasons of the machine is not said of the instruction.
@@ -104,7 +108,11 @@ mod tests {
         for code in ABOUT_CODE {
             let effect = status(*code).map(|known| known.effect);
             assert!(effect.is_some(), "{code}");
-            assert_ne!((*code, effect), (214, Some(Effect::Ends)), "memory errors are the device's");
+            assert_ne!(
+                (*code, effect),
+                (214, Some(Effect::Ends)),
+                "memory errors are the device's"
+            );
         }
     }
 }

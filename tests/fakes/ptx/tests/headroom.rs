@@ -26,7 +26,8 @@ fn paths_overflow_where_their_formats_end() {
             let what = format!("{} on {}", probe.path(), facts.sm);
             let row = EXPECTED.iter().find(|row| probe.path().ends_with(row.0));
             let (_, first_bad, survives) = row.unwrap_or_else(|| panic!("{what}: not expected"));
-            let headroom = probe.run(&mut machine).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let headroom =
+                probe.run(&mut machine).unwrap_or_else(|error| panic!("{what}: {error}"));
             let found = (headroom.first_bad_log2, headroom.survives_cancelling);
             assert_eq!(found, (*first_bad, *survives), "{what}");
             assert_eq!(headroom.tried_log2, 24);
