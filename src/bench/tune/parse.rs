@@ -108,6 +108,7 @@ struct Raw {
     options: Option<Spanned<Vec<String>>>,
     launch: Option<RawLaunch>,
     nvrtc: Option<PathBuf>,
+    cublas: Option<PathBuf>,
 }
 
 /// What is wrong at a place of the text.

@@ -37,6 +37,14 @@ pub struct Said {
     pub registers: Option<u32>,
     /// Local memory of a thread, bytes: what was spilled, and arrays that are indexed.
     pub local_bytes: Option<u32>,
+    /// Library of the vendor's that does the same work: `cuBLAS-12.4.1`.
+    pub vendor: Option<String>,
+    /// Times of its samples, taken in turn with the program's own, nanoseconds.
+    pub vendor_times: Vec<f64>,
+    /// Bytes per second the device read in the same run.
+    pub roof_bytes_per_s: Option<f64>,
+    /// Operations per second it did.
+    pub roof_flop_per_s: Option<f64>,
     /// What is wrong with it, where the program says so itself.
     pub invalid: Option<Invalid>,
     /// How much of the result was compared, where that is not all of it: `64/4096`.
@@ -100,6 +108,10 @@ impl Said {
         self.device = other.device.or(self.device.take());
         self.checksums = other.checksums;
         self.registers = other.registers.or(self.registers);
+        self.vendor = other.vendor.or(self.vendor.take());
+        self.vendor_times.append(&mut other.vendor_times);
+        self.roof_bytes_per_s = other.roof_bytes_per_s.or(self.roof_bytes_per_s);
+        self.roof_flop_per_s = other.roof_flop_per_s.or(self.roof_flop_per_s);
         self.local_bytes = other.local_bytes.or(self.local_bytes);
         self.invalid = other.invalid.or(self.invalid.take());
         self.compared = other.compared.or(self.compared.take());
@@ -123,13 +135,25 @@ impl Said {
         }
     }
 
-    fn take_resources(&mut self, words: &mut BTreeMap<String, String>) -> Result<(), String> {
-        let mut number = |name: &str| {
+    /// Words beside the measurement: what the kernel takes, and what it is held against.
+    fn take_more(&mut self, words: &mut BTreeMap<String, String>) -> Result<(), String> {
+        let mut count = |name: &str| {
             let Some(text) = words.remove(name) else { return Ok(None) };
             text.parse().map(Some).map_err(|_| format!("{name}={} is no number", short(&text)))
         };
-        (self.registers, self.local_bytes) = (number("registers")?, number("local_bytes")?);
+        (self.registers, self.local_bytes) = (count("registers")?, count("local_bytes")?);
+        let mut all = |name: &str| {
+            let found = words.remove(name).map_or(Ok(Vec::new()), |text| numbers(name, &text))?;
+            match found.iter().find(|value| !value.is_finite() || **value <= 0.0) {
+                Some(bad) => Err(format!("{name}={bad} cannot be")),
+                None => Ok(found),
+            }
+        };
+        self.vendor_times = all("vendor_ns")?;
+        self.roof_bytes_per_s = all("roof_bytes_per_s")?.pop();
+        self.roof_flop_per_s = all("roof_flop_per_s")?.pop();
         self.compared = words.remove("compared").map(|text| short(&text));
+        self.vendor = words.remove("vendor").map(|text| short(&text));
         Ok(())
     }
 
@@ -143,7 +167,7 @@ impl Said {
             said.see_error(Some(error));
         }
         said.device = words.remove("device");
-        said.take_resources(&mut words)?;
+        said.take_more(&mut words)?;
         self.join(said);
         Ok(())
     }
@@ -157,7 +181,7 @@ impl Said {
         if let Some(text) = shape.remove("checksum") {
             said.checksums.extend(numbers("checksum", &text)?);
         }
-        said.take_resources(shape)?;
+        said.take_more(shape)?;
         said.times = point.t_ns;
         said.sm_mhz = point.sm_mhz;
         (said.flops, said.bytes) = (point.flops, point.bytes);
@@ -234,6 +258,10 @@ mod tests {
     fn registers_faults_and_what_has_no_time_are_read() {
         let said = read_output("name=a t_us=1 registers=40 local_bytes=16").expect("reads");
         assert_eq!((said.registers, said.local_bytes, said.untimed), (Some(40), Some(16), false));
+        let line = "name=a t_us=1 vendor=cuBLAS-12.4 vendor_ns=900,1100 roof_bytes_per_s=1e12";
+        let said = read_output(line).expect("reads");
+        assert_eq!((said.vendor_times, said.roof_bytes_per_s), (vec![900.0, 1100.0], Some(1e12)));
+        assert!(read_output("name=a t_us=1 vendor_ns=0").is_err());
         let said = read_output("untimed name=a device=GPU-1 error=1e-4 n=3").expect("reads");
         assert!(said.untimed && said.times.is_empty());
         assert_eq!((said.error, said.device.as_deref()), (Some(1e-4), Some("GPU-1")));

@@ -308,8 +308,8 @@ fn roof(kind: Kind) -> Roof {
     let threads = if kind == Kind::Cpu { 1 } else { all };
     let (bytes, rounds, passes) = ROOF;
     Roof {
-        threads,
-        read_bytes_per_s: read_bytes_per_s(threads, bytes, passes),
-        fp32_flop_per_s: fma_flop_per_s(threads, rounds, passes),
+        threads: Some(threads),
+        read_bytes_per_s: Some(read_bytes_per_s(threads, bytes, passes)),
+        flop_per_s: Some(fma_flop_per_s(threads, rounds, passes)),
     }
 }

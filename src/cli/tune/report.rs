@@ -10,7 +10,7 @@ use crate::sink::text::fit;
 /// One candidate in words.
 pub(super) struct Row {
     order: (u8, f64),
-    cells: [String; 10],
+    cells: [String; 11],
 }
 
 const HEADS: &[(&str, Side, u8)] = &[
@@ -22,11 +22,12 @@ const HEADS: &[(&str, Side, u8)] = &[
     ("best", Side::Right, 3),
     ("error", Side::Right, 4),
     ("roof", Side::Right, 2),
+    ("cuBLAS", Side::Right, 2),
     ("registers", Side::Right, 1),
     ("", Side::Left, 0),
 ];
 
-const CELLS: [fn(&Row, Style) -> String; 10] = [
+const CELLS: [fn(&Row, Style) -> String; 11] = [
     |row, _| row.cells[0].clone(),
     |row, _| row.cells[1].clone(),
     |row, _| row.cells[2].clone(),
@@ -36,7 +37,8 @@ const CELLS: [fn(&Row, Style) -> String; 10] = [
     |row, _| row.cells[6].clone(),
     |row, _| row.cells[7].clone(),
     |row, _| row.cells[8].clone(),
-    |row, style| short(&row.cells[9], style),
+    |row, _| row.cells[9].clone(),
+    |row, style| short(&row.cells[10], style),
 ];
 
 /// Where there is little room, a remark is cut before a number is left out.
@@ -95,6 +97,7 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
                 .map(|error| if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }),
         ),
         or_empty(facts.roof_share.map(|share| format!("{:.0} %", share * 100.0))),
+        or_empty(facts.vendor_share.map(|share| format!("{share:.2}x"))),
         or_empty(trial.said.registers.map(|count| registers(count, trial.said.local_bytes))),
         remark(trial),
     ];
@@ -160,7 +163,19 @@ pub(super) fn table(
 pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
     let problem = &board.problems[at.0];
     let row = row(board, problem, at.1, roof);
-    let labels = ["", "", "", "", "against baseline ", "", "error ", "roof ", "registers ", ""];
+    let labels = [
+        "",
+        "",
+        "",
+        "",
+        "against baseline ",
+        "",
+        "error ",
+        "roof ",
+        "of cuBLAS ",
+        "registers ",
+        "",
+    ];
     let words = row.cells.iter().zip(labels).enumerate();
     let words = words.filter(|(place, (cell, _))| *place > 0 && *place != 5 && !cell.is_empty());
     let words = words.map(|(place, (cell, label))| match (place, cell.as_str()) {

@@ -7,7 +7,9 @@ use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine, advice};
 use warpscope_kernels::gpu::{Arg, BufferId, DeviceFacts, Launch, Machine, MachineError, Slot};
 
 use super::compiler::{Compiler, read};
-use super::operands::{Operands, operands};
+use super::operands::{Operands, default_limit, operands};
+use super::roof::{Roof, roof};
+use super::vendor::Vendor;
 use super::{Code, CudaJob, JobArgument};
 use crate::bench::tune::contract::Work;
 use crate::bench::tune::said::{COMPILE, UNTIMED, WRONG};
@@ -43,8 +45,11 @@ pub fn run_cuda(job: &str) -> Result<String, String> {
         let why = serde_json::to_string(&why).map_err(|error| error.to_string())?;
         return Ok(format!("{COMPILE}{why}"));
     }
-    let bench = Bench::new(&mut machine, &job, &operands);
-    bench.measure(&uuid)
+    let mut line = Bench::new(&mut machine, &job, &operands).measure(work, &uuid)?;
+    if !machine.facts().simulated {
+        line += &ceilings(roof(&mut machine, &job.dtype).unwrap_or_default());
+    }
+    Ok(line)
 }
 
 /// Whether there is a device by this UUID or index; any where nothing is said.
@@ -131,7 +136,7 @@ impl<'a> Bench<'a> {
         Self { machine, job, operands, entry, copies: Vec::new() }
     }
 
-    fn measure(mut self, uuid: &str) -> Result<String, String> {
+    fn measure(mut self, work: Work, uuid: &str) -> Result<String, String> {
         let first = self.copy().map_err(said)?;
         self.copies.push(first);
         let launch = self.launch(first)?;
@@ -141,14 +146,20 @@ impl<'a> Bench<'a> {
             Err(why) => return Ok(format!("{WRONG}{why}")),
         };
         let mut line = self.head(uuid, error);
-        match self.time().map_err(said)? {
-            Some(times) => {
-                let times: Vec<String> = times.iter().map(|ns| format!("{ns:.1}")).collect();
-                line += &format!(" t_ns={}", times.join(","));
-                Ok(line)
-            }
-            None => Ok(format!("{UNTIMED}{line}")),
+        let vendor = self.vendor(work, first);
+        if let Some(vendor) = &vendor {
+            line += &format!(" vendor={}", vendor.name());
         }
+        let Some([own, beside]) = self.time(vendor.as_ref()).map_err(said)? else {
+            return Ok(format!("{UNTIMED}{line}"));
+        };
+        for (word, times) in [("t_ns", own), ("vendor_ns", beside)] {
+            let times: Vec<String> = times.iter().map(|ns| format!("{ns:.1}")).collect();
+            if !times.is_empty() {
+                line += &format!(" {word}={}", times.join(","));
+            }
+        }
+        Ok(line)
     }
 
     fn head(&mut self, uuid: &str, error: f64) -> String {
@@ -247,8 +258,24 @@ impl<'a> Bench<'a> {
         Ok(Ok(self.operands.wanted.error(self.operands.output.1, output)))
     }
 
-    /// Nanoseconds of one launch each; `None` where a stand-in computes. Copies of the operands take turns, so that none is found in the cache.
-    fn time(&mut self) -> Result<Option<Vec<f64>>, MachineError> {
+    /// The vendor's library, where it is found and right on these operands.
+    fn vendor(&mut self, work: Work, copy: BufferId) -> Option<Vendor> {
+        let layout = self.layout();
+        let offset = |name: &str| {
+            layout.iter().find(|place| place.0 == name).map(|(_, start, _)| *start as u64)
+        };
+        let operands = (self.operands.sizes.as_slice(), self.operands.output.1);
+        let vendor =
+            Vendor::find(self.machine, self.job.cublas.as_deref(), work, operands, offset)?;
+        vendor.run(self.machine, copy).ok()?;
+        let error = self.judge(copy).ok()?.ok()?;
+        let most = default_limit(work, &self.job.dtype)?;
+        (error <= most).then_some(vendor)
+    }
+
+    /// Nanoseconds of one launch each, and of one product of the vendor's in between; `None` where a stand-in computes. Copies of the operands
+    /// take turns, so that none is found in the cache.
+    fn time(&mut self, vendor: Option<&Vendor>) -> Result<Option<[Vec<f64>; 2]>, MachineError> {
         if self.machine.facts().simulated {
             return Ok(None);
         }
@@ -263,16 +290,27 @@ impl<'a> Bench<'a> {
         let Some(one) = self.sample(&turns, turns.len(), 2)? else { return Ok(None) };
         let launches = (SAMPLE_NS / one.max(1.0)).ceil() as usize;
         let launches = launches.clamp(1, MOST_LAUNCHES);
-        let mut times = Vec::new();
-        let graph = self.record(&turns, launches)?;
-        for sample in 0..self.job.samples.clamp(1, MOST_SAMPLES) + 1 {
-            let Some(time) = self.machine.replay(graph, 1)? else { return Ok(None) };
-            // The first one finds clocks and caches as the copying left them.
-            if sample > 0 {
-                times.push(time / launches as f64);
+        let own = self.record(&turns, launches)?;
+        // A library that cannot be recorded is not held against.
+        let beside =
+            vendor.and_then(|vendor| vendor.record(self.machine, &self.copies, launches).ok());
+        let mut times = [Vec::new(), Vec::new()];
+        for sample in 0..=self.job.samples.clamp(1, MOST_SAMPLES) {
+            let graphs = [Some(own), beside];
+            // The order turns round, so that a steady drift cancels.
+            for side in [sample % 2, 1 - sample % 2] {
+                let Some(graph) = graphs[side] else { continue };
+                let Some(time) = self.machine.replay(graph, 1)? else { return Ok(None) };
+                // The first one finds clocks and caches as the copying left them.
+                if sample > 0 {
+                    times[side].push(time / launches as f64);
+                }
             }
         }
-        self.machine.forget(graph)?;
+        [Some(own), beside]
+            .into_iter()
+            .flatten()
+            .try_for_each(|graph| self.machine.forget(graph))?;
         Ok(Some(times))
     }
 
@@ -301,6 +339,13 @@ impl<'a> Bench<'a> {
         self.machine.forget(graph)?;
         Ok(time.map(|time| time / (launches as f64 * f64::from(times))))
     }
+}
+
+/// Words of the ceilings that were measured.
+fn ceilings(roof: Roof) -> String {
+    let words = [("roof_bytes_per_s", roof.read_bytes_per_s), ("roof_flop_per_s", roof.flop_per_s)];
+    let words = words.into_iter().filter_map(|(word, rate)| Some(format!(" {word}={:e}", rate?)));
+    words.collect()
 }
 
 /// Copies that together are twice the second-level cache, within half of the free memory.

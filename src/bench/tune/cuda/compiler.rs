@@ -1,53 +1,21 @@
 //! CUDA C++ to something the driver loads.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
 use warpscope_kernels::gpu::DeviceFacts;
 
-/// Names of the library, the newest first.
-const NAMES: &[&str] = &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"];
-/// Where it lies below a folder of Python packages, as NVIDIA's wheels put it.
-const WHEELS: &[&str] = &["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"];
+use super::libraries::{NVRTC, places};
+
 /// Largest source that is read.
 const MOST_BYTES: u64 = 16 << 20;
-
-/// Folders an NVRTC may lie in, in the order they are tried. `variable` gives one of the environment.
-pub(super) fn folders(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let mut found = Vec::new();
-    for root in ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(|name| folder(name)) {
-        found.push(root.join("lib64"));
-    }
-    for root in ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| folder(name)) {
-        found.push(root.join("lib"));
-        for python in children(&root.join("lib"), "python3") {
-            found.extend(WHEELS.iter().map(|wheel| python.join("site-packages").join(wheel)));
-        }
-    }
-    found.push(PathBuf::from("/usr/local/cuda/lib64"));
-    found
-}
-
-fn children(folder: &Path, start: &str) -> Vec<PathBuf> {
-    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let named = all.filter(|entry| entry.file_name().to_string_lossy().starts_with(start));
-    let mut found: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
-    found.sort();
-    found
-}
 
 /// The library and where it is from.
 fn load(given: Option<&Path>) -> Result<(Nvrtc, PathBuf), String> {
     if let Some(path) = given {
         return Nvrtc::load(path).map(|nvrtc| (nvrtc, path.to_owned()));
     }
-    let placed = folders(|name| std::env::var_os(name)).into_iter();
-    let placed = placed.flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)));
-    let placed = placed.filter(|path| path.is_file());
-    // The loader's own search comes last: what an environment brings belongs to the source that is worked on in it.
-    let found = placed.chain(NAMES.iter().map(PathBuf::from)).find_map(|path| {
+    let found = places(&NVRTC).into_iter().find_map(|path| {
         let nvrtc = Nvrtc::load(&path).ok()?;
         Some((nvrtc, path))
     });
@@ -129,28 +97,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_environment_comes_before_the_machine_and_a_named_one_before_both() {
-        let root = tempfile::tempdir().expect("a folder");
-        let packages = root.path().join("lib/python3.12/site-packages");
-        std::fs::create_dir_all(&packages).expect("makes");
-        let venv = root.path().as_os_str().to_owned();
-        let found = folders(|name| match name {
-            "CUDA_HOME" => Some("/opt/cuda".into()),
-            "VIRTUAL_ENV" => Some(venv.clone()),
-            "CONDA_PREFIX" => Some("relative".into()),
-            _ => None,
-        });
-        let want = [
-            PathBuf::from("/opt/cuda/lib64"),
-            root.path().join("lib"),
-            packages.join("nvidia/cu13/lib"),
-            packages.join("nvidia/cuda_nvrtc/lib"),
-            PathBuf::from("/usr/local/cuda/lib64"),
-        ];
-        assert_eq!(found, want);
-    }
 
     #[test]
     fn the_error_comes_before_the_warnings() {

@@ -7,7 +7,10 @@ mod child;
 mod compiler;
 mod expression;
 mod judged;
+mod libraries;
 mod operands;
+mod roof;
+mod vendor;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,6 +76,8 @@ pub struct Cuda {
     pub function: Option<String>,
     /// The NVRTC to use; found where nothing is said.
     pub nvrtc: Option<PathBuf>,
+    /// The cuBLAS to be held against; found where nothing is said.
+    pub cublas: Option<PathBuf>,
 }
 
 /// What a child is told.
@@ -110,6 +115,8 @@ pub struct CudaJob {
     pub device: Option<String>,
     /// The NVRTC to use.
     pub nvrtc: Option<PathBuf>,
+    /// The cuBLAS to be held against.
+    pub cublas: Option<PathBuf>,
 }
 
 /// A parameter with its value.
@@ -190,6 +197,7 @@ impl Cuda {
             samples,
             device: device.map(str::to_owned),
             nvrtc: self.nvrtc.clone(),
+            cublas: self.cublas.clone(),
         })
     }
 

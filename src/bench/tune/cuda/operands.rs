@@ -57,6 +57,8 @@ pub(super) struct Operands {
     pub(super) wanted: Wanted,
     /// The work of one launch.
     pub(super) amount: Amount,
+    /// Sizes in the contract's order.
+    pub(super) sizes: Vec<u32>,
 }
 
 /// Names of a contract's buffers, the output last; empty where a kernel cannot be checked by it.
@@ -141,7 +143,8 @@ pub(super) fn operands(
         _ => unreachable!("as many sizes were read as the table names"),
     };
     let output = (*names.last().expect("every row has buffers"), element);
-    Ok(Operands { inputs, output, wanted, amount })
+    let sizes = sizes.iter().map(|size| u32::try_from(*size).unwrap_or(u32::MAX)).collect();
+    Ok(Operands { inputs, output, wanted, amount, sizes })
 }
 
 type Made = Result<(Vec<(&'static str, Vec<u8>)>, Wanted), String>;

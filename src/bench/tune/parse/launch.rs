@@ -65,6 +65,7 @@ pub(super) fn launch(raw: &Raw, code: Code, contract: &RawContract, work: Work) 
         arguments: arguments(&launch.args, operand_names(work))?,
         function: contract.function.as_ref().map(|name| name.get_ref().clone()),
         nvrtc: raw.nvrtc.clone(),
+        cublas: raw.cublas.clone(),
     })
 }
 
