@@ -32,4 +32,6 @@ mod synthetic;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod tune;
+#[cfg(target_os = "linux")]
+mod tune_cuda;
 mod verdicts;
