@@ -51,6 +51,10 @@ pub enum Action {
     Theme,
     /// Start, pause or continue the benchmark.
     Bench,
+    /// Measure the selected GPU as soon as it is idle, without waiting for the end of a rest.
+    MeasureNow,
+    /// Go on measuring GPUs without the rest between sessions, or no longer.
+    PinBench,
     /// Add a what-if GPU.
     WhatIf,
     /// Remove the selected what-if GPU.
@@ -73,6 +77,8 @@ pub enum Action {
     Model,
     /// Look at what is installed.
     Inspect,
+    /// Run the live probes on the selected GPU.
+    Probe,
     /// Processes as a tree.
     Tree,
     /// Send a signal to the selected process.
@@ -168,6 +174,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::ResetVersion, "reset_version", On(Tab::Compat), ["v"], "", "Take the choice of a version back.";
     A::Model, "model", On(Tab::Compat), ["m"], "model", "Name a model folder or file; every row then asks about it.";
     A::Inspect, "inspect", On(Tab::Compat), ["i"], "", "Look again at what is installed here.";
+    A::Probe, "probe", On(Tab::Compat), ["p"], "", "Run instructions and library calls on the selected GPU, to prove the rules.";
     A::Fold, "fold", On(Tab::Compat), ["z"], "fold", "Fold the rows of the framework away, or unfold them.";
     A::FoldAll, "fold_all", On(Tab::Compat), ["Z"], "", "Fold or unfold every framework.";
     A::Sort, "sort_compat", On(Tab::Compat), ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.";
@@ -178,6 +185,8 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Tree, "tree", On(Tab::Processes), ["t", "f5"], "tree", "Parents above their children.";
     A::Signal, "signal", On(Tab::Processes), ["K", "f9"], "signal", "Send a signal to the selected process, after asking.";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
+    A::MeasureNow, "measure_now", On(Tab::Bench), ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.";
+    A::PinBench, "pin_bench", On(Tab::Bench), ["p"], "pin", "Go on measuring while this tab is open, without the rest between sessions.";
     A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
+use super::bench::gpu::{News, Task};
 use super::keymap::Chord;
+use super::probing::Probing;
 use super::processes::SortBy;
 use super::view::Tab;
 use crate::bench::BenchEvent;
@@ -26,6 +29,8 @@ pub enum Msg {
     Bench(Box<BenchEvent>),
     /// The benchmark child ended; the text says how.
     BenchEnded(String),
+    /// What the benchmark child of a GPU did, by the GPU's key.
+    GpuBench(String, News),
     /// A key.
     Key(Chord),
     /// A click on something that was drawn.
@@ -49,6 +54,8 @@ pub enum Msg {
     Survey(Arc<Survey>, String),
     /// What processes that are new on a GPU use, and the day they were looked at.
     Processes(Arc<Survey>, String),
+    /// What probes found on a GPU, by its UUID: before, or now, or why not now.
+    Probed(String, Result<Vec<ProbeReport>, String>),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the store of runs holds, or why it cannot be read.
@@ -81,6 +88,8 @@ pub enum Cmd {
     StartBench,
     /// Pause it for a reason, or let it run on.
     PauseBench(Option<&'static str>),
+    /// See to the benchmark child of a GPU, by the GPU's key.
+    GpuBench(String, Task),
     /// Send a signal to a process, if it still is the one that was shown.
     Signal {
         /// Process id.
@@ -106,6 +115,10 @@ pub enum Cmd {
     StopInspecting,
     /// Look at what these processes use, and at nothing else.
     InspectProcesses(Vec<u32>),
+    /// Read what probes found before on these GPUs: UUID and driver.
+    ReadProbes(Vec<(String, String)>),
+    /// Run the live probes on a GPU.
+    Probe(Probing),
     /// Draw everything again.
     Repaint,
     /// Go to the background.
@@ -143,7 +156,7 @@ pub enum Hit {
         /// GPU.
         column: usize,
     },
-    /// The head of a GPU's column in the Compat matrix.
+    /// A GPU: the head of its column in the Compat matrix, its line on the Bench tab.
     Gpu(usize),
     /// The answer below or beside the Compat matrix.
     Answer,

@@ -3,6 +3,15 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::{DeviceFacts, Limiter, MachineError, Route, Shape};
 
+/// A device the driver shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceHere {
+    /// Its UUID: `GPU-…`.
+    pub uuid: String,
+    /// The device as the driver describes it.
+    pub device: DeviceFacts,
+}
+
 /// What a GPU child holds, and what it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {

@@ -6,6 +6,7 @@
 mod budget;
 pub mod compare;
 mod events;
+pub mod gpu;
 mod gpu_report;
 pub mod journal;
 pub mod noise;
@@ -23,8 +24,8 @@ pub use budget::Budget;
 pub use events::{EventError, Events, parse_event};
 pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
 pub use report::{
-    BenchEvent, BenchState, CaseReport, Ceiling, FirstBad, HeadroomReport, Hello, Holding,
-    KernelReport, PathDtype, PathReport, PathSamples, ProbeReport, WorkerFailure,
+    BenchEvent, BenchState, CaseReport, Ceiling, DeviceHere, FirstBad, HeadroomReport, Hello,
+    Holding, KernelReport, PathDtype, PathReport, PathSamples, ProbeReport, WorkerFailure,
 };
 pub use statistics::{Spread, Window};
 pub use threshold::Thresholds;

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
-pub use super::gpu_report::{CaseReport, HeadroomReport, Holding, KernelReport, WorkerFailure};
+pub use super::gpu_report::{
+    CaseReport, DeviceHere, HeadroomReport, Holding, KernelReport, WorkerFailure,
+};
 pub use warpscope_probes::live::ProbeReport;
 
 /// What a benchmark child says, one JSON object per line on its stdout.
@@ -17,6 +19,8 @@ pub enum BenchEvent {
     Samples(PathSamples),
     /// The child runs, waits or is paused.
     State(BenchState),
+    /// A GPU child: one device of those the driver shows.
+    Device(DeviceHere),
     /// A GPU child: what it holds of the device.
     Holding(Holding),
     /// A GPU child: one kernel at one size.

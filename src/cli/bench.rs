@@ -7,7 +7,8 @@ use std::process::{Child, Command, ExitStatus};
 use serde::Serialize;
 use warpscope_kernels::model::Profile;
 
-use super::exit::Exit;
+use super::exit::{CliError, Exit};
+use super::gpu::timing::{self, GpuResult};
 use super::identity;
 use crate::bench::journal::{Device, End, Record, Regime, Taken};
 use crate::bench::points::{Key, Point, Shape};
@@ -47,6 +48,26 @@ pub struct BenchResult {
     pub reports: Vec<PathReport>,
     /// Raw samples of each path.
     pub samples: Vec<PathSamples>,
+    /// What each GPU did.
+    pub gpus: Vec<GpuResult>,
+    /// Why no GPU was measured; null where one was, or none was to be.
+    pub no_gpu: Option<String>,
+}
+
+impl BenchResult {
+    /// Nothing yet.
+    pub(super) fn new(device: &str) -> Self {
+        Self {
+            schema: BENCH_SCHEMA,
+            device: device.to_owned(),
+            hello: None,
+            ceiling: None,
+            reports: Vec::new(),
+            samples: Vec::new(),
+            gpus: Vec::new(),
+            no_gpu: None,
+        }
+    }
 }
 
 /// Why there is no complete result.
@@ -88,6 +109,20 @@ pub fn run_with(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> io::Result<Exit> {
+    let nothing = |_: &mut BenchResult| Ok(());
+    run_and(exe, request, nothing, (out, err)).map_err(|error| match error {
+        CliError::Output(error) => error,
+        other => io::Error::other(other.to_string()),
+    })
+}
+
+/// As [`run_with`], and does more before the result is printed.
+pub(super) fn run_and(
+    exe: &Path,
+    request: &BenchRequest,
+    more: impl FnOnce(&mut BenchResult) -> Result<(), CliError>,
+    (out, err): (&mut dyn Write, &mut dyn Write),
+) -> Result<Exit, CliError> {
     let read = WorkerOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
     let options = match read {
         Ok(options) => options,
@@ -96,24 +131,36 @@ pub fn run_with(
             return Ok(Exit::Usage);
         }
     };
-    let (result, failure) = collect(worker_command(exe, &options), &options.device);
+    let (mut result, failure) = collect(worker_command(exe, &options), &options.device);
+    more(&mut result)?;
+    show(&result, failure, request, (out, err))
+}
+
+/// Prints and keeps a result, and judges it.
+pub(super) fn show(
+    result: &BenchResult,
+    failure: Option<Failure>,
+    request: &BenchRequest,
+    (out, err): (&mut dyn Write, &mut dyn Write),
+) -> Result<Exit, CliError> {
     if request.json {
-        serde_json::to_writer_pretty(&mut *out, &result)?;
+        serde_json::to_writer_pretty(&mut *out, result).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
-        write_table(&result, out)?;
+        write_table(result, out)?;
+        result.gpus.iter().try_for_each(|gpu| timing::write_table(gpu, out))?;
     }
     if let Some(failure) = &failure {
         writeln!(err, "warpscope bench: {failure}")?;
     }
     if let Some(path) = &request.record
-        && let Err(error) = keep_run(path, &result)
+        && let Err(error) = keep_run(path, result)
     {
         writeln!(err, "warpscope bench: {error}")?;
         return Ok(Exit::Usage);
     }
     let wrong = result.reports.iter().filter(|r| should_be_right(r) && !is_right(r));
-    let mut fine = failure.is_none();
+    let mut fine = failure.is_none() && result.gpus.iter().all(GpuResult::is_complete);
     for report in wrong {
         fine = false;
         writeln!(
@@ -130,6 +177,12 @@ pub fn run_with(
 /// Writes the run into a journal: who ran what, every sample, how it ended.
 fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
     let mut journal = Recorder::open_as(Holds::Journal, path, Limits::default())?;
+    for record in result.gpus.iter().flat_map(GpuResult::records) {
+        journal.write(&record)?;
+    }
+    if result.hello.is_none() {
+        return Ok(());
+    }
     let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
     let mut run = identity::here(std::env::args().collect());
     run.regime = Regime::Sustained;
@@ -185,14 +238,7 @@ fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
 
 /// Starts the child and listens until it ends. What it said before it died is kept.
 pub(super) fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
-    let mut result = BenchResult {
-        schema: BENCH_SCHEMA,
-        device: device.to_owned(),
-        hello: None,
-        ceiling: None,
-        reports: Vec::new(),
-        samples: Vec::new(),
-    };
+    let mut result = BenchResult::new(device);
     let failure = match command.spawn() {
         Ok(mut child) => {
             let heard = listen(&mut child, &mut result);
@@ -227,7 +273,8 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Report(report) => keep(&mut result.reports, *report),
             BenchEvent::Samples(samples) => result.samples.push(samples),
             BenchEvent::State(state) => finished = state == BenchState::Finished,
-            BenchEvent::Holding(_)
+            BenchEvent::Device(_)
+            | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)

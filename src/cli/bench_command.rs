@@ -1,9 +1,11 @@
 //! `warpscope bench`: options in, [`BenchRequest`] out.
 
 use std::io;
+use std::path::Path;
 
-use super::bench::{BenchRequest, run as run_bench};
+use super::bench::{BenchRequest, BenchResult, run_and, show};
 use super::exit::{CliError, Exit};
+use super::gpu::timing;
 use super::options::{Form, Options};
 
 /// Runs the benchmark once and prints what it reached.
@@ -21,9 +23,54 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         json: options.output.json,
         record: options.bench.record.clone(),
     };
-    let exit = run_bench(&request, &mut io::stdout().lock(), &mut io::stderr().lock())?;
+    let exe = std::env::current_exe()?;
+    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let exit = match part(options) {
+        Part::Cpu => run_and(&exe, &request, |_| Ok(()), (&mut out, &mut err))?,
+        Part::Both => {
+            let more = |result: &mut BenchResult| add_gpus(options, &exe, result);
+            run_and(&exe, &request, more, (&mut out, &mut err))?
+        }
+        Part::Gpu => {
+            let mut result = BenchResult::new("gpu");
+            result.gpus = timing::measure(options, &exe)?;
+            show(&result, None, &request, (&mut out, &mut err))?
+        }
+    };
     if let Some(journal) = request.record.filter(|_| exit != Exit::Usage) {
         super::history::remember(options, &journal);
     }
     Ok(exit)
+}
+
+/// What is measured.
+enum Part {
+    Cpu,
+    Both,
+    Gpu,
+}
+
+/// What asks for kernels or devices of its own asks for nothing else.
+fn part(options: &Options) -> Part {
+    let gpu = &options.gpu;
+    let special = !gpu.which.is_empty() || gpu.full || gpu.shape.is_some();
+    match options.bench.part.as_str() {
+        "cpu" => Part::Cpu,
+        "gpu" => Part::Gpu,
+        _ if special || gpu.kernels != Default::default() => Part::Gpu,
+        _ => Part::Both,
+    }
+}
+
+/// The GPUs' part, where there is one: the CPU's is worth printing without it.
+fn add_gpus(options: &Options, exe: &Path, result: &mut BenchResult) -> Result<(), CliError> {
+    match timing::measure(options, exe) {
+        Ok(gpus) => result.gpus = gpus,
+        Err(CliError::NoGpu(why)) => {
+            eprintln!("warpscope bench: no GPU part: {why}");
+            result.no_gpu = Some(why);
+        }
+        Err(other) => return Err(other),
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::{
-    bench_command, compare, completions, config, dashboard, doctor, export, history, inspect, man,
-    noise, record, recording, replay, screenshot, snapshot, stream, tables, tune, verdicts,
+    bench_command, compare, completions, config, dashboard, doctor, export, gpu, history, inspect,
+    man, noise, record, recording, replay, screenshot, snapshot, stream, tables, tune, verdicts,
 };
 use crate::config::Id;
 
@@ -52,7 +52,17 @@ const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
-const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
+const ON_GPU: &[Id] = &[Id::OnGpu, Id::Kernels, Id::Anyway, Id::Patience];
+const SCREEN: &[Id] = &[
+    Id::Theme,
+    Id::Mouse,
+    Id::StartTab,
+    Id::Readonly,
+    Id::Bench,
+    Id::BenchShare,
+    Id::BenchMemory,
+    Id::Inspect,
+];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];
@@ -75,11 +85,15 @@ pub static DASHBOARD: CommandSpec = CommandSpec {
 pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
-        about: "Run the micro decoder once per number format and print what it reached",
-        more: "With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
+        about: "Run the micro decoder on the CPU and every kernel on the GPUs, and print what they reached",
+        more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
+               which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
+               With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
                answer is that of compare.",
         args: &[
-            MODEL,
+            &[Id::BenchDevice, Id::Profile, Id::Dtypes],
+            ON_GPU,
+            &[Id::Shape, Id::Full],
             &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
             &[Id::Json, Id::Markdown, Id::Csv],
             LOOK,
@@ -87,6 +101,10 @@ pub static COMMANDS: &[CommandSpec] = &[
         ],
         examples: &[
             ("bench --device cpu", "all four number formats on the CPU"),
+            (
+                "bench --gpu 0 --kernel 'gemm.*' --full",
+                "figures to quote, of one family of kernels",
+            ),
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
@@ -265,6 +283,30 @@ pub static COMMANDS: &[CommandSpec] = &[
         ..CommandSpec::BASE
     },
     CommandSpec {
+        name: "probe",
+        about: "Run single instructions, images and library calls on the GPUs here, and say what each proves",
+        more: "Answers go before the rules from then on, on this very GPU and with this driver: in check, why, doctor and on the Compat tab. \
+               They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. A GPU that others use is left alone.\n\
+               Ends with 1 when a result is wrong, an answer contradicts a rule or a GPU was not probed to the end, and with 3 when there is no GPU.",
+        args: &[
+            &[Id::OnGpu, Id::OnlyProbes, Id::Cublas, Id::Anyway, Id::Patience],
+            &[Id::Library],
+            &[Id::Json],
+            LOOK,
+            CONFIG,
+        ],
+        examples: &[
+            ("probe", "everything, on every GPU"),
+            ("probe --gpu 0 --only 'gate.*,shared.*'", "instructions and shared memory of the first GPU"),
+            (
+                "probe --only 'cublas*' --cublas ~/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
+                "what one copy of cuBLAS takes",
+            ),
+        ],
+        run: gpu::probe::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
         name: "record",
         about: "Write frames to a recording, or the run of a program to a journal",
         more: "Every complete line of a recording is readable, whatever ends the program. A full disk is \
@@ -342,6 +384,19 @@ pub static COMMANDS: &[CommandSpec] = &[
             "this machine, now",
         )],
         run: screenshot::run,
+        ..CommandSpec::BASE
+    },
+    CommandSpec {
+        name: "selftest",
+        about: "Run every GPU kernel against the inputs and answers it was proven with; ends with 1 when one is wrong",
+        more: "The same cases prove the kernels on an interpreter when they are built. Outputs are poisoned before and guarded by sentinels; \
+               whole numbers must come out to the bit. Ends with 3 when there is no GPU.",
+        args: &[ON_GPU, &[Id::Json], LOOK, CONFIG],
+        examples: &[
+            ("selftest --gpu", "every kernel on every GPU"),
+            ("selftest --gpu 0 --kernel 'gemm.*,gemv.*'", "some kernels on the first GPU"),
+        ],
+        run: gpu::selftest::run,
         ..CommandSpec::BASE
     },
     CommandSpec {

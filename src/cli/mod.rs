@@ -18,6 +18,7 @@ mod dashboard;
 mod doctor;
 mod exit;
 mod export;
+mod gpu;
 mod history;
 mod history_text;
 mod identity;
@@ -57,8 +58,8 @@ pub use exit::{CliError, Exit};
 pub use live::first_frame;
 pub use low::{LowArgs, Parsed, parse};
 pub use options::{
-    AskOptions, BenchOptions, ColorChoice, Form, Only, Options, OutputOptions, PictureFormat,
-    PictureOptions, RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
+    AskOptions, BenchOptions, ColorChoice, Form, GpuOptions, Only, Options, OutputOptions,
+    PictureFormat, PictureOptions, RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
 };
 pub use parser::command;
 pub use source::{AtEnd, open_source};

@@ -2,9 +2,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use warpscope_kernels::gpu::Shape;
+
 use super::exit::CliError;
 use super::low::LowArgs;
 use crate::bench::PathDtype;
+use crate::bench::gpu::Globs;
+use crate::bench::pulse::{Allowance, Wish};
 use crate::config::{self, Config, Environment, Id, Settings, Value};
 
 /// When to use colour.
@@ -121,10 +125,14 @@ pub struct SourceOptions {
 /// What the benchmark runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchOptions {
-    /// Whether it runs from the start.
-    pub on: bool,
-    /// Device: `cpu`.
+    /// When it runs.
+    pub wish: Wish,
+    /// How much of a GPU it may take.
+    pub allowance: Allowance,
+    /// Device of the micro decoder: `cpu`.
     pub device: String,
+    /// What is measured: `all`, `cpu` or `gpu`.
+    pub part: String,
     /// Weight profile: `clean` or `glm4`.
     pub profile: String,
     /// Number formats, each once, in the order named.
@@ -135,6 +143,27 @@ pub struct BenchOptions {
     pub against: Option<PathBuf>,
     /// Blocks of each side where two take turns.
     pub blocks: u64,
+}
+
+/// What runs on real GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// Numbers and UUIDs, or [`config::ALL`]; empty where nothing was said.
+    pub which: Vec<String>,
+    /// Kernels by name.
+    pub kernels: Globs,
+    /// Probes by name.
+    pub probes: Globs,
+    /// The copy of cuBLAS to ask; those found here where none is named.
+    pub cublas: Option<PathBuf>,
+    /// Size at which they are timed.
+    pub shape: Option<Shape>,
+    /// Whether warm and long.
+    pub full: bool,
+    /// Whether also beside others.
+    pub anyway: bool,
+    /// Longest silence of the process on the GPU.
+    pub patience: Duration,
 }
 
 /// What a one-shot command prints.
@@ -251,6 +280,8 @@ pub struct Options {
     pub source: SourceOptions,
     /// What the benchmark runs.
     pub bench: BenchOptions,
+    /// What runs on real GPUs.
+    pub gpu: GpuOptions,
     /// What is printed.
     pub output: OutputOptions,
     /// Where a recording goes.
@@ -299,6 +330,7 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         view: view(&get, file.keys),
         source: source(&get),
         bench: bench(&get),
+        gpu: gpu(&get)?,
         output: output(&get),
         record: record(&get),
         picture: picture(&get),
@@ -372,13 +404,50 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         }
     }
     BenchOptions {
-        on: get.switch(Id::Bench),
+        wish: match get.text(Id::Bench).as_str() {
+            "on" => Wish::On,
+            "off" => Wish::Off,
+            _ => Wish::Auto,
+        },
+        allowance: allowance(get),
         device: get.text(Id::Device),
+        part: get.text(Id::BenchDevice),
         profile: get.text(Id::Profile),
         dtypes,
         record: get.path(Id::Record),
         against: get.path(Id::Against),
         blocks: get.number(Id::Blocks).unwrap_or(1),
+    }
+}
+
+fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
+    let shape = get.word(Id::Shape).map(|text| {
+        let sizes: Option<Vec<u32>> =
+            text.split(',').map(|size| size.trim().parse().ok()).collect();
+        match sizes.as_deref() {
+            Some(&[m, n, k]) => Ok(Shape { m, n, k, ..Shape::default() }),
+            _ => Err(CliError::Usage(format!(
+                "--shape is three whole numbers, such as 16,4096,4096, and not {text:?}"
+            ))),
+        }
+    });
+    Ok(GpuOptions {
+        which: get.list(Id::OnGpu),
+        kernels: Globs::from(get.list(Id::Kernels).join(",").as_str()),
+        probes: Globs::from(get.list(Id::OnlyProbes).join(",").as_str()),
+        cublas: get.path(Id::Cublas),
+        shape: shape.transpose()?,
+        full: get.switch(Id::Full),
+        anyway: get.switch(Id::Anyway),
+        patience: get.span(Id::Patience).unwrap_or(Duration::from_secs(60)),
+    })
+}
+
+fn allowance(get: &Typed<'_>) -> Allowance {
+    let usual = Allowance::default();
+    Allowance {
+        share: get.percent(Id::BenchShare).unwrap_or(usual.share),
+        arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
     }
 }
 
@@ -541,7 +610,8 @@ mod tests {
         assert_eq!(options.source.interval, Duration::from_secs(1));
         assert_eq!(options.source.speed, 1.0);
         assert_eq!(options.view.start_tab, "overview");
-        assert!(options.bench.on && options.view.mouse);
+        assert!(options.bench.wish == Wish::Auto && options.view.mouse);
+        assert_eq!(options.bench.allowance, Allowance::default());
         assert!(!options.view.ascii && !options.view.readonly && !options.output.json);
         assert_eq!(options.picture.size, (120, 36));
         assert_eq!(options.record.keep, 3);

@@ -2,7 +2,7 @@ use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser a
 use clap::{Arg, ArgAction, Command};
 
 use super::commands::{COMMANDS, CommandSpec, DASHBOARD};
-use crate::config::{ARGS, ArgSpec, EnvRule, Form, Kind, Value};
+use crate::config::{ALL, ARGS, ArgSpec, EnvRule, Form, Kind, Value};
 
 /// Codes the program ends with.
 pub(super) const EXIT_CODES: &str = "\
@@ -97,6 +97,10 @@ fn valued(arg: Arg, spec: &'static ArgSpec) -> Arg {
     let many = spec.kind.adds_up() && spec.form != Form::Option;
     let arg = arg.value_name(spec.value_name).action(action).hide(spec.hidden).help(help(spec));
     let arg = if many { arg.num_args(0..) } else { arg };
+    let arg = match spec.kind {
+        Kind::Devices => arg.num_args(0..=1).default_missing_value(ALL),
+        _ => arg,
+    };
     let arg = match spec.short {
         Some(short) => arg.short(short),
         None => arg,

@@ -13,7 +13,7 @@ use super::options::{Form, Options};
 use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
 use super::why::{WhyRequest, run as run_why};
-use super::{inspect, output, whatif};
+use super::{gpu, inspect, output, whatif};
 use crate::engine::installed::Installed;
 use crate::engine::{Premises, Target};
 
@@ -66,7 +66,8 @@ fn premises(options: &Options, base: &RuleBase, gpus: &[Target]) -> Result<Premi
         return Ok(Premises { model, ..Premises::default() });
     }
     let found = Installed::new(base, &inspect::survey(), gpus, &inspect::today());
-    let Installed { versions, beside, findings } = found;
+    let Installed { versions, beside, mut findings } = found;
+    findings.extend(gpu::findings(base, gpus));
     Ok(Premises { versions, beside, model, findings })
 }
 

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
+use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{KERNEL_ARGUMENT, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
 
@@ -19,8 +20,27 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, Cli
     {
         return super::output::print(&run_kernel(rest).map_err(CliError::Failed)?);
     }
+    if let Some((GPU_ARGUMENT, rest)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return gpu(rest);
+    }
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     run_worker(options, std::io::stdin(), std::io::stdout())?;
     Ok(Exit::Fine)
+}
+
+/// Serves one device, or none in particular.
+fn gpu(arguments: &[String]) -> Result<Exit, CliError> {
+    let uuid = match arguments {
+        [] => None,
+        [uuid] => Some(uuid.clone()),
+        more => return Err(CliError::Usage(format!("one device at a time: {}", more.join(" ")))),
+    };
+    let nvml = std::env::var_os("WARPSCOPE_LIBRARY").map(Into::into);
+    match run_gpu_child(&CudaOpener { uuid, nvml }, std::io::stdin(), std::io::stdout())? {
+        GpuEnd::Told => Ok(Exit::Fine),
+        GpuEnd::ContextLost => Ok(Exit::Command(CONTEXT_LOST)),
+    }
 }

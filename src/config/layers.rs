@@ -133,7 +133,7 @@ mod tests {
             Kind::Switch => ["on", "off", "on"],
             Kind::OneOf(words) | Kind::AnyOf(words) => [words[0], words[1], words[0]],
             Kind::Text => ["a", "b", "c"],
-            Kind::List => ["T4", "V100", "A10,H200"],
+            Kind::List | Kind::Devices => ["T4", "V100", "A10,H200"],
             Kind::Path | Kind::Paths | Kind::Words => ["/a", "/b", "/c"],
             Kind::Interval | Kind::Span => ["3s", "4s", "5s"],
             Kind::Size | Kind::Count | Kind::Factor | Kind::Percent => ["3", "4", "5"],

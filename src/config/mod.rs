@@ -21,4 +21,4 @@ pub use sample::sample;
 pub use table::{
     ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, ONLY, SHELLS, TABS, WHAT_IFS, spec,
 };
-pub use value::{INTERVAL_MAX, INTERVAL_MIN, Kind, Value};
+pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value};

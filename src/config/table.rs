@@ -14,11 +14,15 @@ use crate::sink::export::EXPORT_IDS;
 pub enum Id {
     Action,
     Against,
+    Anyway,
     Ascii,
     AskedDtype,
     Attach,
     Bench,
+    BenchDevice,
     BenchEvents,
+    BenchMemory,
+    BenchShare,
     Blocks,
     Color,
     Command,
@@ -26,6 +30,7 @@ pub enum Id {
     Config,
     Count,
     Csv,
+    Cublas,
     Device,
     Dtypes,
     Duration,
@@ -35,6 +40,7 @@ pub enum Id {
     Filter,
     FixNumber,
     Frameworks,
+    Full,
     Gpus,
     Import,
     Inspect,
@@ -44,6 +50,7 @@ pub enum Id {
     Journal,
     Json,
     Keep,
+    Kernels,
     Library,
     LineFormat,
     Markdown,
@@ -51,11 +58,14 @@ pub enum Id {
     Model,
     Mouse,
     Noise,
+    OnGpu,
     Once,
     Only,
+    OnlyProbes,
     Output,
     Panel,
     Parsers,
+    Patience,
     Pattern,
     PictureFormat,
     Profile,
@@ -67,6 +77,7 @@ pub enum Id {
     RequireGpu,
     Rules,
     Runs,
+    Shape,
     Shell,
     Size,
     Source,
@@ -187,6 +198,8 @@ pub const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 pub const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
 /// Number formats of the benchmark.
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
+/// When to measure.
+pub(super) const BENCHES: &[&str] = &["off", "auto", "on"];
 /// When to use colour.
 pub const COLORS: &[&str] = &["auto", "always", "never"];
 /// What `check` shows.
@@ -209,6 +222,11 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Judge this program against another warpscope: both run in turn, block by block",
         ..ArgSpec::option(Id::Against, "against", "PROGRAM", Kind::Path)
     },
+    ArgSpec::switch(
+        Id::Anyway,
+        &[("anyway", "on")],
+        "Also on a GPU that others are using, or of which nobody can tell",
+    ),
     ArgSpec {
         env: &[("WARPSCOPE_ASCII", EnvRule::Value)],
         key: Some("ascii"),
@@ -228,19 +246,38 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Attach, "attach", "PID", Kind::Count)
     },
     ArgSpec {
-        default: Some("on"),
+        shorthands: &[("no-bench", "off")],
+        default: Some("auto"),
         env: &[("WARPSCOPE_BENCH", EnvRule::Value)],
         key: Some("bench"),
-        key_help: "Run the benchmark from the start; the key b turns it on and off",
-        ..ArgSpec::switch(
-            Id::Bench,
-            &[("no-bench", "off"), ("bench", "on")],
-            "Start with the benchmark paused; the key b starts it",
-        )
+        key_help: "When to measure: auto measures the CPU all the time and idle GPUs while the Bench tab is open, on also while it is not; the key b pauses",
+        help: "When to measure: the CPU all the time and idle GPUs while the Bench tab is open (auto), GPUs also while it is not (on), or nothing until the key b is pressed (off)",
+        ..ArgSpec::option(Id::Bench, "bench", "WHEN", Kind::OneOf(BENCHES))
+    },
+    ArgSpec {
+        default: Some("all"),
+        help: "What to measure: the CPU, the GPUs, or both",
+        ..ArgSpec::option(Id::BenchDevice, "device", "DEVICE", Kind::OneOf(&["all", "cpu", "gpu"]))
     },
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
         ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("256MiB"),
+        env: &[("WARPSCOPE_BENCH_MEMORY", EnvRule::Value)],
+        key: Some("bench_memory"),
+        key_help: "Most memory the benchmark may take on a GPU, its context aside",
+        help: "Most memory the benchmark may take on a GPU, its context aside",
+        ..ArgSpec::option(Id::BenchMemory, "bench-memory", "SIZE", Kind::Size)
+    },
+    ArgSpec {
+        default: Some("2%"),
+        env: &[("WARPSCOPE_BENCH_SHARE", EnvRule::Value)],
+        key: Some("bench_share"),
+        key_help: "Most of a GPU's time the benchmark may take",
+        help: "Most of a GPU's time the benchmark may take",
+        ..ArgSpec::option(Id::BenchShare, "bench-share", "PERCENT", Kind::Percent)
     },
     ArgSpec {
         default: Some("5"),
@@ -280,6 +317,10 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         apart: &["json", "markdown"],
         ..ArgSpec::switch(Id::Csv, &[("csv", "on")], "Print CSV: one line per verdict")
+    },
+    ArgSpec {
+        help: "Ask this libcublas, with the libcublasLt beside it, instead of the copies found on this machine",
+        ..ArgSpec::option(Id::Cublas, "cublas", "PATH", Kind::Path)
     },
     ArgSpec {
         default: Some("cpu"),
@@ -327,6 +368,11 @@ pub const ARGS: &[ArgSpec] = &[
             Kind::List,
         )
     },
+    ArgSpec::switch(
+        Id::Full,
+        &[("full", "on")],
+        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size",
+    ),
     ArgSpec {
         short: Some('g'),
         env: &[("WARPSCOPE_GPU", EnvRule::Value)],
@@ -389,6 +435,10 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Keep, "keep", "N", Kind::Count)
     },
     ArgSpec {
+        help: "Only GPU kernels with such names, * for any letters: gemm.*,gemv.f16; may be repeated",
+        ..ArgSpec::option(Id::Kernels, "kernel", "GLOB", Kind::List)
+    },
+    ArgSpec {
         env: &[("WARPSCOPE_LIBRARY", EnvRule::Value)],
         hidden: true,
         help: "Load this NVML library instead of libnvidia-ml.so.1",
@@ -426,11 +476,19 @@ pub const ARGS: &[ArgSpec] = &[
         help: "Noise of this machine: differences below twice this are not called; else what `warpscope noise` measured, else 0.5%",
         ..ArgSpec::option(Id::Noise, "noise", "PERCENT", Kind::Percent)
     },
+    ArgSpec {
+        help: "GPUs by number or UUID, or the beginning of one; all of them where none is named; may be repeated",
+        ..ArgSpec::option(Id::OnGpu, "gpu", "WHICH", Kind::Devices)
+    },
     ArgSpec::switch(Id::Once, &[("once", "on")], "End after one complete frame"),
     ArgSpec {
         shorthands: &[("only-failures", "fails")],
         help: "Show only what fails, gives wrong output or runs in part (fails), everything but what runs as asked (problems), or what nobody knows (unknown)",
         ..ArgSpec::option(Id::Only, "only", "WHAT", Kind::OneOf(ONLY))
+    },
+    ArgSpec {
+        help: "Probes by name, with * for any part: gate.*,cublas.*; may be repeated",
+        ..ArgSpec::option(Id::OnlyProbes, "only", "ID", Kind::List)
     },
     ArgSpec {
         short: Some('o'),
@@ -445,6 +503,11 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Look for lines of these tools too, separated by commas",
         ..ArgSpec::option(Id::Parsers, "parse", "LIST", Kind::AnyOf(PARSERS))
+    },
+    ArgSpec {
+        default: Some("60s"),
+        help: "Kill the process on the GPU when it says nothing for so long",
+        ..ArgSpec::option(Id::Patience, "patience", "TIME", Kind::Span)
     },
     ArgSpec {
         help: "Look for lines that match this regular expression; groups name what they are: (?<name>…), (?<t_us>…), (?<per_s>…)",
@@ -502,6 +565,10 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Files of runs, the first one to compare the others with: a journal of warpscope, or what llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler wrote",
         ..ArgSpec::operand(Id::Runs, Form::RequiredOperand, "RUN", Kind::Paths)
+    },
+    ArgSpec {
+        help: "Time GPU kernels at this size and not at their own: rows, columns and inner dimension, such as 16,4096,4096",
+        ..ArgSpec::option(Id::Shape, "shape", "M,N,K", Kind::Text)
     },
     ArgSpec {
         help: "Shell to complete for",

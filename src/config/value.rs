@@ -25,6 +25,8 @@ pub enum Kind {
     Text,
     /// Any number of texts.
     List,
+    /// Devices by number or UUID; [`ALL`] of them where none is named.
+    Devices,
     /// A file name.
     Path,
     /// A time between frames.
@@ -47,6 +49,9 @@ pub enum Kind {
     Words,
 }
 
+/// What stands for every device.
+pub const ALL: &str = "all";
+
 /// A value that was understood.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -54,7 +59,7 @@ pub enum Value {
     Switch(bool),
     /// Of [`Kind::OneOf`] and [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Paths`] and [`Kind::Words`].
+    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Devices`], [`Kind::Paths`] and [`Kind::Words`].
     List(Vec<String>),
     /// Of [`Kind::Path`].
     Path(PathBuf),
@@ -99,7 +104,7 @@ impl Kind {
                 (known && !parts.is_empty()).then_some(Value::List(parts))
             }
             Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
-            Self::List => Some(Value::List(split(text))),
+            Self::List | Self::Devices => Some(Value::List(split(text))),
             Self::Path => (!text.is_empty()).then(|| Value::Path(PathBuf::from(text))),
             Self::Interval => span(text)
                 .filter(|span| (INTERVAL_MIN..=INTERVAL_MAX).contains(span))
@@ -132,6 +137,7 @@ impl Kind {
                 "a text in quotes that is not empty".to_owned()
             }
             Self::List | Self::Words => "a list of texts".to_owned(),
+            Self::Devices => "numbers or UUIDs of devices".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
             Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
@@ -151,7 +157,7 @@ impl Kind {
 
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
-        matches!(self, Self::List | Self::AnyOf(_) | Self::Paths | Self::Words)
+        matches!(self, Self::List | Self::Devices | Self::AnyOf(_) | Self::Paths | Self::Words)
     }
 }
 

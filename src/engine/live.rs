@@ -2,8 +2,9 @@
 
 use warpscope_kernels::Sm;
 use warpscope_probes::live::{Answer, ProbeReport};
-use warpscope_probes::rules::{RuleBase, Settings};
+use warpscope_probes::rules::{Effect, Rule, RuleBase, Settings, Side, Version};
 
+use super::target::Target;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
 
 /// What a report settles, one finding per framework. A stand-in computed nothing real, so it settles nothing; nor does what could not be tried.
@@ -27,6 +28,45 @@ pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<
         }
     }
     findings
+}
+
+/// Rules that speak of this device and say otherwise than what was found on it. A stand-in contradicts nobody.
+pub fn contradicted<'b>(base: &'b RuleBase, report: &ProbeReport, target: &Target) -> Vec<&'b Rule> {
+    if report.simulated || report.answer == Answer::Unknown {
+        return Vec::new();
+    }
+    let settled = |rule: &&Rule| {
+        let entry = rule.id.strip_suffix(".inside").unwrap_or(&rule.id);
+        report.settles.iter().any(|id| *id == *rule.id || id == entry)
+    };
+    let speaks = |rule: &&Rule| {
+        let here = rule.on.holds(&target.facts(), base.parts());
+        let version = version_of(&rule.framework, report, target);
+        here == Some(rule.side == Side::Inside) && rule.versions.contains(version.as_ref()) == Some(true)
+    };
+    let otherwise = |rule: &&Rule| disagree(rule.effect, report.answer);
+    base.rules().iter().filter(settled).filter(speaks).filter(otherwise).collect()
+}
+
+/// The version that a rule of a framework asks for: of the driver, or of the library that was called.
+fn version_of(framework: &str, report: &ProbeReport, target: &Target) -> Option<Version> {
+    let text = match framework {
+        "driver" => target.driver.as_deref()?,
+        "cublas" => report.ran.strip_prefix("cuBLAS ")?.split(' ').next()?,
+        _ => return None,
+    };
+    text.parse().ok()
+}
+
+/// Whether one says that it works as it should and the other that it does not.
+fn disagree(effect: Effect, answer: Answer) -> bool {
+    let bad = matches!(answer, Answer::WrongOutput | Answer::Fails);
+    match effect {
+        Effect::Resolves | Effect::Unknown => false,
+        Effect::Slow => bad || answer == Answer::Works,
+        Effect::Works => answer != Answer::Works,
+        other => other.is_bad() != bad,
+    }
 }
 
 fn evidence(report: &ProbeReport) -> Evidence {
@@ -64,6 +104,41 @@ mod tests {
             measured: "2026-11-21".into(),
             took_ms: 3.0,
             simulated: false,
+        }
+    }
+
+    fn at(sm: Sm) -> Target {
+        Target { driver: Some("570.124.06".into()), ..Target::of_sm("here", sm) }
+    }
+
+    fn contradicts(id: &str, answer: Answer, sm: Sm) -> Vec<String> {
+        let of = ProbeReport { ran: "cuBLAS 12.4.5 /lib/libcublas.so.12".into(), ..report(answer, &[id]) };
+        let rules = contradicted(RuleBase::builtin(), &of, &at(sm));
+        rules.iter().map(|rule| rule.id.to_string()).collect()
+    }
+
+    /// Rules: bf16 products from sm_80 on; int4 in hardware up to sm_89; cuBLAS 12 takes fp16 up to sm_90; drivers from 575.51 on know
+    /// the PTX of CUDA 12.9.
+    #[test]
+    fn an_answer_contradicts_the_rule_that_speaks_of_the_device_and_of_no_other() {
+        let (t4, h100) = (Sm::new(7, 5), Sm::new(9, 0));
+        for (id, answer, sm, disputed) in [
+            ("hardware.mma_bf16", Answer::Works, t4, true),
+            ("hardware.mma_bf16", Answer::Fails, t4, false),
+            ("hardware.mma_bf16", Answer::Works, h100, false),
+            ("hardware.mma_bf16", Answer::WrongOutput, h100, true),
+            ("hardware.mma_bf16", Answer::Unknown, t4, false),
+            ("hardware.mma_int4.slow", Answer::Works, h100, true),
+            ("hardware.mma_int4.slow", Answer::Slow, h100, false),
+            ("hardware.mma_int4.slow", Answer::Works, t4, false),
+            ("hardware.mma_int4.native", Answer::Slow, t4, true),
+            ("cublas.gemm_ex.fp16", Answer::Fails, t4, true),
+            ("cublas.gemm_ex.fp16_13", Answer::Fails, t4, false),
+            ("driver.ptx.cuda_12_9", Answer::Works, t4, true),
+            ("driver.ptx.cuda_12_9", Answer::Fails, t4, false),
+            ("latte.t5_4bit.cublas", Answer::Works, t4, false),
+        ] {
+            assert_eq!(!contradicts(id, answer, sm).is_empty(), disputed, "{id} {answer:?} {sm}");
         }
     }
 

@@ -19,7 +19,7 @@ mod walk;
 mod words;
 
 pub use evaluate::{cell, evaluate};
-pub use live::found_live;
+pub use live::{contradicted, found_live};
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use premises::{Given, Origin, Premises};
 pub use question::{Question, distinct};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::{ClockReason, Presence, Vitals};
-use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+use warpscope_probes::nvml::{Look, NvmlOptions, NvmlProvider, Watch};
 use warpscope_probes::process::ProcessKind;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::units::*;
@@ -625,4 +625,34 @@ fn the_cost_of_a_poll() {
         (0..1000).for_each(|_| drop(bench.poll()));
         println!("{scenario}: first poll {first:?}, then {:?} a poll", start.elapsed() / 1000);
     }
+}
+
+#[test]
+fn a_watch_sees_who_else_computes_on_its_device() {
+    let nvml = OwnNvml::new("t4x2");
+    let uuids: Vec<_> = Bench::new("t4x2").poll().gpus.iter().map(|gpu| gpu.key.clone()).collect();
+    let watches = uuids.iter().map(|uuid| Watch::open(Some(&nvml.library()), uuid));
+    let watches: Vec<_> = watches.map(|watch| watch.expect("opens")).collect();
+    for watch in &watches {
+        let look = watch.look();
+        assert_eq!((look.computing, look.using), (Some(vec![]), Some(vec![])));
+        assert!(look.sm_mhz.is_some() && look.free_bytes.is_some_and(|free| free > 1 << 30));
+    }
+    nvml.set("t4x2+procs");
+    let own = std::process::id();
+    let [first, second] = [0, 1].map(|at| watches[at].look());
+    let pids = |look: &Look| look.computing.clone().expect("told");
+    assert!(pids(&first).len() == 3 && pids(&first).contains(&own), "{first:?}");
+    assert!(pids(&second).len() == 1 && !pids(&second).contains(&own), "{second:?}");
+    let using = first.using.expect("told");
+    assert!(using.iter().any(|(pid, percent)| *pid == own && *percent <= 100), "{using:?}");
+    assert_eq!(second.using, Some(vec![]), "who did nothing of late is left out");
+}
+
+#[test]
+fn a_watch_needs_a_device_that_is_there() {
+    let nvml = OwnNvml::new("t4");
+    let error = Watch::open(Some(&nvml.library()), "GPU-none").err().expect("no such device");
+    assert!(!error.is_empty());
+    assert!(Watch::open(Some("/nonexistent/libnvidia-ml.so".as_ref()), "GPU-x").is_err());
 }

@@ -139,6 +139,21 @@ impl CudaMachine {
         self.accounts.find(buffer.into(), 0).map(Block::address)
     }
 
+    /// Where a place lies that has at least so many bytes behind it in its buffer.
+    pub fn place(&self, slot: Slot, bytes: u64) -> Result<u64, MachineError> {
+        Ok(self.accounts.find(slot, bytes)?.address() + slot.offset)
+    }
+
+    /// Whether a stand-in computes.
+    pub(super) fn simulated(&self) -> bool {
+        self.facts.simulated
+    }
+
+    /// What everything here stands on.
+    pub(super) fn context(&self) -> &Rc<Context> {
+        &self.context
+    }
+
     /// The driver's handle of the stream everything runs in, for libraries that take one.
     pub fn stream_pointer(&self) -> *mut std::ffi::c_void {
         self.stream.raw().cast()

@@ -8,6 +8,7 @@
 //! This belongs into a child process all the same: a fault ends the context for good, and a hang ends with the process only.
 
 mod accounts;
+pub mod blas;
 mod context;
 mod device;
 mod driver;

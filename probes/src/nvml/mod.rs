@@ -19,7 +19,10 @@ mod readers;
 mod session;
 mod slot;
 mod throttle;
+mod watch;
 mod words;
+
+pub use watch::{Look, Watch};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -52,10 +52,7 @@ struct Found {
 impl Session {
     /// Loads and initialises NVML from the given library, or from where it usually is.
     pub(super) fn open(library: Option<&Path>) -> Result<Self, NvmlError> {
-        let nvml = match library {
-            Some(path) => load(path.as_os_str())?,
-            None => load_usual()?,
-        };
+        let nvml = start(library)?;
         let versions = versions(&nvml);
         Ok(Self { nvml, versions, polls: 0, count: None })
     }
@@ -160,6 +157,14 @@ impl Session {
                 found(index.unwrap_or(rank as u32), Some(gpu.address), device)
             })
             .collect()
+    }
+}
+
+/// Loads and initialises NVML, from where it usually is unless a library is given.
+pub(super) fn start(library: Option<&Path>) -> Result<Nvml, NvmlError> {
+    match library {
+        Some(path) => load(path.as_os_str()),
+        None => load_usual(),
     }
 }
 

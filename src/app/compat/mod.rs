@@ -15,15 +15,18 @@ use warpscope_kernels::Dtype;
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, How};
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 pub use lines::{Group, Line, place_of};
 
 use self::lines::groups;
+use super::probing::Probed;
 use crate::engine::installed::{Installed, known};
 use crate::engine::{
-    Cell, Given, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, matrix, versions_of,
+    Cell, Given, Level, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, found_live, matrix,
+    versions_of,
 };
 
 /// Verdicts on every GPU in view, worked out anew only when the GPUs or the premises change, and once for GPUs that
@@ -42,6 +45,10 @@ pub struct Compat {
     survey: Option<(Arc<Survey>, String)>,
     /// How far a look at it has come.
     pub looking: Option<Advance>,
+    /// What probes found on GPUs here, before or now.
+    measured: Vec<ProbeReport>,
+    /// Which GPUs were asked about, and which one is being probed.
+    pub probed: Probed,
     /// Versions found on this machine; what the user chooses goes before them.
     installed: BTreeMap<String, Given>,
     /// The most important failure on each kind, in full.
@@ -113,6 +120,30 @@ impl Compat {
         if let Some((survey, today)) = &self.survey {
             let installed = Installed::new(&self.base, survey, &self.kinds, today);
             self.premises = self.with_installed(installed);
+        }
+        self.lay_measured();
+    }
+
+    /// Answers from now on with what probes found, in the place of what the same ones found before.
+    pub fn set_measured(&mut self, found: Vec<ProbeReport>) {
+        let is_new = |old: &ProbeReport| {
+            found.iter().any(|new| (&new.id, &new.uuid) == (&old.id, &old.uuid))
+        };
+        self.measured.retain(|old| !is_new(old));
+        self.measured.extend(found);
+        self.lay_measured();
+        self.answer();
+    }
+
+    /// Brings what probes found in line with the rules and the GPUs in view.
+    fn lay_measured(&mut self) {
+        let sm_of = |uuid: &str| {
+            self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm
+        };
+        let findings = &mut self.premises.findings;
+        findings.retain(|finding| finding.evidence.level != Level::Live);
+        for report in &self.measured {
+            findings.extend(found_live(&self.base, report, sm_of(&report.uuid)));
         }
     }
 

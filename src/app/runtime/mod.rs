@@ -5,11 +5,13 @@
 
 mod bench;
 mod canvas;
+mod gpu;
 mod history;
 mod input;
 mod inspect;
 mod mailbox;
 mod model;
+mod probe;
 mod recording;
 mod signal;
 mod terminal;
@@ -22,6 +24,7 @@ use std::time::{Duration, Instant};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
@@ -31,6 +34,7 @@ use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::recording::Recording;
 use self::terminal::Screen;
+use super::bench::gpu::News;
 use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::bench::compare::Comparison;
@@ -66,6 +70,7 @@ enum Event {
     Input(crossterm::event::Event),
     Bench(Box<BenchEvent>),
     BenchEnded(String),
+    GpuBench(String, News),
     Model(String, Result<Model, String>),
     Rules(Arc<RuleBase>),
     Inspecting(Box<Advance>),
@@ -73,6 +78,7 @@ enum Event {
     History(Result<Vec<Trend>, String>),
     Compared((i64, i64), Result<Comparison, String>),
     Processes(Arc<Survey>, String),
+    Probed(String, Result<Vec<ProbeReport>, String>),
     End(i32),
 }
 
@@ -231,12 +237,14 @@ impl Owner {
                 None => Ok(()),
             },
             Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
+            Event::GpuBench(key, news) => self.handle(screen, Msg::GpuBench(key, news)),
             Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
             Event::History(read) => self.handle(screen, Msg::History(read)),
             Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
+            Event::Probed(uuid, found) => self.handle(screen, Msg::Probed(uuid, found)),
             Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
@@ -258,6 +266,7 @@ impl Owner {
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
             Cmd::StartBench => self.outside.start_bench(),
             Cmd::PauseBench(why) => self.outside.pause_bench(why),
+            Cmd::GpuBench(key, task) => self.outside.gpu(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => screen.suspend()?,
@@ -278,6 +287,8 @@ impl Owner {
             Cmd::Inspect(pids, after) => {
                 self.inspector.start(Look::everything(pids, after), self.post.clone())?;
             }
+            Cmd::ReadProbes(gpus) => probe::recall_aside(gpus, self.post.clone())?,
+            Cmd::Probe(probing) => probe::start_aside(probing, self.post.clone())?,
             Cmd::StopInspecting => self.inspector.stop(),
             Cmd::InspectProcesses(pids) => {
                 self.inspector.start(Look::processes(pids), self.post.clone())?;

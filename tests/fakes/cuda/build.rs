@@ -3,6 +3,8 @@
 fn main() {
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+        // It finds its own functions itself, so that a test can cut a name out of it.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     }
     println!("cargo:rerun-if-changed=build.rs");
 }

@@ -19,8 +19,8 @@ use crate::{ptx, report, sass};
 const OLDEST_FOR_CUBINS: u32 = 12_000;
 
 /// First CUDA release that compiles for a target, where that is later than the one cubins need: CUDA 12.8 and 12.9 release notes.
-const NEWER_TARGETS: [((u8, u8), u32); 3] =
-    [((10, 0), 12_080), ((10, 3), 12_090), ((12, 0), 12_080)];
+const NEWER_TARGETS: [((u8, u8), u32); 4] =
+    [((10, 0), 12_080), ((10, 3), 12_090), ((12, 0), 12_080), ((12, 1), 12_090)];
 
 /// A family in the making.
 pub(crate) struct Job<'a> {

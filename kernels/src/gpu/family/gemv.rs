@@ -4,13 +4,14 @@
 //! part of k: the parts meet in shared memory, in a fixed order. A second launch over partial sums in device memory was
 //! rejected: it needs scratch memory and a dependency for less than a block's worth of sums.
 
-pub use super::stream::{Formats, Operands};
+use super::route::{F32 as FP32, route};
 use super::stream::{
-    Parts, Path, Store, Stored, Streamed, THREADS, WARPS, bf16_route, check_aligned, check_shape,
-    kernel, store, suffix, token_tile, wide,
+    BF16, Parts, Path, Store, Stored, Streamed, THREADS, WARPS, check_aligned, check_shape, kernel,
+    store, suffix, token_tile, wide,
 };
+pub use super::stream::{Formats, Operands};
 use crate::Dtype;
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Route, Shape};
+use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 8;
@@ -78,7 +79,7 @@ fn whole(_column: usize, random: u64) -> f32 {
 }
 
 /// A path of dense weights.
-const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
+pub(in crate::gpu) const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     let (multiple, parts, store): (_, Parts, Store) = match formats.input {
         Element::F16 => {
             (8, |n, k| vec![(Element::F16, n * k)], |_, _, w| Ok(dense(Element::F16, w)))
@@ -115,14 +116,14 @@ pub(in crate::gpu) struct F32;
 
 impl Streamed for F16 {
     const PATHS: &'static [Path] = &[
-        path("gemv.f16", Formats::same(Element::F16), 3e-4),
+        path("gemv.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("gemv.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
     ];
 }
 
 impl Streamed for Bf16 {
     const PATHS: &'static [Path] = &[
-        path("gemv.bf16", Formats::same(Element::Bf16), 2.5e-3),
+        path("gemv.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("gemv.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
     ];
 }
@@ -131,19 +132,19 @@ impl Streamed for F32 {
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
 }
 
-fn route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "fma.f32".to_owned() }
-}
-
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
-    kernel::<F16>("gemv.f16", "fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, route),
+    kernel::<F16>("gemv.f16", "fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, |facts| {
+        route(FP32, facts)
+    }),
     kernel::<Bf16>(
         "gemv.bf16",
         "bf16 weights, one to eight tokens",
         "gemv",
         Dtype::Bf16,
-        bf16_route,
+        |facts| route(BF16, facts),
     ),
-    kernel::<F32>("gemv.f32", "fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, route),
+    kernel::<F32>("gemv.f32", "fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, |facts| {
+        route(FP32, facts)
+    }),
 ];

@@ -3,6 +3,9 @@
 #[path = "../../nvml/src/models.rs"]
 mod models;
 
+#[path = "../../nvml/src/ledger.rs"]
+pub mod ledger;
+
 pub use models::{Feature, LAYOUT, MODELS, Model, Profile, bus};
 
 /// What follows from the compute capability. CUDA C++ programming guide, "Technical Specifications per Compute Capability";

@@ -134,6 +134,9 @@ pub(crate) const FILE_NOT_FOUND: u32 = 301;
 pub(crate) const ILLEGAL_STATE: u32 = 401;
 pub(crate) const NOT_FOUND: u32 = 500;
 pub(crate) const ILLEGAL_ADDRESS: u32 = 700;
+/// What a board that is lost leaves behind.
+pub(crate) const UNKNOWN: u32 = 999;
+pub(crate) const LAUNCH_TIMEOUT: u32 = 702;
 pub(crate) const LAUNCH_OUT_OF_RESOURCES: u32 = 701;
 pub(crate) const MISALIGNED_ADDRESS: u32 = 716;
 pub(crate) const LAUNCH_FAILED: u32 = 719;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use warpscope_kernels::Sm;
 
+use crate::boards::ledger::{self, Page};
 use crate::codes;
 use crate::context::{Context, Primary};
 use crate::faults::{Effect, Place};
@@ -50,6 +51,8 @@ pub(crate) struct Driver {
     initialised: bool,
     counts: BTreeMap<String, u64>,
     named: BTreeSet<String>,
+    /// What the stand-in NVML was told last.
+    page: Page,
 }
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -79,7 +82,8 @@ const BEFORE_INIT: &[&str] = &[
 ];
 
 /// Calls that start kernels, which `slow` makes slower.
-const LAUNCHES: &[&str] = &["cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch"];
+const LAUNCHES: &[&str] =
+    &["cuLaunchKernel", "cuLaunchKernelEx", "cuGraphLaunch", "warpscope_library_work"];
 
 const SIGILL: c_int = 4;
 
@@ -109,12 +113,16 @@ pub(crate) fn enter(function: &str, body: impl FnOnce(&mut Driver) -> Answer) ->
     if !driver.initialised && !BEFORE_INIT.contains(&function) {
         return codes::NOT_INITIALIZED;
     }
-    body(driver).err().unwrap_or(0)
+    let code = body(driver).err().unwrap_or(0);
+    driver.keep_accounts();
+    code
 }
 
 impl Driver {
     fn new() -> Self {
-        let scenario = Scenario::parse(&words(crate::here()));
+        let mut scenario = Scenario::parse(&words(crate::here()));
+        let boards = 0..scenario.boards.len();
+        scenario.lost.extend(boards.filter(|board| ledger::lost(*board)));
         let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
         let seats = scenario.seats(visible.as_deref());
         let boards = seats.into_iter().enumerate().map(|(at, seat)| Board {
@@ -138,6 +146,7 @@ impl Driver {
             initialised: false,
             counts: BTreeMap::new(),
             named: BTreeSet::new(),
+            page: Page { process: std::process::id(), ..Page::default() },
             scenario,
         }
     }
@@ -153,6 +162,23 @@ impl Driver {
             effects.extend(all.filter(|effect| slow(effect)).cloned());
         }
         effects
+    }
+
+    /// Tells the stand-in NVML what is held and lost, where it changed and a ledger is kept.
+    fn keep_accounts(&mut self) {
+        let held = self.boards.iter().map(|it| (it.seat.board, it.memory.held()));
+        let lost = self.boards.iter().filter(|it| it.broken == Some(codes::UNKNOWN));
+        let page = Page {
+            memory: held.filter(|held| held.1 > 0).collect(),
+            lost: lost.map(|it| it.seat.board).collect(),
+            process: self.page.process,
+        };
+        if page != self.page {
+            if let Some(Err(error)) = ledger::folder().map(|folder| page.write(&folder)) {
+                self.tell(format!("no ledger: {error}"));
+            }
+            self.page = page;
+        }
     }
 
     /// Whether the pretended driver is from before a function.

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
-use crate::codes::{INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED};
+use ptx_interpreter::Limits;
+
+use crate::codes::{
+    INVALID_HANDLE, INVALID_VALUE, LAUNCH_OUT_OF_RESOURCES, NOT_SUPPORTED, UNKNOWN,
+};
 use crate::driver::{Answer, Board, Driver};
 use crate::faults::{Effect, Place};
 use crate::module::Function;
+use crate::program::{run, status};
 use crate::table::Handle;
 
 /// A kernel, how many threads, and its parameters.
@@ -57,36 +62,61 @@ impl Driver {
 
     /// Runs a launch. A fault of the kernel shows, as on hardware, at the next call: the board is spoilt from here on.
     pub(crate) fn run(&mut self, board: usize, launch: &Launch) -> Answer {
-        let effect = self.strike(&Place::Launch);
-        if let Some(Effect::Code(code)) = effect {
-            return Err(code);
-        }
-        let number = self.boards[board].seat.board;
-        let dying = self.scenario.dying.contains(&number).then_some(999);
-        if let Some(Effect::Sticky(code)) = effect.or(dying.map(Effect::Sticky)) {
-            return self.spoil(board, code, "as the scenario says");
+        if let Some(answer) = self.doom(board) {
+            return answer;
         }
         let function = self.functions.get(launch.function())?;
         let module = self.modules.get(std::ptr::without_provenance_mut(function.module))?;
         let (program, name) = (module.program.clone(), function.entry.name.clone());
-        let Some(outcome) = program.run(&name, launch, &module.globals, &mut self.boards[board])
-        else {
-            self.tell(format!(
-                "{name} comes from a cubin that is none of the program's own: not run"
-            ));
-            return Err(NOT_SUPPORTED);
+        let module = match program.runs(&name) {
+            Ok(module) => module,
+            Err(why) => {
+                self.tell(format!("{name} is not run: {why}"));
+                return Err(NOT_SUPPORTED);
+            }
         };
+        let limits = self.limits(board);
+        let outcome = run(module, &name, launch, &mut self.boards[board].memory.device, limits);
         match outcome {
             Ok(instructions) => {
                 self.boards[board].pass_time(LAUNCH_TIME);
-                self.boards[board].execute(instructions);
+                self.boards[board].execute(instructions * 32);
                 Ok(())
             }
-            Err(fault) => self.spoil(board, fault.code, &format!("{name}: {}", fault.what)),
+            Err(fault) => match status(fault.kind) {
+                (code, true) => self.spoil(board, code, &fault.to_string()),
+                (code, false) => {
+                    self.tell(fault.to_string());
+                    Err(code)
+                }
+            },
         }
     }
 
-    fn spoil(&mut self, board: usize, code: u32, why: &str) -> Answer {
+    /// What a launch may take on a board.
+    fn limits(&self, board: usize) -> Limits {
+        let model = self.boards[board].seat.model;
+        let shared_bytes = model.limits().shared_optin_kib << 10;
+        let instructions = self.scenario.limit.unwrap_or(Limits::default().instructions);
+        Limits { instructions, shared_bytes, sms: model.sms.0 }
+    }
+
+    /// What the scenario does to work that starts now, if anything.
+    pub(crate) fn doom(&mut self, board: usize) -> Option<Answer> {
+        let effect = self.strike(&Place::Launch);
+        if let Some(Effect::Code(code)) = effect {
+            return Some(Err(code));
+        }
+        let number = self.boards[board].seat.board;
+        let dying = self.scenario.dying.contains(&number).then_some(Effect::Sticky(UNKNOWN));
+        match effect.or(dying) {
+            Some(Effect::Sticky(code)) => Some(self.spoil(board, code, "as the scenario says")),
+            _ => None,
+        }
+    }
+
+    /// Leaves an error behind that every later call returns.
+    pub(crate) fn spoil(&mut self, board: usize, code: u32, why: &str) -> Answer {
         let name = crate::codes::result(code).map_or("", |result| result.0);
         eprintln!("stand-in CUDA: {code} {name} on device {board}: {why}");
         self.boards[board].broken = Some(code);
@@ -97,7 +127,7 @@ impl Driver {
 
 impl Board {
     /// Lets the simulated time of so many instructions pass: one a clock on every core, which no board reaches.
-    fn execute(&mut self, instructions: u64) {
+    pub(crate) fn execute(&mut self, instructions: u64) {
         let (sms, cores) = self.seat.model.sms;
         let per_ns = f64::from(sms * cores) * f64::from(self.seat.model.boost_mhz) / 1000.0;
         self.clock += instructions as f64 / per_ns;

@@ -1,6 +1,7 @@
 //! Device memory with its accounts: what the board has, what others hold, what contexts cost, what was allocated.
 //!
-//! Addresses are never given twice, and between two allocations lies a gap: a pointer out of date or out of bounds is noticed.
+//! The bytes lie with the interpreter, which never gives an address twice and leaves gaps. Variables of modules are there
+//! too, and are not counted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,6 @@ use crate::scenario::Seat;
 /// What a context costs. Real ones take 107 to 555 MiB, more on boards with more multiprocessors.
 const CONTEXT: u64 = 300 << 20;
 const ALIGNMENT: u64 = 512;
-const GAP: u64 = 64 << 10;
 
 /// Memory of one board.
 pub(crate) struct Memory {
@@ -18,13 +18,10 @@ pub(crate) struct Memory {
     others: u64,
     contexts: u64,
     used: u64,
-    next: u64,
-    pieces: BTreeMap<u64, Piece>,
-}
-
-struct Piece {
-    context: usize,
-    bytes: Vec<u8>,
+    /// Sizes and contexts of allocations.
+    owned: BTreeMap<u64, (u64, usize)>,
+    /// The bytes.
+    pub(crate) device: ptx_interpreter::Memory,
 }
 
 impl Memory {
@@ -33,17 +30,22 @@ impl Memory {
         // The stand-in NVML counts a hundredth as reserved; CUDA's total leaves that out.
         let whole = mib << 20;
         let total = whole - whole / 100;
-        let next = (number as u64 + 1) << 41;
+        let device = ptx_interpreter::Memory::from_address((number as u64 + 1) << 41);
         let others = total / 100 * others_percent;
-        Self { total, others, contexts: 0, used: 0, next, pieces: BTreeMap::new() }
+        Self { total, others, contexts: 0, used: 0, owned: BTreeMap::new(), device }
     }
 
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
+    /// What this process holds, with its contexts.
+    pub(crate) fn held(&self) -> u64 {
+        self.contexts * CONTEXT + self.used
+    }
+
     pub(crate) fn free_bytes(&self) -> u64 {
-        (self.total - self.others).saturating_sub(self.contexts * CONTEXT + self.used)
+        (self.total - self.others).saturating_sub(self.held())
     }
 
     /// Takes what a context costs, if there is so much.
@@ -52,10 +54,10 @@ impl Memory {
     }
 
     /// Gives back what a context cost and held; names what it had not freed.
-    pub(crate) fn close_context(&mut self, context: usize) -> Vec<(u64, usize)> {
+    pub(crate) fn close_context(&mut self, context: usize) -> Vec<(u64, u64)> {
         self.contexts -= 1;
-        let leaked = self.pieces.iter().filter(|piece| piece.1.context == context);
-        let leaked: Vec<_> = leaked.map(|(at, piece)| (*at, piece.bytes.len())).collect();
+        let leaked = self.owned.iter().filter(|piece| piece.1.1 == context);
+        let leaked: Vec<_> = leaked.map(|(at, (bytes, _))| (*at, *bytes)).collect();
         for (address, _) in &leaked {
             let _ = self.free(*address);
         }
@@ -70,33 +72,27 @@ impl Memory {
         if size > self.free_bytes() {
             return Err(OUT_OF_MEMORY);
         }
-        let address = self.next;
-        self.next += size + GAP;
+        let address = self.device.allocate(bytes);
         self.used += size;
-        self.pieces.insert(address, Piece { context, bytes: vec![0; bytes] });
+        self.owned.insert(address, (bytes as u64, context));
         Ok(address)
     }
 
     /// Frees an allocation. Anything but its beginning is an invalid value, so freeing twice is too.
     pub(crate) fn free(&mut self, address: u64) -> Result<(), u32> {
-        let piece = self.pieces.remove(&address).ok_or(INVALID_VALUE)?;
-        self.used -= (piece.bytes.len() as u64).next_multiple_of(ALIGNMENT);
+        let (bytes, _) = self.owned.remove(&address).ok_or(INVALID_VALUE)?;
+        self.used -= bytes.next_multiple_of(ALIGNMENT);
+        self.device.free(address);
         Ok(())
     }
 
     /// The allocation an address lies in: its beginning and size.
     pub(crate) fn piece(&self, address: u64) -> Option<(u64, usize)> {
-        let (start, piece) = self.pieces.range(..=address).next_back()?;
-        let inside = address - start < piece.bytes.len() as u64;
-        inside.then_some((*start, piece.bytes.len()))
+        self.device.piece(address)
     }
 
     /// The bytes behind an address, which must lie in one allocation.
     pub(crate) fn bytes(&mut self, address: u64, size: usize) -> Result<&mut [u8], u32> {
-        let (start, _) = self.piece(address).ok_or(INVALID_VALUE)?;
-        let piece = self.pieces.get_mut(&start).ok_or(INVALID_VALUE)?;
-        let at = (address - start) as usize;
-        let end = at.checked_add(size).ok_or(INVALID_VALUE)?;
-        piece.bytes.get_mut(at..end).ok_or(INVALID_VALUE)
+        self.device.bytes_mut(address, size).ok_or(INVALID_VALUE)
     }
 }

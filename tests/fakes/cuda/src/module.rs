@@ -28,8 +28,6 @@ pub(crate) struct Module {
     is_binary: bool,
     /// Registers of each kernel of a cubin.
     registers: BTreeMap<String, u32>,
-    /// Global variables: address and size.
-    pub(crate) globals: BTreeMap<String, (u64, usize)>,
 }
 
 /// An image that each context loads when it first needs it.
@@ -60,7 +58,7 @@ impl Driver {
         self.pass(&Place::Load).map_err(|code| Refusal::new(code, "as the scenario says"))?;
         let module = match image::choose(bytes, self.loader().map_err(silent)?)? {
             Chosen::Ptx { text, target } => {
-                let program = Program::parse(&text)
+                let program = Program::of_ptx(&text)
                     .map_err(|why| Refusal::new(INVALID_PTX, format!("ptxas fatal   : {why}")))?;
                 Module::new(context, program, target, None)
             }
@@ -70,12 +68,8 @@ impl Driver {
                 Module::new(context, program, cubin.target, Some(kernels.collect()))
             }
         };
-        let mut module = module;
-        for (name, bytes) in module.program.globals() {
-            let memory = &mut self.boards[board].memory;
-            let at = memory.allocate(context.addr(), bytes.len()).map_err(silent)?;
-            memory.bytes(at, bytes.len()).map_err(silent)?.copy_from_slice(&bytes);
-            module.globals.insert(name, (at, bytes.len()));
+        if let Some(program) = &module.program.module {
+            self.boards[board].memory.device.load(program);
         }
         Ok(self.modules.insert(module))
     }
@@ -84,11 +78,19 @@ impl Driver {
     pub(crate) fn unload(&mut self, module: Handle) -> Answer {
         let (_, board) = self.current()?;
         let removed = self.modules.remove(module)?;
-        for (address, _) in removed.globals.into_values() {
-            self.boards[board].memory.free(address)?;
+        if let Some(program) = &removed.program.module {
+            self.boards[board].memory.device.unload(program);
         }
         self.functions.retain(|function| function.module != module.addr());
         Ok(())
+    }
+
+    /// A global variable by name: address and size.
+    pub(crate) fn global(&mut self, module: Handle, name: &str) -> Result<(u64, usize), u32> {
+        let (_, board) = self.current()?;
+        let program = &self.modules.get(module)?.program;
+        let module = program.module.as_ref().ok_or(NOT_FOUND)?;
+        self.boards[board].memory.device.global(module, name).ok_or(NOT_FOUND)
     }
 
     /// An entry point by name.
@@ -170,7 +172,6 @@ impl Module {
             target,
             is_binary: registers.is_some(),
             registers: registers.unwrap_or_default(),
-            globals: BTreeMap::new(),
         }
     }
 }
@@ -188,12 +189,13 @@ impl Function {
         Some(match attribute {
             0 => self.threads() as i32,
             1 => self.entry.shared_bytes as i32,
+            3 => self.entry.local_bytes as i32,
             4 => self.registers as i32,
             5 => number(self.target),
             6 => number(self.binary),
             8 => self.dynamic_shared as i32,
             9 => self.carveout,
-            2 | 3 | 7 | 10..=15 => 0,
+            2 | 7 | 10..=15 => 0,
             _ => return None,
         })
     }

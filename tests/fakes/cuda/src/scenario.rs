@@ -23,7 +23,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Words of the stand-in NVML that change nothing CUDA shows.
-const NOT_OURS: &[&str] = &["weird", "reasons", "procs", "still", "steady", "escapes"];
+const NOT_OURS: &[&str] = &["weird", "reasons", "procs", "still", "steady", "escapes", "idle"];
 
 /// CUDA version of the default driver, the one the stand-in NVML names.
 const DRIVER: u32 = 13000;
@@ -81,6 +81,8 @@ pub struct Scenario {
     pub lacks: Vec<String>,
     /// Whether memory not given back is named when its context ends.
     pub leaks: bool,
+    /// Instructions of warps after which a launch has taken too long.
+    pub limit: Option<u64>,
 }
 
 impl Scenario {
@@ -96,6 +98,7 @@ impl Scenario {
     /// | `exclusive`, `prohibited` | compute mode; exclusive means that another process has the board |
     /// | `fault:NAME`, `fault:NAME@N` | what goes wrong, see [`crate::faults`] |
     /// | `lacks:FUNCTION` | a driver from before the function |
+    /// | `limit:N` | a launch times out after so many instructions of its warps |
     /// | `leaks` | memory not given back is named on stderr |
     pub fn parse(text: &str) -> Self {
         let mut scenario = Self { driver: DRIVER, others_percent: 10, ..Self::default() };
@@ -131,6 +134,7 @@ impl Scenario {
             "prohibited" => self.mode = ComputeMode::Prohibited,
             "fault" => self.faults.push(Fault::parse(rest)?),
             "lacks" => self.lacks.push(rest.to_owned()),
+            "limit" => self.limit = Some(rest.parse().ok()?),
             "leaks" => self.leaks = true,
             "hang" if rest.starts_with("nvml") => {}
             _ if NOT_OURS.contains(&name) => {}

@@ -1,6 +1,7 @@
 //! Streams, events and capture. Work is done when it is submitted, in order: every stream behaves as one that has caught up.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::codes::{
 use crate::driver::{Answer, Driver};
 use crate::graph::Graph;
 use crate::launch::Launch;
+use crate::library::LibraryWork;
 use crate::table::Handle;
 
 /// A stream.
@@ -49,6 +51,8 @@ pub(crate) struct Event {
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
     Launch(Launch),
+    /// Of another library.
+    Library(Arc<LibraryWork>),
     /// A pattern, so many times.
     Fill {
         to: u64,
@@ -136,6 +140,7 @@ impl Driver {
         let memory = &mut self.boards[board].memory;
         match work {
             Work::Launch(launch) => return self.run(board, launch),
+            Work::Library(work) => return self.run_library(board, work),
             Work::Fill { to, pattern, count } => {
                 let size = pattern.len().checked_mul(*count).ok_or(INVALID_VALUE)?;
                 let place = if size == 0 { return Ok(()) } else { memory.bytes(*to, size)? };
@@ -254,7 +259,7 @@ impl Work {
             Self::Upload { bytes, .. }
             | Self::Download { bytes, .. }
             | Self::Copy { bytes, .. } => *bytes,
-            Self::Launch(_) | Self::Record { .. } | Self::Wait => 0,
+            Self::Launch(_) | Self::Library(_) | Self::Record { .. } | Self::Wait => 0,
         }
     }
 

@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "stands in for a C library: every function takes C pointers")]
 #![expect(clippy::missing_safety_doc, reason = "the contracts are NVML's")]
 
+pub mod ledger;
 pub mod models;
 pub mod scenario;
 mod structs;
@@ -62,7 +63,8 @@ fn device(handle: Handle) -> Result<Device, u32> {
     with(|state| {
         let board = high.checked_sub(1).ok_or(codes::INVALID_ARGUMENT)?;
         let model = *state.scenario.boards.get(board).ok_or(codes::INVALID_ARGUMENT)?;
-        if state.scenario.lost.contains(&board) || state.scenario.dying.contains(&board) {
+        let dead = [&state.scenario.lost, &state.scenario.dying];
+        if dead.iter().any(|boards| boards.contains(&board)) || ledger::lost(board) {
             return Err(codes::GPU_IS_LOST);
         }
         let mig_enabled = state.scenario.mig.contains(&board);
@@ -82,6 +84,9 @@ impl Device {
     /// Load in percent, up and down again with each tick, each board at its own point.
     fn load(&self) -> u32 {
         const PERIOD: u64 = 24;
+        if with(|state| state.scenario.idle) {
+            return 0;
+        }
         let tick = if self.stands_still { 0 } else { self.tick };
         let at = (tick + self.board as u64 * 5) % PERIOD;
         (4 + at.min(PERIOD - at) * 8) as u32
@@ -111,7 +116,21 @@ impl Device {
     fn memory(&self) -> (u64, u64, u64) {
         let total = self.mig.map_or(self.model.memory_mib, |mig| mig.memory_mib) << 20;
         let reserved = total / 100;
-        (total, reserved, total / 10 + total / 200 * u64::from(self.load()))
+        let others = with(|state| state.scenario.used_percent).map_or_else(
+            || total / 10 + total / 200 * u64::from(self.load()),
+            |percent| (total - reserved) / 100 * percent,
+        );
+        let held: u64 = self.held().iter().map(|(_, bytes)| bytes).sum();
+        (total, reserved, (others + held).min(total - reserved))
+    }
+
+    /// What processes on the stand-in driver hold here, each with its number.
+    fn held(&self) -> Vec<(u32, u64)> {
+        let here = |page: ledger::Page| {
+            let held = page.memory.iter().filter(|held| held.0 == self.board);
+            (page.process, held.map(|held| held.1).sum())
+        };
+        ledger::pages().into_iter().map(here).filter(|held| held.1 > 0).collect()
     }
 
     fn clock(&self, kind: u32) -> Result<u32, u32> {
@@ -123,8 +142,13 @@ impl Device {
     }
 
     fn processes(&self, graphics: bool) -> Vec<ProcessInfo> {
+        let none = u32::MAX;
+        let info =
+            |pid, memory| ProcessInfo { pid, memory, gpu_instance: none, compute_instance: none };
+        let held = if graphics { Vec::new() } else { self.held() };
+        let held: Vec<_> = held.into_iter().map(|(pid, bytes)| info(pid, bytes)).collect();
         if !with(|state| state.scenario.procs) {
-            return Vec::new();
+            return held;
         }
         let (own, parent) = (std::process::id(), std::os::unix::process::parent_id());
         let here = self.board == 0 && !self.mig_enabled;
@@ -135,14 +159,7 @@ impl Device {
             false if self.mig_enabled => self.mig.iter().map(|_| parent).collect(),
             false => vec![FOREIGN_PID + self.board as u32],
         };
-        let none = u32::MAX;
-        let info = |pid: &u32| ProcessInfo {
-            pid: *pid,
-            memory: 512 << 20,
-            gpu_instance: none,
-            compute_instance: none,
-        };
-        pids.iter().map(info).collect()
+        pids.into_iter().map(|pid| info(pid, 512 << 20)).chain(held).collect()
     }
 }
 
@@ -252,12 +269,12 @@ macro_rules! exports {
 exports! {
     nvmlSystemGetDriverVersion(text: *mut c_char, room: u32) { put_text(text, room, &with(|state| state.scenario.driver.clone())) }
     nvmlSystemGetNVMLVersion(text: *mut c_char, room: u32) { put_text(text, room, &with(|state| format!("13.{}", state.scenario.driver))) }
-    nvmlSystemGetCudaDriverVersion_v2(version: *mut i32) { put(version, 13000); Ok(()) }
+    nvmlSystemGetCudaDriverVersion_v2(version: *mut i32) { put(version, with(|state| state.scenario.cuda)); Ok(()) }
 
     nvmlDeviceGetCount_v2(count: *mut u32) { put(count, with(|state| state.scenario.boards.len() as u32)); Ok(()) }
     nvmlDeviceGetHandleByIndex_v2(index: u32, place: *mut Handle) {
         let board = index as usize;
-        let lost = with(|state| state.scenario.lost.contains(&board));
+        let lost = with(|state| state.scenario.lost.contains(&board)) || ledger::lost(board);
         let there = with(|state| board < state.scenario.boards.len());
         if lost { return Err(codes::GPU_IS_LOST) }
         if !there { return Err(codes::INVALID_ARGUMENT) }
@@ -268,6 +285,13 @@ exports! {
         let wanted = CStr::from_ptr(address).to_string_lossy().to_ascii_uppercase();
         let boards = with(|state| state.scenario.boards.len());
         let found = (0..boards).find(|board| device(handle(*board, None)).is_ok_and(|it| it.address() == wanted));
+        put(place, handle(found.ok_or(codes::NOT_FOUND)?, None));
+        Ok(())
+    }
+    nvmlDeviceGetHandleByUUID(uuid: *const c_char, place: *mut Handle) {
+        let wanted = CStr::from_ptr(uuid).to_string_lossy();
+        let boards = with(|state| state.scenario.boards.len());
+        let found = (0..boards).find(|board| device(handle(*board, None)).is_ok_and(|it| it.uuid() == wanted));
         put(place, handle(found.ok_or(codes::NOT_FOUND)?, None));
         Ok(())
     }
@@ -292,7 +316,7 @@ exports! {
     nvmlDeviceGetBrand(d: Handle, brand: *mut u32) { put(brand, device(d)?.model.brand); Ok(()) }
     nvmlDeviceGetVbiosVersion(d: Handle, text: *mut c_char, room: u32) { device(d)?; put_text(text, room, "96.00.74.00.01") }
     nvmlDeviceGetBoardPartNumber(d: Handle, text: *mut c_char, room: u32) { needs(device(d)?.model.has(Feature::Ecc))?; put_text(text, room, "900-00000-0000-000") }
-    nvmlDeviceGetComputeMode(d: Handle, mode: *mut u32) { device(d)?; put(mode, 0); Ok(()) }
+    nvmlDeviceGetComputeMode(d: Handle, mode: *mut u32) { device(d)?; put(mode, with(|state| state.scenario.compute_mode)); Ok(()) }
     nvmlDeviceGetPersistenceMode(d: Handle, mode: *mut u32) { put(mode, u32::from(device(d)?.model.has(Feature::Ecc))); Ok(()) }
     nvmlDeviceGetVirtualizationMode(d: Handle, mode: *mut u32) { device(d)?; put(mode, 0); Ok(()) }
     nvmlDeviceGetEccMode(d: Handle, current: *mut u32, pending: *mut u32) {

@@ -44,6 +44,14 @@ pub struct Scenario {
     pub reasons: Option<u64>,
     /// Driver version.
     pub driver: String,
+    /// CUDA version of the driver.
+    pub cuda: i32,
+    /// Compute mode of every board, by NVML's numbers.
+    pub compute_mode: u32,
+    /// Whether nothing happens on the boards.
+    pub idle: bool,
+    /// Memory that others hold, in percent, instead of what follows from the load.
+    pub used_percent: Option<u64>,
     /// Whether there are processes.
     pub procs: bool,
     /// Boards from this one on keep their values; none does if not given.
@@ -66,11 +74,14 @@ impl Scenario {
     /// | `weird:N` | every question about a value returns code N |
     /// | `hang:FUNCTION:SECONDS` | calls of a function take so long |
     /// | `reasons:N` | clock-event mask, decimal |
-    /// | `driver:X` | driver version |
+    /// | `driver:X` | driver version, 570.124.06, or its CUDA version, 12080 |
+    /// | `exclusive`, `prohibited` | compute mode |
+    /// | `idle` | the boards have nothing to do |
+    /// | `busy`, `used:N` | others hold 95 or N percent of the memory |
     /// | `still`, `steady` | no values move; only those of board 0 do |
     /// | `procs`, `escapes` | there are processes; names are full of escape sequences |
     pub fn parse(text: &str) -> Self {
-        let mut scenario = Self { driver: "580.82.07".to_owned(), ..Self::default() };
+        let mut scenario = Self { driver: "580.82.07".to_owned(), cuda: 13000, ..Self::default() };
         for word in text.trim().split('+') {
             let meaning =
                 ALIASES.iter().find(|alias| alias.0 == word).map_or(word, |alias| alias.1);
@@ -97,7 +108,13 @@ impl Scenario {
             "dying" => self.dying.push(number()?),
             "weird" => self.weird = Some(rest.parse().ok()?),
             "reasons" => self.reasons = Some(rest.parse().ok()?),
-            "driver" => rest.clone_into(&mut self.driver),
+            "driver" if rest.contains('.') => rest.clone_into(&mut self.driver),
+            "driver" => self.cuda = rest.parse().ok()?,
+            "exclusive" => self.compute_mode = 3,
+            "prohibited" => self.compute_mode = 2,
+            "idle" => self.idle = true,
+            "busy" => self.used_percent = Some(95),
+            "used" => self.used_percent = rest.parse().ok().filter(|percent| *percent <= 100),
             "procs" => self.procs = true,
             "still" => self.steady_from = Some(0),
             "steady" => self.steady_from = Some(1),

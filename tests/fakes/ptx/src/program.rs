@@ -3,7 +3,7 @@
 //! Immediates, addresses and special registers are registers too, filled when a block starts, so that running an
 //! instruction never asks what kind its operands are.
 
-use crate::lanes::{File, Lanes};
+use crate::lanes::Lanes;
 use crate::numerics::convert::Conversion;
 use crate::parse::syntax::Space;
 
@@ -457,15 +457,6 @@ impl Op {
             Self::Atomic(atomic) if shared(&atomic.address) => Some(atomic.bytes.into()),
             Self::AsyncCopy(copy) => Some(copy.bytes.into()),
             _ => None,
-        }
-    }
-}
-
-impl Place {
-    pub(crate) fn file(self) -> File {
-        match self {
-            Self::Word(_) => File::Word,
-            Self::Long(_) => File::Long,
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
 use crate::Dtype;
-use crate::gpu::family::stream::{Path, Stored, Streamed, Widened, bf16_route, kernel, widening};
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Route, Shape, Slot};
+use crate::gpu::family::route::{F32 as FP32, route};
+use crate::gpu::family::stream::{BF16, Path, Stored, Streamed, Widened, kernel, widening};
+use crate::gpu::{Element, GpuKernel, Launch, Shape, Slot};
 
 fn store(_n: usize, _k: usize, weights: &[f32]) -> Result<Stored, String> {
     let blocks: Vec<(Vec<u8>, f32)> = weights.chunks(BLOCK).map(quantize).collect();
@@ -47,14 +48,14 @@ pub(in crate::gpu) struct Bf16;
 
 impl Streamed for F16 {
     const PATHS: &'static [Path] = &[
-        path("nf4.f16", Formats::same(Element::F16), 5e-4),
+        path("nf4.f16 fp16 out", Formats::same(Element::F16), 5e-4),
         path("nf4.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
     ];
 }
 
 impl Streamed for Bf16 {
     const PATHS: &'static [Path] = &[
-        path("nf4.bf16", Formats::same(Element::Bf16), 4e-3),
+        path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), 4e-3),
         path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
     ];
 }
@@ -74,19 +75,17 @@ impl Widened for Packed {
     }
 }
 
-fn route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "fma.f32, table in shared memory".to_owned() }
-}
-
 /// The kernels of the family.
 pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("nf4.f16", "NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, route);
+    kernel::<F16>("nf4.f16", "NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| {
+        route(FP32, f)
+    });
 pub(super) const BF16_KERNEL: GpuKernel = kernel::<Bf16>(
     "nf4.bf16",
     "NF4 weights, bf16 activations",
     "nf4",
     Dtype::Int4Weight,
-    bf16_route,
+    |facts| route(BF16, facts),
 );
 pub(super) const WIDENING: GpuKernel =
-    widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", route);
+    widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |f| route(FP32, f));

@@ -11,8 +11,9 @@ pub(in crate::gpu) use path::{
 };
 pub(super) use widen::{Widened, kernel as widening};
 
-use crate::Dtype;
+use super::route::{Step, Way};
 use crate::gpu::{BufferId, DeviceFacts, Element, GpuKernel, Route, Shape, Slot};
+use crate::{Dtype, Sm};
 
 /// Threads of a block: eight warps.
 pub(super) const THREADS: u32 = 256;
@@ -67,12 +68,10 @@ pub(super) const fn kernel<S: Streamed>(
 }
 
 /// bf16 numbers that are widened, multiplied and added as fp32, and rounded where there is an instruction for it.
-pub(super) fn bf16_route(facts: &DeviceFacts) -> Route {
-    if facts.sm.major >= 8 {
-        return Route::Native { by: "fma.f32, cvt.bf16".to_owned() };
-    }
-    Route::Emulated { by: format!("fp32 and integer rounding: {} has no bf16", facts.sm) }
-}
+pub(super) const BF16: &[Step] = &[
+    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Way::By("fma.f32")),
+];
 
 /// What entries take to store fp32 in place of their format, or why they cannot store what is asked for.
 pub(super) fn wide(Formats { input, output }: Formats) -> Result<u32, String> {

@@ -4,14 +4,15 @@ use half::f16;
 
 use super::paths;
 use super::{GROUP, ROWS, Weights, pack, packed_bytes, scale_bytes};
-use crate::Dtype;
+use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening,
 };
 use crate::gpu::{
-    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Route, Shape, Slot,
+    Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Shape, Slot,
 };
 use crate::model::{Grid, Pattern};
+use crate::{Dtype, Sm};
 
 /// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
 pub fn dequantize(
@@ -108,13 +109,12 @@ fn generated(grid: Grid) -> Result<Case, String> {
     })
 }
 
-fn route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "fp32 and integer operations".to_owned() }
-}
+/// Numbers are put together from their bits, multiplied and rounded.
+const STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("mul.f32 and integer operations"))];
 
 /// Widens packed weights.
 pub(super) const WIDENING: GpuKernel =
-    widening::<Packed>("w4.dequant", "4-bit weights as 16-bit numbers", "w4", route);
+    widening::<Packed>("w4.dequant", "4-bit weights as 16-bit numbers", "w4", |f| route(STEPS, f));
 
 /// Generates packed weights.
 pub(super) const GENERATION: GpuKernel = GpuKernel {
@@ -122,7 +122,7 @@ pub(super) const GENERATION: GpuKernel = GpuKernel {
     title: "4-bit weights from a hash of their index",
     family: "w4",
     dtype: Dtype::Int4Weight,
-    route,
+    route: |facts| route(STEPS, facts),
     cases: grids,
     works: |_, _| Vec::new(),
     work: |_, _| Err("it is run once, before anything is timed".to_owned()),

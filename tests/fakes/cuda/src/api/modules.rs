@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_uint, c_void};
 
 use super::{exports, put, text};
-use crate::codes::{FILE_NOT_FOUND, INVALID_VALUE, NOT_FOUND};
+use crate::codes::{FILE_NOT_FOUND, INVALID_VALUE};
 use crate::driver::{Answer, Driver};
 use crate::image::{Refusal, take};
 use crate::table::Handle;
@@ -114,8 +114,7 @@ exports! { driver;
         put(function, found)
     }
     cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: Handle, name: *const c_char) {
-        driver.current()?;
-        let global = *driver.modules.get(module)?.globals.get(text(name)?).ok_or(NOT_FOUND)?;
+        let global = driver.global(module, text(name)?)?;
         if !address.is_null() {
             put(address, global.0)?;
         }

@@ -15,11 +15,11 @@ use crate::program::{Access, Address, AsyncCopy, Atom, Atomic, Element, Place};
 
 impl Registers<'_> {
     pub(super) fn addresses(&self, address: &Address) -> Longs {
-        let offset = address.offset as u64;
-        match address.base {
-            Place::Word(base) => self.word(base).map(|base| u64::from(base).wrapping_add(offset)),
-            Place::Long(base) => self.long(base).map(|base| base.wrapping_add(offset)),
+        let mut all = self.wide(address.base);
+        for one in &mut all {
+            *one = one.wrapping_add(address.offset as u64);
         }
+        all
     }
 }
 
@@ -69,20 +69,33 @@ fn range(
     Ok(address as usize..address as usize + size)
 }
 
+/// What lanes read or write, one after the other: up to 32 bytes each.
+type Raw = [[u8; 32]; WARP];
+
+fn part<const N: usize>(raw: &[u8; 32], at: usize) -> [u8; N] {
+    let mut part = [0; N];
+    part.copy_from_slice(&raw[at..at + N]);
+    part
+}
+
 /// An element at an offset of every lane's bytes, extended to so many bits.
-fn gather(raw: &[[u8; 32]; WARP], at: usize, element: Element, bits: u32) -> Longs {
-    let value = |raw: &[u8; 32]| {
-        let mut bytes = [0; 8];
-        let size = usize::from(element.bytes);
-        bytes[..size].copy_from_slice(&raw[at..at + size]);
-        u64::from_le_bytes(bytes)
-    };
-    let unsigned = || raw.each_ref().map(value);
-    if !element.signed || u32::from(element.bytes) * 8 >= bits {
-        return unsigned();
+fn gather(raw: &Raw, at: usize, element: Element, bits: u32) -> Longs {
+    let mut values = [0; WARP];
+    let lanes = values.iter_mut().zip(raw);
+    match element.bytes {
+        1 => lanes.for_each(|(value, raw)| *value = raw[at].into()),
+        2 => lanes.for_each(|(value, raw)| *value = u16::from_le_bytes(part(raw, at)).into()),
+        4 => lanes.for_each(|(value, raw)| *value = u32::from_le_bytes(part(raw, at)).into()),
+        _ => lanes.for_each(|(value, raw)| *value = u64::from_le_bytes(part(raw, at))),
     }
-    let unused = 64 - 8 * u32::from(element.bytes);
-    unsigned().map(|value| ((value << unused) as i64 >> unused) as u64 & u64::MAX >> (64 - bits))
+    let own = 8 * u32::from(element.bytes);
+    if element.signed && own < bits {
+        let (unused, keep) = (64 - own, u64::MAX >> (64 - bits));
+        for value in &mut values {
+            *value = ((*value << unused) as i64 >> unused) as u64 & keep;
+        }
+    }
+    values
 }
 
 impl Warp<'_> {
@@ -105,7 +118,7 @@ impl Warp<'_> {
         let mut addresses = self.registers.addresses(&access.address);
         let step = usize::from(access.element.bytes);
         let size = step * access.places.len();
-        let mut raw = [[0; 32]; WARP];
+        let mut raw: Raw = [[0; 32]; WARP];
         for (space, lanes) in by_space(access.address.space, &mut addresses, active) {
             for lane in lanes_of(lanes) {
                 let address = addresses[lane];
@@ -135,9 +148,19 @@ impl Warp<'_> {
             }
         }
         for (index, place) in access.places.iter().enumerate() {
-            if let Some(place) = place {
-                let value = gather(&raw, index * step, access.element, access.bits);
-                self.registers.set_wide(*place, &value, active);
+            match *place {
+                Some(Place::Word(register)) if step == 4 => {
+                    let mut value = [0; WARP];
+                    for (value, raw) in value.iter_mut().zip(&raw) {
+                        *value = u32::from_le_bytes(part(raw, index * step));
+                    }
+                    self.registers.set_word(register, &value, active);
+                }
+                Some(place) => {
+                    let value = gather(&raw, index * step, access.element, access.bits);
+                    self.registers.set_wide(place, &value, active);
+                }
+                None => {}
             }
         }
         Ok(())
@@ -153,7 +176,7 @@ impl Warp<'_> {
         let mut addresses = self.registers.addresses(&access.address);
         let step = usize::from(access.element.bytes);
         let size = step * access.places.len();
-        let mut raw = [[0; 32]; WARP];
+        let mut raw: Raw = [[0; 32]; WARP];
         for (index, place) in access.places.iter().enumerate() {
             let Some(place) = place else { continue };
             for (raw, value) in raw.iter_mut().zip(self.registers.wide(*place)) {
@@ -194,7 +217,7 @@ impl Warp<'_> {
     fn store_shared(
         &self,
         addresses: &Longs,
-        raw: &[[u8; 32]; WARP],
+        raw: &Raw,
         size: usize,
         who: Who,
         hands: &mut Hands<'_>,

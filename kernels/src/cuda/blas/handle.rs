@@ -1,0 +1,325 @@
+//! Handles of the libraries, and products by them. Each handle is given back when it is dropped, before its library and context are.
+#![expect(unsafe_code, reason = "handles of cuBLAS and products by addresses of the device")]
+
+use std::ffi::{c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::rc::Rc;
+
+use super::library::{Cublas, CublasLt, Guess, Handle};
+use super::product::{Compute, Kind, Product};
+use super::status::BlasError;
+use crate::cuda::CudaMachine;
+use crate::cuda::context::Context;
+use crate::gpu::MachineError;
+
+/// `CUBLAS_OP_N` and `CUBLAS_OP_T`.
+const AS_IT_LIES: u32 = 0;
+const TRANSPOSED: u32 = 1;
+/// `CUBLAS_GEMM_DEFAULT_TENSOR_OP`, which torch asks for.
+const TENSOR_OP: c_int = 99;
+/// `CUBLASLT_MATMUL_DESC_TRANSA`.
+const TRANSPOSE_A: u32 = 3;
+
+/// cuBLAS on a device.
+pub struct Blas {
+    handle: Handle,
+    blas: Cublas,
+    lt: Result<Lt, BlasError>,
+    path: PathBuf,
+    _context: Rc<Context>,
+}
+
+/// cuBLASLt on a device.
+struct Lt {
+    handle: Handle,
+    library: CublasLt,
+}
+
+impl Blas {
+    /// Loads `libcublas` from a file, with the `libcublasLt` beside it, for a device. A stand-in for the device takes stand-ins
+    /// for the libraries only.
+    pub fn open(path: &Path, machine: &CudaMachine) -> Result<Self, BlasError> {
+        // cuBLAS needs the other one and takes what was loaded under its name before.
+        let lt = Lt::open(path, machine.simulated());
+        let blas = Cublas::load(path)?;
+        same_world(path, blas.simulated, machine.simulated())?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is written; the machine's context is bound to this thread.
+        unsafe { blas.create(&raw mut handle) }?;
+        let context = Rc::clone(machine.context());
+        let path = path.to_owned();
+        let open = Self { handle, blas, lt, path, _context: context };
+        // SAFETY: handle and stream live.
+        unsafe { open.blas.stream(handle, machine.stream_pointer()) }?;
+        Ok(open)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `12.4.1`, as the library itself says.
+    pub fn version(&self) -> Result<String, BlasError> {
+        let mut number = 0;
+        // SAFETY: `number` is written; the handle lives.
+        unsafe { self.blas.version(self.handle, &raw mut number) }?;
+        Ok(version_text(number))
+    }
+
+    /// One product by `cublasGemmEx`.
+    pub fn gemm_ex(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
+        let [a, b, c] = places(machine, product)?;
+        let [m, n, k, stride_a, stride_b, stride_c] = product.numbers()?;
+        let (from, to) = (product.from as u32, product.to as u32);
+        let [one, zero] = product.compute.factors();
+        let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
+        // SAFETY: the handle lives; the operands lie in buffers, which live until the stream was waited for; the factors have the
+        // format that goes with what is computed in.
+        unsafe {
+            self.blas.gemm_ex(
+                self.handle,
+                TRANSPOSED,
+                AS_IT_LIES,
+                m,
+                n,
+                k,
+                one,
+                a,
+                from,
+                stride_a,
+                b,
+                from,
+                stride_b,
+                zero,
+                c,
+                to,
+                stride_c,
+                product.compute as u32,
+                TENSOR_OP,
+            )
+        }?;
+        Ok(machine.wait()?)
+    }
+
+    /// One product by `cublasHgemm`, binary16 throughout.
+    pub fn hgemm(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
+        if (product.from, product.to) != (Kind::F16, Kind::F16) {
+            let why = "cublasHgemm takes 16F only".to_owned();
+            return Err(MachineError::Refused { why }.into());
+        }
+        let [a, b, c] = places(machine, product)?;
+        let [m, n, k, stride_a, stride_b, stride_c] = product.numbers()?;
+        let [one, zero] = Compute::F16.factors();
+        let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
+        // SAFETY: as above.
+        unsafe {
+            self.blas.hgemm(
+                self.handle,
+                TRANSPOSED,
+                AS_IT_LIES,
+                m,
+                n,
+                k,
+                one,
+                a,
+                stride_a,
+                b,
+                stride_b,
+                zero,
+                c,
+                stride_c,
+            )
+        }?;
+        Ok(machine.wait()?)
+    }
+
+    /// One product by `cublasLtMatmul`, with the algorithm the library thinks best and no workspace.
+    pub fn lt_matmul(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
+        let lt = self.lt.as_ref().map_err(Clone::clone)?;
+        let places = places(machine, product)?;
+        lt.matmul(machine.stream_pointer(), product, places)?;
+        Ok(machine.wait()?)
+    }
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // SAFETY: it was created and is destroyed once.
+        let _nobody_to_tell = unsafe { self.blas.destroy(self.handle) };
+    }
+}
+
+impl Lt {
+    /// The `libcublasLt` beside a `libcublas`.
+    fn open(blas: &Path, simulated: bool) -> Result<Self, BlasError> {
+        let name = blas.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let path = blas.with_file_name(name.replacen("libcublas", "libcublasLt", 1));
+        let library = CublasLt::load(&path)?;
+        same_world(&path, library.simulated, simulated)?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` is written; a context is bound to this thread.
+        unsafe { library.create(&raw mut handle) }?;
+        Ok(Self { handle, library })
+    }
+
+    fn matmul(
+        &self,
+        stream: *mut c_void,
+        product: &Product,
+        [a, b, c]: [u64; 3],
+    ) -> Result<(), BlasError> {
+        let described = Described::new(&self.library, product)?;
+        let algorithm = self.algorithm(&described)?;
+        let [one, zero] = product.compute.factors();
+        let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
+        let Described { description, layouts: [of_a, of_b, of_c], .. } = described;
+        // SAFETY: handles live; the operands lie in buffers, which live until the stream was waited for; the algorithm was chosen
+        // for this very product and wants no workspace.
+        unsafe {
+            self.library.matmul(
+                self.handle,
+                description,
+                one,
+                a,
+                of_a,
+                b,
+                of_b,
+                zero,
+                c,
+                of_c,
+                c,
+                of_c,
+                &raw const algorithm,
+                0,
+                0,
+                stream,
+            )
+        }
+    }
+
+    /// The algorithm the library thinks best for a product; that it knows none is its refusal.
+    fn algorithm(&self, described: &Described<'_>) -> Result<[u64; 8], BlasError> {
+        const CALL: &str = "cublasLtMatmulAlgoGetHeuristic";
+        const NOT_SUPPORTED: u32 = 15;
+        let Described { description, layouts: [a, b, c], preference, .. } = *described;
+        let (mut guess, mut count) = (Guess::NONE, 0);
+        let (guess_out, count_out) = (&raw mut guess, &raw mut count);
+        // SAFETY: handles live; one guess and the count are written.
+        unsafe {
+            self.library.guess(
+                self.handle,
+                description,
+                a,
+                b,
+                c,
+                c,
+                preference,
+                1,
+                guess_out,
+                count_out,
+            )
+        }?;
+        match u32::try_from(guess.state) {
+            Ok(0) if count > 0 && guess.workspace == 0 => Ok(guess.algorithm),
+            Ok(code @ 1..) => Err(BlasError::Status { call: CALL, code }),
+            _ => Err(BlasError::Status { call: CALL, code: NOT_SUPPORTED }),
+        }
+    }
+}
+
+impl Drop for Lt {
+    fn drop(&mut self) {
+        // SAFETY: it was created and is destroyed once.
+        let _nobody_to_tell = unsafe { self.library.destroy(self.handle) };
+    }
+}
+
+/// A product as cuBLASLt wants it described.
+struct Described<'l> {
+    library: &'l CublasLt,
+    description: Handle,
+    layouts: [Handle; 3],
+    preference: Handle,
+}
+
+impl<'l> Described<'l> {
+    fn new(library: &'l CublasLt, product: &Product) -> Result<Self, BlasError> {
+        let none = ptr::null_mut();
+        // What was made so far is given back when a later step fails.
+        let mut made = Self { library, description: none, layouts: [none; 3], preference: none };
+        let (compute, scale) = (product.compute as u32, product.compute.scale() as u32);
+        // SAFETY: the description is written.
+        unsafe { library.describe(&raw mut made.description, compute, scale) }?;
+        let transposed = TRANSPOSED.to_ne_bytes();
+        let transposed = transposed.as_ptr().cast::<c_void>();
+        // SAFETY: the description lives; the value has four bytes.
+        unsafe { library.describe_more(made.description, TRANSPOSE_A, transposed, 4) }?;
+        product.numbers()?;
+        let (m, n, k) = (product.m.into(), product.n.into(), product.k.into());
+        let lie = [(product.from, k, m), (product.from, k, n), (product.to, m, n)];
+        for (at, (kind, rows, columns)) in lie.into_iter().enumerate() {
+            let stride = product.strides[at].into();
+            let out = &raw mut made.layouts[at];
+            // SAFETY: the layout is written.
+            unsafe { library.layout(out, kind as u32, rows, columns, stride) }?;
+        }
+        // SAFETY: the preference is written.
+        unsafe { library.preference(&raw mut made.preference) }?;
+        Ok(made)
+    }
+}
+
+impl Drop for Described<'_> {
+    fn drop(&mut self) {
+        // SAFETY: each was created and is destroyed once; what was not is null.
+        unsafe {
+            for layout in self.layouts.into_iter().filter(|layout| !layout.is_null()) {
+                let _nobody_to_tell = self.library.layout_end(layout);
+            }
+            if !self.preference.is_null() {
+                let _nobody_to_tell = self.library.preference_end(self.preference);
+            }
+            if !self.description.is_null() {
+                let _nobody_to_tell = self.library.describe_end(self.description);
+            }
+        }
+    }
+}
+
+/// A real library would not know what to make of a stand-in for the driver.
+fn same_world(path: &Path, library: bool, machine: bool) -> Result<(), BlasError> {
+    if library == machine {
+        return Ok(());
+    }
+    let why = "a stand-in and a real library do not go together";
+    Err(BlasError::Load(format!("{}: {why}", path.display())))
+}
+
+/// Addresses of the operands, each with all it takes inside its buffer.
+fn places(machine: &CudaMachine, product: &Product) -> Result<[u64; 3], BlasError> {
+    let [a, b, c] = product.bytes();
+    let [of_a, of_b, of_c] = product.places;
+    Ok([machine.place(of_a, a)?, machine.place(of_b, b)?, machine.place(of_c, c)?])
+}
+
+/// `12.4.5` of 120405.
+fn version_text(number: c_int) -> String {
+    let number = number.max(0);
+    format!("{}.{}.{}", number / 10_000, number % 10_000 / 100, number % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cublas_api.h`: `CUBLAS_VERSION` is 10000·major + 100·minor + patch: of 12.4.5 120405, of 11.11.3 111103.
+    #[test]
+    fn versions_are_those_of_the_header() {
+        assert_eq!(version_text(120_405), "12.4.5");
+        assert_eq!(version_text(111_103), "11.11.3");
+        assert_eq!(version_text(130_200), "13.2.0");
+        assert_eq!(version_text(-1), "0.0.0");
+    }
+}

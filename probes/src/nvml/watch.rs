@@ -1,0 +1,77 @@
+//! One GPU, looked at cheaply and often by somebody who computes on it and wants to know who else does.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use nvml_wrapper::enum_wrappers::device::Clock;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+
+use super::error::words;
+use super::readers::newer_or_older;
+use super::session;
+
+/// NVML, held open for one GPU.
+pub struct Watch {
+    nvml: Nvml,
+    uuid: String,
+}
+
+/// What one look found. What the driver does not tell is `None`, never empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Processes that compute on it.
+    pub computing: Option<Vec<u32>>,
+    /// Processes that used it in the last second, graphics included, each with its share of the multiprocessors, percent.
+    pub using: Option<Vec<(u32, u32)>>,
+    /// Clock of the multiprocessors, MHz.
+    pub sm_mhz: Option<u32>,
+    /// Free memory, bytes.
+    pub free_bytes: Option<u64>,
+}
+
+impl Watch {
+    /// Loads NVML, from where it usually is unless a library is given, and finds the device with this UUID.
+    pub fn open(library: Option<&Path>, uuid: &str) -> Result<Self, String> {
+        let nvml = session::start(library).map_err(|why| words(&why))?;
+        let watch = Self { nvml, uuid: uuid.to_owned() };
+        watch.device().map_err(|why| words(&why))?;
+        Ok(watch)
+    }
+
+    fn device(&self) -> Result<Device<'_>, NvmlError> {
+        self.nvml.device_by_uuid(self.uuid.as_str())
+    }
+
+    /// Asks anew. A device that does not answer leaves everything open.
+    pub fn look(&self) -> Look {
+        // The count makes a library notice that devices came or went.
+        let Ok(device) = self.nvml.device_count().and_then(|_| self.device()) else {
+            return Look::default();
+        };
+        let computing = newer_or_older(device.running_compute_processes(), || {
+            device.running_compute_processes_v2()
+        });
+        Look {
+            computing: computing.ok().map(|all| all.into_iter().map(|info| info.pid).collect()),
+            using: using(&device),
+            sm_mhz: device.clock_info(Clock::SM).ok(),
+            free_bytes: device.memory_info().ok().map(|memory| memory.free),
+        }
+    }
+}
+
+/// The newest sample of each process. That nobody used the device is told as an error.
+fn using(device: &Device<'_>) -> Option<Vec<(u32, u32)>> {
+    const BACK: Duration = Duration::from_secs(1);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = u64::try_from(now.saturating_sub(BACK).as_micros()).unwrap_or(u64::MAX);
+    let mut samples = match device.process_utilization_stats(since) {
+        Ok(samples) => samples,
+        Err(NvmlError::NotFound) => Vec::new(),
+        Err(_) => return None,
+    };
+    samples.sort_by_key(|sample| (sample.pid, std::cmp::Reverse(sample.timestamp)));
+    samples.dedup_by_key(|sample| sample.pid);
+    Some(samples.into_iter().map(|sample| (sample.pid, sample.sm_util)).collect())
+}

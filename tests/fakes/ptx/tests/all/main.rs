@@ -1,0 +1,11 @@
+//! The interpreter from outside: what it computes, what it catches, and the kernels it is for.
+
+mod collectives;
+mod decoder;
+mod faults;
+mod instructions;
+mod kernels;
+mod machine;
+mod mutations;
+mod small;
+mod texts;

@@ -1,0 +1,8 @@
+//! The device layer of the program on the stand-in driver: what goes wrong there must come out here, and nothing else.
+
+#![cfg(target_os = "linux")]
+
+mod conformance;
+mod faults;
+mod kernels;
+mod play;
