@@ -8,16 +8,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stage::Stage;
+use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::image::images;
 
 /// Two small kernels.
-const FEW: &str = "argmax.f32,norm.f16";
+const FEW: &str = "mem.noise,mem.copy";
 
-/// Whether this build has images of what the tests run; said where it has not.
+/// Whether this build has images of what most tests run; said where it has not.
 fn has_images() -> bool {
-    let has = ["glue", "mem"].iter().all(|family| images().iter().any(|i| i.family == *family));
+    has_images_of(&["gemv", "mem"])
+}
+
+fn has_images_of(families: &[&str]) -> bool {
+    let has = families.iter().all(|family| images().iter().any(|i| i.family == *family));
     if !has {
-        println!("SKIPPED: this build has no images of glue and mem");
+        println!("SKIPPED: this build has no images of {}", families.join(" and "));
     }
     has
 }
@@ -94,19 +99,20 @@ fn kernels_are_right_on_every_generation() {
     }
     for boards in ["t4", "v100", "h200"] {
         let stage = Stage::new(boards);
-        let args = ["selftest", "--gpu", "--json", "--kernel", "norm.*,argmax.f32,advance"];
+        let args = ["selftest", "--gpu", "--json", "--kernel", "mem.*"];
         let ended = run(&stage, &args);
         assert_eq!(ended.code, Some(0), "{boards}: {ended}");
         let gpu = &ended.json()["gpus"][0];
         assert_eq!(gpu["device"]["simulated"], true);
         let rows = gpu["kernels"].as_array().expect("rows");
-        assert_eq!(rows.len(), 5, "{boards}: {ended}");
+        let known = kernels().filter(|kernel| kernel.id.starts_with("mem.")).count();
+        assert_eq!(rows.len(), known, "{boards}: {ended}");
         for row in rows {
             assert_eq!(row["outcome"], "right", "{boards}: {row}");
             assert!(row["cases"].as_u64().expect("a count") > 0, "{row}");
         }
         let image = &gpu["holding"]["images"][0];
-        assert_eq!(image[0], "glue", "{ended}");
+        assert_eq!(image[0], "mem", "{ended}");
     }
 }
 
@@ -120,7 +126,7 @@ fn every_way_to_die_has_a_sentence_and_the_next_kernel_gets_a_new_child() {
         ("ecc@2", &["214", "CUDA_ERROR_ECC_UNCORRECTABLE"]),
         ("launch_timeout@2", &["702", "CUDA_ERROR_LAUNCH_TIMEOUT"]),
         ("device_lost@2", &["999"]),
-        ("crash:cuLaunchKernel@2", &["died of SIGILL", "self-test of argmax.f32"]),
+        ("crash:cuLaunchKernel@2", &["died of SIGILL", "self-test of mem."]),
         ("abort:cuLaunchKernel@2", &["died of SIGABRT"]),
     ] {
         let ended = selftest(&Stage::new("t4").fault(fault), FEW);
@@ -155,7 +161,7 @@ fn images_the_driver_refuses_are_named() {
     }
     let ended = selftest(&Stage::new("t4").fault("no_binary"), FEW);
     assert_eq!(ended.code, Some(1), "{ended}");
-    for word in ["no image of glue runs here", "CUDA_ERROR_NO_BINARY_FOR_GPU", "2 FAILED"] {
+    for word in ["no image of mem runs here", "CUDA_ERROR_NO_BINARY_FOR_GPU", "2 FAILED"] {
         assert!(ended.out.contains(word), "{word}: {ended}");
     }
 }
@@ -166,10 +172,10 @@ fn a_hang_is_killed_and_told() {
         return;
     }
     let stage = Stage::new("t4").fault("hang:cuLaunchKernel@2");
-    let args = ["selftest", "--gpu", "--kernel", "argmax.f32", "--patience", "2s"];
+    let args = ["selftest", "--gpu", "--kernel", "mem.noise", "--patience", "2s"];
     let ended = run(&stage, &args);
     assert_eq!(ended.code, Some(1), "{ended}");
-    let want = "self-test of argmax.f32: nothing came back for 2s: the device or the driver hangs";
+    let want = "self-test of mem.noise: nothing came back for 2s: the device or the driver hangs";
     assert!(ended.out.contains(want), "{ended}");
 }
 
@@ -192,8 +198,8 @@ fn what_is_simulated_has_hashes_and_no_speeds() {
     if !has_images() {
         return;
     }
-    let stage = Stage::new("h200");
-    let args = ["bench", "--gpu", "0", "--kernel", "norm.f16"];
+    let stage = Stage::new("t4");
+    let args = ["bench", "--gpu", "0", "--kernel", "gemv.f16"];
     let table = run(&stage, &args);
     assert_eq!(table.code, Some(0), "{table}");
     assert!(table.out.contains("simulated: no speeds"), "{table}");
@@ -210,13 +216,32 @@ fn what_is_simulated_has_hashes_and_no_speeds() {
 }
 
 #[test]
+fn the_decoder_runs_before_the_kernels() {
+    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem"]) {
+        return;
+    }
+    let stage = Stage::new("h200");
+    let args = ["bench", "--gpu", "--dtype", "fp16", "--json", "--patience", "120s"];
+    let ended = run(&stage, &args);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let json = ended.json();
+    let [path] = &json["gpus"][0]["paths"].as_array().expect("paths")[..] else {
+        panic!("{json}")
+    };
+    assert_eq!((&path["dtype"], &path["profile"]), (&"fp16".into(), &"clean".into()));
+    assert_eq!(path["tokens"], path["expected_tokens"]);
+    assert!(path["error"].as_f64() <= path["error_limit"].as_f64(), "{path}");
+    assert_eq!(path["decode_tokens_per_s"], Value::Null, "a stand-in has no speed");
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_found() {
     if !has_images() {
         return;
     }
     let stage = Stage::new("t4").fault("slow:20");
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
-    command.args(["selftest", "--gpu", "--kernel", "argmax.f32,norm.*"]).env("HOME", "/nowhere");
+    command.args(["selftest", "--gpu", "--kernel", "mem.*"]).env("HOME", "/nowhere");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("starts");
     let since = Instant::now();

@@ -5,6 +5,7 @@
 //! [`Machine`](warpscope_kernels::gpu::Machine), so tests run them on an interpreter.
 
 mod child;
+mod decode;
 mod device;
 mod ending;
 mod glob;
