@@ -186,7 +186,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Signal, "signal", On(Tab::Processes), ["K", "f9"], "signal", "Send a signal to the selected process, after asking.";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
     A::MeasureNow, "measure_now", On(Tab::Bench), ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.";
-    A::PinBench, "pin_bench", On(Tab::Bench), ["p"], "pin", "Go on measuring while this tab is open, without the rest between sessions.";
+    A::PinBench, "pin_bench", On(Tab::Bench), ["p"], "", "Go on measuring while this tab is open, without the rest between sessions.";
     A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";

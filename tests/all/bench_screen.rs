@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope::app::bench::Phase;
 use warpscope::app::bench::gpu::{News, Task};
 use warpscope::app::update::update;
 use warpscope::app::view::Tab;
@@ -302,6 +303,7 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     assert!(scene.pass(60).is_empty());
     scene.press("3");
     assert!(!scene.pass(12).is_empty());
+    scene.app.bench.phase = Phase::Running;
     assert_eq!(scene.press("b"), [(key(0), Task::End)], "b pauses");
     assert!(scene.pass(60).is_empty());
 }
@@ -399,9 +401,9 @@ fn results_of_another_time_are_grey() {
     let at = |buffer: &Buffer| {
         let row = svg::text(buffer)
             .lines()
-            .position(|line| line.contains("fp16  ") && line.contains("2.0k"));
+            .position(|line| line.contains("bf16 clean") && line.contains("3.0k"));
         let row = row.expect("the path is shown") as u16;
-        let column = (0..120).find(|x| buffer[(*x, row)].symbol() == "2").expect("its rate");
+        let column = (0..120).find(|x| buffer[(*x, row)].symbol() == "3").expect("its rate");
         buffer[(column, row)].fg
     };
     assert_ne!(at(&fresh), at(&old));

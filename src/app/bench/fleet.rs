@@ -83,7 +83,9 @@ impl Fleet {
     pub fn frame(&mut self, frame: &Frame) -> Vec<Order> {
         self.pass(frame.at);
         let here = frame.origin == Origin::Local;
-        let real: Vec<&Gpu> = frame.gpus.iter().filter(|gpu| here && is_real(gpu)).collect();
+        let mut real: Vec<&Gpu> = frame.gpus.iter().filter(|gpu| here && is_real(gpu)).collect();
+        // Who was measured least comes first.
+        real.sort_by_key(|gpu| self.gpus.get(&gpu.key).map_or(0, GpuBench::pulses));
         let mut orders = self.without(&real);
         let mut measuring = self.gpus.values().filter(|gpu| is_pulsing(gpu)).count();
         for gpu in real {

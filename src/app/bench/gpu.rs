@@ -103,6 +103,11 @@ impl GpuBench {
         paused || now.seconds_since(at) > OLD_S
     }
 
+    /// How many pulses it has begun.
+    pub(super) fn pulses(&self) -> usize {
+        self.pulses + usize::from(self.begun)
+    }
+
     /// Everything there is a line for.
     pub fn lines(&self) -> Vec<Line<'_>> {
         let paths = PATHS.iter().map(|(profile, dtype)| Line::Path(profile, *dtype));

@@ -24,7 +24,7 @@ pub struct Dated<T> {
 pub struct PathResult {
     /// Right or wrong: the small model, against fp64.
     pub numeric: Option<Dated<PathReport>>,
-    /// How fast: of the model with the layers of a real one, where it was run.
+    /// How fast: the model with the layers of a real one.
     pub speed: Option<Dated<PathReport>>,
 }
 
@@ -100,21 +100,15 @@ impl Results {
     }
 
     fn path(&mut self, at: Timestamp, mut report: PathReport) {
-        if !self.times_count() {
+        // The small model is watched for numbers that are not finite while it runs, so its times are no speeds.
+        let judged = !report.expected_tokens.is_empty();
+        if judged || !self.times_count() {
             forget_times(&mut report);
         }
         let session = self.session;
         let path = self.paths.entry((report.profile.clone(), report.dtype)).or_default();
-        let judged = !report.expected_tokens.is_empty();
-        let timed = report.decode_tokens_per_s.is_some() || report.prefill_gflop_per_s.is_some();
-        // The large model says how fast; the small one only until that is known.
-        let better = |speed: &Dated<PathReport>| judged && speed.value.expected_tokens.is_empty();
-        if timed && !path.speed.as_ref().is_some_and(better) {
-            path.speed = Some(Dated { at, session, value: report.clone() });
-        }
-        if judged {
-            path.numeric = Some(Dated { at, session, value: report });
-        }
+        let slot = if judged { &mut path.numeric } else { &mut path.speed };
+        *slot = Some(Dated { at, session, value: report });
     }
 
     fn kernel(&mut self, at: Timestamp, mut report: KernelReport) {

@@ -108,6 +108,11 @@ pub enum Stage {
     },
 }
 
+/// `2 % of its time`.
+fn percent(share: f64) -> String {
+    format!("{} % of its time", (share * 1000.0).round() / 10.0)
+}
+
 /// The course of the live benchmark on one GPU.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -298,10 +303,9 @@ impl Course {
         if matches!(self.stage, Stage::Pulse { .. }) {
             self.retreats = 0;
             let rest = took.div_f64(self.allowance.share.clamp(1e-4, 1.0)).clamp(REST.0, REST.1);
-            let percent = self.allowance.share * 100.0;
             self.stage = Stage::Cool {
                 until: now + rest,
-                why: format!("{percent:.1} % of the GPU's time is used"),
+                why: format!("keeps to {}", percent(self.allowance.share)),
             };
         }
         self.end_long_session(now)

@@ -77,7 +77,7 @@ fn a_gpu_idle_for_ten_seconds_is_measured_and_rests_fifty_times_as_long() {
             (2, Do::Idle, &[], "armed since 2"),
             (11, Do::Idle, &[], "armed since 2"),
             (12, Do::Idle, &["pulse 256"], "pulse"),
-            (13, Do::Took(100), &[], "cool until 18: 2.0 % of the GPU's time is used"),
+            (13, Do::Took(100), &[], "cool until 18: keeps to 2 % of its time"),
             (17, Do::Idle, &[], "cool until 18"),
             (18, Do::Idle, &["pulse 256"], "pulse"),
             (18, Do::Took(1), &[], "cool until 20"),

@@ -114,14 +114,17 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
             let (word, role) = stage::word(bench);
             pen.fit(word, look.style(role));
         }
-        2 => drop(pen.fit(&stage::why(bench, app.bench.gpus.now()), look.style(Role::Text))),
+        2 => {
+            if results.is_simulated() {
+                pen.put("simulated; ", look.style(Role::Warn));
+            }
+            pen.fit(&stage::why(bench, app.bench.gpus.now()), look.style(Role::Text));
+        }
         7 => {
             let age = results.newest.map(|at| app.bench.gpus.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
-        _ if results.is_simulated() => {
-            pen.fit(if column == 4 { "simulated" } else { "" }, look.style(Role::Warn));
-        }
+        _ if results.is_simulated() => {}
         _ => {
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
             let speed = results.path_result("clean", *dtype).and_then(|path| path.speed.as_ref());

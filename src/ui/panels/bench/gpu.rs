@@ -67,7 +67,7 @@ fn facts(app: &App, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
     if let Some(window) = &bench.around {
-        second.push(("around the last pulse: ".to_owned(), Role::Muted));
+        second.push(("last pulse: ".to_owned(), Role::Muted));
         for (at, fact) in conditions(window, look).into_iter().enumerate() {
             second.extend((at > 0).then(gap));
             second.push(fact);
@@ -76,7 +76,7 @@ fn facts(app: &App, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
     }
     if !bench.spent.is_zero() {
         let spent = format::duration(bench.spent.as_secs_f64());
-        second.push((format!("{spent} of its time used"), Role::Muted));
+        second.push((format!("{spent} used"), Role::Muted));
     }
     lines.extend((!second.is_empty()).then_some(second));
     lines.extend(trouble(bench));

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
+use warpscope_kernels::gpu::Route;
 
 use super::super::{columns, cut_top};
 use super::{DTYPES, dtype_role};
@@ -40,6 +41,9 @@ const READS: Rows = &[
     ("memory", Role::Muted, READ),
 ];
 
+/// Logarithm of the ratio below which two ceilings count as one.
+const ALIKE: f64 = 0.1;
+
 /// A value with its text, label and colour.
 type Measured = (&'static str, Role, Option<f64>, Short);
 
@@ -72,15 +76,12 @@ fn groups(results: &Results, old: bool) -> Vec<(&'static str, Vec<Measured>)> {
     let kernels = |rows: Rows, unit: Unit| {
         let one = move |(label, own, kernel): &(&'static str, Role, &str)| {
             let report = results.kernels.get(*kernel)?;
-            let figure = results.figure(report).filter(|figure| figure.unit == unit);
-            let value = figure.map(|figure| figure.value);
-            let unit = if unit == Unit::Bytes { "B/s" } else { "FLOP/s" };
-            Some((
-                *label,
-                role(*own),
-                value,
-                format::or_absent(value, |value| format::si(value, unit)),
-            ))
+            if matches!(report.value.route, Route::Absent { .. }) {
+                return Some((*label, role(*own), None, Short::of("not on this GPU")));
+            }
+            let figure = results.figure(report).filter(|figure| figure.unit == unit)?;
+            let text = format::si(figure.value, if unit == Unit::Bytes { "B/s" } else { "FLOP/s" });
+            Some((*label, role(*own), Some(figure.value), text))
         };
         rows.iter().filter_map(one).collect::<Vec<_>>()
     };
@@ -127,21 +128,34 @@ fn roofline(results: &Results, old: bool, look: Look<'_>, area: Rect, buffer: &m
         look.pen(buffer, inside).fit(text, look.style(Role::Muted));
         return;
     };
-    let peaks = results.peaks();
+    let peaks = alike(results.peaks());
     let roofs: Vec<Roof<'_>> =
         peaks.iter().map(|(label, peak)| Roof { label, peak: *peak }).collect();
-    let points: Vec<Point<'_>> = points(results)
-        .into_iter()
+    let points = points(results);
+    let points: Vec<Point<'_>> = points
+        .iter()
         .map(|(label, role, intensity, rate)| {
-            let role = if old { Role::Late } else { role };
-            Point { label, intensity, rate, role }
+            let role = if old { Role::Late } else { *role };
+            Point { label, intensity: *intensity, rate: *rate, role }
         })
         .collect();
     Roofline { look, bandwidth, roofs: &roofs, points: &points }.render(inner, buffer);
 }
 
+/// Peaks that nobody could tell apart in the plot are one.
+fn alike(peaks: Vec<(&'static str, f64)>) -> Vec<(String, f64)> {
+    let mut roofs: Vec<(String, f64)> = Vec::new();
+    for (label, peak) in peaks {
+        match roofs.iter_mut().find(|roof| (roof.1 / peak).ln().abs() < ALIKE) {
+            Some(roof) => roof.0 += &format!(", {label}"),
+            None => roofs.push((label.to_owned(), peak)),
+        }
+    }
+    roofs
+}
+
 /// Products and reads of the newest session: operations per byte, operations per second.
-fn points(results: &Results) -> Vec<(&'static str, Role, f64, f64)> {
+fn points(results: &Results) -> Vec<(String, Role, f64, f64)> {
     let point = |(label, role, kernel): &(&'static str, Role, &str)| {
         let report = results.kernels.get(*kernel)?;
         let one = &report.value;
@@ -152,7 +166,9 @@ fn points(results: &Results) -> Vec<(&'static str, Role, f64, f64)> {
             Unit::Seconds => return None,
         };
         let intensity = one.flops / one.bytes;
-        (*kernel != READ && intensity.is_finite()).then_some((*label, *role, intensity, rate))
+        let of = if figure.unit == Unit::Bytes { "weights" } else { "product" };
+        let shown = *kernel != READ && intensity.is_finite();
+        shown.then(|| (format!("{label} {of}"), *role, intensity, rate))
     };
     PRODUCTS.iter().chain(READS).filter_map(point).collect()
 }

@@ -24,7 +24,7 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("RATE", 12, 13).align(Align::Right),
     Column::new("OF PEAK", 7, 8).align(Align::Right).rank(4),
     Column::new("PREFILL", 12, 13).align(Align::Right).rank(5),
-    Column::new("ERROR", 7, 10).align(Align::Right).rank(1),
+    Column::new("ERROR", 10, 10).align(Align::Right).rank(1),
     Column::new("LAST", 6, 6).align(Align::Right).rank(3),
     Column::new("ANSWER", 16, 40).grows(),
 ];
@@ -102,14 +102,14 @@ fn path_cell(results: &Results, (profile, dtype): (&str, PathDtype), column: usi
     let speed = results.speed(profile, dtype);
     let timed = |read: fn(&PathReport) -> Option<f64>| speed.and_then(read);
     match column {
-        0 => (dtype_label(dtype).into(), dtype_role(dtype)),
-        1 => (profile.into(), Role::Muted),
+        0 => (format!("{} {profile}", dtype_label(dtype)), dtype_role(dtype)),
         2 => or_nothing(timed(|r| r.decode_tokens_per_s), format::count),
         3 => or_nothing(timed(|r| r.gb_per_s), |rate| format::rate(rate * 1e9)),
         4 => or_nothing(timed(|r| r.read_bandwidth_share), format::share),
         5 => or_nothing(timed(|r| r.prefill_gflop_per_s), |rate| format::si(rate * 1e9, "FLOP/s")),
         6 => results.numeric(profile, dtype).map_or_else(nothing, cpu::error),
-        _ => results.numeric(profile, dtype).map_or(("waiting".into(), Role::Absent), path_answer),
+        8 => results.numeric(profile, dtype).map_or(("waiting".into(), Role::Absent), path_answer),
+        _ => nothing(),
     }
 }
 

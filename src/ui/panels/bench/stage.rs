@@ -22,12 +22,15 @@ pub(super) fn why(bench: &GpuBench, now: Duration) -> String {
     match bench.stage() {
         Stage::Off(why) => why.clone(),
         Stage::Armed { since } => {
-            let idle = now.saturating_sub(*since).min(IDLE);
+            let idle = now.saturating_sub(*since);
+            if idle >= IDLE {
+                return "idle; waits for its turn".to_owned();
+            }
             format!("idle for {} of {} s", idle.as_secs(), IDLE.as_secs())
         }
         Stage::Pulse { since } => {
             let measures = format::duration(now.saturating_sub(*since).as_secs_f64());
-            format!("measures, {measures}")
+            format!("measuring for {measures}")
         }
         Stage::Cool { until, why } => {
             let rest = format::duration(until.saturating_sub(now).as_secs_f64());
