@@ -111,7 +111,10 @@ fn summary(reports: &[ProbeReport]) -> String {
     let other = reports.len() - good - unknown;
     let simulated = reports.iter().any(|report| report.simulated);
     let note = if simulated { " Simulated: no evidence." } else { "" };
-    format!("{} probes: {good} work, {other} do not, {unknown} could not be tried.{note}", reports.len())
+    format!(
+        "{} probes: {good} work, {other} do not, {unknown} could not be tried.{note}",
+        reports.len()
+    )
 }
 
 #[cfg(test)]

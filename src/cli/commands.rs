@@ -288,7 +288,10 @@ pub static COMMANDS: &[CommandSpec] = &[
         ],
         examples: &[
             ("probe", "everything, on every GPU"),
-            ("probe --gpu 0 --only 'gate.*,shared.*'", "instructions and shared memory of the first GPU"),
+            (
+                "probe --gpu 0 --only 'gate.*,shared.*'",
+                "instructions and shared memory of the first GPU",
+            ),
             (
                 "probe --only 'cublas*' --cublas ~/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
                 "what one copy of cuBLAS takes",

@@ -31,7 +31,11 @@ pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<
 }
 
 /// Rules that speak of this device and say otherwise than what was found on it. A stand-in contradicts nobody.
-pub fn contradicted<'b>(base: &'b RuleBase, report: &ProbeReport, target: &Target) -> Vec<&'b Rule> {
+pub fn contradicted<'b>(
+    base: &'b RuleBase,
+    report: &ProbeReport,
+    target: &Target,
+) -> Vec<&'b Rule> {
     if report.simulated || report.answer == Answer::Unknown {
         return Vec::new();
     }
@@ -42,7 +46,8 @@ pub fn contradicted<'b>(base: &'b RuleBase, report: &ProbeReport, target: &Targe
     let speaks = |rule: &&Rule| {
         let here = rule.on.holds(&target.facts(), base.parts());
         let version = version_of(&rule.framework, report, target);
-        here == Some(rule.side == Side::Inside) && rule.versions.contains(version.as_ref()) == Some(true)
+        here == Some(rule.side == Side::Inside)
+            && rule.versions.contains(version.as_ref()) == Some(true)
     };
     let otherwise = |rule: &&Rule| disagree(rule.effect, report.answer);
     base.rules().iter().filter(settled).filter(speaks).filter(otherwise).collect()
@@ -112,7 +117,10 @@ mod tests {
     }
 
     fn contradicts(id: &str, answer: Answer, sm: Sm) -> Vec<String> {
-        let of = ProbeReport { ran: "cuBLAS 12.4.5 /lib/libcublas.so.12".into(), ..report(answer, &[id]) };
+        let of = ProbeReport {
+            ran: "cuBLAS 12.4.5 /lib/libcublas.so.12".into(),
+            ..report(answer, &[id])
+        };
         let rules = contradicted(RuleBase::builtin(), &of, &at(sm));
         rules.iter().map(|rule| rule.id.to_string()).collect()
     }

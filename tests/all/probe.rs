@@ -36,8 +36,9 @@ fn run(stage: &Stage, home: &TempDir, arguments: &[&str]) -> Output {
 fn json(output: &Output) -> Gpu {
     let text = String::from_utf8_lossy(&output.stdout);
     let result: std::result::Result<Result, _> = serde_json::from_str(&text);
-    let mut result =
-        result.unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)));
+    let mut result = result.unwrap_or_else(|error| {
+        panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr))
+    });
     result.gpus.remove(0)
 }
 
@@ -50,7 +51,8 @@ fn cublas_of(stage: &Stage) -> String {
 }
 
 /// Gates whose instructions no interpreter runs.
-const HARDWARE_ONLY: [&str; 6] = [
+const HARDWARE_ONLY: [&str; 7] = [
+    "gate.mma_b1",
     "gate.wmma_f16",
     "gate.tma",
     "gate.wgmma",
@@ -58,11 +60,6 @@ const HARDWARE_ONLY: [&str; 6] = [
     "gate.cvt_e2m1",
     "gate.mma_block_scale",
 ];
-
-/// Images that hold an instruction only hardware has run as a whole on hardware only.
-fn is_hardware_only(id: &str) -> bool {
-    HARDWARE_ONLY.contains(&id)
-}
 
 /// The rules know from ptxas where each instruction is; the gates find it by loading and running. On nine devices both say the same.
 #[test]
@@ -88,10 +85,12 @@ fn every_gate_finds_on_every_device_what_the_rules_say() {
                 base.rules().iter().find(|one| one.id == **id && one.side == Side::Outside)
             };
             let facts = DeviceFacts { sm: Some(Sm::new(sm.0, sm.1)), ..DeviceFacts::default() };
-            let has = probe.settles.first().and_then(rule).is_none_or(|rule| {
-                rule.on.holds(&facts, base.parts()) == Some(true)
-            });
-            let want = match (has, is_hardware_only(probe.id)) {
+            let has = probe
+                .settles
+                .first()
+                .and_then(rule)
+                .is_none_or(|rule| rule.on.holds(&facts, base.parts()) == Some(true));
+            let want = match (has, HARDWARE_ONLY.contains(&probe.id)) {
                 (true, true) => Answer::Unknown,
                 (true, false) => Answer::Works,
                 (false, _) => Answer::Fails,
@@ -107,7 +106,12 @@ fn every_gate_finds_on_every_device_what_the_rules_say() {
 #[test]
 fn images_and_shared_memory_are_what_the_guide_says() {
     for (board, loads, refuses, shared) in [
-        ("t4", &["7_0", "7_5"][..], &["6_1", "8_0", "9_0", "9_0a"][..], [true, false, false, false, false]),
+        (
+            "t4",
+            &["7_0", "7_5"][..],
+            &["6_1", "8_0", "9_0", "9_0a"][..],
+            [true, false, false, false, false],
+        ),
         ("v100", &["7_0"], &["6_0", "7_5", "8_6"], [true, true, false, false, false]),
         ("h200", &["9_0"], &["8_9", "10_0", "12_0a"], [true; 5]),
     ] {
@@ -133,7 +137,9 @@ fn images_and_shared_memory_are_what_the_guide_says() {
         };
         assert!(message("load.isa_9_1").is_some_and(|said| said.contains("unsupported toolchain")));
         let refused = format!("load.cubin_{}", refuses[0]);
-        assert!(message(&refused).is_some_and(|said| said.contains("no kernel image is available")));
+        assert!(
+            message(&refused).is_some_and(|said| said.contains("no kernel image is available"))
+        );
     }
 }
 
@@ -147,7 +153,10 @@ fn a_simulated_answer_leaves_no_trace() {
     assert!(text.contains("simulated: no speeds") && text.contains("no evidence"), "{text}");
     let rates = text.lines().filter(|line| line.starts_with("rate."));
     assert!(rates.clone().count() > 5);
-    assert!(rates.clone().all(|line| line.contains("unknown") && line.contains("stand-in")), "{text}");
+    assert!(
+        rates.clone().all(|line| line.contains("unknown") && line.contains("stand-in")),
+        "{text}"
+    );
     assert!(!home.path().join("warpscope/probes").exists());
     let store = Store::at(&home.path().join("warpscope/probes"));
     let uuid = text.split_whitespace().find(|word| word.starts_with("GPU-")).expect("is named");
@@ -164,11 +173,17 @@ fn lattes_call_is_made_and_its_status_told() {
         let gpu = json(&run(&stage, &home, &["--only", ID, "--cublas", &path, "--json"]));
         let report = &gpu.probes[0];
         assert_eq!(report.answer, answer, "{report:?}");
-        assert!(report.ran.starts_with("cuBLAS 12.") && report.ran.ends_with(&path), "{}", report.ran);
-        let facts: Vec<_> = report.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        assert!(
+            report.ran.starts_with("cuBLAS 12.") && report.ran.ends_with(&path),
+            "{}",
+            report.ran
+        );
+        let facts: Vec<_> =
+            report.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
         for shape in ["64×64×64", "4096×120×4096"] {
             let line = facts.iter().find(|fact| fact.contains(shape)).expect("was tried");
-            let status = if words.is_empty() { "SUCCESS, right" } else { "CUBLAS_STATUS_NOT_SUPPORTED" };
+            let status =
+                if words.is_empty() { "SUCCESS, right" } else { "CUBLAS_STATUS_NOT_SUPPORTED" };
             assert!(line.contains(status), "{line}");
         }
         assert!(report.settles.contains(&"latte.t5_4bit.cublas".to_owned()));
@@ -231,11 +246,13 @@ fn faults_are_told_and_only_some_are_evidence() {
 /// A hang is ended and told; a fault in one probe does not reach the next.
 #[test]
 fn a_hang_ends_and_a_lost_context_costs_one_probe() {
-    let (stage, home) = (Stage::new("t4").fault("hang:cuLaunchKernel"), TempDir::new().expect("a folder"));
+    let (stage, home) =
+        (Stage::new("t4").fault("hang:cuLaunchKernel"), TempDir::new().expect("a folder"));
     let gpu = json(&run(&stage, &home, &["--only", "gate.dp4a", "--patience", "2s", "--json"]));
     assert_eq!(gpu.probes[0].answer, Answer::Fails);
     assert!(gpu.probes[0].detail.contains("hangs"), "{}", gpu.probes[0].detail);
-    let (stage, home) = (Stage::new("t4").fault("illegal_address@1"), TempDir::new().expect("a folder"));
+    let (stage, home) =
+        (Stage::new("t4").fault("illegal_address@1"), TempDir::new().expect("a folder"));
     let gpu = json(&run(&stage, &home, &["--only", "gate.fma_f16,gate.ldmatrix", "--json"]));
     let found: Vec<_> = gpu.probes.iter().map(|report| report.answer).collect();
     assert_eq!(found.len(), 2, "{:?}", gpu.paused);
@@ -252,7 +269,10 @@ fn without_a_gpu_the_code_is_three_and_a_wrong_name_is_usage() {
     let output = run(&Stage::new("t4"), &home, &["--only", "gate.nothing"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("no probe is called gate.nothing") && said.contains("gate.dp4a"), "{said}");
+    assert!(
+        said.contains("no probe is called gate.nothing") && said.contains("gate.dp4a"),
+        "{said}"
+    );
 }
 
 /// What is kept of a real device answers before the rules; here it is written as if it had been found.
@@ -288,7 +308,10 @@ fn what_was_found_before_answers_before_the_rules() {
     let store = Store::at(&home.path().join("warpscope/probes"));
     store.keep(&uuid, driver.as_deref(), &[report]).expect("is kept");
     let after = text(&question);
-    assert!(after.contains("refuses the bfloat16 product") && after.contains("2026-11-20"), "{after}");
+    assert!(
+        after.contains("refuses the bfloat16 product") && after.contains("2026-11-20"),
+        "{after}"
+    );
     let doctor = text(&["doctor"]);
     assert!(doctor.contains("0 of 1 work, last 2026-11-20"), "{doctor}");
     assert!(fs::read_dir(home.path().join("warpscope/probes")).expect("is there").count() == 1);

@@ -46,7 +46,7 @@ impl Found {
 
 /// Statuses that are about the code that was loaded or ran. Every other says something of the device, the driver or who else is there,
 /// and nothing of what was tried: memory that ran out, an error of its memory, a device that fell off the bus.
-const ABOUT_CODE: &[u32] = &[200, 209, 218, 300, 500, 701, 710, 714, 715, 716, 717, 718, 719];
+const ABOUT_CODE: &[u32] = &[200, 209, 218, 300, 500, 700, 701, 710, 714, 715, 716, 717, 718, 719];
 
 fn is_about_it(error: &MachineError) -> bool {
     match error {
@@ -81,7 +81,11 @@ mod tests {
             assert!(found.detail.contains(known.advice), "{}", found.detail);
             assert_eq!(found.answer == Answer::Fails, ABOUT_CODE.contains(&known.code));
         }
-        assert_eq!(failure(31_337).answer, Answer::Unknown, "a number nobody knows decides nothing");
+        assert_eq!(
+            failure(31_337).answer,
+            Answer::Unknown,
+            "a number nobody knows decides nothing"
+        );
     }
 
     /// What fails for reasons of the machine is not said of the instruction.
@@ -104,7 +108,11 @@ mod tests {
         for code in ABOUT_CODE {
             let effect = status(*code).map(|known| known.effect);
             assert!(effect.is_some(), "{code}");
-            assert_ne!((*code, effect), (214, Some(Effect::Ends)), "memory errors are the device's");
+            assert_ne!(
+                (*code, effect),
+                (214, Some(Effect::Ends)),
+                "memory errors are the device's"
+            );
         }
     }
 }

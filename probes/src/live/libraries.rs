@@ -13,7 +13,11 @@ use crate::inspect::env::{CudaLibrary, Inventory};
 const LAST_FOR_VOLTA: u32 = 12;
 
 /// Copies of `libcublas` that a driver and a device go with, best first, each once.
-pub fn cublas_copies(inventory: &Inventory, driver_cuda: Option<&str>, sm: Option<Sm>) -> Vec<PathBuf> {
+pub fn cublas_copies(
+    inventory: &Inventory,
+    driver_cuda: Option<&str>,
+    sm: Option<Sm>,
+) -> Vec<PathBuf> {
     let mapped = inventory.processes.iter().flat_map(|process| &process.cuda);
     let mut homes: Vec<_> = inventory.environments.iter().collect();
     homes.sort_by_key(|home| (!home.active, home.pids.is_empty()));
@@ -66,15 +70,30 @@ mod tests {
 
     #[test]
     fn what_is_in_use_goes_before_what_lies_around() {
-        let mapped = ProcessUse { cuda: vec![library("/p/libcublas.so.12", true)], ..ProcessUse::default() };
+        let mapped =
+            ProcessUse { cuda: vec![library("/p/libcublas.so.12", true)], ..ProcessUse::default() };
         let inventory = Inventory {
             environments: vec![
                 home(false, &[], vec![library("/e/libcublas.so.12", true)]),
-                home(false, &[7], vec![library("/q/libcublas.so.12", true), library("/q/libcublasLt.so.12", true)]),
-                home(true, &[], vec![library("/x/libcublas.so.11", false), library("/a/libcublas.so.12", true)]),
+                home(
+                    false,
+                    &[7],
+                    vec![
+                        library("/q/libcublas.so.12", true),
+                        library("/q/libcublasLt.so.12", true),
+                    ],
+                ),
+                home(
+                    true,
+                    &[],
+                    vec![library("/x/libcublas.so.11", false), library("/a/libcublas.so.12", true)],
+                ),
             ],
             processes: vec![mapped],
-            cuda: vec![library("/usr/local/cuda/lib64/libcublas.so.12", false), library("/a/libcublas.so.12", true)],
+            cuda: vec![
+                library("/usr/local/cuda/lib64/libcublas.so.12", false),
+                library("/a/libcublas.so.12", true),
+            ],
             ..Inventory::default()
         };
         let want = [
@@ -92,7 +111,8 @@ mod tests {
     #[test]
     fn what_cannot_go_with_driver_or_device_is_left_out() {
         let both = vec![library("/n/libcublas.so.13", true), library("/o/libcublas.so.12", true)];
-        let inventory = Inventory { environments: vec![home(true, &[], both)], ..Inventory::default() };
+        let inventory =
+            Inventory { environments: vec![home(true, &[], both)], ..Inventory::default() };
         assert_eq!(copies(&inventory, "13.0", Sm::new(7, 5)).len(), 2);
         assert_eq!(copies(&inventory, "12.8", Sm::new(7, 5)), ["/o/libcublas.so.12"]);
         assert_eq!(copies(&inventory, "13.0", Sm::new(7, 0)), ["/o/libcublas.so.12"]);

@@ -42,7 +42,9 @@ pub(super) fn find(machine: &mut CudaMachine, load: Load) -> Found {
     machine.unload_image(FAMILY);
     let found = match &result {
         Ok(true) => Found::new(Answer::Works, format!("{name} was loaded and ran")),
-        Ok(false) => Found::new(Answer::WrongOutput, format!("{name} was loaded and gave a wrong result")),
+        Ok(false) => {
+            Found::new(Answer::WrongOutput, format!("{name} was loaded and gave a wrong result"))
+        }
         Err(error) => refused(load, &name, error),
     };
     let said = log.lines().next().unwrap_or_default().trim().to_owned();
@@ -67,7 +69,10 @@ fn image(load: Load, device: Sm) -> Option<(String, Vec<u8>)> {
     match load {
         Load::Cubin(target) => {
             let image = of_gates(|image| image.kind == ImageKind::Cubin && image.target == target)?;
-            Some((format!("machine code for {target} alone ({})", short(image.sha256)), image.bytes()))
+            Some((
+                format!("machine code for {target} alone ({})", short(image.sha256)),
+                image.bytes(),
+            ))
         }
         Load::Ptx(target, isa) => {
             let text = text(target, isa)?;
@@ -141,6 +146,9 @@ mod tests {
         assert!(version.facts[0].1.contains("unsupported toolchain"));
         let target = refused(Load::Ptx(Sm::new(8, 9), Isa::new(7, 8)), "PTX", &error(222));
         assert_eq!(target.answer, Answer::Unknown);
-        assert_eq!(refused(Load::Version(Isa::new(8, 8)), "PTX", &error(2)).answer, Answer::Unknown);
+        assert_eq!(
+            refused(Load::Version(Isa::new(8, 8)), "PTX", &error(2)).answer,
+            Answer::Unknown
+        );
     }
 }

@@ -40,7 +40,8 @@ fn overflowed([wide, narrow, brain, summed]: [u32; 4]) -> Found {
                       prints one token over and over in fp16";
         Found::new(Answer::Works, detail)
     } else {
-        let detail = "a sum of 100352 comes out otherwise than the formats define: look at the figures";
+        let detail =
+            "a sum of 100352 comes out otherwise than the formats define: look at the figures";
         Found::new(Answer::WrongOutput, detail)
     };
     found
@@ -79,12 +80,17 @@ pub(super) fn allocate(machine: &mut CudaMachine) -> Found {
     let (_, cap) = machine.arena();
     let found = match allocated(machine) {
         Ok((bytes, gone)) if gone == 0 => {
-            let detail = format!("{} MiB in one block were taken, written at both ends and given back", bytes >> 20);
+            let detail = format!(
+                "{} MiB in one block were taken, written at both ends and given back",
+                bytes >> 20
+            );
             Found::new(Answer::Works, detail)
         }
         Ok((bytes, gone)) => {
             let (all, gone) = (bytes >> 20, gone >> 20);
-            Found::unknown(format!("of {all} MiB that were given back {gone} MiB are not free again: somebody else took them, or the driver keeps them"))
+            Found::unknown(format!(
+                "of {all} MiB that were given back {gone} MiB are not free again: somebody else took them, or the driver keeps them"
+            ))
         }
         Err(error) => Found::failure("half of the free memory in one block", &error),
     };

@@ -118,7 +118,10 @@ fn lost(grid: &Grid, error: &MachineError, facts: Vec<(String, String)>) -> Foun
 fn judged(grid: &Grid, version: &str, bad: Option<(Trial, Came)>) -> Found {
     let title = grid.title();
     match bad {
-        None => Found::new(Answer::Works, format!("{title}: cuBLAS {version} takes it here, and the results are right")),
+        None => Found::new(
+            Answer::Works,
+            format!("{title}: cuBLAS {version} takes it here, and the results are right"),
+        ),
         Some((trial, Came::Wrong(what))) => Found::new(
             Answer::WrongOutput,
             format!("{}: cuBLAS {version} gives a wrong result: {what}", named(grid, &trial)),
@@ -245,7 +248,9 @@ fn operand(product: &Product, which: usize) -> Vec<u8> {
         let factor = factor(column, which as u32);
         let of = [-factor, factor].map(|value| encode(product.from, value));
         let start = column as usize * stride * width;
-        for (at, place) in bytes[start..].chunks_exact_mut(width).take(product.k as usize).enumerate() {
+        for (at, place) in
+            bytes[start..].chunks_exact_mut(width).take(product.k as usize).enumerate()
+        {
             let positive = sign(at as u32, which as u32) > 0;
             place.copy_from_slice(&of[usize::from(positive)][..width]);
         }
@@ -331,7 +336,9 @@ mod tests {
             decode(Kind::F16, &operands[which][start..start + 2])
         };
         let mut out = vec![0xff; product.bytes()[2] as usize];
-        for (row, column) in (0..product.m).flat_map(|row| (0..product.n).map(move |column| (row, column))) {
+        for (row, column) in
+            (0..product.m).flat_map(|row| (0..product.n).map(move |column| (row, column)))
+        {
             let sum: f64 = (0..product.k).map(|k| at(0, row, k) * at(1, column, k)).sum();
             let start = (column * product.strides[2] + row) as usize * 2;
             out[start..start + 2].copy_from_slice(&encode(Kind::F16, sum as i32)[..2]);

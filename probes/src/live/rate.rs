@@ -76,7 +76,8 @@ pub(super) fn find(machine: &mut CudaMachine, title: &str, rate: &Rate) -> Found
 /// What the two rates say, in multiply-adds a second.
 fn judged(title: &str, rate: &Rate, [of, against]: [f64; 2]) -> Found {
     let ratio = of / against;
-    let (other, figure) = (rate.against.entry, format!("{ratio:.2} times the rate of {}", rate.against.entry));
+    let (other, figure) =
+        (rate.against.entry, format!("{ratio:.2} times the rate of {}", rate.against.entry));
     let found = if !ratio.is_finite() || ratio <= 0.0 {
         Found::unknown(format!("{title}: no time was measured"))
     } else if ratio >= rate.works_from {
@@ -163,13 +164,19 @@ mod tests {
 
     fn rate() -> Rate {
         let of = product("rate", "rate_mma_int4", 8192.0);
-        Rate { of, against: product("rate", "rate_mma_int8", 4096.0), slow_to: 0.9, works_from: 1.3 }
+        Rate {
+            of,
+            against: product("rate", "rate_mma_int8", 4096.0),
+            slow_to: 0.9,
+            works_from: 1.3,
+        }
     }
 
     /// Turing whitepaper, T4: int8 130, int4 260 trillion operations a second; and what two int8 products and 180 other instructions leave.
     #[test]
     fn a_ratio_tells_hardware_from_emulation() {
-        let answer = |of: f64, against: f64| judged("the int4 product", &rate(), [of, against]).answer;
+        let answer =
+            |of: f64, against: f64| judged("the int4 product", &rate(), [of, against]).answer;
         assert_eq!(answer(260e12, 130e12), Answer::Works);
         assert_eq!(answer(30e12, 990e12), Answer::Slow);
         assert_eq!(answer(1.1, 1.0), Answer::Unknown);

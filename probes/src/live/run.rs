@@ -63,9 +63,11 @@ impl<'m> Bench<'m> {
 
     fn multiply(&mut self, probe: &Probe, grid: &Grid) -> Found {
         let Self { machine, setting, blas } = self;
-        let blas = blas.get_or_insert_with(|| first(&setting.cublas, |path| {
-            Blas::open(path, machine).map_err(|error| error.to_string())
-        }));
+        let blas = blas.get_or_insert_with(|| {
+            first(&setting.cublas, |path| {
+                Blas::open(path, machine).map_err(|error| error.to_string())
+            })
+        });
         match blas {
             Ok(blas) => product::find(machine, blas, grid),
             Err(why) => Found::unknown(format!("{}: {why}", probe.title)),

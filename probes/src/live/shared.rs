@@ -13,7 +13,9 @@ pub(super) fn find(machine: &mut CudaMachine, kib: u32) -> Found {
     let bytes = kib << 10;
     let most = machine.facts().shared_per_block_optin;
     let found = match run(machine, bytes) {
-        Ok(true) => Found::new(Answer::Works, format!("a block with {kib} KiB of shared memory ran")),
+        Ok(true) => {
+            Found::new(Answer::Works, format!("a block with {kib} KiB of shared memory ran"))
+        }
         Ok(false) => Found::new(
             Answer::WrongOutput,
             format!("a block with {kib} KiB of shared memory read what it had not written"),

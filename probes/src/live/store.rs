@@ -40,7 +40,8 @@ pub struct Store {
 impl Store {
     /// The user's: `$XDG_CACHE_HOME/warpscope/probes`, or `~/.cache/warpscope/probes`. `None` where there is neither.
     pub fn of_user() -> Option<Self> {
-        let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let named =
+            env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = named.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
         Some(Self::at(&cache.join("warpscope/probes")))
     }

@@ -97,10 +97,13 @@ fn an_image_has_an_instruction_where_its_rule_says_so() {
         let cubins = images().iter().filter(|image| image.kind == ImageKind::Cubin);
         for image in cubins.filter(|image| image.family == gate.family) {
             // Instructions of one architecture are in its own image only.
-            let own = |sm: Sm| images().iter().any(|one| {
-                one.family == gate.family && one.kind == ImageKind::Cubin
-                    && one.target == Sm { suffix: Suffix::Arch, ..sm }
-            });
+            let own = |sm: Sm| {
+                images().iter().any(|one| {
+                    one.family == gate.family
+                        && one.kind == ImageKind::Cubin
+                        && one.target == Sm { suffix: Suffix::Arch, ..sm }
+                })
+            };
             if image.target.suffix == Suffix::None && own(image.target) {
                 continue;
             }

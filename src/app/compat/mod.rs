@@ -25,8 +25,8 @@ use self::lines::groups;
 use super::probing::Probed;
 use crate::engine::installed::{Installed, known};
 use crate::engine::{
-    Cell, Given, Level, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, found_live, matrix,
-    versions_of,
+    Cell, Given, Level, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, found_live,
+    matrix, versions_of,
 };
 
 /// Verdicts on every GPU in view, worked out anew only when the GPUs or the premises change, and once for GPUs that
@@ -137,9 +137,8 @@ impl Compat {
 
     /// Brings what probes found in line with the rules and the GPUs in view.
     fn lay_measured(&mut self) {
-        let sm_of = |uuid: &str| {
-            self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm
-        };
+        let sm_of =
+            |uuid: &str| self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm;
         let findings = &mut self.premises.findings;
         findings.retain(|finding| finding.evidence.level != Level::Live);
         for report in &self.measured {

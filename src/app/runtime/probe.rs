@@ -10,9 +10,7 @@ use warpscope_probes::live::{ProbeReport, Store, probes};
 use super::Event;
 use super::mailbox::Post;
 use crate::app::probing::Probing;
-use crate::bench::gpu::{
-    Hold, Limits, ProbeRound, Supervisor, Told, converse, gpu_command,
-};
+use crate::bench::gpu::{Hold, Limits, ProbeRound, Supervisor, Told, converse, gpu_command};
 
 /// Longest time a probe may say nothing: what it does takes under a second, and the driver may compile first.
 const PATIENCE: Duration = Duration::from_secs(30);

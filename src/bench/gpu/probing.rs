@@ -28,11 +28,8 @@ pub(super) fn run(
         error: MachineError::Refused { why },
     };
     let chosen = chosen(ids).map_err(refused)?;
-    let setting = Setting {
-        uuid: on.uuid.to_owned(),
-        cublas: cublas.to_vec(),
-        ..Setting::default()
-    };
+    let setting =
+        Setting { uuid: on.uuid.to_owned(), cublas: cublas.to_vec(), ..Setting::default() };
     let Some(cuda) = on.machine.cuda() else {
         return Err(refused("there is no driver behind this machine".to_owned()));
     };
@@ -78,8 +75,9 @@ impl ProbeRound {
 
     /// What is to be asked of the child.
     pub fn jobs(probes: &[&Probe], cublas: &[PathBuf], hold: Hold) -> Vec<Request> {
-        let job = |probe: &&Probe| {
-            Request::Probe { ids: vec![probe.id.to_owned()], cublas: cublas.to_vec() }
+        let job = |probe: &&Probe| Request::Probe {
+            ids: vec![probe.id.to_owned()],
+            cublas: cublas.to_vec(),
         };
         [Request::Hold(hold)].into_iter().chain(probes.iter().map(job)).collect()
     }
@@ -223,7 +221,8 @@ mod tests {
         round.hear(failed("taking the device"));
         assert!(round.paused.is_some_and(|why| why.starts_with("taking the device")));
         let mut round = ProbeRound::new("GPU-1");
-        let dead = Death { doing: None, ..death(Ending::NotStarted { why: "no such file".into() }) };
+        let dead =
+            Death { doing: None, ..death(Ending::NotStarted { why: "no such file".into() }) };
         round.hear(Told::Died(Death { next: Next::GivenUp, ..dead }));
         assert!(round.paused.is_some_and(|why| why.contains("too often")));
         assert_eq!(round.reports, []);
@@ -253,6 +252,8 @@ mod tests {
     #[test]
     fn a_probe_nobody_knows_is_named() {
         assert_eq!(chosen(&[]).expect("all").len(), probes().count());
-        assert!(chosen(&["gate.nothing".to_owned()]).is_err_and(|why| why.contains("gate.nothing")));
+        assert!(
+            chosen(&["gate.nothing".to_owned()]).is_err_and(|why| why.contains("gate.nothing"))
+        );
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn probed(here: &Here) -> Finding {
     if troubles.is_empty() {
         return pass(lines.join("\n"));
     }
-    let remedy = "run `warpscope probe` again; where it says the same, the rule or the GPU is at fault";
+    let remedy =
+        "run `warpscope probe` again; where it says the same, the rule or the GPU is at fault";
     finding(Outcome::Warn, [lines, troubles].concat().join("\n"), remedy)
 }
 
@@ -38,7 +39,10 @@ fn told(here: &Here, found: &[(&Target, Vec<ProbeReport>)]) -> (Vec<String>, Vec
             }
             for rule in contradicted(&here.base, report, gpu) {
                 let (id, reason) = (&rule.id, &rule.reason);
-                troubles.push(format!("{}: {}; rule {id} says otherwise: {reason}", report.id, report.detail));
+                troubles.push(format!(
+                    "{}: {}; rule {id} says otherwise: {reason}",
+                    report.id, report.detail
+                ));
             }
         }
     }

@@ -79,9 +79,8 @@ fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> 
     if options.gpu.anyway || here.device.simulated {
         return None;
     }
-    let seen = frame.and_then(|frame| {
-        Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?))
-    });
+    let seen =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match seen {
         Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
         None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),

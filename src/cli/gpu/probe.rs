@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use warpscope_probes::Frame;
 use warpscope_probes::inspect::env::{Places, Progress as Looking, Sweep};
-use warpscope_probes::live::{
-    Answer, Probe, ProbeReport, Store, Subject, cublas_copies, probes,
-};
+use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, cublas_copies, probes};
 use warpscope_probes::rules::RuleBase;
 
 use super::progress::Progress;
@@ -101,7 +99,8 @@ fn on_device(
     (here, frame): (DeviceHere, Option<&Frame>),
     wanted: &[&Probe],
 ) -> Result<DeviceResult, CliError> {
-    let hindrance = hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
+    let hindrance =
+        hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
     let mut result = DeviceResult {
         here,
         probes: Vec::new(),
@@ -118,8 +117,7 @@ fn on_device(
     let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
-    let session =
-        Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
+    let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
     let progress = Progress::new(jobs.len());
     let mut round = ProbeRound::new(&uuid);
     let mut done = 0;
@@ -140,12 +138,17 @@ fn on_device(
 
 /// The device as the rules ask about it.
 fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
-    let gpu = frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
+    let gpu =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match gpu {
         Some((frame, gpu)) => Target::from_gpu(gpu, &frame.driver),
         None => Target {
             uuid: Some(here.uuid.clone()),
-            cuda: Some(format!("{}.{}", here.device.driver_cuda / 1000, here.device.driver_cuda % 1000 / 10)),
+            cuda: Some(format!(
+                "{}.{}",
+                here.device.driver_cuda / 1000,
+                here.device.driver_cuda % 1000 / 10
+            )),
             what_if: false,
             ..Target::of_sm(&*here.device.name, here.device.sm)
         },
@@ -222,7 +225,8 @@ fn summary(result: &DeviceResult) -> String {
         [Answer::Works, Answer::Slow, Answer::WrongOutput, Answer::Fails, Answer::Unknown];
     let parts = answers.map(|answer| (count(answer), word(answer)));
     let parts = parts.iter().filter(|part| part.0 > 0).map(|(n, word)| format!("{n} {word}"));
-    let simulated = if result.here.device.simulated { " (simulated: not kept, and no evidence)" } else { "" };
+    let simulated =
+        if result.here.device.simulated { " (simulated: not kept, and no evidence)" } else { "" };
     let parts = parts.collect::<Vec<_>>().join(", ");
     format!("{} of {} probes: {parts}{simulated}", result.probes.len(), result.wanted)
 }

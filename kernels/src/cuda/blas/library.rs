@@ -74,7 +74,8 @@ macro_rules! library {
 fn open(path: &Path) -> Result<Library, BlasError> {
     // SAFETY: loading runs the initialisers of NVIDIA's library, in a process that is there to be lost.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-    library.map_err(|error| BlasError::Load(format!("{} cannot be loaded: {error}", path.display())))
+    library
+        .map_err(|error| BlasError::Load(format!("{} cannot be loaded: {error}", path.display())))
 }
 
 /// # Safety
@@ -82,7 +83,9 @@ fn open(path: &Path) -> Result<Library, BlasError> {
 unsafe fn find<F: Copy>(library: &Library, path: &Path, name: &str) -> Result<F, BlasError> {
     // SAFETY: the caller vouches for the type.
     let found = unsafe { library.get::<F>(name.as_bytes()) };
-    found.map(|found| *found).map_err(|_| BlasError::Load(format!("{} has no {name}", path.display())))
+    found
+        .map(|found| *found)
+        .map_err(|_| BlasError::Load(format!("{} has no {name}", path.display())))
 }
 
 library! {

@@ -127,11 +127,16 @@ impl Product {
         let number = |value: u32| i32::try_from(value).ok().filter(|value| *value > 0);
         let all = [self.m, self.n, self.k, a, b, c].map(number);
         match all {
-            [Some(m), Some(n), Some(k), Some(a), Some(b), Some(c)] if a >= k && b >= k && c >= m => {
+            [Some(m), Some(n), Some(k), Some(a), Some(b), Some(c)]
+                if a >= k && b >= k && c >= m =>
+            {
                 Ok([m, n, k, a, b, c])
             }
             _ => {
-                let why = format!("a product of {}×{}×{} with strides {a}, {b}, {c} cannot be", self.m, self.n, self.k);
+                let why = format!(
+                    "a product of {}×{}×{} with strides {a}, {b}, {c} cannot be",
+                    self.m, self.n, self.k
+                );
                 Err(MachineError::Refused { why }.into())
             }
         }

@@ -15,9 +15,9 @@ use warpscope_kernels::image::{Image, ImageKind, Isa, images, pick};
 
 use super::found::Found;
 use super::{Answer, short};
+pub(super) use refusal::alone;
 pub use tile::{Element, Layout, Tile};
 pub use words::Words;
-pub(super) use refusal::alone;
 
 /// Statuses of an image the driver's compiler refused for what is in it.
 const REFUSED_CODE: [u32; 2] = [209, 218];
@@ -113,7 +113,9 @@ fn difference(out: &[u8], expected: &[u32]) -> Option<String> {
     let (at, (got, want)) = wrong.next()?;
     let count = 1 + wrong.count();
     let all = expected.len();
-    Some(format!("word {at} is {got:#010x} where {want:#010x} is right; {count} of {all} are wrong"))
+    Some(format!(
+        "word {at} is {got:#010x} where {want:#010x} is right; {count} of {all} are wrong"
+    ))
 }
 
 /// Finds out whether a device has the instruction.
@@ -136,9 +138,10 @@ fn by_image(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found {
 fn told(title: &str, result: Result<Option<String>, MachineError>) -> Found {
     match result {
         Ok(None) => Found::new(Answer::Works, format!("{title} ran here, and the result is right")),
-        Ok(Some(wrong)) => {
-            Found::new(Answer::WrongOutput, format!("{title} ran here, and the result is wrong: {wrong}"))
-        }
+        Ok(Some(wrong)) => Found::new(
+            Answer::WrongOutput,
+            format!("{title} ran here, and the result is wrong: {wrong}"),
+        ),
         Err(error) => Found::failure(title, &error),
     }
 }
@@ -156,7 +159,8 @@ fn by_compiler(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found {
     let (loaded, log) = machine.load_image(gate.family, text.as_bytes());
     let result = loaded.and_then(|()| exchange(machine, gate));
     machine.unload_image(gate.family);
-    let ran = format!("PTX {isa} of {} alone for {target}, given to the driver's compiler", gate.entry);
+    let ran =
+        format!("PTX {isa} of {} alone for {target}, given to the driver's compiler", gate.entry);
     refused(title, target, result, &log).by(ran)
 }
 
@@ -167,7 +171,9 @@ fn refused(
     result: Result<Option<String>, MachineError>,
     log: &str,
 ) -> Found {
-    let Err(error @ MachineError::Driver { code, .. }) = &result else { return told(title, result) };
+    let Err(error @ MachineError::Driver { code, .. }) = &result else {
+        return told(title, result);
+    };
     if !REFUSED_CODE.contains(code) {
         return told(title, result);
     }

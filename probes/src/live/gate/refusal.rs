@@ -45,7 +45,8 @@ mod tests {
         let text = alone(TEXT, "one", Sm::new(7, 5), Isa::new(7, 4)).expect("is there");
         assert!(text.starts_with(".version 7.4\n.target sm_75\n.address_size 64\n"), "{text}");
         assert!(text.ends_with("\tret;\n\n}\n") && text.matches(".entry").count() == 1, "{text}");
-        let more = alone(TEXT, "one_more", widest(Sm::new(10, 0)), Isa::new(8, 8)).expect("is there");
+        let more =
+            alone(TEXT, "one_more", widest(Sm::new(10, 0)), Isa::new(8, 8)).expect("is there");
         assert!(more.contains(".target sm_100a") && more.contains("one_more("), "{more}");
         assert_eq!(alone(TEXT, "on", Sm::new(7, 5), Isa::new(7, 4)), None);
     }
@@ -55,9 +56,15 @@ mod tests {
     fn a_complaint_reads_without_its_place() {
         let log = "ptxas application ptx input, line 21; error   : Feature '.bf16' requires .target sm_80 or higher\n\
                    ptxas fatal   : Ptx assembly aborted due to errors\n";
-        assert_eq!(complaint(log).as_deref(), Some("Feature '.bf16' requires .target sm_80 or higher"));
+        assert_eq!(
+            complaint(log).as_deref(),
+            Some("Feature '.bf16' requires .target sm_80 or higher")
+        );
         let fatal = "ptxas fatal   : Unsupported .version 9.9; current version is '8.8'";
-        assert_eq!(complaint(fatal).as_deref(), Some("Unsupported .version 9.9; current version is '8.8'"));
+        assert_eq!(
+            complaint(fatal).as_deref(),
+            Some("Unsupported .version 9.9; current version is '8.8'")
+        );
         assert_eq!(complaint("warning: \u{1b}[31m all is well"), None);
     }
 }

@@ -2,7 +2,8 @@ use super::*;
 
 #[test]
 fn the_first_wrong_word_is_named_and_all_are_counted() {
-    let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    let bytes =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     assert_eq!(difference(&bytes(&[1, 2, 3]), &[1, 2, 3]), None);
     let told = difference(&bytes(&[1, 9, 3, 8]), &[1, 2, 3, 4]).expect("differs");
     assert_eq!(told, "word 1 is 0x00000009 where 0x00000002 is right; 2 of 4 are wrong");

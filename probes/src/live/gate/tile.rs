@@ -133,9 +133,8 @@ impl Tile {
         match self.layout {
             Layout::Words { rows, inner } => {
                 let steps = || (0..inner).step_by(4).map(|step| step + within);
-                let a = steps().flat_map(|at| {
-                    (0..rows).step_by(8).map(move |up| word(0, group + up, at))
-                });
+                let a = steps()
+                    .flat_map(|at| (0..rows).step_by(8).map(move |up| word(0, group + up, at)));
                 a.chain(steps().map(|at| word(1, group, at))).collect()
             }
             Layout::Volta => {
@@ -145,7 +144,8 @@ impl Tile {
             }
             Layout::WarpGroup => {
                 let row = lane / LANES * 16 + group;
-                let places = [(row, within), (row + 8, within), (row, within + 4), (row + 8, within + 4)];
+                let places =
+                    [(row, within), (row + 8, within), (row, within + 4), (row + 8, within + 4)];
                 places.into_iter().map(|(row, at)| word(0, row, at)).collect()
             }
         }
@@ -173,7 +173,10 @@ impl Tile {
                     let row = (lane & 1) + (i & 2) + 4 * (lane / 16);
                     (row, (i & 4) + (lane & 2) + (i & 1))
                 };
-                (0..8).map(place).map(|(row, column)| self.sum(pair + row, pair + column, 4)).collect()
+                (0..8)
+                    .map(place)
+                    .map(|(row, column)| self.sum(pair + row, pair + column, 4))
+                    .collect()
             }
             Layout::WarpGroup => {
                 let row = lane / LANES * 16 + group;

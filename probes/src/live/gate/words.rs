@@ -88,7 +88,8 @@ fn words(count: usize) -> Vec<u32> {
     (0..count as u32).map(|at| at.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995).collect()
 }
 
-pub(in super::super) const SAME: Words = Words { input: || words(LANES), expected: || words(LANES) };
+pub(in super::super) const SAME: Words =
+    Words { input: || words(LANES), expected: || words(LANES) };
 
 /// Four words a lane; each lane gives those of the lane beside it.
 pub(in super::super) const NEIGHBOURS: Words = Words {
@@ -105,7 +106,10 @@ pub(in super::super) const MATRICES: Words = Words {
     expected: || {
         let all = words(4 * LANES);
         let of = |lane: usize, matrix: usize| all[4 * (8 * matrix + lane / 4) + lane % 4];
-        (0..LANES).flat_map(|lane| (0..4).map(move |matrix| (lane, matrix))).map(|(l, m)| of(l, m)).collect()
+        (0..LANES)
+            .flat_map(|lane| (0..4).map(move |matrix| (lane, matrix)))
+            .map(|(l, m)| of(l, m))
+            .collect()
     },
 };
 
@@ -146,7 +150,9 @@ const E4M3: [(f32, u8); 8] = [
 
 pub(in super::super) const CVT_E4M3: Words = Words {
     input: || pairs_of(&E4M3).flat_map(|(low, high)| [low.0.to_bits(), high.0.to_bits()]).collect(),
-    expected: || pairs_of(&E4M3).map(|(low, high)| u32::from(low.1) | u32::from(high.1) << 8).collect(),
+    expected: || {
+        pairs_of(&E4M3).map(|(low, high)| u32::from(low.1) | u32::from(high.1) << 8).collect()
+    },
 };
 
 /// OCP microscaling formats, E2M1: 0, ½, 1, 1½, 2, 3, 4, 6; beyond 6 it saturates.
@@ -155,7 +161,9 @@ const E2M1: [(f32, u8); 8] =
 
 pub(in super::super) const CVT_E2M1: Words = Words {
     input: || pairs_of(&E2M1).flat_map(|(low, high)| [low.0.to_bits(), high.0.to_bits()]).collect(),
-    expected: || pairs_of(&E2M1).map(|(low, high)| u32::from(low.1) | u32::from(high.1) << 4).collect(),
+    expected: || {
+        pairs_of(&E2M1).map(|(low, high)| u32::from(low.1) | u32::from(high.1) << 4).collect()
+    },
 };
 
 /// Two rows of a table for every lane.

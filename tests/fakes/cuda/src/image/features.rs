@@ -74,16 +74,24 @@ mod tests {
     fn an_instruction_is_refused_below_its_target_in_the_compilers_words() {
         let text = ".version 7.8\n.target sm_75\n\tmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1};\n";
         let said = refused(text, Sm::new(7, 5)).expect("is refused");
-        assert!(said.starts_with("ptxas application ptx input, line 3; error   : Feature '.bf16' requires"));
+        assert!(said.starts_with(
+            "ptxas application ptx input, line 3; error   : Feature '.bf16' requires"
+        ));
         assert_eq!(refused(text, Sm::new(8, 0)), None);
         assert_eq!(refused("// dp4a.s32\n\tret;\n", Sm::new(6, 0)), None, "a comment is none");
     }
 
     #[test]
     fn what_is_of_one_architecture_asks_for_it_by_name() {
-        let own = |target: &str| refused("\twgmma.fence.sync.aligned;\n", target.parse().expect("a target"));
+        let own = |target: &str| {
+            refused("\twgmma.fence.sync.aligned;\n", target.parse().expect("a target"))
+        };
         assert_eq!(own("sm_90a"), None);
-        assert!(own("sm_100a").is_some_and(|said| said.contains("'wgmma.fence' not supported on .target 'sm_100a'")));
+        assert!(
+            own("sm_100a").is_some_and(
+                |said| said.contains("'wgmma.fence' not supported on .target 'sm_100a'")
+            )
+        );
         assert!(own("sm_90").is_some());
     }
 }
