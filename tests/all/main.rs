@@ -17,6 +17,8 @@ mod inspect;
 mod judges;
 #[cfg(target_os = "linux")]
 mod nvml;
+#[cfg(target_os = "linux")]
+mod probe;
 mod properties;
 #[cfg(target_os = "linux")]
 mod pty;
