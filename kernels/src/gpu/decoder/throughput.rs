@@ -5,9 +5,10 @@
 //! prompt: every replay is the same work, whose bytes and operations can be stated. Moving on was rejected: a median over
 //! steps of growing length is a median of nothing in particular.
 
-use super::layout::{Layout, MATRICES, Matrix, Plan, Weights};
+use super::layout::{Layout, MATRICES, Matrix, Weights};
 use super::memory::{Memory, keep};
 use super::path::Path;
+use super::plan::Plan;
 use super::refused;
 use super::step::{Manner, Step};
 use super::upload::{ZERO, encode};

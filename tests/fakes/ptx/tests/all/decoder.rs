@@ -10,6 +10,7 @@ use warpscope_kernels::gpu::decoder::{
     Length, Numeric, PATHS, Path, Timed, numeric, path, throughput_of,
 };
 use warpscope_kernels::gpu::{DeviceFacts, Element, Machine, Route, Slot};
+use warpscope_kernels::model::oracle::Oracle;
 use warpscope_kernels::model::{Decoder, Health, Model, Op, Profile, Shape, argmax, prompt};
 
 use crate::machine::machine;
@@ -53,9 +54,22 @@ fn on_cpu(format: Format, profile: Profile) -> (Vec<u32>, Health) {
     (tokens, decoder.health().clone())
 }
 
+/// Whether the reference of a step leads by less than four times the permitted error: then a sound path may choose another
+/// token. The seed of the prompt was chosen for the whole prompt to have no such step, not for the first tokens of it.
+fn near_tie(profile: Profile, step: usize, limit: f64) -> bool {
+    let shape = Length::Short.shape();
+    let mut oracle = Oracle::new(profile, |_, _| {});
+    let step = &oracle.run_for(&prompt()[..shape.prompt], shape.decode).steps[step];
+    let square = step.logits.iter().map(|l| l * l).sum::<f64>() / step.logits.len() as f64;
+    step.gap < 4.0 * limit * square.sqrt()
+}
+
 fn is_right(of: Run) {
     let (done, what) = run(of);
-    assert_eq!(done.tokens, done.expected_tokens, "{what}");
+    let pairs = done.tokens.iter().zip(&done.expected_tokens);
+    if let Some(step) = pairs.into_iter().position(|(got, want)| got != want) {
+        assert!(near_tie(of.2, step, done.error_limit), "{what}: {:?}", done.expected_tokens);
+    }
     assert_eq!((done.non_finite, done.first_bad), (0, None), "{what}");
     let error = done.error.expect("finite");
     assert!(error < done.error_limit, "{what}: {error}");
