@@ -104,7 +104,7 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
     Down,
-    Up(Up),
+    Up(Box<Up>),
     Resting { until: Duration },
     GivenUp,
 }
@@ -298,7 +298,7 @@ impl Supervisor {
             Phase::Up(_) | Phase::GivenUp => false,
         };
         if rested && !self.waiting.is_empty() {
-            self.phase = Phase::Up(Up::new(now));
+            self.phase = Phase::Up(Box::new(Up::new(now)));
             actions.push(Action::Start);
             let begins = matches!(self.waiting.front(), Some(Request::Hold(_) | Request::Devices));
             if let (Some(hold), false) = (self.hold, begins) {
