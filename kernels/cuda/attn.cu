@@ -17,8 +17,6 @@ struct State {
     u32 position;
 };
 
-template <u32 HEAD> __device__ __forceinline__ float score_scale() { return LOG2_E * (HEAD == 64 ? 0.125f : 0.08838834764831845f); }
-
 // Eight neighbouring numbers, from 16-byte aligned memory.
 __device__ __forceinline__ void load8(const float* from, float* to) {
     float4 low = reinterpret_cast<const float4*>(from)[0], high = reinterpret_cast<const float4*>(from)[1];
@@ -33,6 +31,18 @@ template <typename T> __device__ __forceinline__ void load8(const T* from, float
         to[2 * i] = to_f32(T{u16(words[i])});
         to[2 * i + 1] = to_f32(T{u16(words[i] >> 16)});
     }
+}
+
+__device__ __forceinline__ u32 shared_address(const void* pointer) {
+    u64 out;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(out) : "l"(pointer));
+    return u32(out);
+}
+// As an instruction: the compiler splits some vector loads from shared memory, and not the same ones every time.
+__device__ __forceinline__ float4 load_quad(u32 address) {
+    float4 x;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(address) : "memory");
+    return x;
 }
 
 // ---- Prefill, plain ----
@@ -69,14 +79,14 @@ struct Plain {
     float total[2] = {};
     float4 sum[2][QUADS] = {};
 
-    __device__ __forceinline__ void scores(const float* queries, const float* keys, u32 rows, u32 lane, float s[2][4]) {
+    __device__ __forceinline__ void scores(u32 queries, u32 keys, u32 rows, u32 lane, float s[2][4]) {
 #pragma unroll 4
         for (u32 d = 0; d < HEAD; d += 4) {
             float4 q[2], k[4];
 #pragma unroll
-            for (u32 r = 0; r < 2; r++) q[r] = *reinterpret_cast<const float4*>(queries + (2 * rows + r) * PITCH + d);
+            for (u32 r = 0; r < 2; r++) q[r] = load_quad(queries + ((2 * rows + r) * PITCH + d) * 4);
 #pragma unroll
-            for (u32 c = 0; c < 4; c++) k[c] = *reinterpret_cast<const float4*>(keys + (lane + 8 * c) * PITCH + d);
+            for (u32 c = 0; c < 4; c++) k[c] = load_quad(keys + ((lane + 8 * c) * PITCH + d) * 4);
 #pragma unroll
             for (u32 r = 0; r < 2; r++)
 #pragma unroll
@@ -115,7 +125,7 @@ struct Plain {
 
 template <typename T, u32 HEAD>
 __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* values, T* out, const State* state,
-                                        u32 tokens, u32 heads, u32 kv_heads) {
+                                        u32 tokens, u32 heads, u32 kv_heads, float scale) {
     constexpr u32 PITCH = HEAD + 4, WEIGHT_PITCH = PLAIN_KEYS + 1;
     __shared__ __align__(16) float queries[PLAIN_ROWS * PITCH];
     __shared__ __align__(16) float tile[PLAIN_KEYS * PITCH];
@@ -123,7 +133,8 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
     u32 row = (gridDim.x - 1 - blockIdx.x) * PLAIN_ROWS, head = blockIdx.y, kv_head = head / (heads / kv_heads);
     u32 rows = threadIdx.x / 8, lane = threadIdx.x % 8, position = state->position;
     u32 count = min(PLAIN_ROWS, tokens - row), end = position + row + count, stride = kv_heads * HEAD;
-    load_plain<T, HEAD>(queries, q + (u64(row) * heads + head) * HEAD, heads * HEAD, count, score_scale<HEAD>());
+    load_plain<T, HEAD>(queries, q + (u64(row) * heads + head) * HEAD, heads * HEAD, count, scale * LOG2_E);
+    u32 query_address = shared_address(queries), tile_address = shared_address(tile);
     Plain<HEAD> plain;
     for (u32 first = 0; first < end; first += PLAIN_KEYS) {
         u32 present = min(PLAIN_KEYS, end - first);
@@ -132,7 +143,7 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
         load_plain<T, HEAD>(tile, keys + at, stride, present, 1.0f);
         __syncthreads();
         float s[2][4] = {};
-        plain.scores(queries, tile, rows, lane, s);
+        plain.scores(query_address, tile_address, rows, lane, s);
         __syncthreads();
         load_plain<T, HEAD>(tile, values + at, stride, present, 1.0f);
 #pragma unroll
@@ -155,7 +166,7 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
             }
 #pragma unroll
             for (u32 j = 0; j < HEAD / 32; j++) {
-                float4 v = *reinterpret_cast<const float4*>(tile + key * PITCH + 32 * j + 4 * lane);
+                float4 v = load_quad(tile_address + (key * PITCH + 32 * j + 4 * lane) * 4);
                 if (seen[0]) plain.gather(0, j, weight[0], v);
                 if (seen[1]) plain.gather(1, j, weight[1], v);
             }
@@ -187,11 +198,6 @@ constexpr u32 CORE_THREADS = 128;
 constexpr u32 CORE_ROWS = 64;
 constexpr u32 CORE_KEYS = 64;
 
-__device__ __forceinline__ u32 shared_address(const void* pointer) {
-    u64 out;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(out) : "l"(pointer));
-    return u32(out);
-}
 __device__ __forceinline__ void load_matrices(u32* x, u32 address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(address) : "memory");
 }
@@ -263,14 +269,14 @@ struct Core {
     }
 
     // `last` is the last key row g sees, counted from the first of the block; row g + 8 sees eight more.
-    __device__ __forceinline__ void soften(float s[CORE_KEYS / 8][4], i32 last) {
+    __device__ __forceinline__ void soften(float s[CORE_KEYS / 8][4], i32 last, float scale) {
         float high[2] = {top[0], top[1]};
 #pragma unroll
         for (u32 n = 0; n < CORE_KEYS / 8; n++)
 #pragma unroll
             for (u32 i = 0; i < 4; i++) {
                 i32 key = i32(8 * n + lane_id() % 4 * 2 + i % 2);
-                s[n][i] = key <= last + i32(i / 2 * 8) ? s[n][i] * score_scale<HEAD>() : masked();
+                s[n][i] = key <= last + i32(i / 2 * 8) ? s[n][i] * scale : masked();
                 high[i / 2] = fmaxf(high[i / 2], s[n][i]);
             }
 #pragma unroll
@@ -312,7 +318,7 @@ struct Core {
 
 template <typename T, u32 HEAD>
 __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T* values, T* out, const State* state,
-                                             u32 tokens, u32 heads, u32 kv_heads) {
+                                             u32 tokens, u32 heads, u32 kv_heads, float scale) {
     __shared__ uint4 key_tile[CORE_KEYS * HEAD / 8];
     __shared__ uint4 value_tile[CORE_KEYS * HEAD / 8];
     u32 row = (gridDim.x - 1 - blockIdx.x) * CORE_ROWS, head = blockIdx.y, kv_head = head / (heads / kv_heads);
@@ -332,7 +338,7 @@ __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T*
         if (first > position + row + 16 * warp_id() + 15) continue;
         float s[CORE_KEYS / 8][4] = {};
         core.scores(shared_address(key_tile), s);
-        core.soften(s, i32(position + mine) - i32(first));
+        core.soften(s, i32(position + mine) - i32(first), scale * LOG2_E);
         core.gather(shared_address(value_tile), s);
     }
 #pragma unroll
@@ -360,7 +366,7 @@ constexpr u32 KEYS_AT_ONCE = DECODE_THREADS / 8;
 // that every key and value is read once for all of them. Partial results: the sums, the maximum, the total.
 template <typename T, u32 HEAD, u32 SHARED>
 __device__ __forceinline__ void decode(const T* q, const T* keys, const T* values, float* parts, const State* state,
-                                       u32 head, u32 count, u32 kv_head, u32 stride) {
+                                       u32 head, u32 count, u32 kv_head, u32 stride, float scale) {
     constexpr u32 OWN = HEAD / 8, WARPS = DECODE_THREADS / WARP;
     __shared__ float sums[WARPS][SHARED][HEAD];
     __shared__ float tops[WARPS][SHARED], totals[WARPS][SHARED];
@@ -374,7 +380,7 @@ __device__ __forceinline__ void decode(const T* q, const T* keys, const T* value
 #pragma unroll
         for (u32 i = 0; i < OWN; i += 8) load8(from + i * 8, query[g] + i);
 #pragma unroll
-        for (u32 i = 0; i < OWN; i++) query[g][i] *= score_scale<HEAD>();
+        for (u32 i = 0; i < OWN; i++) query[g][i] *= scale * LOG2_E;
     }
     for (u32 first = begin; first < end; first += KEYS_AT_ONCE) {
         u32 key = first + threadIdx.x / 8;
@@ -445,12 +451,12 @@ __device__ __forceinline__ void decode(const T* q, const T* keys, const T* value
 
 template <typename T, u32 HEAD>
 __device__ __forceinline__ void decode_shared(const T* q, const T* keys, const T* values, float* parts,
-                                              const State* state, u32 heads, u32 kv_heads) {
+                                              const State* state, u32 heads, u32 kv_heads, float scale) {
     u32 group = heads / kv_heads, blocks = ceil_div(group, 4), kv_head = blockIdx.y / blocks;
     u32 offset = blockIdx.y % blocks * 4, count = min(4u, group - offset), head = kv_head * group + offset;
-    if (count == 1) decode<T, HEAD, 1>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD);
-    else if (count == 2) decode<T, HEAD, 2>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD);
-    else decode<T, HEAD, 4>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD);
+    if (count == 1) decode<T, HEAD, 1>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD, scale);
+    else if (count == 2) decode<T, HEAD, 2>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD, scale);
+    else decode<T, HEAD, 4>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD, scale);
 }
 
 // One block per query head, one thread per channel.
@@ -471,14 +477,15 @@ __device__ __forceinline__ void combine(const float* parts, T* out, u32 splits) 
 #define PREFILL(entry, body, threads, T)                                                                              \
     extern "C" __global__ void __launch_bounds__(threads) entry(const T* q, const T* keys, const T* values, T* out,   \
                                                                 const State* state, u32 tokens, u32 heads,            \
-                                                                u32 kv_heads) {                                       \
-        body(q, keys, values, out, state, tokens, heads, kv_heads);                                                   \
+                                                                u32 kv_heads, float scale) {                          \
+        body(q, keys, values, out, state, tokens, heads, kv_heads, scale);                                            \
     }
 #define OF_HEAD(T, HEAD)                                                                                              \
     PREFILL(attn_prefill_##T##_h##HEAD, (prefill<T, HEAD>), PLAIN_THREADS, T)                                         \
     extern "C" __global__ void __launch_bounds__(DECODE_THREADS) attn_decode_##T##_h##HEAD(                           \
-        const T* q, const T* keys, const T* values, float* parts, const State* state, u32 heads, u32 kv_heads) {      \
-        decode_shared<T, HEAD>(q, keys, values, parts, state, heads, kv_heads);                                       \
+        const T* q, const T* keys, const T* values, float* parts, const State* state, u32 heads, u32 kv_heads,        \
+        float scale) {                                                                                                \
+        decode_shared<T, HEAD>(q, keys, values, parts, state, heads, kv_heads, scale);                                \
     }
 #define OF_STORAGE(T)                                                                                                 \
     OF_HEAD(T, 64)                                                                                                    \

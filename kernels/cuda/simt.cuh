@@ -86,7 +86,7 @@ struct Dp4a : OnThreads<Dp4a> {
 };
 
 // Where a row lies at a step. The second half is permuted, so that the lanes of a store, which hold chunks of both, touch
-// different banks; rows a multiple of 32 apart lie alike.
+// different banks.
 template <class Kind, u32 ROWS> __device__ __forceinline__ u32 strip_place(u32 step, u32 row) {
     return step * ROWS + (row ^ step / (STEPS<Kind> / 2) * 16);
 }
@@ -120,12 +120,12 @@ template <class Kind, class T, u32 ROWS> struct Strip {
     }
     __device__ __forceinline__ void store(typename Kind::Shared* to) const {
         u32 step = threadIdx.x % CHUNKS * EACH;
-        to += strip_place<Kind, ROWS>(step, threadIdx.x / CHUNKS);
 #pragma unroll
         for (u32 i = 0; i < COUNT; i++) {
             const In* own = reinterpret_cast<const In*>(&held[i]);
+            u32 place = strip_place<Kind, ROWS>(step, threadIdx.x / CHUNKS + i * APART);
 #pragma unroll
-            for (u32 e = 0; e < EACH; e++) to[e * ROWS + i * APART] = Kind::widen(own[e]);
+            for (u32 e = 0; e < EACH; e++) to[place + e * ROWS] = Kind::widen(own[e]);
         }
     }
 };

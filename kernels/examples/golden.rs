@@ -1,8 +1,10 @@
-//! Prints the golden data of M0 (`cargo run -p warpscope-kernels --example golden > kernels/src/model/golden.txt`), or, with
-//! `search COUNT`, what the first COUNT prompts would give: seed, narrowest gap, largest layer-1 `o_proj` output.
+//! Prints the golden data of M0 (`cargo run -p warpscope-kernels --example golden > kernels/src/model/golden.txt`) or, with its id,
+//! that of a profile (`… golden cancel > kernels/src/model/golden-cancel.txt`); with `peaks ID`, the largest number of
+//! every tensor of a profile; with `search COUNT`, what the first COUNT prompts would give: seed, narrowest gap, largest
+//! layer-1 `o_proj` output.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use warpscope_kernels::model::{
     LayerTensor, M0, Op, Profile, TensorId, oracle::Oracle, prompt, seeded_prompt,
@@ -12,8 +14,31 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("search") => search(arguments.next().and_then(|n| n.parse().ok()).unwrap_or(16)),
-        _ => print!("{}", Oracle::new(Profile::Clean, |_, _| {}).run(&prompt())),
+        Some("peaks") => peaks(profile(arguments.next().as_deref())),
+        id => print!("{}", Oracle::new(profile(id), |_, _| {}).run(&prompt())),
     }
+}
+
+fn profile(id: Option<&str>) -> Profile {
+    id.unwrap_or("clean").parse().unwrap_or_else(|error| {
+        eprintln!("{error}");
+        std::process::exit(2)
+    })
+}
+
+fn peaks(profile: Profile) {
+    let mut peaks = BTreeMap::new();
+    let golden = Oracle::new(profile, |place, values| {
+        let top = values.iter().fold(0.0_f64, |top, v| top.max(v.abs()));
+        let peak: &mut f64 = peaks.entry((place.layer, place.op.id())).or_default();
+        *peak = peak.max(top);
+    })
+    .run(&prompt());
+    for ((layer, op), peak) in peaks {
+        println!("{layer} {op} {peak:.3}");
+    }
+    let gap = golden.steps.iter().map(|s| s.gap).fold(f64::MAX, f64::min);
+    println!("narrowest gap {gap:.4}, tokens {:?}", golden.tokens());
 }
 
 fn search(count: u64) {

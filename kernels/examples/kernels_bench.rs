@@ -66,7 +66,7 @@ fn large(format: Format) -> usize {
 
 /// The matrix and a plain read of the same size take turns, so that what else the machine does meets both.
 fn gemv(kernel: &KernelSpec, rows: usize, cols: usize) {
-    let grid = Grid { tensor: 5, rows, cols, exponent: -6 };
+    let grid = Grid::new(5, [rows, cols], -6);
     let matrix = Matrix::from_grid(&grid, kernel.format);
     let (x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
     let plain = vec![1.0_f32; matrix.bytes() / size_of::<f32>()];

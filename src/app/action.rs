@@ -51,6 +51,10 @@ pub enum Action {
     Theme,
     /// Start, pause or continue the benchmark.
     Bench,
+    /// Measure the selected GPU as soon as it is idle, without waiting for the end of a rest.
+    MeasureNow,
+    /// Go on measuring GPUs without the rest between sessions, or no longer.
+    PinBench,
     /// Add a what-if GPU.
     WhatIf,
     /// Remove the selected what-if GPU.
@@ -181,6 +185,8 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::Tree, "tree", On(Tab::Processes), ["t", "f5"], "tree", "Parents above their children.";
     A::Signal, "signal", On(Tab::Processes), ["K", "f9"], "signal", "Send a signal to the selected process, after asking.";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
+    A::MeasureNow, "measure_now", On(Tab::Bench), ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.";
+    A::PinBench, "pin_bench", On(Tab::Bench), ["p"], "", "Go on measuring while this tab is open, without the rest between sessions.";
     A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";

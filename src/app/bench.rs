@@ -1,7 +1,14 @@
-//! What the benchmark child has said so far.
+//! What the benchmark children have said so far: the CPU's, and those of the GPUs.
+
+pub mod figures;
+pub mod fleet;
+pub mod gpu;
+mod plan;
+pub mod results;
 
 use std::collections::BTreeMap;
 
+use self::fleet::Fleet;
 use crate::bench::{BenchEvent, BenchState, Ceiling, Hello, PathDtype, PathReport};
 use crate::store::Series;
 
@@ -38,9 +45,11 @@ pub enum Phase {
     Died(String),
 }
 
-/// What the benchmark child has said so far.
+/// What the benchmark children have said so far.
 #[derive(Clone, Debug, Default)]
 pub struct Bench {
+    /// The GPUs; everything else here is of the CPU.
+    pub gpus: Fleet,
     /// Where it stands.
     pub phase: Phase,
     /// Who computes, within which budget.

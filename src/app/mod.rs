@@ -28,7 +28,8 @@ use warpscope_probes::{Frame, Gpu};
 
 pub use msg::{Cmd, Hit, Msg, Recorded, Shown};
 
-use self::bench::{Bench, FIRST_SELECTED};
+use self::bench::gpu::GpuBench;
+use self::bench::{Bench, FIRST_SELECTED, PATHS};
 use self::compat::{Compat, Line};
 use self::history::History;
 use self::inspect::Looked;
@@ -65,7 +66,7 @@ pub struct App {
     pub compat: Compat,
     /// Which processes were asked what they use.
     pub looked: Looked,
-    /// What the benchmark child said.
+    /// What the benchmark children said.
     pub bench: Bench,
     /// Recorded runs.
     pub history: History,
@@ -120,6 +121,22 @@ impl App {
         let view = &self.view.processes;
         let row = view.rows(&self.frame).get(view.cursor.at).copied()?;
         self.frame.processes.get(row.at)
+    }
+
+    /// The GPUs the Bench tab has a line for, in its order; the line behind the last is the CPU's.
+    pub fn bench_gpus(&self) -> impl Iterator<Item = &Gpu> {
+        self.frame.gpus.iter().filter(|gpu| self.bench.gpus.get(&gpu.key).is_some())
+    }
+
+    /// The GPU selected on the Bench tab, with what is known of its benchmark; none: the CPU is.
+    pub fn bench_gpu(&self) -> Option<(&Gpu, &GpuBench)> {
+        let gpu = self.bench_gpus().nth(self.view.bench_gpu.at)?;
+        Some((gpu, self.bench.gpus.get(&gpu.key)?))
+    }
+
+    /// How many lines there are below what is selected on the Bench tab.
+    pub fn bench_lines(&self) -> usize {
+        self.bench_gpu().map_or(PATHS.len(), |(_, bench)| bench.lines().len())
     }
 
     /// The GPU the cursor of the Overview is on.

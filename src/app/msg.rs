@@ -8,6 +8,7 @@ use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
+use super::bench::gpu::{News, Task};
 use super::keymap::Chord;
 use super::probing::Probing;
 use super::processes::SortBy;
@@ -28,6 +29,8 @@ pub enum Msg {
     Bench(Box<BenchEvent>),
     /// The benchmark child ended; the text says how.
     BenchEnded(String),
+    /// What the benchmark child of a GPU did, by the GPU's key.
+    GpuBench(String, News),
     /// A key.
     Key(Chord),
     /// A click on something that was drawn.
@@ -85,6 +88,8 @@ pub enum Cmd {
     StartBench,
     /// Pause it for a reason, or let it run on.
     PauseBench(Option<&'static str>),
+    /// See to the benchmark child of a GPU, by the GPU's key.
+    GpuBench(String, Task),
     /// Send a signal to a process, if it still is the one that was shown.
     Signal {
         /// Process id.
@@ -151,7 +156,7 @@ pub enum Hit {
         /// GPU.
         column: usize,
     },
-    /// The head of a GPU's column in the Compat matrix.
+    /// A GPU: the head of its column in the Compat matrix, its line on the Bench tab.
     Gpu(usize),
     /// The answer below or beside the Compat matrix.
     Answer,

@@ -6,11 +6,13 @@ mod moves;
 use warpscope_probes::Frame;
 
 use super::bench::Phase;
+use super::bench::fleet::Order;
 use super::compat;
 use super::history;
 use super::inspect;
 use super::probing;
 use super::recording;
+use super::view::Tab;
 use super::{App, Cmd, Msg};
 use crate::bench::BenchEvent;
 
@@ -19,6 +21,8 @@ pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     let tab = app.view.tab;
     let mut cmds = take(app, msg);
     cmds.extend(history::follow(app, tab));
+    let seen = app.bench.gpus.see(app.view.tab == Tab::Bench);
+    cmds.extend(gpu_tasks(seen));
     cmds
 }
 
@@ -28,6 +32,11 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Position(position) => app.replay = Some(position),
         Msg::Bench(event) => return take_event(app, *event),
         Msg::BenchEnded(how) => app.bench.ended(how),
+        Msg::GpuBench(key, news) => {
+            let orders = app.bench.gpus.hear(&key, news);
+            settle(app);
+            return gpu_tasks(orders).collect();
+        }
         Msg::Key(chord) => return keys::key(app, chord),
         Msg::Click(hit) => return moves::click(app, hit),
         Msg::Scroll(step) => return moves::step_by(app, step),
@@ -64,8 +73,10 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
 
 fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
+    // Whoever comes is given way to, also while the screen stands still.
+    let mut cmds: Vec<Cmd> = gpu_tasks(app.bench.gpus.frame(&frame)).collect();
     if app.view.frozen {
-        return Vec::new();
+        return cmds;
     }
     app.what_if.dress(&mut frame);
     app.store.push(&frame);
@@ -77,10 +88,15 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
         app.compat.renew(&app.frame);
     }
     settle(app);
-    let mut cmds = mind_battery(app, unplugged);
+    cmds.extend(mind_battery(app, unplugged));
     cmds.extend(inspect::look_around(app, unplugged));
     cmds.extend(probing::recall(app));
     cmds
+}
+
+/// Orders of the GPUs' benchmarks, for the outside.
+pub(super) fn gpu_tasks(orders: Vec<Order>) -> impl Iterator<Item = Cmd> {
+    orders.into_iter().map(|(key, task)| Cmd::GpuBench(key, task))
 }
 
 fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
@@ -117,6 +133,8 @@ fn settle(app: &mut App) {
     app.view.compat.row.step(0, rows);
     let rows = app.view.processes.rows(&app.frame).len();
     app.view.processes.cursor.step(0, rows);
+    app.view.bench.step(0, app.bench_lines());
+    app.view.bench_gpu.step(0, app.bench_gpus().count() + 1);
     let rows = app.view.history.rows(&app.history.trends).len();
     app.view.history.cursor.step(0, rows);
 }

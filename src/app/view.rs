@@ -195,6 +195,8 @@ pub struct View {
     pub compat: CompatView,
     /// Selected path of the Bench tab.
     pub bench: Cursor,
+    /// Selected GPU of the Bench tab; behind the last one, the CPU.
+    pub bench_gpu: Cursor,
     /// The Processes tab.
     pub processes: ProcessView,
     /// The recording being written.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::str::FromStr;
 
 use warpscope_kernels::cpu::{FORMATS, Format};
-use warpscope_kernels::model::{PROFILES, Profile};
+use warpscope_kernels::model::{LIVE_PROFILES, PROFILES, Profile};
 
 use super::report::PathDtype;
 
@@ -119,7 +119,8 @@ fn list<T: PartialEq>(
 }
 
 impl WorkerOptions {
-    /// Reads what a person or a parent wrote. Lists may be comma-separated; an empty list means all.
+    /// Reads what a person or a parent wrote. Lists may be comma-separated; an empty list means all, or of the profiles
+    /// those meant for every run.
     pub fn read(
         device: &str,
         profiles: &[String],
@@ -132,7 +133,7 @@ impl WorkerOptions {
         }
         Ok(Self {
             device: device.to_owned(),
-            profiles: list(profiles, PROFILES.iter().map(|row| row.0), profile)?,
+            profiles: list(profiles, LIVE_PROFILES.iter().copied(), profile)?,
             dtypes: list(dtypes, FORMATS.iter().map(|row| row.0.into()), str::parse)?,
             mode,
         })
@@ -213,7 +214,12 @@ mod tests {
     fn unknown_values_name_the_known_ones() {
         for (device, profile, dtype, want) in [
             ("tpu", "", "", "unknown device \"tpu\"; known: cpu"),
-            ("cpu", "gemma9", "", "unknown profile \"gemma9\"; known: clean, glm4"),
+            (
+                "cpu",
+                "gemma9",
+                "",
+                "unknown profile \"gemma9\"; known: clean, glm4, gemma3, kq, cancel",
+            ),
             ("cpu", "", "fp32,", "unknown dtype \"\"; known: fp32, fp16, bf16, int4"),
             (
                 "cpu",

@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use warpscope_kernels::cpu::interruptions;
-use warpscope_kernels::model::{Decoder, M0, Profile, argmax, error_limit, golden, prompt, text};
+use warpscope_kernels::model::{
+    Decoder, M0, Profile, argmax, error_limit, golden_of, prompt, text,
+};
 
 use super::report::{Ceiling, FirstBad, PathDtype, PathReport, PathSamples};
 use super::statistics::Window;
@@ -77,8 +79,8 @@ struct Run {
 
 impl Run {
     /// Takes the logits of a step. The error counts as long as the tokens before are the reference's.
-    fn take(&mut self, logits: &[f32], decoder: &Decoder) {
-        let steps = &golden().steps;
+    fn take(&mut self, profile: Profile, logits: &[f32], decoder: &Decoder) {
+        let steps = &golden_of(profile).steps;
         if let (true, Some(step)) = (self.agrees, steps.get(self.tokens.len())) {
             let (distance, size) = step.distance(logits);
             self.distance += distance;
@@ -97,7 +99,7 @@ impl Run {
     }
 
     fn is_complete(&self) -> bool {
-        self.tokens.len() >= golden().steps.len()
+        self.tokens.len() >= M0.decode
     }
 
     fn error(&self) -> Option<f64> {
@@ -149,7 +151,7 @@ impl Path {
         if let Some(raw) = &mut self.raw {
             raw.prefill.push(&taken);
         }
-        self.run.take(&logits, decoder);
+        self.run.take(self.profile, &logits, decoder);
     }
 
     /// Gives one more token; false when the run is complete.
@@ -164,7 +166,7 @@ impl Path {
             raw.decode.push(&taken);
         }
         self.step_bytes_per_s.push(self.step_bytes as f64 / taken.seconds);
-        self.run.take(&logits, decoder);
+        self.run.take(self.profile, &logits, decoder);
         true
     }
 
@@ -184,7 +186,7 @@ impl Path {
             profile: self.profile.id().to_owned(),
             device: device.to_owned(),
             tokens: self.run.tokens.clone(),
-            expected_tokens: golden().tokens(),
+            expected_tokens: golden_of(self.profile).tokens(),
             text: text(&self.run.tokens),
             complete: self.run.is_complete(),
             non_finite: self.run.non_finite,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 use serde::Serialize;
+use warpscope_kernels::model::Profile;
 
 use super::exit::{CliError, Exit};
 use super::gpu::timing::{self, GpuResult};
@@ -158,7 +159,9 @@ pub(super) fn show(
         writeln!(err, "warpscope bench: {error}")?;
         return Ok(Exit::Usage);
     }
-    let wrong = result.reports.iter().filter(|r| should_be_right(r) && !is_right(r));
+    let on_gpus = result.gpus.iter().flat_map(|gpu| gpu.judged());
+    let all = result.reports.iter().chain(on_gpus);
+    let wrong = all.filter(|r| should_be_right(r) && !is_right(r));
     let mut fine = failure.is_none() && result.gpus.iter().all(GpuResult::is_complete);
     for report in wrong {
         fine = false;
@@ -204,19 +207,24 @@ fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
     journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, exit: None }))
 }
 
-/// Decode steps and prompts of one path. What the scheduler interrupted is kept, and marked.
+/// Decode steps and prompts of one path of the small model. What the scheduler interrupted is kept, and marked.
 pub(super) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> {
+    points_of_model("m0", path, device)
+}
+
+/// The same of a model by its name.
+pub(super) fn points_of_model(model: &str, path: &PathSamples, device: Option<&str>) -> Vec<Point> {
     let point = |name: &str| Point {
         key: Key {
-            name: name.to_owned(),
+            name: format!("{model}.{name}"),
             shape: Shape([("profile".to_owned(), path.profile.clone())].into()),
             dtype: Some(path.dtype.id().to_owned()),
             device: device.map(str::to_owned),
         },
         ..Point::default()
     };
-    let decode = Point { bytes: Some(path.decode_bytes), ..point("m0.decode") };
-    let prefill = Point { flops: Some(path.prefill_flop), ..point("m0.prefill") };
+    let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };
+    let prefill = Point { flops: Some(path.prefill_flop), ..point("prefill") };
     let parts = [
         (decode, &path.decode_ns, &path.decode_preempted),
         (prefill, &path.prefill_ns, &path.prefill_preempted),
@@ -295,7 +303,8 @@ fn keep(reports: &mut Vec<PathReport>, report: PathReport) {
 
 /// Whether the arithmetic of a path can hold its profile's numbers.
 fn should_be_right(report: &PathReport) -> bool {
-    report.profile != "glm4" || matches!(report.dtype, PathDtype::Fp32 | PathDtype::Bf16)
+    let outgrows = report.profile.parse::<Profile>().is_ok_and(Profile::outgrows_fp16);
+    !outgrows || matches!(report.dtype, PathDtype::Fp32 | PathDtype::Bf16)
 }
 
 /// Whether a path did what the reference does.
@@ -339,11 +348,7 @@ fn write_table(result: &BenchResult, out: &mut dyn Write) -> io::Result<()> {
     if result.reports.is_empty() {
         return Ok(());
     }
-    let head =
-        ["dtype", "profile", "decode tok/s", "±", "prefill GFLOP/s", "GB/s", "of read", "error"];
-    let [dtype, profile, decode, mad, prefill, gb, share, error] = head;
-    write!(out, "{dtype:<5} {profile:<7} {decode:>12} {mad:>7} {prefill:>15} {gb:>6} ")?;
-    writeln!(out, "{share:>8} {error:>8}  tokens  text")?;
+    write_head(out)?;
     result.reports.iter().try_for_each(|report| write_row(report, out))?;
     let resident = result.reports.iter().any(|r| r.cache_resident == Some(true));
     if resident {
@@ -352,7 +357,16 @@ fn write_table(result: &BenchResult, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_row(report: &PathReport, out: &mut dyn Write) -> io::Result<()> {
+/// The line above the paths.
+pub(super) fn write_head(out: &mut dyn Write) -> io::Result<()> {
+    let head =
+        ["dtype", "profile", "decode tok/s", "±", "prefill GFLOP/s", "GB/s", "of read", "error"];
+    let [dtype, profile, decode, mad, prefill, gb, share, error] = head;
+    write!(out, "{dtype:<5} {profile:<7} {decode:>12} {mad:>7} {prefill:>15} {gb:>6} ")?;
+    writeln!(out, "{share:>8} {error:>8}  tokens  text")
+}
+
+pub(super) fn write_row(report: &PathReport, out: &mut dyn Write) -> io::Result<()> {
     let figure = |value: Option<f64>, digits: usize| {
         value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
     };

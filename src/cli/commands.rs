@@ -52,8 +52,17 @@ const CONFIG: &[Id] = &[Id::Config];
 const GPUS: &[Id] = &[Id::Gpus, Id::WhatIf];
 const LIVE: &[Id] = &[Id::Interval, Id::Library];
 const LOOK: &[Id] = &[Id::Color, Id::Ascii];
-const SCREEN: &[Id] = &[Id::Theme, Id::Mouse, Id::StartTab, Id::Readonly, Id::Bench, Id::Inspect];
 const ON_GPU: &[Id] = &[Id::OnGpu, Id::Kernels, Id::Anyway, Id::Patience];
+const SCREEN: &[Id] = &[
+    Id::Theme,
+    Id::Mouse,
+    Id::StartTab,
+    Id::Readonly,
+    Id::Bench,
+    Id::BenchShare,
+    Id::BenchMemory,
+    Id::Inspect,
+];
 const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 
 const TABLE: &[&[Id]] = &[&[Id::Filter, Id::Json], LOOK, CONFIG];

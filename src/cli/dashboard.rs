@@ -10,11 +10,13 @@ use super::options::{ColorChoice, Options};
 use super::rules::users_rules;
 use super::source::{AtEnd, open_source};
 use super::{noise, whatif};
+use crate::app::bench::fleet::Fleet;
 use crate::app::keymap::Keymap;
 use crate::app::runtime::{Ended, Kept, Launch, run as run_app};
 use crate::app::view::Tab;
 use crate::app::{App, Settings};
 use crate::bench::WorkerOptions;
+use crate::bench::pulse::Wish;
 use crate::config::{Environment, data_folder};
 use crate::sink::history::FILE;
 use crate::ui::LookOptions;
@@ -40,7 +42,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
             store: data_folder(&options.env).map(|folder| folder.join(FILE)),
             noise: noise::file(&options.env),
         },
-        bench_at_start: options.bench.on && options.source.recording.is_none(),
+        bench_at_start: options.bench.wish != Wish::Off && options.source.recording.is_none(),
         reads_rules,
         app,
     };
@@ -74,6 +76,7 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     };
     let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    app.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance);
     Ok(app)
 }
 

@@ -8,6 +8,7 @@ use super::exit::CliError;
 use super::low::LowArgs;
 use crate::bench::PathDtype;
 use crate::bench::gpu::Globs;
+use crate::bench::pulse::{Allowance, Wish};
 use crate::config::{self, Config, Environment, Id, Settings, Value};
 
 /// When to use colour.
@@ -124,8 +125,10 @@ pub struct SourceOptions {
 /// What the benchmark runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchOptions {
-    /// Whether it runs from the start.
-    pub on: bool,
+    /// When it runs.
+    pub wish: Wish,
+    /// How much of a GPU it may take.
+    pub allowance: Allowance,
     /// Device of the micro decoder: `cpu`.
     pub device: String,
     /// What is measured: `all`, `cpu` or `gpu`.
@@ -401,7 +404,12 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         }
     }
     BenchOptions {
-        on: get.switch(Id::Bench),
+        wish: match get.text(Id::Bench).as_str() {
+            "on" => Wish::On,
+            "off" => Wish::Off,
+            _ => Wish::Auto,
+        },
+        allowance: allowance(get),
         device: get.text(Id::Device),
         part: get.text(Id::BenchDevice),
         profile: get.text(Id::Profile),
@@ -433,6 +441,14 @@ fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
         anyway: get.switch(Id::Anyway),
         patience: get.span(Id::Patience).unwrap_or(Duration::from_secs(60)),
     })
+}
+
+fn allowance(get: &Typed<'_>) -> Allowance {
+    let usual = Allowance::default();
+    Allowance {
+        share: get.percent(Id::BenchShare).unwrap_or(usual.share),
+        arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
+    }
 }
 
 fn record(get: &Typed<'_>) -> RecordOptions {
@@ -594,7 +610,8 @@ mod tests {
         assert_eq!(options.source.interval, Duration::from_secs(1));
         assert_eq!(options.source.speed, 1.0);
         assert_eq!(options.view.start_tab, "overview");
-        assert!(options.bench.on && options.view.mouse);
+        assert!(options.bench.wish == Wish::Auto && options.view.mouse);
+        assert_eq!(options.bench.allowance, Allowance::default());
         assert!(!options.view.ascii && !options.view.readonly && !options.output.json);
         assert_eq!(options.picture.size, (120, 36));
         assert_eq!(options.record.keep, 3);

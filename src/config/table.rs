@@ -21,6 +21,8 @@ pub enum Id {
     Bench,
     BenchDevice,
     BenchEvents,
+    BenchMemory,
+    BenchShare,
     Blocks,
     Color,
     Command,
@@ -196,6 +198,8 @@ pub const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 pub const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
 /// Number formats of the benchmark.
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
+/// When to measure.
+pub(super) const BENCHES: &[&str] = &["off", "auto", "on"];
 /// When to use colour.
 pub const COLORS: &[&str] = &["auto", "always", "never"];
 /// What `check` shows.
@@ -242,15 +246,13 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::option(Id::Attach, "attach", "PID", Kind::Count)
     },
     ArgSpec {
-        default: Some("on"),
+        shorthands: &[("no-bench", "off")],
+        default: Some("auto"),
         env: &[("WARPSCOPE_BENCH", EnvRule::Value)],
         key: Some("bench"),
-        key_help: "Run the benchmark from the start; the key b turns it on and off",
-        ..ArgSpec::switch(
-            Id::Bench,
-            &[("no-bench", "off"), ("bench", "on")],
-            "Start with the benchmark paused; the key b starts it",
-        )
+        key_help: "When to measure: auto measures the CPU all the time and idle GPUs while the Bench tab is open, on also while it is not; the key b pauses",
+        help: "When to measure: the CPU all the time and idle GPUs while the Bench tab is open (auto), GPUs also while it is not (on), or nothing until the key b is pressed (off)",
+        ..ArgSpec::option(Id::Bench, "bench", "WHEN", Kind::OneOf(BENCHES))
     },
     ArgSpec {
         default: Some("all"),
@@ -260,6 +262,22 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
         ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)
+    },
+    ArgSpec {
+        default: Some("256MiB"),
+        env: &[("WARPSCOPE_BENCH_MEMORY", EnvRule::Value)],
+        key: Some("bench_memory"),
+        key_help: "Most memory the benchmark may take on a GPU, its context aside",
+        help: "Most memory the benchmark may take on a GPU, its context aside",
+        ..ArgSpec::option(Id::BenchMemory, "bench-memory", "SIZE", Kind::Size)
+    },
+    ArgSpec {
+        default: Some("2%"),
+        env: &[("WARPSCOPE_BENCH_SHARE", EnvRule::Value)],
+        key: Some("bench_share"),
+        key_help: "Most of a GPU's time the benchmark may take",
+        help: "Most of a GPU's time the benchmark may take",
+        ..ArgSpec::option(Id::BenchShare, "bench-share", "PERCENT", Kind::Percent)
     },
     ArgSpec {
         default: Some("5"),

@@ -2,12 +2,15 @@
 
 mod arrows;
 mod bench;
+mod bench_screen;
 mod cli;
 mod compare;
 mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
 mod frames;
+#[cfg(target_os = "linux")]
+mod gpu;
 mod history;
 #[cfg(target_os = "linux")]
 mod inspect;
@@ -24,9 +27,13 @@ mod record;
 mod score;
 mod screens;
 mod screenshots;
+#[cfg(target_os = "linux")]
+mod simulated;
 mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
 mod tune;
+#[cfg(target_os = "linux")]
+mod tune_cuda;
 mod verdicts;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::{ClockReason, Presence, Vitals};
-use warpscope_probes::nvml::{NvmlOptions, NvmlProvider, Watch};
+use warpscope_probes::nvml::{Look, NvmlOptions, NvmlProvider, Watch};
 use warpscope_probes::process::ProcessKind;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::units::*;
@@ -630,17 +630,23 @@ fn the_cost_of_a_poll() {
 #[test]
 fn a_watch_sees_who_else_computes_on_its_device() {
     let nvml = OwnNvml::new("t4x2");
-    let uuid = Bench::new("t4x2").poll().gpus[1].key.clone();
-    let watch = Watch::open(Some(&nvml.library()), &uuid).expect("opens");
-    let before = watch.look();
-    assert_eq!(before.computing.as_deref(), Some(&[][..]));
-    assert!(before.sm_mhz.is_some() && before.free_bytes.is_some_and(|free| free > 1 << 30));
+    let uuids: Vec<_> = Bench::new("t4x2").poll().gpus.iter().map(|gpu| gpu.key.clone()).collect();
+    let watches = uuids.iter().map(|uuid| Watch::open(Some(&nvml.library()), uuid));
+    let watches: Vec<_> = watches.map(|watch| watch.expect("opens")).collect();
+    for watch in &watches {
+        let look = watch.look();
+        assert_eq!((look.computing, look.using), (Some(vec![]), Some(vec![])));
+        assert!(look.sm_mhz.is_some() && look.free_bytes.is_some_and(|free| free > 1 << 30));
+    }
     nvml.set("t4x2+procs");
-    let look = watch.look();
-    let [pid] = look.computing.as_deref().expect("told") else { panic!("{look:?}") };
-    assert_ne!(*pid, std::process::id(), "the process on the other board is not seen");
-    let using = look.using.as_deref().expect("told");
-    assert!(using.iter().any(|(user, percent)| user == pid && *percent <= 100), "{using:?}");
+    let own = std::process::id();
+    let [first, second] = [0, 1].map(|at| watches[at].look());
+    let pids = |look: &Look| look.computing.clone().expect("told");
+    assert!(pids(&first).len() == 3 && pids(&first).contains(&own), "{first:?}");
+    assert!(pids(&second).len() == 1 && !pids(&second).contains(&own), "{second:?}");
+    let using = first.using.expect("told");
+    assert!(using.iter().any(|(pid, percent)| *pid == own && *percent <= 100), "{using:?}");
+    assert_eq!(second.using, Some(vec![]), "who did nothing of late is left out");
 }
 
 #[test]

@@ -71,7 +71,7 @@ static RULES: LazyLock<Arc<RuleBase>> = LazyLock::new(|| Arc::new(RuleBase::buil
 
 const RECORDINGS: &[&str] = &["synthetic-t4", "synthetic-h100x8", "synthetic-16", "synthetic-none"];
 
-fn empty() -> App {
+pub(crate) fn empty() -> App {
     let settings = Settings {
         interval: Duration::from_secs(1),
         readonly: false,
@@ -136,11 +136,11 @@ fn complete(name: &str) -> App {
     app
 }
 
-fn skin(theme: &str, depth: ColorDepth, ascii: bool) -> Skin {
+pub(crate) fn skin(theme: &str, depth: ColorDepth, ascii: bool) -> Skin {
     Skin::new(&LookOptions { depth, ascii, paint: true, folders: Vec::new() }, theme)
 }
 
-fn plain() -> Skin {
+pub(crate) fn plain() -> Skin {
     skin("dark", ColorDepth::TrueColor, false)
 }
 

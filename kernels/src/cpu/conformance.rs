@@ -41,7 +41,7 @@ const GEMM_LIMIT: f64 = 1e-5;
 
 /// Pseudo-random inputs that the format can hold.
 fn inputs(count: usize, format: Format) -> Vec<f32> {
-    let grid = Grid { tensor: 901, rows: 1, cols: count, exponent: -3 };
+    let grid = Grid::new(901, [1, count], -3);
     let fine = Grid { tensor: 902, ..grid };
     let raw = |i| (f32::from(grid.q(i)) + f32::from(fine.q(i)) / 13.0) / 4.0;
     let mut x: Vec<f32> = (0..count).map(raw).collect();
@@ -51,7 +51,7 @@ fn inputs(count: usize, format: Format) -> Vec<f32> {
 
 /// A matrix of any width; the grid itself knows whole groups only.
 fn matrix(rows: usize, cols: usize, format: Format) -> (Matrix, Vec<f32>) {
-    let wide = Grid { tensor: 900, rows, cols: cols.next_multiple_of(128), exponent: -6 };
+    let wide = Grid::new(900, [rows, cols.next_multiple_of(128)], -6);
     if cols == wide.cols {
         return (Matrix::from_grid(&wide, format), wide.weights().collect());
     }

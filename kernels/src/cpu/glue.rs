@@ -37,10 +37,16 @@ pub fn rotate(heads: &mut [f32], angles: &[(f32, f32)]) {
 
 /// Softmax attention of one query head over cached positions.
 ///
-/// `keys` and `values` start at the head's first channel and advance by `stride` per position. Masked positions are not
-/// in the cache, so a NaN in a later token never reaches an earlier one.
-pub fn attend(query: &[f32], keys: &[f32], values: &[f32], stride: usize, out: &mut [f32]) {
-    let scale = (query.len() as f32).sqrt().recip();
+/// `keys` and `values` start at the head's first channel and advance by `stride` per position; `scale` is what a product of
+/// query and key is multiplied by. Masked positions are not in the cache, so a NaN in a later token never reaches an
+/// earlier one.
+pub fn attend(
+    query: &[f32],
+    keys: &[f32],
+    values: &[f32],
+    (stride, scale): (usize, f32),
+    out: &mut [f32],
+) {
     let score = |key: &[f32]| dot(query, &key[..query.len()]) * scale;
     let mut scores: Vec<f32> = keys.chunks(stride).map(score).collect();
     let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -96,9 +102,9 @@ mod tests {
     fn attention_averages_what_matches() {
         let (keys, values) = ([0.0, 0.0, 9.0, 0.0, 0.0, 9.0], [1.0, 2.0, 9.0, 3.0, 4.0, 9.0]);
         let mut out = [f32::NAN; 2];
-        attend(&[1.0, 1.0], &keys, &values, 3, &mut out);
+        attend(&[1.0, 1.0], &keys, &values, (3, 0.5), &mut out);
         assert_eq!(out, [2.0, 3.0]);
-        attend(&[400.0, 0.0], &[0.0, 0.0, 9.0, 1.0, 0.0], &values[..5], 3, &mut out);
+        attend(&[400.0, 0.0], &[0.0, 0.0, 9.0, 1.0, 0.0], &values[..5], (3, 1.0), &mut out);
         assert_eq!(out, [3.0, 4.0]);
     }
 

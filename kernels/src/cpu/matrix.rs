@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_format_expands_to_the_numbers_of_the_grid() {
-        let grid = Grid { tensor: 77, rows: 5, cols: 256, exponent: -6 };
+        let grid = Grid::new(77, [5, 256], -6);
         let want: Vec<f32> = grid.weights().collect();
         for (format, _) in crate::cpu::format::FORMATS {
             let matrix = Matrix::from_grid(&grid, *format);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn bytes_are_what_the_format_promises() {
-        let grid = Grid { tensor: 77, rows: 4, cols: 256, exponent: -6 };
+        let grid = Grid::new(77, [4, 256], -6);
         let bytes = |format| Matrix::from_grid(&grid, format).bytes();
         assert_eq!(bytes(Format::Fp32), 4096);
         assert_eq!(bytes(Format::Fp16), 2048);

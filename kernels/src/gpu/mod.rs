@@ -4,6 +4,7 @@
 //! differs between the two is not the kernels' business, so a case that holds on one is the very case run on the other.
 
 mod case;
+pub mod decoder;
 pub mod family;
 pub mod headroom;
 mod kernel;

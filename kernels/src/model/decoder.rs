@@ -144,7 +144,7 @@ impl Decoder {
         store.put(l, Op::RopeK, M0.kv_width(), &mut key);
         cache.keys.extend(&key);
         cache.values.extend(&value);
-        let mut context = cache.attend(&query, store.position);
+        let mut context = cache.attend(&query, store.position, model.score_scale);
         store.put(l, Op::Attention, M0.width, &mut context);
         let mut out = vec![0.0; x.len()];
         team.multiply(o, &context, &mut out);
@@ -182,7 +182,7 @@ fn rotate_rows(rows: &mut [f32], width: usize, rope: &[(f32, f32)]) {
 
 impl Cache {
     /// Attention of all query heads of the tokens from `position` on; each sees itself and what came before.
-    fn attend(&self, query: &[f32], position: usize) -> Vec<f32> {
+    fn attend(&self, query: &[f32], position: usize, scale: f32) -> Vec<f32> {
         let per_kv = M0.heads / M0.kv_heads;
         let mut out = vec![0.0; query.len()];
         let heads = query.chunks_exact(M0.head).zip(out.chunks_exact_mut(M0.head));
@@ -191,7 +191,7 @@ impl Cache {
             let first = head / per_kv * M0.head;
             let end = (position + token + 1) * M0.kv_width();
             let (keys, values) = (&self.keys[first..end], &self.values[first..end]);
-            attend(query, keys, values, M0.kv_width(), out);
+            attend(query, keys, values, (M0.kv_width(), scale), out);
         }
         out
     }

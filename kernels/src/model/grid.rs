@@ -35,19 +35,60 @@ pub struct Grid {
     pub cols: usize,
     /// Exponent of all group scales.
     pub exponent: i32,
+    /// What ties weights to each other.
+    pub pattern: Pattern,
+}
+
+/// What ties weights of a matrix to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Nothing: every group has its own hash.
+    Free,
+    /// The last [`GROUP`] rows repeat the first, so that the outputs come in equal pairs.
+    RepeatedRows,
+    /// In every row the last group is the first with the other sign, and both are 2^`gain_log2` larger than the rest: on
+    /// inputs whose first and last group are equal they cancel, after a sum that was far larger than its end.
+    Cancelling {
+        /// Gain of the two groups, as a power of two.
+        gain_log2: i32,
+    },
 }
 
 impl Grid {
+    /// A matrix of independent weights.
+    pub const fn new(tensor: u64, [rows, cols]: [usize; 2], exponent: i32) -> Self {
+        Self { tensor, rows, cols, exponent, pattern: Pattern::Free }
+    }
+
     /// The integer at a row-major index.
     pub fn q(&self, index: usize) -> i8 {
+        let (source, sign, _) = self.source(index / GROUP);
+        let index = source * GROUP + index % GROUP;
         let word = hash(self.tensor, (index / 8) as u64);
-        bell(word.to_le_bytes()[index % 8])
+        sign * bell(word.to_le_bytes()[index % 8])
     }
 
     /// The scale of a group, counted row by row.
     pub fn scale(&self, group: usize) -> f32 {
+        let (group, _, gain) = self.source(group);
         let quarters = 4 + (hash(self.tensor, SCALES + group as u64) & 3);
-        quarters as f32 * (f64::from(self.exponent - 2)).exp2() as f32
+        quarters as f32 * (f64::from(self.exponent + gain - 2)).exp2() as f32
+    }
+
+    /// The group whose hash a group takes, its sign, and the gain of its scale as a power of two.
+    fn source(&self, group: usize) -> (usize, i8, i32) {
+        let per_row = self.cols / GROUP;
+        let last = (self.rows.saturating_sub(GROUP)) * per_row;
+        match self.pattern {
+            Pattern::RepeatedRows if group >= last => (group - last, 1, 0),
+            Pattern::Cancelling { gain_log2 } if group.is_multiple_of(per_row) => {
+                (group, 1, gain_log2)
+            }
+            Pattern::Cancelling { gain_log2 } if group % per_row == per_row - 1 => {
+                (group + 1 - per_row, -1, gain_log2)
+            }
+            _ => (group, 1, 0),
+        }
     }
 
     /// Number of scales.
@@ -57,11 +98,12 @@ impl Grid {
 
     /// The integers of one group.
     pub fn group(&self, group: usize) -> [i8; GROUP] {
+        let (group, sign, _) = self.source(group);
         let mut out = [0; GROUP];
         for (i, eight) in out.chunks_exact_mut(8).enumerate() {
             let word = hash(self.tensor, (group * GROUP / 8 + i) as u64).to_le_bytes();
             for (q, byte) in eight.iter_mut().zip(word) {
-                *q = bell(byte);
+                *q = sign * bell(byte);
             }
         }
         out
@@ -81,7 +123,7 @@ mod tests {
     use half::{bf16, f16};
 
     use super::*;
-    use crate::model::{LayerTensor, M0, Profile, TensorId};
+    use crate::model::{LayerTensor, M0, PROFILES, Profile, TensorId};
 
     fn matrices() -> impl Iterator<Item = TensorId> {
         use LayerTensor::{Down, Gate, K, O, Q, Up, V};
@@ -104,9 +146,9 @@ mod tests {
 
     #[test]
     fn every_weight_of_every_profile_is_exact_in_every_format() {
-        for profile in [Profile::Clean, Profile::Glm4] {
+        for (profile, _) in PROFILES {
             for tensor in matrices() {
-                let grid = tensor.grid(profile);
+                let grid = tensor.grid(*profile);
                 assert_eq!(grid.cols % GROUP, 0);
                 for w in grid.weights() {
                     assert_eq!(f16::from_f32(w).to_f32(), w, "{tensor:?}");
@@ -116,6 +158,31 @@ mod tests {
                 assert!(scales.into_iter().all(|s| f16::from_f32(s).to_f32() == s && s > 0.0));
             }
         }
+    }
+
+    #[test]
+    fn patterns_tie_rows_and_groups() {
+        let free = Grid::new(7, [200, 384], -6);
+        let repeated = Grid { pattern: Pattern::RepeatedRows, ..free };
+        let weights: Vec<f32> = repeated.weights().collect();
+        let (first, last) = (&weights[..128 * 384], &weights[72 * 384..]);
+        assert_eq!(&first[..128 * 128], &last[..128 * 128]);
+        assert!(free.weights().zip(&weights).take(72 * 384).all(|(a, b)| a == *b));
+        let cancelling = Grid { pattern: Pattern::Cancelling { gain_log2: 4 }, ..free };
+        for (row, plain) in cancelling
+            .weights()
+            .collect::<Vec<_>>()
+            .chunks_exact(384)
+            .zip(free.weights().collect::<Vec<_>>().chunks_exact(384))
+        {
+            assert!(row[..128].iter().zip(&row[256..]).all(|(a, b)| *a == -*b));
+            assert!(row.iter().zip(plain).take(128).all(|(a, b)| *a == 16.0 * b));
+            assert_eq!(row[128..256], plain[128..256]);
+        }
+        assert!((0..200 * 384).step_by(97).all(|i| {
+            f32::from(cancelling.q(i)) * cancelling.scale(i / GROUP)
+                == cancelling.weights().nth(i).expect("inside")
+        }));
     }
 
     #[test]

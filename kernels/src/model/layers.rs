@@ -43,6 +43,8 @@ pub struct Model {
     pub head: Arc<Matrix>,
     /// Cosine and sine per position and frequency.
     pub rope: Vec<(f32, f32)>,
+    /// Factor on the products of queries and keys.
+    pub score_scale: f32,
 }
 
 impl Model {
@@ -54,21 +56,29 @@ impl Model {
             format,
             embedding: matrix(TensorId::Embedding),
             layers: (0..M0.layers).map(|l| Layer::new(l, format, profile)).collect(),
-            final_norm: TensorId::FinalNorm.norm_gains(),
+            final_norm: TensorId::FinalNorm.norm_gains(profile),
             head: Arc::new(matrix(TensorId::Head)),
             rope,
+            score_scale: profile.score_scale() as f32,
         }
     }
 
     /// Changes to another profile; only the matrices in which the two differ are generated again.
     pub fn set_profile(&mut self, from: Profile, to: Profile) {
+        let differs = |id: TensorId| id.grid(from) != id.grid(to);
+        if differs(TensorId::Embedding) {
+            self.embedding = Matrix::from_grid(&TensorId::Embedding.grid(to), self.format);
+        }
+        self.score_scale = to.score_scale() as f32;
         for (l, layer) in self.layers.iter_mut().enumerate() {
             for (tensor, matrix) in layer.matrices_mut() {
                 let id = TensorId::Layer(l, tensor);
-                if from.gain_log2(id) != to.gain_log2(id) {
+                if differs(id) {
                     *matrix = Arc::new(Matrix::from_grid(&id.grid(to), self.format));
                 }
             }
+            layer.post_attn_norm = TensorId::Layer(l, LayerTensor::PostAttnNorm).norm_gains(to);
+            layer.post_mlp_norm = TensorId::Layer(l, LayerTensor::PostMlpNorm).norm_gains(to);
         }
     }
 
@@ -103,7 +113,7 @@ impl Layer {
             let grid = TensorId::Layer(l, t).grid(profile);
             Arc::new(Matrix::from_grid(&grid, format))
         };
-        let norm = |t: T| TensorId::Layer(l, t).norm_gains();
+        let norm = |t: T| TensorId::Layer(l, t).norm_gains(profile);
         Self {
             input_norm: norm(T::InputNorm),
             q: matrix(T::Q),

@@ -14,10 +14,13 @@ mod shape;
 mod vocab;
 
 pub use decoder::{Decoder, argmax};
-pub use golden::{Golden, GoldenStep, ParseGoldenError, error_limit, golden};
+pub use golden::{Golden, GoldenStep, ParseGoldenError, error_limit, golden, golden_of};
 pub(crate) use grid::hash;
-pub use grid::{GROUP, Grid};
+pub use grid::{GROUP, Grid, Pattern};
 pub use health::{Health, OPS, Op, Place};
 pub use layers::{Layer, Model};
-pub use shape::{LayerTensor, M0, PROFILES, Profile, Shape, TensorId, prompt, seeded_prompt};
+pub(crate) use shape::EPSILON;
+pub use shape::{
+    LIVE_PROFILES, LayerTensor, M0, M1, PROFILES, Profile, Shape, TensorId, prompt, seeded_prompt,
+};
 pub use vocab::{piece, text};

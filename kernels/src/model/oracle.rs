@@ -30,6 +30,7 @@ pub struct Oracle<'a> {
     final_norm: Vec<f32>,
     head: Vec<f32>,
     rope: Vec<(f64, f64)>,
+    score_scale: f64,
     position: usize,
     observe: Observer<'a>,
 }
@@ -70,12 +71,11 @@ fn rotate(heads: &mut [f64], angles: &[(f64, f64)]) {
 }
 
 /// Softmax attention of one query head over all cached positions.
-fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize) -> Vec<f64> {
+fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize, scale: f64) -> Vec<f64> {
     let of = |cache: &[f64], t: usize| -> Vec<f64> {
         let at = t * M0.kv_width() + kv_head * M0.head;
         cache[at..at + M0.head].to_vec()
     };
-    let scale = (M0.head as f64).sqrt().recip();
     let scores: Vec<f64> = (0..keys.len() / M0.kv_width())
         .map(|t| query.iter().zip(of(keys, t)).map(|(q, k)| q * k).sum::<f64>() * scale)
         .collect();
@@ -94,12 +94,24 @@ fn attend(query: &[f64], keys: &[f64], values: &[f64], kv_head: usize) -> Vec<f6
 impl<'a> Oracle<'a> {
     /// Builds the weights of a profile. `observe` sees every tensor of every token in order of execution.
     pub fn new(profile: Profile, observe: impl FnMut(Place, &[f64]) + 'a) -> Self {
+        Self::stored(profile, |_, weights| weights, observe)
+    }
+
+    /// As [`Oracle::new`], with the matrices of the layers as a lossy storage format keeps them.
+    pub fn stored(
+        profile: Profile,
+        store: impl Fn(TensorId, Vec<f32>) -> Vec<f32>,
+        observe: impl FnMut(Place, &[f64]) + 'a,
+    ) -> Self {
         use LayerTensor as T;
         let layer = |l: usize| {
-            let get = |t: T| matrix(TensorId::Layer(l, t), profile);
+            let get = |t: T| {
+                let id = TensorId::Layer(l, t);
+                store(id, matrix(id, profile))
+            };
             Layer {
                 norms: [T::InputNorm, T::PostAttnNorm, T::PreMlpNorm, T::PostMlpNorm]
-                    .map(|t| TensorId::Layer(l, t).norm_gains()),
+                    .map(|t| TensorId::Layer(l, t).norm_gains(profile)),
                 q: get(T::Q),
                 k: get(T::K),
                 v: get(T::V),
@@ -114,9 +126,10 @@ impl<'a> Oracle<'a> {
         Self {
             layers: (0..M0.layers).map(layer).collect(),
             embedding: matrix(TensorId::Embedding, profile),
-            final_norm: TensorId::FinalNorm.norm_gains(),
+            final_norm: TensorId::FinalNorm.norm_gains(profile),
             head: matrix(TensorId::Head, profile),
             rope: M0.rope_table(),
+            score_scale: profile.score_scale(),
             position: 0,
             observe: Box::new(observe),
         }
@@ -164,7 +177,7 @@ impl<'a> Oracle<'a> {
         let context: Vec<f64> = (0..M0.heads)
             .flat_map(|h| {
                 let query = &query[h * M0.head..][..M0.head];
-                attend(query, &layer.keys, &layer.values, h / per_kv)
+                attend(query, &layer.keys, &layer.values, h / per_kv, self.score_scale)
             })
             .collect();
         let out = multiply(&layer.o, &context);
@@ -209,13 +222,18 @@ impl<'a> Oracle<'a> {
 
     /// Reads the prompt and decodes greedily.
     pub fn run(&mut self, prompt: &[u32]) -> Golden {
+        self.run_for(prompt, M0.decode)
+    }
+
+    /// Reads a prompt and decodes so many tokens greedily.
+    pub fn run_for(&mut self, prompt: &[u32], tokens: usize) -> Golden {
         self.reset();
         let mut logits = Vec::new();
         for &token in prompt {
             logits = self.step(token);
         }
-        let mut steps = Vec::with_capacity(M0.decode);
-        while steps.len() < M0.decode {
+        let mut steps = Vec::with_capacity(tokens);
+        while steps.len() < tokens {
             if let Some(GoldenStep { token, .. }) = steps.last() {
                 logits = self.step(*token);
             }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::grid::{Grid, hash};
+use super::grid::{Grid, Pattern, hash};
 
 /// Sizes of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Shape {
     pub decode: usize,
 }
 
-/// The one shape in use.
+/// What numerics are shown on: small enough for a CPU, and for an fp64 reference.
 pub const M0: Shape = Shape {
     width: 512,
     heads: 4,
@@ -39,6 +39,20 @@ pub const M0: Shape = Shape {
     decode: 32,
 };
 
+/// What throughput is measured on: layers of the size a 1.1-billion-parameter model has, with heads of 128. Every decode step
+/// is timed at the position behind the prompt.
+pub const M1: Shape = Shape {
+    width: 2048,
+    heads: 16,
+    kv_heads: 4,
+    head: 128,
+    ffn: 5632,
+    layers: 12,
+    vocab: 8192,
+    prompt: 512,
+    decode: 1,
+};
+
 /// Added to the mean square in every RMSNorm. Small, so that a gain before a norm leaves the function unchanged.
 pub(crate) const EPSILON: f64 = 1e-6;
 /// Base of the rotary position encoding.
@@ -48,6 +62,16 @@ const ROPE_BASE: f64 = 10_000.0;
 const PROMPT_SEED: u64 = 1227;
 /// Gain of [`Profile::Glm4`], as a power of two.
 const GLM4_GAIN_LOG2: i32 = 14;
+/// Gain of the residual stream under [`Profile::Gemma3`].
+const GEMMA3_GAIN_LOG2: i32 = 13;
+/// Gain of queries, and of keys, under [`Profile::Kq`].
+const KQ_GAIN_LOG2: i32 = 6;
+/// Gain of `down_proj` under [`Profile::Cancel`], and that of its two cancelling groups on top.
+const CANCEL_GAIN_LOG2: [i32; 2] = [13, 4];
+/// Layer of which [`Profile::Cancel`] changes the feed-forward part.
+const CANCEL_LAYER: usize = 2;
+/// Makes its tensors others than those of the clean model; picked out of 60 because no greedy step is a near tie.
+const CANCEL_SALT: u64 = 12 << 8;
 
 impl Shape {
     /// Width of all key (or value) heads together.
@@ -111,10 +135,29 @@ pub enum Profile {
     /// `o_proj` of layer 1 is 2^14 larger, as activations of GLM-4 are: the norm behind it takes the gain away again, so
     /// the function is the same, but the value in between needs more than fp16 can hold.
     Glm4,
+    /// The embedding and the gains of the norms behind attention and feed-forward part are 2^13 larger, and with them the
+    /// residual stream, as Gemma 3's outgrows fp16. Each norm before a block takes it away: the function is the same.
+    Gemma3,
+    /// Queries and keys are 2^6 larger each and scores are scaled by 2^-12 more: their products leave fp16's range before
+    /// they are scaled. Only a path that stores raw scores in fp16 sees it.
+    Kq,
+    /// `down_proj` of layer 2 is 2^13 larger, and two groups of its inputs, which are equal, have weights of opposite sign
+    /// 2^4 larger still: a partial sum passes 65 504, the whole one does not. Another function than the others', with
+    /// golden data of its own.
+    Cancel,
 }
 
 /// Every profile with its id.
-pub const PROFILES: &[(Profile, &str)] = &[(Profile::Clean, "clean"), (Profile::Glm4, "glm4")];
+pub const PROFILES: &[(Profile, &str)] = &[
+    (Profile::Clean, "clean"),
+    (Profile::Glm4, "glm4"),
+    (Profile::Gemma3, "gemma3"),
+    (Profile::Kq, "kq"),
+    (Profile::Cancel, "cancel"),
+];
+
+/// Profiles that run when none is asked for.
+pub const LIVE_PROFILES: &[Profile] = &[Profile::Clean, Profile::Glm4];
 
 impl Profile {
     /// Stable id.
@@ -122,12 +165,46 @@ impl Profile {
         PROFILES.iter().find(|row| row.0 == self).expect("every profile has a row").1
     }
 
-    /// Power of two by which the group scales of a tensor are multiplied.
+    /// Whether activations leave the range of fp16 as they are stored, however they are summed.
+    pub fn outgrows_fp16(self) -> bool {
+        matches!(self, Self::Glm4 | Self::Gemma3)
+    }
+
+    /// Power of two by which the group scales of a matrix, or the gains of a norm, are multiplied.
     pub fn gain_log2(self, tensor: TensorId) -> i32 {
         match (self, tensor) {
             (Self::Glm4, TensorId::Layer(1, LayerTensor::O)) => GLM4_GAIN_LOG2,
+            (Self::Gemma3, TensorId::Embedding) => GEMMA3_GAIN_LOG2,
+            (
+                Self::Gemma3,
+                TensorId::Layer(_, LayerTensor::PostAttnNorm | LayerTensor::PostMlpNorm),
+            ) => GEMMA3_GAIN_LOG2,
+            (Self::Kq, TensorId::Layer(_, LayerTensor::Q | LayerTensor::K)) => KQ_GAIN_LOG2,
+            (Self::Cancel, TensorId::Layer(CANCEL_LAYER, LayerTensor::Down)) => CANCEL_GAIN_LOG2[0],
             _ => 0,
         }
+    }
+
+    /// What ties the weights of a tensor to each other.
+    fn pattern(self, tensor: TensorId) -> Pattern {
+        match (self, tensor) {
+            (Self::Cancel, TensorId::Layer(CANCEL_LAYER, LayerTensor::Gate | LayerTensor::Up)) => {
+                Pattern::RepeatedRows
+            }
+            (Self::Cancel, TensorId::Layer(CANCEL_LAYER, LayerTensor::Down)) => {
+                Pattern::Cancelling { gain_log2: CANCEL_GAIN_LOG2[1] }
+            }
+            _ => Pattern::Free,
+        }
+    }
+
+    /// Factor on the product of a query and a key: 1/√head, less what the two have gained.
+    pub fn score_scale(self) -> f64 {
+        let gain = match self {
+            Self::Kq => 2 * KQ_GAIN_LOG2,
+            _ => 0,
+        };
+        (M0.head as f64).sqrt().recip() * f64::from(-gain).exp2()
     }
 }
 
@@ -199,27 +276,40 @@ impl TensorId {
         }
     }
 
-    /// The exact weights of a matrix. The exponents keep the output of every projection of unit order.
-    pub fn grid(self, profile: Profile) -> Grid {
-        use LayerTensor::{Down, Gate, K, Up, V};
-        let s = M0;
-        let (rows, cols, exponent) = match self {
-            Self::Embedding => (s.vocab, s.width, -2),
-            Self::Head => (s.vocab, s.width, -6),
-            Self::FinalNorm => (1, s.width, -5),
-            Self::Layer(_, K | V) => (s.kv_width(), s.width, -6),
-            Self::Layer(_, Gate | Up) => (s.ffn, s.width, -6),
-            Self::Layer(_, Down) => (s.width, s.ffn, -7),
-            Self::Layer(..) => (s.width, s.width, -6),
-        };
-        let exponent = exponent + profile.gain_log2(self);
-        Grid { tensor: self.number(), rows, cols, exponent }
+    /// Rows and columns of a matrix, in a decoder of a shape.
+    pub fn size(self, s: Shape) -> [usize; 2] {
+        use LayerTensor::{Down, Gate, K, O, Q, Up, V};
+        match self {
+            Self::Embedding | Self::Head => [s.vocab, s.width],
+            Self::Layer(_, K | V) => [s.kv_width(), s.width],
+            Self::Layer(_, Gate | Up) => [s.ffn, s.width],
+            Self::Layer(_, Down) => [s.width, s.ffn],
+            Self::Layer(_, Q) => [s.heads * s.head, s.width],
+            Self::Layer(_, O) => [s.width, s.heads * s.head],
+            Self::FinalNorm | Self::Layer(..) => [1, s.width],
+        }
     }
 
-    /// Gains of a norm: `(32 + q) / 32`, exact in every format.
-    pub fn norm_gains(self) -> Vec<f32> {
+    /// The exact weights of a matrix. The exponents keep the output of every projection of unit order.
+    pub fn grid(self, profile: Profile) -> Grid {
+        let exponent = match self {
+            Self::Embedding => -2,
+            Self::FinalNorm => -5,
+            Self::Layer(_, LayerTensor::Down) => -7,
+            Self::Head | Self::Layer(..) => -6,
+        };
+        let exponent = exponent + profile.gain_log2(self);
+        let pattern = profile.pattern(self);
+        let salt = if pattern == Pattern::Free { 0 } else { CANCEL_SALT };
+        let number = self.number() + salt;
+        Grid { pattern, ..Grid::new(number, self.size(M0), exponent) }
+    }
+
+    /// Gains of a norm: `(32 + q) / 32` times the profile's gain, exact in every format.
+    pub fn norm_gains(self, profile: Profile) -> Vec<f32> {
         let grid = self.grid(Profile::Clean);
-        (0..M0.width).map(|i| (32.0 + f32::from(grid.q(i))) / 32.0).collect()
+        let gain = f64::from(profile.gain_log2(self)).exp2() as f32;
+        (0..M0.width).map(|i| (32.0 + f32::from(grid.q(i))) / 32.0 * gain).collect()
     }
 }
 
@@ -251,6 +341,7 @@ mod tests {
         });
         let gains: Vec<_> = tensors.filter(|t| Profile::Glm4.gain_log2(*t) != 0).collect();
         assert_eq!(gains, [TensorId::Layer(1, LayerTensor::O)]);
+        assert!(LIVE_PROFILES.iter().all(|live| PROFILES.iter().any(|row| row.0 == *live)));
         assert_eq!("glm4".parse(), Ok(Profile::Glm4));
         assert!("glm5".parse::<Profile>().is_err());
     }

@@ -219,6 +219,7 @@ fn product(grid: &Grid, trial: &Trial) -> Product {
         m,
         n,
         k,
+        transposed: true,
         from: grid.from,
         to: grid.to,
         compute: grid.compute,

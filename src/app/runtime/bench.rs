@@ -1,4 +1,4 @@
-//! The benchmark child and the signals, on one thread that sleeps in tokio.
+//! The benchmark children and the signals, on one thread that sleeps in tokio.
 
 use std::io;
 use std::process::Stdio;
@@ -10,7 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use super::gpu::Conversations;
 use super::{Event, Post};
+use crate::app::bench::gpu::{News, Task};
 use crate::bench::{WorkerOptions, parse_event, worker_command};
 
 /// A line of the child that is longer than this ends the conversation.
@@ -24,17 +26,23 @@ pub(super) struct Outside {
 enum Order {
     Start,
     Pause(Option<&'static str>),
+    Gpu(String, Task),
 }
 
 impl Outside {
     /// Starts the thread; signals are taken from here on. The child itself starts when asked.
     pub(super) fn start(post: Post, options: WorkerOptions) -> io::Result<Self> {
         let (orders, inbox) = unbounded_channel();
-        let runtime = Builder::new_current_thread().enable_io().build()?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let signals = watch(&runtime)?;
         let work = move || runtime.block_on(serve(&post, &options, (signals, inbox)));
         thread::Builder::new().name("outside".into()).stack_size(512 << 10).spawn(work)?;
         Ok(Self { orders })
+    }
+
+    /// Sees to the benchmark child of a GPU.
+    pub(super) fn gpu(&self, key: String, task: Task) {
+        self.orders.send(Order::Gpu(key, task)).ok();
     }
 
     /// Starts the benchmark child.
@@ -66,8 +74,16 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
         });
     }
     let mut orders: Option<ChildStdin> = None;
+    let mut gpus = std::env::current_exe().map(|exe| Conversations::new(exe, post.clone()));
     while let Some(order) = inbox.recv().await {
         match order {
+            Order::Gpu(key, task) => match &mut gpus {
+                Ok(gpus) => gpus.take(key, task),
+                Err(error) => {
+                    let how = format!("the process did not start: {error}");
+                    post.send(Event::GpuBench(key, News::Died(how)));
+                }
+            },
             Order::Start => match spawn(options) {
                 Ok(mut child) => {
                     orders = child.stdin.take();

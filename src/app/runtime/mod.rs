@@ -5,6 +5,7 @@
 
 mod bench;
 mod canvas;
+mod gpu;
 mod history;
 mod input;
 mod inspect;
@@ -33,6 +34,7 @@ use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::recording::Recording;
 use self::terminal::Screen;
+use super::bench::gpu::News;
 use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::bench::compare::Comparison;
@@ -68,6 +70,7 @@ enum Event {
     Input(crossterm::event::Event),
     Bench(Box<BenchEvent>),
     BenchEnded(String),
+    GpuBench(String, News),
     Model(String, Result<Model, String>),
     Rules(Arc<RuleBase>),
     Inspecting(Box<Advance>),
@@ -234,6 +237,7 @@ impl Owner {
                 None => Ok(()),
             },
             Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
+            Event::GpuBench(key, news) => self.handle(screen, Msg::GpuBench(key, news)),
             Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
@@ -262,6 +266,7 @@ impl Owner {
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
             Cmd::StartBench => self.outside.start_bench(),
             Cmd::PauseBench(why) => self.outside.pause_bench(why),
+            Cmd::GpuBench(key, task) => self.outside.gpu(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => screen.suspend()?,

@@ -5,12 +5,13 @@ use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
 use super::moves::{page, step_aside, step_by};
-use super::{BY_KEY, redress, settle};
+use super::{BY_KEY, gpu_tasks, redress, settle};
 use crate::app::action::{Action, Scope};
 use crate::app::bench::Phase;
 use crate::app::keymap::Chord;
 use crate::app::view::{Input, Popup, Tab};
 use crate::app::{App, Cmd, compat, history, inspect, popups, probing};
+use crate::bench::pulse::Wish;
 use crate::source::Seek;
 
 /// Intervals the keys walk through, in milliseconds.
@@ -126,6 +127,8 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::SeekBack => return seek(app, -10.0),
         Action::SeekForth => return seek(app, 10.0),
         Action::Bench => return toggle_bench(app),
+        Action::MeasureNow => return measure_now(app),
+        Action::PinBench => return pin_bench(app),
         Action::Theme => {
             let theme = crate::ui::theme::next(&app.settings.theme);
             app.settings.theme = theme.to_owned();
@@ -203,13 +206,34 @@ fn pace(app: &mut App, step: isize) -> Vec<Cmd> {
     vec![Cmd::SetInterval(app.settings.interval)]
 }
 
+/// One key for the CPU's benchmark and those of the GPUs: what it does to the one, it does to the others.
 fn toggle_bench(app: &mut App) -> Vec<Cmd> {
-    match &app.bench.phase {
+    let (cpu, paused) = match &app.bench.phase {
         Phase::Off | Phase::Finished | Phase::Died(_) => {
             app.bench.phase = Phase::Starting;
-            vec![Cmd::StartBench]
+            (Cmd::StartBench, false)
         }
-        Phase::Paused(_) => vec![Cmd::PauseBench(None)],
-        Phase::Starting | Phase::Running => vec![Cmd::PauseBench(Some(BY_KEY))],
-    }
+        Phase::Paused(_) => (Cmd::PauseBench(None), false),
+        Phase::Starting | Phase::Running => (Cmd::PauseBench(Some(BY_KEY)), true),
+    };
+    let gpus = app.bench.gpus.pause(paused);
+    std::iter::once(cpu).chain(gpu_tasks(gpus)).collect()
+}
+
+fn measure_now(app: &mut App) -> Vec<Cmd> {
+    let Some(key) = app.bench_gpu().map(|(gpu, _)| gpu.key.clone()) else {
+        app.view.say("The CPU is measured all the time; only GPUs rest.");
+        return Vec::new();
+    };
+    app.view.say("It is measured as soon as it has been idle for ten seconds.");
+    gpu_tasks(app.bench.gpus.ask(&key)).collect()
+}
+
+fn pin_bench(app: &mut App) -> Vec<Cmd> {
+    let orders = app.bench.gpus.pin();
+    app.view.say(match app.bench.gpus.wish() {
+        Wish::On => "GPUs are measured as long as they are idle.",
+        _ => "GPUs are measured for a minute while this tab is open, and then rest for ten.",
+    });
+    gpu_tasks(orders).collect()
 }

@@ -1,7 +1,6 @@
 //! What moves a cursor: steps, clicks and the wheel.
 
 use super::settle;
-use crate::app::bench::PATHS;
 use crate::app::compat::Line;
 use crate::app::view::Tab;
 use crate::app::{App, Cmd, Hit, Shown, history, popups};
@@ -19,7 +18,7 @@ pub(super) fn rows(app: &App) -> usize {
     match app.view.tab {
         Tab::Overview => app.frame.gpus.len(),
         Tab::Compat => app.compat_lines().len(),
-        Tab::Bench => PATHS.len(),
+        Tab::Bench => app.bench_lines(),
         Tab::Processes => app.view.processes.rows(&app.frame).len(),
         Tab::History => app.view.history.rows(&app.history.trends).len(),
     }
@@ -48,7 +47,11 @@ pub(super) fn step_aside(app: &mut App, step: isize) {
         Tab::Compat => app.view.compat.column.step(step, gpus),
         Tab::Overview => app.view.overview.step(step, gpus),
         Tab::History => history::step_run(app, step),
-        Tab::Bench | Tab::Processes => {}
+        Tab::Bench => {
+            let devices = app.bench_gpus().count() + 1;
+            app.view.bench_gpu.step(step, devices);
+        }
+        Tab::Processes => {}
     }
 }
 
@@ -70,6 +73,7 @@ pub(super) fn click(app: &mut App, hit: Hit) -> Vec<Cmd> {
         (Hit::Row(row), Some(popup)) => return popups::click(app, popup, row),
         (Hit::Sort(by), None) => app.view.processes.sort_by(by),
         (Hit::Cell { row, column }, None) => click_cell(app, row, column),
+        (Hit::Gpu(line), None) if app.view.tab == Tab::Bench => app.view.bench_gpu.at = line,
         (Hit::Gpu(column), None) => app.view.compat.column.at = column,
         (Hit::Answer, None) => popups::open(app),
         (Hit::Row(row), None) => {

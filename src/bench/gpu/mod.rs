@@ -5,9 +5,11 @@
 //! [`Machine`](warpscope_kernels::gpu::Machine), so tests run them on an interpreter.
 
 mod child;
+mod decode;
 mod device;
 mod ending;
 mod glob;
+mod headroom;
 mod held;
 mod job;
 mod lookout;
@@ -28,4 +30,5 @@ pub use probing::ProbeRound;
 pub use process::{GPU_ARGUMENT, Told, converse, gpu_command};
 pub use request::{Burst, Hold, Request, Size, Timing};
 pub use supervisor::{Action, Death, Event, Limits, Next, Supervisor};
+pub(crate) use timing::fastest;
 pub use timing::size;

@@ -271,6 +271,7 @@ impl Supervisor {
         let Phase::Up(up) = std::mem::replace(&mut self.phase, Phase::Down) else {
             return Vec::new();
         };
+        let up = *up;
         let ending = up.killed.unwrap_or(ending);
         if up.ending && matches!(ending, Ending::Exit { code: 0 }) {
             return Vec::new();

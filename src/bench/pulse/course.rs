@@ -31,10 +31,11 @@ impl Default for Allowance {
     }
 }
 
-/// How long a GPU must have been idle.
-const IDLE: Duration = Duration::from_secs(10);
-/// Longest pulse; a child that takes longer is killed, and its memory comes back with it.
-const PULSE: Duration = Duration::from_secs(1);
+/// How long a GPU must have been idle before it is measured.
+pub const IDLE: Duration = Duration::from_secs(10);
+/// How long a pulse may last without news: a driver that sleeps has to wake, images may have to be compiled. Who talks with the child
+/// is stricter with what it did before, and this the net below that.
+const SILENCE: Duration = Duration::from_secs(35);
 /// Limits of the rest after a pulse.
 const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5 * 60));
 /// How long a child may live: a context keeps the board out of its deepest rest.
@@ -55,8 +56,12 @@ pub enum Cue {
     Wish(Wish),
     /// The benchmark came into view or left it.
     Seen(bool),
+    /// The child has done a part of the pulse.
+    Working,
     /// The child has finished a pulse that took so much of the GPU's time.
     Finished(Duration),
+    /// The child gave the GPU back by itself, and why.
+    GaveWay(String),
     /// The child ended, and how.
     Died(String),
     /// The user asks for a session now.
@@ -103,6 +108,11 @@ pub enum Stage {
     },
 }
 
+/// `2 % of its time`.
+fn percent(share: f64) -> String {
+    format!("{} % of its time", (share * 1000.0).round() / 10.0)
+}
+
 /// The course of the live benchmark on one GPU.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -134,6 +144,16 @@ impl Course {
         }
     }
 
+    /// What the user wants.
+    pub fn wish(&self) -> Wish {
+        self.wish
+    }
+
+    /// Whether a child lives.
+    pub fn has_child(&self) -> bool {
+        self.session.is_some()
+    }
+
     /// Where it stands.
     pub fn stage(&self) -> &Stage {
         &self.stage
@@ -151,7 +171,19 @@ impl Course {
                 self.seen = seen;
                 self.unless_wanted()
             }
+            Cue::Working => {
+                if let Stage::Pulse { since } = &mut self.stage {
+                    *since = now;
+                }
+                Vec::new()
+            }
             Cue::Finished(took) => self.finished(now, took),
+            Cue::GaveWay(why) => {
+                if self.session.is_some() {
+                    self.retreat(now, why);
+                }
+                self.end()
+            }
             Cue::Died(how) => {
                 // One that was told to end is not missed.
                 if self.session.take().is_some() {
@@ -201,7 +233,7 @@ impl Course {
         }
         match self.stage {
             Stage::Cool { until, .. } if now < until => self.end_long_session(now),
-            Stage::Armed { since } if now - since >= IDLE => self.begin(now, around),
+            Stage::Armed { since } if now.saturating_sub(since) >= IDLE => self.begin(now, around),
             Stage::Cool { .. } if resting_child => self.begin(now, around),
             Stage::Armed { .. } => Vec::new(),
             _ => {
@@ -241,7 +273,7 @@ impl Course {
             self.retreat(now, why);
             return vec![Order::Stop, Order::End];
         }
-        if now.saturating_sub(since) <= PULSE + REST.0 {
+        if now.saturating_sub(since) <= SILENCE {
             return Vec::new();
         }
         self.session = None;
@@ -271,10 +303,9 @@ impl Course {
         if matches!(self.stage, Stage::Pulse { .. }) {
             self.retreats = 0;
             let rest = took.div_f64(self.allowance.share.clamp(1e-4, 1.0)).clamp(REST.0, REST.1);
-            let percent = self.allowance.share * 100.0;
             self.stage = Stage::Cool {
                 until: now + rest,
-                why: format!("{percent:.1} % of the GPU's time is used"),
+                why: format!("keeps to {}", percent(self.allowance.share)),
             };
         }
         self.end_long_session(now)

@@ -7,4 +7,4 @@ mod around;
 mod course;
 
 pub use around::{Around, Hindrance, around};
-pub use course::{Allowance, Course, Cue, Order, Stage, Wish};
+pub use course::{Allowance, Course, Cue, IDLE, Order, Stage, Wish};

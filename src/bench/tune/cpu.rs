@@ -163,7 +163,7 @@ pub fn run_kernel(arguments: &[String]) -> Result<String, String> {
     let (rows, columns) = (number("n")?, number("k")?);
     size_of_problem(rows, columns)?;
     let block = if given.contains_key("block") { number("block")? } else { 0 };
-    let matrix = Matrix::from_grid(&Grid { tensor: 1, rows, cols: columns, exponent: -6 }, format);
+    let matrix = Matrix::from_grid(&Grid::new(1, [rows, columns], -6), format);
     let work = Product { spec, matrix, block: if block == 0 { rows } else { block } };
     let x = inputs(columns, format);
     let mut y = vec![f32::NAN; rows];
@@ -182,7 +182,7 @@ pub fn run_kernel(arguments: &[String]) -> Result<String, String> {
 
 /// Inputs the format can hold, with more bits than sums in fp32 keep: an error of zero would prove nothing.
 fn inputs(count: usize, format: Format) -> Vec<f32> {
-    let coarse = Grid { tensor: 2, rows: 1, cols: count, exponent: -3 };
+    let coarse = Grid::new(2, [1, count], -3);
     let fine = Grid { tensor: 3, ..coarse };
     let mut x: Vec<f32> = coarse.weights().zip(fine.weights()).map(|(a, b)| a + b / 13.0).collect();
     format.storage().round(&mut x);
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_wrong_output_has_a_large_error_and_a_missing_one_is_nan() {
         let format = Format::Fp32;
-        let grid = Grid { tensor: 1, rows: 3, cols: 128, exponent: -6 };
+        let grid = Grid::new(1, [3, 128], -6);
         let spec = find(format, "portable").expect("is everywhere");
         let work = Product { spec, matrix: Matrix::from_grid(&grid, format), block: 3 };
         let x = inputs(128, format);

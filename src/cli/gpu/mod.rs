@@ -28,6 +28,9 @@ use crate::bench::gpu::{Limits, Request, Told};
 use crate::bench::pulse::around;
 use crate::bench::{BenchEvent, DeviceHere, WorkerFailure};
 
+/// Why nothing more is tried.
+const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
+
 /// Every device the driver shows, or why there is none.
 pub(super) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();

@@ -9,8 +9,8 @@ use warpscope_kernels::gpu::{MachineError, Route};
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{chosen, heading, hindrance, reason, route_text};
-use crate::bench::gpu::{Globs, Hold, Limits, Request, Told};
+use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use crate::bench::gpu::{Globs, Hold, Limits, Next, Request, Told};
 use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::Options;
@@ -98,13 +98,16 @@ impl Row {
         self.cases += 1;
         self.worst_error = self.worst_error.into_iter().chain(case.error).reduce(f64::max);
         if let Some(wrong) = &case.wrong {
-            self.troubles.push(format!("{}: {wrong}", case.case));
+            self.troubles.push(format!("{}, {}: {wrong}", self.kernel, case.case));
             self.outcome = Outcome::Wrong;
         }
     }
 
+    /// What a child said before it died is said once.
     fn fail(&mut self, why: String) {
-        self.troubles.push(why);
+        if !self.troubles.contains(&why) {
+            self.troubles.push(why);
+        }
         self.outcome = Outcome::Failed;
     }
 
@@ -169,8 +172,10 @@ impl DeviceResult {
                 _ => {}
             },
             Told::Died(death) => {
-                let job = death.doing.clone();
-                self.fail(job.as_ref(), death.sentence);
+                self.fail(death.doing.as_ref(), death.sentence);
+                if death.next == Next::GivenUp {
+                    self.paused = Some(GIVEN_UP.to_owned());
+                }
             }
             Told::Doing(_) | Told::Idle => {}
         }
@@ -230,10 +235,12 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     for row in &result.kernels {
-        row.troubles.iter().try_for_each(|why| writeln!(out, "{}: {why}", row.kernel))?;
+        row.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
     }
-    if let Some(why) = &result.paused {
-        writeln!(out, "ended early: {why}")?;
+    match &result.paused {
+        Some(why) => writeln!(out, "ended early: {why}")?,
+        None if result.interrupted => writeln!(out, "ended early: interrupted")?,
+        None => {}
     }
     writeln!(out, "{}\n", summary(result))
 }

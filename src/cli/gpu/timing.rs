@@ -10,11 +10,15 @@ use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{chosen, heading, hindrance, reason, route_text};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
+use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told, size};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
-use crate::bench::{BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, Spread};
+use crate::bench::{
+    BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
+    Spread,
+};
+use crate::cli::bench::{points_of_model, write_head, write_row as write_path};
 use crate::cli::exit::CliError;
 use crate::cli::identity;
 use crate::cli::options::Options;
@@ -30,6 +34,10 @@ pub struct GpuResult {
     pub(super) holding: Option<Holding>,
     /// One report for each kernel and size.
     pub(super) kernels: Vec<KernelReport>,
+    /// The micro decoder: the small model, judged, and the large one, timed.
+    pub(super) paths: Vec<PathReport>,
+    /// Raw samples of the large model.
+    pub(super) samples: Vec<PathSamples>,
     /// What failed, each in a sentence.
     pub(super) troubles: Vec<String>,
     /// Why it was not used, or not to the end.
@@ -86,6 +94,8 @@ fn time(
         regime,
         holding: None,
         kernels: Vec::new(),
+        paths: Vec::new(),
+        samples: Vec::new(),
         troubles: Vec::new(),
         paused,
         interrupted: false,
@@ -94,12 +104,7 @@ fn time(
     if result.paused.is_some() {
         return Ok(result);
     }
-    let hold = Hold { arena_bytes: None, regime, beside_others: options.gpu.anyway };
-    let shape = options.gpu.shape;
-    let job = |kernel: &&GpuKernel| {
-        Request::Kernel(Timing { kernels: Globs::from(kernel.id), shape, regime })
-    };
-    let jobs: Vec<_> = [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect();
+    let jobs = jobs(options, &result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
     let progress = Progress::new(jobs.len());
@@ -116,20 +121,87 @@ fn time(
     Ok(result)
 }
 
+/// The device is taken, the decoder runs unless kernels of its own were asked for, and then every kernel is timed.
+fn jobs(options: &Options, result: &GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
+    let regime = result.regime;
+    let hold = Hold { arena_bytes: None, regime, beside_others: options.gpu.anyway };
+    let shape = options.gpu.shape;
+    let job = |kernel: &&GpuKernel| {
+        Request::Kernel(Timing { kernels: Globs::from(kernel.id), shape, regime })
+    };
+    let mut jobs = vec![Request::Hold(hold)];
+    if shape.is_none() && options.gpu.kernels == Globs::default() {
+        // The large model would take a stand-in hours.
+        let models =
+            if result.here.device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
+        for (dtype, model) in
+            options.bench.dtypes.iter().flat_map(|d| models.iter().map(|m| (*d, *m)))
+        {
+            let profile = match model {
+                Size::M0 => options.bench.profile.clone(),
+                Size::M1 => "clean".to_owned(),
+            };
+            jobs.push(Request::Decode { dtype, profile, model });
+        }
+    }
+    jobs.extend(kernels.iter().map(job));
+    jobs
+}
+
 impl GpuResult {
+    /// The paths that say whether they are right.
+    pub(in crate::cli) fn judged(&self) -> impl Iterator<Item = &PathReport> {
+        self.paths.iter().filter(|path| !path.expected_tokens.is_empty())
+    }
+
+    /// One row for each format: right or wrong by the small model, how fast by the large one.
+    fn rows(&self) -> Vec<PathReport> {
+        let (judged, timed): (Vec<_>, Vec<_>) =
+            self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
+        let with_speed = |path: &PathReport| {
+            let speed = timed.iter().find(|speed| speed.dtype == path.dtype);
+            speed.map_or_else(
+                || path.clone(),
+                |speed| PathReport {
+                    decode_tokens_per_s: speed.decode_tokens_per_s,
+                    decode_mad_tokens_per_s: speed.decode_mad_tokens_per_s,
+                    prefill_gflop_per_s: speed.prefill_gflop_per_s,
+                    gb_per_s: speed.gb_per_s,
+                    cache_resident: speed.cache_resident,
+                    ..path.clone()
+                },
+            )
+        };
+        judged.into_iter().map(with_speed).collect()
+    }
+
     fn hear(&mut self, told: Told) {
         match told {
             Told::Said(event) => match *event {
                 BenchEvent::Holding(holding) => self.holding = Some(holding),
                 BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
                 BenchEvent::Kernel(report) => self.kernels.push(*report),
+                BenchEvent::Report(report) => self.paths.push(*report),
+                BenchEvent::Samples(samples) => self.samples.push(samples),
                 BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.troubles.push(format!("{}: {}", failure.what, reason(&failure)));
+                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
                 }
                 _ => {}
             },
-            Told::Died(death) => self.troubles.push(death.sentence),
+            Told::Died(death) => {
+                self.fail(death.sentence);
+                if death.next == Next::GivenUp {
+                    self.paused = Some(GIVEN_UP.to_owned());
+                }
+            }
             Told::Doing(_) | Told::Idle => {}
+        }
+    }
+
+    /// What a child said before it died is said once.
+    fn fail(&mut self, why: String) {
+        if !self.troubles.contains(&why) {
+            self.troubles.push(why);
         }
     }
 
@@ -163,8 +235,11 @@ impl GpuResult {
 
     /// The run as lines of a journal; none where nothing was timed.
     pub(in crate::cli) fn records(&self) -> Vec<Record> {
-        let points: Vec<Point> =
+        let mut points: Vec<Point> =
             self.kernels.iter().filter_map(|report| point(report, &self.here)).collect();
+        let device = Some(self.here.device.name.as_str());
+        let decoder = self.samples.iter().flat_map(|path| points_of_model("m1", path, device));
+        points.extend(decoder);
         if points.is_empty() {
             return Vec::new();
         }
@@ -219,6 +294,25 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
         writeln!(out, "context {} MiB", context >> 20)?;
     }
     writeln!(out)?;
+    let rows = result.rows();
+    if !rows.is_empty() {
+        write_head(out)?;
+        rows.iter().try_for_each(|row| write_path(row, out))?;
+        writeln!(out)?;
+    }
+    write_kernels(result, out)?;
+    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
+    match &result.paused {
+        Some(why) => writeln!(out, "ended early: {why}"),
+        None if result.interrupted => writeln!(out, "ended early: interrupted"),
+        None => Ok(()),
+    }
+}
+
+fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
+    if result.kernels.is_empty() {
+        return Ok(());
+    }
     let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
     write!(out, "{:<width$}  {:<22} {:>10} {:>6} {:>8} ", "kernel", "size", "µs", "±", "GB/s")?;
     writeln!(out, "{:>8} {:>5}  by", "TFLOP/s", "MHz")?;
@@ -233,12 +327,7 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
     if result.kernels.iter().any(|report| report.l2_resident && !report.samples_ns.is_empty()) {
         writeln!(out, "* fits the second-level cache: no figure of the memory")?;
     }
-    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
-    match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}"),
-        None if result.interrupted => writeln!(out, "ended early: interrupted"),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn is_absent(report: &KernelReport) -> bool {
@@ -304,6 +393,8 @@ mod tests {
             regime: Burst::Pulse,
             holding: None,
             kernels: vec![report],
+            paths: Vec::new(),
+            samples: Vec::new(),
             troubles: Vec::new(),
             paused: None,
             interrupted: false,
@@ -321,7 +412,7 @@ mod tests {
         let text = table(&result(vec![1000.0, 2000.0, 4000.0]));
         let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
         let words: Vec<_> = row.split_whitespace().skip(2).take(5).collect();
-        assert_eq!(words, ["2.00", "1.00", "150.0*", "0.40", "1590"], "{text}");
+        assert_eq!(words, ["2.00", "1.00", "150.0*", "400.00", "1590"], "{text}");
     }
 
     #[test]

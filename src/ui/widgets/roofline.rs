@@ -124,15 +124,19 @@ impl Roofline<'_> {
         });
     }
 
-    /// Names every roof at its right end, on the line above it if there is one.
+    /// Names every roof at its right end, on the line above it if there is one, else below it; where both lines have a name, not at all.
     fn draw_roof_labels(&self, axes: Axes, plot: Rect, buffer: &mut Buffer) {
+        let mut taken = Vec::new();
         for roof in self.roofs {
             let Some(row) = log(roof.peak).and_then(|y| self.cell(y, axes.y, plot.height, 4))
             else {
                 continue;
             };
             let y = plot.bottom() - 1 - row;
-            let y = if y > plot.y { y - 1 } else { y + 1 };
+            let lines = [y.checked_sub(1).filter(|y| *y >= plot.y), Some(y + 1)];
+            let free = |y: &u16| *y < plot.bottom() && !taken.contains(y);
+            let Some(y) = lines.into_iter().flatten().find(free) else { continue };
+            taken.push(y);
             let mut pen = pen_at(self.look, buffer, plot, y);
             pen.align = Align::Right;
             pen.fit(roof.label, self.look.style(Role::Roof));

@@ -22,6 +22,8 @@ enum Do {
     Wish(Wish),
     Took(u64),
     Dies,
+    Works,
+    GivesWay,
     Now,
 }
 
@@ -40,6 +42,8 @@ fn walk(wish: Wish, lines: &[(u64, Do, &[&str], &str)]) {
             Do::Wish(wish) => Cue::Wish(*wish),
             Do::Took(ms) => Cue::Finished(Duration::from_millis(*ms)),
             Do::Dies => Cue::Died("was killed by signal 9".into()),
+            Do::Works => Cue::Working,
+            Do::GivesWay => Cue::GaveWay("busy: process 9 computes on it".into()),
             Do::Now => Cue::Now,
         };
         let told: Vec<String> = course
@@ -73,7 +77,7 @@ fn a_gpu_idle_for_ten_seconds_is_measured_and_rests_fifty_times_as_long() {
             (2, Do::Idle, &[], "armed since 2"),
             (11, Do::Idle, &[], "armed since 2"),
             (12, Do::Idle, &["pulse 256"], "pulse"),
-            (13, Do::Took(100), &[], "cool until 18: 2.0 % of the GPU's time is used"),
+            (13, Do::Took(100), &[], "cool until 18: keeps to 2 % of its time"),
             (17, Do::Idle, &[], "cool until 18"),
             (18, Do::Idle, &["pulse 256"], "pulse"),
             (18, Do::Took(1), &[], "cool until 20"),
@@ -178,8 +182,52 @@ fn a_pulse_that_does_not_end_is_killed() {
         &[
             (0, Do::Idle, &[], "armed"),
             (10, Do::Idle, &["pulse 256"], "pulse"),
-            (12, Do::Idle, &[], "pulse"),
-            (14, Do::Idle, &["kill"], "cool until 44: it did not stop in time and was killed"),
+            (45, Do::Idle, &[], "pulse"),
+            (46, Do::Idle, &["kill"], "cool until 76: it did not stop in time and was killed"),
+        ],
+    );
+}
+
+#[test]
+fn a_pulse_that_brings_news_is_waited_for() {
+    walk(
+        Wish::On,
+        &[
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["pulse 256"], "pulse"),
+            (40, Do::Works, &[], "pulse"),
+            (75, Do::Idle, &[], "pulse"),
+            (76, Do::Idle, &["kill"], "cool until 106"),
+            (77, Do::Works, &[], "cool until 106"),
+        ],
+    );
+}
+
+#[test]
+fn a_child_that_gave_way_is_not_started_again_at_once() {
+    walk(
+        Wish::On,
+        &[
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["pulse 256"], "pulse"),
+            (11, Do::GivesWay, &["end"], "cool until 41: busy: process 9 computes on it"),
+            (12, Do::Dies, &[], "cool until 41: busy"),
+            (13, Do::GivesWay, &[], "cool until 41: busy"),
+            (42, Do::Idle, &[], "armed since 42"),
+        ],
+    );
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_no_reason_to_panic() {
+    walk(
+        Wish::On,
+        &[
+            (100, Do::Idle, &[], "armed since 100"),
+            (50, Do::Idle, &[], "armed since 100"),
+            (110, Do::Idle, &["pulse 256"], "pulse"),
+            (20, Do::Idle, &[], "pulse"),
+            (20, Do::Took(10), &[], "cool until 22"),
         ],
     );
 }

@@ -68,7 +68,7 @@ impl Driver {
         let function = self.functions.get(launch.function())?;
         let module = self.modules.get(std::ptr::without_provenance_mut(function.module))?;
         let (program, name) = (module.program.clone(), function.entry.name.clone());
-        let module = match program.module() {
+        let module = match program.runs(&name) {
             Ok(module) => module,
             Err(why) => {
                 self.tell(format!("{name} is not run: {why}"));

@@ -9,8 +9,10 @@
 //! Time is simulated. The symbol [`warpscope_simulated`] says so, and no program may show such times as speeds.
 //!
 //! A function that an older driver lacks (`lacks:cuGraphLaunch`) is hidden from `cuGetProcAddress`, and returns
-//! `CUDA_ERROR_NOT_SUPPORTED` when called: a loaded library cannot take a symbol back. For a symbol that is truly
-//! missing, a test cuts the name out of a copy of the library.
+//! `CUDA_ERROR_NOT_SUPPORTED` when called: a loaded library cannot take a symbol back. Where a symbol must be truly missing, the
+//! package `stage` cuts the name out of a copy; it also sets the scenario, and puts the libraries where programs look.
+//!
+//! Where `FAKE_LEDGER` names a folder, what the process holds and which boards it lost are written there, for the stand-in NVML.
 
 #![cfg(target_os = "linux")]
 #![expect(unsafe_code, reason = "stands in for a C library: its functions take C pointers")]

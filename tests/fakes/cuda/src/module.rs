@@ -68,7 +68,7 @@ impl Driver {
                 Module::new(context, program, cubin.target, Some(kernels.collect()))
             }
         };
-        if let Ok(program) = module.program.module() {
+        if let Some(program) = &module.program.module {
             self.boards[board].memory.device.load(program);
         }
         Ok(self.modules.insert(module))
@@ -78,7 +78,7 @@ impl Driver {
     pub(crate) fn unload(&mut self, module: Handle) -> Answer {
         let (_, board) = self.current()?;
         let removed = self.modules.remove(module)?;
-        if let Ok(program) = removed.program.module() {
+        if let Some(program) = &removed.program.module {
             self.boards[board].memory.device.unload(program);
         }
         self.functions.retain(|function| function.module != module.addr());
@@ -89,7 +89,7 @@ impl Driver {
     pub(crate) fn global(&mut self, module: Handle, name: &str) -> Result<(u64, usize), u32> {
         let (_, board) = self.current()?;
         let program = &self.modules.get(module)?.program;
-        let module = program.module().map_err(|_| NOT_FOUND)?;
+        let module = program.module.as_ref().ok_or(NOT_FOUND)?;
         self.boards[board].memory.device.global(module, name).ok_or(NOT_FOUND)
     }
 

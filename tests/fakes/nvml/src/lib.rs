@@ -288,6 +288,13 @@ exports! {
         put(place, handle(found.ok_or(codes::NOT_FOUND)?, None));
         Ok(())
     }
+    nvmlDeviceGetHandleByUUID(uuid: *const c_char, place: *mut Handle) {
+        let wanted = CStr::from_ptr(uuid).to_string_lossy();
+        let boards = with(|state| state.scenario.boards.len());
+        let found = (0..boards).find(|board| device(handle(*board, None)).is_ok_and(|it| it.uuid() == wanted));
+        put(place, handle(found.ok_or(codes::NOT_FOUND)?, None));
+        Ok(())
+    }
     nvmlDeviceGetIndex(d: Handle, index: *mut u32) { put(index, device(d)?.board as u32); Ok(()) }
     nvmlDeviceGetName(d: Handle, text: *mut c_char, room: u32) { put_text(text, room, &device(d)?.name()) }
     nvmlDeviceGetUUID(d: Handle, text: *mut c_char, room: u32) { put_text(text, room, &device(d)?.uuid()) }

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! A dynamic linker reads its search path when a process starts, so a test that wants to load the stand-ins itself runs itself
-//! again: [`Stage::again`].
+//! again: [`Stage::again`], and the two speak by [`tell`] and [`said`].
 
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 use tempfile::TempDir;
@@ -75,9 +75,20 @@ impl Stage {
         self
     }
 
-    /// What cuBLAS and cuBLASLt pretend, by the words of `scenario` there: `version:12.1.3+latte`.
+    /// What cuBLAS and cuBLASLt pretend, by the words of `scenario` there: `version:12.1.3+latte`. Of another major version than
+    /// 12 the files are named so: `libcublas.so.13`.
+    ///
+    /// # Panics
+    /// If the libraries are not there any more.
     #[must_use]
     pub fn cublas(mut self, words: &str) -> Self {
+        let version = words.split('+').find_map(|word| word.strip_prefix("version:"));
+        let major = version.and_then(|version| version.split('.').next()).unwrap_or("12");
+        for name in [CUBLAS, CUBLAS_LT] {
+            let place = |name: &str| self.folder.path().join(name);
+            let named = place(name).with_extension(major);
+            fs::rename(place(name), named).expect("a library of the stage");
+        }
         words.clone_into(&mut self.cublas);
         self
     }
@@ -148,6 +159,21 @@ impl Stage {
         command.args(["--ignored", "--exact", "--nocapture", test]);
         command
     }
+}
+
+/// What marks the lines of [`tell`] among those of the test harness.
+const MARK: &str = "stage> ";
+
+/// Says something to the test that started this one.
+pub fn tell(what: impl std::fmt::Display) {
+    // The harness may have begun a line.
+    println!("\n{MARK}{what}");
+}
+
+/// What a test that was started said, line by line.
+pub fn said(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter_map(|line| line.strip_prefix(MARK)).map(str::to_owned).collect()
 }
 
 /// A stand-in as cargo built it: beside the running test, or, for an example, in the folder of dependencies.

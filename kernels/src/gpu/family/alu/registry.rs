@@ -3,15 +3,17 @@
 use super::super::operand::normal;
 use super::model::{Multiplicand, Spot, Values, whole};
 use super::{CHAINS, Pipe, Places, ROWS, THREADS, Turns, launch, operations};
-use crate::Dtype;
 use crate::gpu::{
-    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Shape, Work,
+    Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Route, Shape, Work,
 };
+use crate::{Dtype, Sm};
 
 /// Blocks for each multiprocessor: four warps for each of its schedulers.
 const BLOCKS_PER_SM: u32 = 2;
-/// Turns that are timed: a fraction of a millisecond where the instruction has a pipe of its own.
+/// Turns that are timed: up to about a millisecond where the instruction has a pipe of its own.
 const TURNS: [u32; 2] = [256, 2048];
+/// The same where it has none.
+const FEW_TURNS: [u32; 2] = [16, 128];
 /// Most turns, so that a launch ends.
 const MOST_TURNS: u32 = 1 << 20;
 
@@ -77,9 +79,17 @@ fn case(pipe: Pipe, facts: &DeviceFacts, turns: Turns) -> Option<Case> {
 
 fn works(pipe: Pipe, facts: &DeviceFacts, arena: u64) -> Vec<Work> {
     let shape = |turns| Shape { m: BLOCKS_PER_SM * facts.sms, k: turns, ..Shape::default() };
-    let works = TURNS.into_iter().filter_map(|turns| work(pipe, facts, shape(turns)).ok());
+    let turns = if is_slow(pipe, facts) { FEW_TURNS } else { TURNS };
+    let works = turns.into_iter().filter_map(|turns| work(pipe, facts, shape(turns)).ok());
     let size = |work: &Work| work.buffers.iter().map(|b| b.bytes() as u64).sum::<u64>();
     works.filter(|work| size(work) <= arena).collect()
+}
+
+/// Whether a device imitates the instruction, or has it for the sake of completeness: 6.1 has a 64th of its fp32 rate in fp16
+/// (CUDA C++ programming guide, "Arithmetic Instructions").
+fn is_slow(pipe: Pipe, facts: &DeviceFacts) -> bool {
+    let imitated = matches!(pipe.route(facts), Route::Emulated { .. });
+    imitated || pipe == Pipe::Hfma2 && facts.sm == Sm::new(6, 1)
 }
 
 /// `m` blocks of `k` turns.
@@ -131,8 +141,41 @@ mod tests {
     #[test]
     fn every_pipe_is_a_kernel_once_and_in_its_place() {
         assert_eq!(KERNELS.len(), ROWS.len());
-        for (index, row) in ROWS.iter().enumerate() {
+        for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.pipe as usize, index);
+            let plain: String = kernel.id.split('.').skip(1).collect();
+            assert_eq!(plain, format!("{:?}", row.pipe).to_lowercase());
         }
+    }
+
+    #[test]
+    fn every_route_has_an_instruction_and_no_other() {
+        let device = crate::gpu::family::gemm::tests::device;
+        for (sm, row) in [(6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (12, 0)]
+            .into_iter()
+            .flat_map(|sm| ROWS.iter().map(move |row| (sm, row)))
+        {
+            let facts = device(sm, 10);
+            let absent = matches!(row.pipe.route(&facts), Route::Absent { .. });
+            let steps: Vec<Sm> = row.steps.iter().map(|step| step.0).collect();
+            let first = row.instructions.first().map(|from| from.0);
+            assert_eq!(steps.first().copied(), first, "{:?}", row.pipe);
+            assert_eq!(works(row.pipe, &facts, 1 << 30).is_empty(), absent, "{:?}", row.pipe);
+            assert_eq!(cases(row.pipe, &facts).is_empty(), absent, "{:?}", row.pipe);
+        }
+    }
+
+    /// Two blocks of eight warps for each of 10 multiprocessors, 64 multiply-adds of 32 lanes a turn.
+    #[test]
+    fn operations_of_a_launch() {
+        let facts = crate::gpu::family::gemm::tests::device((6, 1), 10);
+        let timed: Vec<(u32, f64)> = works(Pipe::Ffma, &facts, 1 << 30)
+            .iter()
+            .map(|work| (work.shape.k, work.flops))
+            .collect();
+        let per_turn = 20.0 * 8.0 * 64.0 * 32.0 * 2.0;
+        assert_eq!(timed, [(256, 256.0 * per_turn), (2048, 2048.0 * per_turn)]);
+        let slow = works(Pipe::Hfma2, &facts, 1 << 30);
+        assert_eq!(slow.iter().map(|work| work.shape.k).collect::<Vec<_>>(), FEW_TURNS);
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Problem {
     pub(super) tokens: u32,
     /// Factor on queries: large scores make one key win.
     pub(super) sharpness: f32,
+    /// Power of two that queries and keys are larger by, and the scale of their products twice that smaller.
+    pub(super) gain_log2: i32,
 }
 
 /// Stored operands: queries, keys, values.
@@ -30,15 +32,23 @@ impl Problem {
         self.position + self.tokens
     }
 
+    fn scale(&self) -> f32 {
+        (self.heads.head as f32).sqrt().recip() * (-2.0 * self.gain_log2 as f32).exp2()
+    }
+
     fn operands(&self, element: Element) -> Operands {
         let Heads { heads, kv_heads, head } = self.heads;
         let seed = u64::from(self.keys() * 1000 + heads);
         let q = noise(Element::F32, (self.tokens * heads * head) as usize, seed);
-        let q = Element::F32.values(&q).into_iter().map(|x| x as f32 * self.sharpness);
+        let gain = (self.gain_log2 as f32).exp2();
+        let times = |factor: f32, bytes: &[u8]| -> Vec<f32> {
+            Element::F32.values(bytes).into_iter().map(|x| x as f32 * factor).collect()
+        };
         let cache = (self.keys() * kv_heads * head) as usize;
+        let k = noise(Element::F32, cache, seed + 1);
         Operands {
-            q: encode(element, q),
-            k: noise(element, cache, seed + 1),
+            q: encode(element, times(gain * self.sharpness, &q)),
+            k: encode(element, times(gain, &k)),
             v: noise(element, cache, seed + 2),
         }
     }
@@ -49,12 +59,13 @@ impl Problem {
         let head = self.heads.head as usize;
         let (group, stride) =
             (heads / self.heads.kv_heads as usize, head * self.heads.kv_heads as usize);
+        let scale = f64::from(self.scale());
         let one = |(at, query): (usize, &[f64])| {
             let (token, first) = (at / heads, at % heads / group * head);
             let seen = self.position as usize + token + 1;
             let row = |of: &[f64], key: usize| of[key * stride + first..][..head].to_vec();
             let score = |key| row(k, key).iter().zip(query).map(|(k, q)| k * q).sum::<f64>();
-            let scores: Vec<f64> = (0..seen).map(|key| score(key) / (head as f64).sqrt()).collect();
+            let scores: Vec<f64> = (0..seen).map(|key| score(key) * scale).collect();
             let top = scores.iter().copied().fold(f64::MIN, f64::max);
             let weights: Vec<f64> = scores.iter().map(|s| (s - top).exp()).collect();
             let total: f64 = weights.iter().sum();
@@ -70,7 +81,10 @@ impl Problem {
     fn name(&self, kind: &str, element: Element) -> String {
         let Heads { heads, kv_heads, head } = self.heads;
         let (tokens, position) = (self.tokens, self.position);
-        format!("{kind}: {tokens} at {position}, {heads}/{kv_heads} heads of {head}, {element:?}")
+        let gain = if self.gain_log2 == 0 { "" } else { ", raw scores beyond fp16" };
+        format!(
+            "{kind}: {tokens} at {position}, {heads}/{kv_heads} heads of {head}{gain}, {element:?}"
+        )
     }
 
     /// The case of a plan; `scratch` is what it needs beyond operands, result and state.
@@ -84,7 +98,7 @@ impl Problem {
         let Operands { q, k, v } = self.operands(element);
         let values = [&q, &k, &v].map(|bytes| element.values(bytes));
         let reference = self.reference([&values[0], &values[1], &values[2]]);
-        let (heads, out) = (self.heads, Content::Poison(q.len()));
+        let (heads, scale, out) = (self.heads, self.scale(), Content::Poison(q.len()));
         Case {
             name: self.name(kind, element),
             buffers: vec![
@@ -97,7 +111,7 @@ impl Problem {
             ],
             plan: Box::new(move |at| {
                 let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-                let attention = Attention { q, keys, values, out, state, heads };
+                let attention = Attention { q, keys, values, out, state, heads, scale };
                 plan(&attention, &at[5..]).expect("the sizes of a case are possible")
             }),
             expect: vec![Expect { buffer: 3, element, judge: Judge::Near { reference, limit } }],
@@ -124,7 +138,12 @@ impl Problem {
 
 const fn problem(heads: [u32; 3], position: u32, tokens: u32, sharpness: f32) -> Problem {
     let [heads, kv_heads, head] = heads;
-    Problem { heads: Heads { heads, kv_heads, head }, position, tokens, sharpness }
+    Problem { heads: Heads { heads, kv_heads, head }, position, tokens, sharpness, gain_log2: 0 }
+}
+
+/// A problem whose raw scores are beyond fp16.
+const fn raised(problem: Problem) -> Problem {
+    Problem { gain_log2: 7, ..problem }
 }
 
 /// Ragged lengths, every sharing of heads, positions on both sides of a block's end.
@@ -135,6 +154,7 @@ const PREFILLS: &[Problem] = &[
     problem([2, 2, 128], 31, 5, 4.0),
     problem([8, 1, 64], 60, 9, 1.0),
     problem([1, 1, 64], 0, 100, 2.0),
+    raised(problem([2, 1, 128], 9, 20, 4.0)),
 ];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
@@ -146,6 +166,7 @@ const DECODES: &[(Problem, u32)] = &[
     (problem([3, 1, 128], 32, 1, 1.0), 1),
     (problem([4, 4, 64], 129, 1, 1.0), 7),
     (problem([6, 1, 64], 40, 1, 1.0), 2),
+    (raised(problem([2, 1, 128], 50, 1, 4.0)), 2),
 ];
 
 /// A value no query may see is NaN; the plain kernel must not let it through.
@@ -166,10 +187,10 @@ fn blind(element: Element) -> Case {
         other => other.clone(),
     };
     case.buffers[3] = Content::Poison(seen * element.bytes());
-    let heads = problem.heads;
+    let (heads, scale) = (problem.heads, problem.scale());
     case.plan = Box::new(move |at| {
         let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-        let attention = Attention { q, keys, values, out, state, heads };
+        let attention = Attention { q, keys, values, out, state, heads, scale };
         let launch = super::prefill(Engine::Plain, element, &attention, problem.tokens - 1);
         vec![launch.expect("the sizes of a case are possible")]
     });

@@ -40,6 +40,8 @@ pub struct Attention {
     pub state: State,
     /// Heads; 64 or 128 wide.
     pub heads: Heads,
+    /// Factor on the products of queries and keys: 1/√head, and less where they carry a gain.
+    pub scale: f32,
 }
 
 /// What computes the scores.
@@ -118,6 +120,7 @@ pub fn prefill(
     let mut launch = launch(entry, [tokens.div_ceil(rows), at.heads.heads], THREADS);
     launch.args = [at.q, at.keys, at.values, at.out, at.state.0].map(Arg::Slot).to_vec();
     launch.args.extend([tokens, at.heads.heads, at.heads.kv_heads].map(Arg::U32));
+    launch.args.push(at.scale.into());
     Ok(launch)
 }
 
@@ -153,6 +156,7 @@ pub fn decode(
     let mut pieces = launch(entry, [splits, blocks_per_piece(at.heads)], THREADS);
     pieces.args = [at.q, at.keys, at.values, parts, at.state.0].map(Arg::Slot).to_vec();
     pieces.args.extend([heads, kv_heads].map(Arg::U32));
+    pieces.args.push(at.scale.into());
     let mut joined = launch(of_storage(element, COMBINE)?, [heads, 1], head);
     joined.args = vec![parts.into(), at.out.into(), splits.into()];
     Ok([pieces, joined])

@@ -43,7 +43,8 @@ fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Conten
 
 fn attention(at: &[Slot]) -> Attention {
     let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
-    Attention { q, keys, values, out, state, heads: HEADS }
+    let scale = (HEADS.head as f32).sqrt().recip();
+    Attention { q, keys, values, out, state, heads: HEADS, scale }
 }
 
 /// Most positions of the work, so that sizes stay far from 2³².

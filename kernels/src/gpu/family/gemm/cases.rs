@@ -6,14 +6,19 @@ use super::{Operands, Product, launch};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
-/// Rows, columns, multiples of [`Product::multiple`], and multiprocessors to plan for: with one of them tiles are large.
+/// Rows, columns, multiples of [`Product::multiple`], and multiprocessors to plan for: with one of them tiles are large. Odd
+/// widths end in different columns of a warp's part.
 const SIZES: &[(u32, u32, u32, u32)] = &[
     (1, 1, 1, 80),
     (17, 33, 3, 80),
     (67, 129, 5, 80),
     (5, 7, 37, 80),
     (131, 137, 2, 1),
-    (3, 64, 19, 1),
+    (3, 83, 19, 1),
+    (9, 123, 1, 1),
+    // Whole tiles.
+    (64, 192, 2, 80),
+    (128, 256, 1, 1),
     // More than eight tiles down: a band and a part of one.
     (531, 66, 1, 80),
 ];

@@ -6,7 +6,7 @@
 mod cases;
 mod registry;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use registry::KERNELS;
 
@@ -158,15 +158,15 @@ pub fn launch(
     check_aligned(&[x, weights, y])?;
     let pitch = pitch(product, shape)?;
     let Shape { m, n, k, .. } = shape;
-    let tiles = |(side, _): (u32, u32)| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side));
     let row = product.row();
-    let (entry, tile) = match tiles(LARGE) >= u64::from(facts.sms) {
+    let (entry, tile) = match tiles(shape, LARGE) >= u64::from(facts.sms) {
         _ if pitch % 16 != 0 => (RAGGED, SMALL),
         true => (row.entries[0], LARGE),
         false => (row.entries[1], SMALL),
     };
-    let too_many = || format!("{m}×{n} are {} tiles; a launch has up to 2^31", tiles(tile));
-    let blocks = i32::try_from(tiles(tile)).map_err(|_| too_many())?.unsigned_abs();
+    let tiles = tiles(shape, tile);
+    let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
+    let blocks = i32::try_from(tiles).map_err(too_many)?.unsigned_abs();
     Ok(Launch {
         family: row.family,
         entry,
@@ -175,6 +175,11 @@ pub fn launch(
         shared_bytes: 0,
         args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
     })
+}
+
+/// Tiles of Y.
+fn tiles(shape: Shape, (side, _): (u32, u32)) -> u64 {
+    u64::from(shape.m.div_ceil(side)) * u64::from(shape.n.div_ceil(side))
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.

@@ -2,14 +2,14 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::{Operands, Product, ROWS, cases, launch, pitch};
+use super::{LARGE, Operands, Product, ROWS, cases, launch, pitch, tiles};
 use crate::Dtype;
 use crate::gpu::{
     BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work,
 };
 
 /// Sides of the cubes that are timed.
-const SIDES: [u32; 3] = [2048, 4096, 8192];
+const SIDES: [u32; 4] = [1024, 2048, 4096, 8192];
 /// Fewer rows or columns than this wait for memory.
 const NARROW: u32 = 256;
 /// Numbers of the block that fills a matrix where no device generates them: a prime, so that rows differ.
@@ -50,7 +50,7 @@ const fn kernel<const ROW: usize>(
     }
 }
 
-/// The cubes that fit, smallest first. What another result format would only repeat is not timed, nor an imitation of tensor
+/// The cubes that fit and fill the device, smallest first. What another result format would only repeat is not timed, nor an imitation of tensor
 /// cores that the device has, but for other instructions: its rate would be taken for theirs.
 fn works(product: Product, facts: &DeviceFacts, arena: u64) -> Vec<Work> {
     let repeated = matches!(product, Product::F16Out32 | Product::Bf16Out32);
@@ -60,7 +60,8 @@ fn works(product: Product, facts: &DeviceFacts, arena: u64) -> Vec<Work> {
         return Vec::new();
     }
     let cubes = SIDES.map(|side| Shape { m: side, n: side, k: side, ..Shape::default() });
-    let fitting = cubes.into_iter().filter(|shape| bytes(product, *shape) <= arena as f64);
+    let filling = cubes.into_iter().filter(|shape| tiles(*shape, LARGE) >= u64::from(facts.sms));
+    let fitting = filling.filter(|shape| bytes(product, *shape) <= arena as f64);
     fitting.filter_map(|shape| work(product, facts, shape).ok()).collect()
 }
 
@@ -113,14 +114,52 @@ fn noise(product: Product, bytes: usize, seed: u32) -> Content {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::device;
     use super::*;
+
+    fn sides(product: Product, sm: (u8, u8), sms: u32, arena: u64) -> Vec<u32> {
+        works(product, &device(sm, sms), arena).iter().map(|work| work.shape.m).collect()
+    }
+
+    #[test]
+    fn what_is_timed_fits_fills_the_device_and_is_its_own() {
+        let live = 256 << 20;
+        assert_eq!(sides(Product::F16, (9, 0), 132, live), [2048, 4096]);
+        assert_eq!(sides(Product::F32, (7, 5), 40, live), [1024, 2048, 4096]);
+        assert_eq!(sides(Product::E4m3, (8, 9), 128, 1 << 30), [2048, 4096, 8192]);
+        assert_eq!(sides(Product::Bf16, (7, 0), 80, live), [2048, 4096], "the cliff is shown");
+        assert_eq!(sides(Product::E4m3, (9, 0), 132, live), [0; 0], "no rate of the format");
+        assert_eq!(sides(Product::S4, (12, 0), 170, live), [0; 0], "no rate of the format");
+        assert_eq!(sides(Product::S8, (6, 0), 56, live), [0; 0]);
+    }
+
+    #[test]
+    fn fp8_that_is_timed_is_numbers() {
+        for number in [Number::E4m3, Number::E5m2] {
+            let product = if number == Number::E4m3 { Product::E4m3 } else { Product::E5m2 };
+            let Content::Bytes(bytes) = noise(product, 100_000, 1) else { panic!("bytes") };
+            assert!(bytes.iter().all(|byte| number.decode((*byte).into()).abs() < 4.1));
+        }
+    }
 
     #[test]
     fn every_product_is_a_kernel_once_and_in_its_place() {
         assert_eq!(KERNELS.len(), ROWS.len());
-        for (index, row) in ROWS.iter().enumerate() {
+        for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
             assert_eq!(row.product.row().entries, row.entries);
+            let id = row.entries[0].replacen('_', ".", 1).replace('_', "");
+            assert_eq!((kernel.id, kernel.family), (&id[..], row.family));
+            let dtype = match row.input {
+                Number::F16 => Dtype::Fp16,
+                Number::Bf16 => Dtype::Bf16,
+                Number::S8 => Dtype::Int8,
+                Number::S4 => Dtype::Int4,
+                Number::E4m3 => Dtype::Fp8E4m3,
+                Number::E5m2 => Dtype::Fp8E5m2,
+                _ => Dtype::Fp32,
+            };
+            assert_eq!(kernel.dtype, dtype, "{id}");
         }
     }
 }

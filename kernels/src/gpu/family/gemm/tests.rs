@@ -2,7 +2,7 @@ use super::*;
 use crate::Sm;
 use crate::gpu::{Arg, BufferId, Slot};
 
-pub(super) fn device(sm: (u8, u8), sms: u32) -> DeviceFacts {
+pub(in crate::gpu::family) fn device(sm: (u8, u8), sms: u32) -> DeviceFacts {
     DeviceFacts {
         name: "test".to_owned(),
         sm: Sm::new(sm.0, sm.1),

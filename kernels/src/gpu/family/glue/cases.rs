@@ -361,7 +361,7 @@ pub(super) fn moves<T: Stored>(_: &DeviceFacts) -> Vec<Case> {
 }
 
 fn weights(element: Element, tensor: u64, [rows, cols]: [usize; 2], exponent: i32) -> Case {
-    let grid = Grid { tensor, rows, cols, exponent };
+    let grid = Grid::new(tensor, [rows, cols], exponent);
     let want = encode(element, grid.weights());
     Case {
         name: format!("weights {rows}×{cols} of tensor {tensor}, {element:?}"),

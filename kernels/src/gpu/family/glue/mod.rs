@@ -11,7 +11,7 @@ pub use registry::KERNELS;
 
 use super::operand::of_storage;
 use crate::gpu::{Arg, Element, Launch, Slot};
-use crate::model::Grid;
+use crate::model::{Grid, Pattern};
 
 /// Threads of a block.
 const THREADS: u32 = 256;
@@ -255,8 +255,11 @@ pub fn advance(advance: &Advance) -> Launch {
     launch("advance", [1, 1], THREADS, slots.into_iter().chain(sizes).collect())
 }
 
-/// Generates the weights of a grid, row by row: those of [`Grid::weights`], bit for bit.
+/// Generates the weights of a grid, row by row: those of [`Grid::weights`], bit for bit. Grids without a pattern only.
 pub fn grid(element: Element, out: Slot, grid: &Grid) -> Result<Launch, String> {
+    if grid.pattern != Pattern::Free {
+        return Err(format!("no kernel ties weights to each other as {:?}", grid.pattern));
+    }
     let entry = of_storage(element, ["grid_f32", "grid_f16", "grid_bf16"])?;
     let tensor = u32::try_from(grid.tensor).map_err(|_| format!("no tensor {}", grid.tensor))?;
     let eights = grid.rows as u64 * grid.cols as u64 / 8;

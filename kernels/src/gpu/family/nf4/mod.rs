@@ -27,7 +27,7 @@ pub const CODE: [f32; 16] = [
     -0.394_917_5,
     -0.284_441_38,
     -0.184_773_43,
-    -0.091_050_04,
+    -0.091_050_036,
     0.0,
     0.079_580_3,
     0.160_930_2,
@@ -85,7 +85,7 @@ pub fn launch(
         return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
     let index = token_tile(shape.m, &TOKENS);
-    // Two blocks fit a multiprocessor; each fills its table once and takes rows until none are left.
+    // As many as fit most multiprocessors; each fills its table once and takes rows until none are left.
     let blocks = shape.n.div_ceil(ROWS * WARPS).min(2 * facts.sms.max(1));
     let args = [weights.codes, weights.maxima, x, y].map(Arg::from).into_iter();
     Ok(Launch {
@@ -131,6 +131,17 @@ pub const KERNELS: &[GpuKernel] = &[paths::F16_KERNEL, paths::BF16_KERNEL, paths
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The digits of `get_4bit_type` in bitsandbytes' functional.py, which are those of the paper's appendix.
+    #[test]
+    fn codes_are_those_of_the_paper_to_the_last_bit() {
+        let digits = "-1.0 -0.6961928009986877 -0.5250730514526367 -0.39491748809814453 \
+            -0.28444138169288635 -0.18477343022823334 -0.09105003625154495 0.0 \
+            0.07958029955625534 0.16093020141124725 0.24611230194568634 0.33791524171829224 \
+            0.44070982933044434 0.5626170039176941 0.7229568362236023 1.0";
+        let published = digits.split_whitespace().map(|text| text.parse::<f32>().unwrap());
+        assert!(published.eq(CODE));
+    }
 
     /// bitsandbytes' `create_normal_map` (functional.py): eight quantiles of the normal distribution above zero, seven below,
     /// from 0.9677083 of it on, evenly spaced in probability, over the largest of them.

@@ -11,7 +11,7 @@ use crate::gpu::family::stream::{
 use crate::gpu::{
     Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Shape, Slot,
 };
-use crate::model::Grid;
+use crate::model::{Grid, Pattern};
 use crate::{Dtype, Sm};
 
 /// Packed weights as `[n, k]` 16-bit numbers, row by row: what prefill multiplies with. Exact rounding of q · scale.
@@ -33,6 +33,9 @@ pub fn dequantize(
 
 /// Packs the weights of a [`Grid`] on the device: [`packed_bytes`] and [`scale_bytes`] of memory.
 pub fn generate(grid: &Grid, to: Weights) -> Result<Launch, String> {
+    if grid.pattern != Pattern::Free {
+        return Err(format!("no kernel ties weights to each other as {:?}", grid.pattern));
+    }
     let size = |size: usize| u32::try_from(size).map_err(|_| format!("{size} is too many"));
     let (n, k) = (size(grid.rows)?, size(grid.cols)?);
     // Scales are four to seven quarters of a power of two.
@@ -84,7 +87,7 @@ const GRIDS: &[(u64, usize, usize, i32)] =
     &[(3, 1, 128, 0), (11, 37, 1152, -9), (70_000, 16, 384, 12)];
 
 fn grids(_: &DeviceFacts) -> Vec<Case> {
-    let grid = |&(tensor, rows, cols, exponent)| Grid { tensor, rows, cols, exponent };
+    let grid = |&(tensor, rows, cols, exponent)| Grid::new(tensor, [rows, cols], exponent);
     GRIDS.iter().map(grid).filter_map(|grid| generated(grid).ok()).collect()
 }
 

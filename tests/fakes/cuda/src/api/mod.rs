@@ -113,3 +113,21 @@ unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, u32> {
     // SAFETY: by the contract.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| INVALID_VALUE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The functions `cuda.h` declares, as cudarc 0.19.10 generated its bindings from those of CUDA 11.4 to 13.4.
+    const DECLARED: &str = include_str!("../../tests/driver_functions.txt");
+    /// What only a stand-in has.
+    const OWN: &str = "warpscope_";
+
+    #[test]
+    fn every_function_is_one_that_cuda_declares() {
+        let declared: Vec<&str> = DECLARED.lines().collect();
+        for (name, _) in all() {
+            assert!(declared.contains(&name) || name.starts_with(OWN), "{name}");
+        }
+    }
+}

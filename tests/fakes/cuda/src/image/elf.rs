@@ -83,23 +83,63 @@ pub(super) fn read(bytes: &[u8]) -> Option<Cubin> {
     Some(Cubin { target, kernels: kernels(bytes)? })
 }
 
-fn kernels(bytes: &[u8]) -> Option<Vec<Kernel>> {
+/// A section: its name, its bytes, the section its strings are in.
+struct Section<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
+    link: usize,
+}
+
+fn text(bytes: &[u8], at: usize) -> Option<&str> {
+    std::str::from_utf8(bytes.get(at..)?.split(|byte| *byte == 0).next()?).ok()
+}
+
+fn all_sections(bytes: &[u8]) -> Option<Vec<Section<'_>>> {
     let (table, count) = sections(bytes)?;
     let names = table + usize::from(u16_at(bytes, 0x3e)?) * SECTION;
-    let names = if count == 0 { 0 } else { u64_at(bytes, names + 0x18)? };
-    let mut kernels = Vec::new();
-    for at in 0..count {
+    let names = if count == 0 { &[] } else { bytes.get(u64_at(bytes, names + 0x18)?..)? };
+    let one = |at: usize| {
         let section = table + at * SECTION;
-        let name = names.checked_add(u32_at(bytes, section)? as usize)?;
-        let name = bytes.get(name..)?.split(|byte| *byte == 0).next()?;
-        let name = std::str::from_utf8(name).ok()?;
-        if let Some(name) = name.strip_prefix(".text.") {
-            // The upper byte of sh_info of a kernel's code is its number of registers.
-            let registers = u32_at(bytes, section + 0x2c)? >> 24;
-            kernels.push(Kernel { name: name.to_owned(), registers });
+        let (start, size) = (u64_at(bytes, section + 0x18)?, u64_at(bytes, section + 0x20)?);
+        let held = u32_at(bytes, section + 4)? != NOBITS;
+        let body = if held { bytes.get(start..start.checked_add(size)?)? } else { &[] };
+        let name = text(names, u32_at(bytes, section)? as usize)?;
+        Some(Section { name, bytes: body, link: u32_at(bytes, section + 0x28)? as usize })
+    };
+    (0..count).map(one).collect()
+}
+
+fn kernels(bytes: &[u8]) -> Option<Vec<Kernel>> {
+    let sections = all_sections(bytes)?;
+    let registers = registers(&sections).unwrap_or_default();
+    let names = sections.iter().filter_map(|section| section.name.strip_prefix(".text."));
+    let kernel = |name: &str| {
+        let found = registers.iter().find(|entry| entry.0 == name);
+        Kernel { name: name.to_owned(), registers: found.map_or(0, |entry| entry.1) }
+    };
+    Some(names.map(kernel).collect())
+}
+
+/// Registers of each kernel, from the notes for the driver: a format, a number, and a value or its size.
+fn registers<'a>(sections: &[Section<'a>]) -> Option<Vec<(&'a str, u32)>> {
+    const SIZED: u8 = 4;
+    const REGISTERS: u8 = 0x2f;
+    const SYMBOL: usize = 24;
+    let symbols = sections.iter().find(|section| section.name == ".symtab")?;
+    let names = sections.get(symbols.link)?.bytes;
+    let mut rest = sections.iter().find(|section| section.name == ".nv.info")?.bytes;
+    let mut found = Vec::new();
+    while let [format, number, low, high, after @ ..] = rest {
+        let size =
+            if *format == SIZED { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 };
+        let value = after.get(..size)?;
+        if (*format, *number) == (SIZED, REGISTERS) {
+            let symbol = u32_at(value, 0)? as usize * SYMBOL;
+            found.push((text(names, u32_at(symbols.bytes, symbol)? as usize)?, u32_at(value, 4)?));
         }
+        rest = &after[size..];
     }
-    Some(kernels)
+    Some(found)
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ mod raw;
 use warpscope_kernels::{Sm, Suffix};
 
 pub(crate) use elf::Cubin;
+#[cfg(test)]
+pub(crate) use elf::Kernel;
 pub(crate) use raw::take;
 
 use crate::codes::{INVALID_IMAGE, INVALID_PTX, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION};

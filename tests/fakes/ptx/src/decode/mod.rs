@@ -14,6 +14,7 @@ mod operand;
 mod warp;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 
 use crate::error::PtxError;
 use crate::lanes::File;
@@ -34,7 +35,6 @@ struct Line<'a> {
     modifiers: Modifiers<'a>,
     operands: &'a [Operand<'a>],
     mnemonic: &'a str,
-    line: u32,
 }
 
 /// A branch whose target is not known yet.
@@ -65,6 +65,8 @@ struct Decoder<'a> {
     fixups: Vec<Fixup<'a>>,
     constants: HashMap<(File, Constant), Reg>,
     specials: HashMap<Special, Reg>,
+    /// Shared variables of the module that are used, and where they lie.
+    shared: HashMap<u32, u32>,
     callees: HashMap<&'a str, Callee>,
     /// Functions called and not decoded yet.
     queue: Vec<&'a str>,
@@ -87,6 +89,7 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
         fixups: Vec::new(),
         constants: HashMap::new(),
         specials: HashMap::new(),
+        shared: HashMap::new(),
         callees: HashMap::new(),
         queue: Vec::new(),
         calls: Vec::new(),
@@ -109,6 +112,8 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
     }
     decoder.link_calls();
     let granules = decoder.program.code.iter().filter_map(|inst| inst.op.shared_granule());
+    decoder.program.executed =
+        decoder.program.code.iter().map(|_| AtomicBool::new(false)).collect();
     decoder.program.granule = granules.min().unwrap_or(16).min(16);
     Ok(decoder.program)
 }
@@ -127,7 +132,7 @@ impl<'a> Decoder<'a> {
         for (index, variable) in self.unit.variables.iter().enumerate() {
             let name = match variable.space {
                 Space::Shared if variable.bytes == 0 || variable.external => Name::DynamicShared,
-                Space::Shared => Name::Variable(Space::Shared, self.reserve_shared(variable)?),
+                Space::Shared => Name::ModuleShared(index as u32),
                 _ => Name::Module(index as u32),
             };
             self.declare(variable.name, name);
@@ -210,7 +215,6 @@ impl<'a> Decoder<'a> {
                     modifiers: Modifiers::new(rest),
                     operands: &instruction.operands,
                     mnemonic: instruction.mnemonic,
-                    line: statement.line,
                 };
                 self.instruction(&mut line)?;
             }

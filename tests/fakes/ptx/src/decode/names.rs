@@ -26,6 +26,8 @@ pub(super) enum Name {
     Variable(Space, u32),
     /// A variable of the module.
     Module(u32),
+    /// A shared variable of the module, which takes room only where it is used.
+    ModuleShared(u32),
     /// Shared memory of the launch's size.
     DynamicShared,
 }
@@ -116,6 +118,20 @@ impl<'a> Decoder<'a> {
 
     pub(super) fn lookup(&self, name: &str) -> Option<Name> {
         self.scopes.iter().rev().find_map(|scope| scope.find(name))
+    }
+
+    /// What a name in an operand stands for; shared variables of the module get their place when first used.
+    pub(super) fn settle(&mut self, name: &str) -> Result<Option<Name>, PtxError> {
+        let Some(Name::ModuleShared(index)) = self.lookup(name) else {
+            return Ok(self.lookup(name));
+        };
+        if let Some(offset) = self.shared.get(&index) {
+            return Ok(Some(Name::Variable(Space::Shared, *offset)));
+        }
+        let unit = self.unit;
+        let offset = self.reserve_shared(&unit.variables[index as usize])?;
+        self.shared.insert(index, offset);
+        Ok(Some(Name::Variable(Space::Shared, offset)))
     }
 
     pub(super) fn register(&self, name: &str) -> Result<Register, PtxError> {

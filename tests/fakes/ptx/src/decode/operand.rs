@@ -82,7 +82,7 @@ impl<'a> Decoder<'a> {
         {
             return Ok(register);
         }
-        match self.lookup(name) {
+        match self.settle(name)? {
             Some(Name::Register(register, None)) if register.file == file => Ok(register.number),
             Some(Name::Register(register, _)) => {
                 Err(self
@@ -184,7 +184,7 @@ impl<'a> Decoder<'a> {
             let zero = self.long(0)?;
             return Ok(Address { space, base: Place::Long(zero), offset });
         };
-        match self.lookup(base) {
+        match self.settle(base)? {
             Some(Name::Register(register, None)) => {
                 Ok(Address { space, base: self.place_of(register)?, offset })
             }

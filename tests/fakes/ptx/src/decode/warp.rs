@@ -6,8 +6,11 @@ use crate::lanes::File;
 use crate::parse::syntax::{Operand, type_bytes};
 use crate::program::{Op, Reg, Shuffle, Vote};
 
+/// Of two values, one.
+type Fold = fn(u32, u32) -> u32;
+
 /// `redux` by operation and type.
-const REDUCTIONS: &[(&str, fn(u32, u32) -> u32)] = &[
+const REDUCTIONS: &[(&str, Fold)] = &[
     ("add.u32", u32::wrapping_add),
     ("add.s32", u32::wrapping_add),
     ("min.u32", |x, y| x.min(y)),

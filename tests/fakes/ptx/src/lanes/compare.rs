@@ -2,6 +2,7 @@
 
 use super::integer::{s16, s32};
 use super::{Rows, lanes};
+use crate::numerics::half::{bf16_value, f16_value};
 
 fn f(x: u32) -> f32 {
     f32::from_bits(x)
@@ -72,4 +73,38 @@ pub(super) const ROWS: Rows = &[
     ("geu.f64", lanes!(p64 | x, y | unordered64(x, y) || d(x) >= d(y))),
     ("num.f64", lanes!(p64 | x, y | !unordered64(x, y))),
     ("nan.f64", lanes!(p64 unordered64)),
+];
+
+/// A comparison of 16-bit floats by their values.
+macro_rules! short {
+    ($value:ident, |$x:ident, $y:ident| $holds:expr) => {
+        lanes!(
+            p32 | x,
+            y | {
+                let ($x, $y) = ($value(x as u16), $value(y as u16));
+                $holds
+            }
+        )
+    };
+}
+
+pub(super) const SHORT: Rows = &[
+    ("eq.f16", short!(f16_value, |x, y| x == y)),
+    ("ne.f16", short!(f16_value, |x, y| !x.is_nan() && !y.is_nan() && x != y)),
+    ("lt.f16", short!(f16_value, |x, y| x < y)),
+    ("le.f16", short!(f16_value, |x, y| x <= y)),
+    ("gt.f16", short!(f16_value, |x, y| x > y)),
+    ("ge.f16", short!(f16_value, |x, y| x >= y)),
+    ("neu.f16", short!(f16_value, |x, y| x != y)),
+    ("num.f16", short!(f16_value, |x, y| !x.is_nan() && !y.is_nan())),
+    ("nan.f16", short!(f16_value, |x, y| x.is_nan() || y.is_nan())),
+    ("eq.bf16", short!(bf16_value, |x, y| x == y)),
+    ("ne.bf16", short!(bf16_value, |x, y| !x.is_nan() && !y.is_nan() && x != y)),
+    ("lt.bf16", short!(bf16_value, |x, y| x < y)),
+    ("le.bf16", short!(bf16_value, |x, y| x <= y)),
+    ("gt.bf16", short!(bf16_value, |x, y| x > y)),
+    ("ge.bf16", short!(bf16_value, |x, y| x >= y)),
+    ("neu.bf16", short!(bf16_value, |x, y| x != y)),
+    ("num.bf16", short!(bf16_value, |x, y| !x.is_nan() && !y.is_nan())),
+    ("nan.bf16", short!(bf16_value, |x, y| x.is_nan() || y.is_nan())),
 ];

@@ -2,6 +2,10 @@
 
 use super::integer::{s16, s32};
 use super::{Rows, lanes};
+use crate::numerics::convert::{
+    Conversion, Scalar, narrow_f16_pair, narrow_pair, narrow_quads, pack_pair, widen_pair,
+};
+use crate::numerics::exact::{Format, Rounding};
 use crate::numerics::half::{bf16_nearest, bf16_value, f16_nearest, f16_value};
 
 fn canonical(value: f32) -> u32 {
@@ -52,4 +56,47 @@ pub(super) const ROWS: Rows = &[
             y | u32::from(bf16_nearest(float(x))) << 16 | u32::from(bf16_nearest(float(y)))
         ),
     ),
+];
+
+const F32: Scalar = Scalar::Float(Format::F32);
+const TO_F16: Conversion = Conversion::new(Scalar::Float(Format::F16), F32);
+const TO_BF16: Conversion = Conversion::new(Scalar::Float(Format::BF16), F32);
+const DOWN_F16: Conversion = Conversion { rounding: Rounding::Zero, ..TO_F16 };
+const DOWN_BF16: Conversion = Conversion { rounding: Rounding::Zero, ..TO_BF16 };
+const RELU_F16: Conversion = Conversion { relu: true, ..TO_F16 };
+const RELU_BF16: Conversion = Conversion { relu: true, ..TO_BF16 };
+
+/// Pairs, and formats that only come in pairs.
+pub(super) const PAIRS: Rows = &[
+    ("cvt.rz.f16x2.f32", lanes!(w2 | x, y | pack_pair(x, y, &DOWN_F16))),
+    ("cvt.rz.bf16x2.f32", lanes!(w2 | x, y | pack_pair(x, y, &DOWN_BF16))),
+    ("cvt.rn.relu.f16x2.f32", lanes!(w2 | x, y | pack_pair(x, y, &RELU_F16))),
+    ("cvt.rn.relu.bf16x2.f32", lanes!(w2 | x, y | pack_pair(x, y, &RELU_BF16))),
+    (
+        "cvt.rn.satfinite.e4m3x2.f32",
+        lanes!(w2 | x, y | narrow_pair(x, y, Format::E4M3, false).into()),
+    ),
+    (
+        "cvt.rn.satfinite.e5m2x2.f32",
+        lanes!(w2 | x, y | narrow_pair(x, y, Format::E5M2, false).into()),
+    ),
+    (
+        "cvt.rn.satfinite.relu.e4m3x2.f32",
+        lanes!(w2 | x, y | narrow_pair(x, y, Format::E4M3, true).into()),
+    ),
+    (
+        "cvt.rn.satfinite.relu.e5m2x2.f32",
+        lanes!(w2 | x, y | narrow_pair(x, y, Format::E5M2, true).into()),
+    ),
+    ("cvt.rn.satfinite.e2m1x2.f32", lanes!(w2 | x, y | narrow_quads(x, y, false).into())),
+    (
+        "cvt.rn.satfinite.e4m3x2.f16x2",
+        lanes!(w1 | x | narrow_f16_pair(x, Format::E4M3, false).into()),
+    ),
+    (
+        "cvt.rn.satfinite.e5m2x2.f16x2",
+        lanes!(w1 | x | narrow_f16_pair(x, Format::E5M2, false).into()),
+    ),
+    ("cvt.rn.f16x2.e4m3x2", lanes!(w1 | x | widen_pair(x as u16, Format::E4M3, false))),
+    ("cvt.rn.f16x2.e5m2x2", lanes!(w1 | x | widen_pair(x as u16, Format::E5M2, false))),
 ];

@@ -117,25 +117,29 @@ impl Lanes {
 /// Rows of a table: mnemonics, separated by spaces, that mean the same; and the function.
 type Rows = &'static [(&'static str, Lanes)];
 
+/// All tables, row by row.
+fn tables() -> impl Iterator<Item = &'static (&'static str, Lanes)> {
+    let tables: [Rows; 11] = [
+        integer::ROWS,
+        integer::SHIFTS,
+        wide::ROWS,
+        float::ROWS,
+        float::ROUNDED,
+        float::APPROXIMATE,
+        half::ROWS,
+        compare::ROWS,
+        compare::SHORT,
+        convert::ROWS,
+        convert::PAIRS,
+    ];
+    tables.into_iter().flatten()
+}
+
 /// The function of a mnemonic, where lanes do not see each other.
 pub(crate) fn find(mnemonic: &str) -> Option<Lanes> {
     static TABLE: OnceLock<HashMap<&'static str, Lanes>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let tables: [Rows; 9] = [
-            integer::ROWS,
-            integer::SHIFTS,
-            wide::ROWS,
-            float::ROWS,
-            float::ROUNDED,
-            float::APPROXIMATE,
-            half::ROWS,
-            compare::ROWS,
-            convert::ROWS,
-        ];
-        let rows = tables.into_iter().flatten();
-        rows.flat_map(|(names, lanes)| names.split(' ').map(|name| (name, *lanes))).collect()
-    });
-    table.get(mnemonic).copied()
+    let names = |row: &'static (&'static str, Lanes)| row.0.split(' ').map(|name| (name, row.1));
+    TABLE.get_or_init(|| tables().flat_map(names).collect()).get(mnemonic).copied()
 }
 
 /// Makes a [`Lanes`] of a function of one lane's values.
@@ -274,3 +278,16 @@ macro_rules! lanes {
     };
 }
 pub(crate) use lanes;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mnemonic_stands_twice() {
+        let mut names: Vec<&str> = tables().flat_map(|row| row.0.split(' ')).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+}

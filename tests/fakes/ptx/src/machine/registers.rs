@@ -113,19 +113,31 @@ impl<'a> Registers<'a> {
         *target = *target & !mask | value & mask;
     }
 
-    /// The value of either file, zero-extended.
+    /// The value of either file, zero-extended. Loops: of `map` over arrays the compiler makes no vectors.
+    #[inline]
     pub(crate) fn wide(&self, place: Place) -> Longs {
         match place {
-            Place::Word(register) => self.word(register).map(u64::from),
+            Place::Word(register) => {
+                let mut wide = [0; WARP];
+                for (wide, word) in wide.iter_mut().zip(self.word(register)) {
+                    *wide = (*word).into();
+                }
+                wide
+            }
             Place::Long(register) => *self.long(register),
         }
     }
 
     /// Writes to either file, cut to its size.
+    #[inline]
     pub(crate) fn set_wide(&mut self, place: Place, value: &Longs, mask: u32) {
         match place {
             Place::Word(register) => {
-                self.set_word(register, &value.map(|value| value as u32), mask)
+                let mut words = [0; WARP];
+                for (word, value) in words.iter_mut().zip(value) {
+                    *word = *value as u32;
+                }
+                self.set_word(register, &words, mask);
             }
             Place::Long(register) => self.set_long(register, value, mask),
         }

@@ -100,7 +100,7 @@ impl Shared {
             let what = format!("{size} bytes at {address} of {all} bytes of shared memory");
             return Err(Trouble::at(FaultKind::Bounds, lane, what));
         }
-        if address % size as u64 != 0 {
+        if !address.is_multiple_of(size as u64) {
             let what = format!("{size} bytes at byte {address} of shared memory");
             return Err(Trouble::at(FaultKind::Misaligned, lane, what));
         }

@@ -2,6 +2,7 @@
 
 use super::Parser;
 use super::lexer::TokenKind;
+use super::operand::DEEPEST;
 use super::syntax::{Function, Space, Unit, Variable, type_bytes};
 use crate::error::PtxError;
 
@@ -234,18 +235,26 @@ impl<'a> Parser<'a> {
             line,
         };
         if self.take('=') {
-            self.initialiser(&mut variable, element)?;
+            self.initialiser(&mut variable, element, 0)?;
         }
         Ok(variable)
     }
 
-    fn initialiser(&mut self, variable: &mut Variable<'a>, element: u32) -> Result<(), PtxError> {
+    fn initialiser(
+        &mut self,
+        variable: &mut Variable<'a>,
+        element: u32,
+        depth: u32,
+    ) -> Result<(), PtxError> {
+        if depth > DEEPEST {
+            return Err(self.error("values nested too deeply"));
+        }
         if !self.take('{') {
             return self.initial_value(variable, element);
         }
         while !self.take('}') {
             if self.peek() == TokenKind::Punctuation('{') {
-                self.initialiser(variable, element)?;
+                self.initialiser(variable, element, depth + 1)?;
             } else {
                 self.initial_value(variable, element)?;
             }

@@ -6,7 +6,7 @@ use super::syntax::Operand;
 use crate::error::PtxError;
 
 /// Deepest nesting of lists; texts are hostile.
-const DEEPEST: u32 = 4;
+pub(super) const DEEPEST: u32 = 4;
 
 impl<'a> Parser<'a> {
     /// Operands up to the semicolon.

@@ -55,6 +55,29 @@ fn every_fault_comes_out_where_it_struck() {
     );
 }
 
+/// CUDA driver API reference: what initialisation and contexts return on machines like these.
+#[test]
+fn machines_on_which_nothing_can_run_say_why() {
+    for (machine, step, call, code) in [
+        ("none", "open", "cuInit", 100),
+        ("t4+lost:0", "open", "cuInit", 100),
+        ("mismatch", "open", "cuInit", 803),
+        ("t4+exclusive", "context", "cuDevicePrimaryCtxRetain", 46),
+        ("t4+prohibited", "context", "cuDevicePrimaryCtxRetain", 46),
+        ("t4+used:99", "context", "cuDevicePrimaryCtxRetain", 2),
+        ("h200+dying:0", "run", "cuStreamSynchronize", 999),
+    ] {
+        let ending = play(&Stage::new(machine));
+        let error = driver_error(call, code);
+        assert_eq!(
+            (ending.step.as_str(), ending.error),
+            (step, error),
+            "{machine}: {}",
+            ending.said
+        );
+    }
+}
+
 #[test]
 fn what_a_driver_lacks_is_missing_and_not_a_crash() {
     for (function, step) in [

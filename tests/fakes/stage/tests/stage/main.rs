@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod conformance;
 mod faults;
 mod kernels;
 mod play;

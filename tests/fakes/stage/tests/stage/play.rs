@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use stage::Stage;
+use stage::{Stage, said, tell};
 use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine};
 use warpscope_kernels::gpu::{Arg, Launch, Machine, MachineError};
 
@@ -39,7 +39,7 @@ pub(crate) fn ptx(body: &str) -> String {
 }
 
 fn say(step: &str) {
-    println!("step {step}");
+    tell(format_args!("step {step}"));
 }
 
 /// A machine on the first device there is.
@@ -75,7 +75,7 @@ fn routine(body: &str) -> Result<Vec<u8>, MachineError> {
     if let Err(error) = ran {
         // What ends a context ends it for every later call.
         let later = machine.allocate(16).err();
-        println!("later {}", later.as_ref() == Some(&error));
+        tell(format_args!("later {}", later.as_ref() == Some(&error)));
         return Err(error);
     }
     let graph = machine.record(&[launch])?;
@@ -94,8 +94,11 @@ fn on_stage() {
     let wanted = std::env::var("STAGE_KERNEL").unwrap_or_else(|_| "count".to_owned());
     let body = BODIES.iter().find(|body| body.0 == wanted).expect("a kernel of the table").1;
     match routine(body) {
-        Ok(bytes) => println!("bytes {bytes:?}"),
-        Err(error) => println!("error {}", serde_json::to_string(&error).expect("plain data")),
+        Ok(bytes) => tell(format_args!("bytes {bytes:?}")),
+        Err(error) => {
+            let json = serde_json::to_string(&error).expect("plain data");
+            tell(format_args!("error {json}"));
+        }
     }
 }
 
@@ -120,10 +123,8 @@ pub(crate) struct Ending {
 pub(crate) fn play_kernel(stage: &Stage, kernel: &str) -> Ending {
     let output = stage.again(ROUTINE).env("STAGE_KERNEL", kernel).output();
     let output = output.expect("the test binary starts");
-    let text = String::from_utf8_lossy(&output.stdout);
-    // The harness writes the name of the test before the first line.
-    let lines = || text.lines().map(|line| line.split_once(" ... ").map_or(line, |split| split.1));
-    let last = |word: &str| lines().filter_map(|line| line.strip_prefix(word)).next_back();
+    let lines = said(&output);
+    let last = |word: &str| lines.iter().filter_map(|line| line.strip_prefix(word)).next_back();
     Ending {
         step: last("step ").unwrap_or_default().to_owned(),
         error: last("error ").map(|json| serde_json::from_str(json).expect("an error")),

@@ -1,0 +1,29 @@
+//! The micro decoder on a GPU: M0 shows what a number format does to a language model, M1 how fast it is.
+//!
+//! Both are the decoder of [`crate::model`], operation by operation and rounding by rounding, built from the launches of
+//! the kernel families and recorded as two graphs: one for the prompt, one for every further token, whose position the
+//! kernels read from device memory. M0 looks at every stored tensor for numbers that are not finite, in M1 nothing but
+//! the model runs. Fewer, fused kernels were rejected for M0: they would not store what is to be looked at.
+
+mod found;
+mod layout;
+mod memory;
+mod numeric;
+mod path;
+mod product;
+mod step;
+#[cfg(test)]
+mod tests;
+mod throughput;
+mod upload;
+
+pub use numeric::{Length, Numeric, numeric};
+pub use path::{PATHS, Path, Storage, Sums, path};
+pub use throughput::{Throughput, Timed, throughput, throughput_of};
+
+use super::MachineError;
+
+/// A launch that could not be made, as an error of the machine.
+fn refused(why: String) -> MachineError {
+    MachineError::Refused { why }
+}

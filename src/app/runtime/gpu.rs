@@ -1,0 +1,173 @@
+//! The benchmark children of the GPUs: a conversation for each GPU and session, on the thread that sleeps in tokio.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::AbortHandle;
+
+use super::{Event, Post};
+use crate::app::bench::gpu::{News, Task};
+use crate::bench::gpu::{Limits, Request, Supervisor, Told, converse, gpu_command};
+use crate::bench::{BenchEvent, BenchState};
+
+/// The conversations in progress, by the key of the GPU.
+pub(super) struct Conversations {
+    exe: PathBuf,
+    post: Post,
+    open: BTreeMap<String, Conversation>,
+}
+
+impl Conversations {
+    /// None yet; children are started from this program.
+    pub(super) fn new(exe: PathBuf, post: Post) -> Self {
+        Self { exe, post, open: BTreeMap::new() }
+    }
+
+    /// Does what is to be done about the child of a GPU. Has to be called within the runtime.
+    pub(super) fn take(&mut self, key: String, task: Task) {
+        match task {
+            Task::Ask(requests) => {
+                let begin = || Conversation::begin(&self.exe, &key, self.post.clone());
+                self.open.entry(key.clone()).or_insert_with(begin).ask(requests);
+            }
+            Task::Stop => {
+                if let Some(talk) = self.open.get(&key) {
+                    talk.asked.send(Request::Stop).ok();
+                }
+            }
+            // Dropped, a conversation ends, and with it the child.
+            Task::End => drop(self.open.remove(&key)),
+            Task::Kill => {
+                if let Some(talk) = self.open.remove(&key) {
+                    talk.whole.abort();
+                }
+            }
+        }
+    }
+}
+
+struct Conversation {
+    asked: UnboundedSender<Request>,
+    meter: Arc<Mutex<Meter>>,
+    whole: AbortHandle,
+    /// What the child says from now on is of nobody's concern.
+    over: Arc<AtomicBool>,
+}
+
+impl Conversation {
+    fn begin(exe: &std::path::Path, key: &str, post: Post) -> Self {
+        let (asked, inbox) = unbounded_channel();
+        let meter = Arc::new(Mutex::new(Meter::default()));
+        let over = Arc::new(AtomicBool::new(false));
+        let (exe, uuid) = (exe.to_owned(), key.to_owned());
+        let (counts, ended) = (Arc::clone(&meter), Arc::clone(&over));
+        let start = move || gpu_command(&exe, Some(&uuid));
+        let key = key.to_owned();
+        let tell = move |told| {
+            let now = Instant::now();
+            let news = lock(&counts).hear(now, told);
+            for news in news {
+                if !ended.load(Ordering::Relaxed) {
+                    post.send(Event::GpuBench(key.clone(), news));
+                }
+            }
+        };
+        let talk = converse(start, Supervisor::new(Limits::LIVE), inbox, tell);
+        let whole = tokio::spawn(talk).abort_handle();
+        Self { asked, meter, whole, over }
+    }
+
+    fn ask(&self, requests: Vec<Request>) {
+        lock(&self.meter).ask(&requests);
+        for request in requests {
+            self.asked.send(request).ok();
+        }
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.asked.send(Request::Stop).ok();
+    }
+}
+
+fn lock(meter: &Mutex<Meter>) -> std::sync::MutexGuard<'_, Meter> {
+    meter.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts the jobs of a pulse, and the time they take. Time on the wall counts as the GPU's, which errs on the quiet side.
+#[derive(Debug, Default)]
+struct Meter {
+    /// Whether each job that is not done computes: taking the GPU does not.
+    waiting: VecDeque<bool>,
+    since: Option<Instant>,
+    spent: Duration,
+}
+
+impl Meter {
+    fn ask(&mut self, requests: &[Request]) {
+        self.waiting.extend(requests.iter().map(|request| !matches!(request, Request::Hold(_))));
+    }
+
+    /// What there is to tell of it.
+    fn hear(&mut self, now: Instant, told: Told) -> Vec<News> {
+        let event = match told {
+            Told::Died(death) => return vec![News::Died(death.sentence)],
+            Told::Said(event) => event,
+            Told::Doing(_) | Told::Idle => return Vec::new(),
+        };
+        let done = match *event {
+            BenchEvent::State(BenchState::Running) => {
+                self.since = Some(now);
+                false
+            }
+            BenchEvent::State(BenchState::Finished) => self.finish(now),
+            _ => false,
+        };
+        let said = News::Said(event);
+        if done { vec![said, News::Done(std::mem::take(&mut self.spent))] } else { vec![said] }
+    }
+
+    /// A job is done; true where it was the last one.
+    fn finish(&mut self, now: Instant) -> bool {
+        let computed = self.waiting.pop_front() == Some(true);
+        if let Some(since) = self.since.take().filter(|_| computed) {
+            self.spent += now.saturating_duration_since(since);
+        }
+        self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::gpu::{Globs, Hold};
+
+    fn said(state: BenchState) -> Told {
+        Told::Said(Box::new(BenchEvent::State(state)))
+    }
+
+    #[test]
+    fn a_pulse_is_done_when_its_last_job_is_and_taking_the_gpu_is_free() {
+        let mut meter = Meter::default();
+        let headroom = || Request::Headroom { paths: Globs::default() };
+        meter.ask(&[Request::Hold(Hold::default()), headroom(), headroom()]);
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut done = Vec::new();
+        for (began, ended) in [(0, 900), (900, 950), (970, 1000)] {
+            meter.hear(at(began), said(BenchState::Running));
+            done.extend(meter.hear(at(ended), said(BenchState::Finished)).into_iter().skip(1));
+        }
+        assert_eq!(done, [News::Done(Duration::from_millis(80))]);
+        meter.ask(&[headroom()]);
+        meter.hear(at(2000), said(BenchState::Running));
+        let news = meter.hear(at(2005), said(BenchState::Finished));
+        assert_eq!(news[1], News::Done(Duration::from_millis(5)), "each pulse for itself");
+    }
+}

@@ -1,0 +1,57 @@
+//! The text a path generates, one card for each weight profile.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_kernels::model::piece;
+
+use super::super::cut_top;
+use super::dtype_label;
+use crate::bench::PathReport;
+use crate::ui::theme::Role;
+use crate::ui::widgets::{Card, Look, Mark, Tape};
+
+/// Weight profiles with a tape, in the order on screen.
+pub(super) const PROFILES: &[&str] = &["clean", "glm4"];
+
+/// One card below the other, as high as there is room.
+pub(super) fn render(shown: &[&PathReport], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let mut rest = area;
+    let each = area.height / u16::try_from(shown.len().max(1)).unwrap_or(1);
+    for report in shown {
+        let place = cut_top(&mut rest, each);
+        one(report, look, place, buffer);
+    }
+}
+
+fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let title = format!("{} {}", dtype_label(report.dtype), report.profile);
+    let note = match report.profile.as_str() {
+        "glm4" => "synthetic model, the mechanism of llama.cpp #13607",
+        _ => "synthetic model",
+    };
+    let bad = report.first_bad.as_ref().map(|bad| {
+        format!(
+            "  first bad: layer {} {}, token {}, channel {}",
+            bad.layer, bad.op, bad.token, bad.channel
+        )
+    });
+    let mut left = vec![look.piece(&title, Role::Title)];
+    left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
+    let right = [look.piece(note, Role::Muted)];
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let pieces: Vec<String> = report.tokens.iter().map(|token| piece(*token)).collect();
+    let marks = report.tokens.iter().enumerate();
+    let marks = marks.map(|(at, token)| mark(report.expected_tokens.get(at), *token));
+    let tokens: Vec<(&str, Mark)> = pieces.iter().map(String::as_str).zip(marks).collect();
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    Tape { look, tokens: &tokens }.render(inner, buffer);
+}
+
+fn mark(expected: Option<&u32>, token: u32) -> Mark {
+    match expected {
+        Some(expected) if *expected == token => Mark::Good,
+        Some(_) => Mark::Bad,
+        None => Mark::Pending,
+    }
+}

@@ -1,0 +1,263 @@
+//! The whole program on a machine with NVIDIA GPUs that is not there: every kernel through the interpreter, and everything that can
+//! go wrong in a driver.
+//!
+//! Only the stand-ins are looked for: the search path of libraries is the stage and nothing else.
+
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stage::Stage;
+use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::image::images;
+
+/// Two small kernels.
+const FEW: &str = "mem.noise,mem.copy";
+
+/// Whether this build has images of what most tests run; said where it has not.
+fn has_images() -> bool {
+    has_images_of(&["gemv", "mem"])
+}
+
+fn has_images_of(families: &[&str]) -> bool {
+    let has = families.iter().all(|family| images().iter().any(|i| i.family == *family));
+    if !has {
+        println!("SKIPPED: this build has no images of {}", families.join(" and "));
+    }
+    has
+}
+
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ended {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}: {self}"))
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "code {:?}\n{}\n{}", self.code, self.out, self.err)
+    }
+}
+
+fn run(stage: &Stage, args: &[&str]) -> Ended {
+    let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
+    command.args(args).env("HOME", "/nowhere").stdin(Stdio::null());
+    Ended::of(&command.output().expect("starts"))
+}
+
+fn selftest(stage: &Stage, kernels: &str) -> Ended {
+    run(stage, &["selftest", "--gpu", "--kernel", kernels, "--patience", "20s"])
+}
+
+#[test]
+fn without_a_gpu_it_ends_with_3_and_says_why() {
+    for (stage, want) in [
+        (Stage::new("none"), "CUDA_ERROR_NO_DEVICE"),
+        (Stage::new("t4").without(stage::CUDA), "no NVIDIA driver on the library path"),
+        (Stage::new("t4").fault("driver_mismatch"), "803"),
+        (Stage::new("t4").fault("917"), "917"),
+        (Stage::new("t4").fault("crash:cuInit"), "SIGILL"),
+    ] {
+        for command in [&["selftest", "--gpu"][..], &["bench", "--gpu"]] {
+            let ended = run(&stage, command);
+            assert_eq!(ended.code, Some(3), "{command:?} {want}: {ended}");
+            assert!(ended.err.contains(want) && ended.out.is_empty(), "{want}: {ended}");
+        }
+    }
+}
+
+#[test]
+fn names_that_mean_nothing_end_with_2_and_say_what_there_is() {
+    let stage = Stage::new("t4x2");
+    for (args, want) in [
+        (&["selftest", "--gpu", "2"][..], "there is no GPU 2; here: 0 Tesla T4 GPU-"),
+        (&["bench", "--gpu", "GPU-ffff"], "there is no GPU GPU-ffff"),
+        (&["selftest", "--gpu", "--kernel", "nonsense"], "no kernel is called nonsense"),
+        (&["bench", "--gpu", "--shape", "1,2"], "--shape is three whole numbers"),
+    ] {
+        let ended = run(&stage, args);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.err.contains(want), "{ended}");
+    }
+}
+
+#[test]
+fn kernels_are_right_on_every_generation() {
+    if !has_images() {
+        return;
+    }
+    for boards in ["t4", "v100", "h200"] {
+        let stage = Stage::new(boards);
+        let args = ["selftest", "--gpu", "--json", "--kernel", "mem.*"];
+        let ended = run(&stage, &args);
+        assert_eq!(ended.code, Some(0), "{boards}: {ended}");
+        let gpu = &ended.json()["gpus"][0];
+        assert_eq!(gpu["device"]["simulated"], true);
+        let rows = gpu["kernels"].as_array().expect("rows");
+        let known = kernels().filter(|kernel| kernel.id.starts_with("mem.")).count();
+        assert_eq!(rows.len(), known, "{boards}: {ended}");
+        for row in rows {
+            assert_eq!(row["outcome"], "right", "{boards}: {row}");
+            assert!(row["cases"].as_u64().expect("a count") > 0, "{row}");
+        }
+        let image = &gpu["holding"]["images"][0];
+        assert_eq!(image[0], "mem", "{ended}");
+    }
+}
+
+#[test]
+fn every_way_to_die_has_a_sentence_and_the_next_kernel_gets_a_new_child() {
+    if !has_images() {
+        return;
+    }
+    for (fault, words) in [
+        ("illegal_address@2", &["700 (CUDA_ERROR_ILLEGAL_ADDRESS)", "self-test of"][..]),
+        ("ecc@2", &["214", "CUDA_ERROR_ECC_UNCORRECTABLE"]),
+        ("launch_timeout@2", &["702", "CUDA_ERROR_LAUNCH_TIMEOUT"]),
+        ("device_lost@2", &["999"]),
+        ("crash:cuLaunchKernel@2", &["died of SIGILL", "self-test of mem."]),
+        ("abort:cuLaunchKernel@2", &["died of SIGABRT"]),
+    ] {
+        let ended = selftest(&Stage::new("t4").fault(fault), FEW);
+        assert_eq!(ended.code, Some(1), "{fault}: {ended}");
+        assert!(words.iter().all(|word| ended.out.contains(word)), "{fault}: {ended}");
+        let failed = ended.out.lines().filter(|line| line.contains(" FAILED ")).count();
+        assert_eq!(failed, 2, "each child meets the fault anew: {ended}");
+    }
+}
+
+#[test]
+fn an_error_that_passes_fails_its_case_only() {
+    if !has_images() {
+        return;
+    }
+    for (fault, word) in [
+        ("oom@1", "the device has no"),
+        ("cuLaunchKernel=917@2", "917"),
+        ("out_of_resources@1", "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"),
+    ] {
+        let ended = selftest(&Stage::new("t4").fault(fault), FEW);
+        assert_eq!(ended.code, Some(1), "{fault}: {ended}");
+        assert!(ended.out.contains(word), "{fault}: {ended}");
+        assert!(ended.out.contains("2 kernels: 1 right, 1 FAILED"), "{fault}: {ended}");
+    }
+}
+
+#[test]
+fn images_the_driver_refuses_are_named() {
+    if !has_images() {
+        return;
+    }
+    let ended = selftest(&Stage::new("t4").fault("no_binary"), FEW);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    for word in ["no image of mem runs here", "CUDA_ERROR_NO_BINARY_FOR_GPU", "2 FAILED"] {
+        assert!(ended.out.contains(word), "{word}: {ended}");
+    }
+}
+
+#[test]
+fn a_hang_is_killed_and_told() {
+    if !has_images() {
+        return;
+    }
+    let stage = Stage::new("t4").fault("hang:cuLaunchKernel@2");
+    let args = ["selftest", "--gpu", "--kernel", "mem.noise", "--patience", "2s"];
+    let ended = run(&stage, &args);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    let want = "self-test of mem.noise: nothing came back for 2s: the device or the driver hangs";
+    assert!(ended.out.contains(want), "{ended}");
+}
+
+#[test]
+fn a_device_that_others_use_is_left_alone_unless_told() {
+    if !has_images() {
+        return;
+    }
+    let stage = Stage::new("t4+procs");
+    let ended = selftest(&stage, FEW);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(ended.out.contains("ended early: busy: process "), "{ended}");
+    assert!(ended.out.contains("2 kernels: 2 not run"), "{ended}");
+    let ended = run(&stage, &["selftest", "--gpu", "--kernel", FEW, "--anyway"]);
+    assert_eq!(ended.code, Some(0), "{ended}");
+}
+
+#[test]
+fn what_is_simulated_has_hashes_and_no_speeds() {
+    if !has_images() {
+        return;
+    }
+    let stage = Stage::new("t4");
+    let args = ["bench", "--gpu", "0", "--kernel", "gemv.f16"];
+    let table = run(&stage, &args);
+    assert_eq!(table.code, Some(0), "{table}");
+    assert!(table.out.contains("simulated: no speeds"), "{table}");
+    let json = run(&stage, &[&args[..], &["--json"]].concat()).json();
+    let reports = json["gpus"][0]["kernels"].as_array().expect("reports");
+    assert!(!reports.is_empty(), "{json}");
+    for report in reports {
+        assert_eq!(report["samples_ns"], Value::Array(Vec::new()), "{report}");
+        assert_eq!(report["output_hash"].as_str().map(str::len), Some(16), "{report}");
+    }
+    let again = run(&stage, &[&args[..], &["--json"]].concat()).json();
+    let hashes = |json: &Value| json["gpus"][0]["kernels"][0]["output_hash"].clone();
+    assert_eq!(hashes(&json), hashes(&again), "equal inputs, equal outputs");
+}
+
+#[test]
+fn the_decoder_runs_before_the_kernels() {
+    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem"]) {
+        return;
+    }
+    let stage = Stage::new("h200");
+    let args = ["bench", "--gpu", "--dtype", "fp16", "--json", "--patience", "120s"];
+    let ended = run(&stage, &args);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let json = ended.json();
+    let [path] = &json["gpus"][0]["paths"].as_array().expect("paths")[..] else {
+        panic!("{json}")
+    };
+    assert_eq!((&path["dtype"], &path["profile"]), (&"fp16".into(), &"clean".into()));
+    assert_eq!(path["tokens"], path["expected_tokens"]);
+    assert!(path["error"].as_f64() <= path["error_limit"].as_f64(), "{path}");
+    assert_eq!(path["decode_tokens_per_s"], Value::Null, "a stand-in has no speed");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_found() {
+    if !has_images() {
+        return;
+    }
+    let stage = Stage::new("t4").fault("slow:20");
+    let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
+    command.args(["selftest", "--gpu", "--kernel", "mem.*"]).env("HOME", "/nowhere");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("starts");
+    let since = Instant::now();
+    let ledger = stage.folder().join("ledger");
+    // Somebody holds the device from the first kernel on.
+    while std::fs::read_dir(&ledger).expect("a folder").next().is_none() {
+        assert!(since.elapsed() < Duration::from_secs(60), "nothing was taken");
+        std::thread::yield_now();
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("is there");
+    let ended = Ended::of(&child.wait_with_output().expect("ends"));
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(ended.out.contains("ended early: interrupted"), "{ended}");
+    for page in std::fs::read_dir(&ledger).expect("a folder") {
+        let page = std::fs::read_to_string(page.expect("a file").path()).expect("text");
+        assert_eq!(page, "", "all memory is given back");
+    }
+}

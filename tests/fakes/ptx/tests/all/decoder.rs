@@ -1,0 +1,199 @@
+//! The micro decoder, from the PTX up: M0 against fp64 and against the CPU's decoder, M1 in small.
+//!
+//! A few runs are enough to see that the parts fit together; `DECODER=all` runs every path, and all architectures.
+
+use std::time::Instant;
+
+use ptx_interpreter::device;
+use warpscope_kernels::cpu::{Format, Team};
+use warpscope_kernels::gpu::decoder::{
+    Length, Numeric, PATHS, Path, Timed, numeric, path, throughput_of,
+};
+use warpscope_kernels::gpu::{DeviceFacts, Element, Machine, Route, Slot};
+use warpscope_kernels::model::{Decoder, Health, Model, Op, Profile, Shape, argmax, prompt};
+
+use crate::machine::machine;
+
+/// Compute capability, path, profile.
+type Run = ((u8, u8), &'static str, Profile);
+
+fn found(id: &str) -> &'static Path {
+    path(id).unwrap_or_else(|| panic!("no path {id}"))
+}
+
+/// A device with so few multiprocessors that no product is shared out further than need be: there is less to interpret.
+fn small(sm: (u8, u8), multiprocessors: u32) -> DeviceFacts {
+    DeviceFacts { sms: multiprocessors, ..device(sm.0, sm.1).expect("is simulated") }
+}
+
+fn run((sm, id, profile): Run) -> (Numeric, String) {
+    let facts = small(sm, if id == "f16.acc16" { 64 } else { 1 });
+    let mut machine = machine(&facts);
+    let (begun, what) = (Instant::now(), format!("{id} {profile} on {}", facts.sm));
+    let done = numeric(&mut machine, found(id), profile, Length::fitting(&facts));
+    let done = done.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (millions, time) = (machine.instructions() / 1_000_000, begun.elapsed().as_secs_f64());
+    let Numeric { tokens, error, non_finite, first_bad, .. } = &done;
+    println!(
+        "{what}: {tokens:?}, error {error:?}, {non_finite} not finite {first_bad:?}; {millions} M, {time:.1} s"
+    );
+    (done, what)
+}
+
+/// Tokens, and what is not finite, where the CPU computes the same.
+fn on_cpu(format: Format, profile: Profile) -> (Vec<u32>, Health) {
+    let shape = Length::Short.shape();
+    let mut decoder = Decoder::new(Model::new(format, profile), Team::new(format, 1));
+    let mut logits = decoder.forward(&prompt()[..shape.prompt]);
+    let mut tokens = vec![argmax(&logits)];
+    while tokens.len() < shape.decode {
+        logits = decoder.forward(&tokens[tokens.len() - 1..]);
+        tokens.push(argmax(&logits));
+    }
+    (tokens, decoder.health().clone())
+}
+
+fn is_right(of: Run) {
+    let (done, what) = run(of);
+    assert_eq!(done.tokens, done.expected_tokens, "{what}");
+    assert_eq!((done.non_finite, done.first_bad), (0, None), "{what}");
+    let error = done.error.expect("finite");
+    assert!(error < done.error_limit, "{what}: {error}");
+}
+
+/// Breaks first where a number is too large, and then says nothing but "!".
+fn breaks_at(of: Run, place: (usize, Op)) {
+    let (done, what) = run(of);
+    let bad = done.first_bad.unwrap_or_else(|| panic!("{what} stays finite"));
+    assert_eq!((bad.layer, bad.op), place, "{what}");
+    assert_eq!((done.error, &done.text[..]), (None, "!!"), "{what}");
+}
+
+/// The same numbers overflow first, and as many are not finite in the end.
+fn overflows_as_on_the_cpu(of: Run) {
+    let (done, what) = run(of);
+    let (tokens, health) = on_cpu(found(of.1).format.expect("has one"), of.2);
+    let got = Health { non_finite: done.non_finite, first_bad: done.first_bad };
+    assert_ne!(got.non_finite, 0, "{what}");
+    assert_eq!((done.tokens, got), (tokens, health), "{what}");
+}
+
+fn all() -> bool {
+    let all = std::env::var("DECODER").is_ok_and(|asked| asked == "all");
+    if !all {
+        println!("skipped: other paths and architectures, without DECODER=all");
+    }
+    all
+}
+
+#[test]
+fn paths_are_right_on_the_clean_profile() {
+    for of in [((6, 0), "f16"), ((7, 5), "w4"), ((8, 0), "bf16")] {
+        is_right((of.0, of.1, Profile::Clean));
+    }
+    if !all() {
+        return;
+    }
+    for sm in [(6, 0), (6, 1), (7, 0), (7, 5), (8, 0), (9, 0)] {
+        let facts = small(sm, 1);
+        for path in PATHS {
+            match path.route(&facts) {
+                Route::Absent { why } => println!("{}: {why}", path.id),
+                _ => is_right((sm, path.id, Profile::Clean)),
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_that_can_hold_a_profile_are_right() {
+    is_right(((7, 0), "f16.wide", Profile::Glm4));
+    is_right(((7, 5), "w4a8", Profile::Glm4));
+    is_right(((9, 0), "f16", Profile::Cancel));
+    if !all() {
+        return;
+    }
+    for profile in [Profile::Kq, Profile::Cancel] {
+        for id in ["f32", "f16", "bf16", "w4"] {
+            is_right(((8, 0), id, profile));
+        }
+    }
+    for profile in [Profile::Glm4, Profile::Gemma3] {
+        for id in ["f32", "bf16", "w4.bf16", "w4a8"] {
+            is_right(((8, 0), id, profile));
+        }
+    }
+}
+
+#[test]
+fn paths_that_cannot_hold_a_profile_break_where_it_is_too_large() {
+    overflows_as_on_the_cpu(((8, 0), "f16", Profile::Glm4));
+    breaks_at(((7, 5), "f16.acc16", Profile::Cancel), (2, Op::DownProj));
+    if !all() {
+        return;
+    }
+    for sm in [(6, 0), (7, 0), (7, 5), (9, 0)] {
+        overflows_as_on_the_cpu((sm, "f16", Profile::Glm4));
+        overflows_as_on_the_cpu((sm, "w4", Profile::Glm4));
+        overflows_as_on_the_cpu((sm, "f16", Profile::Gemma3));
+        breaks_at((sm, "f16.acc16", Profile::Glm4), (1, Op::OProj));
+        breaks_at((sm, "f16.acc16", Profile::Cancel), (2, Op::DownProj));
+        breaks_at((sm, "awq", Profile::Cancel), (2, Op::DownProj));
+    }
+}
+
+/// M1 in small, with a prompt that is multiplied as matrices.
+const TINY: Shape = Shape {
+    width: 128,
+    heads: 2,
+    kv_heads: 1,
+    head: 64,
+    ffn: 256,
+    layers: 2,
+    vocab: 256,
+    prompt: 70,
+    decode: 1,
+};
+
+/// The logits a graph leaves, and that it leaves them again.
+fn logits(machine: &mut dyn Machine, timed: &Timed, at: Slot) -> Vec<f64> {
+    let mut bytes = [vec![0; 4 * TINY.vocab], vec![1; 4 * TINY.vocab]];
+    machine.write(timed.start.0, &timed.start.1).expect("fits");
+    for bytes in &mut bytes {
+        machine.replay(timed.graph, 1).expect("runs");
+        machine.read(at, bytes).expect("fits");
+    }
+    assert_eq!(bytes[0], bytes[1], "a replay changes what the next one computes");
+    Element::F32.values(&bytes[0])
+}
+
+/// Logits of the prompt and of a token behind it.
+fn timed_logits(sm: (u8, u8), path: &Path) -> [Vec<f64>; 2] {
+    let mut machine = machine(&small(sm, 4));
+    let m1 = throughput_of(&mut machine, path, TINY, 16 << 20);
+    let m1 = m1.unwrap_or_else(|error| panic!("{} on {sm:?}: {error}", path.id));
+    assert_eq!((m1.layers, m1.distinct_layers), (2, 2));
+    let both = [&m1.prefill, &m1.decode].map(|timed| logits(&mut machine, timed, m1.logits));
+    m1.free(&mut machine).expect("is held");
+    both
+}
+
+/// Weights are the same numbers in fp32, 16 bits and 4 bits: so must the logits be, but for rounding.
+#[test]
+fn graphs_that_are_timed_compute_the_model() {
+    let reference = timed_logits((6, 0), found("f32"));
+    let few: &[_] = &[((6, 0), "f16"), ((7, 0), "f16"), ((7, 5), "w4"), ((8, 0), "bf16")];
+    let ids = ["f16", "f16.wide", "f16.acc16", "bf16", "w4", "w4.bf16", "nf4"];
+    let many = [(6, 0), (7, 0), (7, 5), (8, 0), (9, 0)].map(|sm| ids.map(|id| (sm, id)));
+    for &(sm, id) in if all() { many.as_flattened() } else { few } {
+        let path = found(id);
+        for (got, want) in timed_logits(sm, path).iter().zip(&reference) {
+            assert!(got.iter().all(|logit| logit.is_finite()), "{id} on {sm:?}");
+            let square = |x: &f64| x * x;
+            let distance: f64 = got.iter().zip(want).map(|(g, w)| square(&(g - w))).sum();
+            let error = (distance / want.iter().map(square).sum::<f64>()).sqrt();
+            println!("{id} on {sm:?}: {error:.2e}");
+            assert!(id == "nf4" || error < path.error_limit(), "{id} on {sm:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The interpreter from outside: what it computes, what it catches, and the kernels it is for.
+
+mod collectives;
+mod decoder;
+mod faults;
+mod headroom;
+mod instructions;
+mod kernels;
+mod machine;
+mod machines;
+mod mutations;
+mod small;
+mod texts;
+mod timed;

@@ -1,0 +1,177 @@
+//! Kernels made wrong on purpose are found wrong: by a fault, or by what comes out.
+//!
+//! The mutants are those of the kernels' own PTX, one line each, so that this also says whether the cases reach the line.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptx_interpreter::{Interpreter, Module, device};
+use warpscope_kernels::gpu::{GpuKernel, family, run_case};
+
+use crate::machine::text_for;
+
+/// What a line becomes; `None` where it is not one to change.
+type Change = fn(&str) -> Option<String>;
+
+/// A change to every line of an entry that can be so changed, one line at a time.
+struct Mutation {
+    kernel: &'static str,
+    device: (u8, u8),
+    entry: &'static str,
+    what: &'static str,
+    change: Change,
+    /// Lines that may stay unnoticed, counted from 0 among those changed, and why.
+    harmless: &'static [(usize, &'static str)],
+}
+
+const fn every(
+    kernel: &'static str,
+    device: (u8, u8),
+    entry: &'static str,
+    (what, change): (&'static str, Change),
+) -> Mutation {
+    Mutation { kernel, device, entry, what, change, harmless: &[] }
+}
+
+/// Lines with a text have another instead.
+fn instead(line: &str, from: &str, to: &str) -> Option<String> {
+    line.contains(from).then(|| line.replacen(from, to, 1))
+}
+
+/// The two first registers of a vector change places.
+fn swapped(line: &str, mnemonic: &str, vector: usize) -> Option<String> {
+    let open =
+        line.contains(mnemonic).then(|| line.match_indices('{').nth(vector)).flatten()?.0 + 1;
+    let close = open + line[open..].find('}')?;
+    let mut parts: Vec<&str> = line[open..close].split(',').collect();
+    if parts.len() < 2 {
+        return None;
+    }
+    parts.swap(0, 1);
+    Some(format!("{}{}{}", &line[..open], parts.join(","), &line[close..]))
+}
+
+/// The address goes so many bytes further.
+fn moved(line: &str, mnemonic: &str, bytes: u32) -> Option<String> {
+    let plain = line.contains(mnemonic) && !line.contains('+');
+    plain.then(|| line.replacen(']', &format!("+{bytes}]"), 1))
+}
+
+/// A change and what it makes of a kernel.
+type Named = (&'static str, Change);
+
+const NO_BARRIER: Named = ("without its barrier", |line| instead(line, "bar.sync", "// bar.sync"));
+const NO_WAIT: Named =
+    ("without waiting for copies", |line| instead(line, "cp.async.wait_group", "// wait"));
+const SHORT_WAIT: Named = ("waiting for one group of copies less", |line| {
+    instead(line, "cp.async.wait_group 1;", "cp.async.wait_group 2;")
+});
+const TRANSPOSED: Named = ("loading a matrix transposed", |line| {
+    instead(
+        line,
+        "ldmatrix.sync.aligned.m8n8.x4.shared",
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared",
+    )
+});
+const NOT_TRANSPOSED: Named =
+    ("loading a matrix not transposed", |line| instead(line, ".x4.trans.", ".x4."));
+const WRONG_LANE: Named =
+    ("shuffling from another lane", |line| instead(line, "shfl.sync.bfly.b32", "shfl.sync.up.b32"));
+const FRAGMENT: Named =
+    ("multiplying with two registers of A exchanged", |line| swapped(line, "mma.sync", 1));
+const SHIFTED_READ: Named =
+    ("reading shared memory 16 bytes further on", |line| moved(line, "ld.shared.v4", 16));
+const SHIFTED_WRITE: Named =
+    ("writing its results two bytes further on", |line| moved(line, "st.global.u16", 2));
+const STRAY_READ: Named =
+    ("reading weights far behind", |line| moved(line, "ld.global.nc.L1::no_allocate", 16384));
+
+const DRAINED: &[(usize, &str)] =
+    &[(1, "the last copies are of nothing: they are waited for so that none outlives the block")];
+
+#[rustfmt::skip]
+const MUTATIONS: &[Mutation] = &[
+    every("gemm.f16", (8, 0), "gemm_f16", NO_BARRIER),
+    every("gemm.f16", (7, 5), "gemm_f16", NO_BARRIER),
+    every("gemm.f16", (7, 0), "gemm_f16", NO_BARRIER),
+    every("gemm.f16", (6, 0), "gemm_f16", NO_BARRIER),
+    Mutation { harmless: DRAINED, ..every("gemm.f16", (8, 0), "gemm_f16", NO_WAIT) },
+    every("gemm.f16", (8, 0), "gemm_f16", SHORT_WAIT),
+    every("gemm.f16", (7, 5), "gemm_f16", TRANSPOSED),
+    every("gemm.f16", (7, 5), "gemm_f16", FRAGMENT),
+    every("gemm.f16", (6, 0), "gemm_f16", SHIFTED_READ),
+    every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NO_BARRIER),
+    every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NOT_TRANSPOSED),
+    every("attn.prefill.f16", (7, 5), "attn_prefill_mma_f16_h64", WRONG_LANE),
+    every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
+    every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
+    every("gemm.f16", (7, 5), "gemm_f16", SHIFTED_WRITE),
+];
+
+/// What finds a kernel wrong; `None` where all its cases hold.
+fn finding(kernel: &GpuKernel, text: &str, at: (u8, u8)) -> Option<String> {
+    let facts = device(at.0, at.1).expect("a device of the table");
+    let module = match Module::parse(text) {
+        Ok(module) => module,
+        Err(error) => panic!("a mutant of {} is no PTX: {error}", kernel.id),
+    };
+    let images = Box::new(move |_: &str, _| Ok(module.clone()));
+    let mut machine = Interpreter::with_images(facts.clone(), images).limit(20_000_000);
+    (kernel.cases)(&facts).iter().find_map(|case| match run_case(&mut machine, case) {
+        Ok(outcome) => outcome.wrong,
+        Err(error) => Some(error.to_string()),
+    })
+}
+
+/// The lines of an entry, by their numbers in the text.
+fn lines_of<'a>(text: &'a str, entry: &str) -> Vec<(usize, &'a str)> {
+    let start = format!(".entry {entry}(");
+    let begins = |line: &(usize, &str)| line.1.contains(".entry ");
+    let all = text.lines().enumerate().skip_while(|line| !line.1.ends_with(&start));
+    all.clone().take(1).chain(all.skip(1).take_while(|line| !begins(line))).collect()
+}
+
+/// Makes every mutant; gives how many there were, and those that nobody noticed.
+fn try_all(mutation: &Mutation) -> (usize, Vec<String>) {
+    let Mutation { kernel, device: at, entry, what, change, harmless } = *mutation;
+    let found =
+        family::kernels().find(|known| known.id == kernel).expect("a kernel of the registry");
+    let facts = device(at.0, at.1).expect("a device of the table");
+    let text = text_for(found.family, &facts).unwrap_or_else(|error| panic!("{kernel}: {error}"));
+    assert_eq!(finding(found, &text, at), None, "{kernel} as it is");
+    let (mut count, mut missed) = (0, Vec::new());
+    for (number, line) in lines_of(&text, entry) {
+        let Some(mutant) = change(line) else { continue };
+        let mutate = |(other, text)| if other == number { mutant.as_str() } else { text };
+        let lines: Vec<&str> = text.lines().enumerate().map(mutate).collect();
+        let reason = harmless.iter().find(|row| row.0 == count).map(|row| row.1);
+        count += 1;
+        let place = format!("{entry} {}.{} line {}, {what}", at.0, at.1, number + 1);
+        match (finding(found, &lines.join("\n"), at), reason) {
+            (Some(why), None) => println!("{place}: {why}"),
+            (None, Some(reason)) => println!("{place}: no harm, {reason}"),
+            (None, None) => missed.push(place),
+            (Some(why), Some(_)) => missed.push(format!("{place} is not harmless: {why}")),
+        }
+    }
+    (count, missed)
+}
+
+#[test]
+fn every_mutant_is_found() {
+    let (next, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(mutation) = MUTATIONS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (count, unnoticed) = try_all(mutation);
+            assert!(count > 0, "{} has nothing to change: {}", mutation.entry, mutation.what);
+            missed.lock().unwrap().extend(unnoticed);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let missed = missed.into_inner().unwrap();
+    assert!(missed.is_empty(), "not found:\n{}", missed.join("\n"));
+}
