@@ -33,6 +33,18 @@ template <typename T> __device__ __forceinline__ void load8(const T* from, float
     }
 }
 
+__device__ __forceinline__ u32 shared_address(const void* pointer) {
+    u64 out;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(out) : "l"(pointer));
+    return u32(out);
+}
+// As an instruction: the compiler splits some vector loads from shared memory, and not the same ones every time.
+__device__ __forceinline__ float4 load_quad(u32 address) {
+    float4 x;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w) : "r"(address) : "memory");
+    return x;
+}
+
 // ---- Prefill, plain ----
 
 constexpr u32 PLAIN_THREADS = 128;
@@ -67,14 +79,14 @@ struct Plain {
     float total[2] = {};
     float4 sum[2][QUADS] = {};
 
-    __device__ __forceinline__ void scores(const float* queries, const float* keys, u32 rows, u32 lane, float s[2][4]) {
+    __device__ __forceinline__ void scores(u32 queries, u32 keys, u32 rows, u32 lane, float s[2][4]) {
 #pragma unroll 4
         for (u32 d = 0; d < HEAD; d += 4) {
             float4 q[2], k[4];
 #pragma unroll
-            for (u32 r = 0; r < 2; r++) q[r] = *reinterpret_cast<const float4*>(queries + (2 * rows + r) * PITCH + d);
+            for (u32 r = 0; r < 2; r++) q[r] = load_quad(queries + ((2 * rows + r) * PITCH + d) * 4);
 #pragma unroll
-            for (u32 c = 0; c < 4; c++) k[c] = *reinterpret_cast<const float4*>(keys + (lane + 8 * c) * PITCH + d);
+            for (u32 c = 0; c < 4; c++) k[c] = load_quad(keys + ((lane + 8 * c) * PITCH + d) * 4);
 #pragma unroll
             for (u32 r = 0; r < 2; r++)
 #pragma unroll
@@ -122,6 +134,7 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
     u32 rows = threadIdx.x / 8, lane = threadIdx.x % 8, position = state->position;
     u32 count = min(PLAIN_ROWS, tokens - row), end = position + row + count, stride = kv_heads * HEAD;
     load_plain<T, HEAD>(queries, q + (u64(row) * heads + head) * HEAD, heads * HEAD, count, scale * LOG2_E);
+    u32 query_address = shared_address(queries), tile_address = shared_address(tile);
     Plain<HEAD> plain;
     for (u32 first = 0; first < end; first += PLAIN_KEYS) {
         u32 present = min(PLAIN_KEYS, end - first);
@@ -130,7 +143,7 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
         load_plain<T, HEAD>(tile, keys + at, stride, present, 1.0f);
         __syncthreads();
         float s[2][4] = {};
-        plain.scores(queries, tile, rows, lane, s);
+        plain.scores(query_address, tile_address, rows, lane, s);
         __syncthreads();
         load_plain<T, HEAD>(tile, values + at, stride, present, 1.0f);
 #pragma unroll
@@ -153,7 +166,7 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
             }
 #pragma unroll
             for (u32 j = 0; j < HEAD / 32; j++) {
-                float4 v = *reinterpret_cast<const float4*>(tile + key * PITCH + 32 * j + 4 * lane);
+                float4 v = load_quad(tile_address + (key * PITCH + 32 * j + 4 * lane) * 4);
                 if (seen[0]) plain.gather(0, j, weight[0], v);
                 if (seen[1]) plain.gather(1, j, weight[1], v);
             }
@@ -185,11 +198,6 @@ constexpr u32 CORE_THREADS = 128;
 constexpr u32 CORE_ROWS = 64;
 constexpr u32 CORE_KEYS = 64;
 
-__device__ __forceinline__ u32 shared_address(const void* pointer) {
-    u64 out;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(out) : "l"(pointer));
-    return u32(out);
-}
 __device__ __forceinline__ void load_matrices(u32* x, u32 address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(address) : "memory");
 }

@@ -97,14 +97,10 @@ extern "C" __global__ void ldmatrix(const u32* in, u32* out) {
 #endif
 
 #if __CUDA_ARCH__ >= 800
-__device__ __forceinline__ void mma_m16n8k256_b1(i32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
 GATE_M16N8(mma_m16n8k16, float, mma_m16n8k16_f16)
 GATE_M16N8(mma_bf16, float, mma_m16n8k16_bf16)
 GATE_M16N8(mma_tf32, float, mma_m16n8k8_tf32)
 GATE_M16N8(mma_int8_m16n8k32, i32, mma_m16n8k32_s8)
-GATE_M16N8(mma_b1, i32, mma_m16n8k256_b1)
 
 extern "C" __global__ void fma_bf16(const u32* in, u32* out) {
     u32 w[3];

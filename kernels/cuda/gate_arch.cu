@@ -1,6 +1,7 @@
-// Instructions of which no interpreter knows the layout, or that one architecture alone has. Operands that a descriptor would place are
-// the same everywhere, so that nothing but the instruction is in question.
+// Instructions that the interpreter does not have: of one architecture alone, asynchronous, of opaque layout, of single bits, or to and from FP8. Operands
+// that a descriptor would place are the same everywhere, so that nothing but the instruction is in question.
 #include "gate.cuh"
+#include "rate.cuh"
 
 // The architecture a build is for alone, ten times its number; 0 of a build for all from it on.
 #ifdef __CUDA_ARCH_SPECIFIC__
@@ -24,6 +25,25 @@ extern "C" __global__ void wmma_f16(const u32* in, u32* out) {
     asm volatile("wmma.load.b.sync.aligned.m16n16k16.row.global.f16 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8], 16;" : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3]), "=r"(b[4]), "=r"(b[5]), "=r"(b[6]), "=r"(b[7]) : "l"(from + 512) : "memory");
     asm volatile("wmma.mma.sync.aligned.m16n16k16.row.row.f32.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9,%10,%11,%12,%13,%14,%15}, {%16,%17,%18,%19,%20,%21,%22,%23}, {%24,%25,%26,%27,%28,%29,%30,%31};" : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3]), "=f"(d[4]), "=f"(d[5]), "=f"(d[6]), "=f"(d[7]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(b[4]), "r"(b[5]), "r"(b[6]), "r"(b[7]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]), "f"(c[4]), "f"(c[5]), "f"(c[6]), "f"(c[7]));
     asm volatile("wmma.store.d.sync.aligned.m16n16k16.row.global.f32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8}, 16;" ::"l"(to), "f"(d[0]), "f"(d[1]), "f"(d[2]), "f"(d[3]), "f"(d[4]), "f"(d[5]), "f"(d[6]), "f"(d[7]) : "memory");
+}
+#endif
+
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ void mma_m16n8k256_b1(i32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+GATE_M16N8(mma_b1, i32, mma_m16n8k256_b1)
+RATE_PRODUCT(rate_mma_b1, i32, 4, 4, 2, mma_m16n8k256_b1(c, a, b))
+#endif
+
+#if __CUDA_ARCH__ >= 890
+extern "C" __global__ void cvt_e4m3(const u32* in, u32* out) {
+    u32 w[2];
+    take(w, in);
+    u16 pair;
+    asm volatile("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(float_of(w[1])), "f"(float_of(w[0])));
+    u32 d[1] = {pair};
+    give(out, d);
 }
 #endif
 

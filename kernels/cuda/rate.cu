@@ -11,17 +11,13 @@ RATE_SCALAR(rate_dp4a, u32, c = u32(dp4a(a, b, i32(c))))
 RATE_PRODUCT(rate_mma_m8n8k4, u32, 4, 2, 2, mma_m8n8k4(c, a[0], a[1], b[0], b[1]))
 #endif
 
-// One step is 16×8×16 for 16 bits, 16×8×32 for 8, 16×8×64 for 4, 16×8×256 for one, whatever the instructions of the architecture.
+// One step is 16×8×16 for 16 bits, 16×8×32 for 8 and 16×8×64 for 4, whatever the instructions of the architecture.
 #if __CUDA_ARCH__ >= 800
-__device__ __forceinline__ void mma_m16n8k256_b1(i32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
 RATE_PRODUCT(rate_mma_f16_acc16, u32, 2, 4, 2, mma_m16n8k16_f16(c, a, b))
 RATE_PRODUCT(rate_mma_f16, float, 4, 4, 2, mma_m16n8k16_f16(c, a, b))
 RATE_PRODUCT(rate_mma_bf16, float, 4, 4, 2, mma_m16n8k16_bf16(c, a, b))
 RATE_PRODUCT(rate_mma_int8, i32, 4, 4, 2, mma_m16n8k32_s8(c, a, b))
 RATE_PRODUCT(rate_mma_int4, i32, 4, 4, 2, mma_m16n8k64_s4(c, a, b))
-RATE_PRODUCT(rate_mma_b1, i32, 4, 4, 2, mma_m16n8k256_b1(c, a, b))
 #elif __CUDA_ARCH__ >= 750
 RATE_PRODUCT(rate_mma_f16_acc16, u32, 2, 4, 2, mma_m16n8k8_f16(c, a[0], a[1], b[0]); mma_m16n8k8_f16(c, a[2], a[3], b[1]))
 RATE_PRODUCT(rate_mma_int8, i32, 4, 4, 2, mma_m8n8k16_s8(c[0], c[1], a[0], b[0]); mma_m8n8k16_s8(c[2], c[3], a[1], b[0]); mma_m8n8k16_s8(c[0], c[1], a[2], b[1]); mma_m8n8k16_s8(c[2], c[3], a[3], b[1]))

@@ -133,7 +133,7 @@ pub struct BenchOptions {
     pub device: String,
     /// What is measured: `all`, `cpu` or `gpu`.
     pub part: String,
-    /// Weight profile: `clean` or `glm4`.
+    /// Weight profile: `clean`, `glm4`, `gemma3`, `kq` or `cancel`.
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,

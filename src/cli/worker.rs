@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
+use super::output;
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
-use crate::bench::tune::{KERNEL_ARGUMENT, run_kernel};
+use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
 
 /// The first argument that makes this process a worker.
@@ -15,15 +16,15 @@ pub(super) const NAME: &str = "worker";
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
-    if let Some((KERNEL_ARGUMENT, rest)) =
-        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
-    {
-        return super::output::print(&run_kernel(rest).map_err(CliError::Failed)?);
-    }
-    if let Some((GPU_ARGUMENT, rest)) =
-        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
-    {
-        return gpu(rest);
+    let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
+    match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        Some((KERNEL_ARGUMENT, rest)) => return print(run_kernel(rest)),
+        Some((CUDA_ARGUMENT, [find, device])) if find == FIND => {
+            return find_device(device).map(|()| Exit::Fine).map_err(CliError::NoGpu);
+        }
+        Some((CUDA_ARGUMENT, [job])) => return print(run_cuda(job)),
+        Some((GPU_ARGUMENT, rest)) => return gpu(rest),
+        _ => {}
     }
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;

@@ -520,8 +520,13 @@ pub const ARGS: &[ArgSpec] = &[
     },
     ArgSpec {
         default: Some("clean"),
-        help: "Weights of the model: clean stays in the range of fp16, glm4 leaves it",
-        ..ArgSpec::option(Id::Profile, "profile", "NAME", Kind::OneOf(&["clean", "glm4"]))
+        help: "Weights of the model: clean stays in the range of fp16, glm4 and gemma3 leave it; kq and cancel do so on the way",
+        ..ArgSpec::option(
+            Id::Profile,
+            "profile",
+            "NAME",
+            Kind::OneOf(&["clean", "glm4", "gemma3", "kq", "cancel"]),
+        )
     },
     ArgSpec {
         env: &[("WARPSCOPE_READONLY", EnvRule::Value)],

@@ -22,6 +22,7 @@ const PURE: &[&str] = &[
     "ui",
     "app/update",
     "app/popups.rs",
+    "app/probing.rs",
     "app/compat",
     "app/history",
     "app/processes.rs",

@@ -17,6 +17,8 @@ mod inspect;
 mod judges;
 #[cfg(target_os = "linux")]
 mod nvml;
+#[cfg(target_os = "linux")]
+mod probe;
 mod properties;
 #[cfg(target_os = "linux")]
 mod pty;
@@ -32,4 +34,6 @@ mod synthetic;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod tune;
+#[cfg(target_os = "linux")]
+mod tune_cuda;
 mod verdicts;

@@ -177,6 +177,30 @@ impl CudaMachine {
         (loaded, log)
     }
 
+    /// Records what calls of a library put into the stream, to be replayed as kernels are.
+    pub fn record_calls(
+        &mut self,
+        calls: impl FnOnce(&Self) -> Result<(), MachineError>,
+    ) -> Result<GraphId, MachineError> {
+        self.guard(|this| {
+            if !this.context.driver.has_graphs() {
+                let what =
+                    "cuGraphLaunch, without which calls of a library are not timed".to_owned();
+                return Err(MachineError::Missing { what });
+            }
+            let (context, stream) = (Rc::clone(&this.context), Rc::clone(&this.stream));
+            let graph = Graph::record(&context, &stream, || calls(this))?;
+            Ok(this.keep(Replay::Graph(graph), Vec::new()))
+        })
+    }
+
+    fn keep(&mut self, replay: Replay, functions: Vec<Function>) -> GraphId {
+        let id = self.next_graph;
+        self.next_graph += 1;
+        self.graphs.insert(id, Recorded { replay, _functions: functions, cost: None });
+        GraphId(id)
+    }
+
     /// Unloads a family, whoever loaded it.
     pub fn unload_image(&mut self, family: &str) {
         self.images.forget(family);
@@ -335,10 +359,7 @@ impl Machine for CudaMachine {
             } else {
                 Replay::Launches(launches.to_vec())
             };
-            let id = this.next_graph;
-            this.next_graph += 1;
-            this.graphs.insert(id, Recorded { replay, _functions: functions, cost: None });
-            Ok(GraphId(id))
+            Ok(this.keep(replay, functions))
         })
     }
 

@@ -16,6 +16,7 @@ mod images;
 mod limits;
 mod machine;
 mod module;
+pub mod nvrtc;
 mod pack;
 mod status;
 

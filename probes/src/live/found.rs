@@ -46,7 +46,7 @@ impl Found {
 
 /// Statuses that are about the code that was loaded or ran. Every other says something of the device, the driver or who else is there,
 /// and nothing of what was tried: memory that ran out, an error of its memory, a device that fell off the bus.
-const ABOUT_CODE: &[u32] = &[200, 209, 218, 300, 500, 701, 710, 714, 715, 716, 717, 718, 719];
+const ABOUT_CODE: &[u32] = &[200, 209, 218, 300, 500, 700, 701, 710, 714, 715, 716, 717, 718, 719];
 
 fn is_about_it(error: &MachineError) -> bool {
     match error {

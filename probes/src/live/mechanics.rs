@@ -79,7 +79,7 @@ fn summed(machine: &mut CudaMachine) -> Result<[u32; 4], MachineError> {
 pub(super) fn allocate(machine: &mut CudaMachine) -> Found {
     let (_, cap) = machine.arena();
     let found = match allocated(machine) {
-        Ok((bytes, gone)) if gone == 0 => {
+        Ok((bytes, 0)) => {
             let detail = format!(
                 "{} MiB in one block were taken, written at both ends and given back",
                 bytes >> 20

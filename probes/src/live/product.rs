@@ -219,6 +219,7 @@ fn product(grid: &Grid, trial: &Trial) -> Product {
         m,
         n,
         k,
+        transposed: true,
         from: grid.from,
         to: grid.to,
         compute: grid.compute,
@@ -297,8 +298,9 @@ fn wrong(product: &Product, result: &[u8]) -> Option<String> {
         for (row, raw) in result[start..].chunks_exact(width).take(m).enumerate() {
             let want = f64::from(factor(row as u32, 0) * factor(column, 1) * signs);
             let got = decode(product.to, raw);
-            // Not: `(got - want).abs() > …`, which is false of NaN.
-            if !((got - want).abs() <= want.abs() * unit(product.to)) {
+            // Of NaN nothing is true.
+            let right = (got - want).abs() <= want.abs() * unit(product.to);
+            if !right {
                 return Some(format!("row {row}, column {column} is {got}, not {want}"));
             }
         }

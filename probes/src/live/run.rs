@@ -13,7 +13,7 @@ use super::table::{Probe, Subject};
 use super::{ProbeReport, gate, load, mechanics, rate, shared};
 
 /// Where probes run. Driver and day are for the parent to say, which knows them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// UUID of the device.
     pub uuid: String,

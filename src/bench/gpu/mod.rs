@@ -31,4 +31,5 @@ pub use probing::ProbeRound;
 pub use process::{GPU_ARGUMENT, Told, converse, gpu_command};
 pub use request::{Burst, Hold, Request, Size, Timing};
 pub use supervisor::{Action, Death, Event, Limits, Next, Supervisor};
+pub(crate) use timing::fastest;
 pub use timing::size;

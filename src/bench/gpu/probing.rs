@@ -28,8 +28,7 @@ pub(super) fn run(
         error: MachineError::Refused { why },
     };
     let chosen = chosen(ids).map_err(refused)?;
-    let setting =
-        Setting { uuid: on.uuid.to_owned(), cublas: cublas.to_vec(), ..Setting::default() };
+    let setting = Setting { uuid: on.uuid.to_owned(), cublas: cublas.to_vec() };
     let Some(cuda) = on.machine.cuda() else {
         return Err(refused("there is no driver behind this machine".to_owned()));
     };

@@ -12,6 +12,7 @@ use warpscope_kernels::gpu::{
     Nanoseconds, Route, Shape, Slot, Work,
 };
 
+use super::held::Held;
 use super::job::{On, Say, Trouble, note};
 use super::request::{Burst, Timing};
 use crate::bench::{BenchEvent, KernelReport};
@@ -292,4 +293,32 @@ fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
 /// Whether a clock stands still; one that nobody can read does.
 fn is_steady(before: Option<f64>, now: Option<f64>) -> bool {
     before.zip(now).is_none_or(|(before, now)| (now - before).abs() <= STEADY * before)
+}
+
+/// Rates of a kernel's fastest sample.
+pub(crate) struct Rate {
+    /// Bytes moved.
+    pub(crate) bytes_per_s: f64,
+    /// Operations done.
+    pub(crate) flop_per_s: f64,
+}
+
+/// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, or has no time.
+pub(crate) fn fastest(
+    machine: &mut dyn Held,
+    id: &str,
+    arena: u64,
+) -> Result<Option<Rate>, MachineError> {
+    let facts = machine.facts().clone();
+    let Some(kernel) = kernels().find(|kernel| kernel.id == id) else { return Ok(None) };
+    if !matches!((kernel.route)(&facts), Route::Native { .. }) {
+        return Ok(None);
+    }
+    let Some(work) = (kernel.works)(&facts, arena).pop() else { return Ok(None) };
+    let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true };
+    let report = measure(on, kernel, &work, Burst::Pulse)?;
+    let least = report.and_then(|report| report.samples_ns.into_iter().reduce(f64::min));
+    let rate =
+        |ns: f64| Rate { bytes_per_s: work.bytes / ns * 1e9, flop_per_s: work.flops / ns * 1e9 };
+    Ok(least.map(rate))
 }

@@ -37,6 +37,8 @@ pub(super) const WORKS: &[(Work, &str)] = &[
 pub enum Check {
     /// The program compares by itself and says `error=` on its lines; the largest that is still right.
     Error(f64),
+    /// The same, the largest being that of the number format.
+    Format,
     /// `checksum=` on its lines against those of the reference.
     Checksum(CommandLine, Accuracy),
     /// The file `{output}` against the one that the reference writes.
@@ -77,6 +79,16 @@ fn bits(dtype: Option<&str>) -> Option<f64> {
 }
 
 impl Work {
+    /// Its word in a spec.
+    pub fn word(self) -> &'static str {
+        WORKS.iter().find(|row| row.0 == self).expect("every kind has a row").1
+    }
+
+    /// The kind of a word.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        WORKS.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+
     /// The work of one shape; what is not known of it stays unknown. Operands are counted once, as if caches were endless.
     pub fn amount(self, shape: &BTreeMap<String, String>, dtype: Option<&str>) -> Amount {
         let size = |name: &str| shape.get(name).and_then(|text| text.parse::<f64>().ok());

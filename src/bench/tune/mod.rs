@@ -8,6 +8,7 @@ mod check;
 mod command_line;
 mod contract;
 mod cpu;
+mod cuda;
 mod names;
 mod parse;
 mod said;
@@ -19,6 +20,10 @@ pub use check::{Accuracy, Numbers, NumbersError, compare};
 pub use command_line::CommandLine;
 pub use contract::{Amount, Check, Contract, Work};
 pub use cpu::{KERNEL_ARGUMENT, run_kernel, why_missing};
+pub use cuda::{
+    CUDA_ARGUMENT, Candidate, Code, Cuda, CudaJob, Expression, FIND, JobArgument, default_limit,
+    find_device, run_cuda,
+};
 pub use parse::{SpecError, parse};
 pub use said::{Said, read_output};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};

@@ -13,6 +13,7 @@ pub(super) enum Place {
     Run,
     Build,
     Reference,
+    Launch,
 }
 
 type Checked = Result<(), (Place, String)>;
@@ -32,10 +33,20 @@ pub(super) fn check(spec: &Spec) -> Checked {
     }
     let output: &[&str] = match spec.contract.check {
         Check::Output(..) => &["output"],
-        Check::Error(_) | Check::Checksum(..) => &[],
+        Check::Error(_) | Check::Format | Check::Checksum(..) => &[],
     };
     let folder: &[&str] = if spec.build.is_some() { &["build"] } else { &[] };
-    known(Place::Run, &spec.run, &[&problem, &params, output, folder].concat())?;
+    let words = [&problem, &params, output, folder].concat();
+    if let Some(cuda) = &spec.cuda {
+        known(Place::Run, &cuda.words, &words)?;
+        if let Some(name) =
+            cuda.names().into_iter().find(|name| !sizes.contains(name) && !params.contains(name))
+        {
+            let known = [sizes.as_slice(), &params].concat().join(", ");
+            return Err((Place::Launch, format!("{name} has no value here; known: {known}")));
+        }
+    }
+    known(Place::Run, &spec.run, &words)?;
     if let Check::Output(reference, ..) | Check::Checksum(reference, _) = &spec.contract.check {
         known(Place::Reference, reference, &[&problem, output].concat())?;
         if !output.is_empty() && !spec.run.mentions("output") {
@@ -55,8 +66,9 @@ fn known(place: Place, line: &CommandLine, known: &[&str]) -> Checked {
 /// Candidates take turns: what was built for one must still be there when another has been built.
 fn apart(build: &CommandLine, spec: &Spec, params: &[&str]) -> Checked {
     known(Place::Build, build, &[params, &["build"]].concat())?;
-    let told = |name: &str| name == "build" || spec.run.mentions(name);
-    if spec.run.mentions("build") || build.names().all(told) {
+    let run = spec.cuda.as_ref().map_or(&spec.run, |cuda| &cuda.words);
+    let told = |name: &str| name == "build" || run.mentions(name);
+    if run.mentions("build") || build.names().all(told) {
         return Ok(());
     }
     let why = "the build depends on a parameter that the run does not name: let both name {build}, a folder of each candidate";

@@ -2,10 +2,12 @@
 
 mod contract;
 mod fields;
+mod launch;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -13,6 +15,7 @@ use toml::Spanned;
 
 use super::command_line::CommandLine;
 use super::cpu;
+use super::cuda;
 use super::names;
 use super::spec::{Kind, MOST_CANDIDATES, Spec};
 use contract::{RawContract, contract};
@@ -20,6 +23,7 @@ use fields::{
     baseline, command, dtypes, early_stop, kind, list, name, params, roof, shapes, share, time,
     whole,
 };
+use launch::RawLaunch;
 
 /// Largest spec that is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -99,6 +103,12 @@ struct Raw {
     early_stop: Option<Spanned<Scalar>>,
     device: Option<String>,
     roof: Option<Spanned<String>>,
+    entry: Option<Spanned<String>>,
+    image: Option<Spanned<String>>,
+    options: Option<Spanned<Vec<String>>>,
+    launch: Option<RawLaunch>,
+    nvrtc: Option<PathBuf>,
+    cublas: Option<PathBuf>,
 }
 
 /// What is wrong at a place of the text.
@@ -134,10 +144,21 @@ fn understand(raw: Raw) -> Checked<Spec> {
     let (contract, reference_at) = contract(raw.contract.get_ref(), kind, raw.shell)?;
     let mut params = params(&raw.params)?;
     let run = run(&raw, kind, &mut params, &dtypes)?;
-    if kind == Kind::Cpu {
-        cpu::check(contract.work, &shapes, &dtypes)
-            .map_err(|why| Wrong(raw.contract.span(), why))?;
-    }
+    let cuda = match kind {
+        Kind::Cuda(code) => {
+            Some(launch::launch(&raw, code, raw.contract.get_ref(), contract.work)?)
+        }
+        Kind::Command | Kind::Cpu => launch::refused(&raw).map(|()| None)?,
+    };
+    let fits = match kind {
+        Kind::Cpu => cpu::check(contract.work, &shapes, &dtypes),
+        Kind::Cuda(_) => {
+            let function = cuda.as_ref().and_then(|cuda| cuda.function.as_deref());
+            cuda::check(contract.work, function, &shapes, &dtypes)
+        }
+        Kind::Command => Ok(()),
+    };
+    fits.map_err(|why| Wrong(raw.contract.span(), why))?;
     let span = |default: u64, given: &Option<Spanned<Scalar>>| {
         given.as_ref().map_or(Ok(Duration::from_secs(default)), time)
     };
@@ -161,6 +182,7 @@ fn understand(raw: Raw) -> Checked<Spec> {
         warmup: count(1, &raw.warmup)?,
         early_stop: raw.early_stop.as_ref().map_or(Ok(Some(2.0)), early_stop)?,
         device: raw.device.clone().or_else(|| (kind == Kind::Cpu).then(|| "cpu".to_owned())),
+        cuda,
         cpu_roof: kind == Kind::Cpu || raw.roof.as_ref().map_or(Ok(false), roof)?,
     };
     whole_spec(&spec, &raw, reference_at)?;
@@ -177,6 +199,7 @@ fn run(
     match (kind, &raw.run) {
         (Kind::Command, Some(run)) => command(run, raw.shell),
         (Kind::Command, None) => wrong(&raw.name.span(), "`run` is missing: the program to time"),
+        (Kind::Cuda(_), _) => Ok(CommandLine::of_words(Vec::new())),
         (Kind::Cpu, Some(run)) => wrong(&run.span(), "`run` is not for kind \"cpu\""),
         (Kind::Cpu, None) => {
             let at = |name: &str| raw.params.get(name).map_or(raw.contract.span(), Spanned::span);
@@ -195,6 +218,10 @@ fn whole_spec(spec: &Spec, raw: &Raw, reference_at: Range<usize>) -> Checked<()>
     let at = |words: &Option<Spanned<Words>>| words.as_ref().map_or(raw.name.span(), Spanned::span);
     names::check(spec).map_err(|(place, why)| match place {
         names::Place::Run => Wrong(at(&raw.run), why),
+        names::Place::Launch => {
+            let launch = raw.launch.as_ref().map_or(raw.name.span(), RawLaunch::place);
+            Wrong(launch, why)
+        }
         names::Place::Build => Wrong(at(&raw.build), why),
         names::Place::Reference => Wrong(reference_at, why),
     })

@@ -1,9 +1,18 @@
 //! What a program said in one run.
 
+use std::collections::BTreeMap;
+
+use super::trial::{Fault, Invalid};
 use crate::bench::points::{Found, Point, Scan};
 
 /// Longest word of a program that is shown.
 const SHOWN: usize = 120;
+
+/// How lines begin that say what is wrong with the result, and what the compiler said, the latter as a JSON string.
+pub(super) const WRONG: &str = "wrong=";
+pub(super) const COMPILE: &str = "compile=";
+/// How a line begins that has no time, for a stand-in computed.
+pub(super) const UNTIMED: &str = "untimed ";
 
 /// Measurements of one run, and what it says of its result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +33,24 @@ pub struct Said {
     pub device: Option<String>,
     /// Why its samples are not to be judged.
     pub tainted: Vec<String>,
+    /// Registers of a thread.
+    pub registers: Option<u32>,
+    /// Local memory of a thread, bytes: what was spilled, and arrays that are indexed.
+    pub local_bytes: Option<u32>,
+    /// Library of the vendor's that does the same work: `cuBLAS-12.4.1`.
+    pub vendor: Option<String>,
+    /// Times of its samples, taken in turn with the program's own, nanoseconds.
+    pub vendor_times: Vec<f64>,
+    /// Bytes per second the device read in the same run.
+    pub roof_bytes_per_s: Option<f64>,
+    /// Operations per second it did.
+    pub roof_flop_per_s: Option<f64>,
+    /// What is wrong with it, where the program says so itself.
+    pub invalid: Option<Invalid>,
+    /// How much of the result was compared, where that is not all of it: `64/4096`.
+    pub compared: Option<String>,
+    /// Whether it was right and has no time: a stand-in computed.
+    pub untimed: bool,
 }
 
 /// Reads what a program printed. `Err` says what makes the run worthless; lines that are meant for people are not looked at.
@@ -34,6 +61,14 @@ pub fn read_output(text: &str) -> Result<Said, String> {
     for line in text.lines() {
         if let Some(sums) = line.trim().strip_prefix("checksum=") {
             said.checksums.extend(numbers("checksum", sums)?);
+            continue;
+        }
+        if let Some(invalid) = invalid(line.trim()) {
+            said.invalid = Some(invalid);
+            continue;
+        }
+        if let Some(words) = line.trim().strip_prefix(UNTIMED) {
+            said.take_untimed(words)?;
             continue;
         }
         for found in scan.take(line) {
@@ -72,6 +107,15 @@ impl Said {
         self.bytes = other.bytes.or(self.bytes);
         self.device = other.device.or(self.device.take());
         self.checksums = other.checksums;
+        self.registers = other.registers.or(self.registers);
+        self.vendor = other.vendor.or(self.vendor.take());
+        self.vendor_times.append(&mut other.vendor_times);
+        self.roof_bytes_per_s = other.roof_bytes_per_s.or(self.roof_bytes_per_s);
+        self.roof_flop_per_s = other.roof_flop_per_s.or(self.roof_flop_per_s);
+        self.local_bytes = other.local_bytes.or(self.local_bytes);
+        self.invalid = other.invalid.or(self.invalid.take());
+        self.compared = other.compared.or(self.compared.take());
+        self.untimed |= other.untimed;
         for why in other.tainted {
             if !self.tainted.contains(&why) {
                 self.tainted.push(why);
@@ -91,6 +135,43 @@ impl Said {
         }
     }
 
+    /// Words beside the measurement: what the kernel takes, and what it is held against.
+    fn take_more(&mut self, words: &mut BTreeMap<String, String>) -> Result<(), String> {
+        let mut count = |name: &str| {
+            let Some(text) = words.remove(name) else { return Ok(None) };
+            text.parse().map(Some).map_err(|_| format!("{name}={} is no number", short(&text)))
+        };
+        (self.registers, self.local_bytes) = (count("registers")?, count("local_bytes")?);
+        let mut all = |name: &str| {
+            let found = words.remove(name).map_or(Ok(Vec::new()), |text| numbers(name, &text))?;
+            match found.iter().find(|value| !value.is_finite() || **value <= 0.0) {
+                Some(bad) => Err(format!("{name}={bad} cannot be")),
+                None => Ok(found),
+            }
+        };
+        self.vendor_times = all("vendor_ns")?;
+        self.roof_bytes_per_s = all("roof_bytes_per_s")?.pop();
+        self.roof_flop_per_s = all("roof_flop_per_s")?.pop();
+        self.compared = words.remove("compared").map(|text| short(&text));
+        self.vendor = words.remove("vendor").map(|text| short(&text));
+        Ok(())
+    }
+
+    /// Words of a line without a time.
+    fn take_untimed(&mut self, line: &str) -> Result<(), String> {
+        let words = line.split_whitespace().filter_map(|word| word.split_once('='));
+        let mut words: BTreeMap<String, String> =
+            words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut said = Self { untimed: true, ..Self::default() };
+        for error in words.remove("error").map_or(Ok(Vec::new()), |text| numbers("error", &text))? {
+            said.see_error(Some(error));
+        }
+        said.device = words.remove("device");
+        said.take_more(&mut words)?;
+        self.join(said);
+        Ok(())
+    }
+
     fn take(&mut self, mut point: Point) -> Result<(), String> {
         let shape = &mut point.key.shape.0;
         let mut said = Self { checksums: std::mem::take(&mut self.checksums), ..Self::default() };
@@ -100,6 +181,7 @@ impl Said {
         if let Some(text) = shape.remove("checksum") {
             said.checksums.extend(numbers("checksum", &text)?);
         }
+        said.take_more(shape)?;
         said.times = point.t_ns;
         said.sm_mhz = point.sm_mhz;
         (said.flops, said.bytes) = (point.flops, point.bytes);
@@ -108,6 +190,15 @@ impl Said {
         self.join(said);
         Ok(())
     }
+}
+
+/// What a line says that is wrong.
+fn invalid(line: &str) -> Option<Invalid> {
+    if let Some(why) = line.strip_prefix(WRONG) {
+        return Some(Invalid { fault: Fault::Correctness, why: short(why) });
+    }
+    let why = serde_json::from_str(line.strip_prefix(COMPILE)?).ok()?;
+    Some(Invalid { fault: Fault::Compile, why })
 }
 
 /// NaN and infinities are numbers here: they are what a wrong kernel tells.
@@ -161,5 +252,24 @@ mod tests {
     fn clocks_are_kept_only_where_every_sample_has_one() {
         let said = read_output("name=a t_us=1 sm_mhz=1500\nname=a t_us=1").expect("reads");
         assert!(said.sm_mhz.is_empty() && said.times.len() == 2);
+    }
+
+    #[test]
+    fn registers_faults_and_what_has_no_time_are_read() {
+        let said = read_output("name=a t_us=1 registers=40 local_bytes=16").expect("reads");
+        assert_eq!((said.registers, said.local_bytes, said.untimed), (Some(40), Some(16), false));
+        let line = "name=a t_us=1 vendor=cuBLAS-12.4 vendor_ns=900,1100 roof_bytes_per_s=1e12";
+        let said = read_output(line).expect("reads");
+        assert_eq!((said.vendor_times, said.roof_bytes_per_s), (vec![900.0, 1100.0], Some(1e12)));
+        assert!(read_output("name=a t_us=1 vendor_ns=0").is_err());
+        let said = read_output("untimed name=a device=GPU-1 error=1e-4 n=3").expect("reads");
+        assert!(said.untimed && said.times.is_empty());
+        assert_eq!((said.error, said.device.as_deref()), (Some(1e-4), Some("GPU-1")));
+        let said = read_output("wrong=it wrote before x").expect("reads");
+        let wrong = |fault, why: &str| Some(Invalid { fault, why: why.to_owned() });
+        assert_eq!(said.invalid, wrong(Fault::Correctness, "it wrote before x"));
+        let said = read_output("compile=\"k.cu(3): error\\nmore\"").expect("reads");
+        assert_eq!(said.invalid, wrong(Fault::Compile, "k.cu(3): error\nmore"));
+        assert!(read_output("name=a t_us=1 registers=many").is_err());
     }
 }

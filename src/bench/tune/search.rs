@@ -98,6 +98,8 @@ enum End {
     Invalid(Invalid),
     /// The baseline failed while the candidate was timed.
     Baseline(Invalid),
+    /// It is right, and a stand-in has no speed.
+    Untimed,
     Interrupted,
 }
 
@@ -114,6 +116,7 @@ impl Search<'_> {
                 Err(End::Stopped(ref why)) => State::Stopped(why.clone()),
                 Err(End::Invalid(ref invalid)) => State::Invalid(invalid.clone()),
                 Err(End::Baseline(_)) => State::Stopped("the baseline failed meanwhile".to_owned()),
+                Err(End::Untimed) => State::Right,
                 Err(End::Interrupted) => State::Stopped("ended before all samples".to_owned()),
             };
             self.conclude(problem, candidate, state);
@@ -150,7 +153,11 @@ impl Search<'_> {
     /// Checks and times one candidate; the first that is right becomes the baseline.
     fn attempt(&mut self, problem: usize, candidate: usize) -> Result<(), End> {
         for _ in 0..self.spec.warmup.max(1) {
-            self.run(problem, candidate, 1).map_err(End::of)?;
+            let said = self.run(problem, candidate, 1).map_err(End::of)?;
+            if said.untimed {
+                self.trial(problem, candidate).said = said;
+                return Err(End::Untimed);
+            }
         }
         let Some(baseline) = self.board.problems[problem].baseline else {
             let samples = self.spec.samples;
@@ -217,7 +224,10 @@ impl Search<'_> {
 
     fn run(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<Said, Halt> {
         let said = self.runner.run(&self.board, Job { problem, candidate, samples })?;
-        if said.times.is_empty() {
+        if let Some(invalid) = said.invalid {
+            return Err(Halt::Invalid(invalid));
+        }
+        if said.times.is_empty() && !said.untimed {
             let why = "it prints no line with name= and t_us=".to_owned();
             return Err(Halt::Invalid(Invalid { fault: Fault::Runtime, why }));
         }

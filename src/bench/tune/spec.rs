@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::command_line::CommandLine;
 use super::contract::Contract;
+use super::cuda::{Code, Cuda};
 
 /// What the candidates are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Kind {
     Command,
     /// warpscope's own matrix-vector kernels for the CPU, on one thread.
     Cpu,
+    /// A kernel of the user's own for a GPU.
+    Cuda(Code),
 }
 
 /// Values by parameter.
@@ -47,8 +50,10 @@ pub struct Spec {
     pub build: Option<CommandLine>,
     /// Longest a build may take.
     pub build_timeout: Duration,
-    /// The program.
+    /// The program; no words where a kernel is launched.
     pub run: CommandLine,
+    /// How the kernel is launched, where the candidates are kernels for a GPU.
+    pub cuda: Option<Cuda>,
     /// Longest one run may take.
     pub timeout: Duration,
     /// What it has to compute.

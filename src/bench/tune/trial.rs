@@ -56,6 +56,8 @@ pub enum State {
     Running,
     /// Timed and judged.
     Done,
+    /// Right, and without a time: a stand-in computed.
+    Right,
     /// Right, and given up before all its samples were taken: why.
     Stopped(String),
     /// No time of it counts.
@@ -135,6 +137,11 @@ impl Problem {
     pub fn ratio(&self, candidate: usize) -> Option<f64> {
         let trial = self.trials.get(candidate).filter(|trial| trial.is_done())?;
         if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
+    }
+
+    /// Whether a candidate was right, timed or not.
+    pub fn is_solved(&self) -> bool {
+        self.best().is_some() || self.trials.iter().any(|trial| trial.state == State::Right)
     }
 
     /// The fastest candidate that was right and fully timed.

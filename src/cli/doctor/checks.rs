@@ -5,6 +5,7 @@ use warpscope_probes::{Absence, Frame, Notice, Origin, Severity};
 
 use super::facts::Facts;
 use super::installed::{Here, binaries, cuda, environments};
+use super::probed::probed;
 use super::{Check, Finding, Outcome};
 use crate::config::ConfigPath;
 
@@ -26,6 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check { id: "inspect.binaries", title: "binaries", run: |facts| with_here(facts, binaries) },
     Check { id: "inspect.cuda", title: "CUDA", run: |facts| with_here(facts, cuda) },
+    Check { id: "probes", title: "probes", run: |facts| with_here(facts, probed) },
     Check { id: "terminal.kind", title: "terminal", run: terminal },
     Check { id: "terminal.text", title: "text", run: locale },
     Check { id: "config.file", title: "configuration", run: config },

@@ -13,6 +13,7 @@ use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::checks::{finding, pass, skip};
 use super::{Finding, Outcome};
+use crate::cli::gpu::findings as found_before;
 use crate::cli::inspect::{driver_problem, kind, survey, today};
 use crate::engine::installed::{Installed, package_reach};
 use crate::engine::{Fix, Level, Outcome as Answer, Premises, Target, evaluate, rows};
@@ -24,9 +25,9 @@ const PLACES: usize = 3;
 
 /// What is installed here, and the GPUs it would run on.
 pub(super) struct Here {
-    base: Arc<RuleBase>,
+    pub(super) base: Arc<RuleBase>,
     survey: Survey,
-    gpus: Vec<Target>,
+    pub(super) gpus: Vec<Target>,
     today: String,
 }
 
@@ -66,6 +67,7 @@ impl Here {
         let found = Installed::new(&self.base, &self.survey, gpus, &self.today);
         let Installed { versions, beside, findings } = found;
         versions.get(&framework.id).filter(|given| given.version == package.version)?;
+        let findings = findings.into_iter().chain(found_before(&self.base, gpus)).collect();
         let premises = Premises { versions, beside, findings, ..Premises::default() };
         let rows = rows(&self.base, &premises);
         let own = rows.iter().filter(|row| row.question.framework == framework.id);

@@ -6,6 +6,7 @@
 mod checks;
 mod facts;
 mod installed;
+mod probed;
 
 use serde::Serialize;
 

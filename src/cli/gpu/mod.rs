@@ -11,7 +11,7 @@ pub(super) mod selftest;
 mod session;
 pub(super) mod timing;
 
-pub(in crate::cli) use found::findings;
+pub(in crate::cli) use found::{findings, kept};
 
 use std::path::Path;
 use std::time::Duration;

@@ -88,6 +88,7 @@ impl Book {
             State::Invalid(invalid) => {
                 self.mark(format!("{}: {what}: {}", invalid.fault.word(), invalid.why));
             }
+            State::Right => self.mark(format!("right, simulated: {what}")),
             State::Waiting | State::Running => {}
         }
     }

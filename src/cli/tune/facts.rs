@@ -1,36 +1,45 @@
 //! Numbers of one candidate, and the roof they are held against.
 
-use crate::bench::tune::{Amount, Problem, State};
+use crate::bench::compare::Series;
+use crate::bench::tune::{Amount, Problem, Said, State};
 
-/// What the CPU can do on so many threads.
+/// What the machine can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Roof {
-    pub(super) threads: usize,
-    pub(super) read_bytes_per_s: f64,
-    pub(super) fp32_flop_per_s: f64,
+    /// Threads of the CPU it was measured on; none of a GPU.
+    pub(super) threads: Option<usize>,
+    pub(super) read_bytes_per_s: Option<f64>,
+    pub(super) flop_per_s: Option<f64>,
 }
 
 impl Roof {
-    /// The time below which the roof does not let it come, as a share of the time it took. Arithmetic counts in fp32 only, which is what was
-    /// measured.
+    /// The one that was measured beside a kernel of a GPU, in its own number format.
+    fn said(said: &Said) -> Option<Self> {
+        let (read_bytes_per_s, flop_per_s) = (said.roof_bytes_per_s, said.roof_flop_per_s);
+        let found = read_bytes_per_s.is_some() || flop_per_s.is_some();
+        found.then_some(Self { threads: None, read_bytes_per_s, flop_per_s })
+    }
+
+    /// The time below which the roof does not let it come, as a share of the time it took. Arithmetic on a CPU counts in fp32 only, which is
+    /// what was measured.
     pub(super) fn share(&self, amount: Amount, dtype: Option<&str>, median_ns: f64) -> Option<f64> {
-        let flops = amount.flops.filter(|_| dtype.is_none_or(|dtype| dtype == "fp32"));
-        let times = [
-            flops.map(|flops| flops / self.fp32_flop_per_s),
-            amount.bytes.map(|bytes| bytes / self.read_bytes_per_s),
-        ];
-        let least = times.into_iter().flatten().filter(|time| time.is_finite()).reduce(f64::max)?;
+        let is_measured = self.threads.is_none() || dtype.is_none_or(|dtype| dtype == "fp32");
+        let flops = amount.flops.filter(|_| is_measured).zip(self.flop_per_s);
+        let bytes = amount.bytes.zip(self.read_bytes_per_s);
+        let times = [flops, bytes].into_iter().flatten().map(|(amount, rate)| amount / rate);
+        let least = times.filter(|time| time.is_finite()).reduce(f64::max)?;
         Some(least * 1e9 / median_ns)
     }
 
     /// What it is, in words.
     pub(super) fn words(&self) -> String {
+        let giga = |rate: Option<f64>| rate.unwrap_or_default() / 1e9;
+        let threads = self.threads.unwrap_or_default();
         format!(
-            "roof: {:.1} GB/s read, {:.0} GFLOP/s fp32, measured on {} thread{}",
-            self.read_bytes_per_s / 1e9,
-            self.fp32_flop_per_s / 1e9,
-            self.threads,
-            if self.threads == 1 { "" } else { "s" }
+            "roof: {:.1} GB/s read, {:.0} GFLOP/s fp32, measured on {threads} thread{}",
+            giga(self.read_bytes_per_s),
+            giga(self.flop_per_s),
+            if threads == 1 { "" } else { "s" }
         )
     }
 }
@@ -43,6 +52,8 @@ pub(super) struct Facts {
     pub(super) against_best: Option<f64>,
     pub(super) error: Option<f64>,
     pub(super) roof_share: Option<f64>,
+    /// The vendor's time as a share of this one: above 1 it is slower.
+    pub(super) vendor_share: Option<f64>,
 }
 
 impl Facts {
@@ -52,7 +63,11 @@ impl Facts {
         let median_ns = trial.quartiles().map(|all| all.median);
         let best = problem.best().and_then(|best| problem.ratio(best));
         let dtype = problem.key.dtype.as_deref();
-        let share = |median| roof?.share(problem.amount_of(candidate), dtype, median);
+        let said = &trial.said;
+        let own = Roof::said(said);
+        let share =
+            |median| own.as_ref().or(roof)?.share(problem.amount_of(candidate), dtype, median);
+        let vendor = Series::new(said.vendor_times.iter().copied()).median();
         let is_wrong = matches!(trial.state, State::Invalid(_));
         Self {
             median_ns,
@@ -61,6 +76,7 @@ impl Facts {
             against_best: problem.ratio(candidate).zip(best).map(|(own, best)| own / best - 1.0),
             error: trial.said.error.filter(|_| !is_wrong),
             roof_share: median_ns.and_then(share),
+            vendor_share: vendor.zip(median_ns).map(|(vendor, own)| vendor / own),
         }
     }
 }

@@ -27,6 +27,11 @@ pub(super) struct TrialLine<'a> {
     against_best: Option<f64>,
     error: Option<f64>,
     roof_share: Option<f64>,
+    vendor: Option<&'a str>,
+    vendor_share: Option<f64>,
+    registers: Option<u32>,
+    local_bytes: Option<u32>,
+    compared: Option<&'a str>,
 }
 
 impl<'a> TrialLine<'a> {
@@ -44,6 +49,7 @@ impl<'a> TrialLine<'a> {
         let (state, why) = match &trial.state {
             State::Waiting => ("waiting", None),
             State::Running => ("running", None),
+            State::Right => ("right", None),
             State::Done => ("done", None),
             State::Stopped(why) => ("stopped", Some(why.as_str())),
             State::Invalid(invalid) => (invalid.fault.word(), Some(invalid.why.as_str())),
@@ -67,6 +73,11 @@ impl<'a> TrialLine<'a> {
             against_best: facts.against_best,
             error: facts.error,
             roof_share: facts.roof_share,
+            vendor: trial.said.vendor.as_deref(),
+            vendor_share: facts.vendor_share,
+            registers: trial.said.registers,
+            local_bytes: trial.said.local_bytes,
+            compared: trial.said.compared.as_deref(),
         }
     }
 }

@@ -26,7 +26,9 @@ use super::options::Options;
 use super::output;
 use crate::bench::compare::Limits;
 use crate::bench::points::Key;
-use crate::bench::tune::{Board, Halt, Interrupted, Kind, Spec, parse, search};
+use crate::bench::tune::{
+    Board, Fault, Halt, Interrupted, Invalid, Kind, Problem, Spec, parse, search,
+};
 use crate::sink::export::tuned;
 use book::Book;
 use facts::Roof;
@@ -129,7 +131,7 @@ struct Outcome {
     board: Board,
     /// Files that were saved meanwhile.
     changes: Vec<String>,
-    failed: Option<String>,
+    failed: Option<Invalid>,
     watch: Watch,
 }
 
@@ -174,17 +176,19 @@ impl Session<'_> {
         if let Some(signal) = signal {
             return Ok(Some(if self.watching { Exit::Fine } else { Exit::Signal(signal) }));
         }
-        if let Some(why) = &outcome.failed {
-            return Err(CliError::Failed(why.clone()));
+        if let Some(Invalid { fault, why }) = outcome.failed.clone() {
+            let error =
+                if fault == Fault::Constraints { CliError::NoGpu } else { CliError::Failed };
+            return Err(error(why));
         }
-        let solved = outcome.board.problems.iter().all(|problem| problem.best().is_some());
+        let solved = outcome.board.problems.iter().all(Problem::is_solved);
         Ok(Some(if solved { Exit::Fine } else { Exit::CheckFailed }))
     }
 
     /// Waits for a save and a spec that can be read; nothing when the user ends it.
     fn next(&mut self, mut outcome: Outcome) -> Option<(Spec, Vec<String>)> {
-        if let Some(why) = outcome.failed.take() {
-            self.show.say(&why);
+        if let Some(invalid) = outcome.failed.take() {
+            self.show.say(&invalid.why);
         }
         let mut changes = outcome.changes;
         if changes.is_empty() {
@@ -245,7 +249,7 @@ impl Session<'_> {
         &mut self,
         spec: &Spec,
         seen: &RefCell<(Watch, Vec<String>)>,
-    ) -> (Board, Option<String>) {
+    ) -> (Board, Option<Invalid>) {
         let (signals, watching) = (&self.signals, self.watching);
         let stop = || {
             if signals.came().is_some() {
@@ -262,8 +266,8 @@ impl Session<'_> {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),
             Err(Halt::Invalid(invalid)) => {
-                self.show.book.mark(format!("compile: {}", invalid.why));
-                return (Board::default(), Some(invalid.why));
+                self.show.book.mark(format!("{}: {}", invalid.fault.word(), invalid.why));
+                return (Board::default(), Some(invalid));
             }
         }
         let (board, ended) = search(spec, self.limits, &mut workshop, &mut self.show);
@@ -304,8 +308,8 @@ fn roof(kind: Kind) -> Roof {
     let threads = if kind == Kind::Cpu { 1 } else { all };
     let (bytes, rounds, passes) = ROOF;
     Roof {
-        threads,
-        read_bytes_per_s: read_bytes_per_s(threads, bytes, passes),
-        fp32_flop_per_s: fma_flop_per_s(threads, rounds, passes),
+        threads: Some(threads),
+        read_bytes_per_s: Some(read_bytes_per_s(threads, bytes, passes)),
+        flop_per_s: Some(fma_flop_per_s(threads, rounds, passes)),
     }
 }

@@ -10,7 +10,7 @@ use crate::sink::text::fit;
 /// One candidate in words.
 pub(super) struct Row {
     order: (u8, f64),
-    cells: [String; 9],
+    cells: [String; 11],
 }
 
 const HEADS: &[(&str, Side, u8)] = &[
@@ -22,10 +22,12 @@ const HEADS: &[(&str, Side, u8)] = &[
     ("best", Side::Right, 3),
     ("error", Side::Right, 4),
     ("roof", Side::Right, 2),
+    ("cuBLAS", Side::Right, 2),
+    ("registers", Side::Right, 1),
     ("", Side::Left, 0),
 ];
 
-const CELLS: [fn(&Row, Style) -> String; 9] = [
+const CELLS: [fn(&Row, Style) -> String; 11] = [
     |row, _| row.cells[0].clone(),
     |row, _| row.cells[1].clone(),
     |row, _| row.cells[2].clone(),
@@ -34,7 +36,9 @@ const CELLS: [fn(&Row, Style) -> String; 9] = [
     |row, _| row.cells[5].clone(),
     |row, _| row.cells[6].clone(),
     |row, _| row.cells[7].clone(),
-    |row, style| short(&row.cells[8], style),
+    |row, _| row.cells[8].clone(),
+    |row, _| row.cells[9].clone(),
+    |row, style| short(&row.cells[10], style),
 ];
 
 /// Where there is little room, a remark is cut before a number is left out.
@@ -71,6 +75,7 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
     };
     let order = match &trial.state {
         State::Running => (0, 0.0),
+        State::Right => (1, 0.0),
         State::Done => (1, problem.ratio(candidate).unwrap_or(f64::MAX)),
         State::Stopped(_) => (2, facts.median_ns.unwrap_or(f64::MAX)),
         State::Invalid(_) => (3, 0.0),
@@ -92,9 +97,19 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
                 .map(|error| if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }),
         ),
         or_empty(facts.roof_share.map(|share| format!("{:.0} %", share * 100.0))),
+        or_empty(facts.vendor_share.map(|share| format!("{share:.2}x"))),
+        or_empty(trial.said.registers.map(|count| registers(count, trial.said.local_bytes))),
         remark(trial),
     ];
     Row { order, cells }
+}
+
+/// `40`, or `64 + 16 B` where a thread keeps some of what it has in memory.
+fn registers(count: u32, local_bytes: Option<u32>) -> String {
+    match local_bytes {
+        Some(bytes) if bytes > 0 => format!("{count} + {bytes} B"),
+        _ => count.to_string(),
+    }
 }
 
 /// What a state says at the end of a line.
@@ -104,8 +119,11 @@ fn remark(trial: &Trial) -> String {
         State::Running => "running".to_owned(),
         State::Done => {
             let call = trial.judgement.as_ref().map(|one| one.call.to_string());
-            call.into_iter().chain(trial.said.tainted.iter().cloned()).collect::<Vec<_>>().join(" ")
+            let compared = trial.said.compared.as_ref().map(|rows| format!("{rows} rows compared"));
+            let words = call.into_iter().chain(compared).chain(trial.said.tainted.iter().cloned());
+            words.collect::<Vec<_>>().join(" ")
         }
+        State::Right => "right; simulated, so it has no speed".to_owned(),
         State::Stopped(why) => format!("stopped: {why}"),
         State::Invalid(invalid) => {
             let first = invalid.why.lines().next().unwrap_or_default();
@@ -145,7 +163,19 @@ pub(super) fn table(
 pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
     let problem = &board.problems[at.0];
     let row = row(board, problem, at.1, roof);
-    let labels = ["", "", "", "", "against baseline ", "", "error ", "roof ", ""];
+    let labels = [
+        "",
+        "",
+        "",
+        "",
+        "against baseline ",
+        "",
+        "error ",
+        "roof ",
+        "of cuBLAS ",
+        "registers ",
+        "",
+    ];
     let words = row.cells.iter().zip(labels).enumerate();
     let words = words.filter(|(place, (cell, _))| *place > 0 && *place != 5 && !cell.is_empty());
     let words = words.map(|(place, (cell, label))| match (place, cell.as_str()) {
@@ -177,6 +207,13 @@ pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
             if problem.trials.iter().all(|trial| matches!(trial.state, State::Invalid(_))) =>
         {
             "no candidate is right".to_owned()
+        }
+        (None, _) if problem.is_solved() => {
+            let right = problem.trials.iter().filter(|trial| trial.state == State::Right).count();
+            format!(
+                "{right} of {} candidates are right; simulated, so none has a speed",
+                problem.trials.len()
+            )
         }
         (None, _) => "nothing fully timed".to_owned(),
     };

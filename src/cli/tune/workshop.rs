@@ -7,10 +7,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::super::worker::NAME as WORKER;
 use super::process::{self, End, MAX_OUTPUT};
 use crate::bench::tune::{
-    Board, Check, Fault, Halt, Invalid, Job, Kind, Runner, Said, Spec, compare, read_output,
-    why_missing,
+    Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Runner,
+    Said, Spec, compare, default_limit, read_output, why_missing,
 };
 
 /// Largest file of results that is read.
@@ -72,11 +73,32 @@ impl<'a> Workshop<'a> {
         Self { spec, folder, scratch, stop, builds: BTreeMap::new(), wanted: BTreeMap::new() }
     }
 
-    /// Builds what all candidates share; nothing where each has a build of its own.
+    /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
     pub(super) fn prepare(&self) -> Result<(), Halt> {
+        if self.spec.cuda.is_some() {
+            self.find_device()?;
+        }
         match &self.spec.build {
             Some(build) if build.names().next().is_none() => self.make(&BTreeMap::new()),
             _ => Ok(()),
+        }
+    }
+
+    /// One sentence for all candidates where there is nothing to run them on.
+    fn find_device(&self) -> Result<(), Halt> {
+        let device = self.spec.device.clone().unwrap_or_default();
+        let words = [own()?, WORKER.to_owned(), CUDA_ARGUMENT.to_owned(), FIND.to_owned(), device];
+        let ended = self.start(&words, self.spec.timeout);
+        let ended = ended.map_err(|why| invalid(Fault::Runtime, why))?;
+        match ended.end {
+            End::Stopped => Err(Halt::Interrupted),
+            End::Timeout => Err(invalid(Fault::Runtime, "the driver does not answer".to_owned())),
+            End::Exit(status) if process::complaint(status).is_none() => Ok(()),
+            End::Exit(_) => {
+                let said = process::head(&ended.stderr, 1).concat();
+                let said = said.strip_prefix("warpscope: ").unwrap_or(&said).to_owned();
+                Err(invalid(Fault::Constraints, said))
+            }
         }
     }
 
@@ -197,7 +219,7 @@ impl<'a> Workshop<'a> {
         let mut values = values.clone();
         values.insert("output".to_owned(), output.to_string_lossy().into_owned());
         match &self.spec.contract.check {
-            Check::Error(_) => Ok(Vec::new()),
+            Check::Error(_) | Check::Format => Ok(Vec::new()),
             Check::Checksum(reference, _) => {
                 let said = self.listen(&reference.fill(&values))?;
                 if said.checksums.is_empty() {
@@ -225,11 +247,12 @@ impl<'a> Workshop<'a> {
             return Err(wrong("error=NaN".to_owned()));
         }
         match &self.spec.contract.check {
-            Check::Error(most) => match said.error {
-                None => Err(wrong("prints no error=: nobody can say that it is right".to_owned())),
-                Some(error) if error.abs() <= *most => Ok(said.error),
-                Some(error) => Err(wrong(format!("error {error:e}, allowed {most:e}"))),
-            },
+            Check::Error(most) => within(said.error, *most).map_err(wrong),
+            Check::Format => {
+                let dtype = values.get("dtype").map_or("", String::as_str);
+                let most = default_limit(self.spec.contract.work, dtype);
+                within(said.error, most.unwrap_or(0.0)).map_err(wrong)
+            }
             Check::Checksum(_, accuracy) => {
                 let accuracy = *accuracy;
                 let wanted =
@@ -255,12 +278,35 @@ impl<'a> Workshop<'a> {
         }
     }
 
+    /// What the child is told that launches the candidate.
+    fn cuda(
+        &self,
+        cuda: &Cuda,
+        board: &Board,
+        job: Job,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<String>, Halt> {
+        let problem = &board.problems[job.problem];
+        let candidate = Candidate {
+            folder: self.folder,
+            name: &self.spec.name,
+            work: self.spec.contract.work,
+            dtype: problem.key.dtype.as_deref().unwrap_or_default(),
+            shape: &problem.key.shape.0,
+            values,
+            samples: job.samples,
+            device: self.spec.device.as_deref(),
+        };
+        let job = cuda.job(&candidate).map_err(|why| invalid(Fault::Constraints, why))?;
+        let job = serde_json::to_string(&job);
+        let job = job.map_err(|error| invalid(Fault::Runtime, error.to_string()))?;
+        Ok(vec![own()?, WORKER.to_owned(), CUDA_ARGUMENT.to_owned(), job])
+    }
+
     fn words(&self, values: &BTreeMap<String, String>) -> Result<Vec<String>, Halt> {
         let mut words = self.spec.run.fill(values);
         if self.spec.kind == Kind::Cpu {
-            let exe = std::env::current_exe();
-            let exe = exe.map_err(|error| invalid(Fault::Runtime, error.to_string()))?;
-            words[0] = exe.to_string_lossy().into_owned();
+            words[0] = own()?;
         }
         Ok(words)
     }
@@ -281,9 +327,32 @@ impl Runner for Workshop<'_> {
         self.build(job.candidate, &values)?;
         // What an earlier run wrote is not the result of this one.
         let _ = std::fs::remove_file(&output);
-        let mut said = self.listen(&self.words(&values)?)?;
+        let words = match &self.spec.cuda {
+            Some(cuda) => self.cuda(cuda, board, job, &values)?,
+            None => self.words(&values)?,
+        };
+        let mut said = self.listen(&words)?;
+        if said.invalid.is_some() {
+            return Ok(said);
+        }
         said.error = self.check(job, &values, &said)?;
         Ok(said)
+    }
+}
+
+/// This program, to be its own child.
+fn own() -> Result<String, Halt> {
+    let exe = std::env::current_exe();
+    let exe = exe.map_err(|error| invalid(Fault::Runtime, error.to_string()))?;
+    Ok(exe.to_string_lossy().into_owned())
+}
+
+/// The error that a program told, if it is no larger than this.
+fn within(told: Option<f64>, most: f64) -> Result<Option<f64>, String> {
+    match told {
+        None => Err("prints no error=: nobody can say that it is right".to_owned()),
+        Some(error) if error.abs() <= most => Ok(told),
+        Some(error) => Err(format!("error {error:e}, allowed {most:e}")),
     }
 }
 

@@ -25,7 +25,7 @@ fn result(
 ) -> Option<T4Result> {
     let invalidity = match &trial.state {
         State::Waiting | State::Running => return None,
-        State::Done | State::Stopped(_) => "correct",
+        State::Done | State::Right | State::Stopped(_) => "correct",
         State::Invalid(invalid) => invalid.fault.word(),
     };
     let mut configuration = of_key(&problem.key);

@@ -9,11 +9,11 @@ use warpscope_kernels::image::{Isa, RELEASES, cuda_text};
 
 use crate::budget::{self, Built};
 use crate::manifest::{Entry, Family, Image, Kind};
-use crate::nvrtc::Unit;
 use crate::recipe::FamilyRecipe;
 use crate::sources::{Sources, sha256};
 use crate::toolchain::{CUDA, OLD, Toolchain, compute};
 use crate::{ptx, report, sass};
+use warpscope_kernels::cuda::nvrtc::Unit;
 
 /// Drivers for CUDA 12.0 load cubins of every CUDA 12: CUDA compatibility guide, "Minor version compatibility".
 const OLDEST_FOR_CUBINS: u32 = 12_000;

@@ -10,7 +10,6 @@ mod budget;
 mod compare;
 mod family;
 mod manifest;
-mod nvrtc;
 mod ptx;
 mod recipe;
 mod report;

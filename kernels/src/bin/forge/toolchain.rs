@@ -7,7 +7,7 @@ use std::process::Command;
 use warpscope_kernels::Sm;
 use warpscope_kernels::image::Isa;
 
-use crate::nvrtc::{Nvrtc, Unit};
+use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
 
 /// Compiler and assembler of everything committed.
 pub(crate) const CUDA: &str = "12.9.86";
@@ -62,7 +62,9 @@ impl Toolchain {
     /// The PTX of a source, as the compiler writes it.
     pub(crate) fn compile(&self, unit: &Unit, class: Sm) -> Result<String, String> {
         let architecture = format!("--gpu-architecture={}", compute(class));
-        let ptx = self.nvrtc.compile(unit, &[&architecture, "--std=c++17", "-default-device"])?;
+        let options = [architecture.as_str(), "--std=c++17", "-default-device"];
+        let ptx = self.nvrtc.compile(unit, &options, Output::Ptx)?;
+        let ptx = String::from_utf8(ptx).map_err(|error| error.to_string())?;
         if ptx.contains(&format!("V{CUDA}\n")) {
             return Ok(ptx);
         }

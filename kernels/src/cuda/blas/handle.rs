@@ -70,6 +70,12 @@ impl Blas {
 
     /// One product by `cublasGemmEx`.
     pub fn gemm_ex(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
+        self.put_gemm_ex(machine, product)?;
+        Ok(machine.wait()?)
+    }
+
+    /// The same, put into the stream and not waited for: in a recording, for one.
+    pub fn put_gemm_ex(&self, machine: &CudaMachine, product: &Product) -> Result<(), BlasError> {
         let [a, b, c] = places(machine, product)?;
         let [m, n, k, stride_a, stride_b, stride_c] = product.numbers()?;
         let (from, to) = (product.from as u32, product.to as u32);
@@ -80,7 +86,7 @@ impl Blas {
         unsafe {
             self.blas.gemm_ex(
                 self.handle,
-                TRANSPOSED,
+                if product.transposed { TRANSPOSED } else { AS_IT_LIES },
                 AS_IT_LIES,
                 m,
                 n,
@@ -99,14 +105,13 @@ impl Blas {
                 product.compute as u32,
                 TENSOR_OP,
             )
-        }?;
-        Ok(machine.wait()?)
+        }
     }
 
     /// One product by `cublasHgemm`, binary16 throughout.
     pub fn hgemm(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
-        if (product.from, product.to) != (Kind::F16, Kind::F16) {
-            let why = "cublasHgemm takes 16F only".to_owned();
+        if (product.from, product.to) != (Kind::F16, Kind::F16) || !product.transposed {
+            let why = "cublasHgemm is asked for C = Aᵀ·B in 16F only".to_owned();
             return Err(MachineError::Refused { why }.into());
         }
         let [a, b, c] = places(machine, product)?;
@@ -170,6 +175,10 @@ impl Lt {
         product: &Product,
         [a, b, c]: [u64; 3],
     ) -> Result<(), BlasError> {
+        if !product.transposed {
+            let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
+            return Err(MachineError::Refused { why }.into());
+        }
         let described = Described::new(&self.library, product)?;
         let algorithm = self.algorithm(&described)?;
         let [one, zero] = product.compute.factors();

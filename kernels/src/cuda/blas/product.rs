@@ -85,15 +85,17 @@ impl Compute {
     }
 }
 
-/// One product of matrices that lie column by column: C = Aᵀ·B, as every linear layer asks for it.
+/// One product of matrices that lie column by column: C = Aᵀ·B, as every linear layer asks for it, or C = A·B.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// Rows of C, columns of A as it lies.
+    /// Rows of C; columns of A as it lies, or rows where it is not transposed.
     pub m: u32,
     /// Columns of C and B.
     pub n: u32,
-    /// Rows of A and B as they lie.
+    /// Rows of A and B as they lie; columns of an A that is not transposed.
     pub k: u32,
+    /// Whether A is transposed.
+    pub transposed: bool,
     /// Format of A and B.
     pub from: Kind,
     /// Format of C.
@@ -115,10 +117,15 @@ impl Product {
         };
         let [a, b, c] = self.strides;
         [
-            of(self.k, self.m, a, self.from),
+            of(self.first().0, self.first().1, a, self.from),
             of(self.k, self.n, b, self.from),
             of(self.m, self.n, c, self.to),
         ]
+    }
+
+    /// Rows and columns of A as it lies.
+    fn first(&self) -> (u32, u32) {
+        if self.transposed { (self.k, self.m) } else { (self.m, self.k) }
     }
 
     /// Sizes and strides as the C interface wants them; what does not fit, and columns that overlap, are refused.
@@ -126,9 +133,10 @@ impl Product {
         let [a, b, c] = self.strides;
         let number = |value: u32| i32::try_from(value).ok().filter(|value| *value > 0);
         let all = [self.m, self.n, self.k, a, b, c].map(number);
+        let rows = number(self.first().0);
         match all {
             [Some(m), Some(n), Some(k), Some(a), Some(b), Some(c)]
-                if a >= k && b >= k && c >= m =>
+                if Some(a) >= rows && b >= k && c >= m =>
             {
                 Ok([m, n, k, a, b, c])
             }
@@ -151,13 +159,17 @@ mod tests {
     fn product(m: u32, n: u32, k: u32, strides: [u32; 3]) -> Product {
         let places = [Slot { buffer: BufferId(0), offset: 0 }; 3];
         let (from, to, compute) = (Kind::F16, Kind::F16, Compute::F32);
-        Product { m, n, k, from, to, compute, strides, places }
+        Product { m, n, k, transposed: true, from, to, compute, strides, places }
     }
 
     #[test]
     fn the_last_column_ends_an_operand() {
         assert_eq!(product(64, 32, 16, [16, 16, 64]).bytes(), [2048, 1024, 4096]);
         assert_eq!(product(4, 3, 2, [8, 9, 10]).bytes(), [52, 40, 48]);
+        // Two columns of four instead of four of two: 8 + 4 elements.
+        let plain = Product { transposed: false, ..product(4, 3, 2, [8, 9, 10]) };
+        assert_eq!((plain.bytes(), plain.numbers()), ([24, 40, 48], Ok([4, 3, 2, 8, 9, 10])));
+        assert!(Product { strides: [3, 9, 10], ..plain }.numbers().is_err());
     }
 
     #[test]

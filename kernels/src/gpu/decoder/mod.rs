@@ -10,6 +10,7 @@ mod layout;
 mod memory;
 mod numeric;
 mod path;
+mod plan;
 mod product;
 mod step;
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::layout::{Layout, Plan};
+use super::layout::Layout;
 use super::memory::{Memory, keep};
 use super::path::{Path, Storage};
+use super::plan::Plan;
 use super::step::{Manner, Step};
 use super::{found, refused, upload};
 use crate::gpu::family::attn::Engine;

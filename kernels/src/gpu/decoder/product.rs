@@ -3,8 +3,9 @@
 //! Few tokens stream the weights as they are stored. Many are worth a product of matrices, for which packed weights are
 //! widened first. Sums in fp16 exist in products of matrices only, so one token is multiplied so too.
 
-use super::layout::{Matrix, Weights, eight_bits};
+use super::layout::{Matrix, Weights};
 use super::path::{Path, Sums};
+use super::plan::eight_bits;
 use crate::gpu::family::gemm::{self, Product};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{gemv, nf4};

@@ -5,9 +5,10 @@
 //! prompt: every replay is the same work, whose bytes and operations can be stated. Moving on was rejected: a median over
 //! steps of growing length is a median of nothing in particular.
 
-use super::layout::{Layout, MATRICES, Matrix, Plan, Weights};
+use super::layout::{Layout, MATRICES, Matrix, Weights};
 use super::memory::{Memory, keep};
 use super::path::Path;
+use super::plan::Plan;
 use super::refused;
 use super::step::{Manner, Step};
 use super::upload::{ZERO, encode};
@@ -195,7 +196,8 @@ fn write_rest(machine: &mut dyn Machine, layout: &Layout) -> Result<(), MachineE
     machine.write(layout.final_norm, &ones)?;
     let table = shape.rope_table().into_iter().flat_map(|(c, s)| [c as f32, s as f32]);
     machine.write(layout.kept.rope, &encode(Element::F32, &table.collect::<Vec<_>>()))?;
-    let tokens = prompt().into_iter().cycle().take(shape.prompt);
+    let vocab = shape.vocab as u32;
+    let tokens = prompt().into_iter().cycle().map(|token| token % vocab).take(shape.prompt);
     machine.write(layout.kept.prompt, &tokens.flat_map(u32::to_le_bytes).collect::<Vec<_>>())
 }
 

@@ -123,8 +123,8 @@ const ROUNDED: [(f32, u16); 8] = [
     (1.0, 0x3f80),
     (-2.5, 0xc020),
     // Half-way between 0x3f80 and 0x3f81: to the even one; and between 0x3f81 and 0x3f82.
-    (1.003_906_25, 0x3f80),
-    (1.011_718_75, 0x3f82),
+    (1.0 + 1.0 / 256.0, 0x3f80),
+    (1.0 + 3.0 / 256.0, 0x3f82),
     (-0.0, 0x8000),
     (f32::INFINITY, 0x7f80),
     (f32::MAX, 0x7f80),

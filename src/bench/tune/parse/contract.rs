@@ -23,6 +23,7 @@ pub(super) struct RawContract {
     tolerance: Option<Spanned<f64>>,
     abs: Option<Spanned<f64>>,
     rel: Option<Spanned<f64>>,
+    pub(super) function: Option<Spanned<String>>,
 }
 
 /// Reads it; the place is that of the reference, for what is wrong with its names.
@@ -39,16 +40,22 @@ pub(super) fn contract(
     };
     let reference = raw.reference.as_ref().map(|words| command(words, shell)).transpose()?;
     let reference_at = raw.reference.as_ref().map_or(at.clone(), Spanned::span);
-    if kind == Kind::Cpu && reference.is_some() {
-        return wrong(&reference_at, "kind \"cpu\" is checked against fp64; leave `reference` out");
+    let own = kind != Kind::Command;
+    if own && reference.is_some() {
+        return wrong(&reference_at, "this kind is checked against fp64; leave `reference` out");
+    }
+    if let (Some(function), false) = (&raw.function, matches!(kind, Kind::Cuda(_))) {
+        return wrong(&function.span(), "`function` is for kernels of a GPU");
     }
     let (abs, rel) = (share(raw.abs.as_ref())?, share(raw.rel.as_ref())?);
     let tolerance = share(raw.tolerance.as_ref())?;
     let numbers = raw.output.as_ref().map(numbers).transpose()?;
     let Some(reference) = reference else {
-        let error = tolerance.or((kind == Kind::Cpu).then_some(cpu::TOLERANCE));
-        let Some(error) = error else {
-            return wrong(&at, NO_CHECK);
+        let check = match (tolerance, kind) {
+            (Some(error), _) => Check::Error(error),
+            (None, Kind::Cpu) => Check::Error(cpu::TOLERANCE),
+            (None, Kind::Cuda(_)) => Check::Format,
+            (None, Kind::Command) => return wrong(&at, NO_CHECK),
         };
         for (key, given) in [("abs", &raw.abs), ("rel", &raw.rel)] {
             if let Some(given) = given {
@@ -58,7 +65,7 @@ pub(super) fn contract(
                 );
             }
         }
-        return Ok((Contract { work: *work, check: Check::Error(error) }, at));
+        return Ok((Contract { work: *work, check }, at));
     };
     if let Some(given) = &raw.tolerance {
         return wrong(&given.span(), "`tolerance` is for error=; with a reference say abs and rel");

@@ -7,6 +7,7 @@ use toml::Spanned;
 
 use super::{Checked, Scalar, Scalars, Words, wrong};
 use crate::bench::tune::command_line::{CommandLine, is_name};
+use crate::bench::tune::cuda::CODES;
 use crate::bench::tune::names::BUILT_IN;
 use crate::bench::tune::spec::{Kind, Parameters};
 
@@ -16,8 +17,6 @@ const MOST_PROBLEMS: usize = 100;
 const MOST_SAMPLES: i64 = 1_000_000;
 /// Longest time a run or a build may be given.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// Kinds that need a GPU build of the benchmark.
-const GPU_KINDS: &[&str] = &["cu", "ptx", "cubin"];
 
 pub(super) fn list(words: &Words) -> Vec<String> {
     match words {
@@ -31,17 +30,13 @@ pub(super) fn kind(given: Option<&Spanned<String>>) -> Checked<Kind> {
     match given.get_ref().as_str() {
         "command" => Ok(Kind::Command),
         "cpu" => Ok(Kind::Cpu),
-        kind if GPU_KINDS.contains(&kind) => wrong(
-            &given.span(),
-            format!(
-                "kind \"{kind}\" needs a GPU build of the benchmark, not part of this version; kind \"command\" times a program of yours that \
-                 launches it"
+        other => match CODES.iter().find(|row| row.1 == other) {
+            Some((code, _)) => Ok(Kind::Cuda(*code)),
+            None => wrong(
+                &given.span(),
+                format!("kind {other:?}: must be one of command, cpu, {}", super::launch::known()),
             ),
-        ),
-        other => wrong(
-            &given.span(),
-            format!("kind {other:?}: must be command or cpu (cu, ptx and cubin with a GPU build)"),
-        ),
+        },
     }
 }
 
@@ -103,7 +98,8 @@ fn texts(given: &Spanned<Scalars>) -> Checked<BTreeMap<String, String>> {
 
 pub(super) fn dtypes(given: Option<&Spanned<Vec<String>>>, kind: Kind) -> Checked<Vec<String>> {
     let Some(given) = given else {
-        return Ok(if kind == Kind::Cpu { vec!["fp32".to_owned()] } else { Vec::new() });
+        let own = kind != Kind::Command;
+        return Ok(if own { vec!["fp32".to_owned()] } else { Vec::new() });
     };
     let dtypes = given.get_ref();
     let twice = (1..dtypes.len()).any(|place| dtypes[..place].contains(&dtypes[place]));

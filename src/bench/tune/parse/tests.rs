@@ -1,7 +1,9 @@
+use std::path::Path;
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::bench::tune::{Check, Numbers};
+use crate::bench::tune::{Candidate, Check, Code, JobArgument, Numbers};
 
 const GOOD: &str = r#"name = "sum"
 source = ["sum.sh", "src/*.c"]
@@ -85,14 +87,81 @@ fn small(more: &str) -> Result<Spec, SpecError> {
     parse("s", &format!("name = \"s\"\n{more}"))
 }
 
+const KERNEL: &str = r#"
+kind = "cu"
+source = "k.cu"
+entry = "gemv_{dtype}"
+options = ["-DROWS={rows}"]
+dtypes = ["fp16"]
+[contract]
+kind = "gemv"
+[[shape]]
+n = 1000
+k = 128
+[launch]
+grid = ["ceil_div(n, rows)"]
+block = [32, "rows"]
+shared = "rows * 4"
+args = ["w", "x", "y", "n", "k as u64", 0.5]
+[params]
+rows = [3, 4]
+"#;
+
 #[test]
-fn kinds_that_need_a_gpu_are_refused_with_the_reason() {
-    for kind in ["cu", "ptx", "cubin"] {
-        let text = format!("kind = \"{kind}\"\nsource = \"k.{kind}\"\n[contract]\nkind = \"gemm\"");
-        let error = small(&text).expect_err("no GPU here");
-        assert_eq!(error.line, 2);
-        assert!(error.message.contains("needs a GPU build of the benchmark"), "{error}");
+fn the_launch_of_a_kernel_is_worked_out_for_each_candidate() {
+    let spec = small(KERNEL).expect("a spec");
+    assert_eq!((spec.kind, &spec.contract.check), (Kind::Cuda(Code::Cu), &Check::Format));
+    let values = [("n", "1000"), ("k", "128"), ("rows", "3"), ("dtype", "fp16")];
+    let values = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let candidate = Candidate {
+        folder: Path::new("/home/me"),
+        name: "k",
+        work: spec.contract.work,
+        dtype: "fp16",
+        shape: &spec.shapes[0],
+        values: &values,
+        samples: 5,
+        device: None,
+    };
+    let job = spec.cuda.expect("a kernel").job(&candidate).expect("a job");
+    assert_eq!((job.grid, job.block, job.shared), ([334, 1, 1], [32, 3, 1], 12));
+    assert_eq!(
+        (job.entry.as_str(), job.options.as_slice()),
+        ("gemv_fp16", &["-DROWS=3".to_owned()][..])
+    );
+    assert_eq!(job.file, Path::new("/home/me/k.cu"));
+    let operand = |name: &str| JobArgument::Operand(name.to_owned());
+    let numbers = [JobArgument::U32(1000), JobArgument::U64(128), JobArgument::F32(0.5)];
+    assert_eq!(job.arguments[..3], ["w", "x", "y"].map(operand));
+    assert_eq!(job.arguments[3..], numbers);
+}
+
+#[test]
+fn what_is_wrong_with_a_kernel_is_named() {
+    for (from, to, part) in [
+        ("entry = \"gemv_{dtype}\"", "", "`entry` and `[launch]`"),
+        ("source = \"k.cu\"", "", "must name one file"),
+        ("source = \"k.cu\"", "source = \"k.cu\"\nrun = [\"x\"]", "is launched"),
+        ("source = \"k.cu\"", "source = \"k.cu\"\nimage = \"x\"", "ptx and cubin"),
+        ("kind = \"cu\"", "kind = \"ptx\"", "compiler of kind"),
+        ("kind = \"cu\"", "kind = \"metal\"", "cu, ptx, cubin"),
+        ("kind = \"gemv\"", "kind = \"gemv\"\nreference = [\"x\"]", "fp64"),
+        ("kind = \"gemv\"", "kind = \"gemm\"", "`a` is no argument"),
+        ("k = 128", "", "n, k"),
+        ("kind = \"gemv\"", "kind = \"reference\"", "is checked by"),
+        ("\"fp16\"", "\"fp8\"", "no operands in fp8"),
+        ("n, rows", "n, rowz", "rowz has no value"),
+        ("n, rows", "n rows", "expected"),
+        ("\"y\", ", "", "`y` is no argument"),
+        ("grid = [", "grid = [1, 1, 1, ", "x, y and z"),
+        ("-DROWS={rows}", "-DROWS={cols}", "{cols}"),
+    ] {
+        assert!(KERNEL.contains(from), "{from}");
+        let error = small(&KERNEL.replace(from, to)).expect_err(to);
+        assert!(error.message.contains(part), "{to}: {error}");
     }
+    let error = small("run = [\"x\"]\nentry = \"k\"\n[contract]\nkind = \"gemm\"\ntolerance = 1\n");
+    assert!(error.expect_err("no kernel").message.contains("cu, ptx, cubin"));
 }
 
 #[test]

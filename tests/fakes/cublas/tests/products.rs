@@ -33,12 +33,17 @@ const IN_I32: c_uint = 72;
 struct Library(Pointer);
 
 impl Library {
+    /// The library of this name, or of this name and the next major version.
     fn open(name: &str) -> Self {
-        let name = CString::new(name).expect("a name");
-        // SAFETY: the stand-ins run nothing when they are loaded.
-        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
-        assert!(!library.is_null(), "{name:?} is on the stage");
-        Self(library)
+        for name in [name.to_owned(), name.replace(".12", ".13")] {
+            let name = CString::new(name).expect("a name");
+            // SAFETY: the stand-ins run nothing when they are loaded.
+            let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+            if !library.is_null() {
+                return Self(library);
+            }
+        }
+        panic!("{name} is on the stage");
     }
 
     /// # Safety

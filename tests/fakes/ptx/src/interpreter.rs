@@ -69,6 +69,11 @@ impl Interpreter {
         self.instructions
     }
 
+    /// The modules kernels were launched from, by family.
+    pub fn modules(&self) -> impl Iterator<Item = (&str, &Module)> {
+        self.modules.iter().map(|(family, module)| (family.as_str(), module))
+    }
+
     fn number(&mut self) -> u32 {
         self.next += 1;
         self.next

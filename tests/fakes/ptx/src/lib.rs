@@ -1,4 +1,13 @@
-//! Executes PTX on the CPU, for tests.
+//! Executes PTX on the CPU, for tests: the very text that is shipped, so that what a GPU would run is what is proven.
+//!
+//! Text becomes a [`Module`] (`parse`: grammar; `decode`: names to register numbers, mnemonics to functions); [`launch`] runs one of its entries on
+//! [`Memory`] (`machine`: blocks, warps, lanes), and says what it did or at which line it went wrong, as a [`Fault`]. [`Interpreter`] is all of this as
+//! the machine that the kernels' cases run on.
+//!
+//! What is looked for: strays and misalignment in every space; shared memory read before it is written, or raced for; asynchronous copies read before
+//! they land; barriers and warp-wide instructions that not all reach; kernels that do not end. What is not: races for device memory, the order of
+//! blocks, time. An instruction it does not have is an error when the text is read. Rejected: running the CUDA source on the host, which proves another
+//! program than the one shipped, and emulating machine code, whose encoding is not documented.
 
 mod decode;
 mod devices;

@@ -40,6 +40,29 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Lines whose instructions nothing launched so far has executed, first and last of each stretch.
+    pub fn unexecuted(&self) -> Vec<(u32, u32)> {
+        let code = self.program.code.iter().zip(&self.program.executed);
+        let mut stretches: Vec<(u32, u32)> = Vec::new();
+        let mut on = false;
+        for (inst, executed) in code {
+            let executed = executed.load(Ordering::Relaxed);
+            match stretches.last_mut() {
+                Some(last) if on && !executed => last.1 = inst.line,
+                _ if !executed => stretches.push((inst.line, inst.line)),
+                _ => {}
+            }
+            on = !executed;
+        }
+        stretches
+    }
+
+    /// Instructions executed so far by anything launched, and all there are.
+    pub fn coverage(&self) -> (usize, usize) {
+        let executed = self.program.executed.iter().filter(|done| done.load(Ordering::Relaxed));
+        (executed.count(), self.program.executed.len())
+    }
+
     /// Where a parameter lies in the bytes of a launch, and the end of all.
     pub fn param_offsets(&self) -> (Vec<u32>, u32) {
         let mut end = 0;

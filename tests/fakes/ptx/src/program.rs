@@ -3,6 +3,8 @@
 //! Immediates, addresses and special registers are registers too, filled when a block starts, so that running an
 //! instruction never asks what kind its operands are.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::lanes::Lanes;
 use crate::numerics::convert::Conversion;
 use crate::parse::syntax::Space;
@@ -419,6 +421,8 @@ pub(crate) struct Program {
     pub(crate) local_bytes: u32,
     /// Shared memory declared, bytes; dynamic memory begins behind it.
     pub(crate) shared_bytes: u32,
+    /// Which instructions some lane has ever done, whoever launched it.
+    pub(crate) executed: Vec<AtomicBool>,
     /// Parts of shared memory that accesses do not divide, bytes: 1 to 16.
     pub(crate) granule: u32,
 }

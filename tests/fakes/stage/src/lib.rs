@@ -75,9 +75,20 @@ impl Stage {
         self
     }
 
-    /// What cuBLAS and cuBLASLt pretend, by the words of `scenario` there: `version:12.1.3+latte`.
+    /// What cuBLAS and cuBLASLt pretend, by the words of `scenario` there: `version:12.1.3+latte`. Of another major version than
+    /// 12 the files are named so: `libcublas.so.13`.
+    ///
+    /// # Panics
+    /// If the libraries are not there any more.
     #[must_use]
     pub fn cublas(mut self, words: &str) -> Self {
+        let version = words.split('+').find_map(|word| word.strip_prefix("version:"));
+        let major = version.and_then(|version| version.split('.').next()).unwrap_or("12");
+        for name in [CUBLAS, CUBLAS_LT] {
+            let place = |name: &str| self.folder.path().join(name);
+            let named = place(name).with_extension(major);
+            fs::rename(place(name), named).expect("a library of the stage");
+        }
         words.clone_into(&mut self.cublas);
         self
     }

@@ -85,7 +85,7 @@ pub fn launch(
         return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
     let index = token_tile(shape.m, &TOKENS);
-    // Two blocks fit a multiprocessor; each fills its table once and takes rows until none are left.
+    // As many as fit most multiprocessors; each fills its table once and takes rows until none are left.
     let blocks = shape.n.div_ceil(ROWS * WARPS).min(2 * facts.sms.max(1));
     let args = [weights.codes, weights.maxima, x, y].map(Arg::from).into_iter();
     Ok(Launch {

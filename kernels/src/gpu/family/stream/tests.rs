@@ -53,11 +53,13 @@ fn assert_launchable(launch: &Launch, what: &str) {
 
 #[test]
 fn a_kernel_has_the_same_cases_wherever_it_has_a_route() {
+    // The oldest, the one in the middle and the newest.
+    let some: Vec<DeviceFacts> = devices().step_by(4).collect();
     for kernel in kernels() {
-        let most = devices().map(|facts| (kernel.cases)(&facts).len()).max();
-        for facts in devices() {
-            let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
-            let count = (kernel.cases)(&facts).len();
+        let counts: Vec<usize> = some.iter().map(|facts| (kernel.cases)(facts).len()).collect();
+        let most = counts.iter().copied().max();
+        for (facts, count) in some.iter().zip(counts) {
+            let absent = matches!((kernel.route)(facts), Route::Absent { .. });
             assert_eq!(
                 Some(count),
                 if absent { Some(0) } else { most },

@@ -21,8 +21,10 @@ const SIZES: &[(u32, u32, u32, u32)] = &[
 ];
 /// Outputs below which one that happens to be near zero would decide what the relative error is.
 const ENOUGH: u32 = 32;
-/// Activations of the longest rows: more than a block keeps at a time.
-const LONG: u32 = 33_000;
+/// Tokens times length of the longest rows: more activations than a block keeps at a time.
+const LONG: u32 = 17_000;
+/// How many of them, on one multiprocessor: warps then share rows, but read activations that other warps have loaded.
+const LONG_ROWS: u32 = 25;
 
 /// Which numbers a case has.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,7 +40,6 @@ struct Trial<'a> {
     path: &'static Path,
     facts: &'a DeviceFacts,
     shape: Shape,
-    name: &'static str,
 }
 
 /// The cases of a kernel that a device has.
@@ -47,30 +48,22 @@ pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
 }
 
 fn of_path(path: &'static Path, facts: &DeviceFacts) -> Vec<Case> {
-    let sizes = SIZES.iter().filter(|size| size.0 <= path.most_tokens);
-    let ragged = sizes.map(|&(m, n, k, sms)| {
-        let k = k.next_multiple_of(path.multiple);
-        (Shape { m, n, k, ..Shape::default() }, sms)
+    let trial = |(m, n, k, sms): (u32, u32, u32, u32), kind: Numbers, seed: u64| {
+        let shape = Shape { m, n, k: k.next_multiple_of(path.multiple), ..Shape::default() };
+        let facts = DeviceFacts { sms, ..facts.clone() };
+        Trial { path, facts: &facts, shape }.drawn(seed, kind)
+    };
+    let sizes = (0..).zip(SIZES).filter(|(_, size)| size.0 <= path.most_tokens);
+    let ragged = sizes.flat_map(|(seed, size)| {
+        let random = (size.0 * size.1 >= ENOUGH).then(|| trial(*size, Numbers::Random, seed));
+        [trial(*size, Numbers::Whole, seed)].into_iter().chain(random)
     });
     let m = path.most_tokens.min(8);
-    let k = (LONG / m).next_multiple_of(path.multiple);
-    let long = (Shape { m, n: 5, k, ..Shape::default() }, 80);
-    let drawn = ragged.chain([long]).enumerate().flat_map(|(seed, (shape, sms))| {
-        let facts = DeviceFacts { sms, ..facts.clone() };
-        let kinds = [("whole", Numbers::Whole), ("random", Numbers::Random)];
-        let judged = kinds
-            .into_iter()
-            .filter(move |(_, kind)| *kind == Numbers::Whole || shape.m * shape.n >= ENOUGH);
-        judged
-            .map(move |(name, kind)| {
-                Trial { path, facts: &facts, shape, name }.drawn(seed as u64, kind)
-            })
-            .collect::<Vec<_>>()
-    });
-    let shape =
-        Shape { m: path.most_tokens.min(3), n: 5, k: path.multiple.max(128), ..Shape::default() };
-    let overflow = Trial { path, facts, shape, name: "overflow and NaN" }.overflow();
-    drawn.chain([overflow]).filter_map(Result::ok).collect()
+    let long = trial((m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
+    let (m, k) = (path.most_tokens.min(3), path.multiple.max(128));
+    let overflow =
+        Trial { path, facts, shape: Shape { m, n: 5, k, ..Shape::default() } }.overflow();
+    ragged.chain([long, overflow]).filter_map(Result::ok).collect()
 }
 
 impl Trial<'_> {
@@ -87,11 +80,11 @@ impl Trial<'_> {
             numbers(m, k, 2 * seed + 1, activation).into_iter().map(f64::from).collect();
         let x = store(path.formats.input, &x);
         let reference = product(&path.formats.input.values(&x), &stored.values, k);
-        let judge = match kind {
-            Numbers::Whole => Judge::Bits(store(path.formats.output, &reference)),
-            Numbers::Random => Judge::Near { reference, limit: path.limit },
+        let (name, judge) = match kind {
+            Numbers::Whole => ("whole", Judge::Bits(store(path.formats.output, &reference))),
+            Numbers::Random => ("random", Judge::Near { reference, limit: path.limit }),
         };
-        self.build(x, stored, judge)
+        self.build(name, x, stored, judge)
     }
 
     /// One large activation beside zeros, which binary16 cannot hold after three times itself, and a token that is no number.
@@ -109,11 +102,12 @@ impl Trial<'_> {
         let x = store(path.formats.input, &x);
         let reference = product(&path.formats.input.values(&x), &stored.values, k);
         let bytes = store(path.formats.output, &reference);
-        self.build(x, stored, Judge::Bits(canonical(path.formats.output, bytes)))
+        let judge = Judge::Bits(canonical(path.formats.output, bytes));
+        self.build("overflow and NaN", x, stored, judge)
     }
 
-    fn build(&self, x: Vec<u8>, stored: Stored, judge: Judge) -> Result<Case, String> {
-        let Self { path, facts, shape, name } = *self;
+    fn build(&self, name: &str, x: Vec<u8>, stored: Stored, judge: Judge) -> Result<Case, String> {
+        let Self { path, facts, shape } = *self;
         let Shape { m, n, k, .. } = shape;
         let parts = stored.parts.len();
         let mut buffers = vec![

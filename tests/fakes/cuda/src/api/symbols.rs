@@ -42,6 +42,11 @@ fn find(driver: &Driver, name: &str, version: c_int) -> Result<*const (), c_uint
 }
 
 exports! { driver;
+    // NVIDIA's own libraries ask for private tables, NVRTC as soon as it compiles, and crash where the function is missing.
+    cuGetExportTable(place: *mut *const c_void, _table: *const c_void) {
+        put(place, std::ptr::null())?;
+        Err(NOT_FOUND)
+    }
     cuGetProcAddress(symbol: *const c_char, place: *mut *mut c_void, version: c_int, _flags: c_ulonglong) {
         let found = find(driver, text(symbol)?, version);
         put(place, found.unwrap_or(std::ptr::null()).cast_mut().cast())?;

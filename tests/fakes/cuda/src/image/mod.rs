@@ -7,6 +7,7 @@
 
 mod elf;
 mod fatbin;
+mod features;
 mod header;
 mod raw;
 
@@ -142,6 +143,9 @@ impl Loader {
         }
         if !self.compiles(header.target) {
             let why = "ptxas fatal   : SM version specified by .target is higher than default SM version assumed";
+            return Err(Refusal::new(INVALID_PTX, why));
+        }
+        if let Some(why) = features::refused(text, header.target) {
             return Err(Refusal::new(INVALID_PTX, why));
         }
         Ok(Chosen::Ptx { text: text.to_owned(), target: header.target })

@@ -14,6 +14,7 @@ mod operand;
 mod warp;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 
 use crate::error::PtxError;
 use crate::lanes::File;
@@ -111,6 +112,8 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
     }
     decoder.link_calls();
     let granules = decoder.program.code.iter().filter_map(|inst| inst.op.shared_granule());
+    decoder.program.executed =
+        decoder.program.code.iter().map(|_| AtomicBool::new(false)).collect();
     decoder.program.granule = granules.min().unwrap_or(16).min(16);
     Ok(decoder.program)
 }

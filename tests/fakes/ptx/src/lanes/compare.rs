@@ -90,7 +90,7 @@ macro_rules! short {
 
 pub(super) const SHORT: Rows = &[
     ("eq.f16", short!(f16_value, |x, y| x == y)),
-    ("ne.f16", short!(f16_value, |x, y| x < y || x > y)),
+    ("ne.f16", short!(f16_value, |x, y| !x.is_nan() && !y.is_nan() && x != y)),
     ("lt.f16", short!(f16_value, |x, y| x < y)),
     ("le.f16", short!(f16_value, |x, y| x <= y)),
     ("gt.f16", short!(f16_value, |x, y| x > y)),
@@ -99,7 +99,7 @@ pub(super) const SHORT: Rows = &[
     ("num.f16", short!(f16_value, |x, y| !x.is_nan() && !y.is_nan())),
     ("nan.f16", short!(f16_value, |x, y| x.is_nan() || y.is_nan())),
     ("eq.bf16", short!(bf16_value, |x, y| x == y)),
-    ("ne.bf16", short!(bf16_value, |x, y| x < y || x > y)),
+    ("ne.bf16", short!(bf16_value, |x, y| !x.is_nan() && !y.is_nan() && x != y)),
     ("lt.bf16", short!(bf16_value, |x, y| x < y)),
     ("le.bf16", short!(bf16_value, |x, y| x <= y)),
     ("gt.bf16", short!(bf16_value, |x, y| x > y)),

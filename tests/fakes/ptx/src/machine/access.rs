@@ -1,17 +1,15 @@
-//! Loads, stores, atomics and asynchronous copies.
+//! Loads and stores, in every space.
 
 use super::hands::Hands;
 use super::registers::{Registers, lanes_of};
 use super::shared::Who;
-use super::warp::{Flight, Warp};
+use super::warp::Warp;
 use crate::decode::{generic_base, space_of_address};
 use crate::fault::{Done, FaultKind, Trouble};
-use crate::lanes::{Lanes, Longs, WARP};
+use crate::lanes::{Longs, WARP};
 use crate::memory::Memory;
-use crate::numerics::exact::Rounding;
-use crate::numerics::float::{Modifiers, add_f32, add_f64};
 use crate::parse::syntax::Space;
-use crate::program::{Access, Address, AsyncCopy, Atom, Atomic, Element, Place};
+use crate::program::{Access, Address, Element, Place};
 
 impl Registers<'_> {
     pub(super) fn addresses(&self, address: &Address) -> Longs {
@@ -24,7 +22,7 @@ impl Registers<'_> {
 }
 
 /// The lanes of a mask by the space their addresses lie in, with addresses in that space.
-fn by_space(space: Space, addresses: &mut Longs, active: u32) -> Vec<(Space, u32)> {
+pub(super) fn by_space(space: Space, addresses: &mut Longs, active: u32) -> Vec<(Space, u32)> {
     if space != Space::Generic {
         return vec![(space, active)];
     }
@@ -40,12 +38,18 @@ fn by_space(space: Space, addresses: &mut Longs, active: u32) -> Vec<(Space, u32
     found
 }
 
-fn stray(memory: &Memory, address: u64, size: usize, lane: usize, verb: &str) -> Box<Trouble> {
+pub(super) fn stray(
+    memory: &Memory,
+    address: u64,
+    size: usize,
+    lane: usize,
+    verb: &str,
+) -> Box<Trouble> {
     let what = format!("{verb} {size} bytes at 0x{address:x}, {}", memory.describe(address));
     Trouble::at(FaultKind::Bounds, lane, what)
 }
 
-fn check_aligned(address: u64, size: usize, lane: usize) -> Done {
+pub(super) fn check_aligned(address: u64, size: usize, lane: usize) -> Done {
     if address & (size as u64 - 1) == 0 {
         return Ok(());
     }
@@ -234,155 +238,5 @@ impl Warp<'_> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn atomic(
-        &mut self,
-        atomic: &Atomic,
-        active: u32,
-        line: u32,
-        hands: &mut Hands<'_>,
-    ) -> Done {
-        let mut addresses = self.registers.addresses(&atomic.address);
-        let operand = self.registers.wide(atomic.operand);
-        let second = atomic.second.map_or([0; WARP], |second| self.registers.wide(second));
-        let size = usize::from(atomic.bytes);
-        let mut old = [0; WARP];
-        for (space, lanes) in by_space(atomic.address.space, &mut addresses, active) {
-            for lane in lanes_of(lanes) {
-                let address = addresses[lane];
-                let place = match space {
-                    Space::Shared => {
-                        let who = self.who(lane, line, true);
-                        hands.shared.read(address, size, who)?;
-                        hands.shared.write(address, size, who)?
-                    }
-                    Space::Local | Space::Param => {
-                        let what = "an atomic outside global and shared memory";
-                        return Err(Trouble::at(FaultKind::Bounds, lane, what));
-                    }
-                    Space::Generic | Space::Global | Space::Const => {
-                        check_aligned(address, size, lane)?;
-                        if hands.memory.writable(address, size).is_none() {
-                            return Err(stray(hands.memory, address, size, lane, "updates"));
-                        }
-                        hands.memory.writable(address, size).unwrap_or_default()
-                    }
-                };
-                let mut bytes = [0; 8];
-                bytes[..size].copy_from_slice(place);
-                old[lane] = u64::from_le_bytes(bytes);
-                let flush = space != Space::Shared;
-                let new = updated(atomic, old[lane], operand[lane], second[lane], flush);
-                place.copy_from_slice(&new.to_le_bytes()[..size]);
-            }
-        }
-        if let Some(place) = atomic.old {
-            self.registers.set_wide(place, &old, active);
-        }
-        Ok(())
-    }
-
-    pub(super) fn async_copy(
-        &mut self,
-        copy: &AsyncCopy,
-        active: u32,
-        line: u32,
-        hands: &mut Hands<'_>,
-    ) -> Done {
-        let (to, from) = (self.registers.addresses(&copy.to), self.registers.addresses(&copy.from));
-        let ignore = copy.ignore.map_or(0, |test| self.registers.test(test));
-        let size = usize::from(copy.bytes);
-        for lane in lanes_of(active) {
-            let asked = copy
-                .source_bytes
-                .map_or(size, |register| self.registers.word(register)[lane] as usize);
-            if asked > size {
-                let what = format!("copies {asked} of {size} bytes");
-                return Err(Trouble::at(FaultKind::Bounds, lane, what));
-            }
-            let reads = if ignore >> lane & 1 == 1 { 0 } else { asked };
-            let mut bytes = [0; 16];
-            if reads > 0 {
-                check_aligned(from[lane], size, lane)?;
-                let memory = &*hands.memory;
-                let source = memory.bytes(from[lane], reads);
-                let source =
-                    source.ok_or_else(|| stray(memory, from[lane], reads, lane, "copies"))?;
-                bytes[..reads].copy_from_slice(source);
-            }
-            hands.shared.send(to[lane], &bytes[..size], self.who(lane, line, false))?;
-            let flights = &mut self.flights[lane];
-            flights.all.push(Flight { address: to[lane], bytes: copy.bytes, group: flights.open });
-        }
-        Ok(())
-    }
-
-    pub(super) fn async_commit(&mut self, active: u32) {
-        for lane in lanes_of(active) {
-            self.flights[lane].open += 1;
-        }
-    }
-
-    /// Copies land whose group is not among the last so many committed; all copies without a number.
-    pub(super) fn async_wait(&mut self, groups: Option<u32>, active: u32, hands: &mut Hands<'_>) {
-        for lane in lanes_of(active) {
-            let flights = &mut self.flights[lane];
-            let landed = groups.map_or(u32::MAX, |groups| flights.open.saturating_sub(groups));
-            flights.all.retain(|flight| {
-                let lands = flight.group < landed;
-                if lands {
-                    hands.shared.land(flight.address, usize::from(flight.bytes));
-                }
-                !lands
-            });
-        }
-    }
-}
-
-/// The new value of an atomic. Global binary32 sums flush subnormals, shared ones keep them (PTX ISA, `atom`).
-fn updated(atomic: &Atomic, old: u64, x: u64, y: u64, flush: bool) -> u64 {
-    let rn = Modifiers { rounding: Rounding::Nearest, flush, saturate: false, relu: false };
-    let wide = atomic.bytes == 8;
-    let signed = |x: u64| if wide { x as i64 } else { i64::from(x as u32 as i32) };
-    match atomic.kind {
-        Atom::Add => old.wrapping_add(x),
-        Atom::Min => old.min(x),
-        Atom::Max => old.max(x),
-        Atom::MinSigned => signed(old).min(signed(x)) as u64,
-        Atom::MaxSigned => signed(old).max(signed(x)) as u64,
-        Atom::And => old & x,
-        Atom::Or => old | x,
-        Atom::Xor => old ^ x,
-        Atom::Exchange => x,
-        Atom::CompareSwap => {
-            if old == x {
-                y
-            } else {
-                old
-            }
-        }
-        Atom::Increment => {
-            if old >= x {
-                0
-            } else {
-                old + 1
-            }
-        }
-        Atom::Decrement => {
-            if old == 0 || old > x {
-                x
-            } else {
-                old - 1
-            }
-        }
-        Atom::AddF32 => add_f32(old as u32, x as u32, rn).into(),
-        Atom::AddF64 => add_f64(old, x, Rounding::Nearest),
-        Atom::Add16(Lanes::Binary32(add)) => {
-            let mut sum = [0; WARP];
-            add(&[old as u32; WARP], &[x as u32; WARP], &mut sum);
-            sum[0].into()
-        }
-        Atom::Add16(_) => old,
     }
 }

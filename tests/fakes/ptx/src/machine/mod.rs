@@ -5,8 +5,10 @@
 
 mod access;
 mod alone;
+mod atomic;
 mod block;
 mod collective;
+mod copies;
 mod hands;
 mod registers;
 mod shared;

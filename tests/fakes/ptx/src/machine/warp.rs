@@ -5,6 +5,8 @@
 //! at the same line, as the strictest hardware wants it. Rejected: a stack of reconvergence points, which needs the control-flow graph and hangs where
 //! lanes wait for each other.
 
+use std::sync::atomic::Ordering;
+
 use super::hands::Hands;
 use super::registers::{ALL, Constants, Registers, lanes_of};
 use crate::fault::{Done, FaultKind, Trouble};
@@ -190,6 +192,7 @@ impl<'a> Warp<'a> {
                 pc += 1;
                 continue;
             }
+            program.executed[pc as usize].store(true, Ordering::Relaxed);
             if inst.kind == Kind::Alone {
                 self.alone(inst, active, hands)?;
                 pc += 1;

@@ -1,6 +1,6 @@
 //! Every kernel on every architecture: each case of the registry, run on the PTX built into the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,12 +13,16 @@ use warpscope_kernels::image::images;
 
 use crate::machine::machine;
 
+/// Families of instructions that only hardware has.
+const HARDWARE_ONLY: [&str; 1] = ["gate_arch"];
+
 #[derive(Default)]
 struct Tally {
     cases: u32,
     instructions: u64,
     time: Duration,
     wrong: Vec<String>,
+    modules: BTreeMap<String, Module>,
 }
 
 impl Tally {
@@ -27,6 +31,7 @@ impl Tally {
         self.instructions += other.instructions;
         self.time += other.time;
         self.wrong.extend(other.wrong);
+        self.modules.extend(other.modules);
     }
 }
 
@@ -46,7 +51,8 @@ fn prove(kernel: &GpuKernel, machine: &mut Interpreter, facts: &DeviceFacts, tal
                 tally.wrong.extend(outcome.wrong.map(|wrong| format!("{what}: {wrong}")));
             }
             Err(error @ MachineError::NoImage { .. }) => {
-                tally.wrong.push(format!("{} on {}: {error}", kernel.id, facts.sm));
+                tally.wrong.push(error.to_string());
+                tally.wrong.dedup();
                 return;
             }
             Err(error) => tally.wrong.push(format!("{what}: {error}")),
@@ -70,8 +76,35 @@ fn prove_family(family: &str, facts: &DeviceFacts) -> Tally {
         }
     }
     tally.instructions = machine.instructions();
+    let named =
+        |(_, module): (&str, &Module)| (format!("{family} {}", module.target()), module.clone());
+    tally.modules = machine.modules().filter(|module| module.0 == family).map(named).collect();
     tally.time = begun.elapsed();
     tally
+}
+
+/// Says how much of the code the cases execute, and with `GAPS` set which stretches they do not. A kernel that is launched from no class is wrong.
+fn look_for_gaps(modules: &BTreeMap<String, Module>) -> Vec<String> {
+    let (mut launched, mut idle) = (BTreeSet::new(), Vec::new());
+    for (name, module) in modules {
+        let (mut executed, mut all) = (0, 0);
+        for entry in module.entries() {
+            let (here, there) = entry.coverage();
+            (executed, all) = (executed + here, all + there);
+            if here == 0 {
+                println!("  {name} {}: never launched", entry.name);
+                idle.push(entry.name.as_str());
+            } else {
+                launched.insert(entry.name.as_str());
+                if std::env::var_os("GAPS").is_some() && here < there {
+                    println!("  {name} {}: not executed: {:?}", entry.name, entry.unexecuted());
+                }
+            }
+        }
+        println!("  {name}: {executed} of {all} instructions executed");
+    }
+    idle.retain(|entry| !launched.contains(entry));
+    idle.iter().map(|entry| format!("no case launches {entry}")).collect()
 }
 
 /// Two threads a processor would gain nothing; every pair of family and device is a machine of its own.
@@ -102,6 +135,7 @@ fn every_case_holds_on_every_architecture() {
     let mut wrong = Vec::new();
     for (family, tally) in tallies.into_inner().unwrap() {
         println!("{family}: {tally}");
+        wrong.extend(look_for_gaps(&tally.modules));
         wrong.extend(tally.wrong);
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -120,7 +154,9 @@ fn every_image_is_understood() {
             }
         }
     }
-    for image in images().iter().filter(|image| image.target.suffix == Suffix::None) {
+    println!("hardware only: {}", HARDWARE_ONLY.join(", "));
+    let generic = images().iter().filter(|image| image.target.suffix == Suffix::None);
+    for image in generic.filter(|image| !HARDWARE_ONLY.contains(&image.family)) {
         texts.extend(image.text().map(|text| (format!("{} {image}", image.family), text)));
     }
     let mut wrong = Vec::new();

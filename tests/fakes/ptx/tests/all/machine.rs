@@ -1,5 +1,8 @@
 //! The interpreter as tests want it.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
 use ptx_interpreter::{Interpreter, Module};
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::DeviceFacts;
@@ -23,10 +26,17 @@ pub(crate) fn machine(facts: &DeviceFacts) -> Interpreter {
     if std::env::var_os("PTX_FOLDER").is_none() {
         return Interpreter::new(facts.clone());
     }
+    static PARSED: Mutex<BTreeMap<String, Module>> = Mutex::new(BTreeMap::new());
     let of = facts.clone();
     let load = move |family: &str, _: Sm| {
         let text = text_for(family, &of)?;
-        Module::parse(&text).map_err(|error| format!("{family}: {error}"))
+        let mut parsed = PARSED.lock().map_err(|error| error.to_string())?;
+        if let Some(module) = parsed.get(&text) {
+            return Ok(module.clone());
+        }
+        let module = Module::parse(&text).map_err(|error| format!("{family}: {error}"))?;
+        parsed.insert(text, module.clone());
+        Ok(module)
     };
     Interpreter::with_images(facts.clone(), Box::new(load))
 }

@@ -3,9 +3,12 @@
 mod collectives;
 mod decoder;
 mod faults;
+mod headroom;
 mod instructions;
 mod kernels;
 mod machine;
+mod machines;
 mod mutations;
 mod small;
 mod texts;
+mod timed;

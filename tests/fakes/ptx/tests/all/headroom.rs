@@ -1,8 +1,10 @@
 //! The headroom of every path on every architecture: which overflow is a matter of what sums and results are kept in, never
 //! of the device.
 
-use ptx_interpreter::{Interpreter, devices};
+use ptx_interpreter::devices;
 use warpscope_kernels::gpu::headroom::probes;
+
+use crate::machine::machine;
 
 /// What is expected of a path by what its name says of it: the first power of two that is lost, and whether a sum survives
 /// that is larger on its way. binary16 ends at 65 504, below 2¹⁶; every other format here goes on beyond 2²⁴.
@@ -17,7 +19,7 @@ const EXPECTED: &[(&str, Option<i32>, bool)] = &[
 #[test]
 fn paths_overflow_where_their_formats_end() {
     for facts in devices() {
-        let mut machine = Interpreter::new(facts.clone());
+        let mut machine = machine(&facts);
         for probe in probes() {
             if let Some(why) = probe.absent(&facts) {
                 println!("skipped on {}: {}: {why}", facts.sm, probe.path());

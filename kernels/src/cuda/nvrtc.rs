@@ -1,4 +1,4 @@
-//! The compiler: NVRTC, loaded from a file named by the caller.
+//! NVIDIA's compiler of CUDA C++, NVRTC, loaded from a file named by the caller.
 #![expect(unsafe_code, reason = "NVRTC is a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -23,13 +23,23 @@ type Create = unsafe extern "C" fn(
     *const *const c_char,
 ) -> c_int;
 
+/// What comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// PTX, for a virtual architecture: `--gpu-architecture=compute_90`.
+    Ptx,
+    /// An image, for a real one: `--gpu-architecture=sm_90`.
+    Cubin,
+}
+
 /// The loaded library.
-pub(crate) struct Nvrtc {
+pub struct Nvrtc {
     library: Library,
 }
 
-/// A source text and what it includes, by name: no path ever reaches the compiler, so none can reach its output.
-pub(crate) struct Unit<'a> {
+/// A source text and what it includes, by name: without options that name folders no path reaches the compiler, so none can
+/// reach its output.
+pub struct Unit<'a> {
     /// Name of the source.
     pub name: &'a str,
     /// Its text.
@@ -40,16 +50,21 @@ pub(crate) struct Unit<'a> {
 
 impl Nvrtc {
     /// Loads the library.
-    pub(crate) fn load(path: &Path) -> Result<Self, String> {
+    pub fn load(path: &Path) -> Result<Self, String> {
         // SAFETY: what NVRTC runs when it is loaded has no precondition; the path is the one the developer named.
         let library = unsafe { Library::new(path) };
         Ok(Self { library: library.map_err(|error| format!("{}: {error}", path.display()))? })
     }
 
-    /// Compiles to PTX; the compiler's own words where it does not.
-    pub(crate) fn compile(&self, unit: &Unit, options: &[&str]) -> Result<String, String> {
+    /// Compiles; the compiler's own words where it does not.
+    pub fn compile(
+        &self,
+        unit: &Unit<'_>,
+        options: &[&str],
+        output: Output,
+    ) -> Result<Vec<u8>, String> {
         let program = self.create(unit)?;
-        let result = self.compile_program(program, options);
+        let result = self.compile_program(program, options, output);
         type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
         let destroy = self.symbol::<Destroy>("nvrtcDestroyProgram")?;
         let mut program = program;
@@ -58,7 +73,7 @@ impl Nvrtc {
         result
     }
 
-    fn create(&self, unit: &Unit) -> Result<Program, String> {
+    fn create(&self, unit: &Unit<'_>) -> Result<Program, String> {
         let name = c_string(unit.name)?;
         let text = c_string(unit.text)?;
         let all = |part: fn(&(String, String)) -> &str| {
@@ -77,7 +92,12 @@ impl Nvrtc {
         if status == 0 { Ok(program) } else { Err(self.error(status)) }
     }
 
-    fn compile_program(&self, program: Program, options: &[&str]) -> Result<String, String> {
+    fn compile_program(
+        &self,
+        program: Program,
+        options: &[&str],
+        output: Output,
+    ) -> Result<Vec<u8>, String> {
         let options =
             options.iter().map(|option| c_string(option)).collect::<Result<Vec<_>, _>>()?;
         let list = pointers(&options);
@@ -87,14 +107,21 @@ impl Nvrtc {
         // SAFETY: the program is alive and the list has `count` pointers to strings that end with zero.
         let status = unsafe { compile(program, count, list.as_ptr()) };
         if status != 0 {
-            let log = self.text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
-            return Err(format!("{}\n{}", self.error(status), log.trim()));
+            let log = self.bytes(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
+            let log = String::from_utf8_lossy(text(&log)).trim().to_owned();
+            return Err(format!("{}\n{log}", self.error(status)).trim_end().to_owned());
         }
-        self.text(program, "nvrtcGetPTXSize", "nvrtcGetPTX")
+        match output {
+            Output::Ptx => {
+                let ptx = self.bytes(program, "nvrtcGetPTXSize", "nvrtcGetPTX")?;
+                Ok(text(&ptx).to_vec())
+            }
+            Output::Cubin => self.bytes(program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
+        }
     }
 
-    /// A text of a program, without the zero at its end.
-    fn text(&self, program: Program, size: &str, text: &str) -> Result<String, String> {
+    /// Something of a program, by the function that tells its size and the one that writes it.
+    fn bytes(&self, program: Program, size: &str, text: &str) -> Result<Vec<u8>, String> {
         let (size_of, text_of) = (self.symbol::<SizeOf>(size)?, self.symbol::<TextOf>(text)?);
         let mut bytes = 0;
         // SAFETY: the program is alive and the size is written to a local.
@@ -108,9 +135,8 @@ impl Nvrtc {
         if status != 0 {
             return Err(self.error(status));
         }
-        let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
-        buffer.truncate(end);
-        String::from_utf8(buffer).map_err(|error| error.to_string())
+        buffer.truncate(bytes);
+        Ok(buffer)
     }
 
     fn symbol<T>(&self, name: &str) -> Result<Symbol<'_, T>, String> {
@@ -127,6 +153,11 @@ impl Nvrtc {
         let text = unsafe { CStr::from_ptr(error_text(status)) };
         format!("NVRTC returned {status} ({})", text.to_string_lossy())
     }
+}
+
+/// A text without the zero at its end.
+fn text(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or(bytes)
 }
 
 fn c_string(text: &str) -> Result<CString, String> {

@@ -1,0 +1,116 @@
+//! CUDA C++ to something the driver loads.
+
+use std::path::{Path, PathBuf};
+
+use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
+use warpscope_kernels::gpu::DeviceFacts;
+
+use super::libraries::{NVRTC, places};
+
+/// Largest source that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The library and where it is from.
+fn load(given: Option<&Path>) -> Result<(Nvrtc, PathBuf), String> {
+    if let Some(path) = given {
+        return Nvrtc::load(path).map(|nvrtc| (nvrtc, path.to_owned()));
+    }
+    let found = places(&NVRTC).into_iter().find_map(|path| {
+        let nvrtc = Nvrtc::load(&path).ok()?;
+        Some((nvrtc, path))
+    });
+    found.ok_or_else(|| {
+        "no NVRTC is found, which compiles .cu: install CUDA or `pip install nvidia-cuda-nvrtc-cu12`, or name the library with \
+         `nvrtc` in the spec"
+            .to_owned()
+    })
+}
+
+/// Folders of headers that belong to a library.
+fn headers(library: &Path) -> Vec<PathBuf> {
+    let Some(folder) = library.parent().filter(|folder| folder.is_absolute()) else {
+        return Vec::new();
+    };
+    let places = ["../include", "../../cuda_runtime/include", "../../cu13/include"];
+    places.iter().map(|place| folder.join(place)).filter(|path| path.is_dir()).collect()
+}
+
+/// A source that was read, and the compiler for it.
+pub(super) struct Compiler {
+    nvrtc: Nvrtc,
+    text: String,
+    name: String,
+    options: Vec<String>,
+}
+
+impl Compiler {
+    /// Reads the source and finds the compiler.
+    pub(super) fn new(
+        file: &Path,
+        options: &[String],
+        given: Option<&Path>,
+    ) -> Result<Self, String> {
+        let bytes = read(file)?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| format!("{} is no text", file.display()))?;
+        let (nvrtc, library) = load(given)?;
+        let include = |path: &Path| format!("--include-path={}", path.display());
+        let own = file.parent().map(include);
+        let headers = headers(&library);
+        let options =
+            options.iter().cloned().chain(own).chain(headers.iter().map(|at| include(at)));
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { nvrtc, text, name, options: options.collect() })
+    }
+
+    /// PTX for the device, or an image where the driver is older than the compiler.
+    pub(super) fn compile(&self, facts: &DeviceFacts, output: Output) -> Result<Vec<u8>, String> {
+        let kind = match output {
+            Output::Ptx => "compute",
+            Output::Cubin => "sm",
+        };
+        let (major, minor) = (facts.sm.major, facts.sm.minor);
+        let architecture = format!("--gpu-architecture={kind}_{major}{minor}");
+        let mut options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        options.push(&architecture);
+        let unit = Unit { name: &self.name, text: &self.text, headers: &[] };
+        self.nvrtc.compile(&unit, &options, output).map_err(|said| error_first(&said))
+    }
+}
+
+/// What the compiler said, the first error before the rest: only one line of it is always shown.
+fn error_first(said: &str) -> String {
+    let found = said.lines().find(|line| line.contains("error:"));
+    found.map_or_else(|| said.to_owned(), |line| format!("{line}\n{said}"))
+}
+
+/// A file of no absurd size.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let wrong = |why: String| format!("{}: {why}", path.display());
+    let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(wrong(format!("no file of at most {} MiB", MOST_BYTES >> 20)));
+    }
+    std::fs::read(path).map_err(|error| wrong(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_comes_before_the_warnings() {
+        let said = "NVRTC returned 6\nk.cu(1): warning: x\nk.cu(2): error: y";
+        assert!(error_first(said).starts_with("k.cu(2): error: y\nNVRTC returned 6\n"));
+        assert_eq!(error_first("NVRTC returned 5"), "NVRTC returned 5");
+    }
+
+    #[test]
+    fn a_library_that_is_none_is_named() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let error = Compiler::new(file.path(), &[], Some(file.path())).err().expect("no library");
+        assert!(error.contains(&file.path().display().to_string()), "{error}");
+        assert!(read(Path::new("/nowhere/k.cu")).is_err_and(|why| why.contains("/nowhere/k.cu")));
+        assert!(read(Path::new("/")).is_err_and(|why| why.contains("16 MiB")));
+    }
+}

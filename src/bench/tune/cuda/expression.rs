@@ -1,0 +1,241 @@
+//! Whole numbers a launch is made of, as the sizes of a problem give them: `ceil_div(n, rows)`.
+//!
+//! A language of its own was weighed against one that a library brings: of those there are, the small ones compute in floating point, which
+//! rounds grids, and the exact ones bring strings, assignments and functions nobody asked for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Deepest nesting that is read.
+const DEEPEST: usize = 32;
+
+/// Functions of two numbers.
+const FUNCTIONS: &[(&str, Operation)] = &[
+    ("ceil_div", |a, b| (b > 0 && a >= 0).then(|| a / b + i64::from(a % b != 0))),
+    ("min", |a, b| Some(a.min(b))),
+    ("max", |a, b| Some(a.max(b))),
+];
+/// Signs between two numbers, those that bind less first.
+const SIGNS: [&[(char, Operation)]; 2] = [
+    &[('+', i64::checked_add), ('-', i64::checked_sub)],
+    &[('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)],
+];
+
+type Operation = fn(i64, i64) -> Option<i64>;
+
+/// A number, a name, or an operation on two expressions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expression {
+    text: String,
+    node: Node,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Node {
+    Number(i64),
+    Name(String),
+    /// Row of its table, and in it the place.
+    Sign(usize, usize, Box<[Node; 2]>),
+    Function(usize, Box<[Node; 2]>),
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Expression {
+    /// Reads one. `Err` says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut reader = Reader { rest: text, deep: 0 };
+        let node = reader.chain(0).map_err(|why| format!("{text:?}: {why}"))?;
+        if !reader.rest.trim().is_empty() {
+            return Err(format!("{text:?}: {:?} is left over", reader.rest.trim()));
+        }
+        Ok(Self { text: text.to_owned(), node })
+    }
+
+    /// Names in it.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.node.names(&mut names);
+        names
+    }
+
+    /// Its value. `Err` says which name has no number, or that it has no value.
+    pub fn value(&self, values: &BTreeMap<String, String>) -> Result<i64, String> {
+        self.node.value(values).map_err(|why| format!("{self}: {why}"))
+    }
+}
+
+impl Node {
+    fn names<'a>(&'a self, found: &mut Vec<&'a str>) {
+        match self {
+            Self::Number(_) => {}
+            Self::Name(name) => found.push(name),
+            Self::Sign(_, _, sides) | Self::Function(_, sides) => {
+                sides.iter().for_each(|side| side.names(found));
+            }
+        }
+    }
+
+    fn value(&self, values: &BTreeMap<String, String>) -> Result<i64, String> {
+        let (operation, sides) = match self {
+            Self::Number(number) => return Ok(*number),
+            Self::Name(name) => {
+                let text = values.get(name).ok_or_else(|| format!("{name} has no value"))?;
+                return text.parse().map_err(|_| format!("{name} is {text}, no whole number"));
+            }
+            Self::Sign(row, place, sides) => (SIGNS[*row][*place].1, sides),
+            Self::Function(place, sides) => (FUNCTIONS[*place].1, sides),
+        };
+        let (a, b) = (sides[0].value(values)?, sides[1].value(values)?);
+        operation(a, b).ok_or_else(|| format!("with {a} and {b} it has no value"))
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    deep: usize,
+}
+
+impl Reader<'_> {
+    fn next(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
+    }
+
+    fn eat(&mut self, wanted: char) -> Result<(), String> {
+        match self.next() {
+            Some(found) if found == wanted => {
+                self.rest = &self.rest[found.len_utf8()..];
+                Ok(())
+            }
+            Some(found) => Err(format!("{wanted:?} expected, found {found:?}")),
+            None => Err(format!("{wanted:?} expected at its end")),
+        }
+    }
+
+    /// Terms between signs of one row, from the left.
+    fn chain(&mut self, row: usize) -> Result<Node, String> {
+        let Some(signs) = SIGNS.get(row) else { return self.single() };
+        let mut left = self.chain(row + 1)?;
+        while let Some(place) =
+            self.next().and_then(|sign| signs.iter().position(|one| one.0 == sign))
+        {
+            self.rest = &self.rest[1..];
+            let right = self.chain(row + 1)?;
+            left = Node::Sign(row, place, Box::new([left, right]));
+        }
+        Ok(left)
+    }
+
+    fn single(&mut self) -> Result<Node, String> {
+        self.deep += 1;
+        if self.deep > DEEPEST {
+            return Err(format!("nested deeper than {DEEPEST}"));
+        }
+        let node = match self.next() {
+            Some('(') => {
+                self.eat('(')?;
+                let inner = self.chain(0)?;
+                self.eat(')')?;
+                inner
+            }
+            Some(first) if first.is_ascii_digit() => {
+                let digits = self.word(|letter| letter.is_ascii_digit());
+                Node::Number(digits.parse().map_err(|_| format!("{digits} is too large"))?)
+            }
+            Some(first) if first.is_ascii_alphabetic() || first == '_' => self.named()?,
+            Some(other) => return Err(format!("{other:?} begins no number")),
+            None => return Err("a number is missing at its end".to_owned()),
+        };
+        self.deep -= 1;
+        Ok(node)
+    }
+
+    fn named(&mut self) -> Result<Node, String> {
+        let name = self.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        if self.next() != Some('(') {
+            return Ok(Node::Name(name));
+        }
+        let Some(place) = FUNCTIONS.iter().position(|row| row.0 == name) else {
+            let known: Vec<&str> = FUNCTIONS.iter().map(|row| row.0).collect();
+            return Err(format!("no function {name}; known: {}", known.join(", ")));
+        };
+        self.eat('(')?;
+        let first = self.chain(0)?;
+        self.eat(',')?;
+        let second = self.chain(0)?;
+        self.eat(')')?;
+        Ok(Node::Function(place, Box::new([first, second])))
+    }
+
+    fn word(&mut self, belongs: impl Fn(char) -> bool) -> String {
+        let end = self.rest.find(|letter| !belongs(letter)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(text: &str) -> Result<i64, String> {
+        let values =
+            [("n", "1000"), ("rows", "3"), ("word", "fast"), ("big", "9223372036854775807")];
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Expression::parse(text)?.value(&BTreeMap::from(values))
+    }
+
+    #[test]
+    fn arithmetic_is_that_of_school() {
+        for (text, want) in [
+            ("7", 7),
+            ("n", 1000),
+            (" 2 + 3 * 4 ", 14),
+            ("(2 + 3) * 4", 20),
+            ("100 - 10 - 1", 89),
+            ("100 / 10 / 2", 5),
+            ("n % 7", 6),
+            ("ceil_div(n, rows)", 334),
+            ("ceil_div(999, rows) * 32", 10_656),
+            ("min(n, 4) + max(rows, 2)", 7),
+        ] {
+            assert_eq!(value(text), Ok(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_value_says_why() {
+        for (text, part) in [
+            ("", "missing"),
+            ("2 +", "missing"),
+            ("2 3", "left over"),
+            ("(2", "')' expected"),
+            ("k", "k has no value"),
+            ("word", "fast, no whole number"),
+            ("n / (rows - 3)", "no value"),
+            ("big + 1", "no value"),
+            ("99999999999999999999", "too large"),
+            ("sqrt(4, 2)", "ceil_div, min, max"),
+            ("min(2)", "',' expected"),
+            ("ü", "begins no number"),
+        ] {
+            let error = value(text).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(value(&"(".repeat(1000)).expect_err("deep").contains("nested"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[-0-9a-z_+*/%(), ü]{0,40}") {
+            let _ = value(&text);
+        }
+    }
+}

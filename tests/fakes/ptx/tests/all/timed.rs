@@ -1,0 +1,64 @@
+//! What is timed runs without a fault, on buffers of just the size it asks for and filled as a worker fills them.
+
+use ptx_interpreter::devices;
+use warpscope_kernels::gpu::family::mem::noise_bytes;
+use warpscope_kernels::gpu::{Content, DeviceFacts, GpuKernel, Machine, Shape, Slot, Work, family};
+
+use crate::machine::machine;
+
+/// Families that stream memory, and small sizes of theirs.
+const FAMILIES: &[&str] = &["gemv", "mem", "nf4", "w4"];
+const SHAPES: [Shape; 2] = [shape(1, 67, 384), shape(8, 40, 256)];
+
+const fn shape(m: u32, n: u32, k: u32) -> Shape {
+    Shape { m, n, k, group: 0, context: 0 }
+}
+
+fn fill(machine: &mut dyn Machine, content: &Content) -> Slot {
+    let bytes = match content {
+        Content::Bytes(bytes) => bytes.clone(),
+        Content::Poison(count) => vec![0xff; *count],
+        Content::Zero(count) => vec![0; *count],
+        Content::Noise { element, count, seed } => noise_bytes(*element, *count, *seed),
+    };
+    let slot = machine.allocate(bytes.len() as u64).map(Slot::from).expect("there is memory");
+    machine.write(slot, &bytes).expect("it was allocated");
+    slot
+}
+
+fn run(machine: &mut dyn Machine, work: &Work, what: &str) {
+    let slots: Vec<Slot> = work.buffers.iter().map(|content| fill(machine, content)).collect();
+    let launches = (work.plan)(&slots);
+    let rotated = launches.len() > 1;
+    assert!(rotated || !what.starts_with("gemv"), "{what}: weights do not rotate");
+    machine.run(&launches).unwrap_or_else(|error| panic!("{what}: {error}"));
+    for slot in slots {
+        machine.free(slot.buffer).expect("it was allocated");
+    }
+}
+
+/// Works of a kernel at small sizes; none where it is not timed at all or not here.
+fn works<'a>(kernel: &'a GpuKernel, facts: &'a DeviceFacts) -> impl Iterator<Item = Work> + 'a {
+    let timed = !(kernel.works)(facts, 256 << 20).is_empty();
+    SHAPES.into_iter().filter(move |_| timed).map(move |shape| {
+        (kernel.work)(facts, shape).unwrap_or_else(|why| panic!("{} {shape:?}: {why}", kernel.id))
+    })
+}
+
+#[test]
+fn what_is_timed_runs_within_its_buffers() {
+    for facts in devices().into_iter().step_by(4) {
+        // A small cache, so that few copies of the weights are rotated.
+        let facts = DeviceFacts { l2_bytes: 52 << 10, ..facts };
+        let mut machine = machine(&facts);
+        for kernel in family::kernels().filter(|kernel| FAMILIES.contains(&kernel.family)) {
+            for work in works(kernel, &facts) {
+                run(
+                    &mut machine,
+                    &work,
+                    &format!("{} {:?} on {}", kernel.id, work.shape, facts.sm),
+                );
+            }
+        }
+    }
+}
