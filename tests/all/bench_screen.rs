@@ -343,7 +343,7 @@ fn a_death_is_told_and_nothing_is_started_again_at_once() {
     assert_eq!(tasks, [(key(0), Task::End)]);
     assert!(scene.pass(29).is_empty());
     let text = scene.text((120, 36));
-    assert!(text.contains("its process died: headroom of everything"), "{text}");
+    assert!(text.contains("its process died 29s ago: headroom of everything"), "{text}");
 }
 
 #[test]

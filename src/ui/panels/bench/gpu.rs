@@ -80,7 +80,7 @@ fn facts(app: &App, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
         second.push((format!("{spent} used"), Role::Muted));
     }
     lines.extend((!second.is_empty()).then_some(second));
-    lines.extend(trouble(bench));
+    lines.extend(trouble(app, bench));
     lines
 }
 
@@ -103,11 +103,12 @@ fn conditions(window: &Window, look: Look<'_>) -> Vec<Fact> {
 }
 
 /// The newest death or failure, and how many there were.
-fn trouble(bench: &GpuBench) -> Option<Vec<Fact>> {
-    if let Some((_, how)) = bench.deaths.back() {
+fn trouble(app: &App, bench: &GpuBench) -> Option<Vec<Fact>> {
+    if let Some((at, how)) = bench.deaths.back() {
+        let ago = format::duration(app.bench.gpus.at().seconds_since(*at).max(0.0));
         let count = match bench.deaths.len() {
-            1 => "its process died".to_owned(),
-            times => format!("its process died {times} times, last"),
+            1 => format!("its process died {ago} ago"),
+            times => format!("its process died {times} times, last {ago} ago"),
         };
         return Some(vec![(format!("{count}: "), Role::Bad), (how.clone(), Role::Text)]);
     }

@@ -19,7 +19,7 @@ use crate::ui::widgets::{Align, Column, Look, Table};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("WHAT", 16, 20),
-    Column::new("SIZE", 7, 16).rank(2),
+    Column::new("SIZE", 12, 16).rank(2),
     Column::new("TOK/S", 6, 9).align(Align::Right),
     Column::new("RATE", 13, 14).align(Align::Right),
     Column::new("OF PEAK", 7, 8).align(Align::Right).rank(4),
