@@ -225,9 +225,7 @@ fn the_decoder_runs_before_the_kernels() {
     let ended = run(&stage, &args);
     assert_eq!(ended.code, Some(0), "{ended}");
     let json = ended.json();
-    let [path] = &json["gpus"][0]["paths"].as_array().expect("paths")[..] else {
-        panic!("{json}")
-    };
+    let [path] = &json["gpus"][0]["paths"].as_array().expect("paths")[..] else { panic!("{json}") };
     assert_eq!((&path["dtype"], &path["profile"]), (&"fp16".into(), &"clean".into()));
     assert_eq!(path["tokens"], path["expected_tokens"]);
     assert!(path["error"].as_f64() <= path["error_limit"].as_f64(), "{path}");
