@@ -25,6 +25,9 @@ pub struct Holding {
     pub arena_bytes: u64,
     /// What it may allocate, bytes.
     pub arena_cap_bytes: u64,
+    /// How long kernels were waited for so far, nanoseconds: the device's time that was taken, at most.
+    #[serde(default)]
+    pub busy_ns: f64,
     /// How each image runs here: family and sentence, `gemm: cubin sm_90`.
     pub images: Vec<(String, String)>,
 }

@@ -139,6 +139,7 @@ fn holding(index: u32, simulated: bool) -> Holding {
         context_bytes: Some(111 << 20),
         arena_bytes: 11 << 20,
         arena_cap_bytes: 256 << 20,
+        busy_ns: 5e7,
         images: images.map(|family| (family.into(), "cubin sm_80".into())).into(),
     }
 }
@@ -285,7 +286,7 @@ fn speed(dtype: PathDtype, rate: f64) -> PathReport {
         decode_tokens_per_s: Some(rate),
         prefill_gflop_per_s: Some(rate * 10.0),
         gb_per_s: Some(rate / 5.0),
-        read_bandwidth_share: Some(0.5),
+        cache_resident: Some(false),
         ..nothing(dtype, "clean")
     }
 }

@@ -46,21 +46,21 @@ pub const READ: &str = "mem.read";
 /// Peaks of the instructions, and what is judged by them. Where a device has several for a format, the one the kernels use comes first.
 pub const PEAKS: &[Peak] = &[
     Peak {
-        label: "fp16 mma",
+        label: "fp16",
         kernel: "alu.mma.f16",
         of: &["gemm.f16", "gemm.f16out32", "attn.prefill.f16"],
     },
-    Peak { label: "fp16 mma, fp16 sums", kernel: "alu.mma.f16acc16", of: &["gemm.f16acc16"] },
+    Peak { label: "fp16 sums", kernel: "alu.mma.f16acc16", of: &["gemm.f16acc16"] },
     Peak {
-        label: "bf16 mma",
+        label: "bf16",
         kernel: "alu.mma.bf16",
         of: &["gemm.bf16", "gemm.bf16out32", "attn.prefill.bf16"],
     },
-    Peak { label: "int8 mma", kernel: "alu.mma.s8", of: &["gemm.s8"] },
-    Peak { label: "int4 mma", kernel: "alu.mma.s4", of: &["gemm.s4"] },
-    Peak { label: "fp8 mma", kernel: "alu.mma.e4m3", of: &["gemm.e4m3"] },
-    Peak { label: "fp8 e5m2 mma", kernel: "alu.mma.e5m2", of: &["gemm.e5m2"] },
-    Peak { label: "fp32 fma", kernel: "alu.ffma", of: &["gemm.f32", "attn.prefill.f32"] },
+    Peak { label: "int8", kernel: "alu.mma.s8", of: &["gemm.s8"] },
+    Peak { label: "int4", kernel: "alu.mma.s4", of: &["gemm.s4"] },
+    Peak { label: "fp8", kernel: "alu.mma.e4m3", of: &["gemm.e4m3"] },
+    Peak { label: "fp8 e5m2", kernel: "alu.mma.e5m2", of: &["gemm.e5m2"] },
+    Peak { label: "fp32", kernel: "alu.ffma", of: &["gemm.f32", "attn.prefill.f32"] },
     Peak { label: "dp4a", kernel: "alu.dp4a", of: &["gemm.s8"] },
 ];
 
@@ -104,7 +104,12 @@ impl Results {
 
     /// How fast memory was read in the newest session, bytes per second.
     pub fn read_ceiling(&self) -> Option<f64> {
-        self.rate_of(READ, self.session)
+        self.read_ceiling_of(self.session)
+    }
+
+    /// The same in another session.
+    pub(super) fn read_ceiling_of(&self, session: u32) -> Option<f64> {
+        self.rate_of(READ, session)
     }
 
     /// The peaks of the newest session with their labels, operations per second.

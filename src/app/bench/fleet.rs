@@ -96,6 +96,7 @@ impl Fleet {
                 bench.cue(now, Cue::Seen(seen));
                 bench
             });
+            bench.witness(frame, gpu);
             if measuring >= AT_ONCE && bench.may_begin(frame, gpu) {
                 continue;
             }

@@ -97,6 +97,11 @@ impl GpuBench {
         self.course.stage()
     }
 
+    /// Whether a child holds the GPU, or is about to.
+    pub fn has_child(&self) -> bool {
+        self.course.has_child()
+    }
+
     /// Whether what was measured is of another time.
     pub fn is_old(&self, at: Timestamp, now: Timestamp) -> bool {
         let paused = matches!(self.stage(), Stage::Off(_));
@@ -116,14 +121,18 @@ impl GpuBench {
         paths.chain(kernels).chain(headroom).collect()
     }
 
-    /// Takes the GPU as a frame shows it.
-    pub(super) fn frame(&mut self, now: Duration, frame: &Frame, gpu: &Gpu) -> Vec<Task> {
+    /// Notes the machine around the newest pulse, and who is its child.
+    pub(super) fn witness(&mut self, frame: &Frame, gpu: &Gpu) {
         self.adopt(frame, &gpu.key);
         if self.fresh || matches!(self.stage(), Stage::Pulse { .. }) {
             let frames = std::iter::once(frame);
             self.around = Some(Window::of(frames, &gpu.key, &self.own));
             self.fresh = false;
         }
+    }
+
+    /// Takes the GPU as a frame shows it.
+    pub(super) fn frame(&mut self, now: Duration, frame: &Frame, gpu: &Gpu) -> Vec<Task> {
         let seen = around(frame, gpu, &self.own);
         self.cue(now, Cue::Frame(seen))
     }

@@ -73,8 +73,9 @@ pub(super) fn pulse(number: usize, arena_bytes: u64, simulated: bool) -> Vec<Req
 fn requests(parts: &[Part], arena_bytes: u64, simulated: bool) -> Vec<Request> {
     let hold = Hold { arena_bytes: Some(arena_bytes), ..Hold::default() };
     let wanted = parts.iter().filter(|part| !simulated || is_for_a_stand_in(part));
-    // What a child once held stays held; asking again costs nothing and says what it has come to.
-    std::iter::once(Request::Hold(hold)).chain(wanted.map(request)).collect()
+    // What a child once held stays held; asking again costs nothing and says what it has come to, the time taken among it.
+    let hold = || std::iter::once(Request::Hold(hold));
+    hold().chain(wanted.map(request)).chain(hold()).collect()
 }
 
 fn request(part: &Part) -> Request {

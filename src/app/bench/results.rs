@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use warpscope_kernels::gpu::MachineError;
 use warpscope_probes::Timestamp;
 
 use crate::bench::{
@@ -63,9 +64,10 @@ pub struct Results {
 }
 
 impl Results {
-    /// Begins a session.
+    /// Begins a session. What could not be done in the last one may be possible now.
     pub fn begin(&mut self) {
         self.session += 1;
+        self.failures.clear();
     }
 
     /// Whether a stand-in computes. Nobody has said so where nothing is known yet.
@@ -82,7 +84,10 @@ impl Results {
     pub fn take(&mut self, at: Timestamp, event: BenchEvent) {
         let session = self.session;
         match event {
-            BenchEvent::Holding(holding) => self.holding = Some(holding),
+            BenchEvent::Holding(holding) => {
+                self.holding = Some(holding);
+                return;
+            }
             BenchEvent::Report(report) => self.path(at, *report),
             BenchEvent::Kernel(report) => self.kernel(at, *report),
             BenchEvent::Headroom(report) => {
@@ -90,9 +95,11 @@ impl Results {
                 self.headroom.insert(path, Dated { at, session, value: report });
             }
             BenchEvent::Case(report) => self.case(at, report),
+            BenchEvent::Failed(failure) if failure.error == MachineError::Stopped => return,
             BenchEvent::Failed(failure) => {
                 let value = failure.error.to_string();
                 self.failures.insert(failure.what, Dated { at, session, value });
+                return;
             }
             _ => return,
         }
@@ -115,7 +122,6 @@ impl Results {
         if !self.times_count() {
             report.samples_ns.clear();
         }
-        self.failures.remove(&report.kernel);
         let value = Dated { at, session: self.session, value: report };
         self.kernels.insert(value.value.kernel.clone(), value);
     }
@@ -153,9 +159,24 @@ impl Results {
         Some(&self.path_result(profile, dtype)?.speed.as_ref()?.value)
     }
 
+    /// Share of the bandwidth of its memory, measured in the same session, at which a path reads; none where a cache does.
+    pub fn read_share(&self, profile: &str, dtype: PathDtype) -> Option<f64> {
+        let speed = self.path_result(profile, dtype)?.speed.as_ref()?;
+        let from_memory = speed.value.cache_resident == Some(false);
+        let ceiling = self.read_ceiling_of(speed.session).filter(|_| from_memory)?;
+        Some(speed.value.gb_per_s? * 1e9 / ceiling)
+    }
+
     /// What is known of a path.
     pub fn path_result(&self, profile: &str, dtype: PathDtype) -> Option<&PathResult> {
         self.paths.get(&(profile.to_owned(), dtype))
+    }
+
+    /// Whether any rate is that of a cache.
+    pub fn reads_a_cache(&self) -> bool {
+        let speeds = self.paths.values().filter_map(|path| path.speed.as_ref());
+        self.kernels.values().any(|report| report.value.l2_resident)
+            || speeds.into_iter().any(|speed| speed.value.cache_resident == Some(true))
     }
 
     /// Whether nothing has been measured.
@@ -170,4 +191,101 @@ fn forget_times(report: &mut PathReport) {
     report.prefill_gflop_per_s = None;
     report.gb_per_s = None;
     report.read_bandwidth_share = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::parse_event;
+
+    fn take(results: &mut Results, second: u64, line: &str) {
+        let event = parse_event(1, line).expect(line);
+        results.take(Timestamp(second * 1000), event);
+    }
+
+    fn holding(simulated: bool) -> String {
+        format!(
+            r#"{{"event":"holding","device":{{"name":"synthetic","sm":"8.0","sms":1,"shared_per_block":1,"shared_per_block_optin":1,"l2_bytes":1,
+            "memory_bytes":1,"driver_cuda":12080,"simulated":{simulated}}},"uuid":"GPU-synthetic","context_bytes":null,"arena_bytes":0,
+            "arena_cap_bytes":0,"images":[]}}"#
+        )
+    }
+
+    const KERNEL: &str = r#"{"event":"kernel","kernel":"gemv.f16","route":{"route":"native","by":"synthetic"},
+        "shape":{"m":1,"n":8,"k":8},"samples_ns":[1.0,2.0],"bytes":1.0,"flops":1.0,"limiter":"memory","l2_resident":false,
+        "output_hash":null,"image":"","sm_mhz":null}"#;
+
+    fn report(tokens: &str, rate: &str) -> String {
+        format!(
+            r#"{{"event":"report","dtype":"fp16","profile":"clean","device":"gpu","tokens":{tokens},"expected_tokens":{tokens},"text":"",
+            "complete":true,"non_finite":0,"first_bad":null,"error":null,"error_limit":0.1,"decode_tokens_per_s":{rate},
+            "prefill_gflop_per_s":null,"gb_per_s":{rate},"read_bandwidth_share":null}}"#
+        )
+    }
+
+    #[test]
+    fn times_count_only_of_a_device_that_is_known_to_be_real() {
+        for (first, samples, speed) in
+            [(None, 0, None), (Some(true), 0, None), (Some(false), 2, Some(9.0))]
+        {
+            let mut results = Results::default();
+            if let Some(simulated) = first {
+                take(&mut results, 1, &holding(simulated));
+            }
+            take(&mut results, 2, KERNEL);
+            take(&mut results, 2, &report("[]", "9.0"));
+            assert_eq!(results.kernels["gemv.f16"].value.samples_ns.len(), samples, "{first:?}");
+            let told = results.speed("clean", PathDtype::Fp16).and_then(|r| r.decode_tokens_per_s);
+            assert_eq!(told, speed, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn the_small_model_says_what_is_right_and_the_large_one_how_fast() {
+        let mut results = Results::default();
+        take(&mut results, 1, &holding(false));
+        take(&mut results, 2, &report("[]", "9.0"));
+        take(&mut results, 3, &report("[1,2]", "1.0"));
+        let speed = results.speed("clean", PathDtype::Fp16).and_then(|r| r.decode_tokens_per_s);
+        assert_eq!(speed, Some(9.0));
+        let judged = results.numeric("clean", PathDtype::Fp16).expect("was judged");
+        assert_eq!((judged.tokens.len(), judged.decode_tokens_per_s), (2, None));
+    }
+
+    #[test]
+    fn cases_count_within_a_session_and_the_worst_error_stays() {
+        let mut results = Results::default();
+        let case = |error: &str, wrong: &str| {
+            format!(
+                r#"{{"event":"case","kernel":"gemm.f16","case":"1×1","error":{error},"wrong":{wrong}}}"#
+            )
+        };
+        results.begin();
+        take(&mut results, 1, &case("0.5", "null"));
+        take(&mut results, 1, &case("0.25", "\"too far\""));
+        take(&mut results, 1, &case("null", "null"));
+        let checks = results.checks["gemm.f16"].value.clone();
+        assert_eq!((checks.right, checks.wrong, checks.error), (2, 1, Some(0.5)));
+        assert_eq!(checks.first_wrong, Some(("1×1".into(), "too far".into())));
+        results.begin();
+        take(&mut results, 9, &case("0.125", "null"));
+        assert_eq!(results.checks["gemm.f16"].value.error, Some(0.125));
+    }
+
+    #[test]
+    fn what_a_child_holds_is_no_result_and_what_was_stopped_no_failure() {
+        let mut results = Results::default();
+        take(&mut results, 1, &holding(false));
+        take(&mut results, 1, r#"{"event":"failed","what":"x","error":{"error":"stopped"}}"#);
+        take(&mut results, 1, r#"{"event":"state","state":"running"}"#);
+        assert!(results.is_empty() && results.failures.is_empty());
+        take(
+            &mut results,
+            1,
+            r#"{"event":"failed","what":"x","error":{"error":"out_of_memory","asked":5}}"#,
+        );
+        assert_eq!(results.failures["x"].value, "the device has no 5 bytes left");
+        results.begin();
+        assert!(results.failures.is_empty());
+    }
 }

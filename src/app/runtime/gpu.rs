@@ -100,17 +100,23 @@ fn lock(meter: &Mutex<Meter>) -> std::sync::MutexGuard<'_, Meter> {
     meter.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts the jobs of a pulse, and the time they take. Time on the wall counts as the GPU's, which errs on the quiet side.
+/// Counts the jobs of a pulse, and the GPU's time they take: as the child says, else by the clock on the wall, which errs on the
+/// quiet side.
 #[derive(Debug, Default)]
 struct Meter {
     /// Whether each job that is not done computes: taking the GPU does not.
     waiting: VecDeque<bool>,
     since: Option<Instant>,
-    spent: Duration,
+    /// By the clock on the wall, in this pulse.
+    wall: Duration,
+    /// As the child says, since it lives, before the pulse and now.
+    before: Duration,
+    busy: Option<Duration>,
 }
 
 impl Meter {
     fn ask(&mut self, requests: &[Request]) {
+        self.before = self.busy.take().unwrap_or(self.before);
         self.waiting.extend(requests.iter().map(|request| !matches!(request, Request::Hold(_))));
     }
 
@@ -127,17 +133,27 @@ impl Meter {
                 false
             }
             BenchEvent::State(BenchState::Finished) => self.finish(now),
+            BenchEvent::Holding(ref holding) => {
+                self.busy = Some(Duration::from_nanos(holding.busy_ns.max(0.0) as u64));
+                false
+            }
             _ => false,
         };
         let said = News::Said(event);
-        if done { vec![said, News::Done(std::mem::take(&mut self.spent))] } else { vec![said] }
+        if done { vec![said, News::Done(self.spent())] } else { vec![said] }
+    }
+
+    /// What the pulse took of the GPU's time.
+    fn spent(&mut self) -> Duration {
+        let wall = std::mem::take(&mut self.wall);
+        self.busy.map_or(wall, |busy| busy.saturating_sub(self.before))
     }
 
     /// A job is done; true where it was the last one.
     fn finish(&mut self, now: Instant) -> bool {
         let computed = self.waiting.pop_front() == Some(true);
         if let Some(since) = self.since.take().filter(|_| computed) {
-            self.spent += now.saturating_duration_since(since);
+            self.wall += now.saturating_duration_since(since);
         }
         self.waiting.is_empty()
     }
@@ -169,5 +185,33 @@ mod tests {
         meter.hear(at(2000), said(BenchState::Running));
         let news = meter.hear(at(2005), said(BenchState::Finished));
         assert_eq!(news[1], News::Done(Duration::from_millis(5)), "each pulse for itself");
+    }
+
+    #[test]
+    fn the_child_knows_better_than_the_clock_on_the_wall() {
+        let mut meter = Meter::default();
+        let start = Instant::now();
+        let holding = |busy_ns| {
+            let line = format!(
+                r#"{{"event":"holding","device":{{"name":"synthetic","sm":"8.0","sms":1,"shared_per_block":1,"shared_per_block_optin":1,
+                "l2_bytes":1,"memory_bytes":1,"driver_cuda":12080,"simulated":false}},"uuid":"GPU-synthetic","context_bytes":null,
+                "arena_bytes":0,"arena_cap_bytes":0,"busy_ns":{busy_ns},"images":[]}}"#
+            );
+            Told::Said(Box::new(serde_json::from_str(&line).expect("is an event")))
+        };
+        for (before, after, spent_ms) in [(0.0, 3e6, 3), (3e6, 10e6, 7)] {
+            meter.ask(&[
+                Request::Headroom { paths: Globs::default() },
+                Request::Hold(Hold::default()),
+            ]);
+            meter.hear(start, said(BenchState::Running));
+            meter.hear(start, holding(before));
+            let end = start + Duration::from_secs(1);
+            meter.hear(end, said(BenchState::Finished));
+            meter.hear(end, said(BenchState::Running));
+            meter.hear(end, holding(after));
+            let news = meter.hear(end, said(BenchState::Finished));
+            assert_eq!(news[1], News::Done(Duration::from_millis(spent_ms)));
+        }
     }
 }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use warpscope_kernels::gpu::MachineError;
 
 use super::held::Held;
 use super::job::{self, Trouble};
 use super::lookout::{Eyes, Lookout, own, stranger};
+use super::meter::Metered;
 use super::request::{Hold, Request};
 use crate::bench::{
     BENCH_SCHEMA, BenchEvent, BenchState, DeviceHere, Hello, Holding, WorkerFailure,
@@ -125,6 +127,8 @@ struct Holds {
     uuid: String,
     machine: Box<dyn Held>,
     context_bytes: Option<u64>,
+    /// How long its kernels were waited for.
+    busy: Duration,
     /// Images at the last time they were told.
     images: usize,
 }
@@ -239,7 +243,8 @@ impl<W: Write> Child<'_, W> {
         }
         let mut say = |event: BenchEvent| write(&mut *output, &event);
         let clock = || lookout.as_ref().and_then(Lookout::sm_mhz);
-        let mut on = job::On { uuid: &held.uuid, machine: &mut *held.machine, clock: &clock, warm };
+        let mut metered = Metered { machine: &mut *held.machine, busy: &mut held.busy };
+        let mut on = job::On { uuid: &held.uuid, machine: &mut metered, clock: &clock, warm };
         job::perform(job, &mut on, &mut say)
     }
 
@@ -276,7 +281,7 @@ impl<W: Write> Child<'_, W> {
         if let Some(lookout) = &lookout {
             lookout.know(own(pid, &before, &after));
         }
-        self.held = Some(Holds { uuid, machine, context_bytes, images: 0 });
+        self.held = Some(Holds { uuid, machine, context_bytes, busy: Duration::ZERO, images: 0 });
         self.lookout = lookout;
         Ok(())
     }
@@ -296,6 +301,7 @@ impl<W: Write> Child<'_, W> {
             context_bytes: held.context_bytes,
             arena_bytes,
             arena_cap_bytes,
+            busy_ns: held.busy.as_nanos() as f64,
             images: images.into_iter().map(|image| (image.family, image.how)).collect(),
         };
         self.say(&BenchEvent::Holding(holding))

@@ -13,6 +13,7 @@ mod headroom;
 mod held;
 mod job;
 mod lookout;
+mod meter;
 mod probing;
 mod process;
 mod request;

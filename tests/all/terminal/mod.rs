@@ -5,6 +5,7 @@ mod compat;
 mod drivers;
 mod embedded;
 mod ends;
+mod gpu_bench;
 mod hostile;
 mod keys;
 mod looks;

@@ -25,7 +25,7 @@ pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, bu
         }
         Some(Line::Kernel(report)) => {
             let title = lines::title(&report.value.kernel).unwrap_or_default();
-            let said = kernel(&bench.results, report);
+            let said = kernel(&bench.results, report, look);
             list((&report.value.kernel, title), &said, look, area, buffer);
         }
         Some(Line::Headroom(report)) => {
@@ -72,7 +72,7 @@ fn list(
     }
 }
 
-fn kernel(results: &Results, report: &Dated<KernelReport>) -> Vec<Said> {
+fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Vec<Said> {
     let one = &report.value;
     let route = match &one.route {
         Route::Native { by } => by.clone(),
@@ -87,11 +87,11 @@ fn kernel(results: &Results, report: &Dated<KernelReport>) -> Vec<Said> {
         said.push((
             "reached  ",
             format!(
-                "{} ± {:.1} % over {} samples of {}{}{}",
+                "{}, spread {:.1} % of {} samples at {}{}{}",
                 lines::rate(&figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),
-                lines::size(one.shape),
+                lines::size(one.shape, look.glyphs.times),
                 share.unwrap_or_default(),
                 clock.unwrap_or_default(),
             ),

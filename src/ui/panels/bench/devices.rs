@@ -6,6 +6,7 @@ use warpscope_probes::Gpu;
 
 use super::super::cut_bottom;
 use super::{cpu, dtype_role, stage};
+use crate::app::bench::Phase;
 use crate::app::bench::gpu::GpuBench;
 use crate::app::{App, Hit};
 use crate::bench::PathDtype;
@@ -151,7 +152,13 @@ fn cpu_cell(app: &App, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
             let (word, role) = cpu::stage(&bench.phase);
             pen.fit(word, look.style(role));
         }
-        2 => drop(pen.fit(&bench.status(), look.style(Role::Text))),
+        2 => {
+            let why = match &bench.phase {
+                Phase::Died(how) => format!("{how}; b starts it again"),
+                _ => bench.status(),
+            };
+            pen.fit(&why, look.style(Role::Text));
+        }
         7 => {}
         _ => {
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };

@@ -33,12 +33,13 @@ pub(super) fn render(
     let facts = facts(app, bench, look);
     let needed = FIXED + ROWS + facts.len() as u16;
     let spare = area.height.saturating_sub(needed);
-    let below = if spare >= 4 { (spare / 3).clamp(4, 10).min(spare) } else { 0 };
+    let below = if spare >= 4 { (spare / 4).clamp(4, 10).min(spare) } else { 0 };
     let plots = match spare.saturating_sub(below) {
         0..8 => 0,
         _ if bench.results.is_simulated() || bench.results.is_empty() => 0,
-        // Wide screens have more to list as well.
-        room => room.saturating_sub(room / 4).clamp(8, 28),
+        // High screens have room to list more as well.
+        room @ 0..16 => room,
+        room => (room - room / 4).clamp(12, 28),
     };
     let below = if plots == 0 && below > 0 { spare.min(10) } else { below };
     if below > 0 {
@@ -75,7 +76,7 @@ fn facts(app: &App, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
         second.push(gap());
     }
     if !bench.spent.is_zero() {
-        let spent = format::duration(bench.spent.as_secs_f64());
+        let spent = format::short_time(bench.spent.as_secs_f64(), look.glyphs);
         second.push((format!("{spent} used"), Role::Muted));
     }
     lines.extend((!second.is_empty()).then_some(second));
@@ -136,8 +137,8 @@ fn frame(
     right.push(look.piece(&age, Role::Muted));
     let holding = bench.results.holding.as_ref();
     let images = holding.map(images).unwrap_or_default();
-    let held = holding.map(held).unwrap_or_default();
-    let cached = bench.results.kernels.values().any(|report| report.value.l2_resident);
+    let held = holding.map(|holding| held(holding, bench.has_child())).unwrap_or_default();
+    let cached = bench.results.reads_a_cache();
     let mut foot_left = Vec::new();
     if !images.is_empty() {
         foot_left.push(look.piece(&images, Role::Muted));
@@ -171,11 +172,14 @@ fn images(holding: &Holding) -> String {
     }
 }
 
-/// What the child takes of the memory.
-fn held(holding: &Holding) -> String {
+/// What the child takes of the memory, or took.
+fn held(holding: &Holding, lives: bool) -> String {
     let context = holding.context_bytes.map_or("context not measured".to_owned(), |bytes| {
         format!("context {}", format::bytes(bytes as f64))
     });
-    let arena = format::bytes_of(Some(holding.arena_bytes as f64), holding.arena_cap_bytes as f64);
-    format!("{context}, arena {arena}")
+    let cap = holding.arena_cap_bytes as f64;
+    if !lives {
+        return format!("took {context}, arena up to {}; all given back", format::bytes(cap));
+    }
+    format!("{context}, arena {}", format::bytes_of(Some(holding.arena_bytes as f64), cap))
 }

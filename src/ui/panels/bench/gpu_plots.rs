@@ -47,27 +47,40 @@ const ALIKE: f64 = 0.1;
 /// A value with its text, label and colour.
 type Measured = (&'static str, Role, Option<f64>, Short);
 
+/// Bars with their heading.
+type Group = (&'static str, Vec<Measured>);
+
+/// Lines from which on a roofline can be read.
+const PLOT: u16 = 12;
+
 /// Draws bars on the left and the roofline on the right.
 pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let newest = bench.results.newest;
     let old = newest.is_some_and(|at| bench.is_old(at, app.bench.gpus.at()));
     let groups = groups(&bench.results, old);
+    let [decode, products, reads] = &groups;
     let count = if area.width >= 150 { 3 } else { 2 };
-    let mut places = columns(area, count, 0);
-    let first = places.next().unwrap_or_default();
-    if count == 3 {
-        let middle = places.next().unwrap_or_default();
-        bars(&groups[..1], look, first, buffer);
-        bars(&groups[1..], look, middle, buffer);
-    } else {
-        bars(&groups, look, first, buffer);
+    let mut places = columns(area, count, 0).map(Some).chain(std::iter::repeat(None));
+    let mut place = || places.next().flatten().unwrap_or_default();
+    // A low plot of several roofs cannot be read; bars can.
+    let plots = area.height >= PLOT;
+    match (count, plots) {
+        (3, _) => {
+            bars(&[decode, reads], look, place(), buffer);
+            bars(&[products], look, place(), buffer);
+        }
+        (_, true) => bars(&[decode, products, reads], look, place(), buffer),
+        (_, false) => {
+            bars(&[decode], look, place(), buffer);
+            bars(&[products], look, place(), buffer);
+            return;
+        }
     }
-    let place = places.next().unwrap_or_default();
-    roofline(&bench.results, old, look, place, buffer);
+    roofline(&bench.results, old, look, place(), buffer);
 }
 
 /// Bars with a heading each.
-fn groups(results: &Results, old: bool) -> Vec<(&'static str, Vec<Measured>)> {
+fn groups(results: &Results, old: bool) -> [Group; 3] {
     let role = |role| if old { Role::Late } else { role };
     let decode = DTYPES.iter().map(|(dtype, label)| {
         let rate = results.speed("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
@@ -85,7 +98,7 @@ fn groups(results: &Results, old: bool) -> Vec<(&'static str, Vec<Measured>)> {
         };
         rows.iter().filter_map(one).collect::<Vec<_>>()
     };
-    vec![
+    [
         ("decode, tokens/s", decode.collect()),
         ("products, FLOP/s", kernels(PRODUCTS, Unit::Operations)),
         ("weights read, B/s", kernels(READS, Unit::Bytes)),
@@ -93,7 +106,7 @@ fn groups(results: &Results, old: bool) -> Vec<(&'static str, Vec<Measured>)> {
 }
 
 /// As many groups as there is room for.
-fn bars(groups: &[(&str, Vec<Measured>)], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn bars(groups: &[&Group], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let mut shown = groups.iter().filter(|group| !group.1.is_empty()).peekable();
     let title = shown.peek().map_or("", |group| group.0);
     let left = [look.piece(title, Role::Title)];

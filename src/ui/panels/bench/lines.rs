@@ -13,7 +13,7 @@ use crate::app::bench::results::{Checks, Dated, Results};
 use crate::app::{App, Hit};
 use crate::bench::{HeadroomReport, KernelReport, PathDtype, PathReport};
 use crate::ui::Hits;
-use crate::ui::format;
+use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Align, Column, Look, Table};
 
@@ -21,12 +21,12 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("WHAT", 16, 20),
     Column::new("SIZE", 7, 16).rank(2),
     Column::new("TOK/S", 6, 9).align(Align::Right),
-    Column::new("RATE", 12, 13).align(Align::Right),
+    Column::new("RATE", 13, 14).align(Align::Right),
     Column::new("OF PEAK", 7, 8).align(Align::Right).rank(4),
-    Column::new("PREFILL", 12, 13).align(Align::Right).rank(5),
+    Column::new("PREFILL", 17, 17).align(Align::Right).rank(5),
     Column::new("ERROR", 10, 10).align(Align::Right).rank(1),
     Column::new("LAST", 6, 6).align(Align::Right).rank(3),
-    Column::new("ANSWER", 16, 40).grows(),
+    Column::new("ANSWER", 18, 40).grows(),
 ];
 
 /// Columns that only a real device fills.
@@ -52,7 +52,7 @@ pub(super) fn render(
     table.selected = Some(app.view.bench.at);
     let layout = table.render(area, buffer, |row, column, pen| {
         let line = &lines[row];
-        let (text, mut role) = cell(&bench.results, line, column);
+        let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
         if column == 7 {
             let age = dated(&bench.results, line).map(|at| app.bench.gpus.at().seconds_since(at));
             let age = age.map(|age| format::duration(age.max(0.0)).to_string());
@@ -83,18 +83,19 @@ fn dated(results: &Results, line: &Line<'_>) -> Option<warpscope_probes::Timesta
     }
 }
 
-fn cell(results: &Results, line: &Line<'_>, column: usize) -> Cell {
+fn cell(results: &Results, line: &Line<'_>, column: usize, times: &str) -> Cell {
     if results.is_simulated() && TIMED.contains(&column) {
         return if column == 3 { ("simulated".into(), Role::Warn) } else { nothing() };
     }
     match line {
         Line::Path(profile, dtype) => path_cell(results, (profile, *dtype), column),
+        Line::Kernel(report) if column == 1 => (size(report.value.shape, times), Role::Muted),
         Line::Kernel(report) => kernel_cell(results, report, column),
         Line::Headroom(report) => headroom_cell(&report.value, column),
     }
 }
 
-fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> format::Short) -> Cell {
+fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> Short) -> Cell {
     value.map_or_else(nothing, |value| (text(value).to_string(), Role::Text))
 }
 
@@ -104,8 +105,12 @@ fn path_cell(results: &Results, (profile, dtype): (&str, PathDtype), column: usi
     match column {
         0 => (format!("{} {profile}", dtype_label(dtype)), dtype_role(dtype)),
         2 => or_nothing(timed(|r| r.decode_tokens_per_s), format::count),
-        3 => or_nothing(timed(|r| r.gb_per_s), |rate| format::rate(rate * 1e9)),
-        4 => or_nothing(timed(|r| r.read_bandwidth_share), format::share),
+        3 => or_nothing(timed(|r| r.gb_per_s), |rate| {
+            let cached = speed.is_some_and(|speed| speed.cache_resident == Some(true));
+            let mark = if cached { "*" } else { "" };
+            Short::of(format_args!("{}{mark}", format::rate(rate * 1e9)))
+        }),
+        4 => or_nothing(results.read_share(profile, dtype), format::share),
         5 => or_nothing(timed(|r| r.prefill_gflop_per_s), |rate| format::si(rate * 1e9, "FLOP/s")),
         6 => results.numeric(profile, dtype).map_or_else(nothing, cpu::error),
         8 => results.numeric(profile, dtype).map_or(("waiting".into(), Role::Absent), path_answer),
@@ -124,7 +129,6 @@ fn kernel_cell(results: &Results, report: &Dated<KernelReport>, column: usize) -
     let checks = results.checks.get(&report.value.kernel).map(|checks| &checks.value);
     match column {
         0 => (report.value.kernel.clone(), kernel_role(&report.value.kernel)),
-        1 => (size(report.value.shape), Role::Muted),
         3 => figure.as_ref().map_or_else(nothing, |figure| {
             let cached = figure.unit == Unit::Bytes && report.value.l2_resident;
             (rate(figure, cached), Role::Text)
@@ -203,12 +207,12 @@ fn kernel_role(kernel: &str) -> Role {
 }
 
 /// A size, without what a kernel does not have.
-pub(super) fn size(shape: Shape) -> String {
+pub(super) fn size(shape: Shape, times: &str) -> String {
     let Shape { m, n, k, context, .. } = shape;
     let sides: Vec<u32> = [m, n, k].into_iter().filter(|side| *side > 0).collect();
     let sides = match sides[..] {
         [a, b, c] if a == b && b == c => format!("{a}^3"),
-        _ => sides.iter().map(u32::to_string).collect::<Vec<_>>().join("×"),
+        _ => sides.iter().map(u32::to_string).collect::<Vec<_>>().join(times),
     };
     match context {
         0 => sides,
@@ -223,10 +227,10 @@ mod tests {
     #[test]
     fn sizes_are_as_short_as_they_can_be() {
         let shape = |m, n, k, context| Shape { m, n, k, context, ..Shape::default() };
-        assert_eq!(size(shape(4096, 4096, 4096, 0)), "4096^3");
-        assert_eq!(size(shape(1, 4096, 2048, 0)), "1×4096×2048");
-        assert_eq!(size(shape(32, 0, 128, 512)), "32×128 at 512");
-        assert_eq!(size(Shape::default()), "");
+        assert_eq!(size(shape(4096, 4096, 4096, 0), "x"), "4096^3");
+        assert_eq!(size(shape(1, 4096, 2048, 0), "x"), "1x4096x2048");
+        assert_eq!(size(shape(32, 0, 128, 512), "x"), "32x128 at 512");
+        assert_eq!(size(Shape::default(), "x"), "");
     }
 
     #[test]
