@@ -1,4 +1,4 @@
-// Instructions that the interpreter does not have: of one architecture alone, asynchronous, of opaque layout, of single bits, or to and from FP8. Operands
+// Instructions that the interpreter does not have: of one architecture alone, asynchronous, of opaque layout, or of single bits. Operands
 // that a descriptor would place are the same everywhere, so that nothing but the instruction is in question.
 #include "gate.cuh"
 #include "rate.cuh"
@@ -34,17 +34,6 @@ __device__ __forceinline__ void mma_m16n8k256_b1(i32 (&c)[4], const u32 (&a)[4],
 }
 GATE_M16N8(mma_b1, i32, mma_m16n8k256_b1)
 RATE_PRODUCT(rate_mma_b1, i32, 4, 4, 2, mma_m16n8k256_b1(c, a, b))
-#endif
-
-#if __CUDA_ARCH__ >= 890
-extern "C" __global__ void cvt_e4m3(const u32* in, u32* out) {
-    u32 w[2];
-    take(w, in);
-    u16 pair;
-    asm volatile("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(float_of(w[1])), "f"(float_of(w[0])));
-    u32 d[1] = {pair};
-    give(out, d);
-}
 #endif
 
 // 512 bytes by one bulk copy; lane l gives the words of lane l xor 1.

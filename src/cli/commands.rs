@@ -284,7 +284,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "probe",
-        about: "Run single instructions, images and library calls on the GPUs here, and say what each proves",
+        about: "Run single instructions, images and calls of cuBLAS on the GPUs here, and say what each proves",
         more: "Answers go before the rules from then on, on this very GPU and with this driver: in check, why, doctor and on the Compat tab. \
                They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. A GPU that others use is left alone.\n\
                Ends with 1 when a result is wrong, an answer contradicts a rule or a GPU was not probed to the end, and with 3 when there is no GPU.",

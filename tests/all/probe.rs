@@ -51,8 +51,7 @@ fn cublas_of(stage: &Stage) -> String {
 }
 
 /// Gates whose instructions no interpreter runs.
-const HARDWARE_ONLY: [&str; 8] = [
-    "gate.cvt_e4m3",
+const HARDWARE_ONLY: [&str; 7] = [
     "gate.mma_b1",
     "gate.wmma_f16",
     "gate.tma",

@@ -95,7 +95,7 @@ const GATES: &[Probe] = &[
     gate("gate.mma_int4", "the int4 product (mma.s4)", &["hardware.mma_int4", "hardware.mma_int4.native"], ("gate", "mma_int4"), tile(Element::I4, 8, 4)),
     gate("gate.mma_b1", "the 1-bit product (mma.b1.and)", &["hardware.mma_b1", "hardware.mma_b1.native"], ("gate_arch", "mma_b1"), tile(Element::B1, 16, 8)),
     gate("gate.mma_fp8", "the FP8 product (mma.e4m3)", &["hardware.mma_fp8", "hardware.mma_fp8.native"], ("gate_fp8", "mma_fp8"), tile(Element::E4m3, 16, 8)),
-    gate("gate.cvt_e4m3", "conversion to FP8 (cvt.e4m3x2)", &["hardware.cvt_e4m3"], ("gate_arch", "cvt_e4m3"), Exchange::Words(words::CVT_E4M3)),
+    gate("gate.cvt_e4m3", "conversion to FP8 (cvt.e4m3x2)", &["hardware.cvt_e4m3"], ("gate_fp8", "cvt_e4m3"), Exchange::Words(words::CVT_E4M3)),
     gate("gate.mma_block_scale", "the block-scaled FP4 product (mma.mxf4nvf4)", &["hardware.mma_block_scale"], ("gate_arch", "mma_block_scale"), tile(Element::E2m1, 16, 8)),
     gate("gate.cvt_e2m1", "conversion to FP4 (cvt.e2m1x2)", &["hardware.cvt_e2m1"], ("gate_arch", "cvt_e2m1"), Exchange::Words(words::CVT_E2M1)),
     gate("gate.cp_async", "the asynchronous copy (cp.async)", &["hardware.cp_async"], ("gate", "cp_async"), Exchange::Words(words::NEIGHBOURS)),
