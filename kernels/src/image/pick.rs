@@ -94,7 +94,11 @@ pub fn pick_among<'a>(images: &'a [Image], family: &str, device: &DeviceFacts) -
     let for_device: Vec<Candidate<'a>> = for_device.collect();
     let mut candidates = for_device.clone();
     candidates.retain(|candidate| driver_takes(candidate.image, device.driver_cuda));
-    candidates.sort_by_key(|candidate| (candidate.how, Reverse(rank(candidate.image.target))));
+    // An image of an earlier class may lack entries that a kernel of this device asks for, so it comes after PTX of the right one.
+    candidates.sort_by_key(|candidate| {
+        let Image { class, target, .. } = candidate.image;
+        (Reverse((class.major, class.minor)), candidate.how, Reverse(rank(*target)))
+    });
     let why_not = match (candidates.is_empty(), for_device.is_empty()) {
         (false, _) => String::new(),
         (true, true) => no_code(&of_family, family, device.sm),

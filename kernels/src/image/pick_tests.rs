@@ -1,4 +1,5 @@
 use super::*;
+use crate::image::class_of;
 use crate::image::embedded::Image;
 
 const fn image(kind: ImageKind, target: Sm, isa: Isa, oldest_cuda: u32) -> Image {
@@ -40,6 +41,11 @@ fn all() -> Vec<Image> {
     let targets = ["60", "61", "70", "75", "80", "86", "89", "90", "100", "103", "120"];
     let classes = [("60", "6.0"), ("70", "6.0"), ("80", "7.0"), ("90", "7.8")];
     let ptx = classes.map(|(class, isa)| ptx(class, isa));
+    let known = classes.map(|(class, _)| sm(class));
+    let cubin = |target| {
+        let image = cubin(target);
+        Image { class: class_of(image.target, &known).expect("6.0 is the lowest"), ..image }
+    };
     targets.map(cubin).into_iter().chain(ptx).collect()
 }
 
@@ -131,7 +137,8 @@ fn suffixes_reach_as_far_as_documented() {
 #[test]
 fn what_is_tried_next_is_the_next_best() {
     let mut images = all();
-    images.extend([cubin("90a"), cubin("100f"), cubin("101"), ptx("90a", "8.0")]);
+    let newest = |image| Image { class: sm("90"), ..image };
+    images.extend([cubin("90a"), cubin("100f"), cubin("101"), ptx("90a", "8.0")].map(newest));
     let order = |sm: &str, cuda| {
         let pick = pick_among(&images, "f", &device(sm, cuda));
         pick.candidates.iter().map(Candidate::to_string).collect::<Vec<_>>().join(", ")
@@ -195,4 +202,22 @@ fn there_is_an_answer_for_everything() {
             }
         }
     }
+}
+
+/// A T4 whose machine code is refused compiles PTX of Turing, before it would take Volta's machine code, which has no Turing entries.
+#[test]
+fn the_right_class_comes_before_machine_code_of_an_earlier_one() {
+    let turing = sm("75");
+    let volta = sm("70");
+    let images =
+        [cubin("70"), ptx("70", "6.4"), cubin("75"), Image { class: turing, ..ptx("75", "6.5") }];
+    let found = pick_among(&images, "f", &device("75", 12_080)).candidates;
+    let found: Vec<(Sm, How)> = found.iter().map(|one| (one.image.class, one.how)).collect();
+    let want = [
+        (turing, How::Exact),
+        (turing, How::Compiled),
+        (volta, How::SameMajor),
+        (volta, How::Compiled),
+    ];
+    assert_eq!(found, want);
 }
