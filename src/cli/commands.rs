@@ -439,11 +439,11 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "tune",
         about: "Build, check and time the candidates of one kernel, again at every save",
-        more: "The spec is TOML: a command that prints name=… t_us=… lines, how its result is known to be right, shapes, number formats and \
-               lists of parameters. A candidate whose result is wrong is never timed. Right ones take turns with the baseline in blocks. In a \
+        more: "The spec is TOML: a command that prints name=… t_us=… lines, or a kernel for a GPU in CUDA C++, PTX or machine code with its \
+               launch; how its result is known to be right, shapes, number formats and lists of parameters. A candidate whose result is wrong is never timed. Right ones take turns with the baseline in blocks. In a \
                terminal every save of a source begins anew; Ctrl-C ends it and keeps what was measured. Runs are kept in \
                $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
-               Ends with 0 when something right was found for every shape, 1 when not.",
+               Ends with 0 when something right was found for every shape, 1 when not, 3 without a GPU for a kernel that needs one.",
         args: &[
             &[Id::TuneSpec, Id::TuneOnce, Id::Record, Id::TuneExport, Id::Noise],
             &[Id::Json],
@@ -456,8 +456,8 @@ pub static COMMANDS: &[CommandSpec] = &[
                 "the grid once, on any machine with a shell and awk",
             ),
             (
-                "tune gemv.toml --export gemv.json",
-                "at every save, results for kernel_tuner beside it",
+                "tune examples/tune/gemv.toml --export gemv.json",
+                "a CUDA kernel at every save, results for kernel_tuner beside it",
             ),
         ],
         run: tune::run,
