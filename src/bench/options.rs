@@ -171,7 +171,7 @@ impl WorkerOptions {
             Mode::Once => "--once",
         };
         let (profiles, dtypes) = (profiles.join(","), dtypes.join(","));
-        ["worker", "--device", &self.device, "--profile", &profiles, "--dtype", &dtypes, mode]
+        ["__worker", "--device", &self.device, "--profile", &profiles, "--dtype", &dtypes, mode]
             .map(str::to_owned)
             .to_vec()
     }
@@ -238,7 +238,7 @@ mod tests {
             let options =
                 WorkerOptions { mode, ..read("cpu", "glm4", "int4,fp16").expect("known") };
             let arguments = options.arguments();
-            assert_eq!(arguments[0], "worker");
+            assert_eq!(arguments[0], "__worker");
             let value = |name: &str| {
                 let at = arguments.iter().position(|a| a == name).expect("written");
                 arguments[at + 1].clone()

@@ -10,7 +10,7 @@ use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_
 use crate::bench::{WorkerOptions, run_worker};
 
 /// The first argument that makes this process a worker.
-pub(super) const NAME: &str = "worker";
+pub(super) const NAME: &str = "__worker";
 
 /// Computes until the parent is gone or has heard enough.
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {

@@ -114,10 +114,10 @@ fn times(machine: &mut dyn Machine, model: &Throughput) -> Result<Times, Machine
 fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Nanoseconds>, MachineError> {
     let (place, bytes) = &of.start;
     machine.write(*place, bytes)?;
-    machine.replay(of.graph, 1)?;
+    of.replay(machine)?;
     let (mut times, mut total) = (Vec::new(), 0.0);
     while times.len() < LEAST || times.len() < SAMPLES && total < TIME_NS {
-        let Some(time) = machine.replay(of.graph, 1)? else { break };
+        let Some(time) = of.replay(machine)? else { break };
         total += time;
         times.push(time);
     }

@@ -45,7 +45,7 @@ pub enum Told {
 /// of its own, so that Ctrl-C reaches the parent only.
 pub fn gpu_command(exe: &Path, uuid: Option<&str>) -> Command {
     let mut command = Command::new(exe);
-    command.args(["worker", GPU_ARGUMENT]).args(uuid);
+    command.args(["__worker", GPU_ARGUMENT]).args(uuid);
     command.env("CUDA_MODULE_LOADING", "LAZY");
     if let Some(uuid) = uuid {
         command.env("CUDA_VISIBLE_DEVICES", uuid);

@@ -121,7 +121,7 @@ pub(super) fn command(params: &BTreeMap<String, Vec<String>>) -> CommandLine {
     let block = params.contains_key("block").then_some("block={block}");
     let words = [
         "warpscope",
-        "worker",
+        "__worker",
         KERNEL_ARGUMENT,
         "dtype={dtype}",
         "kernel={kernel}",

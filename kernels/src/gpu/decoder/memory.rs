@@ -35,6 +35,16 @@ impl Memory {
         Ok(graph)
     }
 
+    /// Gives a recording back before the rest.
+    pub(super) fn forget(
+        &mut self,
+        machine: &mut dyn Machine,
+        graph: GraphId,
+    ) -> Result<(), MachineError> {
+        self.graphs.retain(|one| *one != graph);
+        machine.forget(graph)
+    }
+
     /// Gives everything back; the first error counts, and stops nothing.
     pub(super) fn release(self, machine: &mut dyn Machine) -> Result<(), MachineError> {
         let mut result = Ok(());

@@ -14,17 +14,24 @@ use super::step::{Manner, Step};
 use super::upload::{ZERO, encode};
 use crate::gpu::family::attn::Engine;
 use crate::gpu::family::{glue, mem, w4};
-use crate::gpu::{BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Slot};
+use crate::gpu::{
+    BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+};
 use crate::model::{GROUP, Grid, LayerTensor, M1, Shape, prompt};
 
 /// Tokens of the prompt, by preference: fewer where memory is short.
 const PROMPTS: [usize; 4] = [512, 256, 128, 64];
 
-/// A graph to be timed.
+/// Longest time a graph may take: between two of them a machine can be told to stop.
+const SLICE_NS: Nanoseconds = 1.5e6;
+/// Launches of a graph whose time is not known yet.
+const CAUTIOUS: usize = 4;
+
+/// Graphs to be timed as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed {
-    /// The graph.
-    pub graph: GraphId,
+    /// The graphs, in order: one where it is short, and as many as keep each short where it is not.
+    pub graphs: Vec<GraphId>,
     /// Tokens it takes.
     pub tokens: u32,
     /// Positions in the cache before them.
@@ -62,11 +69,51 @@ pub struct Throughput {
     pub buffers: Vec<BufferId>,
 }
 
+impl Timed {
+    /// Replays all of it once, and says how long that took; `None` where time means nothing.
+    pub fn replay(&self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
+        replay(machine, &self.graphs)
+    }
+}
+
+fn replay(
+    machine: &mut dyn Machine,
+    graphs: &[GraphId],
+) -> Result<Option<Nanoseconds>, MachineError> {
+    graphs.iter().try_fold(Some(0.0), |total: Option<Nanoseconds>, graph| {
+        let time = machine.replay(*graph, 1)?;
+        Ok(total.zip(time).map(|(total, time)| total + time))
+    })
+}
+
+/// Records launches as graphs that are short enough to stop between.
+fn cut(
+    machine: &mut dyn Machine,
+    memory: &mut Memory,
+    launches: &[Launch],
+) -> Result<Vec<GraphId>, MachineError> {
+    let mut of = |machine: &mut dyn Machine, size: usize| -> Result<Vec<GraphId>, MachineError> {
+        launches.chunks(size.max(1)).map(|part| memory.record(machine, part)).collect()
+    };
+    let careful = of(machine, CAUTIOUS)?;
+    if replay(machine, &careful)?.is_none() {
+        return Ok(careful);
+    }
+    // The first time it finds nothing where it was.
+    let Some(time) = replay(machine, &careful)? else { return Ok(careful) };
+    let parts = (time / SLICE_NS).ceil().max(1.0) as usize;
+    let graphs = of(machine, launches.len().div_ceil(parts))?;
+    careful.into_iter().try_for_each(|graph| memory.forget(machine, graph))?;
+    Ok(graphs)
+}
+
 impl Throughput {
     /// Gives everything back; the first error counts, and stops nothing.
     pub fn free(self, machine: &mut dyn Machine) -> Result<(), MachineError> {
-        let mut result = machine.forget(self.prefill.graph);
-        result = result.and(machine.forget(self.decode.graph));
+        let mut result = Ok(());
+        for graph in self.prefill.graphs.into_iter().chain(self.decode.graphs) {
+            result = result.and(machine.forget(graph));
+        }
         for buffer in self.buffers {
             result = result.and(machine.free(buffer));
         }
@@ -134,11 +181,14 @@ fn set_up(
     let manner = Manner { engine, watched: false };
     let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
     let decode = Step::token(&facts, path, &layout, manner).map_err(refused)?;
-    let prefill = timed(memory.record(machine, &prefill)?, &plan, &layout, shape.prompt);
-    let decode = timed(memory.record(machine, &decode)?, &plan, &layout, 1);
-    machine.write(prefill.start.0, &prefill.start.1)?;
-    machine.replay(prefill.graph, 1)?;
-    machine.write(decode.start.0, &decode.start.1)?;
+    let mut recorded = |machine: &mut dyn Machine, launches: &[Launch], tokens| {
+        let timed = timed(&plan, &layout, tokens);
+        machine.write(timed.start.0, &timed.start.1)?;
+        let graphs = cut(machine, memory, launches)?;
+        Ok::<_, MachineError>(Timed { graphs, ..timed })
+    };
+    let prefill = recorded(machine, &prefill, shape.prompt)?;
+    let decode = recorded(machine, &decode, 1)?;
     let weight_bytes = plan.weight_bytes();
     Ok(Throughput {
         prefill,
@@ -154,8 +204,8 @@ fn set_up(
     })
 }
 
-/// What a graph of so many tokens moves and computes.
-fn timed(graph: GraphId, plan: &Plan<'_>, layout: &Layout, tokens: usize) -> Timed {
+/// What a graph of so many tokens moves and computes; not recorded yet.
+fn timed(plan: &Plan<'_>, layout: &Layout, tokens: usize) -> Timed {
     let shape = plan.shape;
     let context = if tokens == shape.prompt { 0 } else { shape.prompt };
     // Keys and values are written once, and read up to each token's own position at least once.
@@ -169,7 +219,7 @@ fn timed(graph: GraphId, plan: &Plan<'_>, layout: &Layout, tokens: usize) -> Tim
     };
     let state = [1, context as u32, 0, 1].map(u32::to_le_bytes).concat();
     Timed {
-        graph,
+        graphs: Vec::new(),
         tokens: tokens as u32,
         context: context as u32,
         bytes: plan.streamed_bytes() + cached as f64,
