@@ -14,11 +14,6 @@ use crate::app::bench::gpu::{News, Task};
 use crate::bench::gpu::{Limits, Request, Supervisor, Told, converse, gpu_command};
 use crate::bench::{BenchEvent, BenchState};
 
-/// How long a job may take that the child has done before. The host's part of it counts, the GPU's may well be a thousandth; what
-/// must end for somebody who comes ends within a launch.
-const LIMITS: Limits =
-    Limits { silence: Duration::from_secs(5), job: Some(Duration::from_secs(5)), ..Limits::LIVE };
-
 /// The conversations in progress, by the key of the GPU.
 pub(super) struct Conversations {
     exe: PathBuf,
@@ -81,7 +76,7 @@ impl Conversation {
                 }
             }
         };
-        let talk = converse(start, Supervisor::new(LIMITS), inbox, tell);
+        let talk = converse(start, Supervisor::new(Limits::LIVE), inbox, tell);
         let whole = tokio::spawn(talk).abort_handle();
         Self { asked, meter, whole, over }
     }

@@ -18,7 +18,8 @@ pub struct Limits {
     pub silence: Duration,
     /// Longest time for one job; any where nothing is said.
     pub job: Option<Duration>,
-    /// Both of these for what a child does for the first time: the driver starts, images are loaded and compiled.
+    /// Both of these for what a child does for the first time: the driver starts, images are loaded and compiled. And for everything that
+    /// a stand-in does.
     pub first: Duration,
     /// Rest after the first death; doubled with each that follows.
     pub rest: Duration,
@@ -121,6 +122,8 @@ struct Up {
     killed: Option<Ending>,
     /// Why it said that its context was lost.
     failure: Option<WorkerFailure>,
+    /// Whether its device is a stand-in, which interprets what a device does in a moment.
+    simulated: bool,
     /// Pauses it was asked for and has not told of.
     pauses: u32,
     ending: bool,
@@ -135,6 +138,7 @@ impl Up {
             known,
             killed: None,
             failure: None,
+            simulated: false,
             pauses: 0,
             ending: false,
         }
@@ -230,6 +234,7 @@ impl Supervisor {
             // By itself: somebody else is on the device, so what waits has lost its chance.
             BenchEvent::State(BenchState::Paused { .. }) if up.pauses == 0 => self.waiting.clear(),
             BenchEvent::State(BenchState::Paused { .. }) => up.pauses -= 1,
+            BenchEvent::Holding(holding) => up.simulated = holding.device.simulated,
             BenchEvent::Failed(failure) => up.failure = Some(failure),
             _ => {}
         }
@@ -240,7 +245,11 @@ impl Supervisor {
     fn limits_of(&self, up: &Up) -> (Duration, Option<Duration>) {
         let Limits { silence, job, first, .. } = self.limits;
         let known = up.doing.as_ref().is_some_and(|(request, _)| up.known.contains(request));
-        if known { (silence, job) } else { (silence.max(first), job.map(|job| job.max(first))) }
+        if known && !up.simulated {
+            (silence, job)
+        } else {
+            (silence.max(first), job.map(|job| job.max(first)))
+        }
     }
 
     fn late(&mut self, now: Duration) -> Vec<Action> {

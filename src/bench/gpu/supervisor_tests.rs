@@ -1,8 +1,8 @@
-use warpscope_kernels::gpu::MachineError;
+use warpscope_kernels::gpu::{DeviceFacts, MachineError};
 
 use super::super::glob::Globs;
 use super::*;
-use crate::bench::Hello;
+use crate::bench::{Hello, Holding};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -104,6 +104,42 @@ fn a_job_that_takes_too_long_is_killed_however_much_it_talks() {
     assert_eq!(supervisor.step(at(22.0), Event::Tick), [Action::Kill]);
     let actions = supervisor.step(at(22.1), died(9));
     assert_eq!(deaths(&actions)[0].ending, Ending::OverTime { limit_ms: 1000 });
+}
+
+/// Job `a`, done once before, on a device that is held.
+fn asked_again(simulated: bool) -> Supervisor {
+    let device = DeviceFacts {
+        name: "synthetic".to_owned(),
+        sm: "75".parse().expect("is one"),
+        sms: 1,
+        shared_per_block: 0,
+        shared_per_block_optin: 0,
+        l2_bytes: 0,
+        memory_bytes: 0,
+        driver_cuda: 12_080,
+        simulated,
+    };
+    let holding = Holding {
+        device,
+        uuid: "GPU-0".to_owned(),
+        context_bytes: None,
+        arena_bytes: 0,
+        arena_cap_bytes: 0,
+        images: Vec::new(),
+        busy_ns: 0.0,
+    };
+    let mut supervisor = Supervisor::new(Limits::LIVE);
+    supervisor.step(at(0.0), Event::Asked(job("a")));
+    supervisor.step(at(0.5), said(BenchEvent::Holding(holding)));
+    supervisor.step(at(1.0), finished());
+    supervisor.step(at(2.0), Event::Asked(job("a")));
+    supervisor
+}
+
+#[test]
+fn a_device_has_a_second_for_what_it_did_before_and_a_stand_in_the_time_of_the_first() {
+    assert_eq!(asked_again(false).wake_at(), Some(at(3.0)));
+    assert_eq!(asked_again(true).wake_at(), Some(at(32.0)));
 }
 
 #[test]
