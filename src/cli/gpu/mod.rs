@@ -13,6 +13,7 @@ pub(super) mod timing;
 
 pub(in crate::cli) use found::{findings, kept};
 
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use warpscope_probes::Frame;
 use super::exit::CliError;
 use super::options::Options;
 use super::source::AtEnd;
-use super::{live, open_source};
+use super::{live, open_source, output};
 use crate::bench::gpu::{Limits, Request, Told};
 use crate::bench::pulse::around;
 use crate::bench::{BenchEvent, DeviceHere, WorkerFailure};
@@ -61,6 +62,38 @@ fn reason(failure: &WorkerFailure) -> String {
 /// The devices a person means.
 pub(super) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
     choose::choose(devices(exe, options.gpu.patience)?, &options.gpu.which).map_err(CliError::Usage)
+}
+
+/// What a device did, one after the other.
+trait Ran {
+    /// Whether the user ended it.
+    fn interrupted(&self) -> bool;
+
+    /// For a person, as soon as it is done.
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Runs something on devices, with a table of each unless JSON is wanted. A user who ends one ends all.
+fn each<T: Ran>(
+    options: &Options,
+    devices: Vec<DeviceHere>,
+    mut run: impl FnMut(DeviceHere) -> Result<T, CliError>,
+) -> Result<Vec<T>, CliError> {
+    let mut results = Vec::new();
+    for here in devices {
+        let result = run(here)?;
+        if !options.output.json {
+            let mut text = Vec::new();
+            result.write_table(&mut text)?;
+            output::write(&text)?;
+        }
+        let interrupted = result.interrupted();
+        results.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    Ok(results)
 }
 
 /// Why a device is not to be used now. A stand-in disturbs nobody.

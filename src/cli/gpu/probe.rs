@@ -11,7 +11,7 @@ use warpscope_probes::rules::RuleBase;
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{chosen, first_frame_of, heading, hindrance_in};
+use super::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::bench::gpu::{Hold, Limits, ProbeRound, Told};
 use crate::bench::{BENCH_SCHEMA, DeviceHere};
 use crate::cli::exit::{CliError, Exit};
@@ -32,20 +32,8 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     let devices = chosen(options, &exe)?;
     let frame = first_frame_of(options).ok();
-    let mut results = Vec::new();
-    for here in devices {
-        let result = on_device(options, &exe, (here, frame.as_ref()), &wanted)?;
-        if !options.output.json {
-            let mut text = Vec::new();
-            write_table(&result, &mut text)?;
-            output::write(&text)?;
-        }
-        let interrupted = result.interrupted;
-        results.push(result);
-        if interrupted {
-            break;
-        }
-    }
+    let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted);
+    let results = each(options, devices, run)?;
     let fine = results.iter().all(DeviceResult::is_fine);
     if options.output.json {
         output::json(&ProbeResult { schema: BENCH_SCHEMA, gpus: results })?;
@@ -184,6 +172,16 @@ fn conclude(result: &mut DeviceResult, target: &Target) {
         if let Err(error) = kept {
             result.paused.get_or_insert(format!("the answers cannot be kept: {error}"));
         }
+    }
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_table(self, out)
     }
 }
 

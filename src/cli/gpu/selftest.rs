@@ -9,7 +9,7 @@ use warpscope_kernels::gpu::{MachineError, Route};
 
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use super::{GIVEN_UP, Ran, chosen, each, heading, hindrance, reason, route_text};
 use crate::bench::gpu::{Globs, Hold, Limits, Next, Request, Told};
 use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
 use crate::cli::exit::{CliError, Exit};
@@ -25,20 +25,7 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
         let (asked, all) = (&options.gpu.kernels, all.join(", "));
         return Err(CliError::Usage(format!("no kernel is called {asked}; there are: {all}")));
     }
-    let mut results = Vec::new();
-    for here in chosen(options, &exe)? {
-        let result = test(options, &exe, here)?;
-        if !options.output.json {
-            let mut text = Vec::new();
-            write_table(&result, &mut text)?;
-            output::write(&text)?;
-        }
-        let interrupted = result.interrupted;
-        results.push(result);
-        if interrupted {
-            break;
-        }
-    }
+    let results = each(options, chosen(options, &exe)?, |here| test(options, &exe, here))?;
     let right = results.iter().all(DeviceResult::is_right);
     if options.output.json {
         output::json(&SelftestResult { schema: BENCH_SCHEMA, gpus: results })?;
@@ -213,6 +200,16 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     progress.end();
     result.interrupted = interrupted;
     Ok(result)
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_table(self, out)
+    }
 }
 
 fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
