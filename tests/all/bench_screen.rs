@@ -131,6 +131,7 @@ fn holding(index: u32, simulated: bool) -> Holding {
         memory_bytes: 70 << 30,
         driver_cuda: 12_080,
         simulated,
+        picks: warpscope_kernels::gpu::Picks::default(),
     };
     let images = ["alu", "attn", "gemm", "gemv", "mem", "nf4", "w4"];
     Holding {

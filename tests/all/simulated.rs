@@ -52,6 +52,7 @@ fn told() {
         block: [32, 1, 1],
         shared_bytes: 0,
         args: vec![Arg::Slot(buffer.into())],
+        early: false,
     };
     let ran = machine.run(&[launch]);
     tell(format_args!("ran: {}", ran.is_ok()));

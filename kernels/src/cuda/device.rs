@@ -65,6 +65,7 @@ impl Device {
             memory_bytes: self.memory(driver)?,
             driver_cuda: driver_version(driver)?,
             simulated: driver.simulated,
+            picks: crate::gpu::Picks::default(),
         })
     }
 

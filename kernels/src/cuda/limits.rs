@@ -55,7 +55,15 @@ mod tests {
     use crate::Sm;
 
     fn launch(grid: [u32; 3], block: [u32; 3], shared_bytes: u32) -> Launch {
-        Launch { family: "f", entry: "e", grid, block, shared_bytes, args: Vec::new() }
+        Launch {
+            family: "f",
+            entry: "e",
+            grid,
+            block,
+            shared_bytes,
+            args: Vec::new(),
+            early: false,
+        }
     }
 
     #[test]
@@ -93,6 +101,7 @@ mod tests {
             memory_bytes: 15 << 30,
             driver_cuda: 12_080,
             simulated: true,
+            picks: crate::gpu::Picks::default(),
         };
         let ask = |dynamic, declared| shared(&launch([1; 3], [1; 3], dynamic), declared, &facts);
         assert_eq!(ask(48 << 10, 0), Ok(0));

@@ -32,6 +32,10 @@ impl Packed {
                 Arg::U32(number) => &number.to_ne_bytes(),
                 Arg::U64(number) => &number.to_ne_bytes(),
                 Arg::F32(number) => &number.to_ne_bytes(),
+                Arg::TensorMap(_) => {
+                    let what = "cuTensorMapEncodeTiled".to_owned();
+                    return Err(MachineError::Missing { what });
+                }
             };
             value[..bytes.len()].copy_from_slice(bytes);
             packed.sizes.push(bytes.len());

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Content};
 use super::machine::{DeviceFacts, Launch, Slot};
+use super::variant::Variant;
 use crate::Dtype;
 
 /// How a device would run a kernel.
@@ -76,6 +77,8 @@ pub struct Work {
     pub flops: f64,
     /// What is expected to limit it.
     pub limiter: Limiter,
+    /// Name of the variant that is launched; empty where the kernel has one way only.
+    pub variant: &'static str,
 }
 
 /// One kernel of the registry.
@@ -90,7 +93,10 @@ pub struct GpuKernel {
     pub dtype: Dtype,
     /// How a device would run it.
     pub route: fn(&DeviceFacts) -> Route,
-    /// Cases that prove it, over ragged sizes. Empty only where the route is absent.
+    /// The ways a device can compute it, at most [`super::MOST_VARIANTS`]; empty where there is one only. [`DeviceFacts::with_variant`] forces
+    /// one, else the kernel chooses by the size.
+    pub variants: fn(&DeviceFacts) -> Vec<Variant>,
+    /// Cases of every variant that prove it, over ragged sizes. Empty only where the route is absent.
     pub cases: fn(&DeviceFacts) -> Vec<Case>,
     /// The default sizes to time, smallest first, within so many bytes; empty where nothing is to be timed.
     pub works: fn(&DeviceFacts, u64) -> Vec<Work>,

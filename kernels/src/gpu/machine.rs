@@ -2,6 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::variant::Picks;
 use crate::Sm;
 
 /// What kernels need to know of a device. From the driver, never from a name.
@@ -25,6 +26,9 @@ pub struct DeviceFacts {
     pub driver_cuda: u32,
     /// Whether a stand-in computes: its times mean nothing and are never shown as speeds.
     pub simulated: bool,
+    /// Variants of kernels chosen for it.
+    #[serde(default, skip_serializing_if = "Picks::is_empty")]
+    pub picks: Picks,
 }
 
 /// A piece of device memory.
@@ -53,6 +57,40 @@ impl From<BufferId> for Slot {
     }
 }
 
+/// Numbers of a tensor map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorElement {
+    /// Bytes: fp8 and 8-bit integers.
+    U8,
+    /// binary16.
+    F16,
+    /// bfloat16.
+    Bf16,
+    /// binary32.
+    F32,
+    /// Signed 32-bit integer.
+    I32,
+}
+
+/// A matrix as the copy engine of sm_90 and later sees it (`CUtensorMap`, tiled, two dimensions). What lies outside is read as zero and not
+/// written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorMap {
+    /// Where it begins, a multiple of 16 bytes.
+    pub slot: Slot,
+    /// Its numbers.
+    pub element: TensorElement,
+    /// Elements of a row, and rows.
+    pub size: [u64; 2],
+    /// Bytes from a row to the next, a multiple of 16.
+    pub row_bytes: u64,
+    /// Elements of a row, and rows, of the box one copy moves: up to 256 each.
+    pub tile: [u32; 2],
+    /// Whether chunks of 16 bytes are permuted within 128 bytes by the row modulo 8 (`CU_TENSOR_MAP_SWIZZLE_128B`): then a row of the box has at
+    /// most 128 bytes.
+    pub swizzled: bool,
+}
+
 /// One parameter of a kernel, in the order of its declaration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arg {
@@ -64,6 +102,14 @@ pub enum Arg {
     U64(u64),
     /// binary32.
     F32(f32),
+    /// `const __grid_constant__ CUtensorMap`, 128 bytes.
+    TensorMap(TensorMap),
+}
+
+impl From<TensorMap> for Arg {
+    fn from(map: TensorMap) -> Self {
+        Self::TensorMap(map)
+    }
 }
 
 impl From<Slot> for Arg {
@@ -99,6 +145,9 @@ pub struct Launch {
     pub shared_bytes: u32,
     /// Parameters.
     pub args: Vec<Arg>,
+    /// Whether it may start before the launch in front of it has ended (programmatic dependent launch, sm_90 and later). The kernel itself
+    /// waits, by `griddepcontrol.wait`, before it touches what that one writes; where the driver cannot, it starts late as others do.
+    pub early: bool,
 }
 
 /// Launches that were recorded to be replayed as one.

@@ -9,9 +9,12 @@ pub mod family;
 pub mod headroom;
 mod kernel;
 mod machine;
+mod variant;
 
 pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case};
 pub use kernel::{GpuKernel, Limiter, Plan, Route, Shape, Work};
 pub use machine::{
     Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    TensorElement, TensorMap,
 };
+pub use variant::{MOST_VARIANTS, Picked, Picks, Variant, only_one};

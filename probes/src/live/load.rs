@@ -111,6 +111,7 @@ fn run(machine: &mut CudaMachine) -> Result<bool, MachineError> {
         block: [LANES, 1, 1],
         shared_bytes: 0,
         args,
+        early: false,
     };
     let ran = machine
         .write(input.into(), &given)

@@ -64,6 +64,7 @@ fn summed(machine: &mut CudaMachine) -> Result<[u32; 4], MachineError> {
         block: [32, 1, 1],
         shared_bytes: 0,
         args: [input, output].map(|buffer| Slot::from(buffer).into()).to_vec(),
+        early: false,
     };
     let ran = machine
         .write(input.into(), &given)

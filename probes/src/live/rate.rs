@@ -152,6 +152,7 @@ fn timed(
         block: [32 * WARPS, 1, 1],
         shared_bytes: 0,
         args: vec![output.into(), Arg::U32(rounds)],
+        early: false,
     };
     let graph = machine.record(&[launch])?;
     recorded.push(graph);

@@ -41,6 +41,7 @@ fn run(machine: &mut CudaMachine, bytes: u32) -> Result<bool, MachineError> {
         block: [LANES, 1, 1],
         shared_bytes: bytes,
         args: vec![Slot::from(output).into(), Arg::U32(words)],
+        early: false,
     };
     let ran = machine
         .write(output.into(), &out)

@@ -26,6 +26,7 @@ fn facts(simulated: bool) -> DeviceFacts {
         memory_bytes: 1 << 30,
         driver_cuda: 12_080,
         simulated,
+        picks: warpscope_kernels::gpu::Picks::default(),
     }
 }
 

@@ -118,6 +118,7 @@ fn asked_again(simulated: bool) -> Supervisor {
         memory_bytes: 0,
         driver_cuda: 12_080,
         simulated,
+        picks: warpscope_kernels::gpu::Picks::default(),
     };
     let holding = Holding {
         device,

@@ -52,6 +52,7 @@ mod tests {
             memory_bytes: 15 << 30,
             driver_cuda: 12_080,
             simulated: false,
+            picks: warpscope_kernels::gpu::Picks::default(),
         };
         DeviceHere { uuid: uuid.to_owned(), device }
     }

@@ -373,6 +373,7 @@ mod tests {
             memory_bytes: 15 << 30,
             driver_cuda: 12_080,
             simulated: samples_ns.is_empty(),
+            picks: warpscope_kernels::gpu::Picks::default(),
         };
         let kernel = kernels().next().expect("there are kernels");
         let report = KernelReport {

@@ -56,6 +56,7 @@ pub fn launch(
         block: [THREADS, 1, 1],
         shared_bytes: tokens * tile * size,
         args: [weights.into(), x.into(), y.into()].into_iter().chain(sizes).collect(),
+        early: false,
     })
 }
 

@@ -103,6 +103,7 @@ fn launch(gate: &Gate, input: BufferId, output: BufferId) -> Launch {
             warpscope_kernels::gpu::Slot::from(input).into(),
             warpscope_kernels::gpu::Slot::from(output).into(),
         ],
+        early: false,
     }
 }
 

@@ -229,7 +229,15 @@ impl<'a> Bench<'a> {
         };
         let args = self.job.arguments.iter().map(argument).collect::<Result<_, String>>()?;
         let CudaJob { grid, block, shared, .. } = *self.job;
-        Ok(Launch { family: FAMILY, entry: self.entry, grid, block, shared_bytes: shared, args })
+        Ok(Launch {
+            family: FAMILY,
+            entry: self.entry,
+            grid,
+            block,
+            shared_bytes: shared,
+            args,
+            early: false,
+        })
     }
 
     /// The error of the output; `Err` in the answer where the kernel wrote what is not its own.

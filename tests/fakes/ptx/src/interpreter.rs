@@ -146,6 +146,7 @@ impl Interpreter {
                 Arg::U32(value) => (value.into(), 4),
                 Arg::U64(value) => (value, 8),
                 Arg::F32(value) => (value.to_bits().into(), 4),
+                Arg::TensorMap(_) => return Err("tensor maps are not interpreted".to_owned()),
             };
             if size != param.bytes as usize {
                 let (name, wants) = (&entry.name, param.bytes);

@@ -157,5 +157,6 @@ pub fn launch(
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         args: vec![Arg::from(places.operands), Arg::from(places.digests), Arg::from(turns)],
+        early: false,
     })
 }

@@ -51,6 +51,7 @@ const fn kernel<const ROW: usize>(
         cases: |facts| cases(pipe::<ROW>(), facts),
         works: |facts, arena| works(pipe::<ROW>(), facts, arena),
         work: |facts, shape| work(pipe::<ROW>(), facts, shape),
+        variants: crate::gpu::only_one,
     }
 }
 
@@ -115,6 +116,7 @@ fn work(pipe: Pipe, facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
         bytes: (4 * words) as f64,
         flops,
         limiter: Limiter::Arithmetic,
+        variant: "",
     })
 }
 

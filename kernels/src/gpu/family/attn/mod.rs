@@ -97,7 +97,7 @@ const COMBINE: [&str; 3] = ["attn_combine_f32", "attn_combine_f16", "attn_combin
 fn launch(entry: &'static str, grid: [u32; 2], threads: u32) -> Launch {
     let [x, y] = grid;
     let (grid, block) = ([x, y, 1], [threads, 1, 1]);
-    Launch { family: "attn", entry, grid, block, shared_bytes: 0, args: Vec::new() }
+    Launch { family: "attn", entry, grid, block, shared_bytes: 0, args: Vec::new(), early: false }
 }
 
 /// K30: so many queries, each of which sees the keys up to its own position.

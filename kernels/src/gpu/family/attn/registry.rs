@@ -68,6 +68,7 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
         bytes: (2.0 * f64::from(tokens) * width + cache) * element.bytes() as f64,
         flops: 4.0 * pairs * width,
         limiter: Limiter::Arithmetic,
+        variant: "",
     })
 }
 
@@ -88,6 +89,7 @@ fn decode_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Wo
         bytes: f64::from(numbers) * element.bytes() as f64,
         flops: 4.0 * f64::from(keys) * f64::from(HEADS.heads * HEADS.head),
         limiter: if keys < 4096 { Limiter::Latency } else { Limiter::Memory },
+        variant: "",
     })
 }
 
@@ -121,6 +123,7 @@ macro_rules! of_format {
                 cases: |facts| cases::prefill(facts, $element),
                 works: |facts, bytes| prefill_works(facts, bytes, $element),
                 work: |facts, shape| prefill_work(facts, shape, $element),
+                variants: crate::gpu::only_one,
             },
             GpuKernel {
                 id: $decode,
@@ -131,6 +134,7 @@ macro_rules! of_format {
                 cases: |_| cases::decode($element),
                 works: |facts, bytes| decode_works(facts, bytes, $element),
                 work: |facts, shape| decode_work(facts, shape, $element),
+                variants: crate::gpu::only_one,
             },
         ]
     };

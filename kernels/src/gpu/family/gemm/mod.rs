@@ -174,6 +174,7 @@ pub fn launch(
         block: [tile.1, 1, 1],
         shared_bytes: 0,
         args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
+        early: false,
     })
 }
 

@@ -47,6 +47,7 @@ const fn kernel<const ROW: usize>(
         cases: |facts| cases::cases(product::<ROW>(), facts),
         works: |facts, arena| works(product::<ROW>(), facts, arena),
         work: |facts, shape| work(product::<ROW>(), facts, shape),
+        variants: crate::gpu::only_one,
     }
 }
 
@@ -93,6 +94,7 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
         bytes: bytes(product, shape),
         flops: 2.0 * f64::from(m) * f64::from(n) * f64::from(k),
         limiter: if m.min(n) < NARROW { Limiter::Memory } else { Limiter::Arithmetic },
+        variant: "",
     })
 }
 

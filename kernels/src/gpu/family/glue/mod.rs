@@ -42,7 +42,15 @@ impl State {
 
 fn launch(entry: &'static str, grid: [u32; 2], threads: u32, args: Vec<Arg>) -> Launch {
     let [x, y] = grid;
-    Launch { family: "glue", entry, grid: [x, y, 1], block: [threads, 1, 1], shared_bytes: 0, args }
+    Launch {
+        family: "glue",
+        entry,
+        grid: [x, y, 1],
+        block: [threads, 1, 1],
+        shared_bytes: 0,
+        args,
+        early: false,
+    }
 }
 
 /// A launch of a grid-stride loop over so many items.

@@ -27,7 +27,17 @@ const fn untimed(
     cases: fn(&DeviceFacts) -> Vec<Case>,
 ) -> GpuKernel {
     let work = |_: &DeviceFacts, _| Err("it is timed as a part of the decoder".to_owned());
-    GpuKernel { id, title, family: "glue", dtype, route, cases, works: |_, _| Vec::new(), work }
+    GpuKernel {
+        id,
+        title,
+        family: "glue",
+        dtype,
+        route,
+        cases,
+        works: |_, _| Vec::new(),
+        work,
+        variants: crate::gpu::only_one,
+    }
 }
 
 /// The sizes that fit, smallest first.
@@ -63,6 +73,7 @@ fn rows(
         bytes: (bytes * (reads + 1)) as f64,
         flops: 4.0 * count as f64,
         limiter: if count < 1 << 20 { Limiter::Latency } else { Limiter::Memory },
+        variant: "",
     })
 }
 

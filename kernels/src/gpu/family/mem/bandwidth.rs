@@ -201,6 +201,7 @@ fn timed<S: Stream>(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Wor
         bytes: (S::READ + usize::from(S::WRITES)) as f64 * bytes as f64,
         flops: S::FLOPS * bytes as f64 / 4.0,
         limiter: Limiter::Memory,
+        variant: "",
     })
 }
 
@@ -223,6 +224,7 @@ const fn kernel<S: Stream>(id: &'static str, title: &'static str) -> GpuKernel {
         cases: cases::<S>,
         works: works::<S>,
         work: |facts, shape| timed::<S>(facts, shape, facts.memory_bytes / 2),
+        variants: crate::gpu::only_one,
     }
 }
 

@@ -202,6 +202,7 @@ fn scan_work(
         bytes: bytes as f64,
         flops: 0.0,
         limiter: Limiter::Memory,
+        variant: "",
     })
 }
 
@@ -231,7 +232,17 @@ const fn untimed(
 ) -> GpuKernel {
     let work = |_: &DeviceFacts, _| Err("it serves other kernels and is not timed".to_owned());
     let (route, works) = (integer_route, |_: &DeviceFacts, _| Vec::new());
-    GpuKernel { id, title, family: "mem", dtype, route, cases, works, work }
+    GpuKernel {
+        id,
+        title,
+        family: "mem",
+        dtype,
+        route,
+        cases,
+        works,
+        work,
+        variants: crate::gpu::only_one,
+    }
 }
 
 /// Scans, references and data.

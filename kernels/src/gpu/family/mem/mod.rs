@@ -29,6 +29,7 @@ pub fn clear(to: Slot, bytes: u32) -> Launch {
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         args: vec![to.into(), words.into()],
+        early: false,
     }
 }
 
@@ -41,7 +42,15 @@ fn blocks(facts: &DeviceFacts, items: u64) -> u32 {
 /// A scan in a grid-stride loop.
 fn scan(facts: &DeviceFacts, entry: &'static str, items: u64, args: Vec<Arg>) -> Launch {
     let grid = [blocks(facts, items), 1, 1];
-    Launch { family: "mem", entry, grid, block: [THREADS, 1, 1], shared_bytes: 0, args }
+    Launch {
+        family: "mem",
+        entry,
+        grid,
+        block: [THREADS, 1, 1],
+        shared_bytes: 0,
+        args,
+        early: false,
+    }
 }
 
 /// The kernels of the family.

@@ -78,5 +78,6 @@ pub fn reference(
         block: [32, 1, 1],
         shared_bytes: 0,
         args: [x.into(), weights.into(), y.into()].into_iter().chain(sizes).collect(),
+        early: false,
     })
 }

@@ -95,6 +95,7 @@ pub fn launch(
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
+        early: false,
     })
 }
 
@@ -122,6 +123,7 @@ pub fn dequantize(
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         args: args.chain([n * (k / 8)].map(Arg::from)).collect(),
+        early: false,
     })
 }
 

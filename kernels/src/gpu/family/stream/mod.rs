@@ -64,7 +64,17 @@ pub(super) const fn kernel<S: Streamed>(
     route: fn(&DeviceFacts) -> Route,
 ) -> GpuKernel {
     let (cases, works, work) = (trial::cases::<S>, works::works::<S>, works::work::<S>);
-    GpuKernel { id, title, family, dtype, route, cases, works, work }
+    GpuKernel {
+        id,
+        title,
+        family,
+        dtype,
+        route,
+        cases,
+        works,
+        work,
+        variants: crate::gpu::only_one,
+    }
 }
 
 /// bf16 numbers that are widened, multiplied and added as fp32, and rounded where there is an instruction for it.

@@ -33,7 +33,17 @@ pub(in super::super) const fn kernel<W: Widened>(
     route: fn(&DeviceFacts) -> Route,
 ) -> GpuKernel {
     let (dtype, works, work) = (Dtype::Int4Weight, works::<W>, work::<W>);
-    GpuKernel { id, title, family, dtype, route, cases: cases::<W>, works, work }
+    GpuKernel {
+        id,
+        title,
+        family,
+        dtype,
+        route,
+        cases: cases::<W>,
+        works,
+        work,
+        variants: crate::gpu::only_one,
+    }
 }
 
 fn cases<W: Widened>(_: &DeviceFacts) -> Vec<Case> {
@@ -102,5 +112,6 @@ fn timed<W: Widened>(shape: Shape, arena: u64) -> Result<Work, String> {
         bytes: bytes as f64,
         flops: numbers as f64,
         limiter: Limiter::Memory,
+        variant: "",
     })
 }

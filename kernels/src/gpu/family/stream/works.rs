@@ -79,5 +79,6 @@ fn rotating(
         bytes: once * copies as f64,
         flops: 2.0 * m as f64 * n as f64 * k as f64 * copies as f64,
         limiter: Limiter::Memory,
+        variant: "",
     })
 }

@@ -73,6 +73,7 @@ pub fn launch(operands: Operands<Weights>, shape: Shape) -> Result<Launch, Strin
             .into_iter()
             .chain([shape.n, shape.k].map(Arg::from))
             .collect(),
+        early: false,
     })
 }
 

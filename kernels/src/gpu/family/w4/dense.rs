@@ -64,6 +64,7 @@ fn tiles(entry: &'static str, n: u32, k: u32, args: Vec<Arg>) -> Result<Launch, 
         block: [32 * (k / GROUP as u32).min(WARPS), 1, 1],
         shared_bytes: 0,
         args,
+        early: false,
     })
 }
 
@@ -126,4 +127,5 @@ pub(super) const GENERATION: GpuKernel = GpuKernel {
     cases: grids,
     works: |_, _| Vec::new(),
     work: |_, _| Err("it is run once, before anything is timed".to_owned()),
+    variants: crate::gpu::only_one,
 };

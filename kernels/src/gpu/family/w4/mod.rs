@@ -88,6 +88,7 @@ pub fn launch(
         block: [32 * (shape.k / GROUP as u32).min(WARPS), 1, 1],
         shared_bytes: 0,
         args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
+        early: false,
     })
 }
 

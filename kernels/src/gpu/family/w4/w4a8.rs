@@ -61,6 +61,7 @@ pub fn launch(
         block: [32, 1, 1],
         shared_bytes: 0,
         args: [x, between.codes, between.groups].map(Arg::from).into(),
+        early: false,
     };
     let multiply = Launch {
         family: "w4",
@@ -69,6 +70,7 @@ pub fn launch(
         block: [32 * groups.min(WARPS), 1, 1],
         shared_bytes: 0,
         args: places.into_iter().chain(sizes).collect(),
+        early: false,
     };
     Ok([round, multiply])
 }

@@ -28,7 +28,15 @@ fn machine() -> Interpreter {
 
 fn add(buffer: BufferId, args: &[Arg]) -> Launch {
     let args = [&[Arg::Slot(buffer.into())], args].concat();
-    Launch { family: "add", entry: "add", grid: [1; 3], block: [4, 1, 1], shared_bytes: 0, args }
+    Launch {
+        family: "add",
+        entry: "add",
+        grid: [1; 3],
+        block: [4, 1, 1],
+        shared_bytes: 0,
+        args,
+        early: false,
+    }
 }
 
 fn words(machine: &mut Interpreter, buffer: BufferId) -> Vec<u8> {

@@ -70,6 +70,7 @@ fn routine(body: &str) -> Result<Vec<u8>, MachineError> {
         block: [64, 1, 1],
         shared_bytes: 0,
         args: vec![Arg::Slot(buffer.into())],
+        early: false,
     };
     let ran = machine.run(std::slice::from_ref(&launch));
     if let Err(error) = ran {
