@@ -72,6 +72,9 @@ impl Shared {
     #[inline]
     pub(crate) fn read(&mut self, address: u64, size: usize, who: Who) -> Done<&[u8]> {
         let (rank, at) = self.split(address);
+        if rank != self.rank {
+            self.check_alive(rank, who)?;
+        }
         self.windows[rank].read(&self.clocks, at, size, who)
     }
 
@@ -79,6 +82,9 @@ impl Shared {
     #[inline]
     pub(crate) fn write(&mut self, address: u64, size: usize, who: Who) -> Done<&mut [u8]> {
         let (rank, at) = self.split(address);
+        if rank != self.rank {
+            self.check_alive(rank, who)?;
+        }
         self.windows[rank].write(&self.clocks, at, size, who)
     }
 
