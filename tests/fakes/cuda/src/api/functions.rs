@@ -190,7 +190,7 @@ exports! { driver;
         if rank != 2 || interleave != 0 || promotion > 3 || fill > 1 {
             return Err(if (1..=5).contains(&rank) { NOT_SUPPORTED } else { INVALID_VALUE });
         }
-        if map.is_null() || map.addr() % TENSOR_MAP_ALIGNMENT != 0 || [sizes.is_null(), strides.is_null(), tile.is_null(), steps.is_null()].contains(&true) {
+        if map.is_null() || !map.addr().is_multiple_of(TENSOR_MAP_ALIGNMENT) || [sizes.is_null(), strides.is_null(), tile.is_null(), steps.is_null()].contains(&true) {
             return Err(INVALID_VALUE);
         }
         if [*steps, *steps.add(1)] != [1; 2] {

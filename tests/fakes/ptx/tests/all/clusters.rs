@@ -32,7 +32,7 @@ fn run_grid(text: &str, blocks: u32) -> Result<Vec<u32>, Fault> {
     let mut memory = Memory::default();
     let (matrix, out) = (memory.allocate(2048), memory.allocate(4096));
     let words: Vec<u8> = (0..512_u32).flat_map(u32::to_le_bytes).collect();
-    memory.bytes_mut(matrix, 2048).unwrap().copy_from_slice(&words);
+    memory.bytes_mut(matrix, 2048).expect("is allocated").copy_from_slice(&words);
     let tensor = Tensor {
         address: matrix,
         element: 4,
@@ -44,7 +44,7 @@ fn run_grid(text: &str, blocks: u32) -> Result<Vec<u32>, Fault> {
     let params = [&tensor.encode()[..], &out.to_le_bytes()].concat();
     let limits = Limits { instructions: 1 << 20, ..Limits::default() };
     launch(&module, "k", [blocks, 1, 1], [32, 1, 1], 0, &params, &mut memory, limits)?;
-    let bytes = memory.bytes(out, 128 * blocks as usize).unwrap();
+    let bytes = memory.bytes(out, 128 * blocks as usize).expect("is allocated");
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 

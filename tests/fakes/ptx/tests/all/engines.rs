@@ -65,15 +65,18 @@ fn run_on(text: &str, threads: u32, swizzle: u32, rows: usize, input: &[u8]) -> 
     let mut memory = Memory::default();
     let (matrix, out, place) =
         (memory.allocate(128 * ROWS), memory.allocate(4096), memory.allocate(4096));
-    memory.bytes_mut(matrix, 128 * ROWS).unwrap().copy_from_slice(&numbers(64 * ROWS));
-    memory.bytes_mut(place, input.len()).unwrap().copy_from_slice(input);
+    memory
+        .bytes_mut(matrix, 128 * ROWS)
+        .expect("is allocated")
+        .copy_from_slice(&numbers(64 * ROWS));
+    memory.bytes_mut(place, input.len()).expect("is allocated").copy_from_slice(input);
     let size = [COLUMNS as u64, rows as u64];
     let tensor =
         Tensor { address: matrix, element: 2, size, row_bytes: 128, tile: [64, 8], swizzle };
     let params = [&tensor.encode()[..], &out.to_le_bytes(), &place.to_le_bytes()].concat();
     let limits = Limits { instructions: 1 << 20, ..Limits::default() };
     launch(&module, "k", [1; 3], [threads, 1, 1], 0, &params, &mut memory, limits)?;
-    let bytes = |at, size| memory.bytes(at, size).unwrap().to_vec();
+    let bytes = |at, size| memory.bytes(at, size).expect("is allocated").to_vec();
     Ok(Ran { out: bytes(out, 1024), matrix: bytes(matrix, 128 * ROWS) })
 }
 
@@ -88,7 +91,7 @@ fn numbers(count: usize) -> Vec<u8> {
 /// Where a number of a box lies in shared memory. CUDA driver API, `CU_TENSOR_MAP_SWIZZLE_128B`: parts of 16 bytes of a row of 128 change places by the
 /// row modulo 8.
 fn in_box(row: usize, column: usize, swizzled: bool) -> usize {
-    let part = column / 8 ^ if swizzled { row % 8 } else { 0 };
+    let part = (column / 8) ^ if swizzled { row % 8 } else { 0 };
     128 * row + 16 * part + 2 * (column % 8)
 }
 
@@ -140,8 +143,7 @@ fn a_box_is_stored_as_far_as_it_lies_inside() {
 
 #[test]
 fn bytes_are_copied_both_ways() {
-    let body = format!(
-        "@%p1 mbarrier.init.shared.b64 [%r3], 1; @%p1 fence.proxy.async.shared::cta; bar.sync 0;
+    let body = "@%p1 mbarrier.init.shared.b64 [%r3], 1; @%p1 fence.proxy.async.shared::cta; bar.sync 0;
     @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%r3], 1024;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd3], 512, [%r3];
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2+512], [%rd3+512], 512, [%r3];
@@ -149,11 +151,10 @@ fn bytes_are_copied_both_ways() {
     ld.shared.u32 %r10, [%r4]; add.u32 %r10, %r10, 1; st.shared.u32 [%r4], %r10;
     fence.proxy.async; bar.sync 0;
     @%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r2], 1024;
-    @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;"
-    );
+    @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;";
     let mut want = numbers(512);
     want.chunks_mut(32).for_each(|thread| thread[0] += 1);
-    assert_eq!(run(&text(&body)).unwrap().out, want);
+    assert_eq!(run(&text(body)).unwrap().out, want);
 }
 
 /// What is taken away or changed, and what that is found to be.

@@ -111,11 +111,11 @@ fn run(text: &str, input: &[u8], words: usize) -> Result<Vec<u32>, Fault> {
     let mut memory = Memory::default();
     let (out, place) =
         (memory.allocate(4 * words), memory.allocate(input.len().max(SHARED + 2048)));
-    memory.bytes_mut(place, input.len()).unwrap().copy_from_slice(input);
+    memory.bytes_mut(place, input.len()).expect("is allocated").copy_from_slice(input);
     let params = [out.to_le_bytes(), place.to_le_bytes()].concat();
     let limits = Limits { instructions: 1 << 20, ..Limits::default() };
     launch(&module, "k", [1; 3], [128, 1, 1], 0, &params, &mut memory, limits)?;
-    let bytes = memory.bytes(out, 4 * words).unwrap();
+    let bytes = memory.bytes(out, 4 * words).expect("is allocated");
     Ok(bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
@@ -161,7 +161,7 @@ fn rows_swizzled(span: usize, bytes: usize) -> impl Fn(usize, usize) -> usize {
     move |row, k| {
         let plain = row * span + k * bytes;
         let mask = span / 16 - 1;
-        plain ^ (plain / 128 & mask) * 16
+        plain ^ (((plain / 128) & mask) * 16)
     }
 }
 
@@ -298,7 +298,7 @@ fn matrices_of_16_bits_may_be_transposed() {
         row / 64 * leading
             + k / 8 * stride
             + k % 8 * 128
-            + ((row / 8 % 8) ^ k % 8) * 16
+            + ((row / 8 % 8) ^ (k % 8)) * 16
             + row % 8 * 2
     };
     let deep = rows_swizzled(128, 2);

@@ -98,7 +98,7 @@ fn played(stage: &Stage, wrong: bool) -> String {
 fn want() -> String {
     let mut bytes = vec![0_u8; 1024];
     for (row, column) in (0..7_usize).flat_map(|row| (0..60).map(move |column| (row, column))) {
-        let place = 128 * row + 16 * (column / 8 ^ row) + 2 * (column % 8);
+        let place = 128 * row + 16 * ((column / 8) ^ row) + 2 * (column % 8);
         bytes[place..place + 2].copy_from_slice(&((64 * row + column) as u16).to_le_bytes());
     }
     format!("3 {bytes:?}")
