@@ -2,6 +2,7 @@
 // A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
 // bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
 // blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
+#include "product.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -11,15 +12,17 @@ constexpr u32 GROUP = 128;
 constexpr u32 SLAB = 128;
 // wgmma takes 32 bytes of k.
 constexpr u32 STEPS = 4;
-// Results leave by boxes of a warp's own: 16 rows of 128 bytes, two in turn.
-constexpr u32 BOX_ROWS = 16;
-constexpr u32 BOX = BOX_ROWS * SLAB;
+// 16-bit results leave by boxes of a warp's own: 16 rows of 128 bytes, two in turn.
+constexpr u32 WARP_ROWS = 16;
+constexpr u32 BOX = WARP_ROWS * SLAB;
 constexpr u32 BOXES = 2;
 
 template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struct Product {
     using Kind = Kind_;
     using Sum = typename Kind::Sum;
     using Out = Out_;
+    static constexpr u32 BYTES = Kind::BYTES;
+    static constexpr bool BOXED = sizeof(Out) == 2;
     static constexpr u32 COLS = COLS_;
     static constexpr u32 BLOCKS = BLOCKS_;
     static constexpr u32 STAGES = STAGES_;
@@ -96,8 +99,8 @@ __device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, co
     }
 }
 
-// What a warpgroup sums up over k.
-template <class P> struct Sums {
+// What a warpgroup multiplies, stage after stage.
+template <class P> struct Multiplier {
     using Sum = typename P::Sum;
 
     const Layout<P>& at;
@@ -123,10 +126,11 @@ template <class P> struct Sums {
             arrive_in_cluster(in_block(at.empty(stage), lane_id()));
         }
     }
-    __device__ __forceinline__ void over(u32 slabs, Sum (&d)[P::SUMS]) {
+    // The sum over k. A product is always on its way while the stage of the one before is given back.
+    __device__ __forceinline__ void sum(u32 slabs, Sum (&d)[P::SUMS]) {
         issue(d, false);
         for (u32 slab = 1; slab < slabs; slab++) {
-            u32 before = turn.last();
+            const u32 before = turn.last();
             issue(d, true);
             wgmma_wait<1>();
             release(before);
@@ -134,6 +138,34 @@ template <class P> struct Sums {
         wgmma_wait<0>();
         hold(d);
         release(turn.last());
+    }
+    // The sum over k of products whose sums are short of fp32: of a stage each, added up outside. Two are on their way at a time,
+    // so that the second runs while the first is added.
+    __device__ __forceinline__ void sum_of_stages(u32 slabs, Sum (&d)[P::SUMS]) {
+        Sum first[P::SUMS], second[P::SUMS];
+#pragma unroll
+        for (u32 i = 0; i < P::SUMS; i++) d[i] = 0;
+        for (u32 slab = 0; slab + 1 < slabs; slab += 2) {
+            const u32 stage = turn.stage;
+            issue(first, false);
+            issue(second, false);
+            wgmma_wait<1>();
+            add(first, stage, d);
+            wgmma_wait<0>();
+            add(second, turn.last(), d);
+        }
+        if (slabs % 2 == 0) return;
+        issue(first, false);
+        wgmma_wait<0>();
+        add(first, turn.last(), d);
+    }
+
+  private:
+    __device__ __forceinline__ void add(Sum (&part)[P::SUMS], u32 stage, Sum (&d)[P::SUMS]) {
+        hold(part);
+        release(stage);
+#pragma unroll
+        for (u32 i = 0; i < P::SUMS; i++) d[i] += part[i];
     }
 };
 
@@ -151,7 +183,7 @@ template <> __device__ __forceinline__ u32 packed<bf16>(float low, float high) {
 
 // 16-bit results of a warp leave through shared memory while the next tile is multiplied.
 template <class P>
-__device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SUMS], u32 boxes, u32 row, u32 col) {
+__device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SUMS], u32 boxes, u32 row, u32 col, u32, u32) {
     constexpr u32 BOX_COLS = SLAB / 2;
     const u32 line = lane_id() % 16;
     const u32 chunk = boxes + line * SLAB + ((lane_id() / 16 ^ line) % 8) * 16;
@@ -174,8 +206,33 @@ __device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SU
     }
 }
 
+// 32-bit results go straight to memory: four lanes fill 32 bytes of a row.
 template <class P>
-__device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, const TensorMap& y, u32 m, u32 n, u32 slabs, u32 per_slab) {
+__device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum (&d)[P::SUMS], u32, u32 row, u32 col, u32 m, u32 n) {
+    using Two = Pair<typename P::Out>;
+    col += lane_id() % 4 * 2;
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        const u32 line = row + lane_id() / 4 + 8 * half;
+        if (line >= m) continue;
+        typename P::Out* to = y + u64(line) * n + col;
+#pragma unroll
+        for (u32 i = 0; i < P::COLS / 8; i++) {
+            const typename P::Sum first = d[4 * i + 2 * half], second = d[4 * i + 2 * half + 1];
+            if (n % 2 == 0) {
+                if (col + 8 * i < n) *reinterpret_cast<Two*>(to + 8 * i) = Two{first, second};
+            } else {
+                if (col + 8 * i < n) to[8 * i] = first;
+                if (col + 8 * i + 1 < n) to[8 * i + 1] = second;
+            }
+        }
+    }
+}
+
+template <class P, class Y>
+__device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, Y&& y, u32 m, u32 n, u32 k) {
+    constexpr u32 PER_SLAB = SLAB / P::BYTES;
+    const u32 slabs = ceil_div(k, PER_SLAB);
     extern __shared__ u8 shared[];
     const Layout<P> at(shared_address(shared));
     if (threadIdx.x == 0) {
@@ -190,25 +247,52 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
     }
     if constexpr (P::BLOCKS > 1) sync_cluster(); else __syncthreads();
     Tiles<P> tiles(m, n);
-    if (threadIdx.x < GROUP) {
+    // The same for every lane, and told so to the compiler.
+    const u32 own = __shfl_sync(ALL, warp_id(), 0);
+    if (own < GROUP / WARP) {
         fewer_registers<40>();
-        if (threadIdx.x == 0) load<P>(at, x, w, tiles, slabs, per_slab);
+        if (threadIdx.x == 0) load<P>(at, x, w, tiles, slabs, PER_SLAB);
     } else {
         more_registers<232>();
-        const u32 warp = warp_id() - GROUP / WARP;
-        Sums<P> sums = {at, warp / 4, {}};
+        const u32 warp = own - GROUP / WARP;
+        Multiplier<P> multiplier = {at, warp / 4, {}};
         for (; tiles.any(); tiles.next()) {
             typename P::Sum d[P::SUMS];
-            sums.over(slabs, d);
-            store<P>(y, d, at.boxes(warp), tiles.row() + warp * BOX_ROWS, tiles.col());
+            if constexpr (P::Kind::SHORT) multiplier.sum_of_stages(slabs, d); else multiplier.sum(slabs, d);
+            store<P>(y, d, at.boxes(warp), tiles.row() + warp * WARP_ROWS, tiles.col(), m, n);
         }
-        if (lane_id() == 0) wait_boxes_read<0>();
+        if constexpr (P::BOXED) if (lane_id() == 0) wait_boxes_read<0>();
     }
     // No block leaves while another may write to its shared memory.
     if constexpr (P::BLOCKS > 1) sync_cluster();
 }
 
-extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
-gemm_hopper_f16(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w, const __grid_constant__ TensorMap y, u32 m, u32 n, u32 k) {
-    multiply<Product<WgmmaF16, f16, 256, 2, 4>>(x, w, y, m, n, ceil_div(k, 64), 64);
-}
+#define HOPPER(BLOCKS) extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(3 * GROUP, 1)
+#define MAP const __grid_constant__ TensorMap
+
+// 16-bit results by a map of Y too.
+#define PRODUCT16(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, u32 m, u32 n, u32 k) {                     \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+    }
+#define PRODUCT32(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, OUT* __restrict__ y, u32 m, u32 n, u32 k) {       \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+    }
+// Tiles of 128 × 256, alone or two in a cluster, and smaller ones where those are too few.
+#define PRODUCTS_256(PRODUCT, NAME, KIND, OUT)           \
+    PRODUCT(NAME##_128x256c2, KIND, OUT, 256, 2, 4)      \
+    PRODUCT(NAME##_128x256, KIND, OUT, 256, 1, 4)        \
+    PRODUCT(NAME##_128x128, KIND, OUT, 128, 1, 6)
+// Three sets of sums leave room for 128 columns.
+#define PRODUCTS_128(PRODUCT, NAME, KIND, OUT)           \
+    PRODUCT(NAME##_128x128c2, KIND, OUT, 128, 2, 6)      \
+    PRODUCT(NAME##_128x128, KIND, OUT, 128, 1, 6)
+
+PRODUCTS_256(PRODUCT16, gemm_f16, WgmmaF16, f16)
+PRODUCTS_256(PRODUCT32, gemm_f16_out32, WgmmaF16, float)
+PRODUCTS_256(PRODUCT16, gemm_bf16, WgmmaBf16, bf16)
+PRODUCTS_256(PRODUCT32, gemm_bf16_out32, WgmmaBf16, float)
+PRODUCTS_256(PRODUCT32, gemm_s8, WgmmaS8, i32)
+PRODUCTS_128(PRODUCT32, gemm_e4m3, WgmmaE4m3, float)
+PRODUCTS_128(PRODUCT32, gemm_e5m2, WgmmaE5m2, float)

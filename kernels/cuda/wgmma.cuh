@@ -53,26 +53,37 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
 #define WGMMA_N256(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 128, "128", "129", "130", INSTRUCTION, SCALES)
 #define WGMMA_N128(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 64, "64", "65", "66", INSTRUCTION, SCALES)
 
+// Bytes of a number, and whether the tensor cores sum with fewer bits than fp32 has.
 struct WgmmaF16 {
     using Sum = float;
+    static constexpr u32 BYTES = 2;
+    static constexpr bool SHORT = false;
     WGMMA_N256(float, "+f", "m64n256k16.f32.f16.f16", ", 1, 1, 0, 0")
     WGMMA_N128(float, "+f", "m64n128k16.f32.f16.f16", ", 1, 1, 0, 0")
 };
 struct WgmmaBf16 {
     using Sum = float;
+    static constexpr u32 BYTES = 2;
+    static constexpr bool SHORT = false;
     WGMMA_N256(float, "+f", "m64n256k16.f32.bf16.bf16", ", 1, 1, 0, 0")
     WGMMA_N128(float, "+f", "m64n128k16.f32.bf16.bf16", ", 1, 1, 0, 0")
 };
 struct WgmmaS8 {
     using Sum = i32;
+    static constexpr u32 BYTES = 1;
+    static constexpr bool SHORT = false;
     WGMMA_N256(i32, "+r", "m64n256k32.s32.s8.s8", "")
     WGMMA_N128(i32, "+r", "m64n128k32.s32.s8.s8", "")
 };
 struct WgmmaE4m3 {
     using Sum = float;
+    static constexpr u32 BYTES = 1;
+    static constexpr bool SHORT = true;
     WGMMA_N128(float, "+f", "m64n128k32.f32.e4m3.e4m3", ", 1, 1")
 };
 struct WgmmaE5m2 {
     using Sum = float;
+    static constexpr u32 BYTES = 1;
+    static constexpr bool SHORT = true;
     WGMMA_N128(float, "+f", "m64n128k32.f32.e5m2.e5m2", ", 1, 1")
 };
