@@ -1,12 +1,14 @@
 //! K10 to K17: matrix products Y = X·Wᵀ.
 //!
-//! A block computes 128×128 of Y where that fills the device, else 64×64. Splitting k over blocks was rejected: what is too
-//! small for both is a matter of weights and few tokens, which is the part of `gemv`.
+//! A block computes a tile of Y; there are several sizes of tiles, see [`way`]. Splitting k over blocks was rejected: what is too
+//! small for all of them is a matter of weights and few tokens, which is the part of `gemv`.
 
 mod cases;
 mod registry;
 #[cfg(test)]
 pub(super) mod tests;
+mod tile;
+mod way;
 
 pub use registry::KERNELS;
 
@@ -15,6 +17,7 @@ use super::route::{self, Step};
 use super::stream::check_aligned;
 pub use super::stream::{Formats, Operands};
 use crate::gpu::{DeviceFacts, Element, Launch, Route, Shape};
+use way::Call;
 
 /// What is multiplied, summed and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,11 +103,6 @@ const ROWS: [Row; 10] = {
 /// fp32 rows that do not begin at multiples of 16 bytes.
 const RAGGED: &str = "gemm_f32_ragged";
 
-/// Rows and columns of a tile, and threads that compute it.
-const LARGE: (u32, u32) = (128, 256);
-/// The same where large tiles are too few.
-const SMALL: (u32, u32) = (64, 128);
-
 impl Product {
     /// The product of operands and results stored so; sums in fp32.
     pub fn of(formats: Formats) -> Result<Self, String> {
@@ -126,6 +124,11 @@ impl Product {
     /// How results are stored.
     pub fn output(self) -> Element {
         self.row().output
+    }
+
+    /// Id of its kernel.
+    fn id(self) -> &'static str {
+        KERNELS[self as usize].id
     }
 
     /// What k must be a multiple of: rows begin at 16 bytes, but for fp32.
@@ -157,30 +160,9 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_aligned(&[x, weights, y])?;
     let pitch = pitch(product, shape)?;
-    let Shape { m, n, k, .. } = shape;
-    let row = product.row();
-    let (entry, tile) = match tiles(shape, LARGE) >= u64::from(facts.sms) {
-        _ if pitch % 16 != 0 => (RAGGED, SMALL),
-        true => (row.entries[0], LARGE),
-        false => (row.entries[1], SMALL),
-    };
-    let tiles = tiles(shape, tile);
-    let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
-    let blocks = i32::try_from(tiles).map_err(too_many)?.unsigned_abs();
-    Ok(Launch {
-        family: row.family,
-        entry,
-        grid: [blocks, 1, 1],
-        block: [tile.1, 1, 1],
-        shared_bytes: 0,
-        args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
-        early: false,
-    })
-}
-
-/// Tiles of Y.
-fn tiles(shape: Shape, (side, _): (u32, u32)) -> u64 {
-    u64::from(shape.m.div_ceil(side)) * u64::from(shape.n.div_ceil(side))
+    let way = way::choose(product, facts, shape);
+    let way = way.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
+    (way.launch)(&way, &Call { product, operands, shape, pitch })
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.
