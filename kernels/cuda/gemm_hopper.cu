@@ -279,20 +279,21 @@ __device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w,
     HOPPER(BLOCKS) NAME(MAP x, MAP w, OUT* __restrict__ y, u32 m, u32 n, u32 k) {       \
         multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
     }
-// Tiles of 128 × 256, alone or two in a cluster, and smaller ones where those are too few.
-#define PRODUCTS_256(PRODUCT, NAME, KIND, OUT)           \
-    PRODUCT(NAME##_128x256c2, KIND, OUT, 256, 2, 4)      \
-    PRODUCT(NAME##_128x256, KIND, OUT, 256, 1, 4)        \
-    PRODUCT(NAME##_128x128, KIND, OUT, 128, 1, 6)
+PRODUCT16(gemm_f16_128x256c2, WgmmaF16, f16, 256, 2, 4)
+PRODUCT16(gemm_f16_128x256, WgmmaF16, f16, 256, 1, 4)
+PRODUCT16(gemm_f16_128x128, WgmmaF16, f16, 128, 1, 6)
+PRODUCT32(gemm_f16_out32_128x256c2, WgmmaF16, float, 256, 2, 4)
+PRODUCT32(gemm_f16_out32_128x128, WgmmaF16, float, 128, 1, 6)
+PRODUCT16(gemm_bf16_128x256c2, WgmmaBf16, bf16, 256, 2, 4)
+PRODUCT16(gemm_bf16_128x256, WgmmaBf16, bf16, 256, 1, 4)
+PRODUCT16(gemm_bf16_128x128, WgmmaBf16, bf16, 128, 1, 6)
+PRODUCT32(gemm_bf16_out32_128x256c2, WgmmaBf16, float, 256, 2, 4)
+PRODUCT32(gemm_bf16_out32_128x128, WgmmaBf16, float, 128, 1, 6)
+PRODUCT32(gemm_s8_128x256c2, WgmmaS8, i32, 256, 2, 4)
+PRODUCT32(gemm_s8_128x256, WgmmaS8, i32, 256, 1, 4)
+PRODUCT32(gemm_s8_128x128, WgmmaS8, i32, 128, 1, 6)
 // Three sets of sums leave room for 128 columns.
-#define PRODUCTS_128(PRODUCT, NAME, KIND, OUT)           \
-    PRODUCT(NAME##_128x128c2, KIND, OUT, 128, 2, 6)      \
-    PRODUCT(NAME##_128x128, KIND, OUT, 128, 1, 6)
-
-PRODUCTS_256(PRODUCT16, gemm_f16, WgmmaF16, f16)
-PRODUCTS_256(PRODUCT32, gemm_f16_out32, WgmmaF16, float)
-PRODUCTS_256(PRODUCT16, gemm_bf16, WgmmaBf16, bf16)
-PRODUCTS_256(PRODUCT32, gemm_bf16_out32, WgmmaBf16, float)
-PRODUCTS_256(PRODUCT32, gemm_s8, WgmmaS8, i32)
-PRODUCTS_128(PRODUCT32, gemm_e4m3, WgmmaE4m3, float)
-PRODUCTS_128(PRODUCT32, gemm_e5m2, WgmmaE5m2, float)
+PRODUCT32(gemm_e4m3_128x128c2, WgmmaE4m3, float, 128, 2, 6)
+PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
+PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
+PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)

@@ -4,6 +4,7 @@
 //! small for all of them is a matter of weights and few tokens, which is the part of `gemv`.
 
 mod cases;
+mod hopper;
 mod registry;
 #[cfg(test)]
 pub(super) mod tests;
@@ -118,7 +119,8 @@ impl Product {
 
     /// How a device does it.
     pub fn route(self, facts: &DeviceFacts) -> Route {
-        route::route(self.row().steps, facts)
+        let own = || route::route(self.row().steps, facts);
+        hopper::route(self, facts).unwrap_or_else(own)
     }
 
     /// How results are stored.
@@ -162,7 +164,7 @@ pub fn launch(
     let pitch = pitch(product, shape)?;
     let way = way::choose(product, facts, shape);
     let way = way.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
-    (way.launch)(&way, &Call { product, operands, shape, pitch })
+    (way.launch)(&way, &Call { product, operands, shape, pitch, sms: facts.sms })
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.

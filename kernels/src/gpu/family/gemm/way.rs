@@ -3,11 +3,11 @@
 //! A way is a tile of Y and how a block computes it. What was picked for the device comes first; else the least time that tiles, multiprocessors
 //! and the rate of a way promise. A table by device name was rejected: it says nothing of devices and sizes that nobody listed.
 
-use super::{Operands, Product, tile};
+use super::{Operands, Product, hopper, tile};
 use crate::gpu::{DeviceFacts, Launch, MOST_VARIANTS, Shape, Variant};
 
 /// Where ways come from, the best first: of equal promises the first counts.
-const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[tile::ways];
+const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[hopper::ways, tile::ways];
 
 /// What is to be multiplied, and where.
 #[derive(Clone, Copy)]
@@ -20,6 +20,8 @@ pub(super) struct Call {
     pub shape: Shape,
     /// Bytes of a row of X and of W.
     pub pitch: u32,
+    /// Multiprocessors to fill.
+    pub sms: u32,
 }
 
 /// One way to compute a product.
@@ -68,7 +70,8 @@ impl Way {
 
 /// Every way a device has.
 pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
-    SOURCES.iter().flat_map(|source| source(product, facts)).take(MOST_VARIANTS).collect()
+    let all = SOURCES.iter().flat_map(|source| source(product, facts));
+    all.filter(|way| hopper::stands_beside(way, product, facts)).take(MOST_VARIANTS).collect()
 }
 
 /// The way to take at a size; `None` where the device has none.
