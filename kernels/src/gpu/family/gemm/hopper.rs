@@ -145,6 +145,11 @@ fn row(product: Product) -> Option<&'static Row> {
     ROWS_OF.iter().find(|row| row.product == product)
 }
 
+fn tile_of(way: &Way) -> Option<&'static Tile> {
+    let mut all = ROWS_OF.iter().flat_map(|row| row.ways);
+    all.find(|(_, entry)| *entry == way.entry).map(|(tile, _)| tile)
+}
+
 /// Whether results leave by a tensor map.
 fn boxed(product: Product) -> bool {
     product.output().bytes() == 2
@@ -173,7 +178,7 @@ fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
     way.blocks(call.shape)?;
-    let blocks = if way.variant.name.ends_with("c2") { 2 } else { 1 };
+    let blocks = tile_of(way).map_or(1, |tile| tile.blocks);
     let result = if boxed(call.product) { Arg::from(results(y, call)) } else { y.into() };
     Ok(Launch {
         family: way.family,
