@@ -139,33 +139,20 @@ template <class P> struct Multiplier {
         hold(d);
         release(turn.last());
     }
-    // The sum over k of products whose sums are short of fp32: of a stage each, added up outside. Two are on their way at a time,
-    // so that the second runs while the first is added.
+    // The sum over k of products whose sums are short of fp32: each stage by itself, added up outside. The other warpgroup
+    // multiplies meanwhile.
     __device__ __forceinline__ void sum_of_stages(u32 slabs, Sum (&d)[P::SUMS]) {
-        Sum first[P::SUMS], second[P::SUMS];
+        Sum part[P::SUMS];
 #pragma unroll
         for (u32 i = 0; i < P::SUMS; i++) d[i] = 0;
-        for (u32 slab = 0; slab + 1 < slabs; slab += 2) {
-            const u32 stage = turn.stage;
-            issue(first, false);
-            issue(second, false);
-            wgmma_wait<1>();
-            add(first, stage, d);
+        for (u32 slab = 0; slab < slabs; slab++) {
+            issue(part, false);
             wgmma_wait<0>();
-            add(second, turn.last(), d);
-        }
-        if (slabs % 2 == 0) return;
-        issue(first, false);
-        wgmma_wait<0>();
-        add(first, turn.last(), d);
-    }
-
-  private:
-    __device__ __forceinline__ void add(Sum (&part)[P::SUMS], u32 stage, Sum (&d)[P::SUMS]) {
-        hold(part);
-        release(stage);
+            hold(part);
+            release(turn.last());
 #pragma unroll
-        for (u32 i = 0; i < P::SUMS; i++) d[i] += part[i];
+            for (u32 i = 0; i < P::SUMS; i++) d[i] += part[i];
+        }
     }
 };
 
@@ -292,8 +279,10 @@ PRODUCT32(gemm_bf16_out32_128x128, WgmmaBf16, float, 128, 1, 6)
 PRODUCT32(gemm_s8_128x256c2, WgmmaS8, i32, 256, 2, 4)
 PRODUCT32(gemm_s8_128x256, WgmmaS8, i32, 256, 1, 4)
 PRODUCT32(gemm_s8_128x128, WgmmaS8, i32, 128, 1, 6)
-// Three sets of sums leave room for 128 columns.
+// Two sets of sums leave no room for 256 columns.
+PRODUCT32(gemm_e4m3_128x192c2, WgmmaE4m3, float, 192, 2, 5)
 PRODUCT32(gemm_e4m3_128x128c2, WgmmaE4m3, float, 128, 2, 6)
 PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
+PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
 PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
 PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)

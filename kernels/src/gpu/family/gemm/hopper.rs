@@ -8,7 +8,7 @@
 //! What differs from `mma.sync`: operands never pass registers; sums take 128 of them a thread; tiles are counted by clusters and taken in
 //! turn by as many blocks as there are multiprocessors, or as few as take no longer. 16-bit results leave through shared memory by a tensor
 //! map, which wants rows of a multiple of 16 bytes: other widths are left to `mma.sync`. 32-bit results go straight to memory at any width.
-//! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside; three sets of sums leave room for 128 columns only.
+//! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside; two sets of sums leave room for 192 columns.
 //!
 //! Rejected: two multiplying warpgroups that take turns with a tile each (both operands would be read twice as often from shared memory,
 //! which is what limits tiles of 128 × 128 already); clusters of four (half a wave of them does not fit the groups of multiprocessors); a
@@ -46,19 +46,34 @@ struct Tile {
     /// Blocks of a cluster.
     blocks: u32,
     stages: u32,
-    /// Against large tiles of `mma.sync`, which have about 0.6 of this rate. Tiles of 128 columns read shared memory more often than it can be
-    /// read: 640 clocks where the tensor cores need 512.
+    /// Against large tiles of `mma.sync`, which have about 0.6 of this rate: see [`rate`].
     rate: f64,
 }
 
 const fn tile(name: &'static str, what: &'static str, columns: u32, blocks: u32) -> Tile {
-    let (stages, rate) = if columns == 256 { (4, 1.6) } else { (6, 1.3) };
-    let rate = if blocks == 1 { rate - 0.1 } else { rate };
-    Tile { variant: Variant { name, what }, columns, blocks, stages, rate }
+    let stages = match columns {
+        256 => 4,
+        192 => 5,
+        _ => 6,
+    };
+    Tile { variant: Variant { name, what }, columns, blocks, stages, rate: rate(columns, blocks) }
+}
+
+/// Shared memory passes 128 bytes a clock, written once and read by each 64 rows again: for a stage of 256 columns in the 1024 clocks that the
+/// tensor cores need, of 192 in 832 where they need 768, of 128 in 640 where they need 512. Without a pair, a second-level cache reads half as
+/// much again.
+const fn rate(columns: u32, blocks: u32) -> f64 {
+    let alone = match columns {
+        256 => 1.5,
+        192 => 1.4,
+        _ => 1.2,
+    };
+    if blocks == 1 { alone } else { alone + 0.1 }
 }
 
 const LARGE_PAIR: Tile = tile("wgmma128x256c2", "wgmma, large tiles, two blocks share W", 256, 2);
 const LARGE: Tile = tile("wgmma128x256", "wgmma, large tiles", 256, 1);
+const MIDDLE_PAIR: Tile = tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2);
 const SMALL_PAIR: Tile = tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2);
 const SMALL: Tile = tile("wgmma128x128", "wgmma, small tiles", 128, 1);
 
@@ -110,13 +125,21 @@ const ROWS_OF: &[Row] = &[
     },
     Row {
         product: Product::E4m3,
-        by: "wgmma.m64n128k32",
-        ways: &[(SMALL_PAIR, "gemm_e4m3_128x128c2"), (SMALL, "gemm_e4m3_128x128")],
+        by: "wgmma.m64n192k32",
+        ways: &[
+            (MIDDLE_PAIR, "gemm_e4m3_128x192c2"),
+            (SMALL_PAIR, "gemm_e4m3_128x128c2"),
+            (SMALL, "gemm_e4m3_128x128"),
+        ],
     },
     Row {
         product: Product::E5m2,
-        by: "wgmma.m64n128k32",
-        ways: &[(SMALL_PAIR, "gemm_e5m2_128x128c2"), (SMALL, "gemm_e5m2_128x128")],
+        by: "wgmma.m64n192k32",
+        ways: &[
+            (MIDDLE_PAIR, "gemm_e5m2_128x192c2"),
+            (SMALL_PAIR, "gemm_e5m2_128x128c2"),
+            (SMALL, "gemm_e5m2_128x128"),
+        ],
     },
 ];
 
@@ -277,7 +300,7 @@ mod tests {
             assert_eq!(ways(Product::F16, &other).len(), 0);
             assert_eq!(route(Product::E4m3, &other), None);
         }
-        let by = Route::Native { by: "wgmma.m64n128k32".to_owned() };
+        let by = Route::Native { by: "wgmma.m64n192k32".to_owned() };
         assert_eq!(Product::E4m3.route(&facts), by);
     }
 
@@ -304,7 +327,8 @@ mod tests {
             (Product::F16, shape(128, 8192, 4096), "wgmma128x128"),
             (Product::F16, shape(16, 512, 512), "64x64"),
             (Product::S8, cube(4096), "wgmma128x256c2"),
-            (Product::E4m3, cube(4096), "wgmma128x128c2"),
+            (Product::E4m3, cube(8192), "wgmma128x192c2"),
+            (Product::E4m3, cube(2048), "wgmma128x128c2"),
             (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
         ] {
             let way = choose(product, &facts, shape).unwrap();
