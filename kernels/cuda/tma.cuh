@@ -63,11 +63,18 @@ __device__ __forceinline__ u32 in_block(u32 at, u32 rank) {
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(out) : "r"(at), "r"(rank));
     return out;
 }
+// Sixteen bytes of shared memory of any block of the cluster.
+__device__ __forceinline__ void load_in_cluster(float (&out)[4], u32 at) {
+    asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(out[0]), "=f"(out[1]), "=f"(out[2]), "=f"(out[3]) : "r"(at) : "memory");
+}
 __device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
+__device__ __forceinline__ void store_shared4(u32 at, u32 word) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
+}
 // Four matrices of 8 rows × 16 bytes; lane 8·i + r names row r of matrix i.
 __device__ __forceinline__ void stmatrix_x4(u32 at, u32 a, u32 b, u32 c, u32 d) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");

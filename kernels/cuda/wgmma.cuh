@@ -35,14 +35,16 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
 }
 
-#define WGMMA_64 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define WGMMA_32 "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define WGMMA_64 WGMMA_32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
 #define WGMMA_96 WGMMA_64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95"
 #define WGMMA_128 WGMMA_96 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define SUMS_8(K, d, i) K(d[i]), K(d[i + 1]), K(d[i + 2]), K(d[i + 3]), K(d[i + 4]), K(d[i + 5]), K(d[i + 6]), K(d[i + 7])
-#define SUMS_32(K, d, i) SUMS_8(K, d, i), SUMS_8(K, d, i + 8), SUMS_8(K, d, i + 16), SUMS_8(K, d, i + 24)
-#define SUMS_64(K, d) SUMS_32(K, d, 0), SUMS_32(K, d, 32)
-#define SUMS_96(K, d) SUMS_64(K, d), SUMS_32(K, d, 64)
-#define SUMS_128(K, d) SUMS_96(K, d), SUMS_32(K, d, 96)
+#define SUMS_32_AT(K, d, i) SUMS_8(K, d, i), SUMS_8(K, d, i + 8), SUMS_8(K, d, i + 16), SUMS_8(K, d, i + 24)
+#define SUMS_32(K, d) SUMS_32_AT(K, d, 0)
+#define SUMS_64(K, d) SUMS_32(K, d), SUMS_32_AT(K, d, 32)
+#define SUMS_96(K, d) SUMS_64(K, d), SUMS_32_AT(K, d, 64)
+#define SUMS_128(K, d) SUMS_96(K, d), SUMS_32_AT(K, d, 96)
 
 // d = a·bᵀ + d, or without d where `keep` is 0: 64 rows by twice as many columns as a thread has sums, 32 bytes of k.
 // Warp w has rows 16·w on; lane 4·g + q of it rows g and g + 8, columns 2q and 2q + 1 of every 8, four sums each.
@@ -56,6 +58,16 @@ template <u32 COUNT> __device__ __forceinline__ void more_registers() {
 #define WGMMA_N192(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 96, "96", "97", "98", INSTRUCTION, SCALES)
 #define WGMMA_N128(SUM, K, INSTRUCTION, SCALES) WGMMA(SUM, K, 64, "64", "65", "66", INSTRUCTION, SCALES)
 
+// The same, with `a` in registers: four of m16n8k16 for the rows of each warp. They are read until the product is waited for.
+#define WGMMA_OF_REGISTERS(SUMS, A0, A1, A2, A3, B, KEEP, INSTRUCTION)                                                         \
+    static __device__ __forceinline__ void multiply(float (&d)[SUMS], const u32 (&a)[4], u64 b, u32 keep) {                    \
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %" KEEP ", 0; wgmma.mma_async.sync.aligned." INSTRUCTION " {"             \
+                     WGMMA_##SUMS "}, {%" A0 ",%" A1 ",%" A2 ",%" A3 "}, %" B ", p, 1, 1, 0; }"                                \
+                     : SUMS_##SUMS("+f", d) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep) : "memory");       \
+    }
+#define WGMMA_N128_OF_REGISTERS(INSTRUCTION) WGMMA_OF_REGISTERS(64, "64", "65", "66", "67", "68", "69", INSTRUCTION)
+#define WGMMA_N64_OF_REGISTERS(INSTRUCTION) WGMMA_OF_REGISTERS(32, "32", "33", "34", "35", "36", "37", INSTRUCTION)
+
 // Bytes of a number, and whether the tensor cores sum with fewer bits than fp32 has.
 struct WgmmaF16 {
     using Sum = float;
@@ -63,6 +75,8 @@ struct WgmmaF16 {
     static constexpr bool SHORT = false;
     WGMMA_N256(float, "+f", "m64n256k16.f32.f16.f16", ", 1, 1, 0, 0")
     WGMMA_N128(float, "+f", "m64n128k16.f32.f16.f16", ", 1, 1, 0, 0")
+    WGMMA_N128_OF_REGISTERS("m64n128k16.f32.f16.f16")
+    WGMMA_N64_OF_REGISTERS("m64n64k16.f32.f16.f16")
 };
 struct WgmmaBf16 {
     using Sum = float;
@@ -70,6 +84,8 @@ struct WgmmaBf16 {
     static constexpr bool SHORT = false;
     WGMMA_N256(float, "+f", "m64n256k16.f32.bf16.bf16", ", 1, 1, 0, 0")
     WGMMA_N128(float, "+f", "m64n128k16.f32.bf16.bf16", ", 1, 1, 0, 0")
+    WGMMA_N128_OF_REGISTERS("m64n128k16.f32.bf16.bf16")
+    WGMMA_N64_OF_REGISTERS("m64n64k16.f32.bf16.bf16")
 };
 struct WgmmaS8 {
     using Sum = i32;
