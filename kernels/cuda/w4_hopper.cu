@@ -33,27 +33,25 @@ __device__ __forceinline__ u32 insert(u32 word, u32 mask, u32 magic) {
     return out;
 }
 
-// The four registers of a step: −8 … 7 exactly, from nibbles put into the last places of 1024 and 128.
+// The registers of two steps, from two words: −8 … 7 exactly, from nibbles put into the last places of 1024, of 64 and of 128.
 struct F16 : WgmmaF16 {
     using T = f16;
-    static __device__ __forceinline__ void integers(u32 word, u32 (&a)[4]) {
-        constexpr u32 ONE = 0x3c003c00, SIXTEENTH = 0x2c002c00, LESS_1032 = 0xe408e408, LESS_72 = 0xd480d480;
-        constexpr u32 MAGIC = 0x64006400;
-        a[0] = fma_f16x2(insert(word, 0x000f000f, MAGIC), ONE, LESS_1032);
-        a[2] = fma_f16x2(insert(word, 0x00f000f0, MAGIC), SIXTEENTH, LESS_72);
-        a[1] = fma_f16x2(insert(word >> 8, 0x000f000f, MAGIC), ONE, LESS_1032);
-        a[3] = fma_f16x2(insert(word >> 8, 0x00f000f0, MAGIC), SIXTEENTH, LESS_72);
+    static __device__ __forceinline__ void low(u32 word, u32& out) {
+        constexpr u32 MAGIC = 0x64006400, ONE = 0x3c003c00, LESS_1032 = 0xe408e408;
+        out = fma_f16x2(insert(word, 0x000f000f, MAGIC), ONE, LESS_1032);
+    }
+    static __device__ __forceinline__ void high(u32 word, u32& out) {
+        constexpr u32 MAGIC = 0x64006400, SIXTEENTH = 0x2c002c00, LESS_72 = 0xd480d480;
+        out = fma_f16x2(insert(word, 0x00f000f0, MAGIC), SIXTEENTH, LESS_72);
     }
 };
 struct Bf16 : WgmmaBf16 {
     using T = bf16;
-    static __device__ __forceinline__ void integers(u32 word, u32 (&a)[4]) {
-        constexpr u32 ONE = 0x3f803f80, LESS_136 = 0xc308c308, MASK = 0x000f000f, MAGIC = 0x43004300;
-        a[0] = fma_bf16x2(insert(word, MASK, MAGIC), ONE, LESS_136);
-        a[2] = fma_bf16x2(insert(word >> 4, MASK, MAGIC), ONE, LESS_136);
-        a[1] = fma_bf16x2(insert(word >> 8, MASK, MAGIC), ONE, LESS_136);
-        a[3] = fma_bf16x2(insert(word >> 12, MASK, MAGIC), ONE, LESS_136);
+    static __device__ __forceinline__ void low(u32 word, u32& out) {
+        constexpr u32 MAGIC = 0x43004300, ONE = 0x3f803f80, LESS_136 = 0xc308c308;
+        out = fma_bf16x2(insert(word, 0x000f000f, MAGIC), ONE, LESS_136);
     }
+    static __device__ __forceinline__ void high(u32 word, u32& out) { low(word >> 4, out); }
 };
 
 template <class Kind_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struct Plan {
@@ -113,13 +111,20 @@ struct Weights {
     }
 };
 
+template <class Kind>
+__device__ __forceinline__ void integers(u32 first, u32 second, u32 (&low)[4], u32 (&high)[4]) {
+    const u32 words[4] = {first, first >> 8, second, second >> 8};
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        Kind::low(words[i], low[i]);
+        Kind::high(words[i], high[i]);
+    }
+}
 template <class P> __device__ __forceinline__ void integers(const Ahead& from, u32 (&a)[STEPS][4]) {
 #pragma unroll
     for (u32 i = 0; i < TILES; i++) {
-        P::Kind::integers(from.tiles[i].x, a[4 * i]);
-        P::Kind::integers(from.tiles[i].y, a[4 * i + 1]);
-        P::Kind::integers(from.tiles[i].z, a[4 * i + 2]);
-        P::Kind::integers(from.tiles[i].w, a[4 * i + 3]);
+        integers<typename P::Kind>(from.tiles[i].x, from.tiles[i].y, a[4 * i], a[4 * i + 1]);
+        integers<typename P::Kind>(from.tiles[i].z, from.tiles[i].w, a[4 * i + 2], a[4 * i + 3]);
     }
 }
 
