@@ -143,6 +143,11 @@ const ROWS_OF: &[Row] = &[
     },
 ];
 
+/// Whether a device has wgmma, and a driver for it.
+pub(in crate::gpu::family) fn has_wgmma(facts: &DeviceFacts) -> bool {
+    (facts.sm.major, facts.sm.minor) == (9, 0) && facts.driver_cuda >= OLDEST_DRIVER
+}
+
 /// How a product is done, where wgmma does it.
 pub(super) fn route(product: Product, facts: &DeviceFacts) -> Option<Route> {
     let row = row(product).filter(|_| !ways(product, facts).is_empty());
@@ -151,8 +156,7 @@ pub(super) fn route(product: Product, facts: &DeviceFacts) -> Option<Route> {
 
 /// The ways of a product; none but on a device that has wgmma and the memory.
 pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
-    let has = (facts.sm.major, facts.sm.minor) == (9, 0) && facts.driver_cuda >= OLDEST_DRIVER;
-    let row = row(product).filter(|_| has);
+    let row = row(product).filter(|_| has_wgmma(facts));
     let all = row.into_iter().flat_map(|row| row.ways);
     let ways = all.map(|(tile, entry)| way(product, tile, entry));
     ways.filter(|way| way.shared_bytes <= facts.shared_per_block_optin).collect()

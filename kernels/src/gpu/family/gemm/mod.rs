@@ -7,10 +7,11 @@ mod cases;
 mod hopper;
 mod registry;
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::gpu::family) mod tests;
 mod tile;
 mod way;
 
+pub(super) use hopper::has_wgmma;
 pub use registry::KERNELS;
 
 use super::number::Number;
