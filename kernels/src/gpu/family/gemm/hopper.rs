@@ -162,10 +162,16 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
     ways.filter(|way| way.shared_bytes <= facts.shared_per_block_optin).collect()
 }
 
-/// Whether a way has a place on the device: what imitates fp8 has none where wgmma multiplies it.
-pub(super) fn stands_beside(way: &Way, product: Product, facts: &DeviceFacts) -> bool {
+/// Whether a way is one of these.
+pub(super) fn is(way: &Way) -> bool {
+    way.family == FAMILY
+}
+
+/// Whether another way has a place beside these: smaller tiles have, large ones have not, nor what imitates fp8 where wgmma multiplies it.
+pub(super) fn leaves(way: &Way, product: Product, facts: &DeviceFacts) -> bool {
     let fp8 = matches!(product, Product::E4m3 | Product::E5m2);
-    way.family == FAMILY || !fp8 || ways(product, facts).is_empty()
+    let small = !fp8 && way.tile[0] < ROWS;
+    is(way) || small || ways(product, facts).is_empty()
 }
 
 fn row(product: Product) -> Option<&'static Row> {
@@ -327,9 +333,8 @@ mod tests {
         for (product, shape, variant) in [
             (Product::Bf16, cube(8192), "wgmma128x256c2"),
             (Product::F16, cube(2048), "wgmma128x256c2"),
-            (Product::F16, cube(1024), "wgmma128x128"),
             (Product::F16, shape(128, 8192, 4096), "wgmma128x128"),
-            (Product::F16, shape(16, 512, 512), "64x64"),
+            (Product::F16, shape(16, 512, 512), "32x64b256s3k4"),
             (Product::S8, cube(4096), "wgmma128x256c2"),
             (Product::E4m3, cube(8192), "wgmma128x192c2"),
             (Product::E4m3, cube(2048), "wgmma128x128c2"),

@@ -160,8 +160,9 @@ mod tests {
         assert_eq!(KERNELS.len(), ROWS.len());
         for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
-            assert_eq!(row.product.row().entries, row.entries);
-            let id = row.entries[0].replacen('_', ".", 1).replace('_', "");
+            let way = way::ways(row.product, &device((8, 9), 1))[0];
+            let entry = way.entry.strip_suffix(way.variant.name).unwrap();
+            let id = entry.replacen('_', ".", 1).replace('_', "");
             assert_eq!((kernel.id, kernel.family), (&id[..], row.family));
             let dtype = match row.input {
                 Number::F16 => Dtype::Fp16,
