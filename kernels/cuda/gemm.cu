@@ -15,10 +15,25 @@ using F32 = Fp32<float>;
 // Rows need not begin at 16 bytes: one number a load.
 using F32Ragged = Fp32<float, float>;
 
-PRODUCTS(gemm_f16, f16, f16, F16, 2 * k)
-PRODUCTS(gemm_f16_out32, f16, float, F16, 2 * k)
-PRODUCTS(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
-PRODUCTS(gemm_bf16, bf16, bf16, Bf16, 2 * k)
-PRODUCTS(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
-PRODUCTS(gemm_f32, float, float, F32, 4 * k)
-PRODUCT(gemm_f32_ragged, Small, float, float, F32Ragged, 4 * k)
+// The sums of one tile in fp16 cannot be added up by slices of k: they would be rounded in another order than one after another.
+#if __CUDA_ARCH__ >= 700
+BY_WARPS(gemm_f16, f16, f16, F16, 2 * k)
+BY_WARPS_FEW(gemm_f16_out32, f16, float, F16, 2 * k)
+BY_WARPS_SLICED(gemm_f16_out32, f16, float, F16, 2 * k)
+BY_WARPS_WIDE(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
+BY_WARPS_FEW(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
+#else
+BY_THREADS(gemm_f16, f16, f16, F16, 2 * k)
+BY_THREADS(gemm_f16_out32, f16, float, F16, 2 * k)
+BY_THREADS(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
+#endif
+#if __CUDA_ARCH__ >= 800
+BY_WARPS(gemm_bf16, bf16, bf16, Bf16, 2 * k)
+BY_WARPS_FEW(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
+BY_WARPS_SLICED(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
+#else
+BY_THREADS(gemm_bf16, bf16, bf16, Bf16, 2 * k)
+BY_THREADS(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
+#endif
+BY_THREADS(gemm_f32, float, float, F32, 4 * k)
+PRODUCT(gemm_f32_64x64r, Small, float, float, F32Ragged, 4 * k)

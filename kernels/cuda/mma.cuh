@@ -84,6 +84,12 @@ __device__ __forceinline__ void load_shared(u32 (&out)[2], u32 at) {
 __device__ __forceinline__ void store_shared16(u32 at, const uint4& in) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(in.x), "r"(in.y), "r"(in.z), "r"(in.w) : "memory");
 }
+__device__ __forceinline__ void store_shared8(u32 at, u32 first, u32 second) {
+    asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(at), "r"(first), "r"(second) : "memory");
+}
+__device__ __forceinline__ void store_shared4(u32 at, u32 word) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
+}
 // Four matrices of 8 rows × 16 bytes; lane 8·i + r names row r of matrix i.
 __device__ __forceinline__ void ldmatrix_x4(u32 (&out)[4], u32 at) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(at) : "memory");

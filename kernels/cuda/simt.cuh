@@ -12,8 +12,7 @@ template <class Kind, class T, typename Out>
 __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch);
 
 template <class Kind> struct OnThreads {
-    static constexpr u32 THREADS_PER_SM = 512;
-
+    template <class T> static constexpr u32 blocks() { return T::BLOCKS; }
     template <class T, typename Out>
     static __device__ __forceinline__ void product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
         simt_product<Kind, T>(x, w, y, m, n, pitch);
@@ -200,3 +199,11 @@ __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* 
         }
     }
 }
+
+using Large = Tile<128, 128>;
+using Small = Tile<64, 64>;
+
+// Entry points: one for each size of tile.
+#define BY_THREADS(NAME, IN, OUT, KIND, PITCH)           \
+    PRODUCT(NAME##_128x128, Large, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x64, Small, IN, OUT, KIND, PITCH)
