@@ -29,7 +29,7 @@ const fn tile(
     rate: f64,
 ) -> Tile {
     let shared_bytes = (rows + columns) * bytes * stages;
-    let takes = |shape: Shape| shape.k % 4 == 0;
+    let takes = |shape: Shape| shape.k.is_multiple_of(4);
     let variant = Variant { name, what };
     Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, takes }
 }
