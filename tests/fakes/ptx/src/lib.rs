@@ -5,8 +5,9 @@
 //! the machine that the kernels' cases run on.
 //!
 //! What is looked for: strays and misalignment in every space; shared memory read before it is written, or raced for; asynchronous copies read before
-//! they land; barriers and warp-wide instructions that not all reach; kernels that do not end. What is not: races for device memory, the order of
-//! blocks, time. An instruction it does not have is an error when the text is read. Rejected: running the CUDA source on the host, which proves another
+//! they land or overwritten while they may read; barriers and warp-wide instructions that not all reach; waits that nobody ends; kernels that do not
+//! end. What is not: races for device memory, the order of blocks, time, and that a lane relies on what another lane of its warp waited for without
+//! `bar.warp.sync`. An instruction it does not have is an error when the text is read. Rejected: running the CUDA source on the host, which proves another
 //! program than the one shipped, and emulating machine code, whose encoding is not documented.
 
 mod decode;

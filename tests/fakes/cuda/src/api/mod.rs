@@ -11,6 +11,7 @@ mod memory;
 mod modules;
 mod streams;
 mod symbols;
+mod tensors;
 
 use std::ffi::{CStr, c_char};
 
@@ -34,6 +35,7 @@ pub(crate) fn all() -> Vec<Export> {
         modules::EXPORTS,
         streams::EXPORTS,
         symbols::EXPORTS,
+        tensors::EXPORTS,
     ]
     .concat()
 }

@@ -15,9 +15,9 @@ use crate::fault::{Done, FaultKind, Trouble};
 /// Time of a write that is on its way.
 pub(super) const IN_FLIGHT: u32 = u32::MAX;
 /// Who reads, where many do.
-const MANY: u16 = 0x7fff;
+pub(super) const MANY: u16 = 0x7fff;
 /// Set where an access was volatile or atomic.
-const STRONG: u16 = 0x8000;
+pub(super) const STRONG: u16 = 0x8000;
 /// Who writes where an `mbarrier` lies.
 pub(super) const BARRIER: u16 = 0x7ffe;
 
@@ -27,13 +27,13 @@ pub(super) struct Cell {
     /// 0: never.
     pub(super) written: u32,
     /// 0: not since it was written.
-    read: u32,
+    pub(super) read: u32,
     pub(super) writer: u16,
-    reader: u16,
+    pub(super) reader: u16,
     /// Warps that read, where many lanes did.
-    readers: u32,
+    pub(super) readers: u32,
     pub(super) write_line: u32,
-    read_line: u32,
+    pub(super) read_line: u32,
 }
 
 /// Who accesses, and at what line.
@@ -64,7 +64,7 @@ pub(crate) struct Window {
     /// Where there are engines: when each warp and each engine that reads last read a part.
     pub(super) exact: Vec<u32>,
     /// Bytes of a part: no access of the program is smaller or less aligned.
-    shift: u32,
+    pub(super) shift: u32,
     pub(super) rank: usize,
     pub(super) agents: Agents,
 }
@@ -91,7 +91,7 @@ impl Window {
     }
 
     /// Number of a warp of this block, if it is one.
-    fn local(&self, agent: usize) -> Option<usize> {
+    pub(super) fn local(&self, agent: usize) -> Option<usize> {
         agent.checked_sub(self.rank * self.agents.warps).filter(|warp| *warp < self.agents.warps)
     }
 
@@ -280,107 +280,5 @@ impl Window {
 
     pub(super) fn set_written(&mut self, index: usize, now: u32, writer: u16, line: u32) {
         self.cells[index] = Cell { written: now, writer, write_line: line, ..Cell::default() };
-    }
-
-    /// Threads have numbers in messages: those of their warp and lane.
-    pub(super) fn thread(&self, number: u16) -> String {
-        let number = number & !STRONG;
-        let (lane, agent) = (number & 31, usize::from(number >> 5));
-        match self.local(agent) {
-            Some(warp) => format!("lane {lane} of warp {warp}"),
-            None => format!("lane {lane} of warp {} of another block", agent % self.agents.warps),
-        }
-    }
-
-    pub(super) fn place(&self, index: usize) -> String {
-        format!("byte {} of shared memory", index << self.shift)
-    }
-
-    #[cold]
-    pub(super) fn bad_read(&self, index: usize, who: Who) -> Box<Trouble> {
-        let (cell, place) = (self.cells[index], self.place(index));
-        let (line, writer) = (cell.write_line, self.thread(cell.writer));
-        let (kind, what) = match cell.written {
-            0 => (FaultKind::Uninitialised, format!("reads {place}, which nobody wrote")),
-            _ if self.is_bulk(cell.writer) => (
-                FaultKind::InFlight,
-                format!("reads {place}, which the bulk copy of line {line} may not have reached"),
-            ),
-            IN_FLIGHT if cell.writer == BARRIER => {
-                (FaultKind::Race, format!("reads {place}, where an mbarrier lies"))
-            }
-            IN_FLIGHT => (
-                FaultKind::InFlight,
-                format!(
-                    "reads {place}, which the asynchronous copy of line {line} by {writer} may not have reached"
-                ),
-            ),
-            _ => (
-                FaultKind::Race,
-                format!(
-                    "reads {place}, which {writer} wrote in line {line} with no barrier between"
-                ),
-            ),
-        };
-        Trouble::at(kind, who.lane, what)
-    }
-
-    /// Whether a bulk copy wrote it.
-    fn is_bulk(&self, writer: u16) -> bool {
-        writer != BARRIER && self.agents.is_engine(usize::from(writer & !STRONG) >> 5)
-    }
-
-    #[cold]
-    fn bad_write(&self, index: usize, who: Who) -> Box<Trouble> {
-        let (cell, place) = (self.cells[index], self.place(index));
-        let (line, writer) = (cell.write_line, self.thread(cell.writer));
-        let (kind, what) = match cell.written {
-            _ if self.is_bulk(cell.writer) => (
-                FaultKind::InFlight,
-                format!("writes {place}, which the bulk copy of line {line} may be writing"),
-            ),
-            IN_FLIGHT if cell.writer == BARRIER => {
-                (FaultKind::Race, format!("writes {place}, where an mbarrier lies"))
-            }
-            IN_FLIGHT => (
-                FaultKind::InFlight,
-                format!(
-                    "writes {place}, which the asynchronous copy of line {line} by {writer} may be writing"
-                ),
-            ),
-            _ => (
-                FaultKind::Race,
-                format!(
-                    "writes {place}, which {writer} wrote in line {line} with no barrier between"
-                ),
-            ),
-        };
-        Trouble::at(kind, who.lane, what)
-    }
-
-    #[cold]
-    fn write_after_read(&self, index: usize, who: Who) -> Box<Trouble> {
-        let (cell, place) = (self.cells[index], self.place(index));
-        let reader = match cell.reader & !STRONG {
-            MANY => "another lane".to_owned(),
-            reader => self.thread(reader),
-        };
-        let what = format!(
-            "writes {place}, which {reader} read in line {} with no barrier between",
-            cell.read_line
-        );
-        Trouble::at(FaultKind::Race, who.lane, what)
-    }
-
-    #[cold]
-    fn write_under_engine(&self, index: usize, pending: bool, who: Who) -> Box<Trouble> {
-        let place = self.place(index);
-        let what = match pending {
-            true => format!("writes {place}, which an asynchronous instruction may still read"),
-            false => format!(
-                "writes {place}, which an asynchronous instruction read, with no wait and barrier between"
-            ),
-        };
-        Trouble::at(FaultKind::InFlight, who.lane, what)
     }
 }

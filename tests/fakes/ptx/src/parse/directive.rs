@@ -213,6 +213,9 @@ impl<'a> Parser<'a> {
                 }
             }
         };
+        if space == Space::Param && self.take_word(".ptr") {
+            self.pointee()?;
+        }
         let name = self.word()?;
         let mut count: u32 = 1;
         while self.take('[') {
@@ -240,6 +243,16 @@ impl<'a> Parser<'a> {
             self.initialiser(&mut variable, element, 0)?;
         }
         Ok(variable)
+    }
+
+    /// Space and alignment of what a parameter points to, which are not relied on.
+    fn pointee(&mut self) -> Result<(), PtxError> {
+        let spaces = [".global", ".const", ".shared", ".local"];
+        spaces.iter().any(|space| self.take_word(space));
+        if self.take_word(".align") {
+            self.count()?;
+        }
+        Ok(())
     }
 
     fn initialiser(
