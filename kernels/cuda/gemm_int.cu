@@ -13,4 +13,5 @@ BY_WARPS_WIDE(gemm_s4, i8, i32, S4, k / 2)
 #include "simt.cuh"
 
 BY_THREADS(gemm_s8, i8, i32, Dp4a, k)
+BY_THREADS_BROAD(gemm_s8, i8, i32, Dp4a, k)
 #endif

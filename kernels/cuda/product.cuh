@@ -4,14 +4,6 @@
 
 #include "mma.cuh"
 
-// Part of Y that a block of threads computes.
-template <u32 ROWS, u32 COLS> struct Tile {
-    static constexpr u32 M = ROWS;
-    static constexpr u32 N = COLS;
-    static constexpr u32 THREADS = 2 * COLS;
-    static constexpr u32 BLOCKS = 512 / THREADS;
-};
-
 // Rows of X or W from the first of this block's.
 struct Operand {
     const u8* base;
@@ -24,6 +16,9 @@ template <typename T> struct alignas(2 * sizeof(T)) Pair {
     T first;
     T second;
 };
+
+__device__ __forceinline__ u32 word_of(float x) { return bits_of(x); }
+__device__ __forceinline__ u32 word_of(i32 x) { return u32(x); }
 
 template <typename Out> struct Result {
     Out* base;

@@ -6,8 +6,6 @@
 
 extern __shared__ uint4 stages[];
 
-__device__ __forceinline__ u32 word_of(float x) { return bits_of(x); }
-__device__ __forceinline__ u32 word_of(i32 x) { return u32(x); }
 __device__ __forceinline__ void add_word(float& sum, u32 word) { sum += float_of(word); }
 __device__ __forceinline__ void add_word(i32& sum, u32 word) { sum += i32(word); }
 
@@ -18,6 +16,9 @@ __device__ __forceinline__ void tensor_product(const void* x, const void* w, Out
 template <class Kind> struct OnTensorCores {
     // What stands in for an instruction needs more registers.
     static constexpr bool IMITATED = false;
+
+    // A register of a fragment as the instruction takes it.
+    static __device__ __forceinline__ u32 taken(u32 x) { return x; }
 
     template <class T> static constexpr u32 blocks() { return Kind::IMITATED ? 1 : T::BLOCKS; }
     template <class T, typename Out>
@@ -60,6 +61,16 @@ struct Bf16 : OnTensorCores<Bf16> {
     static constexpr u32 SUMS = 4;
     static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
         mma_m16n8k16_bf16(c, a, b);
+    }
+};
+
+// The instruction cuts what fp32 has and tf32 has not: it is rounded before.
+struct Tf32 : OnTensorCores<Tf32> {
+    using Sum = float;
+    static constexpr u32 SUMS = 4;
+    static __device__ __forceinline__ u32 taken(u32 x) { return tf32_of(float_of(x)); }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+        mma_m16n8k8_tf32(c, a, b);
     }
 };
 #endif
@@ -139,6 +150,10 @@ template <class Kind, class T> struct WarpProduct {
     }
     // There and back, so that neighbours share a fragment.
     __device__ __forceinline__ void multiply(u32 from) {
+#pragma unroll
+        for (u32 e = 0; e < 4 * DOWN; e++) a[from][e / 4][e % 4] = Kind::taken(a[from][e / 4][e % 4]);
+#pragma unroll
+        for (u32 e = 0; e < 2 * ACROSS; e++) b[from][e / 4][e % 4] = Kind::taken(b[from][e / 4][e % 4]);
 #pragma unroll
         for (u32 i = 0; i < DOWN; i++) {
 #pragma unroll

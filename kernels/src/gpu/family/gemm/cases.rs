@@ -95,6 +95,7 @@ fn limit(product: Product) -> f64 {
         Product::Bf16 => 2.5e-3,
         Product::F16Acc16 => 6e-3,
         Product::F32 => 5e-6,
+        Product::Tf32 => 1e-3,
         // Tensor cores cut where fp32 arithmetic rounds.
         Product::F16Out32 | Product::Bf16Out32 => 2e-5,
         Product::E4m3 | Product::E5m2 => 3e-3,
@@ -176,8 +177,9 @@ impl Builder<'_> {
 
     /// Sums of the least numbers there are: nothing is flushed to zero.
     fn tiny(&self) -> Case {
-        let number = self.product.row().input;
-        let factor = number.least();
+        // What is less than the least tf32 is rounded away.
+        let tf32 = self.product == Product::Tf32;
+        let factor = if tf32 { Number::Tf32 } else { self.product.row().input }.least();
         self.exact("tiny", self.special(2), &|side, row, column| {
             let whole = f64::from((row + 3 * column) % 5) - 2.0;
             if side == Side::X { whole * factor } else { whole }
@@ -201,7 +203,7 @@ impl Builder<'_> {
     fn overflow(&self) -> Option<Case> {
         let large = match self.product {
             Product::F16 | Product::F16Out32 | Product::F16Acc16 => 256.0,
-            Product::Bf16 | Product::Bf16Out32 | Product::F32 => 2_f64.powi(64),
+            Product::Bf16 | Product::Bf16Out32 | Product::F32 | Product::Tf32 => 2_f64.powi(64),
             _ => return None,
         };
         let one = |_, row: u32, column: u32| match (row, column) {

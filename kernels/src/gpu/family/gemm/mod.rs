@@ -44,6 +44,8 @@ pub enum Product {
     E4m3,
     /// K17: fp8 e5m2, fp32 results.
     E5m2,
+    /// K13: fp32 rounded to tf32 as it is multiplied, fp32 accumulation.
+    Tf32,
 }
 
 /// What is to be known of a product.
@@ -56,7 +58,7 @@ struct Row {
 }
 
 /// In the order of [`Product`].
-const ROWS: [Row; 10] = {
+const ROWS: [Row; 11] = {
     use Product as P;
     const fn row(
         product: Product,
@@ -78,6 +80,7 @@ const ROWS: [Row; 10] = {
         row(P::S4, "gemm_int", (Number::S4, Element::I32), route::S4),
         row(P::E4m3, "gemm_fp8", (Number::E4m3, f32), route::FP8),
         row(P::E5m2, "gemm_fp8", (Number::E5m2, f32), route::FP8),
+        row(P::Tf32, "gemm", (Number::F32, f32), route::TF32),
     ]
 };
 

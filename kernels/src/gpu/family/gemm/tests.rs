@@ -37,6 +37,8 @@ fn routes_are_what_the_assembler_makes_of_the_instructions() {
         (P::Bf16, (7, 5), "emulated fp32"),
         (P::Bf16, (12, 0), "native mma.m16n8k16"),
         (P::F32, (6, 0), "native fma.f32"),
+        (P::Tf32, (7, 5), "absent it begins with sm_80"),
+        (P::Tf32, (8, 0), "native mma.m16n8k8"),
         (P::S8, (6, 0), "absent it begins with sm_61"),
         (P::S8, (7, 0), "native dp4a"),
         (P::S8, (7, 5), "native mma.m8n8k16"),
@@ -164,7 +166,11 @@ fn formats_name_products() {
             _ => Element::F32,
         };
         let product = Product::of(Formats { input, output: row.output });
-        let same = if row.product == Product::F16Acc16 { Product::F16 } else { row.product };
+        let same = match row.product {
+            Product::F16Acc16 => Product::F16,
+            Product::Tf32 => Product::F32,
+            other => other,
+        };
         assert_eq!(product, Ok(same));
     }
     assert!(Product::of(Formats { input: Element::F16, output: Element::Bf16 }).is_err());
