@@ -136,6 +136,6 @@ __device__ __forceinline__ void mma(
                 const u32 row = r * ROWS + lane_id() / 4 + c / 2 * 8, j = 8 * i + lane_id() % 4 * 2 + c % 2;
                 parts[(warp * M + j) * (R * ROWS) + row] = sum[r][i][c] * Fragment<T>::UNIT;
             }
-    store_sums<R * ROWS, M, T>(parts, y, m, n, token, wide);
+    store_sums<R * ROWS, M, T>(parts, y, Extent{m, n, blockIdx.x * R * ROWS, token}, wide);
 }
 #endif

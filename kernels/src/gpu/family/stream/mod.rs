@@ -91,6 +91,12 @@ pub(super) fn wide(Formats { input, output }: Formats) -> Result<u32, String> {
     }
 }
 
+/// Whether tensor cores multiply 16 rows with 8 tokens in this format. Volta's have another shape (`m8n8k4`), for which no layout here is made.
+pub(super) fn has_mma(sm: Sm, input: Element) -> bool {
+    let since = if input == Element::Bf16 { 8 } else { 7 };
+    sm.major >= 8 || (sm.major, sm.minor) >= (since, 5)
+}
+
 /// The name of a format in entries and ids.
 pub(super) fn suffix(element: Element) -> &'static str {
     match element {

@@ -16,8 +16,7 @@ pub use dense::{dequantize, generate};
 pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{WARPS, check_aligned, check_shape, suffix, token_tile, wide};
-use crate::Sm;
+use super::stream::{WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide};
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
 use block::Block;
 pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16};
@@ -61,12 +60,6 @@ const ENTRIES: &[Entries] = &[
         tall: "w4_mma_bf16_m8_r32",
     },
 ];
-
-/// Whether the tensor cores take these activations. Volta's have another shape (`m8n8k4`), for which this layout is not made.
-fn has_mma(sm: Sm, input: Element) -> bool {
-    let since = if input == Element::Bf16 { 8 } else { 7 };
-    sm.major >= 8 || (sm.major, sm.minor) >= (since, 5)
-}
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
 pub fn launch(
