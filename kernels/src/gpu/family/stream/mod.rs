@@ -7,7 +7,7 @@ mod widen;
 mod works;
 
 pub(in crate::gpu) use path::{
-    Launches, Parts, Path, Places, Store, Stored, Streamed, product, store,
+    Launches, Parts, Path, Places, Size, Store, Stored, Streamed, product, store,
 };
 pub(super) use widen::{Widened, kernel as widening};
 
