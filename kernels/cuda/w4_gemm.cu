@@ -11,25 +11,26 @@
 constexpr u32 STAGES = 3;
 // 16-byte chunks of a token in a stage.
 constexpr u32 CHUNKS = COLUMNS * 2 / 16;
-// Groups that are loaded before the first is used.
-constexpr u32 AHEAD = 2;
 
-// A part's stage of activations: neighbouring tokens have their chunks swapped, so that the lanes of a load do not meet in the same banks.
+// Where a chunk of a token is in a part's stage: neighbouring tokens have theirs swapped, so that the lanes of a load do not meet in the same banks.
 __device__ __forceinline__ u32 chunk_at(u32 token, u32 chunk) { return token * CHUNKS + (chunk ^ (token & 1)); }
 
-// Copies the columns from 64 · step of every part's run. What is not there is zero.
-template <u32 M, typename T>
-__device__ __forceinline__ void stage(uint4* staged, const T* x, u32 token, u32 m, u32 k, u32 step, u32 parts) {
-    const u32 groups = k / GROUP;
-    for (u32 i = threadIdx.x; i < parts * M * CHUNKS; i += THREADS) {
-        const u32 part = i / (M * CHUNKS), j = i / CHUNKS % M, chunk = i % CHUNKS;
-        const u32 first = part * groups / parts, last = (part + 1) * groups / parts;
-        const u32 column = first * GROUP + step * COLUMNS + chunk * 8;
-        const bool there = token + j < m && column < last * GROUP;
-        const T* from = there ? x + u64(token + j) * k + column : x;
-        cp_async16(shared_address(staged + part * (M * CHUNKS) + chunk_at(j, chunk)), from, there ? 16 : 0);
+// What a thread copies of the activations of its part: a chunk of every `apart`-th token.
+template <u32 M, typename T> struct Copies {
+    const T* from;
+    u32 to, k, apart, first, tokens, steps;
+
+    // `tokens` and `steps` of 64 columns are there; for the rest nothing is read, and it becomes zero.
+    __device__ __forceinline__ void stage(u32 slot, u32 step) {
+        const u32 there = step < steps ? tokens : 0;
+#pragma unroll 1
+        for (u32 j = first; j < M; j += apart)
+            cp_async16(to + slot + j * (CHUNKS * 16), from + u64(j) * k, j < there ? 16 : 0);
+        cp_async_commit();
+        from += COLUMNS;
+        pin(from);
     }
-}
+};
 
 // Adds the products of half a group.
 template <u32 TILES, typename T>
@@ -90,26 +91,28 @@ template <u32 TILES> __device__ __forceinline__ void add_parts(float (&sum)[2][T
     }
 }
 
-template <u32 TILES, typename T>
+// AHEAD groups are loaded before the first is used.
+template <u32 TILES, u32 AHEAD, typename T>
 __device__ __forceinline__ void gemm(
     const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide, u32 parts) {
     constexpr u32 M = TILES * 8;
     extern __shared__ uint4 staged[];
-    const u32 groups = k / GROUP, warp = uniform(warp_id()), shared_rows = WARPS / parts;
-    const u32 part = warp / shared_rows, tile = (blockIdx.x * shared_rows + warp % shared_rows) * 2;
+    const u32 groups = k / GROUP, warp = uniform(warp_id()), sharing = WARPS / parts;
+    const u32 part = warp / sharing, tile = (blockIdx.x * sharing + warp % sharing) * 2;
     const u32 first = part * groups / parts, count = (part + 1) * groups / parts - first;
-    const u32 token = blockIdx.y * M, most = ceil_div(groups, parts), whole = parts * M * CHUNKS;
+    const u32 token = blockIdx.y * M, most = ceil_div(groups, parts);
     Run<2> run(words, scales, tile, n, groups, first);
     Part<2> ring[AHEAD];
 #pragma unroll
     for (u32 d = 0; d < AHEAD; d++)
         if (d < count) run.load(ring[d], d);
+    const u32 mine = warp % sharing * WARP + lane_id(), chunk = mine % CHUNKS, stage = M * CHUNKS * parts;
+    Copies<M, T> copies = {
+        x + u64(token) * k + first * GROUP + chunk * 8, shared_address(staged + part * (M * CHUNKS) + (chunk ^ (mine / CHUNKS & 1))), k,
+        sharing * WARP / CHUNKS, mine / CHUNKS, m - token, 2 * count};
 #pragma unroll
-    for (u32 s = 0; s < STAGES - 1; s++) {
-        stage<M>(staged + s * whole, x, token, m, k, s, parts);
-        cp_async_commit();
-    }
-    u32 here = 0, next = STAGES - 1;
+    for (u32 s = 0; s < STAGES - 1; s++) copies.stage(s * stage * 16, s);
+    u32 here = 0, next = (STAGES - 1) * stage;
     float sum[2][TILES][4] = {}, dot[2][TILES][4] = {};
     for (u32 group = 0; group < most; group += AHEAD) {
 #pragma unroll
@@ -119,20 +122,20 @@ __device__ __forceinline__ void gemm(
             for (u32 half = 0; half < 2; half++) {
                 cp_async_wait<STAGES - 2>();
                 __syncthreads();
-                stage<M>(staged + next * whole, x, token, m, k, (group + d) * 2 + half + STAGES - 1, parts);
-                cp_async_commit();
+                copies.stage(next * 16, (group + d) * 2 + half + STAGES - 1);
                 // The runs of parts differ by a group at most.
-                if (group + d < count) multiply<TILES, T>(dot, ring[d], half, staged + here * whole + part * (M * CHUNKS));
-                here = here + 1 == STAGES ? 0 : here + 1;
-                next = next + 1 == STAGES ? 0 : next + 1;
+                if (group + d < count) multiply<TILES, T>(dot, ring[d], half, staged + here + part * (M * CHUNKS));
+                if (group + d + AHEAD < count) run.load_half(ring[d], half, d + AHEAD);
+                here = here + stage == STAGES * stage ? 0 : here + stage;
+                next = next + stage == STAGES * stage ? 0 : next + stage;
             }
             if (group + d < count) scaled<TILES>(sum, dot, ring[d].scales);
-            if (group + d + AHEAD < count) run.load(ring[d], d + AHEAD);
+            if (group + d + AHEAD < count) run.load_scales(ring[d], d + AHEAD);
         }
         run.advance(AHEAD);
     }
     cp_async_wait<0>();
-    add_parts<TILES>(sum, reinterpret_cast<float*>(staged) + warp % shared_rows * (2 * TILES * 4 * WARP), part, parts);
+    add_parts<TILES>(sum, reinterpret_cast<float*>(staged) + warp % sharing * (2 * TILES * 4 * WARP), part, parts);
     if (part + 1 < parts) return;
 #pragma unroll
     for (u32 r = 0; r < 2; r++)
@@ -145,14 +148,13 @@ __device__ __forceinline__ void gemm(
             }
 }
 
-#define W4_GEMM(name, TILES, T, blocks)                                                                               \
+#define W4_GEMM(name, TILES, AHEAD, T, blocks)                                                                        \
     extern "C" __global__ void __launch_bounds__(THREADS, blocks) name(                                               \
         const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide, u32 parts) {       \
-        gemm<TILES>(words, scales, x, y, m, n, k, wide, parts);                                                       \
+        gemm<TILES, AHEAD>(words, scales, x, y, m, n, k, wide, parts);                                                \
     }
-W4_GEMM(w4_gemm_f16_m16, 2, f16, 2)
-W4_GEMM(w4_gemm_f16_m32, 4, f16, 1)
-W4_GEMM(w4_gemm_f16_m64, 8, f16, 1)
-W4_GEMM(w4_gemm_bf16_m16, 2, bf16, 2)
-W4_GEMM(w4_gemm_bf16_m32, 4, bf16, 1)
-W4_GEMM(w4_gemm_bf16_m64, 8, bf16, 1)
+// Products take longer than weights need to arrive where tokens are many.
+#define W4_GEMM_TOKENS(name, T)                                                                                       \
+    W4_GEMM(name##_m16, 2, 2, T, 2) W4_GEMM(name##_m32, 4, 2, T, 1) W4_GEMM(name##_m64, 8, 1, T, 1)
+W4_GEMM_TOKENS(w4_gemm_f16, f16)
+W4_GEMM_TOKENS(w4_gemm_bf16, bf16)

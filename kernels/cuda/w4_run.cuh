@@ -22,14 +22,19 @@ template <u32 R> struct Run {
             scales[r] = all_scales + at * (ROWS / 2) + lane_id() / 4;
         }
     }
-    // The part of the group `ahead` further on.
-    __device__ __forceinline__ void load(Part<R>& part, u32 ahead) const {
+    // Half of the part of the group `ahead` further on.
+    __device__ __forceinline__ void load_half(Part<R>& part, u32 half, u32 ahead) const {
 #pragma unroll
-        for (u32 r = 0; r < R; r++) {
-            part.raw[r][0] = load_once(words[r] + ahead * (GROUP / COLUMNS * WARP));
-            part.raw[r][1] = load_once(words[r] + ahead * (GROUP / COLUMNS * WARP) + WARP);
-            part.scales[r] = load_word(scales[r] + ahead * (ROWS / 2));
-        }
+        for (u32 r = 0; r < R; r++) part.raw[r][half] = load_once(words[r] + (GROUP / COLUMNS * ahead + half) * WARP);
+    }
+    __device__ __forceinline__ void load_scales(Part<R>& part, u32 ahead) const {
+#pragma unroll
+        for (u32 r = 0; r < R; r++) part.scales[r] = load_word(scales[r] + ahead * (ROWS / 2));
+    }
+    __device__ __forceinline__ void load(Part<R>& part, u32 ahead) const {
+        load_half(part, 0, ahead);
+        load_half(part, 1, ahead);
+        load_scales(part, ahead);
     }
     __device__ __forceinline__ void advance(u32 by) {
 #pragma unroll
