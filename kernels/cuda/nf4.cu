@@ -1,10 +1,7 @@
 // K24, K25: NF4 weights, two codes a byte (the first in the high half), an fp32 maximum for each 64.
-// Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction).
-#include "stream.cuh"
+// Classes: 60; 75 (m16n8k8); 80 (m16n8k16, bf16).
+#include "nf4_mma.cuh"
 
-constexpr u32 WARPS = 8;
-constexpr u32 THREADS = WARPS * WARP;
-constexpr u32 BLOCK = 64;
 // Rows of a warp.
 constexpr u32 ROWS = 2;
 // Weights in 16 bytes.
@@ -16,20 +13,6 @@ constexpr u32 PAIRS = 256;
 // that read 64 bytes apart would meet in the same banks.
 constexpr u32 VECTORS = 512;
 __device__ __forceinline__ u32 spread(u32 vector) { return vector + vector / 4; }
-
-// Quantiles of a normal distribution (QLoRA, arXiv 2305.14314; the digits of bitsandbytes).
-template <u32 CODE> __device__ constexpr float nf4() {
-    constexpr float VALUES[16] = {
-        -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
-        -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0.0f,
-        0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f, 0.33791524171829224f,
-        0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f};
-    return VALUES[CODE];
-}
-template <u32 CODE = 15> __device__ __forceinline__ float nf4(u32 code) {
-    if constexpr (CODE == 0) return nf4<0>();
-    else return code == CODE ? nf4<CODE>() : nf4<CODE - 1>(code);
-}
 
 // The pair of every byte, COPIES times; thread i of 256 writes the pairs whose second code is i / 16.
 template <u32 FIRST = 0> __device__ __forceinline__ void fill(float2* table, float second) {
@@ -119,6 +102,20 @@ __device__ __forceinline__ void gemv(
 #define NF4_TOKENS(name, T) NF4(name##_m1, 1, T) NF4(name##_m4, 4, T)
 NF4_TOKENS(nf4_f16, f16)
 NF4_TOKENS(nf4_bf16, bf16)
+
+#if __CUDA_ARCH__ >= 750
+#define NF4_MMA(name, TILES, T)                                                                                       \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                    \
+        const u8* codes, const float* maxima, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {                   \
+        mma<TILES>(codes, maxima, x, y, m, n, k, wide);                                                               \
+    }
+NF4_MMA(nf4_mma_f16_m4, 1, f16)
+NF4_MMA(nf4_mma_f16_m8, 2, f16)
+#endif
+#if __CUDA_ARCH__ >= 800
+NF4_MMA(nf4_mma_bf16_m4, 1, bf16)
+NF4_MMA(nf4_mma_bf16_m8, 2, bf16)
+#endif
 
 // Eight weights a thread; the table once for each lane.
 template <typename T> __device__ __forceinline__ void dequantize(const u32* codes, const float* maxima, uint4* to, u32 words) {

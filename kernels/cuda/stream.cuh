@@ -30,6 +30,8 @@ __device__ __forceinline__ u32 load_word(const u32* from) {
 // The same value in all lanes, known to the compiler to be so.
 __device__ __forceinline__ u32 uniform(u32 value) { return __shfl_sync(ALL, value, 0); }
 
+__device__ __forceinline__ void words_of(uint4 v, u32 (&out)[4]) { out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w; }
+
 // A pointer from which compilers reach further as they are told: with constants, instead of with one more pointer for each place.
 template <typename T> __device__ __forceinline__ void pin(T*& pointer) { asm volatile("" : "+l"(pointer)); }
 
@@ -68,6 +70,21 @@ template <typename T> __device__ __forceinline__ void widen(uint4 v, float (&out
 template <typename T> __device__ __forceinline__ void put(void* y, u64 at, float value, u32 wide) {
     if (wide) static_cast<float*>(y)[at] = value;
     else static_cast<T*>(y)[at] = from_f32<T>(value);
+}
+
+// Tokens and rows of a result, and the first of each that a block has.
+struct Extent { u32 tokens, rows, row, token; };
+
+// Adds up what the warps of a block have of N rows × M tokens, in the order of the warps, and stores it.
+template <u32 N, u32 M, typename T> __device__ __forceinline__ void store_sums(const float* parts, void* y, Extent of, u32 wide) {
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < N * min(M, of.tokens - of.token); i += blockDim.x) {
+        float sum = 0.0f;
+#pragma unroll 4
+        for (u32 w = 0; w < blockDim.x / WARP; w++) sum += parts[w * (N * M) + i];
+        const u32 row = of.row + i % N, j = of.token + i / N;
+        if (row < of.rows) put<T>(y, u64(j) * of.rows + row, sum, wide);
+    }
 }
 
 // Increment of SplitMix64, and the generator at position `stream · 2³² + index`: as kernels/src/model/grid.rs.

@@ -56,22 +56,7 @@ __device__ __forceinline__ void integers(u32 first, u32 second, float (&row)[2][
     }
 }
 
-__device__ __forceinline__ void words_of(uint4 v, u32 (&out)[4]) { out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w; }
-
-// Adds up what the warps of a block have of N rows × M tokens, in the order of the warps, and stores it.
-template <u32 N, u32 M, typename T>
-__device__ __forceinline__ void store_sums(const float* parts, void* y, u32 m, u32 n, u32 token, u32 wide) {
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < N * min(M, m - token); i += blockDim.x) {
-        float sum = 0.0f;
-#pragma unroll 4
-        for (u32 w = 0; w < blockDim.x / WARP; w++) sum += parts[w * (N * M) + i];
-        const u32 row = blockIdx.x * N + i % N, j = token + i / N;
-        if (row < n) put<T>(y, u64(j) * n + row, sum, wide);
-    }
-}
-
-// The same, of sums that four lanes share each: rows g and g + 8 of every token.
+// Adds up and stores sums that four lanes share each: rows g and g + 8 of every token.
 template <u32 M, typename T>
 __device__ __forceinline__ void store_lanes(const float (&sum)[2][M], void* y, u32 m, u32 n, u32 token, u32 wide) {
     __shared__ float parts[WARPS][ROWS * M];
@@ -84,5 +69,5 @@ __device__ __forceinline__ void store_lanes(const float (&sum)[2][M], void* y, u
             all += shuffle_xor(all, 2);
             if (lane_id() % 4 == 0) parts[warp_id()][j * ROWS + h * 8 + lane_id() / 4] = all;
         }
-    store_sums<ROWS, M, T>(&parts[0][0], y, m, n, token, wide);
+    store_sums<ROWS, M, T>(&parts[0][0], y, Extent{m, n, blockIdx.x * ROWS, token}, wide);
 }

@@ -276,8 +276,6 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
 W4(w4_hopper_f16_m64c2, F16, 64, 2, 8)
 W4(w4_hopper_f16_m128c2, F16, 128, 2, 5)
 W4(w4_hopper_f16_m64c4, F16, 64, 4, 8)
-W4(w4_hopper_f16_m128c4, F16, 128, 4, 5)
 W4(w4_hopper_bf16_m64c2, Bf16, 64, 2, 8)
 W4(w4_hopper_bf16_m128c2, Bf16, 128, 2, 5)
 W4(w4_hopper_bf16_m64c4, Bf16, 64, 4, 8)
-W4(w4_hopper_bf16_m128c4, Bf16, 128, 4, 5)

@@ -1,52 +1,13 @@
 // K21 on tensor cores: one to sixteen tokens.
-// A block has R tiles of 16 rows; its warps share the groups, each a run of neighbours, so that addresses are constants from a pointer on.
+// A block has R tiles of 16 rows; its warps share the groups, each a run of neighbours.
 #pragma once
 #include "w4_fragment.cuh"
+#include "w4_run.cuh"
 
 // Threads of the largest block: as many warps as may share the groups of a row.
 constexpr u32 MOST_THREADS = 16 * WARP;
 
 #if __CUDA_ARCH__ >= 750
-// What a lane has of a group: R tiles of rows.
-template <u32 R> struct Part {
-    uint4 raw[R][2];
-    u32 scales[R];
-};
-
-// Where a lane finds its parts of the groups from `first` on.
-template <u32 R> struct Run {
-    const uint4* words[R];
-    const u32* scales[R];
-
-    __device__ __forceinline__ Run(const uint4* all_words, const u32* all_scales, u32 n, u32 groups, u32 first) {
-#pragma unroll
-        for (u32 r = 0; r < R; r++) {
-            // The last block may have no second tile: the first then serves for it, and nothing of it is stored.
-            const u64 at = u64(min(blockIdx.x * R + r, ceil_div(n, ROWS) - 1)) * groups + first;
-            words[r] = all_words + at * (GROUP / COLUMNS * WARP) + lane_id();
-            scales[r] = all_scales + at * (ROWS / 2) + lane_id() / 4;
-        }
-    }
-    // The part of the group `ahead` further on.
-    __device__ __forceinline__ void load(Part<R>& part, u32 ahead) const {
-#pragma unroll
-        for (u32 r = 0; r < R; r++) {
-            part.raw[r][0] = load_once(words[r] + ahead * (GROUP / COLUMNS * WARP));
-            part.raw[r][1] = load_once(words[r] + ahead * (GROUP / COLUMNS * WARP) + WARP);
-            part.scales[r] = load_word(scales[r] + ahead * (ROWS / 2));
-        }
-    }
-    __device__ __forceinline__ void advance(u32 by) {
-#pragma unroll
-        for (u32 r = 0; r < R; r++) {
-            words[r] += by * (GROUP / COLUMNS * WARP);
-            scales[r] += by * (ROWS / 2);
-            pin(words[r]);
-            pin(scales[r]);
-        }
-    }
-};
-
 // Adds the products of a group with TILES × 8 tokens. `x` are a lane's columns of the group, those of the second tile `apart` further on;
 // `less` is the constant A.
 template <u32 R, u32 TILES, typename T>
@@ -103,7 +64,7 @@ __device__ __forceinline__ void mma(
     const u32 groups = k / GROUP, warp = uniform(warp_id()), warps = blockDim.x / WARP;
     const u32 first = warp * groups / warps, count = (warp + 1) * groups / warps - first;
     const u32 token = blockIdx.y * M;
-    Run<R> run(words, scales, n, groups, first);
+    Run<R> run(words, scales, blockIdx.x * R, n, groups, first);
     Part<R> ring[AHEAD];
 #pragma unroll
     for (u32 d = 0; d < AHEAD; d++)
@@ -136,6 +97,6 @@ __device__ __forceinline__ void mma(
                 const u32 row = r * ROWS + lane_id() / 4 + c / 2 * 8, j = 8 * i + lane_id() % 4 * 2 + c % 2;
                 parts[(warp * M + j) * (R * ROWS) + row] = sum[r][i][c] * Fragment<T>::UNIT;
             }
-    store_sums<R * ROWS, M, T>(parts, y, m, n, token, wide);
+    store_sums<R * ROWS, M, T>(parts, y, Extent{m, n, blockIdx.x * R * ROWS, token}, wide);
 }
 #endif

@@ -11,7 +11,7 @@ use super::stream::{
 };
 pub use super::stream::{Formats, Operands};
 use crate::Dtype;
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape};
+use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Variant};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 8;
@@ -22,11 +22,21 @@ const TILE_BYTES: u32 = 32 << 10;
 /// Tokens that entries are compiled for.
 const TOKENS: [u32; 4] = [1, 2, 4, 8];
 
-/// Entries by format of x and W, and tokens.
-const ENTRIES: &[(Element, [&str; 4])] = &[
-    (Element::F16, ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"]),
-    (Element::Bf16, ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"]),
-    (Element::F32, ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"]),
+/// Format of x and W, the kernel, and entries by tokens.
+type Row = (Element, &'static str, [&'static str; 4]);
+
+const ENTRIES: &[Row] = &[
+    (Element::F16, "gemv.f16", ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"]),
+    (Element::Bf16, "gemv.bf16", ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"]),
+    (Element::F32, "gemv.f32", ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"]),
+];
+
+/// How many warps share rows, by name.
+const SPLITS: &[(Variant, u32)] = &[
+    (Variant { name: "s1", what: "a warp for every four rows" }, 1),
+    (Variant { name: "s2", what: "two warps share four rows" }, 2),
+    (Variant { name: "s4", what: "four warps share four rows" }, 4),
+    (Variant { name: "s8", what: "a block shares four rows" }, 8),
 ];
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16, bf16 or f32 in, the same or f32 out.
@@ -41,12 +51,12 @@ pub fn launch(
     check_shape(shape, MOST_TOKENS, 16 / size)?;
     check_aligned(&[x, weights, y])?;
     let tile_index = token_tile(shape.m, &TOKENS);
-    let row = ENTRIES.iter().find(|(input, _)| *input == formats.input);
-    let Some((_, names)) = row else {
+    let row = ENTRIES.iter().find(|(input, ..)| *input == formats.input);
+    let Some((_, kernel, names)) = row else {
         return Err(format!("weights stored as {} are not multiplied", suffix(formats.input)));
     };
     let tokens = TOKENS[tile_index];
-    let split = split(facts, shape, 32 * 16 / size);
+    let split = split(facts, kernel, formats.input, shape);
     let tile = (TILE_BYTES / (tokens * size)).min(shape.k.next_multiple_of(64));
     let sizes = [shape.m, shape.n, shape.k, split, tile, wide(formats)?].map(Into::into);
     Ok(Launch {
@@ -60,11 +70,28 @@ pub fn launch(
     })
 }
 
-/// Warps that share rows: as few as fill the device four blocks deep, and none without work.
-fn split(facts: &DeviceFacts, shape: Shape, step: u32) -> u32 {
+/// Warps that share rows: what was picked, else as few as fill the device four blocks deep, and none without work.
+fn split(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> u32 {
+    let picked = facts.picks.choose(kernel, shape);
+    let found = SPLITS.iter().find(|(variant, _)| Some(variant.name) == picked);
+    if let Some((_, split)) = found {
+        return *split;
+    }
     let enough = |split: &u32| shape.n.div_ceil(ROWS * WARPS / split) >= 4 * facts.sms;
+    let step = 32 * 16 / input.bytes() as u32;
     let useful = shape.k.div_ceil(step).next_power_of_two();
     [1, 2, 4].iter().find(|s| enough(s)).copied().unwrap_or(8).min(useful)
+}
+
+/// Every device has all ways.
+fn variants(_: &DeviceFacts) -> Vec<Variant> {
+    SPLITS.iter().map(|(variant, _)| *variant).collect()
+}
+
+/// Name of the one that a size is computed in.
+fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
+    let split = split(facts, kernel, input, shape);
+    SPLITS.iter().find(|(_, other)| *other == split).map_or("", |(variant, _)| variant.name)
 }
 
 /// Weights as they are, in the format of the activations.
@@ -121,6 +148,14 @@ impl Streamed for F16 {
         path("gemv.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("gemv.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        variants(facts)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        chosen(facts, Self::KERNEL, Element::F16, shape)
+    }
 }
 
 impl Streamed for Bf16 {
@@ -129,11 +164,27 @@ impl Streamed for Bf16 {
         path("gemv.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("gemv.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        variants(facts)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        chosen(facts, Self::KERNEL, Element::Bf16, shape)
+    }
 }
 
 impl Streamed for F32 {
     const KERNEL: &'static str = "gemv.f32";
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        variants(facts)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        chosen(facts, Self::KERNEL, Element::F32, shape)
+    }
 }
 
 /// The kernels of the family.

@@ -53,6 +53,8 @@ const STREAMED: &[(&str, &[Path])] = &[
     ("gemv.f32", gemv::F32::PATHS),
     ("w4.f16", w4::F16::PATHS),
     ("w4.bf16", w4::Bf16::PATHS),
+    ("w4.gemm.f16", w4::GemmF16::PATHS),
+    ("w4.gemm.bf16", w4::GemmBf16::PATHS),
     ("awq.f16", w4::Awq::PATHS),
     ("w4a8", w4::EightBits::PATHS),
     ("nf4.f16", nf4::F16::PATHS),

@@ -5,17 +5,17 @@ mod paths;
 pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{THREADS, WARPS, check_aligned, check_shape, suffix, token_tile, wide};
-use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
+use super::stream::{
+    THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide,
+};
+use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
 
 /// Weights that share a maximum.
 pub const BLOCK: usize = 64;
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 8;
-/// Rows of a warp.
+/// Rows of a warp on CUDA cores.
 const ROWS: u32 = 2;
-/// Tokens that entries are compiled for.
-const TOKENS: [u32; 2] = [1, 4];
 
 /// The sixteen values of NF4: quantiles of a normal distribution, scaled to ±1.
 ///
@@ -64,11 +64,68 @@ pub fn quantize(block: &[f32]) -> (Vec<u8>, f32) {
     (block.iter().map(nearest).collect(), maximum)
 }
 
-/// Entries by format of x, and tokens.
-const ENTRIES: &[(Element, [&str; 2])] = &[
-    (Element::F16, ["nf4_f16_m1", "nf4_f16_m4"]),
-    (Element::Bf16, ["nf4_bf16_m1", "nf4_bf16_m4"]),
+/// Columns of two blocks: what tensor cores take at a time.
+const STEP: u32 = 2 * BLOCK as u32;
+
+/// Entries of a way by tokens, what a block has of both, and the rows it takes at a time.
+struct Way {
+    entries: [&'static str; 2],
+    tokens: [u32; 2],
+    rows: u32,
+}
+
+/// Entries by format of x: on CUDA cores, and on tensor cores.
+struct Entries {
+    input: Element,
+    kernel: &'static str,
+    simt: Way,
+    mma: Way,
+}
+
+const fn simt(entries: [&'static str; 2]) -> Way {
+    Way { entries, tokens: [1, 4], rows: ROWS * WARPS }
+}
+
+const fn mma(entries: [&'static str; 2]) -> Way {
+    Way { entries, tokens: [4, 8], rows: 16 }
+}
+
+const ENTRIES: &[Entries] = &[
+    Entries {
+        input: Element::F16,
+        kernel: "nf4.f16",
+        simt: simt(["nf4_f16_m1", "nf4_f16_m4"]),
+        mma: mma(["nf4_mma_f16_m4", "nf4_mma_f16_m8"]),
+    },
+    Entries {
+        input: Element::Bf16,
+        kernel: "nf4.bf16",
+        simt: simt(["nf4_bf16_m1", "nf4_bf16_m4"]),
+        mma: mma(["nf4_mma_bf16_m4", "nf4_mma_bf16_m8"]),
+    },
 ];
+
+/// The ways of a device with tensor cores that take the activations.
+const VARIANTS: [Variant; 2] = [
+    Variant { name: "mma", what: "pairs of weights in 16 bits, on tensor cores" },
+    Variant { name: "simt", what: "pairs of weights in fp32, on CUDA cores" },
+];
+
+/// The ways that a device has.
+fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
+    if has_mma(facts.sm, input) { VARIANTS.to_vec() } else { Vec::new() }
+}
+
+/// Name of the one that a size is computed in: on tensor cores where rows are whole steps, half the instructions.
+fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
+    let [mma, simt] = VARIANTS.map(|variant| variant.name);
+    let picked = facts.picks.choose(kernel, shape);
+    match has_mma(facts.sm, input) {
+        false => "",
+        true if shape.k % STEP != 0 || picked == Some(simt) => simt,
+        true => mma,
+    }
+}
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
 pub fn launch(
@@ -80,18 +137,20 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_shape(shape, MOST_TOKENS, BLOCK as u32)?;
     check_aligned(&[x, weights.codes, weights.maxima, y])?;
-    let row = ENTRIES.iter().find(|(input, _)| *input == formats.input);
-    let Some((_, names)) = row else {
+    let row = ENTRIES.iter().find(|row| row.input == formats.input);
+    let Some(entries) = row else {
         return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
-    let index = token_tile(shape.m, &TOKENS);
+    let mma = chosen(facts, entries.kernel, formats.input, shape) == VARIANTS[0].name;
+    let Way { entries, tokens, rows } = if mma { &entries.mma } else { &entries.simt };
+    let index = token_tile(shape.m, tokens);
     // As many as fit most multiprocessors; each fills its table once and takes rows until none are left.
-    let blocks = shape.n.div_ceil(ROWS * WARPS).min(2 * facts.sms.max(1));
+    let blocks = shape.n.div_ceil(*rows).min(2 * facts.sms.max(1));
     let args = [weights.codes, weights.maxima, x, y].map(Arg::from).into_iter();
     Ok(Launch {
         family: "nf4",
-        entry: names[index],
-        grid: [blocks, shape.m.div_ceil(TOKENS[index]), 1],
+        entry: entries[index],
+        grid: [blocks, shape.m.div_ceil(tokens[index]), 1],
         block: [THREADS, 1, 1],
         shared_bytes: 0,
         args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),

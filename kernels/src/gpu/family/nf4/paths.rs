@@ -1,10 +1,10 @@
 //! The ways to multiply with NF4 weights, and the kernels they are.
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
-use crate::Dtype;
-use crate::gpu::family::route::{F32 as FP32, route};
-use crate::gpu::family::stream::{BF16, Path, Stored, Streamed, Widened, kernel, widening};
-use crate::gpu::{Element, GpuKernel, Launch, Shape, Slot};
+use crate::gpu::family::route::{F32 as FP32, Step, Way, route};
+use crate::gpu::family::stream::{Path, Stored, Streamed, Widened, kernel, widening};
+use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
+use crate::{Dtype, Sm};
 
 fn store(_n: usize, _k: usize, weights: &[f32]) -> Result<Stored, String> {
     let blocks: Vec<(Vec<u8>, f32)> = weights.chunks(BLOCK).map(quantize).collect();
@@ -41,6 +41,11 @@ const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     }
 }
 
+/// Largest relative errors, wherever results are stored: tensor cores take the sixteen values rounded to the format of the activations, as bitsandbytes
+/// does.
+const F16_LIMIT: f64 = 5e-4;
+const BF16_LIMIT: f64 = 4e-3;
+
 /// fp16 activations.
 pub(in crate::gpu) struct F16;
 /// bf16 activations.
@@ -49,17 +54,33 @@ pub(in crate::gpu) struct Bf16;
 impl Streamed for F16 {
     const KERNEL: &'static str = "nf4.f16";
     const PATHS: &'static [Path] = &[
-        path("nf4.f16 fp16 out", Formats::same(Element::F16), 5e-4),
-        path("nf4.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
+        path("nf4.f16 fp16 out", Formats::same(Element::F16), F16_LIMIT),
+        path("nf4.f16 fp32 out", Formats::wide(Element::F16), F16_LIMIT),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        super::variants(facts, Element::F16)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        super::chosen(facts, Self::KERNEL, Element::F16, shape)
+    }
 }
 
 impl Streamed for Bf16 {
     const KERNEL: &'static str = "nf4.bf16";
     const PATHS: &'static [Path] = &[
-        path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), 4e-3),
-        path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
+        path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), BF16_LIMIT),
+        path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), BF16_LIMIT),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        super::variants(facts, Element::Bf16)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        super::chosen(facts, Self::KERNEL, Element::Bf16, shape)
+    }
 }
 
 struct Packed;
@@ -77,12 +98,27 @@ impl Widened for Packed {
     }
 }
 
+/// fp16 activations.
+const F16_STEPS: &[Step] = &[
+    (Sm::new(6, 0), Way::By("fma.f32")),
+    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
+    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+];
+
+/// bf16 activations.
+const BF16_STEPS: &[Step] = &[
+    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+];
+
 /// The kernels of the family.
 pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| route(FP32, f));
+    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| {
+        route(F16_STEPS, f)
+    });
 pub(super) const BF16_KERNEL: GpuKernel =
     kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight, |facts| {
-        route(BF16, facts)
+        route(BF16_STEPS, facts)
     });
 pub(super) const WIDENING: GpuKernel =
     widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |f| route(FP32, f));

@@ -7,7 +7,7 @@ mod widen;
 mod works;
 
 pub(in crate::gpu) use path::{
-    Launches, Parts, Path, Places, Store, Stored, Streamed, product, store,
+    Launches, Parts, Path, Places, Size, Store, Stored, Streamed, product, store,
 };
 pub(super) use widen::{Widened, kernel as widening};
 
@@ -89,6 +89,12 @@ pub(super) fn wide(Formats { input, output }: Formats) -> Result<u32, String> {
         Element::F32 => Ok(1),
         _ => Err(format!("no product of {} is stored as {}", suffix(input), suffix(output))),
     }
+}
+
+/// Whether tensor cores multiply 16 rows with 8 tokens in this format. Volta's have another shape (`m8n8k4`), for which no layout here is made.
+pub(super) fn has_mma(sm: Sm, input: Element) -> bool {
+    let since = if input == Element::Bf16 { 8 } else { 7 };
+    sm.major >= 8 || (sm.major, sm.minor) >= (since, 5)
 }
 
 /// The name of a format in entries and ids.

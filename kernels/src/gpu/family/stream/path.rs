@@ -69,12 +69,39 @@ impl Path {
     }
 }
 
+/// Tokens, output channels, input channels (rounded up to what a path takes), and multiprocessors to plan for: few of them
+/// make blocks loop and warps not share rows, many the opposite.
+pub(in crate::gpu) type Size = (u32, u32, u32, u32);
+
+/// What few tokens are tried at.
+const SIZES: &[Size] = &[
+    (1, 1, 1, 80),
+    (1, 37, 1100, 80),
+    (1, 67, 600, 1),
+    (2, 17, 300, 80),
+    (3, 130, 100, 1),
+    (4, 33, 520, 2),
+    (5, 16, 300, 80),
+    (7, 64, 100, 1),
+    (8, 11, 1100, 80),
+    (9, 47, 100, 80),
+    (16, 35, 200, 80),
+];
+/// What every variant is tried at as well: fewer rows than a block has, and more; uneven shares of the groups; one group only.
+const VARIANT_SIZES: &[Size] = &[(1, 37, 1100, 80), (3, 19, 100, 1), (16, 35, 300, 80)];
+
 /// Paths of one kernel; the first is the one it is timed by.
 pub(in crate::gpu) trait Streamed {
     /// The kernel: `w4.f16`.
     const KERNEL: &'static str;
     /// The paths.
     const PATHS: &'static [Path];
+    /// What every path is tried at.
+    const SIZES: &'static [Size] = SIZES;
+    /// What every variant is tried at as well.
+    const VARIANT_SIZES: &'static [Size] = VARIANT_SIZES;
+    /// Tokens it is timed at by default; one and as many as a launch takes where there are none.
+    const TIMED: &'static [u32] = &[];
 
     /// The ways a device can compute them.
     fn variants(_: &DeviceFacts) -> Vec<Variant> {

@@ -1,30 +1,9 @@
 //! Cases of a [`Path`]: whole numbers to the bit, random ones within its limit, over ragged sizes.
 
 use super::NOWHERE;
-use super::path::{Path, Places, Stored, Streamed, draw, numbers, product, store};
+use super::path::{Path, Places, Size, Stored, Streamed, draw, numbers, product, store};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape, Slot};
 
-/// Tokens, output channels, input channels (rounded up to what a path takes), and multiprocessors to plan for: few of them
-/// make blocks loop and warps not share rows, many the opposite.
-const SIZES: &[(u32, u32, u32, u32)] = &[
-    (1, 1, 1, 80),
-    (1, 37, 1100, 80),
-    (1, 67, 600, 1),
-    (2, 17, 300, 80),
-    (3, 130, 100, 1),
-    (4, 33, 520, 2),
-    (5, 16, 300, 80),
-    (7, 64, 100, 1),
-    (8, 11, 1100, 80),
-    (9, 47, 100, 80),
-    (16, 35, 200, 80),
-    (40, 19, 300, 80),
-    (70, 133, 300, 1),
-    (130, 35, 200, 80),
-];
-/// What every variant is tried at as well: fewer rows than a block has, and more; uneven shares of the groups; one group only.
-const VARIANT_SIZES: &[(u32, u32, u32, u32)] =
-    &[(1, 37, 1100, 80), (3, 19, 100, 1), (16, 35, 300, 80), (100, 19, 300, 80)];
 /// Outputs below which one that happens to be near zero would decide what the relative error is.
 const ENOUGH: u32 = 32;
 /// Tokens times length of the longest rows: more activations than a block keeps at a time.
@@ -50,11 +29,11 @@ struct Trial<'a> {
 
 /// The cases of a kernel that a device has.
 pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
-    let chosen = S::PATHS.iter().flat_map(|path| of_path(path, facts));
+    let chosen = S::PATHS.iter().flat_map(|path| of_path(path, facts, S::SIZES));
     let forced = S::variants(facts).into_iter().flat_map(|variant| {
         let facts = facts.with_variant(S::KERNEL, variant.name);
         S::PATHS.first().into_iter().flat_map(move |path| {
-            let mut cases = ragged(path, &facts, VARIANT_SIZES);
+            let mut cases = ragged(path, &facts, S::VARIANT_SIZES);
             cases
                 .iter_mut()
                 .for_each(|case| case.name = format!("{}, {}", case.name, variant.name));
@@ -67,7 +46,7 @@ pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
 fn trial(
     path: &'static Path,
     facts: &DeviceFacts,
-    (m, n, k, sms): (u32, u32, u32, u32),
+    (m, n, k, sms): Size,
     kind: Numbers,
     seed: u64,
 ) -> Result<Case, String> {
@@ -77,7 +56,7 @@ fn trial(
 }
 
 /// Whole numbers at every size, and random ones where there are enough.
-fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[(u32, u32, u32, u32)]) -> Vec<Case> {
+fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case> {
     let sizes = (0..).zip(sizes).filter(|(_, size)| size.0 <= path.most_tokens);
     let cases = sizes.flat_map(|(seed, size)| {
         let enough = size.0 * size.1 >= ENOUGH;
@@ -87,14 +66,14 @@ fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[(u32, u32, u32, u32
     cases.filter_map(Result::ok).collect()
 }
 
-fn of_path(path: &'static Path, facts: &DeviceFacts) -> Vec<Case> {
+fn of_path(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case> {
     let m = path.most_tokens.min(8);
     let long = trial(path, facts, (m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
     let (m, k) = (path.most_tokens.min(3), path.multiple.max(128));
     let overflow =
         Trial { path, facts, shape: Shape { m, n: 5, k, ..Shape::default() } }.overflow();
     let extremes = [long, overflow].into_iter().filter_map(Result::ok);
-    ragged(path, facts, SIZES).into_iter().chain(extremes).collect()
+    ragged(path, facts, sizes).into_iter().chain(extremes).collect()
 }
 
 impl Trial<'_> {

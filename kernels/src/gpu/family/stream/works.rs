@@ -12,9 +12,11 @@ const MOST_COPIES: u64 = 64;
 /// The default sizes that fit into so many bytes, smallest first: one token, and as many as a launch takes.
 pub(super) fn works<S: Streamed>(facts: &DeviceFacts, arena: u64) -> Vec<Work> {
     let Some(path) = S::PATHS.first() else { return Vec::new() };
+    let few = [1, path.most_tokens];
+    let tokens = if S::TIMED.is_empty() { &few } else { S::TIMED };
     let shapes = SIZES
         .iter()
-        .flat_map(|&(n, k)| [1, path.most_tokens].map(|m| Shape { m, n, k, ..Shape::default() }));
+        .flat_map(|&(n, k)| tokens.iter().map(move |&m| Shape { m, n, k, ..Shape::default() }));
     shapes.filter_map(|shape| timed::<S>(path, facts, shape, arena).ok()).collect()
 }
 

@@ -5,7 +5,8 @@
 //! needs memory for partial sums and a block that waits for the others, while sixteen warps keep a multiprocessor's share of
 //! the memory busy, as long as there are about as many blocks as multiprocessors.
 
-use super::{ROWS, has_mma};
+use super::ROWS;
+use crate::gpu::family::stream::has_mma;
 use crate::gpu::{DeviceFacts, Element, Shape, Variant};
 
 /// Rows of a block, and the warps that share their groups.

@@ -1,4 +1,4 @@
-//! K21, K23, K26: 4-bit weights in groups of 128.
+//! K21 to K23, K26: 4-bit weights in groups of 128.
 //!
 //! One device layout ([`pack()`]) serves every path: 16 rows × 64 columns in the order in which the tensor core wants them,
 //! so that 16 bytes a lane are four steps of `m16n8k16`, or 16 neighbours of two rows for everybody else. A layout per path
@@ -8,6 +8,8 @@ pub mod awq;
 mod block;
 mod dense;
 mod fit;
+pub mod gemm;
+mod hopper;
 mod pack;
 mod paths;
 pub mod w4a8;
@@ -16,11 +18,10 @@ pub use dense::{dequantize, generate};
 pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
 
 pub use super::stream::{Formats, Operands};
-use super::stream::{WARPS, check_aligned, check_shape, suffix, token_tile, wide};
-use crate::Sm;
+use super::stream::{WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide};
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
 use block::Block;
-pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16};
+pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16, GemmBf16, GemmF16};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 16;
@@ -61,12 +62,6 @@ const ENTRIES: &[Entries] = &[
         tall: "w4_mma_bf16_m8_r32",
     },
 ];
-
-/// Whether the tensor cores take these activations. Volta's have another shape (`m8n8k4`), for which this layout is not made.
-fn has_mma(sm: Sm, input: Element) -> bool {
-    let since = if input == Element::Bf16 { 8 } else { 7 };
-    sm.major >= 8 || (sm.major, sm.minor) >= (since, 5)
-}
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
 pub fn launch(
@@ -110,6 +105,8 @@ pub const KERNELS: &[GpuKernel] = &[
     paths::BF16_KERNEL,
     paths::AWQ_KERNEL,
     paths::W4A8_KERNEL,
+    paths::GEMM_F16_KERNEL,
+    paths::GEMM_BF16_KERNEL,
     dense::WIDENING,
     dense::GENERATION,
 ];

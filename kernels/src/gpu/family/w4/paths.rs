@@ -4,11 +4,11 @@ use half::f16;
 
 use super::fit::{Fitted, asymmetric, symmetric};
 use super::{
-    Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, pack, packed_bytes, scale_bytes,
-    w4a8,
+    Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, gemm, hopper, pack, packed_bytes,
+    scale_bytes, w4a8,
 };
 use crate::gpu::family::route::{Step, Way, route};
-use crate::gpu::family::stream::{Path, Stored, Streamed, kernel};
+use crate::gpu::family::stream::{Path, Size, Stored, Streamed, kernel};
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Shape, Variant};
 use crate::{Dtype, Sm};
 
@@ -96,6 +96,24 @@ const fn eight_bits(id: &'static str, element: Element) -> Path {
     }
 }
 
+/// Many tokens.
+const fn gemm<S: Streamed>(id: &'static str, formats: Formats, limit: f64) -> Path {
+    Path {
+        most_tokens: gemm::MOST_TOKENS,
+        scratch: |shape| vec![hopper::scratch(shape)],
+        launch: |facts, formats, places, shape| {
+            let weights = Weights { words: places.weights[0], scales: places.weights[1] };
+            let operands = Operands { x: places.x, weights, y: places.y };
+            let given = (operands, places.scratch[0]);
+            match hopper::launch(S::KERNEL, facts, given, formats, shape)? {
+                Some(launches) => Ok(launches),
+                None => Ok(vec![gemm::launch(facts, operands, formats, shape)?]),
+            }
+        },
+        ..path(id, formats, limit)
+    }
+}
+
 /// fp16 activations.
 pub(in crate::gpu) struct F16;
 /// bf16 activations.
@@ -104,6 +122,10 @@ pub(in crate::gpu) struct Bf16;
 pub(in crate::gpu) struct Awq;
 /// Activations in eight bits.
 pub(in crate::gpu) struct EightBits;
+/// Many tokens of fp16 activations.
+pub(in crate::gpu) struct GemmF16;
+/// Many tokens of bf16 activations.
+pub(in crate::gpu) struct GemmBf16;
 
 impl Streamed for F16 {
     const KERNEL: &'static str = "w4.f16";
@@ -176,6 +198,54 @@ impl Streamed for EightBits {
     ];
 }
 
+impl Streamed for GemmF16 {
+    const KERNEL: &'static str = "w4.gemm.f16";
+    const PATHS: &'static [Path] = &[
+        gemm::<Self>("w4.gemm.f16 fp16 out", Formats::same(Element::F16), 3e-4),
+        gemm::<Self>("w4.gemm.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
+    ];
+    const SIZES: &'static [Size] = GEMM_SIZES;
+    const VARIANT_SIZES: &'static [Size] = &[(33, 70, 300, 80), (65, 5, 700, 80)];
+    const TIMED: &'static [u32] = &[16, 64, 256];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        gemm::variants(facts)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        gemm::chosen(facts, Self::KERNEL, shape)
+    }
+}
+
+impl Streamed for GemmBf16 {
+    const KERNEL: &'static str = "w4.gemm.bf16";
+    const PATHS: &'static [Path] = &[
+        gemm::<Self>("w4.gemm.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
+        gemm::<Self>("w4.gemm.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
+    ];
+    const SIZES: &'static [Size] = GEMM_SIZES;
+    const VARIANT_SIZES: &'static [Size] = &[(33, 70, 300, 80), (65, 5, 700, 80)];
+    const TIMED: &'static [u32] = &[16, 64, 256];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        gemm::variants(facts)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        gemm::chosen(facts, Self::KERNEL, shape)
+    }
+}
+
+/// Tokens of one tile and of several, rows of one block and of several, one group and uneven shares of many.
+const GEMM_SIZES: &[Size] = &[
+    (1, 5, 100, 1),
+    (16, 270, 200, 1),
+    (17, 67, 1100, 80),
+    (40, 33, 400, 4),
+    (100, 20, 100, 1),
+    (130, 35, 200, 80),
+];
+
 /// fp16 activations.
 const F16_STEPS: &[Step] = &[
     (Sm::new(6, 0), Way::By("fma.f32")),
@@ -188,6 +258,9 @@ const BF16_STEPS: &[Step] = &[
     (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
     (Sm::new(8, 0), Way::By("mma.m16n8k16")),
 ];
+
+/// Many tokens.
+const GEMM_STEPS: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
 
 /// fp16 sums.
 const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
@@ -212,3 +285,15 @@ pub(super) const W4A8_KERNEL: GpuKernel =
     kernel::<EightBits>("4-bit weights, 8-bit activations", "w4", Dtype::Int4Weight, |facts| {
         route(DP4A_STEPS, facts)
     });
+pub(super) const GEMM_F16_KERNEL: GpuKernel = kernel::<GemmF16>(
+    "4-bit weights, many tokens of fp16",
+    "w4_gemm",
+    Dtype::Int4Weight,
+    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_STEPS, facts)),
+);
+pub(super) const GEMM_BF16_KERNEL: GpuKernel = kernel::<GemmBf16>(
+    "4-bit weights, many tokens of bf16",
+    "w4_gemm",
+    Dtype::Int4Weight,
+    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_STEPS, facts)),
+);

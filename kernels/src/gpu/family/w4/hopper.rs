@@ -1,0 +1,229 @@
+//! K22 by `wgmma`: the ways of device 9.0 alone.
+//!
+//! Yᵀ = W·Xᵀ: weights are the left operand, made numbers in registers without ever passing shared memory; tokens the right one, moved by the
+//! copy engine. Nibbles become −8 … 7 exactly, and the sums of each group are multiplied by its scale in fp32, so that nothing is rounded but the
+//! result. Weights lie as the fragments of `m16n8k16`, which are wgmma's too; a first launch brings the activations into the same order.
+//!
+//! A block has 128 rows of W; two or four blocks of a cluster share the groups along k and add up their sums through each other's shared
+//! memory. Rejected: rounding weights to 16 bits after scaling, as Marlin does (an error as large as that of the result); partial sums in
+//! device memory, which need a third launch; reordering activations on their way into shared memory, which takes longer than the products.
+
+use super::{GROUP, Weights};
+use crate::gpu::family::gemm::has_wgmma;
+use crate::gpu::family::stream::{Formats, Operands, check_aligned, check_shape, wide};
+use crate::gpu::{
+    DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
+};
+
+/// Up to so many tokens memory limits, and blocks of fewer tokens and rows read it faster.
+const FEW_TOKENS: u32 = 32;
+/// Image of these kernels.
+const FAMILY: &str = "w4_hopper";
+/// Rows of W of a block.
+const ROWS: u32 = 128;
+/// Numbers of a row of X that 128 bytes hold.
+const SLAB: u32 = 64;
+/// Threads of a block: one warpgroup loads, two multiply.
+const THREADS: u32 = 384;
+/// Shared memory beside stages: what aligns them, and their barriers.
+const AROUND: u32 = 1024 + 128;
+/// Time of a block beside its groups, in groups: filling its stages and adding up.
+const BESIDE: u32 = 4;
+
+/// One way: tokens of a block and blocks of a cluster.
+struct Block {
+    variant: Variant,
+    tokens: u32,
+    blocks: u32,
+    stages: u32,
+    /// Entries for fp16 and bf16.
+    entries: [&'static str; 2],
+}
+
+/// Of equal promises the first counts: more tokens a block read the weights less often.
+const BLOCKS: &[Block] = &[
+    Block {
+        variant: Variant { name: "wgmma128c2", what: "wgmma, 128 tokens a block, two share k" },
+        tokens: 128,
+        blocks: 2,
+        stages: 5,
+        entries: ["w4_hopper_f16_m128c2", "w4_hopper_bf16_m128c2"],
+    },
+    Block {
+        variant: Variant { name: "wgmma64c2", what: "wgmma, 64 tokens a block, two share k" },
+        tokens: 64,
+        blocks: 2,
+        stages: 8,
+        entries: ["w4_hopper_f16_m64c2", "w4_hopper_bf16_m64c2"],
+    },
+    Block {
+        variant: Variant { name: "wgmma64c4", what: "wgmma, 64 tokens a block, four share k" },
+        tokens: 64,
+        blocks: 4,
+        stages: 8,
+        entries: ["w4_hopper_f16_m64c4", "w4_hopper_bf16_m64c4"],
+    },
+];
+
+impl Block {
+    fn shared_bytes(&self) -> u32 {
+        self.stages * self.tokens * GROUP as u32 * 2 + AROUND
+    }
+
+    /// Time in products of 64 rows, 64 tokens and a group: the busiest multiprocessor has so many blocks.
+    fn promise(&self, facts: &DeviceFacts, Shape { m, n, k, .. }: Shape) -> u64 {
+        let groups = (k / GROUP as u32).div_ceil(self.blocks) + BESIDE;
+        let all = u64::from(n.div_ceil(ROWS) * self.blocks) * u64::from(m.div_ceil(self.tokens));
+        all.div_ceil(facts.sms.max(1).into()) * u64::from(groups * self.tokens / 64)
+    }
+}
+
+/// The ways a device has.
+fn blocks(facts: &DeviceFacts) -> impl Iterator<Item = &'static Block> {
+    let (has, room) = (has_wgmma(facts), facts.shared_per_block_optin);
+    BLOCKS.iter().filter(move |block| has && block.shared_bytes() <= room)
+}
+
+/// Their names.
+pub(super) fn variants(facts: &DeviceFacts) -> impl Iterator<Item = Variant> {
+    blocks(facts).map(|block| block.variant)
+}
+
+/// How a device does it, where wgmma does.
+pub(super) fn route(facts: &DeviceFacts) -> Option<Route> {
+    let by = "wgmma.m64n128k16, for few tokens mma.m16n8k16";
+    blocks(facts).next().map(|_| Route::Native { by: by.to_owned() })
+}
+
+/// Bytes for the activations in the order of the weights.
+pub(super) fn scratch(shape: Shape) -> usize {
+    2 * shape.m as usize * shape.k as usize
+}
+
+/// The way to take at a size: what was picked, else what promises the least time; `None` where warps by themselves do.
+fn choose(kernel: &str, facts: &DeviceFacts, shape: Shape) -> Option<&'static Block> {
+    match facts.picks.choose(kernel, shape) {
+        Some(name) => blocks(facts).find(|block| block.variant.name == name),
+        None if shape.m <= FEW_TOKENS => None,
+        None => blocks(facts).min_by_key(|block| block.promise(facts, shape)),
+    }
+}
+
+/// Name of the way to take.
+pub(super) fn chosen(kernel: &str, facts: &DeviceFacts, shape: Shape) -> Option<&'static str> {
+    choose(kernel, facts, shape).map(|block| block.variant.name)
+}
+
+/// Y = X·Wᵀ by way of reordered activations, where that is the way to take.
+pub(super) fn launch(
+    kernel: &str,
+    facts: &DeviceFacts,
+    (operands, ordered): (Operands<Weights>, Slot),
+    formats: Formats,
+    shape: Shape,
+) -> Result<Option<Vec<Launch>>, String> {
+    let Operands { x, weights, y } = operands;
+    check_shape(shape, super::gemm::MOST_TOKENS, GROUP as u32)?;
+    check_aligned(&[x, weights.words, weights.scales, ordered, y])?;
+    let Some(block) = choose(kernel, facts, shape) else { return Ok(None) };
+    let (element, entry) = match formats.input {
+        Element::Bf16 => (TensorElement::Bf16, block.entries[1]),
+        _ => (TensorElement::F16, block.entries[0]),
+    };
+    let Shape { m, n, k, .. } = shape;
+    let tokens = TensorMap {
+        slot: ordered,
+        element,
+        size: [k.into(), m.into()],
+        row_bytes: 2 * u64::from(k),
+        tile: [SLAB, block.tokens],
+        swizzled: true,
+    };
+    let product = Launch {
+        family: FAMILY,
+        entry,
+        grid: [n.div_ceil(ROWS) * block.blocks, m.div_ceil(block.tokens), 1],
+        block: [THREADS, 1, 1],
+        shared_bytes: block.shared_bytes(),
+        args: vec![
+            weights.words.into(),
+            weights.scales.into(),
+            tokens.into(),
+            y.into(),
+            m.into(),
+            n.into(),
+            k.into(),
+            wide(formats)?.into(),
+        ],
+        early: false,
+    };
+    Ok(Some(vec![order(x, ordered, shape), product]))
+}
+
+/// Activations in the order of the weights, 16 bytes a thread.
+fn order(x: Slot, to: Slot, Shape { m, k, .. }: Shape) -> Launch {
+    Launch {
+        family: FAMILY,
+        entry: "w4_hopper_order",
+        grid: [(m * (k / 8)).div_ceil(256), 1, 1],
+        block: [256, 1, 1],
+        shared_bytes: 0,
+        args: vec![x.into(), to.into(), m.into(), k.into()],
+        early: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sm;
+    use crate::gpu::family::gemm::tests::device;
+
+    fn hopper(sms: u32) -> DeviceFacts {
+        DeviceFacts { shared_per_block_optin: 227 << 10, ..device((9, 0), sms) }
+    }
+
+    /// H200: 132 multiprocessors. 8192 rows are 64 blocks, 4096 are 32.
+    #[test]
+    fn blocks_fill_the_device() {
+        for (m, n, k, name) in [
+            (32, 8192, 8192, None),
+            (64, 8192, 8192, Some("wgmma64c2")),
+            (33, 4096, 4096, Some("wgmma64c4")),
+            (128, 4096, 4096, Some("wgmma64c2")),
+            (128, 8192, 8192, Some("wgmma128c2")),
+            (256, 28_672, 8192, Some("wgmma128c2")),
+        ] {
+            let shape = Shape { m, n, k, ..Shape::default() };
+            assert_eq!(chosen("w4.gemm.f16", &hopper(132), shape), name, "{m}×{n}×{k}");
+        }
+    }
+
+    #[test]
+    fn what_is_picked_is_taken() {
+        let shape = Shape { m: 16, n: 512, k: 512, ..Shape::default() };
+        for (picked, name) in [("wgmma128c2", Some("wgmma128c2")), ("k4", None)] {
+            let facts = hopper(132).with_variant("w4.gemm.f16", picked);
+            assert_eq!(chosen("w4.gemm.f16", &facts, shape), name);
+        }
+    }
+
+    #[test]
+    fn it_is_of_9_0_alone() {
+        for (facts, native) in [
+            (hopper(132), true),
+            (DeviceFacts { sm: Sm::new(10, 0), ..hopper(132) }, false),
+            (DeviceFacts { driver_cuda: 11_080, ..hopper(132) }, false),
+            (device((9, 0), 132), false),
+        ] {
+            assert_eq!(route(&facts).is_some(), native);
+            assert_eq!(variants(&facts).count() == BLOCKS.len(), native);
+        }
+    }
+
+    /// CUDA C++ programming guide, "Technical Specifications per Compute Capability": 227 KiB of shared memory a block on 9.0.
+    #[test]
+    fn stages_fit_a_block() {
+        assert!(BLOCKS.iter().all(|block| block.shared_bytes() <= 227 << 10));
+    }
+}
