@@ -20,6 +20,19 @@ __device__ __forceinline__ uint4 load_shared_by_all(const void* from) {
     return v;
 }
 
+// Four bytes likewise, of which others read the neighbours.
+__device__ __forceinline__ u32 load_word(const u32* from) {
+    u32 v;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(from));
+    return v;
+}
+
+// The same value in all lanes, known to the compiler to be so.
+__device__ __forceinline__ u32 uniform(u32 value) { return __shfl_sync(ALL, value, 0); }
+
+// A pointer from which compilers reach further as they are told: with constants, instead of with one more pointer for each place.
+template <typename T> __device__ __forceinline__ void pin(T*& pointer) { asm volatile("" : "+l"(pointer)); }
+
 // Elements in 16 bytes.
 template <typename T> constexpr u32 WIDE = 16 / sizeof(T);
 

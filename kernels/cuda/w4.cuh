@@ -46,24 +46,28 @@ template <u32 AT> __device__ __forceinline__ float nibble(u32 word) {
     return float_of(insert(word, 0xfu << AT, MAGIC)) - BASE;
 }
 
-// Four neighbouring columns of rows g and g + 8.
-__device__ __forceinline__ void integers(u32 word, float (&low)[4], float (&high)[4]) {
-    const u32 odd = word >> 16;
-    low[0] = nibble<0>(word), low[1] = nibble<0>(odd), low[2] = nibble<4>(word), low[3] = nibble<4>(odd);
-    high[0] = nibble<8>(word), high[1] = nibble<8>(odd), high[2] = nibble<12>(word), high[3] = nibble<12>(odd);
+// Eight neighbouring columns of rows g and g + 8.
+__device__ __forceinline__ void integers(u32 first, u32 second, float (&row)[2][8]) {
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        const u32 word = (i < 2 ? first : second) >> (i % 2 * 16);
+        row[0][i] = nibble<0>(word), row[0][4 + i] = nibble<4>(word);
+        row[1][i] = nibble<8>(word), row[1][4 + i] = nibble<12>(word);
+    }
 }
 
 __device__ __forceinline__ void words_of(uint4 v, u32 (&out)[4]) { out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = v.w; }
 
-// Adds up what the warps of a block have of 16 rows × M tokens, in the order of the warps, and stores it.
-template <u32 M, typename T>
-__device__ __forceinline__ void store_sums(const float (*parts)[ROWS * M], void* y, u32 m, u32 n, u32 token, u32 wide) {
+// Adds up what the warps of a block have of N rows × M tokens, in the order of the warps, and stores it.
+template <u32 N, u32 M, typename T>
+__device__ __forceinline__ void store_sums(const float* parts, void* y, u32 m, u32 n, u32 token, u32 wide) {
     __syncthreads();
-    for (u32 i = threadIdx.x; i < ROWS * M; i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < N * min(M, m - token); i += blockDim.x) {
         float sum = 0.0f;
-        for (u32 w = 0; w < blockDim.x / WARP; w++) sum += parts[w][i];
-        const u32 row = blockIdx.x * ROWS + i % ROWS, j = token + i / ROWS;
-        if (row < n && j < m) put<T>(y, u64(j) * n + row, sum, wide);
+#pragma unroll 4
+        for (u32 w = 0; w < blockDim.x / WARP; w++) sum += parts[w * (N * M) + i];
+        const u32 row = blockIdx.x * N + i % N, j = token + i / N;
+        if (row < n) put<T>(y, u64(j) * n + row, sum, wide);
     }
 }
 
@@ -80,5 +84,5 @@ __device__ __forceinline__ void store_lanes(const float (&sum)[2][M], void* y, u
             all += shuffle_xor(all, 2);
             if (lane_id() % 4 == 0) parts[warp_id()][j * ROWS + h * 8 + lane_id() / 4] = all;
         }
-    store_sums<M, T>(parts, y, m, n, token, wide);
+    store_sums<ROWS, M, T>(&parts[0][0], y, m, n, token, wide);
 }

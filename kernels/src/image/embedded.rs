@@ -123,12 +123,17 @@ pub fn ptx(family: &str, class: Sm) -> Option<&'static Image> {
     IMAGES.iter().filter(|image| image.kind == ImageKind::Ptx).find(is_it)
 }
 
-/// The newest generic PTX of a family that a device can run, whatever its driver.
+/// The newest generic PTX of a family that a device can run, whatever its driver; of a family that has none, that of the device's architecture alone.
 pub fn ptx_for(family: &str, device: Sm) -> Option<&'static Image> {
     let generic = |image: &&Image| image.kind == ImageKind::Ptx && image.family == family;
     let classes = IMAGES.iter().filter(generic).map(|image| image.target);
-    let classes: Vec<Sm> = classes.filter(|class| class.suffix == Suffix::None).collect();
-    ptx(family, class_of(device, &classes)?)
+    let (classes, own): (Vec<Sm>, Vec<Sm>) =
+        classes.partition(|class| class.suffix == Suffix::None);
+    let same = |class: &&Sm| (class.major, class.minor) == (device.major, device.minor);
+    match classes.is_empty() {
+        true => ptx(family, *own.iter().find(same)?),
+        false => ptx(family, class_of(device, &classes)?),
+    }
 }
 
 /// The image of a digest, in lower-case hexadecimal.

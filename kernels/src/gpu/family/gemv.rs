@@ -116,6 +116,7 @@ pub(in crate::gpu) struct Bf16;
 pub(in crate::gpu) struct F32;
 
 impl Streamed for F16 {
+    const KERNEL: &'static str = "gemv.f16";
     const PATHS: &'static [Path] = &[
         path("gemv.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("gemv.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
@@ -123,6 +124,7 @@ impl Streamed for F16 {
 }
 
 impl Streamed for Bf16 {
+    const KERNEL: &'static str = "gemv.bf16";
     const PATHS: &'static [Path] = &[
         path("gemv.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("gemv.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
@@ -130,22 +132,19 @@ impl Streamed for Bf16 {
 }
 
 impl Streamed for F32 {
+    const KERNEL: &'static str = "gemv.f32";
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
 }
 
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
-    kernel::<F16>("gemv.f16", "fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, |facts| {
+    kernel::<F16>("fp16 weights, one to eight tokens", "gemv", Dtype::Fp16, |facts| {
         route(FP32, facts)
     }),
-    kernel::<Bf16>(
-        "gemv.bf16",
-        "bf16 weights, one to eight tokens",
-        "gemv",
-        Dtype::Bf16,
-        |facts| route(BF16, facts),
-    ),
-    kernel::<F32>("gemv.f32", "fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, |facts| {
+    kernel::<Bf16>("bf16 weights, one to eight tokens", "gemv", Dtype::Bf16, |facts| {
+        route(BF16, facts)
+    }),
+    kernel::<F32>("fp32 weights, one to eight tokens", "gemv", Dtype::Fp32, |facts| {
         route(FP32, facts)
     }),
 ];

@@ -12,12 +12,13 @@ mod operand;
 mod route;
 pub(in crate::gpu) mod stream;
 pub mod w4;
+pub mod w4_hopper;
 
 use super::GpuKernel;
 
 /// Every kernel, family by family.
 pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
-    let families: [&[GpuKernel]; 8] = [
+    let families: [&[GpuKernel]; 9] = [
         alu::KERNELS,
         attn::KERNELS,
         gemm::KERNELS,
@@ -26,6 +27,7 @@ pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
         mem::KERNELS,
         nf4::KERNELS,
         w4::KERNELS,
+        w4_hopper::KERNELS,
     ];
     families.into_iter().flatten()
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::{
     Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    TensorElement, TensorMap,
 };
 use warpscope_kernels::image;
 
@@ -13,6 +14,7 @@ use crate::fault::FaultKind;
 use crate::machine::{Limits, launch};
 use crate::memory::Memory;
 use crate::module::{Entry, Module};
+use crate::tensor::Tensor;
 
 /// Where modules come from: the PTX of a family for a device, or why there is none.
 pub type Images = Box<dyn Fn(&str, Sm) -> Result<Module, String>>;
@@ -130,6 +132,29 @@ impl Interpreter {
         Ok(())
     }
 
+    fn place(&self, slot: Slot, size: u64) -> Result<u64, String> {
+        self.address(slot, size).map_err(|error| error.to_string())
+    }
+
+    /// A tensor map as the driver would take it.
+    fn tensor(&self, map: &TensorMap) -> Result<Tensor, String> {
+        let element = match map.element {
+            TensorElement::U8 => 1,
+            TensorElement::F16 | TensorElement::Bf16 => 2,
+            TensorElement::F32 | TensorElement::I32 => 4,
+        };
+        let tensor = Tensor {
+            address: self.place(map.slot, 0)?,
+            element,
+            size: map.size,
+            row_bytes: map.row_bytes,
+            tile: map.tile,
+            swizzle: if map.swizzled { 128 } else { 0 },
+        };
+        tensor.check().map_err(|why| format!("a tensor map of {why}"))?;
+        Ok(tensor)
+    }
+
     /// The parameters as the kernel declares them; sizes must agree.
     fn params(&self, entry: &Entry, args: &[Arg]) -> Result<Vec<u8>, String> {
         let (offsets, end) = entry.param_offsets();
@@ -141,18 +166,18 @@ impl Interpreter {
         for (index, (arg, (at, param))) in
             args.iter().zip(offsets.iter().zip(&entry.params)).enumerate()
         {
-            let (value, size) = match *arg {
-                Arg::Slot(slot) => (self.address(slot, 0).map_err(|error| error.to_string())?, 8),
-                Arg::U32(value) => (value.into(), 4),
-                Arg::U64(value) => (value, 8),
-                Arg::F32(value) => (value.to_bits().into(), 4),
-                Arg::TensorMap(_) => return Err("tensor maps are not interpreted".to_owned()),
+            let value: &[u8] = match arg {
+                Arg::Slot(slot) => &self.place(*slot, 0)?.to_le_bytes(),
+                Arg::U32(value) => &value.to_le_bytes(),
+                Arg::U64(value) => &value.to_le_bytes(),
+                Arg::F32(value) => &value.to_le_bytes(),
+                Arg::TensorMap(map) => &self.tensor(map)?.encode(),
             };
-            if size != param.bytes as usize {
-                let (name, wants) = (&entry.name, param.bytes);
+            if value.len() != param.bytes as usize {
+                let (name, wants, size) = (&entry.name, param.bytes, value.len());
                 return Err(format!("parameter {index} of {name} has {wants} bytes, not {size}"));
             }
-            bytes[*at as usize..][..size].copy_from_slice(&value.to_le_bytes()[..size]);
+            bytes[*at as usize..][..value.len()].copy_from_slice(value);
         }
         Ok(bytes)
     }

@@ -21,6 +21,7 @@ mod module;
 pub mod numerics;
 mod parse;
 mod program;
+mod tensor;
 
 pub use devices::{device, devices};
 pub use error::PtxError;
@@ -29,3 +30,4 @@ pub use interpreter::{Images, Interpreter};
 pub use machine::{Limits, Outcome, launch};
 pub use memory::Memory;
 pub use module::{Entry, Module, Param};
+pub use tensor::{TENSOR_MAP_ALIGNMENT, TENSOR_MAP_BYTES, Tensor};

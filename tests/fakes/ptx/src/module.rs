@@ -34,6 +34,8 @@ pub struct Entry {
     pub required_threads: Option<[u32; 3]>,
     /// Blocks that should fit a multiprocessor (`.minnctapersm`).
     pub min_blocks: Option<u32>,
+    /// Blocks of a cluster it wants (`.reqnctapercluster`).
+    pub cluster: Option<[u32; 3]>,
     /// Local memory of a thread, bytes.
     pub local_bytes: u32,
     pub(crate) program: Program,
@@ -189,6 +191,7 @@ fn entry(function: &Function<'_>, program: Program) -> Entry {
         max_threads: function.max_threads,
         required_threads: function.required_threads,
         min_blocks: function.min_blocks,
+        cluster: function.cluster,
         local_bytes: program.local_bytes,
         program,
     }

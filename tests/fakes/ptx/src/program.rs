@@ -38,6 +38,10 @@ pub(crate) enum Kind {
     Together,
     /// Perhaps elsewhere.
     Control,
+    /// Each for itself, when something has happened.
+    Waiting,
+    /// Together with the other warps of their warpgroup.
+    Group,
 }
 
 /// A number in a register of either file.
@@ -198,6 +202,78 @@ pub(crate) struct MatrixProduct {
     pub(crate) b: Vec<Reg>,
     pub(crate) c: Vec<Reg>,
     pub(crate) d: Vec<Reg>,
+}
+
+/// What is done to an `mbarrier`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BarrierAct {
+    Init(Reg),
+    Invalidate,
+    /// Arrivals, bytes announced before, and where the state goes.
+    Arrive {
+        count: Reg,
+        bytes: Reg,
+        state: Option<Reg>,
+    },
+    /// Bytes announced.
+    Expect(Reg),
+    /// Bytes said to have come.
+    Complete(Reg),
+    /// The thread's asynchronous copies so far arrive; whether the arrival is counted beside the others.
+    ArriveCopies {
+        counted: bool,
+    },
+}
+
+/// `mbarrier.test_wait` and `try_wait`: the predicate, and a parity or a state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BarrierWait {
+    pub(crate) address: Address,
+    pub(crate) d: Reg,
+    pub(crate) parity: Option<Reg>,
+    pub(crate) state: Option<Reg>,
+}
+
+/// What a bulk copy moves on the side of device memory.
+#[derive(Clone, Debug)]
+pub(crate) enum BulkPart {
+    /// So many bytes at an address.
+    Bytes(Address, Reg),
+    /// The tile of a tensor map at a column and a row.
+    Tile(Address, [Reg; 2]),
+}
+
+/// `cp.async.bulk`: either way.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkCopy {
+    pub(crate) part: BulkPart,
+    pub(crate) shared: Address,
+    /// Of a load: the `mbarrier` that counts its bytes. A store has none.
+    pub(crate) barrier: Option<Address>,
+    /// Of a load: the blocks of the cluster it goes to.
+    pub(crate) blocks: Option<Reg>,
+}
+
+/// Where a warpgroup's matrix A is.
+#[derive(Clone, Debug)]
+pub(crate) enum MatrixA {
+    Registers(Vec<Reg>),
+    /// In shared memory, where a descriptor says, and whether columns lie together.
+    Shared(Reg, bool),
+}
+
+/// `wgmma.mma_async`
+#[derive(Clone, Debug)]
+pub(crate) struct GroupProduct {
+    pub(crate) form: &'static crate::numerics::mma::GroupMma,
+    pub(crate) columns: usize,
+    pub(crate) d: Vec<Reg>,
+    pub(crate) a: MatrixA,
+    /// Descriptor, and whether columns of the product lie together.
+    pub(crate) b: (Reg, bool),
+    /// Whether it adds to what is in the accumulators.
+    pub(crate) adds: Test,
+    pub(crate) negate: bool,
 }
 
 /// What an instruction does.
@@ -363,6 +439,32 @@ pub(crate) enum Op {
         chosen: Reg,
         mask: Reg,
     },
+    MBarrier(Address, BarrierAct),
+    MBarrierWait(Box<BarrierWait>),
+    /// Whether it orders nothing.
+    ClusterArrive(bool),
+    ClusterWait,
+    /// Makes writes known to the asynchronous proxy.
+    FenceProxy,
+    /// Makes `mbarrier`s known to it and to the cluster.
+    FenceBarriers,
+    BulkCopy(Box<BulkCopy>),
+    BulkCommit,
+    /// Waits until at most so many groups are on their way.
+    BulkWait(u32),
+    /// `mapa`: whether addresses are generic.
+    MapAddress {
+        d: Place,
+        a: Place,
+        rank: Reg,
+        generic: bool,
+    },
+    GroupProduct(Box<GroupProduct>),
+    GroupFence,
+    GroupCommit,
+    GroupWait(u32),
+    /// `setmaxnreg`
+    SetRegisters,
     /// Changes nothing here: fences, hints.
     Nothing,
 }
@@ -403,6 +505,18 @@ pub(crate) enum Special {
     Zero,
     DynamicShared,
     TotalShared,
+    /// Block in its cluster.
+    InCluster(u8),
+    /// Blocks of the cluster.
+    Cluster(u8),
+    /// Cluster in the grid.
+    ClusterAt(u8),
+    /// Clusters of the grid.
+    Clusters(u8),
+    /// Number of the block in its cluster.
+    Rank,
+    /// Blocks of the cluster altogether.
+    Ranks,
 }
 
 /// An entry's code and what it needs.
@@ -423,6 +537,10 @@ pub(crate) struct Program {
     pub(crate) shared_bytes: u32,
     /// Which instructions some lane has ever done, whoever launched it.
     pub(crate) executed: Vec<AtomicBool>,
+    /// Alignment of dynamic shared memory.
+    pub(crate) dynamic_align: u32,
+    /// Whether engines work beside the warps.
+    pub(crate) engines: bool,
     /// Parts of shared memory that accesses do not divide, bytes: 1 to 16.
     pub(crate) granule: u32,
 }
@@ -446,9 +564,27 @@ impl Op {
             | Self::MatchAny { .. }
             | Self::MatchAll { .. }
             | Self::Reduce { .. }
-            | Self::Elect { .. } => Kind::Together,
+            | Self::Elect { .. }
+            | Self::ClusterArrive(_)
+            | Self::GroupFence
+            | Self::GroupCommit
+            | Self::GroupWait(_) => Kind::Together,
+            Self::MBarrierWait(_) | Self::ClusterWait => Kind::Waiting,
+            Self::GroupProduct(_) | Self::SetRegisters => Kind::Group,
             _ => Kind::Alone,
         }
+    }
+
+    /// Whether an engine beside the warps does it, or it is about one.
+    pub(crate) fn is_beside(&self) -> bool {
+        matches!(
+            self,
+            Self::MBarrier(..)
+                | Self::MBarrierWait(_)
+                | Self::BulkCopy(_)
+                | Self::GroupProduct(_)
+                | Self::FenceProxy
+        )
     }
 
     /// Bytes of the smallest part of shared memory the instruction touches by itself.

@@ -2,7 +2,7 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::{Operands, Product, launch};
+use super::{Operands, Product, hopper, launch};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -29,6 +29,15 @@ const RANDOM: &[(u32, u32, u32, u32)] = &[(31, 45, 11, 80), (100, 71, 4, 80), (4
 /// Rows and columns of the special cases.
 const SPECIAL: (u32, u32) = (19, 70);
 
+/// The same for warpgroups, eight multiples a stage of four or six: less than one, as many as there are, the stages over again by blocks that
+/// compute several tiles, which are cut in every direction.
+const OF_WARPGROUPS: &[(u32, u32, u32, u32)] =
+    &[(1, 8, 1, 132), (67, 72, 32, 132), (65, 136, 48, 132), (130, 264, 43, 2), (40, 24, 105, 1)];
+/// And of random numbers.
+const RANDOM_OF_WARPGROUPS: (u32, u32, u32, u32) = (150, 200, 17, 132);
+/// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
+const SPECIAL_OF_WARPGROUPS: (u32, u32) = (19, 72);
+
 /// Multiplicands of a case by row and column, X first.
 type Fill<'a> = &'a dyn Fn(Side, u32, u32) -> f64;
 
@@ -44,7 +53,7 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     if let crate::gpu::Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    let build = Builder { product, facts };
+    let build = Builder { product, facts, special: SPECIAL };
     let whole = SIZES.iter().map(|size| build.whole(*size));
     let mut all: Vec<Case> = whole.collect();
     if product == Product::F32 {
@@ -56,6 +65,27 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     }
     all.extend(build.overflow());
     all.extend(build.cancel());
+    let ways = hopper::ways(product, facts);
+    all.extend(ways.iter().flat_map(|way| of_warpgroups(product, facts, way.variant.name)));
+    all
+}
+
+/// Cases of a way by warpgroups.
+fn of_warpgroups(product: Product, facts: &DeviceFacts, variant: &str) -> Vec<Case> {
+    let facts = &facts.with_variant(product.id(), variant);
+    let build = Builder { product, facts, special: SPECIAL_OF_WARPGROUPS };
+    let mut all: Vec<Case> = OF_WARPGROUPS.iter().map(|size| build.whole(*size)).collect();
+    if product.output() != Element::F16 && product.output() != Element::Bf16 {
+        all.push(build.whole((33, 131, 9, 132)));
+    }
+    if !product.row().input.whole() {
+        all.extend([build.random(RANDOM_OF_WARPGROUPS), build.tiny(), build.no_number()]);
+    }
+    all.extend(build.overflow());
+    all.extend(build.cancel());
+    for case in &mut all {
+        case.name = format!("{}, {variant}", case.name);
+    }
     all
 }
 
@@ -86,6 +116,8 @@ fn output(product: Product) -> Number {
 struct Builder<'a> {
     product: Product,
     facts: &'a DeviceFacts,
+    /// Rows and columns of the special cases.
+    special: (u32, u32),
 }
 
 impl Builder<'_> {
@@ -177,7 +209,7 @@ impl Builder<'_> {
     }
 
     fn special(&self, k: u32) -> Shape {
-        let (m, n) = SPECIAL;
+        let (m, n) = self.special;
         Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() }
     }
 

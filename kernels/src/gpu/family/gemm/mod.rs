@@ -1,13 +1,17 @@
 //! K10 to K17: matrix products Y = X·Wᵀ.
 //!
-//! A block computes 128×128 of Y where that fills the device, else 64×64. Splitting k over blocks was rejected: what is too
-//! small for both is a matter of weights and few tokens, which is the part of `gemv`.
+//! A block computes a tile of Y; there are several sizes of tiles, see [`way`]. Splitting k over blocks was rejected: what is too
+//! small for all of them is a matter of weights and few tokens, which is the part of `gemv`.
 
 mod cases;
+mod hopper;
 mod registry;
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::gpu::family) mod tests;
+mod tile;
+mod way;
 
+pub(super) use hopper::has_wgmma;
 pub use registry::KERNELS;
 
 use super::number::Number;
@@ -15,6 +19,7 @@ use super::route::{self, Step};
 use super::stream::check_aligned;
 pub use super::stream::{Formats, Operands};
 use crate::gpu::{DeviceFacts, Element, Launch, Route, Shape};
+use way::Call;
 
 /// What is multiplied, summed and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,11 +105,6 @@ const ROWS: [Row; 10] = {
 /// fp32 rows that do not begin at multiples of 16 bytes.
 const RAGGED: &str = "gemm_f32_ragged";
 
-/// Rows and columns of a tile, and threads that compute it.
-const LARGE: (u32, u32) = (128, 256);
-/// The same where large tiles are too few.
-const SMALL: (u32, u32) = (64, 128);
-
 impl Product {
     /// The product of operands and results stored so; sums in fp32.
     pub fn of(formats: Formats) -> Result<Self, String> {
@@ -120,12 +120,18 @@ impl Product {
 
     /// How a device does it.
     pub fn route(self, facts: &DeviceFacts) -> Route {
-        route::route(self.row().steps, facts)
+        let own = || route::route(self.row().steps, facts);
+        hopper::route(self, facts).unwrap_or_else(own)
     }
 
     /// How results are stored.
     pub fn output(self) -> Element {
         self.row().output
+    }
+
+    /// Id of its kernel.
+    fn id(self) -> &'static str {
+        KERNELS[self as usize].id
     }
 
     /// What k must be a multiple of: rows begin at 16 bytes, but for fp32.
@@ -157,30 +163,9 @@ pub fn launch(
     let Operands { x, weights, y } = operands;
     check_aligned(&[x, weights, y])?;
     let pitch = pitch(product, shape)?;
-    let Shape { m, n, k, .. } = shape;
-    let row = product.row();
-    let (entry, tile) = match tiles(shape, LARGE) >= u64::from(facts.sms) {
-        _ if pitch % 16 != 0 => (RAGGED, SMALL),
-        true => (row.entries[0], LARGE),
-        false => (row.entries[1], SMALL),
-    };
-    let tiles = tiles(shape, tile);
-    let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
-    let blocks = i32::try_from(tiles).map_err(too_many)?.unsigned_abs();
-    Ok(Launch {
-        family: row.family,
-        entry,
-        grid: [blocks, 1, 1],
-        block: [tile.1, 1, 1],
-        shared_bytes: 0,
-        args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
-        early: false,
-    })
-}
-
-/// Tiles of Y.
-fn tiles(shape: Shape, (side, _): (u32, u32)) -> u64 {
-    u64::from(shape.m.div_ceil(side)) * u64::from(shape.n.div_ceil(side))
+    let way = way::choose(product, facts, shape);
+    let way = way.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
+    (way.launch)(&way, &Call { product, operands, shape, pitch, sms: facts.sms })
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.

@@ -2,16 +2,18 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::{LARGE, Operands, Product, ROWS, cases, launch, pitch, tiles};
+use super::{Operands, Product, ROWS, cases, launch, pitch, way};
 use crate::Dtype;
 use crate::gpu::{
-    BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work,
+    BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Variant, Work,
 };
 
 /// Sides of the cubes that are timed.
 const SIDES: [u32; 4] = [1024, 2048, 4096, 8192];
 /// Fewer rows or columns than this wait for memory.
 const NARROW: u32 = 256;
+/// Side of the tiles of which every multiprocessor should have one.
+const FILLING: u32 = 128;
 /// Numbers of the block that fills a matrix where no device generates them: a prime, so that rows differ.
 const BLOCK: usize = 65_521;
 
@@ -47,8 +49,15 @@ const fn kernel<const ROW: usize>(
         cases: |facts| cases::cases(product::<ROW>(), facts),
         works: |facts, arena| works(product::<ROW>(), facts, arena),
         work: |facts, shape| work(product::<ROW>(), facts, shape),
-        variants: crate::gpu::only_one,
+        variants: |facts| variants(product::<ROW>(), facts),
     }
+}
+
+fn variants(product: Product, facts: &DeviceFacts) -> Vec<Variant> {
+    if let Route::Absent { .. } = product.route(facts) {
+        return Vec::new();
+    }
+    way::ways(product, facts).iter().map(|way| way.variant).collect()
 }
 
 /// The cubes that fit and fill the device, smallest first. What another result format would only repeat is not timed, nor an imitation of tensor
@@ -61,7 +70,8 @@ fn works(product: Product, facts: &DeviceFacts, arena: u64) -> Vec<Work> {
         return Vec::new();
     }
     let cubes = SIDES.map(|side| Shape { m: side, n: side, k: side, ..Shape::default() });
-    let filling = cubes.into_iter().filter(|shape| tiles(*shape, LARGE) >= u64::from(facts.sms));
+    let tiles = |shape: &Shape| shape.m.div_ceil(FILLING) * shape.n.div_ceil(FILLING);
+    let filling = cubes.into_iter().filter(|shape| tiles(shape) >= facts.sms);
     let fitting = filling.filter(|shape| bytes(product, *shape) <= arena as f64);
     fitting.filter_map(|shape| work(product, facts, shape).ok()).collect()
 }
@@ -77,6 +87,7 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
     let nowhere = Slot { buffer: BufferId(0), offset: 0 };
     let operands = Operands { x: nowhere, weights: nowhere, y: nowhere };
     launch(facts, operands, product, shape)?;
+    let variant = way::choose(product, facts, shape).map_or("", |way| way.variant.name);
     let pitch = pitch(product, shape)? as usize;
     let Shape { m, n, k, .. } = shape;
     let facts = facts.clone();
@@ -94,7 +105,7 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
         bytes: bytes(product, shape),
         flops: 2.0 * f64::from(m) * f64::from(n) * f64::from(k),
         limiter: if m.min(n) < NARROW { Limiter::Memory } else { Limiter::Arithmetic },
-        variant: "",
+        variant,
     })
 }
 

@@ -47,6 +47,7 @@ pub(in crate::gpu) struct F16;
 pub(in crate::gpu) struct Bf16;
 
 impl Streamed for F16 {
+    const KERNEL: &'static str = "nf4.f16";
     const PATHS: &'static [Path] = &[
         path("nf4.f16 fp16 out", Formats::same(Element::F16), 5e-4),
         path("nf4.f16 fp32 out", Formats::wide(Element::F16), 5e-6),
@@ -54,6 +55,7 @@ impl Streamed for F16 {
 }
 
 impl Streamed for Bf16 {
+    const KERNEL: &'static str = "nf4.bf16";
     const PATHS: &'static [Path] = &[
         path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), 4e-3),
         path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), 5e-6),
@@ -77,15 +79,10 @@ impl Widened for Packed {
 
 /// The kernels of the family.
 pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("nf4.f16", "NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| {
-        route(FP32, f)
+    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| route(FP32, f));
+pub(super) const BF16_KERNEL: GpuKernel =
+    kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight, |facts| {
+        route(BF16, facts)
     });
-pub(super) const BF16_KERNEL: GpuKernel = kernel::<Bf16>(
-    "nf4.bf16",
-    "NF4 weights, bf16 activations",
-    "nf4",
-    Dtype::Int4Weight,
-    |facts| route(BF16, facts),
-);
 pub(super) const WIDENING: GpuKernel =
     widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |f| route(FP32, f));

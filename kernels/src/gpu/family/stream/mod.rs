@@ -57,7 +57,6 @@ pub(super) const NOWHERE: Slot = Slot { buffer: BufferId(0), offset: 0 };
 
 /// A kernel that is its paths: all of them are proven, the first is timed.
 pub(super) const fn kernel<S: Streamed>(
-    id: &'static str,
     title: &'static str,
     family: &'static str,
     dtype: Dtype,
@@ -65,7 +64,7 @@ pub(super) const fn kernel<S: Streamed>(
 ) -> GpuKernel {
     let (cases, works, work) = (trial::cases::<S>, works::works::<S>, works::work::<S>);
     GpuKernel {
-        id,
+        id: S::KERNEL,
         title,
         family,
         dtype,
@@ -73,7 +72,7 @@ pub(super) const fn kernel<S: Streamed>(
         cases,
         works,
         work,
-        variants: crate::gpu::only_one,
+        variants: S::variants,
     }
 }
 

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::Formats;
-use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot};
+use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot, Variant};
 use crate::model::hash;
 
 /// Weights as a path stores them, and the numbers that are then really stored.
@@ -71,8 +71,20 @@ impl Path {
 
 /// Paths of one kernel; the first is the one it is timed by.
 pub(in crate::gpu) trait Streamed {
+    /// The kernel: `w4.f16`.
+    const KERNEL: &'static str;
     /// The paths.
     const PATHS: &'static [Path];
+
+    /// The ways a device can compute them.
+    fn variants(_: &DeviceFacts) -> Vec<Variant> {
+        Vec::new()
+    }
+
+    /// Name of the one that a size is computed in; empty where there is one only.
+    fn chosen(_: &DeviceFacts, _: Shape) -> &'static str {
+        ""
+    }
 }
 
 /// What y = x·Wᵀ is, in fp64.

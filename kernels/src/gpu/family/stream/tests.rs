@@ -1,11 +1,11 @@
 //! What holds of the kernels that stream weights, memory and data, without running them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::Sm;
 use crate::gpu::family::{gemv, mem, nf4, w4};
-use crate::gpu::{BufferId, Content, Judge, Launch};
+use crate::gpu::{BufferId, Content, Judge, Launch, MOST_VARIANTS};
 
 /// The devices of the product's stand-in, and their multiprocessors and second-level caches in MiB.
 const DEVICES: &[(u8, u8, u32, u64)] = &[
@@ -53,23 +53,37 @@ fn assert_launchable(launch: &Launch, what: &str) {
 }
 
 #[test]
-fn a_kernel_has_the_same_cases_wherever_it_has_a_route() {
-    // The oldest, the one in the middle and the newest.
-    let some: Vec<DeviceFacts> = devices().step_by(4).collect();
+fn a_kernel_has_the_same_cases_wherever_it_has_the_same_ways() {
     for kernel in kernels() {
-        let counts: Vec<usize> = some.iter().map(|facts| (kernel.cases)(facts).len()).collect();
-        let most = counts.iter().copied().max();
-        for (facts, count) in some.iter().zip(counts) {
-            let absent = matches!((kernel.route)(facts), Route::Absent { .. });
-            assert_eq!(
-                Some(count),
-                if absent { Some(0) } else { most },
-                "{} {}",
-                kernel.id,
-                facts.sm
-            );
+        let mut by_ways = BTreeMap::new();
+        // The oldest, the one in the middle and the newest.
+        for facts in devices().step_by(4) {
+            let (ways, cases) = ((kernel.variants)(&facts).len(), (kernel.cases)(&facts).len());
+            let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
+            let same = *by_ways.entry((ways, absent)).or_insert(cases);
+            assert_eq!(cases, same, "{} {}", kernel.id, facts.sm);
+            assert_eq!(cases == 0, absent, "{} {}", kernel.id, facts.sm);
         }
-        assert!(most >= Some(3), "{}", kernel.id);
+        assert!(by_ways.values().any(|cases| *cases >= 3), "{}", kernel.id);
+    }
+}
+
+/// A forced variant is what is timed, and each has a name of its own.
+#[test]
+fn variants_are_few_and_can_be_forced() {
+    let shape = Shape { m: 1, n: 1024, k: 2048, ..Shape::default() };
+    for (facts, kernel) in devices().flat_map(|facts| kernels().map(move |k| (facts.clone(), k))) {
+        let variants = (kernel.variants)(&facts);
+        assert!(variants.len() <= MOST_VARIANTS, "{}", kernel.id);
+        let names: BTreeSet<&str> = variants.iter().map(|variant| variant.name).collect();
+        assert_eq!(names.len(), variants.len(), "{}", kernel.id);
+        for name in names {
+            let work = (kernel.work)(&facts.with_variant(kernel.id, name), shape);
+            assert_eq!(work.expect("the size is possible").variant, name, "{}", kernel.id);
+        }
+        if let (false, Ok(work)) = (variants.is_empty(), (kernel.work)(&facts, shape)) {
+            assert!(variants.iter().any(|variant| variant.name == work.variant), "{}", kernel.id);
+        }
     }
 }
 

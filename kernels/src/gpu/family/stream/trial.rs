@@ -18,7 +18,13 @@ const SIZES: &[(u32, u32, u32, u32)] = &[
     (8, 11, 1100, 80),
     (9, 47, 100, 80),
     (16, 35, 200, 80),
+    (40, 19, 300, 80),
+    (70, 133, 900, 1),
+    (130, 35, 200, 80),
 ];
+/// What every variant is tried at as well: fewer rows than a block has, and more; uneven shares of the groups; one group only.
+const VARIANT_SIZES: &[(u32, u32, u32, u32)] =
+    &[(1, 37, 1100, 80), (3, 19, 100, 1), (16, 35, 300, 80), (100, 140, 700, 80)];
 /// Outputs below which one that happens to be near zero would decide what the relative error is.
 const ENOUGH: u32 = 32;
 /// Tokens times length of the longest rows: more activations than a block keeps at a time.
@@ -44,26 +50,51 @@ struct Trial<'a> {
 
 /// The cases of a kernel that a device has.
 pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
-    S::PATHS.iter().flat_map(|path| of_path(path, facts)).collect()
+    let chosen = S::PATHS.iter().flat_map(|path| of_path(path, facts));
+    let forced = S::variants(facts).into_iter().flat_map(|variant| {
+        let facts = facts.with_variant(S::KERNEL, variant.name);
+        S::PATHS.first().into_iter().flat_map(move |path| {
+            let mut cases = ragged(path, &facts, VARIANT_SIZES);
+            cases
+                .iter_mut()
+                .for_each(|case| case.name = format!("{}, {}", case.name, variant.name));
+            cases
+        })
+    });
+    chosen.chain(forced).collect()
+}
+
+fn trial(
+    path: &'static Path,
+    facts: &DeviceFacts,
+    (m, n, k, sms): (u32, u32, u32, u32),
+    kind: Numbers,
+    seed: u64,
+) -> Result<Case, String> {
+    let shape = Shape { m, n, k: k.next_multiple_of(path.multiple), ..Shape::default() };
+    let facts = DeviceFacts { sms, ..facts.clone() };
+    Trial { path, facts: &facts, shape }.drawn(seed, kind)
+}
+
+/// Whole numbers at every size, and random ones where there are enough.
+fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[(u32, u32, u32, u32)]) -> Vec<Case> {
+    let sizes = (0..).zip(sizes).filter(|(_, size)| size.0 <= path.most_tokens);
+    let cases = sizes.flat_map(|(seed, size)| {
+        let enough = size.0 * size.1 >= ENOUGH;
+        let random = enough.then(|| trial(path, facts, *size, Numbers::Random, seed));
+        [trial(path, facts, *size, Numbers::Whole, seed)].into_iter().chain(random)
+    });
+    cases.filter_map(Result::ok).collect()
 }
 
 fn of_path(path: &'static Path, facts: &DeviceFacts) -> Vec<Case> {
-    let trial = |(m, n, k, sms): (u32, u32, u32, u32), kind: Numbers, seed: u64| {
-        let shape = Shape { m, n, k: k.next_multiple_of(path.multiple), ..Shape::default() };
-        let facts = DeviceFacts { sms, ..facts.clone() };
-        Trial { path, facts: &facts, shape }.drawn(seed, kind)
-    };
-    let sizes = (0..).zip(SIZES).filter(|(_, size)| size.0 <= path.most_tokens);
-    let ragged = sizes.flat_map(|(seed, size)| {
-        let random = (size.0 * size.1 >= ENOUGH).then(|| trial(*size, Numbers::Random, seed));
-        [trial(*size, Numbers::Whole, seed)].into_iter().chain(random)
-    });
     let m = path.most_tokens.min(8);
-    let long = trial((m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
+    let long = trial(path, facts, (m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
     let (m, k) = (path.most_tokens.min(3), path.multiple.max(128));
     let overflow =
         Trial { path, facts, shape: Shape { m, n: 5, k, ..Shape::default() } }.overflow();
-    ragged.chain([long, overflow]).filter_map(Result::ok).collect()
+    let extremes = [long, overflow].into_iter().filter_map(Result::ok);
+    ragged(path, facts, SIZES).into_iter().chain(extremes).collect()
 }
 
 impl Trial<'_> {

@@ -15,13 +15,23 @@ pub(super) fn works<S: Streamed>(facts: &DeviceFacts, arena: u64) -> Vec<Work> {
     let shapes = SIZES
         .iter()
         .flat_map(|&(n, k)| [1, path.most_tokens].map(|m| Shape { m, n, k, ..Shape::default() }));
-    shapes.filter_map(|shape| rotating(path, facts, shape, arena).ok()).collect()
+    shapes.filter_map(|shape| timed::<S>(path, facts, shape, arena).ok()).collect()
 }
 
 /// The size a user asks for, in half of the device's memory.
 pub(super) fn work<S: Streamed>(facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
     let path = S::PATHS.first().ok_or("it is not timed")?;
-    rotating(path, facts, shape, facts.memory_bytes / 2)
+    timed::<S>(path, facts, shape, facts.memory_bytes / 2)
+}
+
+fn timed<S: Streamed>(
+    path: &'static Path,
+    facts: &DeviceFacts,
+    shape: Shape,
+    arena: u64,
+) -> Result<Work, String> {
+    let variant = S::chosen(facts, shape);
+    Ok(Work { variant, ..rotating(path, facts, shape, arena)? })
 }
 
 /// Copies of the weights of one product that together are twice the second-level cache, as far as they fit.

@@ -5,6 +5,7 @@
 //! was rejected: the same weights must be loaded once and graded on all paths.
 
 pub mod awq;
+mod block;
 mod dense;
 mod fit;
 mod pack;
@@ -18,6 +19,7 @@ pub use super::stream::{Formats, Operands};
 use super::stream::{WARPS, check_aligned, check_shape, suffix, token_tile, wide};
 use crate::Sm;
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
+use block::Block;
 pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16};
 
 /// Most tokens of one launch.
@@ -34,23 +36,29 @@ pub struct Weights {
     pub scales: Slot,
 }
 
-/// Entries by format of x: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16.
+/// Entries by format of x: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16; and for 8 with 32 rows a block.
 struct Entries {
     input: Element,
+    kernel: &'static str,
     simt: [&'static str; 2],
     mma: [&'static str; 2],
+    tall: &'static str,
 }
 
 const ENTRIES: &[Entries] = &[
     Entries {
         input: Element::F16,
+        kernel: "w4.f16",
         simt: ["w4_simt_f16_m1", "w4_simt_f16_m4"],
-        mma: ["w4_mma_f16_m8", "w4_mma_f16_m16"],
+        mma: ["w4_mma_f16_m8_r16", "w4_mma_f16_m16_r16"],
+        tall: "w4_mma_f16_m8_r32",
     },
     Entries {
         input: Element::Bf16,
+        kernel: "w4.bf16",
         simt: ["w4_simt_bf16_m1", "w4_simt_bf16_m4"],
-        mma: ["w4_mma_bf16_m8", "w4_mma_bf16_m16"],
+        mma: ["w4_mma_bf16_m8_r16", "w4_mma_bf16_m16_r16"],
+        tall: "w4_mma_bf16_m8_r32",
     },
 ];
 
@@ -74,19 +82,23 @@ pub fn launch(
     let Some(entries) = row else {
         return Err(format!("4-bit weights take no activations as {}", suffix(formats.input)));
     };
-    let (tiles, names) = if has_mma(facts.sm, formats.input) {
-        ([8, 16], entries.mma)
-    } else {
-        ([1, 4], entries.simt)
-    };
+    let mma = has_mma(facts.sm, formats.input);
+    let tiles = if mma { [8, 16] } else { [1, 4] };
     let index = token_tile(shape.m, &tiles);
+    let (entry, block) = match block::of(facts, entries.kernel, shape) {
+        _ if !mma => (entries.simt[index], Block { rows: ROWS, warps: WARPS }),
+        tall if tall.rows > ROWS => (entries.tall, tall),
+        block => (entries.mma[index], block),
+    };
+    let warps = block.warps.min(shape.k / GROUP as u32);
     let args = [weights.words, weights.scales, x, y].map(Arg::from).into_iter();
     Ok(Launch {
         family: "w4",
-        entry: names[index],
-        grid: [shape.n.div_ceil(ROWS), shape.m.div_ceil(tiles[index]), 1],
-        block: [32 * (shape.k / GROUP as u32).min(WARPS), 1, 1],
-        shared_bytes: 0,
+        entry,
+        grid: [shape.n.div_ceil(block.rows), shape.m.div_ceil(tiles[index]), 1],
+        block: [32 * warps, 1, 1],
+        // On tensor cores, the sums of every warp.
+        shared_bytes: if mma { warps * block.rows * tiles[index] * 4 } else { 0 },
         args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
         early: false,
     })

@@ -1,17 +1,18 @@
 //! The device layout of 4-bit weights.
 //!
 //! Rows are taken 16 at a time (missing ones are zero with scale zero), columns 64 at a time. Such a tile is 512 bytes, 16
-//! for each lane: lane `4·g + t` has columns `16·t … 16·t + 15` of rows `g` and `g + 8`. Its word `s` holds columns
-//! `c = 16·t + 4·s …` as nibbles `q + 8`, from the lowest bit on:
+//! for each lane: lane `4·g + t` has columns `16·t … 16·t + 15` of rows `g` and `g + 8`. Its words `2·p` and `2·p + 1` hold
+//! eight of these columns as nibbles `q + 8`, from `c = 16·t + 8·p` and from `c = 16·t + 8·p + 2` on:
 //!
 //! | bits | 0 | 4 | 8 | 12 | 16 | 20 | 24 | 28 |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | row | g | g | g+8 | g+8 | g | g | g+8 | g+8 |
-//! | column | c | c+2 | c | c+2 | c+1 | c+3 | c+1 | c+3 |
+//! | column | c | c+4 | c | c+4 | c+1 | c+5 | c+1 | c+5 |
 //!
-//! Masked with `0x000f000f` and `0x00f000f0`, before and after a shift by eight, a word is the four A registers of
-//! `m16n8k16` for columns in the order of the table; the activations are read in the same order, so that a lane loads 16 of
-//! them at once. Tiles of the same rows follow each other along the columns.
+//! Masked with `0x000f000f`, before and after a shift by eight, two words are the four A registers of `m16n8k16` for four of
+//! the columns; masked with `0x00f000f0`, for the other four. All nibbles of a product thus have the same place in their half
+//! word, and so the same power of two. The activations are read in the same order, so that a lane loads eight of them at once.
+//! Tiles of the same rows follow each other along the columns.
 //!
 //! Scales are binary16: for each 16 rows and group, those of rows g and g+8 side by side for g = 0 … 7.
 
@@ -47,7 +48,7 @@ pub fn scale_bytes(n: usize, k: usize) -> usize {
 fn place(lane: usize, nibble: usize) -> (usize, usize) {
     let (word, bit) = (nibble / 8, nibble % 8);
     let row = lane / 4 + if bit & 2 == 0 { 0 } else { 8 };
-    let column = 16 * (lane % 4) + 4 * word + 2 * (bit & 1) + bit / 4;
+    let column = 16 * (lane % 4) + 8 * (word / 2) + 2 * (word % 2) + 4 * (bit & 1) + bit / 4;
     (row, column)
 }
 
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     /// The PTX manual's A fragment of `m16n8k16`: registers 0…3 hold rows g, g+8, g, g+8, the first two columns 2t, 2t+1,
-    /// the others 8 further on; here the columns of a step are named in the order in which lanes read activations.
+    /// the others 8 further on; here the columns of two words are named in the order in which lanes read activations.
     #[test]
     fn masked_words_are_the_fragments_of_the_manual() {
         let (n, k) = (16, 128);
@@ -110,9 +111,9 @@ mod tests {
             let (g, t) = (lane / 4, lane % 4);
             let word = word(tile, lane, step);
             let registers = [word & 0x000f_000f, word >> 8 & 0x000f_000f, word >> 4 & 0x000f_000f];
-            for (register, row, column) in [(0, g, 0), (1, g + 8, 0), (2, g, 2)] {
+            for (register, row, column) in [(0, g, 0), (1, g + 8, 0), (2, g, 4)] {
                 for half in 0..2 {
-                    let column = tile * 64 + 16 * t + 4 * step + column + half;
+                    let column = tile * 64 + 16 * t + step / 2 * 8 + step % 2 * 2 + column + half;
                     let got = (registers[register] >> (16 * half)) as i8 - 8;
                     assert_eq!(got, q[row * k + column], "lane {lane} register {register}");
                 }

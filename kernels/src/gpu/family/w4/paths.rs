@@ -4,11 +4,12 @@ use half::f16;
 
 use super::fit::{Fitted, asymmetric, symmetric};
 use super::{
-    Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, pack, packed_bytes, scale_bytes, w4a8,
+    Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, pack, packed_bytes, scale_bytes,
+    w4a8,
 };
 use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{Path, Stored, Streamed, kernel};
-use crate::gpu::{Element, GpuKernel};
+use crate::gpu::{DeviceFacts, Element, GpuKernel, Shape, Variant};
 use crate::{Dtype, Sm};
 
 /// Groups of `[n, k]` weights in four bits, and what is then stored.
@@ -105,20 +106,39 @@ pub(in crate::gpu) struct Awq;
 pub(in crate::gpu) struct EightBits;
 
 impl Streamed for F16 {
+    const KERNEL: &'static str = "w4.f16";
     const PATHS: &'static [Path] = &[
         path("w4.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("w4.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        block::variants(facts, Element::F16)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        block::name(facts, Self::KERNEL, Element::F16, shape)
+    }
 }
 
 impl Streamed for Bf16 {
+    const KERNEL: &'static str = "w4.bf16";
     const PATHS: &'static [Path] = &[
         path("w4.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
+
+    fn variants(facts: &DeviceFacts) -> Vec<Variant> {
+        block::variants(facts, Element::Bf16)
+    }
+
+    fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
+        block::name(facts, Self::KERNEL, Element::Bf16, shape)
+    }
 }
 
 impl Streamed for Awq {
+    const KERNEL: &'static str = "awq.f16";
     const PATHS: &'static [Path] = &[Path {
         most_tokens: awq::MOST_TOKENS,
         parts: |n, k| {
@@ -148,6 +168,7 @@ impl Streamed for Awq {
 }
 
 impl Streamed for EightBits {
+    const KERNEL: &'static str = "w4a8";
     const PATHS: &'static [Path] = &[
         eight_bits("w4a8 fp16 out", Element::F16),
         eight_bits("w4a8 bf16 out", Element::Bf16),
@@ -176,27 +197,18 @@ const DP4A_STEPS: &[Step] = &[(Sm::new(6, 1), Way::By("dp4a"))];
 
 /// The products of the family.
 pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("w4.f16", "4-bit weights, fp16 activations", "w4", Dtype::Int4Weight, |f| {
+    kernel::<F16>("4-bit weights, fp16 activations", "w4", Dtype::Int4Weight, |f| {
         route(F16_STEPS, f)
     });
-pub(super) const BF16_KERNEL: GpuKernel = kernel::<Bf16>(
-    "w4.bf16",
-    "4-bit weights, bf16 activations",
-    "w4",
-    Dtype::Int4Weight,
-    |facts| route(BF16_STEPS, facts),
-);
-pub(super) const AWQ_KERNEL: GpuKernel = kernel::<Awq>(
-    "awq.f16",
-    "4-bit weights with zero points, fp16 sums",
-    "w4",
-    Dtype::Int4Weight,
-    |facts| route(AWQ_STEPS, facts),
-);
-pub(super) const W4A8_KERNEL: GpuKernel = kernel::<EightBits>(
-    "w4a8",
-    "4-bit weights, 8-bit activations",
-    "w4",
-    Dtype::Int4Weight,
-    |facts| route(DP4A_STEPS, facts),
-);
+pub(super) const BF16_KERNEL: GpuKernel =
+    kernel::<Bf16>("4-bit weights, bf16 activations", "w4", Dtype::Int4Weight, |facts| {
+        route(BF16_STEPS, facts)
+    });
+pub(super) const AWQ_KERNEL: GpuKernel =
+    kernel::<Awq>("4-bit weights with zero points, fp16 sums", "w4", Dtype::Int4Weight, |facts| {
+        route(AWQ_STEPS, facts)
+    });
+pub(super) const W4A8_KERNEL: GpuKernel =
+    kernel::<EightBits>("4-bit weights, 8-bit activations", "w4", Dtype::Int4Weight, |facts| {
+        route(DP4A_STEPS, facts)
+    });

@@ -8,16 +8,11 @@ use crate::program::{ALWAYS, Adjust, Carry, Logic, Op, Place, Reg, Test};
 
 /// Beginnings of instructions that only hardware has.
 const HARDWARE_ONLY: &[&str] = &[
-    "wgmma.",
     "tcgen05.",
-    "cp.async.bulk.",
     "cp.reduce.",
-    "mbarrier.",
     "wmma.",
     "tensormap.",
-    "mapa.",
     "clusterlaunchcontrol.",
-    "barrier.cluster.",
     "mma.sp",
     "tex.",
     "tld4.",
@@ -62,8 +57,13 @@ fn decoder<'a>(name: &str) -> Decode<'a> {
         "redux" => Decoder::reduce,
         "activemask" => Decoder::active_mask,
         "elect" => Decoder::elect,
-        "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard"
-        | "nanosleep" | "griddepcontrol" | "setmaxnreg" => Decoder::hint,
+        "mbarrier" => Decoder::mbarrier,
+        "mapa" => Decoder::map_address,
+        "wgmma" => Decoder::warpgroup,
+        "setmaxnreg" => Decoder::set_registers,
+        "fence" => Decoder::fence,
+        "membar" | "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep"
+        | "griddepcontrol" => Decoder::hint,
         "createpolicy" => Decoder::policy,
         _ => Decoder::plain,
     }
@@ -75,6 +75,9 @@ impl<'a> Decoder<'a> {
         {
             let family = family.trim_end_matches('.');
             return Err(self.error(format!("hardware only: `{}` ({family})", line.mnemonic)));
+        }
+        if matches!(line.name, "wgmma" | "setmaxnreg") && self.unit.target != "sm_90a" {
+            return Err(self.error(format!("`{}` needs .target sm_90a", line.mnemonic)));
         }
         decoder(line.name)(self, line)
     }

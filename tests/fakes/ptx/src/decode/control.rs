@@ -147,6 +147,9 @@ impl<'a> Decoder<'a> {
             self.emit(Op::WarpSync(mask));
             return Ok(());
         }
+        if line.modifiers.take("cluster") {
+            return self.cluster_barrier(line);
+        }
         line.modifiers.drop(&["cta", "aligned"], &[]);
         let what = line.modifiers.first();
         if what == Some("red") {

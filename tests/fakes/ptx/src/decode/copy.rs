@@ -23,7 +23,7 @@ pub(super) fn space_of(name: &str) -> Option<Space> {
     Some(match name {
         "global" => Space::Global,
         "const" => Space::Const,
-        "shared" | "shared::cta" => Space::Shared,
+        "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
         "local" => Space::Local,
         "param" | "param::entry" | "param::func" => Space::Param,
         _ => return None,

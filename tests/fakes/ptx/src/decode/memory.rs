@@ -15,8 +15,17 @@ const CACHE_LEVELS: &[&str] = &["L1::", "L2::", "level::"];
 const SCOPES: &[&str] = &["cta", "cluster", "gpu", "sys"];
 /// Orders: accesses that do not race with their like.
 const ORDERS: &[&str] = &["volatile", "relaxed", "acquire", "release", "acq_rel", "seq_cst"];
-const SPACES: &[&str] =
-    &["global", "const", "shared", "shared::cta", "local", "param", "param::entry", "param::func"];
+const SPACES: &[&str] = &[
+    "global",
+    "const",
+    "shared",
+    "shared::cta",
+    "shared::cluster",
+    "local",
+    "param",
+    "param::entry",
+    "param::func",
+];
 
 fn drop_hints(line: &mut Line<'_>) -> bool {
     let strong = line.modifiers.take_any(ORDERS).is_some();
@@ -159,6 +168,12 @@ impl<'a> Decoder<'a> {
         if line.modifiers.first() != Some("async") {
             return Err(self.unknown(line));
         }
+        if line.modifiers.take("bulk") {
+            return self.bulk(line);
+        }
+        if line.modifiers.take("mbarrier") {
+            return self.copies_arrive(line);
+        }
         if let Some(what) = line.modifiers.take_any(&["commit_group", "wait_group", "wait_all"]) {
             self.finish(line)?;
             let op = match (what, line.operands) {
@@ -203,7 +218,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// Registers of a vector operand.
-    fn words(&mut self, operand: &Operand<'a>, sink: bool) -> Result<Vec<Reg>, PtxError> {
+    pub(super) fn words(
+        &mut self,
+        operand: &Operand<'a>,
+        sink: bool,
+    ) -> Result<Vec<Reg>, PtxError> {
         let parts = match operand {
             Operand::Vector(parts) => &parts[..],
             one => std::slice::from_ref(one),

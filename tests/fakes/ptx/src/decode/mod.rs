@@ -7,11 +7,13 @@ mod arithmetic;
 mod control;
 mod convert;
 mod copy;
+mod engine;
 mod memory;
 mod mnemonic;
 mod names;
 mod operand;
 mod warp;
+mod warpgroup;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -114,6 +116,7 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
     let granules = decoder.program.code.iter().filter_map(|inst| inst.op.shared_granule());
     decoder.program.executed =
         decoder.program.code.iter().map(|_| AtomicBool::new(false)).collect();
+    decoder.program.engines = decoder.program.code.iter().any(|inst| inst.op.is_beside());
     decoder.program.granule = granules.min().unwrap_or(16).min(16);
     Ok(decoder.program)
 }
@@ -131,7 +134,11 @@ impl<'a> Decoder<'a> {
     fn module_variables(&mut self) -> Result<(), PtxError> {
         for (index, variable) in self.unit.variables.iter().enumerate() {
             let name = match variable.space {
-                Space::Shared if variable.bytes == 0 || variable.external => Name::DynamicShared,
+                Space::Shared if variable.bytes == 0 || variable.external => {
+                    let align = &mut self.program.dynamic_align;
+                    *align = variable.align.max(*align);
+                    Name::DynamicShared
+                }
                 Space::Shared => Name::ModuleShared(index as u32),
                 _ => Name::Module(index as u32),
             };

@@ -66,6 +66,20 @@ const SPECIALS: &[(&str, Special)] = &[
     ("%gridid", Special::Zero),
     ("%dynamic_smem_size", Special::DynamicShared),
     ("%total_smem_size", Special::TotalShared),
+    ("%cluster_ctaid.x", Special::InCluster(0)),
+    ("%cluster_ctaid.y", Special::InCluster(1)),
+    ("%cluster_ctaid.z", Special::InCluster(2)),
+    ("%cluster_nctaid.x", Special::Cluster(0)),
+    ("%cluster_nctaid.y", Special::Cluster(1)),
+    ("%cluster_nctaid.z", Special::Cluster(2)),
+    ("%clusterid.x", Special::ClusterAt(0)),
+    ("%clusterid.y", Special::ClusterAt(1)),
+    ("%clusterid.z", Special::ClusterAt(2)),
+    ("%nclusterid.x", Special::Clusters(0)),
+    ("%nclusterid.y", Special::Clusters(1)),
+    ("%nclusterid.z", Special::Clusters(2)),
+    ("%cluster_ctarank", Special::Rank),
+    ("%cluster_nctarank", Special::Ranks),
 ];
 
 /// Most registers of a file; the numbers above are constants.

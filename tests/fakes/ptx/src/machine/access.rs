@@ -104,7 +104,7 @@ fn gather(raw: &Raw, at: usize, element: Element, bits: u32) -> Longs {
 
 impl Warp<'_> {
     pub(super) fn who(&self, lane: usize, line: u32, strong: bool) -> Who {
-        Who { warp: self.number, lane, line, strong }
+        Who { warp: self.agent, lane, line, strong }
     }
 
     /// Bytes of one thread's local memory.
@@ -128,7 +128,7 @@ impl Warp<'_> {
                 let address = addresses[lane];
                 let bytes = match space {
                     Space::Shared => {
-                        let who = Who { warp: self.number, lane, line, strong: access.strong };
+                        let who = self.who(lane, line, access.strong);
                         hands.shared.read(address, size, who)?
                     }
                     Space::Local => {

@@ -61,6 +61,17 @@ impl Warp<'_> {
             Op::AsyncCopy(copy) => self.async_copy(copy, active, inst.line, hands)?,
             Op::AsyncCommit => self.async_commit(active),
             Op::AsyncWait(groups) => self.async_wait(*groups, active, hands),
+            Op::MBarrier(address, act) => {
+                self.mbarrier(address, *act, (active, inst.line), hands)?;
+            }
+            Op::FenceProxy => self.fence_proxy(active, hands),
+            Op::FenceBarriers => self.fence_barriers(active, hands),
+            Op::BulkCopy(copy) => self.bulk_copy(copy, active, inst.line, hands)?,
+            Op::BulkCommit => self.bulk_commit(active),
+            Op::BulkWait(groups) => self.bulk_wait(*groups, active, hands)?,
+            Op::MapAddress { d, a, rank, generic } => {
+                self.map_address((*d, *a), *rank, *generic, active, hands)?;
+            }
             Op::Trap => return Err(Trouble::new(FaultKind::Trap, "the kernel stopped itself")),
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! A block: its warps by turns, and the barriers at which they meet.
 
+use super::clocks::Known;
 use super::hands::Hands;
 use super::registers::{ALL, Constants, lanes_of};
-use super::shared::Known;
 use super::warp::{Pause, Warp};
+use super::warpgroup::GROUP;
 use crate::fault::{Done, FaultKind, Trouble};
 use crate::lanes::WARP;
 use crate::program::{BarrierKind, Op, Program};
@@ -29,14 +30,16 @@ struct Barrier {
 enum State {
     Ready,
     Waiting,
+    /// For its warpgroup.
+    Gathering,
     Finished,
 }
 
 /// A block's warps and barriers; used again for the next block.
 pub(super) struct Block<'a> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     threads: u32,
-    warps: Vec<Warp<'a>>,
+    pub(super) warps: Vec<Warp<'a>>,
     states: Vec<State>,
     barriers: [Barrier; BARRIERS],
     /// The warp looked at last, for a message.
@@ -44,13 +47,21 @@ pub(super) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    pub(super) fn new(program: &'a Program, constants: &'a Constants, threads: u32) -> Self {
+    pub(super) fn new(
+        program: &'a Program,
+        constants: &'a Constants,
+        threads: u32,
+        rank: usize,
+    ) -> Self {
         let count = threads.div_ceil(32);
         let lanes = |warp: u32| {
             let left = threads - 32 * warp;
             if left >= 32 { ALL } else { (1 << left) - 1 }
         };
-        let warp = |number: u32| Warp::new(number as usize, lanes(number), program, constants);
+        let warp = |number: u32| {
+            let agent = rank * count as usize + number as usize;
+            Warp::new((agent, number as usize), lanes(number), program, constants)
+        };
         Self {
             program,
             threads,
@@ -67,36 +78,54 @@ impl<'a> Block<'a> {
     }
 
     /// Makes the block new.
-    pub(super) fn restart(&mut self, hands: &mut Hands<'_>) {
-        hands.shared.clear();
+    pub(super) fn restart(&mut self) {
         self.barriers = Default::default();
         self.states.fill(State::Ready);
         self.warps.iter_mut().for_each(Warp::restart);
     }
 
-    /// Runs the block to its end.
-    pub(super) fn run(&mut self, hands: &mut Hands<'_>) -> Done {
-        loop {
-            let mut ran = false;
-            for index in 0..self.warps.len() {
-                if self.states[index] == State::Ready {
-                    self.current = index;
-                    ran = true;
-                    match self.warps[index].run(hands)? {
-                        Pause::Finished => self.states[index] = State::Finished,
-                        Pause::Barrier => self.arrive(index, hands)?,
-                        Pause::Turn => {}
-                    }
+    /// Lets every warp run that can; whether any could.
+    pub(super) fn round(&mut self, hands: &mut Hands<'_>) -> Done<bool> {
+        let mut ran = false;
+        for index in 0..self.warps.len() {
+            let asleep = self.warps[index].is_asleep(hands.shared.changes);
+            if self.states[index] != State::Ready || asleep {
+                continue;
+            }
+            self.current = index;
+            ran = true;
+            match self.warps[index].run(hands)? {
+                Pause::Finished => {
+                    self.states[index] = State::Finished;
+                    hands.shared.end_warp(self.warps[index].agent);
                 }
-            }
-            if !ran {
-                break;
+                Pause::Barrier => self.arrive(index, hands)?,
+                Pause::Group => self.gather(index, hands)?,
+                Pause::Turn | Pause::Asleep => {}
             }
         }
-        match self.states.iter().position(|state| *state == State::Waiting) {
-            None => Ok(()),
-            Some(waiting) => Err(self.stuck(waiting)),
+        Ok(ran)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.states.iter().all(|state| *state == State::Finished)
+    }
+
+    /// Ends all waits that can end without what they wait for; whether there were any.
+    pub(super) fn hurry(&mut self) -> bool {
+        self.warps.iter_mut().fold(false, |any, warp| warp.hurry() | any)
+    }
+
+    /// A warp has come to an instruction for its warpgroup.
+    fn gather(&mut self, index: usize, hands: &mut Hands<'_>) -> Done {
+        self.states[index] = State::Gathering;
+        let group = index / GROUP;
+        let all = GROUP * group..(GROUP * group + GROUP).min(self.warps.len());
+        if self.states[all.clone()].iter().all(|state| *state == State::Gathering) {
+            self.act_together(group, hands)?;
+            self.states[all].fill(State::Ready);
         }
+        Ok(())
     }
 
     /// Line of the instruction at fault, and a thread of it.
@@ -107,9 +136,35 @@ impl<'a> Block<'a> {
         (line, 32 * self.current as u32 + lane)
     }
 
+    /// Why it does not go on, if it has not ended.
     #[cold]
-    fn stuck(&mut self, waiting: usize) -> Box<Trouble> {
-        self.current = waiting;
+    pub(super) fn stuck(&mut self, hands: &Hands<'_>) -> Option<Box<Trouble>> {
+        let first = self.states.iter().position(|state| *state != State::Finished)?;
+        let waiting = self.states.iter().position(|state| *state == State::Waiting);
+        self.current = waiting.unwrap_or(first);
+        let mut trouble = match waiting {
+            Some(waiting) => self.stuck_at_barrier(waiting),
+            None => Trouble::new(FaultKind::Barrier, ""),
+        };
+        for (number, warp) in self.warps.iter().enumerate() {
+            let line = |at: u32| self.program.code[at as usize].line;
+            let mut say = |what: String| {
+                let between = if trouble.what.is_empty() { "" } else { "; " };
+                trouble.what += &format!("{between}{what}");
+            };
+            if self.states[number] == State::Gathering {
+                say(format!("warp {number} waits for its warpgroup in line {}", line(warp.at)));
+            }
+            for (at, lane) in warp.sleepers() {
+                let awaited = warp.describe_wait(&self.program.code[at as usize].op, lane, hands);
+                say(format!("warp {number} waits in line {} for {awaited}", line(at)));
+            }
+        }
+        Some(trouble)
+    }
+
+    #[cold]
+    fn stuck_at_barrier(&mut self, waiting: usize) -> Box<Trouble> {
         let here = self.barriers.iter().position(|barrier| barrier.waiting.contains(&waiting));
         let number = here.unwrap_or_default();
         let barrier = &self.barriers[number];
@@ -172,7 +227,7 @@ impl<'a> Block<'a> {
         }
         barrier.expected = expected;
         barrier.arrived += 32;
-        barrier.known.push(hands.shared.arrive(index));
+        barrier.known.push(hands.shared.clocks.release(self.warps[index].agent));
         if let BarrierKind::Count(_, test) | BarrierKind::And(_, test) | BarrierKind::Or(_, test) =
             *kind
         {
@@ -196,9 +251,10 @@ impl<'a> Block<'a> {
     fn complete(&mut self, number: usize, hands: &mut Hands<'_>) {
         let barrier = std::mem::take(&mut self.barriers[number]);
         if barrier.waiting.len() == self.warps.len() {
-            hands.shared.meet();
+            hands.shared.clocks.meet(hands.shared.rank);
         } else {
-            hands.shared.leave(&barrier.known, barrier.waiting.iter().copied());
+            let agents = barrier.waiting.iter().map(|index| self.warps[*index].agent);
+            hands.shared.clocks.leave(&barrier.known, agents);
         }
         for index in barrier.waiting {
             let warp = &mut self.warps[index];

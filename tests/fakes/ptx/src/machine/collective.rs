@@ -26,7 +26,14 @@ impl Warp<'_> {
                 let value = matrix::transpose(self.registers.word(*a));
                 self.registers.set_word(*d, &value, ALL);
             }
-            Op::WarpSync(_) => hands.shared.sync_warp(self.number),
+            Op::WarpSync(_) => hands.shared.clocks.sync_warp(self.agent),
+            Op::ClusterArrive(relaxed) => {
+                hands.shared.clocks.sync_warp(self.agent);
+                return hands.shared.arrive_in_cluster(self.agent, *relaxed);
+            }
+            Op::GroupFence => self.products.fenced = true,
+            Op::GroupCommit => self.products.open += 1,
+            Op::GroupWait(groups) => return self.wait_for_products(*groups, hands),
             op => {
                 for team in self.registers.teams(op, mask) {
                     self.registers.team_up(op, team)?;

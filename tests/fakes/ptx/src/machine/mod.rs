@@ -1,4 +1,4 @@
-//! Runs a kernel: blocks one after the other, warps of a block by turns.
+//! Runs a kernel: clusters of blocks one after the other, the blocks of one by turns, and so the warps of a block.
 //!
 //! One thread does it all, so that a launch gives the same bits and the same faults every time. Rejected: blocks side by side, which without `unsafe`
 //! needs a lock for every access to device memory, and changes results where blocks add up in the order in which they come.
@@ -6,15 +6,26 @@
 mod access;
 mod alone;
 mod atomic;
+mod barrier;
 mod block;
+mod bulk;
+mod clocks;
+mod cluster;
 mod collective;
 mod copies;
+mod descriptor;
+mod engine;
+mod gathering;
 mod hands;
 mod registers;
 mod shared;
+mod waiting;
 mod warp;
+mod warpgroup;
+mod window;
 
 use block::Block;
+use clocks::Agents;
 use hands::Hands;
 use registers::Constants;
 use shared::Shared;
@@ -55,6 +66,8 @@ const GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// Most threads of a block along x, y and z, and altogether.
 const BLOCK: [u32; 3] = [1024, 1024, 64];
 const THREADS: u64 = 1024;
+/// Most blocks of a cluster that every device with clusters takes.
+const CLUSTER: u64 = 8;
 /// Alignment of dynamic shared memory behind what is declared.
 const DYNAMIC_ALIGNMENT: u32 = 16;
 
@@ -62,6 +75,7 @@ const DYNAMIC_ALIGNMENT: u32 = 16;
 struct Grid {
     grid: [u32; 3],
     block: [u32; 3],
+    cluster: [u32; 3],
     dynamic_shared: u32,
     total_shared: u32,
     sms: u32,
@@ -92,10 +106,11 @@ pub fn launch(
     };
     let found =
         module.entry(entry).ok_or_else(|| refuse("no such kernel in the module".to_owned()))?;
-    let start = align(found.static_shared, DYNAMIC_ALIGNMENT);
+    let start = align(found.static_shared, DYNAMIC_ALIGNMENT.max(found.program.dynamic_align));
     let total =
         if dynamic_shared > 0 { start.saturating_add(dynamic_shared) } else { found.static_shared };
-    let grid = Grid { grid, block, dynamic_shared, total_shared: total, sms: limits.sms };
+    let cluster = found.cluster.unwrap_or([1; 3]);
+    let grid = Grid { grid, block, cluster, dynamic_shared, total_shared: total, sms: limits.sms };
     check(found, &grid, params, limits).map_err(refuse)?;
     memory.load(module);
     let constants = constants(module, found, memory, start);
@@ -120,6 +135,10 @@ fn check(entry: &Entry, grid: &Grid, params: &[u8], limits: Limits) -> Result<()
     }
     if entry.required_threads.is_some_and(|wanted| grid.block != wanted) {
         return Err(format!("blocks of {:?} threads, not those of .reqntid", grid.block));
+    }
+    let whole = grid.grid.iter().zip(grid.cluster).all(|(blocks, of)| of > 0 && blocks % of == 0);
+    if !whole || product(grid.cluster) > CLUSTER {
+        return Err(format!("a grid of {:?} blocks in clusters of {:?}", grid.grid, grid.cluster));
     }
     if grid.total_shared > limits.shared_bytes {
         let most = limits.shared_bytes;
@@ -159,24 +178,35 @@ fn run(
     limits: Limits,
 ) -> Result<Outcome, Fault> {
     let program = &entry.program;
-    let threads = grid.block.iter().product();
-    let mut block = Block::new(program, constants, threads);
-    let warps = block.warps().len();
-    let mut shared = Shared::new(grid.total_shared as usize, program.granule, warps);
+    let threads: u32 = grid.block.iter().product();
+    let agents = Agents {
+        blocks: grid.cluster.iter().product::<u32>() as usize,
+        warps: threads.div_ceil(32) as usize,
+        engines: program.engines,
+    };
+    let block = |rank| Block::new(program, constants, threads, rank);
+    let mut blocks: Vec<Block<'_>> = (0..agents.blocks).map(block).collect();
+    let mut shared = Shared::new(grid.total_shared as usize, program.granule, agents);
     let most = limits.instructions;
     let mut hands = Hands { program, params, memory, shared: &mut shared, done: 0, most };
-    for z in 0..grid.grid[2] {
-        for y in 0..grid.grid[1] {
-            for x in 0..grid.grid[0] {
-                let at = [x, y, z];
-                block.restart(&mut hands);
-                for warp in block.warps() {
-                    for (special, register) in &program.specials {
-                        let value = grid.special(*special, warp.number as u32, at);
-                        warp.registers.set_word(*register, &value, u32::MAX);
+    let clusters: Vec<u32> = grid.grid.iter().zip(grid.cluster).map(|(all, of)| all / of).collect();
+    for z in 0..clusters[2] {
+        for y in 0..clusters[1] {
+            for x in 0..clusters[0] {
+                cluster::restart(&mut blocks, &mut hands);
+                for (rank, block) in blocks.iter_mut().enumerate() {
+                    let at = grid.block_at([x, y, z], rank as u32);
+                    for warp in block.warps() {
+                        for (special, register) in &program.specials {
+                            let value = grid.special(*special, warp.number as u32, at);
+                            warp.registers.set_word(*register, &value, u32::MAX);
+                        }
                     }
                 }
-                block.run(&mut hands).map_err(|trouble| grid.fault(entry, &block, at, *trouble))?;
+                cluster::run(&mut blocks, &mut hands).map_err(|(rank, trouble)| {
+                    let at = grid.block_at([x, y, z], rank as u32);
+                    grid.fault(entry, &blocks[rank], at, *trouble)
+                })?;
             }
         }
     }
@@ -184,6 +214,19 @@ fn run(
 }
 
 impl Grid {
+    /// The block of a cluster by its rank: x first.
+    fn block_at(&self, cluster: [u32; 3], rank: u32) -> [u32; 3] {
+        let [width, height, _] = self.cluster;
+        let inside = [rank % width, rank / width % height, rank / width / height];
+        std::array::from_fn(|axis| cluster[axis] * self.cluster[axis] + inside[axis])
+    }
+
+    /// Number of a block in its cluster.
+    fn rank(&self, block: [u32; 3]) -> u32 {
+        let inside: [u32; 3] = std::array::from_fn(|axis| block[axis] % self.cluster[axis]);
+        inside[0] + self.cluster[0] * (inside[1] + self.cluster[1] * inside[2])
+    }
+
     /// A thread by its number in the block.
     fn thread(&self, number: u32) -> [u32; 3] {
         let [x, y, _] = self.block;
@@ -214,6 +257,21 @@ impl Grid {
             Special::Zero => all(0),
             Special::DynamicShared => all(self.dynamic_shared),
             Special::TotalShared => all(self.total_shared),
+            Special::InCluster(axis) => {
+                let axis = usize::from(axis);
+                all(block[axis] % self.cluster[axis])
+            }
+            Special::Cluster(axis) => all(self.cluster[usize::from(axis)]),
+            Special::ClusterAt(axis) => {
+                let axis = usize::from(axis);
+                all(block[axis] / self.cluster[axis])
+            }
+            Special::Clusters(axis) => {
+                let axis = usize::from(axis);
+                all(self.grid[axis] / self.cluster[axis])
+            }
+            Special::Rank => all(self.rank(block)),
+            Special::Ranks => all(self.cluster.iter().product()),
         }
     }
 

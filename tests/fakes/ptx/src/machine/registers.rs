@@ -1,5 +1,7 @@
 //! Registers of a warp: every one holds all lanes.
 
+use std::cell::Cell;
+
 use crate::decode::CONSTANTS;
 use crate::lanes::{Longs, WARP, Words};
 use crate::program::{ALWAYS, Place, Program, Reg, Test};
@@ -18,6 +20,12 @@ pub(crate) struct Registers<'a> {
     words: Vec<Words>,
     longs: Vec<Longs>,
     predicates: Vec<u32>,
+    /// Of words that a product in flight has: one more than its group. Empty where there was none.
+    frozen: Vec<u32>,
+    /// Whether some are.
+    guarded: bool,
+    /// One that was touched nevertheless.
+    touched: Cell<Option<Reg>>,
 }
 
 /// All lanes.
@@ -42,6 +50,9 @@ impl<'a> Registers<'a> {
             words: vec![[0; WARP]; program.words],
             longs: vec![[0; WARP]; program.longs],
             predicates: vec![0; program.predicates],
+            frozen: Vec::new(),
+            guarded: false,
+            touched: Cell::new(None),
         };
         registers.clear();
         registers
@@ -52,15 +63,68 @@ impl<'a> Registers<'a> {
         self.words.fill([0; WARP]);
         self.longs.fill([0; WARP]);
         self.predicates.fill(0);
+        self.frozen.clear();
+        self.guarded = false;
         self.predicates[usize::from(ALWAYS)] = ALL;
     }
 
     #[inline]
     pub(crate) fn word(&self, register: Reg) -> &Words {
         match register.checked_sub(CONSTANTS) {
+            None => {
+                if self.guarded {
+                    self.look(register);
+                }
+                &self.words[usize::from(register)]
+            }
+            Some(constant) => &self.constants.words[usize::from(constant)],
+        }
+    }
+
+    #[cold]
+    fn look(&self, register: Reg) {
+        if self.frozen[usize::from(register)] != 0 {
+            self.touched.set(Some(register));
+        }
+    }
+
+    /// A word that a product takes or gives, be it in flight.
+    pub(crate) fn fragment(&self, register: Reg) -> &Words {
+        match register.checked_sub(CONSTANTS) {
             None => &self.words[usize::from(register)],
             Some(constant) => &self.constants.words[usize::from(constant)],
         }
+    }
+
+    /// Replaces a word that a product gives.
+    pub(crate) fn set_fragment(&mut self, register: Reg, value: &Words) {
+        self.words[usize::from(register)] = *value;
+    }
+
+    /// A word may not be touched until the products of a group have been waited for.
+    pub(crate) fn freeze(&mut self, register: Reg, group: u32) {
+        self.frozen.resize(self.words.len(), 0);
+        if let Some(frozen) = self.frozen.get_mut(usize::from(register)) {
+            (*frozen, self.guarded) = (group + 1, true);
+        }
+    }
+
+    /// Products of groups before this one have been waited for.
+    pub(crate) fn thaw(&mut self, group: u32) {
+        for frozen in &mut self.frozen {
+            *frozen = if *frozen > group { *frozen } else { 0 };
+        }
+        self.guarded = self.frozen.iter().any(|frozen| *frozen != 0);
+    }
+
+    /// Whether a product in flight has some.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guarded
+    }
+
+    /// A register that was touched though a product in flight has it.
+    pub(crate) fn take_touched(&self) -> Option<Reg> {
+        self.touched.take()
     }
 
     #[inline]
@@ -83,6 +147,9 @@ impl<'a> Registers<'a> {
 
     #[inline]
     pub(crate) fn set_word(&mut self, register: Reg, value: &Words, mask: u32) {
+        if self.guarded {
+            self.look(register);
+        }
         let target = &mut self.words[usize::from(register)];
         if mask == ALL {
             *target = *value;

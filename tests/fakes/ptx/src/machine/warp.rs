@@ -7,8 +7,10 @@
 
 use std::sync::atomic::Ordering;
 
+use super::engine::Reading;
 use super::hands::Hands;
 use super::registers::{ALL, Constants, Registers, lanes_of};
+use super::warpgroup::Products;
 use crate::fault::{Done, FaultKind, Trouble};
 use crate::program::{Inst, Kind, Op, Program, Reg};
 
@@ -24,6 +26,27 @@ pub(super) struct Group {
     pub(super) mask: u32,
     /// For other lanes, to do its next instruction with them.
     waits: bool,
+    sleep: Sleep,
+}
+
+/// Whether a group waits for something to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sleep {
+    Awake,
+    /// Until there are other changes than those so far.
+    Since(u64),
+    /// No longer: nothing else goes on.
+    TimedOut,
+}
+
+impl Group {
+    fn new(pc: u32, mask: u32) -> Self {
+        Self { pc, mask, waits: false, sleep: Sleep::Awake }
+    }
+
+    fn is_asleep(&self, changes: u64) -> bool {
+        self.sleep == Sleep::Since(changes)
+    }
 }
 
 /// Why a warp stopped.
@@ -35,6 +58,10 @@ pub(super) enum Pause {
     Barrier,
     /// Others should have a turn.
     Turn,
+    /// It waits for something others do.
+    Asleep,
+    /// It is at an instruction for its warpgroup.
+    Group,
 }
 
 /// Whether a group goes on.
@@ -59,13 +86,24 @@ pub(super) struct Flights {
     pub(super) all: Vec<Flight>,
 }
 
+/// What one lane has bulk copies read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stores {
+    pub(super) open: u32,
+    pub(super) all: Vec<Reading>,
+}
+
 /// A warp of a block.
 #[derive(Debug)]
 pub(super) struct Warp<'a> {
     pub(super) number: usize,
+    /// Its number among the warps of the cluster.
+    pub(super) agent: usize,
     pub(super) registers: Registers<'a>,
     pub(super) local: Vec<u8>,
     pub(super) flights: Vec<Flights>,
+    pub(super) stores: Vec<Stores>,
+    pub(super) products: Products,
     groups: Vec<Group>,
     /// Lanes that exist.
     pub(super) lanes: u32,
@@ -76,16 +114,19 @@ pub(super) struct Warp<'a> {
 
 impl<'a> Warp<'a> {
     pub(super) fn new(
-        number: usize,
+        (agent, number): (usize, usize),
         lanes: u32,
         program: &Program,
         constants: &'a Constants,
     ) -> Self {
         Self {
             number,
+            agent,
             registers: Registers::new(program, constants),
             local: vec![0; 32 * program.local_bytes as usize],
             flights: vec![Flights::default(); 32],
+            stores: vec![Stores::default(); 32],
+            products: Products::default(),
             groups: Vec::new(),
             lanes,
             choices: 0,
@@ -100,7 +141,9 @@ impl<'a> Warp<'a> {
         for flights in &mut self.flights {
             (flights.open, flights.all) = (0, Vec::new());
         }
-        self.groups = vec![Group { pc: 0, mask: self.lanes, waits: false }];
+        self.stores.fill(Stores::default());
+        self.products = Products::default();
+        self.groups = vec![Group::new(0, self.lanes)];
         self.choices = 0;
     }
 
@@ -122,9 +165,10 @@ impl<'a> Warp<'a> {
         loop {
             self.merge();
             if self.groups.is_empty() {
+                self.check_end()?;
                 return Ok(Pause::Finished);
             }
-            let chosen = self.choose(&hands.program.code)?;
+            let Some(chosen) = self.choose(hands)? else { return Ok(Pause::Asleep) };
             match self.run_group(chosen, hands, &mut turns)? {
                 Stop::Regroup if turns > 0 => {}
                 Stop::Regroup => return Ok(Pause::Turn),
@@ -143,18 +187,62 @@ impl<'a> Warp<'a> {
         self.groups.dedup_by(|later, first| {
             let same = later.pc == first.pc;
             if same {
-                (first.mask, first.waits) = (first.mask | later.mask, false);
+                *first = Group::new(first.pc, first.mask | later.mask);
             }
             same
         });
     }
 
-    fn choose(&mut self, code: &[Inst]) -> Done<usize> {
+    /// The group that goes on; none where some wait for what others do.
+    fn choose(&mut self, hands: &Hands<'_>) -> Done<Option<usize>> {
         self.choices += 1;
-        let mut ready = (0..self.groups.len()).filter(|index| !self.groups[*index].waits);
+        let changes = hands.shared.changes;
+        let can = |group: &Group| !group.waits && !group.is_asleep(changes);
+        let mut ready = (0..self.groups.len()).filter(|index| can(&self.groups[*index]));
         let rotate = self.groups.len() > 1 && self.choices.is_multiple_of(ROTATION);
         let chosen = if rotate { ready.next_back() } else { ready.next() };
-        chosen.ok_or_else(|| self.stuck(code))
+        if chosen.is_none() && !self.groups.iter().any(|group| group.is_asleep(changes)) {
+            return Err(self.stuck(&hands.program.code));
+        }
+        Ok(chosen)
+    }
+
+    /// Whether it only waits for something to happen.
+    pub(super) fn is_asleep(&self, changes: u64) -> bool {
+        let asleep = |group: &Group| group.waits || group.is_asleep(changes);
+        self.groups.iter().all(asleep) && self.groups.iter().any(|group| !group.waits)
+    }
+
+    /// Ends all waits; whether there were any.
+    pub(super) fn hurry(&mut self) -> bool {
+        let mut any = false;
+        for group in &mut self.groups {
+            if let Sleep::Since(_) = group.sleep {
+                (group.sleep, any) = (Sleep::TimedOut, true);
+            }
+        }
+        any
+    }
+
+    /// Where each group that sleeps is, and one of its lanes.
+    pub(super) fn sleepers(&self) -> impl Iterator<Item = (u32, usize)> {
+        let asleep = self.groups.iter().filter(|group| group.sleep != Sleep::Awake);
+        asleep.map(|group| (group.pc, group.mask.trailing_zeros() as usize))
+    }
+
+    /// Nothing may be in flight when a warp ends.
+    fn check_end(&self) -> Done {
+        if self.registers.is_guarded() {
+            let what = "ends before its wgmma.mma_async were waited for";
+            return Err(Trouble::new(FaultKind::InFlight, what));
+        }
+        match self.stores.iter().position(|stores| !stores.all.is_empty()) {
+            Some(lane) => {
+                let what = "ends before its bulk copies were waited for, which may still read shared memory";
+                Err(Trouble::at(FaultKind::InFlight, lane, what))
+            }
+            None => Ok(()),
+        }
     }
 
     #[cold]
@@ -195,14 +283,17 @@ impl<'a> Warp<'a> {
             program.executed[pc as usize].store(true, Ordering::Relaxed);
             if inst.kind == Kind::Alone {
                 self.alone(inst, active, hands)?;
+                self.check_touched()?;
                 pc += 1;
                 continue;
             }
             self.groups[chosen].pc = pc;
             let stop = match inst.kind {
                 Kind::Control => self.turn(inst, chosen, active),
+                Kind::Waiting => self.wait(inst, chosen, active, hands)?,
                 _ => self.meet(inst, chosen, active, hands)?,
             };
+            self.check_touched()?;
             match stop {
                 None => pc = self.groups[chosen].pc,
                 Some(Stop::Regroup) => {
@@ -247,6 +338,42 @@ impl<'a> Warp<'a> {
         Some(Stop::Regroup)
     }
 
+    fn check_touched(&self) -> Done {
+        if !self.registers.is_guarded() {
+            return Ok(());
+        }
+        match self.registers.take_touched() {
+            None => Ok(()),
+            Some(_) => {
+                let what = "touches a register of a wgmma.mma_async that has not been waited for";
+                Err(Trouble::new(FaultKind::InFlight, what))
+            }
+        }
+    }
+
+    /// Goes on where what it waits for has happened, or says that it has not where nothing else goes on.
+    fn wait(
+        &mut self,
+        inst: &Inst,
+        chosen: usize,
+        active: u32,
+        hands: &mut Hands<'_>,
+    ) -> Done<Option<Stop>> {
+        let over = self.is_over(&inst.op, active, inst.line, hands)?;
+        let tests = matches!(inst.op, Op::MBarrierWait(_));
+        let gives_up = tests && self.groups[chosen].sleep == Sleep::TimedOut;
+        if over == 0 && !gives_up {
+            self.groups[chosen].sleep = Sleep::Since(hands.shared.changes);
+            return Ok(Some(Stop::Regroup));
+        }
+        if let Op::MBarrierWait(wait) = &inst.op {
+            self.registers.set_predicate(wait.d, over, active);
+        }
+        let group = &mut self.groups[chosen];
+        (group.sleep, group.pc) = (Sleep::Awake, group.pc + 1);
+        Ok(None)
+    }
+
     fn breath(&mut self) -> Option<Stop> {
         self.choices += 1;
         self.choices.is_multiple_of(TURN).then_some(Stop::Pause(Pause::Turn))
@@ -274,6 +401,9 @@ impl<'a> Warp<'a> {
         if let Op::Barrier { .. } = inst.op {
             return Ok(Some(Stop::Pause(Pause::Barrier)));
         }
+        if inst.kind == Kind::Group {
+            return Ok(Some(Stop::Pause(Pause::Group)));
+        }
         self.collective(inst, mask, hands)?;
         self.groups[chosen].pc = pc + 1;
         Ok(None)
@@ -288,7 +418,7 @@ impl<'a> Warp<'a> {
                 let what = format!("lanes {gone:08x} of the warp exited before the barrier");
                 Err(Trouble::new(FaultKind::Barrier, what))
             }
-            Op::Barrier { .. } => Ok(live),
+            Op::Barrier { .. } | Op::ClusterArrive(_) => Ok(live),
             Op::WarpSync(mask)
             | Op::Shuffle { mask, .. }
             | Op::Vote { mask, .. }
@@ -321,7 +451,7 @@ impl<'a> Warp<'a> {
     /// Some lanes of a group go elsewhere; the others stay.
     fn split(&mut self, chosen: usize, going: u32, target: u32) {
         self.groups[chosen].mask &= !going;
-        self.groups.push(Group { pc: target, mask: going, waits: false });
+        self.groups.push(Group::new(target, going));
     }
 
     /// What was waited for may be there, or never come.

@@ -103,6 +103,7 @@ impl<'a> Parser<'a> {
             max_threads: None,
             required_threads: None,
             min_blocks: None,
+            cluster: None,
             body: None,
             line,
         };
@@ -132,7 +133,8 @@ impl<'a> Parser<'a> {
             ".maxnreg" | ".maxclusterrank" => {
                 self.count()?;
             }
-            ".noreturn" => {}
+            ".reqnctapercluster" => function.cluster = Some(self.three()?),
+            ".noreturn" | ".explicitcluster" => {}
             ".pragma" => self.pragma()?,
             other => return Err(PtxError::new(line, format!("unknown directive `{other}`"))),
         }

@@ -29,7 +29,7 @@ impl<'a> Parser<'a> {
             return Err(self.error("operands nested too deeply"));
         }
         match self.peek() {
-            TokenKind::Punctuation('[') => self.address(),
+            TokenKind::Punctuation('[') => self.address(depth),
             TokenKind::Punctuation('{') => self.list('}', depth).map(Operand::Vector),
             TokenKind::Punctuation('(') => self.list(')', depth).map(Operand::List),
             TokenKind::Punctuation('!') => {
@@ -78,8 +78,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[base]`, `[base+4]`, `[base+-4]`, `[base-4]`, `[4]`
-    fn address(&mut self) -> Result<Operand<'a>, PtxError> {
+    /// `[base]`, `[base+4]`, `[base+-4]`, `[base-4]`, `[4]`, `[base, {x, y}]`
+    fn address(&mut self, depth: u32) -> Result<Operand<'a>, PtxError> {
         self.expect('[')?;
         let base = match self.peek() {
             TokenKind::Word(word) => {
@@ -88,6 +88,16 @@ impl<'a> Parser<'a> {
             }
             _ => None,
         };
+        if let Some(map) = base
+            && self.take(',')
+        {
+            if self.peek() != TokenKind::Punctuation('{') {
+                return Err(self.error("coordinates expected"));
+            }
+            let at = self.list('}', depth)?;
+            self.expect(']')?;
+            return Ok(Operand::Tile(map, at));
+        }
         let plus = self.take('+');
         let negative = self.take('-');
         let mut offset = 0;

@@ -52,6 +52,8 @@ pub(crate) struct Function<'a> {
     pub(crate) max_threads: Option<[u32; 3]>,
     pub(crate) required_threads: Option<[u32; 3]>,
     pub(crate) min_blocks: Option<u32>,
+    /// Blocks of a cluster.
+    pub(crate) cluster: Option<[u32; 3]>,
     /// `None` for a declaration.
     pub(crate) body: Option<Vec<Statement<'a>>>,
     pub(crate) line: u32,
@@ -106,6 +108,8 @@ pub(crate) enum Operand<'a> {
     F64(u64),
     /// `[base+offset]`
     Address(Option<&'a str>, i64),
+    /// `[base, {a, b}]`: a tensor map and coordinates.
+    Tile(&'a str, Vec<Operand<'a>>),
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
     /// `p|q`

@@ -387,10 +387,18 @@ fn constants_are_not_written() {
 fn what_it_does_not_know_it_does_not_take() {
     let why = |body: &str| Module::parse(&kernel("", body)).unwrap_err().to_string();
     for (body, said) in [
-        ("wgmma.fence.sync.aligned;", "hardware only"),
+        ("wgmma.fence.sync.aligned;", "needs .target sm_90a"),
         ("tcgen05.wait::ld.sync.aligned;", "hardware only"),
-        ("mbarrier.init.shared.b64 [%r1], 1;", "hardware only"),
-        ("cp.async.bulk.commit_group;", "hardware only"),
+        ("clusterlaunchcontrol.try_cancel.async.b128 [%r1], [%r2];", "hardware only"),
+        ("mbarrier.pending_count.b64 %r5, %rd1;", "unknown instruction `mbarrier.pending_count"),
+        (
+            "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%rd1, {%r1, %r1, %r1}], [%r1];",
+            "only tensors of 2 dimensions",
+        ),
+        (
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], 16;",
+            "hardware only",
+        ),
         ("frobnicate.u32 %r5, %r1;", "unknown instruction `frobnicate.u32`"),
         ("add.sideways.u32 %r5, %r1, %r1;", "add.sideways.u32"),
         ("add.u32 %r5, %r1;", "operands"),

@@ -8,13 +8,18 @@ use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::DeviceFacts;
 use warpscope_kernels::image::{self, Image};
 
-/// The PTX of a family for a device: what is built in, or, for work on kernels whose images are not built, `family.class.ptx` of a folder.
+/// The PTX of a family for a device: what is built in, or, for work on kernels whose images are not built, `family.class.ptx` of a folder; that of the
+/// device's architecture alone (`family.90a.ptx`) where it is there.
 pub(crate) fn text_for(family: &str, facts: &DeviceFacts) -> Result<String, String> {
     let Ok(folder) = std::env::var("PTX_FOLDER") else {
         let image = image::ptx_for(family, facts.sm);
         return image.and_then(Image::text).ok_or(format!("no PTX of {family} is built in"));
     };
     let path = |class: &Sm| format!("{folder}/{family}.{}{}.ptx", class.major, class.minor);
+    let own = format!("{folder}/{family}.{}{}a.ptx", facts.sm.major, facts.sm.minor);
+    if let Ok(text) = std::fs::read_to_string(own) {
+        return Ok(text);
+    }
     let there = image::CLASSES.iter().filter(|class| std::fs::exists(path(class)).unwrap_or(false));
     let classes: Vec<Sm> = there.copied().collect();
     let class = image::class_of(facts.sm, &classes).ok_or(format!("no PTX of {family}"))?;

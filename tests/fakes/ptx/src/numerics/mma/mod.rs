@@ -1,9 +1,10 @@
 //! Warp-wide `mma.sync` on fragments: PTX ISA 8.8, 9.7.14.5 "Matrix multiply-accumulate operation using mma instruction".
 //!
 //! One table holds every form; the interpreter looks the opcode up once and then calls the entry. What a form computes is said in `sum` for floats
-//! and `tile` for layouts. Not here: sparse, `.b1`, block-scaled and `wgmma` forms, which an interpreter must refuse.
+//! and `tile` for layouts; `group` has `wgmma`. Not here: sparse, `.b1` and block-scaled forms, which an interpreter must refuse.
 
 mod element;
+mod group;
 mod sum;
 mod table;
 mod tile;
@@ -12,6 +13,9 @@ mod volta;
 #[cfg(test)]
 mod tests;
 
+pub use group::{
+    Accumulators, GROUP_MMAS, GroupMma, OperandRow, ROW_BYTES, ROWS, find_group, rows_of_registers,
+};
 pub use table::MMAS;
 
 /// One register of every lane.

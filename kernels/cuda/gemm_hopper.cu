@@ -1,0 +1,288 @@
+// K10, K11, K15, K17 on sm_90a: Y[m,n] = X[m,k] · W[n,k]ᵀ, all row-major, rows of X and W multiples of 16 bytes.
+// A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
+// bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
+// blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
+#include "product.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+constexpr u32 ROWS = 128;
+constexpr u32 GROUP_ROWS = 64;
+constexpr u32 GROUP = 128;
+constexpr u32 SLAB = 128;
+// wgmma takes 32 bytes of k.
+constexpr u32 STEPS = 4;
+// 16-bit results leave by boxes of a warp's own: 16 rows of 128 bytes, two in turn.
+constexpr u32 WARP_ROWS = 16;
+constexpr u32 BOX = WARP_ROWS * SLAB;
+constexpr u32 BOXES = 2;
+
+template <class Kind_, typename Out_, u32 COLS_, u32 BLOCKS_, u32 STAGES_> struct Product {
+    using Kind = Kind_;
+    using Sum = typename Kind::Sum;
+    using Out = Out_;
+    static constexpr u32 BYTES = Kind::BYTES;
+    static constexpr bool BOXED = sizeof(Out) == 2;
+    static constexpr u32 COLS = COLS_;
+    static constexpr u32 BLOCKS = BLOCKS_;
+    static constexpr u32 STAGES = STAGES_;
+    static constexpr u32 SUMS = COLS / 2;
+    static constexpr u32 OF_X = ROWS * SLAB;
+    static constexpr u32 STAGE = OF_X + COLS * SLAB;
+    // Everything of a stage arrives at the block's own barrier, whoever loaded it; every consuming warp of the cluster empties it.
+    static constexpr u32 EMPTIED = 2 * GROUP / WARP * BLOCKS;
+};
+
+// Where things lie in shared memory: the same in every block of a cluster.
+template <class P> struct Layout {
+    u32 stages;
+    __device__ __forceinline__ explicit Layout(u32 from) : stages((from + 1023) & ~1023u) {}
+    __device__ __forceinline__ u32 stage(u32 i) const { return stages + i * P::STAGE; }
+    __device__ __forceinline__ u32 full(u32 i) const { return stages + P::STAGES * P::STAGE + 8 * i; }
+    __device__ __forceinline__ u32 empty(u32 i) const { return full(P::STAGES + i); }
+    __device__ __forceinline__ u32 boxes(u32 warp) const { return stages + P::STAGES * P::STAGE + 1024 + warp * BOXES * BOX; }
+};
+
+// Which stage is next and in which phase its barriers are.
+template <class P> struct Turn {
+    u32 stage = 0;
+    u32 parity = 0;
+    __device__ __forceinline__ void next() {
+        if (++stage == P::STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    __device__ __forceinline__ u32 last() const { return stage == 0 ? P::STAGES - 1 : stage - 1; }
+};
+
+// The tiles of a block. Clusters take them in turn, 2048 rows down, then one tile to the right: what is computed at a time
+// shares rows of X and W in the cache.
+template <class P> struct Tiles {
+    static constexpr u32 BAND = 2048 / ROWS / P::BLOCKS;
+
+    u32 down;
+    u32 across;
+    u32 index = blockIdx.x / P::BLOCKS;
+
+    __device__ __forceinline__ Tiles(u32 m, u32 n) : down(ceil_div(m, ROWS * P::BLOCKS)), across(ceil_div(n, P::COLS)) {}
+    __device__ __forceinline__ bool any() const { return index < down * across; }
+    __device__ __forceinline__ void next() { index += gridDim.x / P::BLOCKS; }
+    __device__ __forceinline__ u32 top() const { return index / (BAND * across) * BAND; }
+    __device__ __forceinline__ u32 height() const { return min(down - top(), BAND); }
+    __device__ __forceinline__ u32 row() const {
+        u32 pair = top() + index % (BAND * across) % height();
+        return (pair * P::BLOCKS + blockIdx.x % P::BLOCKS) * ROWS;
+    }
+    __device__ __forceinline__ u32 col() const { return index % (BAND * across) / height() * P::COLS; }
+};
+
+// One thread has everything loaded.
+template <class P>
+__device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, const TensorMap& w, Tiles<P> tiles, u32 slabs, u32 per_slab) {
+    constexpr u32 SHARE = P::COLS / P::BLOCKS;
+    const u32 rank = blockIdx.x % P::BLOCKS;
+    Turn<P> turn;
+    for (; tiles.any(); tiles.next()) {
+        const u32 row = tiles.row(), col = tiles.col() + rank * SHARE;
+        for (u32 k = 0; k < slabs * per_slab; k += per_slab, turn.next()) {
+            wait_barrier(at.empty(turn.stage), turn.parity ^ 1);
+            const u32 full = at.full(turn.stage), to = at.stage(turn.stage);
+            arrive_expecting(full, P::STAGE);
+            load_box(to, x, k, row, full);
+            if constexpr (P::BLOCKS == 1) {
+                load_box(to + P::OF_X, w, k, col, full);
+            } else {
+                load_box_to((1 << P::BLOCKS) - 1, to + P::OF_X + rank * SHARE * SLAB, w, k, col, full);
+            }
+        }
+    }
+}
+
+// What a warpgroup multiplies, stage after stage.
+template <class P> struct Multiplier {
+    using Sum = typename P::Sum;
+
+    const Layout<P>& at;
+    u32 group;
+    Turn<P> turn;
+
+    __device__ __forceinline__ void issue(Sum (&d)[P::SUMS], bool keep) {
+        wait_barrier(at.full(turn.stage), turn.parity);
+        const u32 stage = at.stage(turn.stage);
+        const u64 x = swizzled_matrix(stage + group * GROUP_ROWS * SLAB), w = swizzled_matrix(stage + P::OF_X);
+        wgmma_fence();
+#pragma unroll
+        for (u32 step = 0; step < STEPS; step++) P::Kind::multiply(d, x + 2 * step, w + 2 * step, step > 0 || keep);
+        wgmma_commit();
+        turn.next();
+    }
+    // Gives a stage back to whoever loads into it: the producers of all blocks.
+    __device__ __forceinline__ void release(u32 stage) const {
+        if (lane_id() >= P::BLOCKS) return;
+        if constexpr (P::BLOCKS == 1) {
+            arrive(at.empty(stage));
+        } else {
+            arrive_in_cluster(in_block(at.empty(stage), lane_id()));
+        }
+    }
+    // The sum over k. A product is always on its way while the stage of the one before is given back.
+    __device__ __forceinline__ void sum(u32 slabs, Sum (&d)[P::SUMS]) {
+        issue(d, false);
+        for (u32 slab = 1; slab < slabs; slab++) {
+            const u32 before = turn.last();
+            issue(d, true);
+            wgmma_wait<1>();
+            release(before);
+        }
+        wgmma_wait<0>();
+        hold(d);
+        release(turn.last());
+    }
+    // The sum over k of products whose sums are short of fp32: each stage by itself, added up outside. The other warpgroup
+    // multiplies meanwhile.
+    __device__ __forceinline__ void sum_of_stages(u32 slabs, Sum (&d)[P::SUMS]) {
+        Sum part[P::SUMS];
+#pragma unroll
+        for (u32 i = 0; i < P::SUMS; i++) d[i] = 0;
+        for (u32 slab = 0; slab < slabs; slab++) {
+            issue(part, false);
+            wgmma_wait<0>();
+            hold(part);
+            release(turn.last());
+#pragma unroll
+            for (u32 i = 0; i < P::SUMS; i++) d[i] += part[i];
+        }
+    }
+};
+
+template <typename Out> __device__ __forceinline__ u32 packed(float low, float high);
+template <> __device__ __forceinline__ u32 packed<f16>(float low, float high) {
+    u32 out;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+    return out;
+}
+template <> __device__ __forceinline__ u32 packed<bf16>(float low, float high) {
+    u32 out;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+    return out;
+}
+
+// 16-bit results of a warp leave through shared memory while the next tile is multiplied.
+template <class P>
+__device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SUMS], u32 boxes, u32 row, u32 col, u32, u32) {
+    constexpr u32 BOX_COLS = SLAB / 2;
+    const u32 line = lane_id() % 16;
+    const u32 chunk = boxes + line * SLAB + ((lane_id() / 16 ^ line) % 8) * 16;
+#pragma unroll
+    for (u32 b = 0; b < P::COLS / BOX_COLS; b++) {
+        const u32 box = b % BOXES * BOX;
+        if (lane_id() == 0) wait_boxes_read<BOXES - 1>();
+        __syncwarp();
+#pragma unroll
+        for (u32 j = 0; j < BOX_COLS / 16; j++) {
+            const u32 i = b * BOX_COLS / 2 + 8 * j;
+            stmatrix_x4((chunk ^ 32 * j) + box, packed<typename P::Out>(d[i], d[i + 1]), packed<typename P::Out>(d[i + 2], d[i + 3]), packed<typename P::Out>(d[i + 4], d[i + 5]), packed<typename P::Out>(d[i + 6], d[i + 7]));
+        }
+        fence_async();
+        __syncwarp();
+        if (lane_id() == 0) {
+            store_box(y, col + b * BOX_COLS, row, boxes + box);
+            commit_boxes();
+        }
+    }
+}
+
+// 32-bit results go straight to memory: four lanes fill 32 bytes of a row.
+template <class P>
+__device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum (&d)[P::SUMS], u32, u32 row, u32 col, u32 m, u32 n) {
+    using Two = Pair<typename P::Out>;
+    col += lane_id() % 4 * 2;
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+        const u32 line = row + lane_id() / 4 + 8 * half;
+        if (line >= m) continue;
+        typename P::Out* to = y + u64(line) * n + col;
+#pragma unroll
+        for (u32 i = 0; i < P::COLS / 8; i++) {
+            const typename P::Sum first = d[4 * i + 2 * half], second = d[4 * i + 2 * half + 1];
+            if (n % 2 == 0) {
+                if (col + 8 * i < n) *reinterpret_cast<Two*>(to + 8 * i) = Two{first, second};
+            } else {
+                if (col + 8 * i < n) to[8 * i] = first;
+                if (col + 8 * i + 1 < n) to[8 * i + 1] = second;
+            }
+        }
+    }
+}
+
+template <class P, class Y>
+__device__ __forceinline__ void multiply(const TensorMap& x, const TensorMap& w, Y&& y, u32 m, u32 n, u32 k) {
+    constexpr u32 PER_SLAB = SLAB / P::BYTES;
+    const u32 slabs = ceil_div(k, PER_SLAB);
+    extern __shared__ u8 shared[];
+    const Layout<P> at(shared_address(shared));
+    if (threadIdx.x == 0) {
+        prefetch_map(x);
+        prefetch_map(w);
+#pragma unroll
+        for (u32 i = 0; i < P::STAGES; i++) {
+            init_barrier(at.full(i), 1);
+            init_barrier(at.empty(i), P::EMPTIED);
+        }
+        fence_init();
+    }
+    if constexpr (P::BLOCKS > 1) sync_cluster(); else __syncthreads();
+    Tiles<P> tiles(m, n);
+    // The same for every lane, and told so to the compiler.
+    const u32 own = __shfl_sync(ALL, warp_id(), 0);
+    if (own < GROUP / WARP) {
+        fewer_registers<40>();
+        if (threadIdx.x == 0) load<P>(at, x, w, tiles, slabs, PER_SLAB);
+    } else {
+        more_registers<232>();
+        const u32 warp = own - GROUP / WARP;
+        Multiplier<P> multiplier = {at, warp / 4, {}};
+        for (; tiles.any(); tiles.next()) {
+            typename P::Sum d[P::SUMS];
+            if constexpr (P::Kind::SHORT) multiplier.sum_of_stages(slabs, d); else multiplier.sum(slabs, d);
+            store<P>(y, d, at.boxes(warp), tiles.row() + warp * WARP_ROWS, tiles.col(), m, n);
+        }
+        if constexpr (P::BOXED) if (lane_id() == 0) wait_boxes_read<0>();
+    }
+    // No block leaves while another may write to its shared memory.
+    if constexpr (P::BLOCKS > 1) sync_cluster();
+}
+
+#define HOPPER(BLOCKS) extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(3 * GROUP, 1)
+#define MAP const __grid_constant__ TensorMap
+
+// 16-bit results by a map of Y too.
+#define PRODUCT16(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, MAP y, u32 m, u32 n, u32 k) {                     \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+    }
+#define PRODUCT32(NAME, KIND, OUT, COLS, BLOCKS, STAGES)                                \
+    HOPPER(BLOCKS) NAME(MAP x, MAP w, OUT* __restrict__ y, u32 m, u32 n, u32 k) {       \
+        multiply<Product<KIND, OUT, COLS, BLOCKS, STAGES>>(x, w, y, m, n, k);           \
+    }
+PRODUCT16(gemm_f16_128x256c2, WgmmaF16, f16, 256, 2, 4)
+PRODUCT16(gemm_f16_128x256, WgmmaF16, f16, 256, 1, 4)
+PRODUCT16(gemm_f16_128x128, WgmmaF16, f16, 128, 1, 6)
+PRODUCT32(gemm_f16_out32_128x256c2, WgmmaF16, float, 256, 2, 4)
+PRODUCT32(gemm_f16_out32_128x128, WgmmaF16, float, 128, 1, 6)
+PRODUCT16(gemm_bf16_128x256c2, WgmmaBf16, bf16, 256, 2, 4)
+PRODUCT16(gemm_bf16_128x256, WgmmaBf16, bf16, 256, 1, 4)
+PRODUCT16(gemm_bf16_128x128, WgmmaBf16, bf16, 128, 1, 6)
+PRODUCT32(gemm_bf16_out32_128x256c2, WgmmaBf16, float, 256, 2, 4)
+PRODUCT32(gemm_bf16_out32_128x128, WgmmaBf16, float, 128, 1, 6)
+PRODUCT32(gemm_s8_128x256c2, WgmmaS8, i32, 256, 2, 4)
+PRODUCT32(gemm_s8_128x256, WgmmaS8, i32, 256, 1, 4)
+PRODUCT32(gemm_s8_128x128, WgmmaS8, i32, 128, 1, 6)
+// Two sets of sums leave no room for 256 columns.
+PRODUCT32(gemm_e4m3_128x192c2, WgmmaE4m3, float, 192, 2, 5)
+PRODUCT32(gemm_e4m3_128x128c2, WgmmaE4m3, float, 128, 2, 6)
+PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
+PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
+PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
+PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)

@@ -1,0 +1,390 @@
+//! The ways of warpgroups that multiply together (`wgmma`): device 9.0 alone.
+//!
+//! A block of 384 threads keeps a multiprocessor: one warpgroup has the copy engine fill stages of 128 bytes of k (64 numbers of 16 bits, 128 of 8)
+//! from tensor maps, two multiply 64 rows each. Whatever lies outside a matrix is read as zero and not written, so every size goes through
+//! the same code, and k need not be a multiple of a stage. Two blocks of a cluster compute tiles one above the other and load half of their
+//! rows of W each, for both.
+//!
+//! What differs from `mma.sync`: operands never pass registers; sums take 128 of them a thread; tiles are counted by clusters and taken in
+//! turn by as many blocks as there are multiprocessors, or as few as take no longer. 16-bit results leave through shared memory by a tensor
+//! map, which wants rows of a multiple of 16 bytes: other widths are left to `mma.sync`. 32-bit results go straight to memory at any width.
+//! fp8 is summed with fewer bits than fp32 has, so each 128 of k are added up outside; two sets of sums leave room for 192 columns.
+//!
+//! Rejected: two multiplying warpgroups that take turns with a tile each (both operands would be read twice as often from shared memory,
+//! which is what limits tiles of 128 × 128 already); clusters of four (half a wave of them does not fit the groups of multiprocessors); a
+//! stage of its own for fp32 results (192 KiB of operands hide more than it would).
+
+use super::way::{Call, Way};
+use super::{Operands, Product};
+use crate::gpu::{
+    Arg, DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
+};
+
+/// Image of these kernels.
+const FAMILY: &str = "gemm_hopper";
+/// First CUDA version of a driver that loads machine code for sm_90a and encodes tensor maps.
+const OLDEST_DRIVER: u32 = 12_000;
+/// Threads of a block: one warpgroup loads, two multiply.
+const THREADS: u32 = 384;
+/// Rows of X of a block.
+const ROWS: u32 = 128;
+/// Bytes of k of a stage.
+const SLAB: u32 = 128;
+/// Rows of Y that a warp stores at a time.
+const WARP_ROWS: u32 = 16;
+/// Shared memory beside stages: what aligns them, and their barriers.
+const AROUND: u32 = 1024 + 1024;
+/// Shared memory through which 16-bit results leave: two boxes of each of eight warps.
+const BOXES: u32 = 8 * 2 * WARP_ROWS * SLAB;
+/// Most rows and columns: coordinates of boxes are signed.
+const MOST: u32 = i32::MAX as u32 - 512;
+
+/// A tile, whatever is multiplied.
+struct Tile {
+    variant: Variant,
+    columns: u32,
+    /// Blocks of a cluster.
+    blocks: u32,
+    stages: u32,
+    /// Against large tiles of `mma.sync`, which have about 0.6 of this rate: see [`rate`].
+    rate: f64,
+}
+
+const fn tile(name: &'static str, what: &'static str, columns: u32, blocks: u32) -> Tile {
+    let stages = match columns {
+        256 => 4,
+        192 => 5,
+        _ => 6,
+    };
+    Tile { variant: Variant { name, what }, columns, blocks, stages, rate: rate(columns, blocks) }
+}
+
+/// Shared memory passes 128 bytes a clock, written once and read by each 64 rows again: for a stage of 256 columns in the 1024 clocks that the
+/// tensor cores need, of 192 in 832 where they need 768, of 128 in 640 where they need 512. Without a pair, a second-level cache reads half as
+/// much again.
+const fn rate(columns: u32, blocks: u32) -> f64 {
+    let alone = match columns {
+        256 => 1.5,
+        192 => 1.4,
+        _ => 1.2,
+    };
+    if blocks == 1 { alone } else { alone + 0.1 }
+}
+
+const LARGE_PAIR: Tile = tile("wgmma128x256c2", "wgmma, large tiles, two blocks share W", 256, 2);
+const LARGE: Tile = tile("wgmma128x256", "wgmma, large tiles", 256, 1);
+const MIDDLE_PAIR: Tile = tile("wgmma128x192c2", "wgmma, large tiles, two blocks share W", 192, 2);
+const SMALL_PAIR: Tile = tile("wgmma128x128c2", "wgmma, small tiles, two blocks share W", 128, 2);
+const SMALL: Tile = tile("wgmma128x128", "wgmma, small tiles", 128, 1);
+
+/// A product that wgmma has.
+struct Row {
+    product: Product,
+    /// The instruction.
+    by: &'static str,
+    ways: &'static [(Tile, &'static str)],
+}
+
+const ROWS_OF: &[Row] = &[
+    Row {
+        product: Product::F16,
+        by: "wgmma.m64n256k16",
+        ways: &[
+            (LARGE_PAIR, "gemm_f16_128x256c2"),
+            (LARGE, "gemm_f16_128x256"),
+            (SMALL, "gemm_f16_128x128"),
+        ],
+    },
+    Row {
+        product: Product::F16Out32,
+        by: "wgmma.m64n256k16",
+        ways: &[(LARGE_PAIR, "gemm_f16_out32_128x256c2"), (SMALL, "gemm_f16_out32_128x128")],
+    },
+    Row {
+        product: Product::Bf16,
+        by: "wgmma.m64n256k16",
+        ways: &[
+            (LARGE_PAIR, "gemm_bf16_128x256c2"),
+            (LARGE, "gemm_bf16_128x256"),
+            (SMALL, "gemm_bf16_128x128"),
+        ],
+    },
+    Row {
+        product: Product::Bf16Out32,
+        by: "wgmma.m64n256k16",
+        ways: &[(LARGE_PAIR, "gemm_bf16_out32_128x256c2"), (SMALL, "gemm_bf16_out32_128x128")],
+    },
+    Row {
+        product: Product::S8,
+        by: "wgmma.m64n256k32",
+        ways: &[
+            (LARGE_PAIR, "gemm_s8_128x256c2"),
+            (LARGE, "gemm_s8_128x256"),
+            (SMALL, "gemm_s8_128x128"),
+        ],
+    },
+    Row {
+        product: Product::E4m3,
+        by: "wgmma.m64n192k32",
+        ways: &[
+            (MIDDLE_PAIR, "gemm_e4m3_128x192c2"),
+            (SMALL_PAIR, "gemm_e4m3_128x128c2"),
+            (SMALL, "gemm_e4m3_128x128"),
+        ],
+    },
+    Row {
+        product: Product::E5m2,
+        by: "wgmma.m64n192k32",
+        ways: &[
+            (MIDDLE_PAIR, "gemm_e5m2_128x192c2"),
+            (SMALL_PAIR, "gemm_e5m2_128x128c2"),
+            (SMALL, "gemm_e5m2_128x128"),
+        ],
+    },
+];
+
+/// Whether a device has wgmma, and a driver for it.
+pub(in crate::gpu::family) fn has_wgmma(facts: &DeviceFacts) -> bool {
+    (facts.sm.major, facts.sm.minor) == (9, 0) && facts.driver_cuda >= OLDEST_DRIVER
+}
+
+/// How a product is done, where wgmma does it.
+pub(super) fn route(product: Product, facts: &DeviceFacts) -> Option<Route> {
+    let row = row(product).filter(|_| !ways(product, facts).is_empty());
+    row.map(|row| Route::Native { by: row.by.to_owned() })
+}
+
+/// The ways of a product; none but on a device that has wgmma and the memory.
+pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
+    let row = row(product).filter(|_| has_wgmma(facts));
+    let all = row.into_iter().flat_map(|row| row.ways);
+    let ways = all.map(|(tile, entry)| way(product, tile, entry));
+    ways.filter(|way| way.shared_bytes <= facts.shared_per_block_optin).collect()
+}
+
+/// Whether a way has a place on the device: what imitates fp8 has none where wgmma multiplies it.
+pub(super) fn stands_beside(way: &Way, product: Product, facts: &DeviceFacts) -> bool {
+    let fp8 = matches!(product, Product::E4m3 | Product::E5m2);
+    way.family == FAMILY || !fp8 || ways(product, facts).is_empty()
+}
+
+fn row(product: Product) -> Option<&'static Row> {
+    ROWS_OF.iter().find(|row| row.product == product)
+}
+
+fn tile_of(way: &Way) -> Option<&'static Tile> {
+    let mut all = ROWS_OF.iter().flat_map(|row| row.ways);
+    all.find(|(_, entry)| *entry == way.entry).map(|(tile, _)| tile)
+}
+
+/// Whether results leave by a tensor map.
+fn boxed(product: Product) -> bool {
+    product.output().bytes() == 2
+}
+
+fn way(product: Product, tile: &Tile, entry: &'static str) -> Way {
+    let boxes = if boxed(product) { BOXES } else { 0 };
+    Way {
+        variant: tile.variant,
+        family: FAMILY,
+        entry,
+        tile: [ROWS, tile.columns],
+        threads: THREADS,
+        shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
+        rate: tile.rate,
+        takes: if boxed(product) { |shape| shape.n % 8 == 0 && fits(shape) } else { fits },
+        launch,
+    }
+}
+
+fn fits(shape: Shape) -> bool {
+    shape.m <= MOST && shape.n <= MOST
+}
+
+fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
+    let Shape { m, n, k, .. } = call.shape;
+    let Operands { x, weights, y } = call.operands;
+    way.blocks(call.shape)?;
+    let blocks = tile_of(way).map_or(1, |tile| tile.blocks);
+    let result = if boxed(call.product) { Arg::from(results(y, call)) } else { y.into() };
+    Ok(Launch {
+        family: way.family,
+        entry: way.entry,
+        grid: [blocks * clusters(way.tile[1], blocks, call), 1, 1],
+        block: [way.threads, 1, 1],
+        shared_bytes: way.shared_bytes,
+        args: vec![
+            operand(x, m, ROWS, call).into(),
+            operand(weights, n, way.tile[1] / blocks, call).into(),
+            result,
+            m.into(),
+            n.into(),
+            k.into(),
+        ],
+        early: false,
+    })
+}
+
+/// Clusters to launch: as many as fit at a time, or as few as need no more turns. Fewer blocks leave power to the others.
+fn clusters(columns: u32, blocks: u32, call: &Call) -> u32 {
+    let tiles = call.shape.m.div_ceil(ROWS * blocks) * call.shape.n.div_ceil(columns);
+    let turns = tiles.div_ceil((call.sms / blocks).max(1));
+    tiles.div_ceil(turns)
+}
+
+/// Rows of X or W as stages take them.
+fn operand(slot: Slot, rows: u32, at_a_time: u32, call: &Call) -> TensorMap {
+    let numbers = call.pitch / call.shape.k;
+    let element = match call.product {
+        Product::F16 | Product::F16Out32 => TensorElement::F16,
+        Product::Bf16 | Product::Bf16Out32 => TensorElement::Bf16,
+        _ => TensorElement::U8,
+    };
+    TensorMap {
+        slot,
+        element,
+        size: [call.shape.k.into(), rows.into()],
+        row_bytes: call.pitch.into(),
+        tile: [SLAB / numbers, at_a_time],
+        swizzled: true,
+    }
+}
+
+/// Rows of Y as warps store them.
+fn results(slot: Slot, call: &Call) -> TensorMap {
+    let element = match call.product.output() {
+        Element::Bf16 => TensorElement::Bf16,
+        _ => TensorElement::F16,
+    };
+    TensorMap {
+        slot,
+        element,
+        size: [call.shape.n.into(), call.shape.m.into()],
+        row_bytes: 2 * u64::from(call.shape.n),
+        tile: [SLAB / 2, WARP_ROWS],
+        swizzled: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::device;
+    use super::super::{Product, ROWS as PRODUCTS, launch, way::choose};
+    use super::*;
+    use crate::gpu::BufferId;
+
+    fn hopper(sms: u32) -> DeviceFacts {
+        DeviceFacts { shared_per_block_optin: 227 << 10, ..device((9, 0), sms) }
+    }
+
+    fn cube(side: u32) -> Shape {
+        shape(side, side, side)
+    }
+
+    fn shape(m: u32, n: u32, k: u32) -> Shape {
+        Shape { m, n, k, ..Shape::default() }
+    }
+
+    fn launched(facts: &DeviceFacts, product: Product, shape: Shape) -> Launch {
+        let slot = |buffer| Slot { buffer: BufferId(buffer), offset: 0 };
+        let operands = Operands { x: slot(0), weights: slot(1), y: slot(2) };
+        launch(facts, operands, product, shape).unwrap()
+    }
+
+    #[test]
+    fn only_a_device_9_0_with_its_memory_and_a_driver_for_it_has_these_ways() {
+        let facts = hopper(132);
+        assert_eq!(ways(Product::F16, &facts).len(), 3);
+        assert_eq!(ways(Product::F32, &facts).len(), 0);
+        for other in [
+            DeviceFacts { sm: crate::Sm::new(10, 0), ..facts.clone() },
+            DeviceFacts { driver_cuda: 11_080, ..facts.clone() },
+            DeviceFacts { shared_per_block_optin: 163 << 10, ..facts.clone() },
+        ] {
+            assert_eq!(ways(Product::F16, &other).len(), 0);
+            assert_eq!(route(Product::E4m3, &other), None);
+        }
+        let by = Route::Native { by: "wgmma.m64n192k32".to_owned() };
+        assert_eq!(Product::E4m3.route(&facts), by);
+    }
+
+    /// CUDA C++ programming guide, "Technical Specifications per Compute Capability": 227 KiB of shared memory a block on 9.0.
+    #[test]
+    fn every_way_fits_and_is_named_by_its_tile() {
+        for row in PRODUCTS {
+            for way in ways(row.product, &hopper(132)) {
+                assert!(way.shared_bytes <= 227 << 10, "{}", way.entry);
+                let name = way.variant.name.strip_prefix("wgmma").unwrap();
+                assert!(way.entry.ends_with(name), "{}", way.entry);
+                assert!(name.starts_with(&format!("{}x{}", way.tile[0], way.tile[1])));
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_are_as_large_as_leaves_no_multiprocessor_idle() {
+        let facts = hopper(132);
+        for (product, shape, variant) in [
+            (Product::Bf16, cube(8192), "wgmma128x256c2"),
+            (Product::F16, cube(2048), "wgmma128x256c2"),
+            (Product::F16, cube(1024), "wgmma128x128"),
+            (Product::F16, shape(128, 8192, 4096), "wgmma128x128"),
+            (Product::F16, shape(16, 512, 512), "64x64"),
+            (Product::S8, cube(4096), "wgmma128x256c2"),
+            (Product::E4m3, cube(8192), "wgmma128x192c2"),
+            (Product::E4m3, cube(2048), "wgmma128x128c2"),
+            (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
+        ] {
+            let way = choose(product, &facts, shape).unwrap();
+            assert_eq!(way.variant.name, variant, "{product:?} {shape:?}");
+        }
+    }
+
+    /// The copy engine takes rows of multiples of 16 bytes only: CUDA driver API, cuTensorMapEncodeTiled.
+    #[test]
+    fn widths_that_no_tensor_map_has_are_left_to_others() {
+        let facts = hopper(132);
+        let family = |product, n| launched(&facts, product, shape(4096, n, 4096)).family;
+        assert_eq!(family(Product::F16, 4096), FAMILY);
+        assert_eq!(family(Product::F16, 4097), "gemm");
+        assert_eq!(family(Product::F16Out32, 4097), FAMILY);
+        assert_eq!(family(Product::E5m2, 4097), FAMILY);
+        let forced = facts.with_variant("gemm.f16", "wgmma128x256");
+        assert_eq!(launched(&forced, Product::F16, shape(64, 68, 64)).family, "gemm");
+        assert_eq!(launched(&forced, Product::F16, shape(64, 72, 64)).family, FAMILY);
+    }
+
+    #[test]
+    fn blocks_are_no_more_than_shorten_the_work() {
+        for (sms, shape, grid) in [
+            (132, cube(2048), 128),
+            // 256 pairs of tiles over 66 pairs of multiprocessors are four turns, as over 64.
+            (132, cube(4096), 128),
+            (132, cube(8192), 128),
+            (132, shape(256, 512, 64), 4),
+            (3, cube(1024), 2),
+            (1, shape(300, 256, 64), 2),
+        ] {
+            let facts = hopper(sms).with_variant("gemm.f16", "wgmma128x256c2");
+            assert_eq!(launched(&facts, Product::F16, shape).grid, [grid, 1, 1], "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn operands_are_boxes_of_a_stage_and_results_of_a_warp() {
+        let facts = hopper(132).with_variant("gemm.bf16", "wgmma128x256c2");
+        let launch = launched(&facts, Product::Bf16, shape(300, 520, 72));
+        let map = |index: usize| match launch.args[index] {
+            Arg::TensorMap(map) => (map.size, map.row_bytes, map.tile),
+            arg => panic!("{arg:?} is no map"),
+        };
+        assert_eq!(map(0), ([72, 300], 144, [64, 128]));
+        assert_eq!(map(1), ([72, 520], 144, [64, 128]), "each block loads half");
+        assert_eq!(map(2), ([520, 300], 1040, [64, 16]));
+        let facts = hopper(132).with_variant("gemm.s8", "wgmma128x256");
+        let launch = launched(&facts, Product::S8, shape(300, 521, 80));
+        let Arg::TensorMap(weights) = launch.args[1] else { panic!("a map") };
+        assert_eq!((weights.row_bytes, weights.tile), (80, [128, 256]));
+        assert!(matches!(launch.args[2], Arg::Slot(_)));
+    }
+}

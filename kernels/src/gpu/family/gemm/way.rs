@@ -1,0 +1,86 @@
+//! Which ways a device has to compute a product, and which of them is taken at a size.
+//!
+//! A way is a tile of Y and how a block computes it. What was picked for the device comes first; else the least time that tiles, multiprocessors
+//! and the rate of a way promise. A table by device name was rejected: it says nothing of devices and sizes that nobody listed.
+
+use super::{Operands, Product, hopper, tile};
+use crate::gpu::{DeviceFacts, Launch, MOST_VARIANTS, Shape, Variant};
+
+/// Where ways come from, the best first: of equal promises the first counts.
+const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[hopper::ways, tile::ways];
+
+/// What is to be multiplied, and where.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    /// What is multiplied, summed and stored.
+    pub product: Product,
+    /// Where.
+    pub operands: Operands,
+    /// The size.
+    pub shape: Shape,
+    /// Bytes of a row of X and of W.
+    pub pitch: u32,
+    /// Multiprocessors to fill.
+    pub sms: u32,
+}
+
+/// One way to compute a product.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// What records and picks call it.
+    pub variant: Variant,
+    /// Image it is in.
+    pub family: &'static str,
+    /// Entry point.
+    pub entry: &'static str,
+    /// Rows and columns of Y that a block computes.
+    pub tile: [u32; 2],
+    /// Threads of a block.
+    pub threads: u32,
+    /// Dynamic shared memory of a block, bytes.
+    pub shared_bytes: u32,
+    /// Share of the arithmetic rate it is expected to reach where blocks fill the device, relative to the best way. For choosing only.
+    pub rate: f64,
+    /// Whether it takes a size.
+    pub takes: fn(Shape) -> bool,
+    /// Its launch.
+    pub launch: fn(&Way, &Call) -> Result<Launch, String>,
+}
+
+impl Way {
+    /// Blocks that a result has.
+    pub(super) fn blocks(&self, shape: Shape) -> Result<u32, String> {
+        let (m, n, tiles) = (shape.m, shape.n, self.tiles(shape));
+        let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
+        Ok(i32::try_from(tiles).map_err(too_many)?.unsigned_abs())
+    }
+
+    fn tiles(&self, shape: Shape) -> u64 {
+        let [rows, columns] = self.tile;
+        u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns))
+    }
+
+    /// Time in elements of Y at the full rate: the busiest multiprocessor has so many tiles.
+    fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
+        let [rows, columns] = self.tile.map(f64::from);
+        let each = self.tiles(shape).div_ceil(facts.sms.max(1).into());
+        each as f64 * rows * columns / self.rate
+    }
+}
+
+/// Every way a device has.
+pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
+    let all = SOURCES.iter().flat_map(|source| source(product, facts));
+    all.filter(|way| hopper::stands_beside(way, product, facts)).take(MOST_VARIANTS).collect()
+}
+
+/// The way to take at a size; `None` where the device has none.
+pub(super) fn choose(product: Product, facts: &DeviceFacts, shape: Shape) -> Option<Way> {
+    let mut ways = ways(product, facts);
+    ways.retain(|way| (way.takes)(shape));
+    let picked = facts.picks.choose(product.id(), shape);
+    let picked = ways.iter().find(|way| Some(way.variant.name) == picked);
+    let promise = |way: &&Way| way.promise(facts, shape);
+    let least = || ways.iter().min_by(|a, b| promise(a).total_cmp(&promise(b)));
+    picked.or_else(least).copied()
+}

@@ -1,0 +1,104 @@
+//! How many rows and warps a block has on tensor cores.
+//!
+//! Two tiles of rows share what a warp loads of the activations and the correction of its sums, so they cost fewer instructions
+//! a weight; one tile makes twice as many blocks. Warps share the groups of a row. Splitting k over blocks was rejected: it
+//! needs memory for partial sums and a block that waits for the others, while sixteen warps keep a multiprocessor's share of
+//! the memory busy, as long as there are about as many blocks as multiprocessors.
+
+use super::{ROWS, has_mma};
+use crate::gpu::{DeviceFacts, Element, Shape, Variant};
+
+/// Rows of a block, and the warps that share their groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// 16 or 32.
+    pub(super) rows: u32,
+    /// Up to sixteen.
+    pub(super) warps: u32,
+}
+
+/// Every way, by name.
+pub(super) const BLOCKS: &[(Variant, Block)] = &[
+    named("r16w8", "16 rows, 8 warps a block", 16, 8),
+    named("r16w16", "16 rows, 16 warps a block", 16, 16),
+    named("r32w4", "32 rows, 4 warps a block", 32, 4),
+    named("r32w8", "32 rows, 8 warps a block", 32, 8),
+    named("r32w16", "32 rows, 16 warps a block", 32, 16),
+];
+
+const fn named(name: &'static str, what: &'static str, rows: u32, warps: u32) -> (Variant, Block) {
+    (Variant { name, what }, Block { rows, warps })
+}
+
+/// Those that a device has.
+pub(super) fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
+    if has_mma(facts.sm, input) { BLOCKS.iter().map(|(v, _)| *v).collect() } else { Vec::new() }
+}
+
+/// Name of the one that a size is computed in.
+pub(super) fn name(
+    facts: &DeviceFacts,
+    kernel: &str,
+    input: Element,
+    shape: Shape,
+) -> &'static str {
+    let block = of(facts, kernel, shape);
+    let named = BLOCKS.iter().find(|(_, other)| has_mma(facts.sm, input) && *other == block);
+    named.map_or("", |(variant, _)| variant.name)
+}
+
+/// Warps that keep a multiprocessor's share of the memory busy: each has 4 KiB on their way. What has to be, by latency times bandwidth, is
+/// about 23 KB on an H200, where it is most.
+const BUSY: u32 = 16;
+
+/// Most tokens of blocks of 32 rows: registers end with them.
+const TALL_TOKENS: u32 = 8;
+
+/// The block for a size: the one that was picked, else what leaves the busiest multiprocessor the fewest rows, the larger where they are about as
+/// many, with as many warps as keep it busy.
+pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
+    let picked = facts.picks.choose(kernel, shape);
+    let possible = |block: &Block| shape.m <= TALL_TOKENS || block.rows == ROWS;
+    let found = BLOCKS.iter().find(|(variant, _)| Some(variant.name) == picked);
+    let found = found.map(|(_, block)| *block).filter(possible);
+    found.unwrap_or_else(|| chosen(facts.sms.max(1), shape))
+}
+
+fn chosen(sms: u32, Shape { m, n, .. }: Shape) -> Block {
+    let blocks = |rows: u32| n.div_ceil(rows).div_ceil(sms);
+    // About: a tenth more.
+    let tall = m <= TALL_TOKENS && blocks(2 * ROWS) * 20 <= blocks(ROWS) * 11;
+    let rows = if tall { 2 * ROWS } else { ROWS };
+    let few = if rows == ROWS { 8 } else { 4 };
+    Block { rows, warps: (BUSY / blocks(rows).min(BUSY)).next_power_of_two().clamp(few, BUSY) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_fill_the_device_evenly() {
+        let chosen = |sms, n| {
+            let Block { rows, warps } = chosen(sms, Shape { m: 1, n, ..Shape::default() });
+            (rows, warps)
+        };
+        // H200: 132 multiprocessors. 8192 rows are two blocks of 32 for each.
+        assert_eq!(chosen(132, 8192), (32, 8));
+        assert_eq!(chosen(132, 28_672), (32, 4));
+        assert_eq!(chosen(132, 5632), (16, 8), "two of 32 rows would be more than three of 16");
+        assert_eq!(chosen(132, 2048), (16, 16), "one a multiprocessor");
+        assert_eq!(chosen(40, 8192), (32, 4));
+        assert_eq!(chosen(132, 1), (16, 16));
+    }
+
+    #[test]
+    fn every_choice_has_a_name() {
+        for (sms, n) in [(1, 1), (1, 1 << 20), (132, 8192), (132, 5632), (10, 2048), (46, 4096)] {
+            for m in [1, 16] {
+                let chosen = chosen(sms, Shape { m, n, ..Shape::default() });
+                assert!(BLOCKS.iter().any(|(_, block)| *block == chosen), "{sms} {m} {n}");
+            }
+        }
+    }
+}
