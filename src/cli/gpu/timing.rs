@@ -325,7 +325,10 @@ fn write_rooflines(rows: &[PathReport], simulated: bool, out: &mut dyn Write) ->
         let (gb, most) = (bytes / 1e9, read * 1e9 / bytes);
         let star = if row.cache_resident == Some(true) { "*" } else { "" };
         let (name, dtype) = (roofline_name(row.dtype), row.dtype.id());
-        write!(out, "{name} {share:.2}{star} ({dtype}): {gb:.3} GB a token at {read:.1} GB/s read ")?;
+        write!(
+            out,
+            "{name} {share:.2}{star} ({dtype}): {gb:.3} GB a token at {read:.1} GB/s read "
+        )?;
         writeln!(out, "in the same run is {most:.0} tok/s at most")?;
         any = true;
     }
@@ -499,7 +502,8 @@ mod tests {
         real.paths.extend([PathDtype::Bf16, PathDtype::Int4, PathDtype::Fp32].map(right));
         real.paths.extend([speed(PathDtype::Bf16, false), speed(PathDtype::Int4, true)]);
         let text = table(&real);
-        let line = "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
+        let line =
+            "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
         assert!(text.contains(&format!("D16 0.50 {line}")), "{text}");
         assert!(text.contains("D4 0.50* (int4): "), "{text}");
         assert!(!text.contains("D32") && !text.contains("simulated, no ratio"), "{text}");

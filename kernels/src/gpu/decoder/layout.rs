@@ -1,10 +1,10 @@
 //! Where the tensors of a decoder are.
 
-use crate::gpu::{Machine, MachineError, Slot};
 use crate::gpu::family::attn::{Scratch, arrival_bytes};
 use crate::gpu::family::glue::{Heads, State};
 use crate::gpu::family::nf4;
 use crate::gpu::family::w4::{self, awq};
+use crate::gpu::{Machine, MachineError, Slot};
 use crate::model::{LayerTensor, Shape};
 
 /// Weights of a matrix.

@@ -7,7 +7,7 @@ use super::path::Path;
 use super::product::{Multiplier, Rows};
 use crate::gpu::family::attn::{self, Attention, Engine, Fresh};
 use crate::gpu::family::glue::{self, Advance, Embed, FOUND_BYTES, NanRule, Norm, Rope};
-use crate::gpu::{DeviceFacts, Element, Launch, Slot};
+use crate::gpu::{self, DeviceFacts, Element, Launch, Slot};
 use crate::model::{EPSILON, LayerTensor, OPS, Op};
 
 /// What differs between uses of the same step.
@@ -210,8 +210,9 @@ impl<'a> Step<'a> {
         };
         let (facts, element) = (self.facts, self.path.activations);
         if self.tokens > 1 {
-            let engine = self.manner.engine;
-            return Ok(vec![attn::prefill(facts, engine, element, &attention, self.tokens)?]);
+            // A prompt is read from position 0 on.
+            let shape = gpu::Shape { m: self.tokens, ..gpu::Shape::default() };
+            return Ok(vec![attn::prefill(facts, self.manner.engine, element, &attention, shape)?]);
         }
         let pieces = attn::splits(facts, element, heads(shape), shape.positions() as u32);
         attn::decode(facts, element, &attention, at.pieces, pieces, fresh)

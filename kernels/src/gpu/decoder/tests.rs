@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::throughput::throughput_of;
 use super::*;
 use crate::Sm;
-use crate::image;
 use crate::gpu::{BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
+use crate::image;
 use crate::model::{M0, M1, Profile, Shape};
 
 const MIB: u64 = 1 << 20;

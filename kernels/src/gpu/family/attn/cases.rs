@@ -5,7 +5,7 @@ use super::super::operand::{encode, noise, of_storage, rounding_limit, words};
 use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};
 use super::tile::{id, variants};
 use super::{Attention, Engine};
-use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Slot};
+use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
 
 /// Queries and what they see.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,10 @@ struct Operands {
 impl Problem {
     fn keys(&self) -> u32 {
         self.position + self.tokens
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { m: self.tokens, context: self.position, ..Shape::default() }
     }
 
     fn scale(&self) -> f32 {
@@ -129,7 +133,7 @@ impl Problem {
         let kind = if engine == Engine::Cores { "tensor cores" } else { "plain" };
         let facts = facts.clone();
         self.case((kind, limit), element, 4, move |at, _| {
-            Ok(vec![super::prefill(&facts, engine, element, at, self.tokens)?])
+            Ok(vec![super::prefill(&facts, engine, element, at, self.shape())?])
         })
     }
 
@@ -171,8 +175,7 @@ impl Problem {
             let attention = Attention { q, keys, values, out, state, heads, scale };
             let scratch = Scratch { parts: at[5], arrivals: at[6] };
             let fresh = Fresh { key: at[7], value: at[8], table: at[9] };
-            let launches =
-                super::decode(&facts, element, &attention, scratch, splits, Some(fresh));
+            let launches = super::decode(&facts, element, &attention, scratch, splits, Some(fresh));
             launches.expect("the sizes of a case are possible")
         });
         case.name = self.name(&format!("fresh, {splits} pieces"), element);
@@ -186,7 +189,8 @@ impl Problem {
         let angles = &table[self.position as usize * head..];
         for row in out.chunks_exact_mut(head) {
             for i in 0..head / 2 {
-                let (a, b, [c, s]) = (row[i], row[i + head / 2], [angles[2 * i], angles[2 * i + 1]]);
+                let (a, b, [c, s]) =
+                    (row[i], row[i + head / 2], [angles[2 * i], angles[2 * i + 1]]);
                 (row[i], row[i + head / 2]) = (a * c - b * s, a * s + b * c);
             }
         }
@@ -228,8 +232,14 @@ const PREFILLS: &[Problem] = &[
     raised(problem([2, 1, 128], 9, 20, 4.0)),
 ];
 
-/// What tiles of tensor cores add: more than one of the larger, and queries that begin within a block of keys.
-const TILED: &[Problem] = &[problem([1, 1, 64], 37, 140, 1.0), problem([2, 1, 128], 70, 70, 1.0)];
+/// What tiles of tensor cores add: more than one of the larger, queries that begin within a block of keys, and more blocks of keys than any
+/// pipeline has stages.
+const TILED: &[Problem] = &[
+    problem([1, 1, 64], 37, 140, 1.0),
+    problem([2, 1, 128], 70, 70, 1.0),
+    problem([2, 2, 64], 645, 7, 1.0),
+    problem([1, 1, 128], 300, 90, 2.0),
+];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
 const DECODES: &[(Problem, u32)] = &[
@@ -265,10 +275,11 @@ fn blind(facts: &DeviceFacts, element: Element) -> Case {
     };
     case.buffers[3] = Content::Poison(seen * element.bytes());
     let (heads, scale, facts) = (problem.heads, problem.scale(), facts.clone());
+    let seen = Shape { m: problem.tokens - 1, ..problem.shape() };
     case.plan = Box::new(move |at| {
         let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
         let attention = Attention { q, keys, values, out, state, heads, scale };
-        let launch = super::prefill(&facts, Engine::Plain, element, &attention, problem.tokens - 1);
+        let launch = super::prefill(&facts, Engine::Plain, element, &attention, seen);
         vec![launch.expect("the sizes of a case are possible")]
     });
     case.name = format!("a later NaN stays unseen, {element:?}");

@@ -87,41 +87,34 @@ fn launch(family: &'static str, entry: &'static str, [x, y]: [u32; 2], threads: 
     Launch { family, entry, grid, block, shared_bytes: 0, args: Vec::new(), early: false }
 }
 
-/// K30: so many queries, each of which sees the keys up to its own position.
+/// K30: `m` queries behind `context` keys, each of which sees the keys up to its own position. The state must say `context` too.
 pub fn prefill(
-    facts: &DeviceFacts,
-    engine: Engine,
-    element: Element,
-    at: &Attention,
-    tokens: u32,
-) -> Result<Launch, String> {
-    let shape = Shape { m: tokens, k: at.heads.head, ..Shape::default() };
-    prefill_shaped(facts, engine, element, at, shape)
-}
-
-/// The same where the keys in front of the queries are known when the launch is made, which may change the choice of a tile.
-fn prefill_shaped(
     facts: &DeviceFacts,
     engine: Engine,
     element: Element,
     at: &Attention,
     shape: Shape,
 ) -> Result<Launch, String> {
+    let shape = Shape { k: at.heads.head, ..shape };
     let width = check(at.heads)?;
     let (tokens, heads) = (shape.m, at.heads.heads);
     if tokens == 0 {
         return Err("no query attends".to_owned());
     }
+    let mut operands = [at.q, at.keys, at.values].map(Arg::Slot);
     let mut launch = if engine == Engine::Plain {
         let entry = of_storage(element, PLAIN)?[width];
         launch("attn", entry, [tokens.div_ceil(PLAIN_ROWS), heads], THREADS)
     } else {
         let tile = Tile::of(facts, element, at.heads, shape)?;
         let grid = [heads, tokens.div_ceil(tile.rows())];
-        let shared_bytes = tile.shared_bytes(at.heads.head);
-        Launch { shared_bytes, ..launch("attn", tile.entry(element, width)?, grid, THREADS) }
+        let (shared_bytes, (family, threads)) = (tile.shared_bytes(at.heads.head), tile.family());
+        let entry = tile.entry(element, width)?;
+        operands = tile.operands(element, at, shape);
+        Launch { shared_bytes, ..launch(family, entry, grid, threads) }
     };
-    launch.args = [at.q, at.keys, at.values, at.out, at.state.0].map(Arg::Slot).to_vec();
+    launch.args = operands.to_vec();
+    launch.args.extend([at.out, at.state.0].map(Arg::Slot));
     launch.args.extend([tokens, heads, at.heads.kv_heads].map(Arg::U32));
     launch.args.push(at.scale.into());
     Ok(launch)

@@ -5,6 +5,7 @@ use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits};
 use super::tile::{Tile, variants};
 use super::{Attention, Engine, cases};
 use crate::Dtype;
+use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work};
 
 /// Heads of the work: those of the throughput model.
@@ -14,6 +15,9 @@ fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     let sm = facts.sm;
     match (Engine::best(sm, element), element) {
         (Engine::Cores, _) if sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
+        (Engine::Cores, _) if has_wgmma(facts) => {
+            Route::Native { by: "wgmma.m64n128k16".to_owned() }
+        }
         (Engine::Cores, _) => Route::Native { by: "mma.m16n8k16".to_owned() },
         (Engine::Plain, Element::F32) => Route::Native { by: "fma.f32".to_owned() },
         (Engine::Plain, _) => {
@@ -25,7 +29,8 @@ fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
 
 fn decode_route(facts: &DeviceFacts, element: Element) -> Route {
     match Engine::best(facts.sm, element) {
-        Engine::Cores => cores_route(facts, element),
+        Engine::Cores if facts.sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
+        Engine::Cores => Route::Native { by: "mma.m16n8k16".to_owned() },
         Engine::Plain => Route::Native { by: "fma.f32".to_owned() },
     }
 }
@@ -74,7 +79,7 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
         shape,
         buffers: buffers(element, tokens, keys, 4),
         plan: Box::new(move |at| {
-            let launch = super::prefill_shaped(&facts, engine, element, &attention(at), shape);
+            let launch = super::prefill(&facts, engine, element, &attention(at), shape);
             launch.into_iter().collect()
         }),
         bytes: (2.0 * f64::from(tokens) * width + cache) * element.bytes() as f64,
