@@ -237,8 +237,8 @@ const PREFILLS: &[Problem] = &[
 const TILED: &[Problem] = &[
     problem([1, 1, 64], 37, 140, 1.0),
     problem([2, 1, 128], 70, 70, 1.0),
-    problem([2, 2, 64], 645, 7, 1.0),
-    problem([1, 1, 128], 300, 90, 2.0),
+    problem([1, 1, 64], 645, 7, 1.0),
+    problem([1, 1, 128], 300, 20, 2.0),
 ];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
