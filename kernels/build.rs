@@ -1,10 +1,14 @@
-//! Packs the images that the manifest lists into the program: each deflated by itself, and a table of them in Rust.
+//! Packs the images that the manifest lists into the program: those of a family as one, and a table of them in Rust.
+//!
+//! Images of a family are much alike, and further apart than the window of deflate reaches: LZMA makes them three times smaller than each
+//! deflated by itself. All families as one would save another 5 % and take ten times as long to unpack.
 //!
 //! Without a manifest there are no images, and everything else still builds.
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -14,11 +18,12 @@ mod manifest;
 #[expect(dead_code, unreachable_pub, reason = "the program uses the rest of it")]
 mod sm;
 
+use lzma_rust2::{Lzma2Options, Lzma2Writer};
 use manifest::{Entry, Family, Image, Manifest};
 use sm::Sm;
 
-/// Best compression short of trying every match: images are packed once per build, and few.
-const LEVEL: u8 = 9;
+/// Effort, of 9: what is above it takes longer and saves nothing here.
+const LEVEL: u32 = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
     for watched in ["image", "build.rs", "src/bin/forge/manifest.rs", "src/sm.rs"] {
@@ -32,24 +37,39 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         Err(_) => Manifest::default(),
     };
-    let mut blob = Vec::new();
     let mut table = String::new();
-    for family in &manifest.family {
+    for (index, family) in manifest.family.iter().enumerate() {
+        let name = format!("images.{index}.bin");
+        let plain = family.image.iter().map(|image| plain(folder, image));
+        let plain: Vec<u8> = plain.collect::<Result<Vec<_>, _>>()?.concat();
+        let dictionary = u32::try_from(plain.len().next_multiple_of(1 << 16))?;
+        fs::write(out.join(&name), packed(&plain, dictionary)?)?;
+        writeln!(
+            table,
+            "static PACK_{index}: Pack = Pack {{ packed: include_bytes!({name:?}), dictionary: {dictionary} }};"
+        )?;
+    }
+    table += "static IMAGES: &[Image] = &[\n";
+    for (index, family) in manifest.family.iter().enumerate() {
+        let mut start = 0;
         for image in &family.image {
-            let start = blob.len();
-            blob.extend(packed(folder, image)?);
-            table += &row(family, image, start..blob.len())?;
+            table += &row(family, image, index, start)?;
+            start += image.bytes;
         }
     }
-    fs::write(out.join("images.bin"), &blob)?;
-    let packed = "const PACKED: &[u8] = include_bytes!(\"images.bin\");\n";
-    let packed = if blob.is_empty() { "" } else { packed };
-    let text = format!("{packed}static IMAGES: &[Image] = &[\n{table}];\n");
-    Ok(fs::write(out.join("images.rs"), text)?)
+    Ok(fs::write(out.join("images.rs"), table + "];\n")?)
 }
 
-/// The deflated file of an image.
-fn packed(folder: &Path, image: &Image) -> Result<Vec<u8>, String> {
+fn packed(plain: &[u8], dictionary: u32) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut options = Lzma2Options::with_preset(LEVEL);
+    options.lzma_options.dict_size = dictionary;
+    let mut writer = Lzma2Writer::new(Vec::new(), options);
+    writer.write_all(plain)?;
+    Ok(writer.finish()?)
+}
+
+/// The file of an image.
+fn plain(folder: &Path, image: &Image) -> Result<Vec<u8>, String> {
     let path = folder.join(&image.file);
     let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     if bytes.len() != image.bytes {
@@ -59,13 +79,14 @@ fn packed(folder: &Path, image: &Image) -> Result<Vec<u8>, String> {
             image.bytes
         ));
     }
-    Ok(miniz_oxide::deflate::compress_to_vec(&bytes, LEVEL))
+    Ok(bytes)
 }
 
 fn row(
     family: &Family,
     image: &Image,
-    place: std::ops::Range<usize>,
+    pack: usize,
+    start: usize,
 ) -> Result<String, Box<dyn Error>> {
     let Image { sha256, bytes, oldest_driver, .. } = image;
     let (cuda_major, cuda_minor) = version(&image.oldest_cuda)?;
@@ -74,14 +95,12 @@ fn row(
     Ok(format!(
         "    Image {{ family: {:?}, kind: ImageKind::{:?}, target: {}, class: {}, isa: Isa::new({isa_major}, {isa_minor}), \
          sha256: {sha256:?}, oldest_cuda: {oldest_cuda}, oldest_driver: {oldest_driver:?}, entries: &[{}], size: {bytes}, \
-         packed: PACKED.split_at({}).0.split_at({}).1 }},\n",
+         pack: &PACK_{pack}, start: {start} }},\n",
         family.name,
         image.kind,
         target(image.target),
         target(image.class),
         entries(&image.entry),
-        place.end,
-        place.start,
     ))
 }
 

@@ -2,7 +2,6 @@
 // A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
 // bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
 // blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
-#include "product.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -193,10 +192,15 @@ __device__ __forceinline__ void store(const TensorMap& y, const float (&d)[P::SU
     }
 }
 
+template <typename T> struct alignas(8) Two {
+    T first;
+    T second;
+};
+
 // 32-bit results go straight to memory: four lanes fill 32 bytes of a row.
 template <class P>
 __device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum (&d)[P::SUMS], u32, u32 row, u32 col, u32 m, u32 n) {
-    using Two = Pair<typename P::Out>;
+    using Both = Two<typename P::Out>;
     col += lane_id() % 4 * 2;
 #pragma unroll
     for (u32 half = 0; half < 2; half++) {
@@ -207,7 +211,7 @@ __device__ __forceinline__ void store(typename P::Out* y, const typename P::Sum 
         for (u32 i = 0; i < P::COLS / 8; i++) {
             const typename P::Sum first = d[4 * i + 2 * half], second = d[4 * i + 2 * half + 1];
             if (n % 2 == 0) {
-                if (col + 8 * i < n) *reinterpret_cast<Two*>(to + 8 * i) = Two{first, second};
+                if (col + 8 * i < n) *reinterpret_cast<Both*>(to + 8 * i) = Both{first, second};
             } else {
                 if (col + 8 * i < n) to[8 * i] = first;
                 if (col + 8 * i + 1 < n) to[8 * i + 1] = second;

@@ -3,12 +3,15 @@
 // Below sm_75 four 8-bit products are one dp4a and 4-bit ones do not exist. From sm_90 on the 4-bit instruction is made of 8-bit ones.
 #if __CUDA_ARCH__ >= 750
 #include "tensor.cuh"
+
+BY_WARPS(gemm_s8, i8, i32, S8, k)
+BY_WARPS_FEW(gemm_s4, i8, i32, S4, k / 2)
+#if __CUDA_ARCH__ < 900
+BY_WARPS_WIDE(gemm_s4, i8, i32, S4, k / 2)
+#endif
 #else
 #include "simt.cuh"
-using S8 = Dp4a;
-#endif
 
-PRODUCTS(gemm_s8, i8, i32, S8, k)
-#if __CUDA_ARCH__ >= 750
-PRODUCTS(gemm_s4, i8, i32, S4, k / 2)
+BY_THREADS(gemm_s8, i8, i32, Dp4a, k)
+BY_THREADS_BROAD(gemm_s8, i8, i32, Dp4a, k)
 #endif

@@ -39,6 +39,12 @@ __device__ __forceinline__ void mma_m16n8k16_bf16(float (&c)[4], const u32 (&a)[
 __device__ __forceinline__ void mma_m16n8k8_tf32(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+// The nearest tf32, of two the one farther from zero.
+__device__ __forceinline__ u32 tf32_of(float x) {
+    u32 out;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(out) : "f"(x));
+    return out;
+}
 __device__ __forceinline__ void mma_m16n8k32_s8(i32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -83,6 +89,12 @@ __device__ __forceinline__ void load_shared(u32 (&out)[2], u32 at) {
 }
 __device__ __forceinline__ void store_shared16(u32 at, const uint4& in) {
     asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(in.x), "r"(in.y), "r"(in.z), "r"(in.w) : "memory");
+}
+__device__ __forceinline__ void store_shared8(u32 at, u32 first, u32 second) {
+    asm volatile("st.shared.v2.u32 [%0], {%1,%2};" ::"r"(at), "r"(first), "r"(second) : "memory");
+}
+__device__ __forceinline__ void store_shared4(u32 at, u32 word) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
 }
 // Four matrices of 8 rows × 16 bytes; lane 8·i + r names row r of matrix i.
 __device__ __forceinline__ void ldmatrix_x4(u32 (&out)[4], u32 at) {

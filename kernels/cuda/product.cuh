@@ -4,15 +4,6 @@
 
 #include "mma.cuh"
 
-// Part of Y that a block computes, and how many threads do it.
-template <u32 ROWS, u32 COLS> struct Tile {
-    static constexpr u32 M = ROWS;
-    static constexpr u32 N = COLS;
-    static constexpr u32 THREADS = 2 * COLS;
-};
-using Large = Tile<128, 128>;
-using Small = Tile<64, 64>;
-
 // Rows of X or W from the first of this block's.
 struct Operand {
     const u8* base;
@@ -25,6 +16,9 @@ template <typename T> struct alignas(2 * sizeof(T)) Pair {
     T first;
     T second;
 };
+
+__device__ __forceinline__ u32 word_of(float x) { return bits_of(x); }
+__device__ __forceinline__ u32 word_of(i32 x) { return u32(x); }
 
 template <typename Out> struct Result {
     Out* base;
@@ -46,6 +40,25 @@ template <typename Out> struct Result {
             if (col + 1 < n) at[1] = two.second;
         }
     }
+    // Sixteen bytes; `col` is a multiple of their count, so a row of such length takes them at once.
+    __device__ __forceinline__ void store(u32 row, u32 col, const u32 (&words)[4]) const {
+        constexpr u32 COUNT = 16 / sizeof(Out);
+        row += first_row;
+        col += first_col;
+        if (row >= m || col >= n) return;
+        Out* at = base + u64(row) * n + col;
+        if (n % COUNT == 0) {
+            *reinterpret_cast<uint4*>(at) = make_uint4(words[0], words[1], words[2], words[3]);
+        } else {
+#pragma unroll
+            for (u32 e = 0; e < COUNT; e++) {
+                if (col + e < n) put(at + e, words[e * sizeof(Out) / 4] >> e * sizeof(Out) % 4 * 8);
+            }
+        }
+    }
+    static __device__ __forceinline__ void put(float* at, u32 bits) { *at = float_of(bits); }
+    static __device__ __forceinline__ void put(i32* at, u32 bits) { *at = i32(bits); }
+    template <typename Half> static __device__ __forceinline__ void put(Half* at, u32 bits) { *at = Half{u16(bits)}; }
 };
 
 // Which tile a block computes. Eight tiles down, then one to the right: neighbours in time share rows of W in the cache.
@@ -67,12 +80,9 @@ template <class T> struct Place {
     }
 };
 
-// Entry points: one for each size of tile. `PITCH` is the length of a row of X and of W in bytes.
+// An entry point. `PITCH` is the length of a row of X and of W in bytes.
 #define PRODUCT(NAME, TILE, IN, OUT, KIND, PITCH)                                                            \
-    extern "C" __global__ void __launch_bounds__(TILE::THREADS, KIND::THREADS_PER_SM / TILE::THREADS)        \
+    extern "C" __global__ void __launch_bounds__(TILE::THREADS, KIND::blocks<TILE>())                        \
         NAME(const IN* __restrict__ x, const IN* __restrict__ w, OUT* __restrict__ y, u32 m, u32 n, u32 k) { \
         KIND::product<TILE>(x, w, y, m, n, PITCH);                                                           \
     }
-#define PRODUCTS(NAME, IN, OUT, KIND, PITCH)    \
-    PRODUCT(NAME, Large, IN, OUT, KIND, PITCH)  \
-    PRODUCT(NAME##_small, Small, IN, OUT, KIND, PITCH)

@@ -4,6 +4,16 @@
 
 #include "product.cuh"
 
+// Part of Y that a block of threads computes, columns of a thread, and blocks on a multiprocessor.
+template <u32 ROWS, u32 COLS, u32 THREADS_, u32 OWN_COLS, u32 BLOCKS_> struct Tile {
+    static constexpr u32 M = ROWS;
+    static constexpr u32 N = COLS;
+    static constexpr u32 THREADS = THREADS_;
+    static constexpr u32 THREAD_N = OWN_COLS;
+    static constexpr u32 THREAD_M = M * N / (THREADS * THREAD_N);
+    static constexpr u32 BLOCKS = BLOCKS_;
+};
+
 // A slab is 32 bytes of k: two chunks of 16.
 template <class Kind> constexpr u32 STEPS = 32 / sizeof(typename Kind::In);
 
@@ -12,8 +22,10 @@ template <class Kind, class T, typename Out>
 __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch);
 
 template <class Kind> struct OnThreads {
-    static constexpr u32 THREADS_PER_SM = 512;
+    // Steps that follow one another without a branch.
+    static constexpr u32 UNROLLED = 2;
 
+    template <class T> static constexpr u32 blocks() { return T::BLOCKS; }
     template <class T, typename Out>
     static __device__ __forceinline__ void product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
         simt_product<Kind, T>(x, w, y, m, n, pitch);
@@ -27,6 +39,7 @@ template <typename Stored, typename Loaded = uint4> struct Fp32 : OnThreads<Fp32
     using Shared = float;
     using Sum = float;
     static constexpr u32 PACKED = 1;
+    static constexpr u32 UNROLLED = sizeof(Stored) == 4 ? 8 : 2;
 
     static __device__ __forceinline__ float widen(In x) { return to_f32(x); }
     template <u32 ROWS, u32 COLS>
@@ -72,6 +85,7 @@ struct Dp4a : OnThreads<Dp4a> {
     using Shared = u32;
     using Sum = i32;
     static constexpr u32 PACKED = 1;
+    static constexpr u32 UNROLLED = 8;
 
     static __device__ __forceinline__ u32 widen(u32 x) { return x; }
     template <u32 ROWS, u32 COLS>
@@ -82,7 +96,6 @@ struct Dp4a : OnThreads<Dp4a> {
             for (u32 j = 0; j < COLS; j++) c[i][j] = dp4a(a[i], b[j], c[i][j]);
         }
     }
-    template <typename Out> static __device__ __forceinline__ Pair<Out> pair(const i32* c) { return {c[0], c[1]}; }
 };
 
 // Where a row lies at a step. The second half is permuted, so that the lanes of a store, which hold chunks of both, touch
@@ -156,8 +169,7 @@ template <class Kind, u32 ROWS, u32 COUNT> struct Run {
 template <class Kind, class T, typename Out>
 __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
     using Shared = typename Kind::Shared;
-    constexpr u32 COLS = 8;
-    constexpr u32 ROWS = T::M / (T::THREADS / (T::N / COLS));
+    constexpr u32 COLS = T::THREAD_N, ROWS = T::THREAD_M;
     using Down = Run<Kind, T::M, ROWS>;
     using Across = Run<Kind, T::N, COLS>;
     constexpr u32 PER_WORD = 4 / sizeof(Shared);
@@ -182,7 +194,7 @@ __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* 
         left -= 32;
         next_x.load(pitch, left);
         next_w.load(pitch, left);
-#pragma unroll 2
+#pragma unroll(Kind::UNROLLED)
         for (u32 step = 0; step < STEPS<Kind>; step++) {
             u32 a[ROWS / PER_WORD], b[COLS / PER_WORD];
             Down::load(a, ready, step, down);
@@ -194,9 +206,30 @@ __device__ __forceinline__ void simt_product(const void* x, const void* w, Out* 
     const Result<Out> result = {y, place.row, place.col, m, n};
 #pragma unroll
     for (u32 i = 0; i < ROWS; i++) {
+        const u32 row = Down::line(down, i);
+        if constexpr (sizeof(Out) == 4) {
 #pragma unroll
-        for (u32 j = 0; j < COLS; j += 2) {
-            result.store(Down::line(down, i), Across::line(across, j), Kind::template pair<Out>(&c[i][j / Kind::PACKED]));
+            for (u32 j = 0; j < COLS; j += 4) {
+                const auto* own = &c[i][j];
+                const u32 words[4] = {word_of(own[0]), word_of(own[1]), word_of(own[2]), word_of(own[3])};
+                result.store(row, Across::line(across, j), words);
+            }
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < COLS; j += 2) {
+                result.store(row, Across::line(across, j), Kind::template pair<Out>(&c[i][j / Kind::PACKED]));
+            }
         }
     }
 }
+
+using Large = Tile<128, 128, 256, 8, 2>;
+using Small = Tile<64, 64, 128, 8, 4>;
+// A thread has 8 × 16, of which a byte of shared memory feeds a third more products.
+using Broad = Tile<128, 128, 128, 16, 2>;
+
+// Entry points: one for each tile.
+#define BY_THREADS(NAME, IN, OUT, KIND, PITCH)           \
+    PRODUCT(NAME##_128x128, Large, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x64, Small, IN, OUT, KIND, PITCH)
+#define BY_THREADS_BROAD(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_128x128w4, Broad, IN, OUT, KIND, PITCH)

@@ -1,25 +1,26 @@
-// Matrix products on tensor cores. A warp owns T::M/2 × 32 of a tile; eight (or four) warps are 2 down, the rest across.
-// A kind says how the fragments of 16 rows × 32 bytes and 8 columns × 32 bytes are multiplied, whatever the numbers are.
+// Matrix products on tensor cores. A kind says how the fragments of 16 rows × 32 bytes and 8 columns × 32 bytes are multiplied,
+// whatever the numbers are. Of 64 × 64 per warp a byte of shared memory feeds twice the products that it feeds of 64 × 16.
 #pragma once
 
 #include "slab.cuh"
 
-constexpr u32 WARP_COLS = 32;
+extern __shared__ uint4 stages[];
 
-// Results of 16-bit accumulators are packed in pairs already.
-template <typename Out> __device__ __forceinline__ Pair<Out> pair_of(float a, float b) {
-    return {from_f32<Out>(a), from_f32<Out>(b)};
-}
-template <typename Out> __device__ __forceinline__ Pair<Out> pair_of(i32 a, i32 b) { return {a, b}; }
-__device__ __forceinline__ Pair<f16> pair_of(u32 both) { return {f16{u16(both)}, f16{u16(both >> 16)}}; }
+__device__ __forceinline__ void add_word(float& sum, u32 word) { sum += float_of(word); }
+__device__ __forceinline__ void add_word(i32& sum, u32 word) { sum += i32(word); }
 
 // `pitch` is the length of a row of X and of W in bytes, a multiple of 16.
 template <class Kind, class T, typename Out>
 __device__ __forceinline__ void tensor_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch);
 
 template <class Kind> struct OnTensorCores {
-    static constexpr u32 THREADS_PER_SM = 512;
+    // What stands in for an instruction needs more registers.
+    static constexpr bool IMITATED = false;
 
+    // A register of a fragment as the instruction takes it.
+    static __device__ __forceinline__ u32 taken(u32 x) { return x; }
+
+    template <class T> static constexpr u32 blocks() { return Kind::IMITATED ? 1 : T::BLOCKS; }
     template <class T, typename Out>
     static __device__ __forceinline__ void product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
         tensor_product<Kind, T>(x, w, y, m, n, pitch);
@@ -62,6 +63,16 @@ struct Bf16 : OnTensorCores<Bf16> {
         mma_m16n8k16_bf16(c, a, b);
     }
 };
+
+// The instruction cuts what fp32 has and tf32 has not: it is rounded before.
+struct Tf32 : OnTensorCores<Tf32> {
+    using Sum = float;
+    static constexpr u32 SUMS = 4;
+    static __device__ __forceinline__ u32 taken(u32 x) { return tf32_of(float_of(x)); }
+    static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+        mma_m16n8k8_tf32(c, a, b);
+    }
+};
 #endif
 
 struct S8 : OnTensorCores<S8> {
@@ -79,9 +90,9 @@ struct S8 : OnTensorCores<S8> {
     }
 };
 
-// Two integers a byte, the lower half first. What stands in for the instruction from sm_90 on needs more registers.
+// Two integers a byte, the lower half first.
 struct S4 : OnTensorCores<S4> {
-    static constexpr u32 THREADS_PER_SM = __CUDA_ARCH__ >= 900 ? 256 : 512;
+    static constexpr bool IMITATED = __CUDA_ARCH__ >= 900;
     using Sum = i32;
     static constexpr u32 SUMS = 4;
     static __device__ __forceinline__ void multiply(i32 (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
@@ -96,9 +107,9 @@ struct S4 : OnTensorCores<S4> {
     }
 };
 
-// As with 4-bit integers where it is not the hardware's own.
+// The same code runs where fp8 is the hardware's own and where it is not.
 struct E4m3 : OnTensorCores<E4m3> {
-    static constexpr u32 THREADS_PER_SM = 256;
+    static constexpr bool IMITATED = true;
     using Sum = float;
     static constexpr u32 SUMS = 4;
     static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
@@ -106,7 +117,7 @@ struct E4m3 : OnTensorCores<E4m3> {
     }
 };
 struct E5m2 : OnTensorCores<E5m2> {
-    static constexpr u32 THREADS_PER_SM = 256;
+    static constexpr bool IMITATED = true;
     using Sum = float;
     static constexpr u32 SUMS = 4;
     static __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], const u32 (&b)[2]) {
@@ -116,52 +127,50 @@ struct E5m2 : OnTensorCores<E5m2> {
 
 // What a warp accumulates. Lane 4·g + q holds rows g and g+8, columns 2q and 2q+1 of every 16 × 8.
 template <class Kind, class T> struct WarpProduct {
-    static constexpr u32 DOWN = T::M / 2 / 16;
-    static constexpr u32 ACROSS = WARP_COLS / 8;
+    static constexpr u32 DOWN = T::WARP_M / 16;
+    static constexpr u32 ACROSS = T::WARP_N / 8;
+    static constexpr u32 STEPS = T::CHUNKS / 2 / T::SLICES;
 
     typename Kind::Sum c[DOWN][ACROSS][Kind::SUMS] = {};
-    u32 row = warp_id() % 2 * (T::M / 2);
-    u32 col = warp_id() / 2 * WARP_COLS;
+    u32 a[2][DOWN][4], b[2][ACROSS / 2][4];
+    u32 of_x, of_w;
 
-    __device__ __forceinline__ void accumulate(u32 x, u32 w) {
-#pragma unroll(__CUDA_ARCH__ >= 800 ? 2 : 1)
-        for (u32 chunk = 0; chunk < CHUNKS; chunk += 2) {
-            u32 a[DOWN][4], b[ACROSS / 2][4];
-            u32 of_x = x + chunk_place(row + lane_id() % 16, chunk + lane_id() / 16);
-            u32 of_w = w + chunk_place(col + lane_id() / 16 * 8 + lane_id() % 8, chunk + lane_id() / 8 % 2);
-#pragma unroll
-            for (u32 i = 0; i < DOWN; i++) ldmatrix_x4(a[i], of_x + 16 * i * SLAB);
-#pragma unroll
-            for (u32 j = 0; j < ACROSS / 2; j++) ldmatrix_x4(b[j], of_w + 16 * j * SLAB);
-#pragma unroll
-            for (u32 i = 0; i < DOWN; i++) {
-#pragma unroll
-                for (u32 j = 0; j < ACROSS; j++) {
-                    const u32 half[2] = {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]};
-                    Kind::multiply(c[i][j], a[i], half);
-                }
-            }
-        }
+    __device__ __forceinline__ WarpProduct() {
+        u32 part = warp_id() % T::PARTS, chunk = warp_id() / T::PARTS * STEPS * 2;
+        of_x = T::place(part % T::DOWN * T::WARP_M + lane_id() % 16, chunk + lane_id() / 16);
+        of_w = T::place(T::M + part / T::DOWN * T::WARP_N + lane_id() / 16 * 8 + lane_id() % 8, chunk + lane_id() / 8 % 2);
     }
-    template <typename Out> __device__ __forceinline__ void store(const Result<Out>& y) const {
+    // A step is two chunks: their number enters the place by exclusive or.
+    __device__ __forceinline__ void load(u32 into, u32 stage, u32 step) {
+        u32 x = stage + of_x ^ step * 2 * CHUNK, w = stage + of_w ^ step * 2 * CHUNK;
+#pragma unroll
+        for (u32 i = 0; i < DOWN; i++) ldmatrix_x4(a[into][i], x + 16 * i * T::ROW);
+#pragma unroll
+        for (u32 j = 0; j < ACROSS / 2; j++) ldmatrix_x4(b[into][j], w + 16 * j * T::ROW);
+    }
+    // There and back, so that neighbours share a fragment.
+    __device__ __forceinline__ void multiply(u32 from) {
+#pragma unroll
+        for (u32 e = 0; e < 4 * DOWN; e++) a[from][e / 4][e % 4] = Kind::taken(a[from][e / 4][e % 4]);
+#pragma unroll
+        for (u32 e = 0; e < 2 * ACROSS; e++) b[from][e / 4][e % 4] = Kind::taken(b[from][e / 4][e % 4]);
 #pragma unroll
         for (u32 i = 0; i < DOWN; i++) {
 #pragma unroll
-            for (u32 j = 0; j < ACROSS; j++) {
-#pragma unroll
-                for (u32 half = 0; half < 2; half++) {
-                    u32 at = row + 16 * i + 8 * half + lane_id() / 4;
-                    y.store(at, col + 8 * j + lane_id() % 4 * 2, two<Out>(c[i][j], half));
-                }
+            for (u32 at = 0; at < ACROSS; at++) {
+                u32 j = i % 2 == 0 ? at : ACROSS - 1 - at;
+                const u32 half[2] = {b[from][j / 2][j % 2 * 2], b[from][j / 2][j % 2 * 2 + 1]};
+                Kind::multiply(c[i][j], a[from][i], half);
             }
         }
     }
-    template <typename Out> static __device__ __forceinline__ Pair<Out> two(const u32 (&c)[2], u32 half) {
-        return pair_of(c[half]);
-    }
-    template <typename Out, typename Sum>
-    static __device__ __forceinline__ Pair<Out> two(const Sum (&c)[4], u32 half) {
-        return pair_of<Out>(c[2 * half], c[2 * half + 1]);
+    // The results of 16 rows, of which `row` says where they lie.
+    template <class Row> __device__ __forceinline__ void scatter(u32 i, Row row) const {
+#pragma unroll
+        for (u32 j = 0; j < ACROSS; j++) {
+            row.put(lane_id() / 4, 8 * j + lane_id() % 4 * 2, c[i][j], 0);
+            row.put(lane_id() / 4 + 8, 8 * j + lane_id() % 4 * 2, c[i][j], 1);
+        }
     }
 };
 
@@ -179,75 +188,192 @@ struct F16Acc16 : OnTensorCores<F16Acc16> {
 // Volta multiplies per quad-pair: lanes 4p…4p+3 and 4p+16…4p+19. Quad-pairs are 2 down, 2 across, and interleaved so that
 // eight lanes read eight neighbouring rows: line(i) of 16·i, the lower quads the first half of each.
 template <class Kind, class T> struct WarpProduct {
-    static constexpr u32 DOWN = T::M / 2 / 16;
-    static constexpr u32 ACROSS = WARP_COLS / 16;
+    static constexpr u32 DOWN = T::WARP_M / 16;
+    static constexpr u32 ACROSS = T::WARP_N / 16;
+    static constexpr u32 STEPS = T::CHUNKS / T::SLICES;
 
     typename Kind::Sum c[DOWN][ACROSS][Kind::SUMS] = {};
-    u32 row = warp_id() % 2 * (T::M / 2) + lane_id() / 8 % 2 * 4;
-    u32 col = warp_id() / 2 * WARP_COLS + lane_id() / 4 % 2 * 4;
+    u32 a[2][DOWN][4], b[2][ACROSS][4];
+    u32 of_x, of_w;
 
-    // Where row or column 0…7 of a quad-pair's product lies.
-    static __device__ __forceinline__ u32 spread(u32 index) { return index % 4 + index / 4 * 8; }
-
-    __device__ __forceinline__ void accumulate(u32 x, u32 w) {
+    __device__ __forceinline__ WarpProduct() {
+        u32 part = warp_id() % T::PARTS, chunk = warp_id() / T::PARTS * STEPS;
         u32 own = lane_id() % 4 + lane_id() / 16 * 8;
+        of_x = T::place(part % T::DOWN * T::WARP_M + lane_id() / 8 % 2 * 4 + own, chunk);
+        of_w = T::place(T::M + part / T::DOWN * T::WARP_N + lane_id() / 4 % 2 * 4 + own, chunk);
+    }
+    // A step is one chunk.
+    __device__ __forceinline__ void load(u32 into, u32 stage, u32 step) {
+        u32 x = stage + of_x ^ step * CHUNK, w = stage + of_w ^ step * CHUNK;
 #pragma unroll
-        for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
-            u32 a[DOWN][4], b[ACROSS][4];
-            u32 of_x = x + chunk_place(row + own, chunk);
-            u32 of_w = w + chunk_place(col + own, chunk);
+        for (u32 i = 0; i < DOWN; i++) load_shared(a[into][i], x + 16 * i * T::ROW);
 #pragma unroll
-            for (u32 i = 0; i < DOWN; i++) load_shared(a[i], of_x + 16 * i * SLAB);
+        for (u32 j = 0; j < ACROSS; j++) load_shared(b[into][j], w + 16 * j * T::ROW);
+    }
+    __device__ __forceinline__ void multiply(u32 from) {
 #pragma unroll
-            for (u32 j = 0; j < ACROSS; j++) load_shared(b[j], of_w + 16 * j * SLAB);
+        for (u32 half = 0; half < 4; half += 2) {
 #pragma unroll
             for (u32 i = 0; i < DOWN; i++) {
 #pragma unroll
-                for (u32 j = 0; j < ACROSS; j++) {
-                    mma_m8n8k4(c[i][j], a[i][0], a[i][1], b[j][0], b[j][1]);
-                    mma_m8n8k4(c[i][j], a[i][2], a[i][3], b[j][2], b[j][3]);
+                for (u32 at = 0; at < ACROSS; at++) {
+                    u32 j = i % 2 == 0 ? at : ACROSS - 1 - at;
+                    mma_m8n8k4(c[i][j], a[from][i][half], a[from][i][half + 1], b[from][j][half], b[from][j][half + 1]);
                 }
             }
         }
     }
-    template <typename Out> __device__ __forceinline__ void store(const Result<Out>& y) const {
+    // Where row or column 0…7 of a quad-pair's product lies among 16.
+    static __device__ __forceinline__ u32 spread(u32 index) { return index % 4 + index / 4 * 8; }
+
+    template <class Row> __device__ __forceinline__ void scatter(u32 i, Row row) const {
+        u32 down = lane_id() / 8 % 2 * 4, across = lane_id() / 4 % 2 * 4;
 #pragma unroll
-        for (u32 i = 0; i < DOWN; i++) {
+        for (u32 j = 0; j < ACROSS; j++) {
+            if constexpr (Kind::SUMS == 8) {
 #pragma unroll
-            for (u32 j = 0; j < ACROSS; j++) part(y, row + 16 * i, col + 16 * j, c[i][j]);
+                for (u32 e = 0; e < 8; e += 2) {
+                    u32 of = (lane_id() & 1) + (e & 2) + lane_id() / 16 * 4;
+                    const float two[4] = {c[i][j][e], c[i][j][e + 1]};
+                    row.put(down + spread(of), 16 * j + across + spread((e & 4) + (lane_id() & 2)), two, 0);
+                }
+            } else {
+                u32 of = lane_id() % 4 + lane_id() / 16 * 4;
+#pragma unroll
+                for (u32 e = 0; e < 4; e++) {
+                    const u32 two[2] = {c[i][j][e]};
+                    row.put(down + spread(of), 16 * j + across + spread(2 * e), two, 0);
+                }
+            }
         }
-    }
-    template <typename Out>
-    static __device__ __forceinline__ void part(const Result<Out>& y, u32 row, u32 col, const float (&c)[8]) {
-#pragma unroll
-        for (u32 e = 0; e < 8; e += 2) {
-            u32 down = (lane_id() & 1) + (e & 2) + lane_id() / 16 * 4;
-            u32 across = (e & 4) + (lane_id() & 2);
-            y.store(row + spread(down), col + spread(across), pair_of<Out>(c[e], c[e + 1]));
-        }
-    }
-    template <typename Out>
-    static __device__ __forceinline__ void part(const Result<Out>& y, u32 row, u32 col, const u32 (&c)[4]) {
-        u32 down = lane_id() % 4 + lane_id() / 16 * 4;
-#pragma unroll
-        for (u32 e = 0; e < 4; e++) y.store(row + spread(down), col + spread(2 * e), pair_of(c[e]));
     }
 };
 
 #endif
 
+// Rows of results of a warp in shared memory, on their way into rows of Y: apart so that no bank is touched twice.
+template <typename Out, u32 COLS> struct Gathered {
+    static constexpr u32 PITCH = (COLS + 8) * sizeof(Out);
+    static constexpr u32 BYTES = 16 * PITCH;
+
+    u32 at;
+
+    __device__ __forceinline__ void put(u32 row, u32 col, const u32 (&c)[2], u32 half) const {
+        store_shared4(place(row, col), c[half]);
+    }
+    template <typename Sum> __device__ __forceinline__ void put(u32 row, u32 col, const Sum (&c)[4], u32 half) const {
+        if constexpr (sizeof(Out) == 4) {
+            store_shared8(place(row, col), word_of(c[2 * half]), word_of(c[2 * half + 1]));
+        } else {
+            Out low = from_f32<Out>(c[2 * half]), high = from_f32<Out>(c[2 * half + 1]);
+            store_shared4(place(row, col), low.bits | u32(high.bits) << 16);
+        }
+    }
+    __device__ __forceinline__ u32 place(u32 row, u32 col) const { return at + row * PITCH + col * sizeof(Out); }
+
+    __device__ __forceinline__ void give(const Result<Out>& y, u32 first_row, u32 first_col) const {
+        constexpr u32 EACH = 16 / sizeof(Out);
+#pragma unroll
+        for (u32 i = 0; i < 16 * COLS / EACH; i += WARP) {
+            u32 row = (i + lane_id()) / (COLS / EACH), col = (i + lane_id()) % (COLS / EACH) * EACH;
+            u32 words[4];
+            load_shared(words, place(row, col));
+            y.store(first_row + row, first_col + col, words);
+        }
+    }
+};
+
+// Adds the sums of the warps that share a part, in their order. Whether this warp is the first of them, which has the result.
+template <class T, class Product> __device__ __forceinline__ bool add_slices(Product& product, u32 shared) {
+    constexpr u32 COUNT = sizeof(product.c) / 4;
+    auto* sums = &product.c[0][0][0];
+    const u32 slice = warp_id() / T::PARTS;
+    const u32 own = shared + lane_id() * 16 + warp_id() % T::PARTS * (T::SLICES - 1) * COUNT * WARP * 4;
+    if (slice > 0) {
+        u32 at = own + (slice - 1) * COUNT * WARP * 4;
+#pragma unroll
+        for (u32 e = 0; e < COUNT; e += 4) {
+            uint4 four = make_uint4(word_of(sums[e]), word_of(sums[e + 1]), word_of(sums[e + 2]), word_of(sums[e + 3]));
+            store_shared16(at + e * WARP * 4, four);
+        }
+    }
+    __syncthreads();
+    if (slice > 0) return false;
+#pragma unroll
+    for (u32 e = 0; e < (T::SLICES - 1) * COUNT; e += 4) {
+        u32 four[4];
+        load_shared(four, own + e * WARP * 4);
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) add_word(sums[e % COUNT + i], four[i]);
+    }
+    return true;
+}
+
 template <class Kind, class T, typename Out>
 __device__ __forceinline__ void tensor_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
-    __shared__ alignas(128) u8 stages[Pipeline<T>::BYTES];
-    const Place<T> from(m, n);
-    Pipeline<T> pipeline = {
-        Walk<T, T::M>({static_cast<const u8*>(x), from.row, m, pitch}),
-        Walk<T, T::N>({static_cast<const u8*>(w), from.col, n, pitch}),
-        pitch,
-        i32(pitch - threadIdx.x % CHUNKS * CHUNK),
-    };
-    WarpProduct<Kind, T> product;
-    pipeline.run(shared_address(stages), ceil_div(pitch, SLAB), product);
+    using Product = WarpProduct<Kind, T>;
+    static_assert(Product::STEPS % 2 == 0, "fragments of even steps lie in one half of the registers");
+    const u32 shared = shared_address(stages);
+    Product product;
+    {
+        const Place<T> from(m, n);
+        Pipeline<T> pipeline({static_cast<const u8*>(x), from.row, m, pitch}, {static_cast<const u8*>(w), from.col, n, pitch});
+        pipeline.run(shared, ceil_div(pitch, T::ROW), product);
+    }
+    using Rows = Gathered<Out, T::WARP_N>;
+    if constexpr (T::SLICES > 1) {
+        if (!add_slices<T>(product, shared + T::PARTS * Rows::BYTES)) return;
+    }
     const Place<T> place(m, n);
-    product.store(Result<Out>{y, place.row, place.col, m, n});
+    const u32 part = warp_id() % T::PARTS;
+    const Rows rows = {shared + part * Rows::BYTES};
+    const Result<Out> result = {y, place.row + part % T::DOWN * T::WARP_M, place.col + part / T::DOWN * T::WARP_N, m, n};
+#pragma unroll
+    for (u32 i = 0; i < Product::DOWN; i++) {
+        product.scatter(i, rows);
+        __syncwarp();
+        rows.give(result, 16 * i, 0);
+        __syncwarp();
+    }
 }
+
+// Entry points: one for each tile that can be the best of some size on some device.
+#if __CUDA_ARCH__ >= 800
+using Deep128x256 = Warps<128, 256, 64, 64, 8, 3, 1>;
+using Wide128x256 = Warps<128, 256, 64, 64, 4, 3, 1>;
+using Half128x128 = Warps<128, 128, 64, 64, 4, 3, 2>;
+// What stands in for an instruction finds its registers here.
+using Eight128x128 = Warps<128, 128, 64, 32, 4, 3, 2>;
+using Flat64x128 = Warps<64, 128, 32, 64, 4, 4, 3>;
+using Small64x64 = Warps<64, 64, 32, 32, 8, 3, 4>;
+using Sliced32x64 = Warps<32, 64, 32, 64, 16, 3, 2, 4>;
+
+#define BY_WARPS_EIGHT(NAME, IN, OUT, KIND, PITCH)                      \
+    PRODUCT(NAME##_128x128b64s3w8, Eight128x128, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x64b128s3, Small64x64, IN, OUT, KIND, PITCH)
+#define BY_WARPS_WIDE(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_128x256b64s3, Wide128x256, IN, OUT, KIND, PITCH)
+#define BY_WARPS_FEW(NAME, IN, OUT, KIND, PITCH)                   \
+    PRODUCT(NAME##_128x128b64s3, Half128x128, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x64b128s3, Small64x64, IN, OUT, KIND, PITCH)
+#define BY_WARPS_SLICED(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_32x64b256s3k4, Sliced32x64, IN, OUT, KIND, PITCH)
+#define BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)                   \
+    PRODUCT(NAME##_128x256b128s3, Deep128x256, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x128b64s4, Flat64x128, IN, OUT, KIND, PITCH)
+#else
+using Wide128x256 = Warps<128, 256, 64, 64, 4, 2, 1>;
+using Half128x128 = Warps<128, 128, 64, 64, 4, 2, 2>;
+using Small64x64 = Warps<64, 64, 32, 32, 4, 2, 4>;
+using Sliced32x64 = Warps<32, 64, 32, 64, 16, 2, 1, 4>;
+
+#define BY_WARPS_WIDE(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_128x256b64s2, Wide128x256, IN, OUT, KIND, PITCH)
+#define BY_WARPS_FEW(NAME, IN, OUT, KIND, PITCH)                   \
+    PRODUCT(NAME##_128x128b64s2, Half128x128, IN, OUT, KIND, PITCH) \
+    PRODUCT(NAME##_64x64b64s2, Small64x64, IN, OUT, KIND, PITCH)
+#define BY_WARPS_SLICED(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_32x64b256s2k4, Sliced32x64, IN, OUT, KIND, PITCH)
+#define BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)
+#endif
+#define BY_WARPS(NAME, IN, OUT, KIND, PITCH)     \
+    BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)    \
+    BY_WARPS_WIDE(NAME, IN, OUT, KIND, PITCH)    \
+    BY_WARPS_FEW(NAME, IN, OUT, KIND, PITCH)     \
+    BY_WARPS_SLICED(NAME, IN, OUT, KIND, PITCH)

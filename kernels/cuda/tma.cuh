@@ -72,9 +72,6 @@ __device__ __forceinline__ void sync_cluster() {
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-__device__ __forceinline__ void store_shared4(u32 at, u32 word) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(word) : "memory");
-}
 // Four matrices of 8 rows × 16 bytes; lane 8·i + r names row r of matrix i.
 __device__ __forceinline__ void stmatrix_x4(u32 at, u32 a, u32 b, u32 c, u32 d) {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(at), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");

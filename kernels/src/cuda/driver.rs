@@ -12,6 +12,7 @@ use cudarc::driver::sys::{
     CUstream, CUuuid, culib, is_culib_present,
 };
 
+use super::config::Config;
 use super::status;
 use crate::gpu::MachineError;
 
@@ -153,6 +154,16 @@ driver! {
         block_z: c_uint, shared: c_uint, stream: CUstream, parameters: *mut *mut c_void, extra: *mut *mut c_void
     );
 
+    /// Launches a kernel with attributes; from CUDA 11.8 on.
+    launch_with ["cuLaunchKernelEx"]
+        (config: *const Config, function: CUfunction, parameters: *mut *mut c_void, extra: *mut *mut c_void);
+    /// Makes a tensor map; from CUDA 12.0 on.
+    #[expect(clippy::too_many_arguments, reason = "as the driver declares it")]
+    tensor_encode ["cuTensorMapEncodeTiled"] (
+        out: *mut c_void, element: c_uint, rank: c_uint, address: CUdeviceptr, sizes: *const u64, strides: *const u64,
+        tile: *const u32, steps: *const u32, interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint
+    );
+
     /// Makes a recording ready to be launched; from CUDA 11.4 on.
     graph_ready ["cuGraphInstantiateWithFlags"]
         (out: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong);
@@ -181,6 +192,11 @@ impl Driver {
             && self.capture_end.is_some()
             && self.graph_ready.is_some()
             && self.graph_launch.is_some()
+    }
+
+    /// Whether launches can have attributes.
+    pub(super) fn has_attributes(&self) -> bool {
+        self.launch_with.is_some()
     }
 
     /// Whether parameters of a function can be asked for.

@@ -12,12 +12,17 @@ use super::limits;
 use super::module::{Function, Graph};
 use super::pack::Packed;
 use super::status::{Effect, effect};
+use super::tensor::Encoded;
+use crate::Sm;
 use crate::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot, TensorMap,
 };
 
 /// Bytes copied between two looks at the stop flag: under 2 ms over PCIe 3.0.
 const COPY_STEP: usize = 8 << 20;
+
+/// The first compute capability whose launches may start early.
+const FIRST_EARLY: Sm = Sm::new(9, 0);
 
 /// What a machine may take, and what stops it.
 #[derive(Clone, Debug)]
@@ -40,6 +45,8 @@ pub struct CudaMachine {
     device: Device,
     facts: DeviceFacts,
     free_at_start: u64,
+    /// Whether launches may start early.
+    early: bool,
     stop: Arc<AtomicBool>,
     ended: Option<MachineError>,
 }
@@ -71,6 +78,7 @@ impl CudaMachine {
         let context = Context::new(driver, device)?;
         let (free_at_start, _) = context.memory()?;
         let stream = Rc::new(Stream::new(&context)?);
+        let early = facts.sm >= FIRST_EARLY && driver.has_attributes();
         Ok(Self {
             images: Images::new(images),
             graphs: BTreeMap::new(),
@@ -82,6 +90,7 @@ impl CudaMachine {
             device,
             facts,
             free_at_start,
+            early,
             stop: cap.stop,
             ended: None,
         })
@@ -246,12 +255,31 @@ impl CudaMachine {
 
     fn launch(&mut self, launch: &Launch) -> Result<(), MachineError> {
         limits::sizes(launch)?;
-        let values = Packed::new(&launch.args, |slot| {
-            Ok(self.accounts.find(slot, 0)?.address() + slot.offset)
-        })?;
+        let driver = &self.context.driver;
+        let address = |slot: Slot| Ok(self.accounts.find(slot, 0)?.address() + slot.offset);
+        let encode = |map: &TensorMap, address| Encoded::new(driver, map, address);
+        let values = Packed::new(&launch.args, address, encode)?;
         let names = (launch.family, launch.entry);
         let function = self.images.entry(&self.context, &self.facts, names)?;
-        function.launch(&self.stream, launch, &values)
+        function.launch(&self.stream, launch, &values, launch.early && self.early)
+    }
+
+    /// Records launches as one, without early ones where the driver takes none of these into a recording, as those before CUDA 12.3 do.
+    fn record_graph(&mut self, launches: &[Launch]) -> Result<Graph, MachineError> {
+        let (context, stream) = (Rc::clone(&self.context), Rc::clone(&self.stream));
+        let early = self.early;
+        let mut record = |early: bool| {
+            self.early = early;
+            let launch = || launches.iter().try_for_each(|launch| self.launch(launch));
+            Graph::record(&context, &stream, launch)
+        };
+        let recorded = record(early);
+        if recorded.is_ok() || !early || launches.iter().all(|launch| !launch.early) {
+            return recorded;
+        }
+        let without = record(false);
+        self.early = without.is_err();
+        without
     }
 
     /// Replays a few times without a look at the stop flag, and says how long it took.
@@ -352,10 +380,7 @@ impl Machine for CudaMachine {
             let ready = launches.iter().map(|launch| this.prepare(launch).cloned());
             let functions = ready.collect::<Result<Vec<_>, _>>()?;
             let replay = if this.context.driver.has_graphs() {
-                let context = Rc::clone(&this.context);
-                let stream = Rc::clone(&this.stream);
-                let launch = || launches.iter().try_for_each(|launch| this.launch(launch));
-                Replay::Graph(Graph::record(&context, &stream, launch)?)
+                Replay::Graph(this.record_graph(launches)?)
             } else {
                 Replay::Launches(launches.to_vec())
             };

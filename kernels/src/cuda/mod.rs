@@ -9,6 +9,7 @@
 
 mod accounts;
 pub mod blas;
+mod config;
 mod context;
 mod device;
 mod driver;
@@ -19,6 +20,7 @@ mod module;
 pub mod nvrtc;
 mod pack;
 mod status;
+mod tensor;
 
 use std::rc::Rc;
 

@@ -6,14 +6,17 @@ use std::ptr;
 use std::rc::Rc;
 
 use cudarc::driver::sys::{
-    CUfunction, CUfunction_attribute as Attribute, CUgraphExec, CUjit_option as Jit, CUmodule,
+    CUfunction, CUfunction_attribute as Asked, CUgraphExec, CUjit_option as Jit, CUmodule,
     CUstreamCaptureMode,
 };
 
+use super::config::{Attribute, Config};
 use super::context::{Context, Stream};
 use super::pack;
 use crate::gpu::{Launch, MachineError};
 
+/// `CUDA_ERROR_NOT_SUPPORTED`
+const NOT_SUPPORTED: u32 = 801;
 /// Room for each of the two logs of the driver's compiler.
 const LOG_BYTES: usize = 16 << 10;
 
@@ -70,7 +73,7 @@ impl Module {
             dynamic_shared: 0,
             parameters: None,
         };
-        let shared = function.attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as c_int)?;
+        let shared = function.attribute(Asked::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as c_int)?;
         let parameters = function.parameters();
         let static_shared = u32::try_from(shared).unwrap_or(0);
         Ok(Function { static_shared, parameters, ..function })
@@ -115,7 +118,7 @@ impl Function {
 
     /// Asks for more dynamic shared memory than a block has without asking.
     pub(super) fn ask_for_shared(&mut self, bytes: u32) -> Result<(), MachineError> {
-        let number = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
+        let number = Asked::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as c_int;
         let value = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         // SAFETY: the function's module lives.
         unsafe { self.module.context.driver.function_set(self.handle, number, value) }?;
@@ -136,20 +139,27 @@ impl Function {
         driver.has_parameters().then(|| (0..pack::MOST).map_while(size).collect())
     }
 
-    /// Launches it. The parameters were packed for this very launch.
+    /// Launches it, early where that is wished for. The parameters were packed for this very launch.
     pub(super) fn launch(
         &self,
         stream: &Stream,
         launch: &Launch,
         values: &pack::Packed,
+        early: bool,
     ) -> Result<(), MachineError> {
         values.fits(self.parameters.as_deref())?;
         let mut values = values.clone();
         let mut pointers = values.pointers();
+        if early {
+            match self.launch_early(stream, launch, &mut pointers) {
+                Err(MachineError::Driver { code: NOT_SUPPORTED, .. }) => {}
+                launched => return launched,
+            }
+        }
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
         let driver = &self.module.context.driver;
-        // SAFETY: function and stream live; there is a pointer for every parameter a kernel may have, each to eight bytes
-        // that live through the call, in which the driver copies them.
+        // SAFETY: function and stream live; there is a pointer for every parameter a kernel may have, each to eight bytes or
+        // a tensor map, which live through the call, in which the driver copies them.
         unsafe {
             driver.launch(
                 self.handle,
@@ -164,6 +174,23 @@ impl Function {
                 pointers.as_mut_ptr(),
                 ptr::null_mut(),
             )
+        }
+    }
+}
+
+impl Function {
+    fn launch_early(
+        &self,
+        stream: &Stream,
+        launch: &Launch,
+        pointers: &mut [*mut c_void; pack::MOST],
+    ) -> Result<(), MachineError> {
+        let mut attribute = Attribute::early();
+        let config = Config::new(launch, stream.raw(), &mut attribute);
+        let (config, pointers) = (&raw const config, pointers.as_mut_ptr());
+        // SAFETY: as for a plain launch; configuration and attribute live through the call.
+        unsafe {
+            self.module.context.driver.launch_with(config, self.handle, pointers, ptr::null_mut())
         }
     }
 }

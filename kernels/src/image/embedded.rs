@@ -1,4 +1,7 @@
 use std::fmt;
+use std::io::{self, Read};
+
+use lzma_rust2::Lzma2Reader;
 
 use super::class::class_of;
 use super::driver::Isa;
@@ -60,8 +63,30 @@ pub struct Image {
     pub entries: &'static [Entry],
     /// Bytes unpacked.
     pub size: usize,
-    /// Bytes packed.
+    /// What it is packed in.
+    pub pack: &'static Pack,
+    /// Bytes of the images in front of it there.
+    pub start: usize,
+}
+
+/// The images of a family one behind the other, as LZMA2.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// The stream.
     pub packed: &'static [u8],
+    /// How far it refers back, bytes.
+    pub dictionary: u32,
+}
+
+impl Pack {
+    /// So many bytes behind so many others.
+    fn unpack(&self, start: usize, size: usize) -> io::Result<Vec<u8>> {
+        let mut reader = Lzma2Reader::new(self.packed, self.dictionary, None);
+        io::copy(&mut (&mut reader).take(start as u64), &mut io::sink())?;
+        let mut bytes = vec![0; size];
+        reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 impl Image {
@@ -70,10 +95,7 @@ impl Image {
     /// # Panics
     /// Never: a test unpacks every image, and they do not change after the build.
     pub fn bytes(&self) -> Vec<u8> {
-        let bytes = miniz_oxide::inflate::decompress_to_vec_with_limit(self.packed, self.size);
-        let bytes = bytes.expect("the build script packed it");
-        assert_eq!(bytes.len(), self.size, "{self} was packed whole");
-        bytes
+        self.pack.unpack(self.start, self.size).expect("the build script packed it")
     }
 
     /// The text of PTX; `None` of machine code.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::image::class_of;
-use crate::image::embedded::Image;
+use crate::image::embedded::{Image, Pack};
 
 const fn image(kind: ImageKind, target: Sm, isa: Isa, oldest_cuda: u32) -> Image {
     Image {
@@ -14,7 +14,8 @@ const fn image(kind: ImageKind, target: Sm, isa: Isa, oldest_cuda: u32) -> Image
         oldest_driver: "",
         entries: &[],
         size: 0,
-        packed: &[],
+        pack: &Pack { packed: &[], dictionary: 0 },
+        start: 0,
     }
 }
 

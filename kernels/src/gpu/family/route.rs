@@ -53,6 +53,9 @@ pub(super) const BF16: &[Step] = &[
 /// Products of fp32.
 pub(super) const F32: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f32"))];
 
+/// Products of tf32.
+pub(super) const TF32: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k8"))];
+
 /// Products of 8-bit integers.
 pub(super) const S8: &[Step] = &[
     (Sm::new(6, 1), Way::By("dp4a")),

@@ -60,7 +60,6 @@ struct Row {
 const FP16_PAIRS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
 const BF16_PAIRS: &[Step] = &[(Sm::new(8, 0), Way::By("fma.bf16x2"))];
 const BYTES: &[Step] = &[(Sm::new(6, 1), Way::By("dp4a"))];
-const TF32: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k8"))];
 /// The first step of each is arithmetic without tensor cores.
 const fn on_tensor_cores(steps: &'static [Step]) -> &'static [Step] {
     let (_, rest) = steps.split_at(1);
@@ -80,7 +79,7 @@ const ROWS: [Row; 12] = [
         instructions: model::MMA_F16_ACC16,
     },
     Row { pipe: Pipe::MmaBf16, steps: on_tensor_cores(route::BF16), instructions: model::MMA_BF16 },
-    Row { pipe: Pipe::MmaTf32, steps: TF32, instructions: model::MMA_TF32 },
+    Row { pipe: Pipe::MmaTf32, steps: route::TF32, instructions: model::MMA_TF32 },
     Row { pipe: Pipe::MmaS8, steps: on_tensor_cores(route::S8), instructions: model::MMA_S8 },
     Row { pipe: Pipe::MmaS4, steps: route::S4, instructions: model::MMA_S4 },
     Row { pipe: Pipe::MmaE4m3, steps: route::FP8, instructions: model::MMA_E4M3 },

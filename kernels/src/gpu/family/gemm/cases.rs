@@ -2,39 +2,37 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
+use super::way::{self, Way};
 use super::{Operands, Product, hopper, launch};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
-/// Rows, columns, multiples of [`Product::multiple`], and multiprocessors to plan for: with one of them tiles are large. Odd
-/// widths end in different columns of a warp's part.
-const SIZES: &[(u32, u32, u32, u32)] = &[
-    (1, 1, 1, 80),
-    (17, 33, 3, 80),
-    (67, 129, 5, 80),
-    (5, 7, 37, 80),
-    (131, 137, 2, 1),
-    (3, 83, 19, 1),
-    (9, 123, 1, 1),
-    // Whole tiles.
-    (64, 192, 2, 80),
-    (128, 256, 1, 1),
-    // More than eight tiles down: a band and a part of one.
-    (531, 66, 1, 80),
-];
+/// Rows, columns and multiples of [`Product::multiple`], which are 16 bytes of k: less than a slab, and more slabs than there are stages. Odd widths end in
+/// different columns of a warp's part.
+const SIZES: &[(u32, u32, u32)] = &[(1, 1, 1), (17, 33, 3), (5, 7, 80)];
 
-/// Sizes of random numbers: short of a tile, over several, and along k.
-const RANDOM: &[(u32, u32, u32, u32)] = &[(31, 45, 11, 80), (100, 71, 4, 80), (40, 130, 9, 1)];
+/// More than eight small tiles down: a band and a part of one.
+const BANDS: (u32, u32, u32) = (531, 66, 1);
+
+/// Sizes of random numbers: short of a tile and along k, and over several.
+const RANDOM: &[(u32, u32, u32)] = &[(31, 45, 11), (100, 71, 4)];
 
 /// Rows and columns of the special cases.
 const SPECIAL: (u32, u32) = (19, 70);
 
-/// The same for warpgroups, eight multiples a stage of four or six: less than one, as many as there are, the stages over again by blocks that
-/// compute several tiles, which are cut in every direction.
-const OF_WARPGROUPS: &[(u32, u32, u32, u32)] =
-    &[(1, 8, 1, 132), (67, 72, 32, 132), (65, 136, 48, 132), (130, 264, 43, 2), (40, 24, 105, 1)];
+/// The same for warpgroups, eight multiples a stage of four or more, and multiprocessors to plan for: less than a stage, as many as there are,
+/// the stages over again by blocks that compute several tiles, which are cut in every direction.
+const OF_WARPGROUPS: &[((u32, u32, u32), u32)] = &[
+    ((1, 8, 1), 132),
+    ((67, 72, 32), 132),
+    ((65, 136, 48), 132),
+    ((130, 264, 43), 2),
+    ((40, 24, 105), 1),
+];
+/// Odd widths, where results go straight to memory.
+const ODD_OF_WARPGROUPS: (u32, u32, u32) = (33, 131, 9);
 /// And of random numbers.
-const RANDOM_OF_WARPGROUPS: (u32, u32, u32, u32) = (150, 200, 17, 132);
+const RANDOM_OF_WARPGROUPS: (u32, u32, u32) = (150, 200, 17);
 /// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
 const SPECIAL_OF_WARPGROUPS: (u32, u32) = (19, 72);
 
@@ -53,39 +51,40 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     if let crate::gpu::Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    let build = Builder { product, facts, special: SPECIAL };
-    let whole = SIZES.iter().map(|size| build.whole(*size));
-    let mut all: Vec<Case> = whole.collect();
-    if product == Product::F32 {
-        all.extend([(1, 1, 1, 80), (66, 35, 33, 1)].map(|size| build.whole_at(size, 1)));
-    }
-    if !product.row().input.whole() {
-        all.extend(RANDOM.iter().map(|size| build.random(*size)));
-        all.extend([build.tiny(), build.no_number()]);
-    }
-    all.extend(build.overflow());
-    all.extend(build.cancel());
-    let ways = hopper::ways(product, facts);
-    all.extend(ways.iter().flat_map(|way| of_warpgroups(product, facts, way.variant.name)));
-    all
+    let ways = way::ways(product, facts);
+    let chosen =
+        Shape { m: SPECIAL.0, n: SPECIAL.1, k: 8 * product.multiple(), ..Shape::default() };
+    let chosen = way::choose(product, facts, chosen).map_or("", |way| way.variant.name);
+    let cases = |way: &Way| {
+        let facts = facts.with_variant(product.id(), way.variant.name);
+        let build = Builder { product, facts: &facts, way, special: SPECIAL };
+        build.every_way().into_iter().chain(if way.variant.name == chosen {
+            build.once()
+        } else {
+            Vec::new()
+        })
+    };
+    let (together, alone): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| hopper::is(way));
+    let together = together.iter().flat_map(|way| of_warpgroups(product, facts, way));
+    together.chain(alone.iter().flat_map(cases)).collect()
 }
 
-/// Cases of a way by warpgroups.
-fn of_warpgroups(product: Product, facts: &DeviceFacts, variant: &str) -> Vec<Case> {
-    let facts = &facts.with_variant(product.id(), variant);
-    let build = Builder { product, facts, special: SPECIAL_OF_WARPGROUPS };
-    let mut all: Vec<Case> = OF_WARPGROUPS.iter().map(|size| build.whole(*size)).collect();
-    if product.output() != Element::F16 && product.output() != Element::Bf16 {
-        all.push(build.whole((33, 131, 9, 132)));
+/// What proves a way of warpgroups.
+fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
+    let facts = facts.with_variant(product.id(), way.variant.name);
+    let sized = |(size, sms): &((u32, u32, u32), u32)| {
+        let facts = DeviceFacts { sms: *sms, ..facts.clone() };
+        Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS }.whole(*size)
+    };
+    let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS };
+    let mut all: Vec<Case> = OF_WARPGROUPS.iter().map(sized).collect();
+    if product.output().bytes() == 4 {
+        all.push(build.whole(ODD_OF_WARPGROUPS));
     }
     if !product.row().input.whole() {
-        all.extend([build.random(RANDOM_OF_WARPGROUPS), build.tiny(), build.no_number()]);
+        all.extend([build.random(RANDOM_OF_WARPGROUPS), build.no_number()]);
     }
-    all.extend(build.overflow());
-    all.extend(build.cancel());
-    for case in &mut all {
-        case.name = format!("{}, {variant}", case.name);
-    }
+    all.extend(build.once());
     all
 }
 
@@ -96,6 +95,7 @@ fn limit(product: Product) -> f64 {
         Product::Bf16 => 2.5e-3,
         Product::F16Acc16 => 6e-3,
         Product::F32 => 5e-6,
+        Product::Tf32 => 1e-3,
         // Tensor cores cut where fp32 arithmetic rounds.
         Product::F16Out32 | Product::Bf16Out32 => 2e-5,
         Product::E4m3 | Product::E5m2 => 3e-3,
@@ -115,44 +115,72 @@ fn output(product: Product) -> Number {
 
 struct Builder<'a> {
     product: Product,
+    /// With the way forced.
     facts: &'a DeviceFacts,
+    way: &'a Way,
     /// Rows and columns of the special cases.
     special: (u32, u32),
 }
 
 impl Builder<'_> {
-    fn whole(&self, size: (u32, u32, u32, u32)) -> Case {
+    /// What proves a way: tiles that end in every direction, one that does not, more slabs than stages, and no number leaving its row.
+    fn every_way(&self) -> Vec<Case> {
+        let [rows, columns] = self.way.tile;
+        let own = [(rows, columns, 1), (rows + 3, columns + 9, 1)];
+        let bands = (rows < 128).then_some(BANDS);
+        let mut all: Vec<Case> =
+            SIZES.iter().chain(&own).chain(&bands).map(|size| self.whole(*size)).collect();
+        if (self.way.takes)(Shape { k: 1, ..Shape::default() }) {
+            all.extend([(1, 1, 1), (66, 35, 33)].map(|size| self.whole_at(size, 1)));
+        }
+        if !self.product.row().input.whole() {
+            all.extend(RANDOM.iter().map(|size| self.random(*size)));
+            all.push(self.no_number());
+        }
+        all
+    }
+
+    /// What the instruction and the stored format decide, whatever the tile.
+    fn once(&self) -> Vec<Case> {
+        let tiny = (!self.product.row().input.whole()).then(|| self.tiny());
+        tiny.into_iter().chain(self.overflow()).chain(self.cancel()).collect()
+    }
+
+    fn whole(&self, size: (u32, u32, u32)) -> Case {
         self.whole_at(size, self.product.multiple().max(8))
     }
 
     /// Whole numbers. The sums of floating-point ones stay so small that no accumulator rounds them.
-    fn whole_at(&self, (m, n, k, sms): (u32, u32, u32, u32), multiple: u32) -> Case {
+    fn whole_at(&self, (m, n, k): (u32, u32, u32), multiple: u32) -> Case {
         let shape = Shape { m, n, k: k * multiple, ..Shape::default() };
         let number = self.product.row().input;
+        // Of 7 numbers, of 5 where k is long.
+        let half = if shape.k < 600 { 3 } else { 2 };
         let one = move |side, row, column| {
             let random = hash(1 + side as u64, u64::from(row) << 20 | u64::from(column));
             match number {
                 Number::S8 | Number::S4 => number.decode(random as u32),
-                _ => (random % 7) as f64 - 3.0,
+                _ => (random % (2 * half + 1)) as f64 - half as f64,
             }
         };
-        self.exact("whole", shape, sms, &one)
+        self.exact("whole", shape, &one)
     }
 
-    fn random(&self, (m, n, k, sms): (u32, u32, u32, u32)) -> Case {
+    fn random(&self, (m, n, k): (u32, u32, u32)) -> Case {
         let shape = Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() };
         let one = |side, row: u32, column: u32| {
             f64::from(normal((row * shape.k + column) as usize, 3 + side as u64))
         };
         let limit = limit(self.product);
-        self.case("random", shape, sms, &one, |reference| Judge::Near { reference, limit })
+        self.case("random", shape, &one, |reference| Judge::Near { reference, limit })
     }
 
     /// Sums of the least numbers there are: nothing is flushed to zero.
     fn tiny(&self) -> Case {
-        let number = self.product.row().input;
-        let factor = number.least();
-        self.exact("tiny", self.special(2), 80, &|side, row, column| {
+        // What is less than the least tf32 is rounded away.
+        let tf32 = self.product == Product::Tf32;
+        let factor = if tf32 { Number::Tf32 } else { self.product.row().input }.least();
+        self.exact("tiny", self.special(2), &|side, row, column| {
             let whole = f64::from((row + 3 * column) % 5) - 2.0;
             if side == Side::X { whole * factor } else { whole }
         })
@@ -161,7 +189,7 @@ impl Builder<'_> {
     /// NaN and infinities in single rows and columns.
     fn no_number(&self) -> Case {
         let infinite = self.product.row().input.stored(f64::INFINITY).is_infinite();
-        self.exact("NaN", self.special(3), 80, &|side, row, column| match (side, row, column) {
+        self.exact("NaN", self.special(3), &|side, row, column| match (side, row, column) {
             (Side::X, 2, 5) | (Side::W, 68, 0) => f64::NAN,
             (Side::X, 7, 9) if infinite => f64::INFINITY,
             (Side::X, 9, 9) if infinite => f64::NEG_INFINITY,
@@ -175,7 +203,7 @@ impl Builder<'_> {
     fn overflow(&self) -> Option<Case> {
         let large = match self.product {
             Product::F16 | Product::F16Out32 | Product::F16Acc16 => 256.0,
-            Product::Bf16 | Product::Bf16Out32 | Product::F32 => 2_f64.powi(64),
+            Product::Bf16 | Product::Bf16Out32 | Product::F32 | Product::Tf32 => 2_f64.powi(64),
             _ => return None,
         };
         let one = |_, row: u32, column: u32| match (row, column) {
@@ -183,7 +211,7 @@ impl Builder<'_> {
             (_, 4) => 0.0,
             _ => f64::from(row % 3) - 1.0,
         };
-        Some(self.exact("overflow", self.special(2), 80, &one))
+        Some(self.exact("overflow", self.special(2), &one))
     }
 
     /// Sums that pass 65 504 on the way and end at 3: fp16 accumulators do not come back.
@@ -205,7 +233,7 @@ impl Builder<'_> {
         let number = output(self.product);
         let judge =
             move |reference: Vec<f64>| Judge::Bits(number.store(reference.iter().map(|_| end)));
-        Some(self.case("cancelling", shape, 80, &one, judge))
+        Some(self.case("cancelling", shape, &one, judge))
     }
 
     fn special(&self, k: u32) -> Shape {
@@ -213,16 +241,15 @@ impl Builder<'_> {
         Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() }
     }
 
-    fn exact(&self, what: &str, shape: Shape, sms: u32, fill: Fill) -> Case {
+    fn exact(&self, what: &str, shape: Shape, fill: Fill) -> Case {
         let number = output(self.product);
-        self.case(what, shape, sms, fill, |reference| Judge::Bits(number.store(reference)))
+        self.case(what, shape, fill, |reference| Judge::Bits(number.store(reference)))
     }
 
     fn case(
         &self,
         what: &str,
         shape: Shape,
-        sms: u32,
         fill: Fill,
         judge: impl FnOnce(Vec<f64>) -> Judge,
     ) -> Case {
@@ -234,10 +261,10 @@ impl Builder<'_> {
         };
         let (x, w) = (matrix(Side::X, m), matrix(Side::W, n));
         let reference = multiplied(&x, &w, k as usize);
-        let facts = DeviceFacts { sms, ..self.facts.clone() };
+        let facts = self.facts.clone();
         let poison = reference.len() * product.output().bytes();
         Case {
-            name: format!("{m}×{n}×{k} {what}, {sms} multiprocessors"),
+            name: format!("{m}×{n}×{k} {what}, {}", self.way.variant.name),
             buffers: vec![
                 Content::Bytes(number.store(x)),
                 Content::Bytes(number.store(w)),

@@ -44,66 +44,45 @@ pub enum Product {
     E4m3,
     /// K17: fp8 e5m2, fp32 results.
     E5m2,
+    /// K13: fp32 rounded to tf32 as it is multiplied, fp32 accumulation.
+    Tf32,
 }
 
 /// What is to be known of a product.
 struct Row {
     product: Product,
     family: &'static str,
-    /// Entries by tile, the large one first.
-    entries: [&'static str; 2],
     input: Number,
     output: Element,
     steps: &'static [Step],
 }
 
 /// In the order of [`Product`].
-const ROWS: [Row; 10] = {
+const ROWS: [Row; 11] = {
     use Product as P;
     const fn row(
         product: Product,
         family: &'static str,
-        entries: [&'static str; 2],
         (input, output): (Number, Element),
         steps: &'static [Step],
     ) -> Row {
-        Row { product, family, entries, input, output, steps }
+        Row { product, family, input, output, steps }
     }
     let (f16, bf16, f32) = (Element::F16, Element::Bf16, Element::F32);
     [
-        row(P::F16, "gemm", ["gemm_f16", "gemm_f16_small"], (Number::F16, f16), route::F16),
-        row(
-            P::F16Out32,
-            "gemm",
-            ["gemm_f16_out32", "gemm_f16_out32_small"],
-            (Number::F16, f32),
-            route::F16,
-        ),
-        row(
-            P::F16Acc16,
-            "gemm",
-            ["gemm_f16_acc16", "gemm_f16_acc16_small"],
-            (Number::F16, f16),
-            route::F16_ACC16,
-        ),
-        row(P::Bf16, "gemm", ["gemm_bf16", "gemm_bf16_small"], (Number::Bf16, bf16), route::BF16),
-        row(
-            P::Bf16Out32,
-            "gemm",
-            ["gemm_bf16_out32", "gemm_bf16_out32_small"],
-            (Number::Bf16, f32),
-            route::BF16,
-        ),
-        row(P::F32, "gemm", ["gemm_f32", "gemm_f32_small"], (Number::F32, f32), route::F32),
-        row(P::S8, "gemm_int", ["gemm_s8", "gemm_s8_small"], (Number::S8, Element::I32), route::S8),
-        row(P::S4, "gemm_int", ["gemm_s4", "gemm_s4_small"], (Number::S4, Element::I32), route::S4),
-        row(P::E4m3, "gemm_fp8", ["gemm_e4m3", "gemm_e4m3_small"], (Number::E4m3, f32), route::FP8),
-        row(P::E5m2, "gemm_fp8", ["gemm_e5m2", "gemm_e5m2_small"], (Number::E5m2, f32), route::FP8),
+        row(P::F16, "gemm", (Number::F16, f16), route::F16),
+        row(P::F16Out32, "gemm", (Number::F16, f32), route::F16),
+        row(P::F16Acc16, "gemm", (Number::F16, f16), route::F16_ACC16),
+        row(P::Bf16, "gemm", (Number::Bf16, bf16), route::BF16),
+        row(P::Bf16Out32, "gemm", (Number::Bf16, f32), route::BF16),
+        row(P::F32, "gemm", (Number::F32, f32), route::F32),
+        row(P::S8, "gemm_int", (Number::S8, Element::I32), route::S8),
+        row(P::S4, "gemm_int", (Number::S4, Element::I32), route::S4),
+        row(P::E4m3, "gemm_fp8", (Number::E4m3, f32), route::FP8),
+        row(P::E5m2, "gemm_fp8", (Number::E5m2, f32), route::FP8),
+        row(P::Tf32, "gemm", (Number::F32, f32), route::TF32),
     ]
 };
-
-/// fp32 rows that do not begin at multiples of 16 bytes.
-const RAGGED: &str = "gemm_f32_ragged";
 
 impl Product {
     /// The product of operands and results stored so; sums in fp32.

@@ -29,6 +29,7 @@ pub const KERNELS: &[GpuKernel] = &[
     kernel::<7>("gemm.s4", "4-bit integer product, 32-bit sums", Dtype::Int4),
     kernel::<8>("gemm.e4m3", "fp8 product, fp32 results", Dtype::Fp8E4m3),
     kernel::<9>("gemm.e5m2", "fp8 product, fp32 results", Dtype::Fp8E5m2),
+    kernel::<10>("gemm.tf32", "fp32 product on tensor cores, rounded to tf32", Dtype::Tf32),
 ];
 
 /// The kernel of a row.
@@ -160,10 +161,12 @@ mod tests {
         assert_eq!(KERNELS.len(), ROWS.len());
         for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
-            assert_eq!(row.product.row().entries, row.entries);
-            let id = row.entries[0].replacen('_', ".", 1).replace('_', "");
+            let way = way::ways(row.product, &device((8, 9), 1))[0];
+            let entry = way.entry.strip_suffix(way.variant.name).unwrap();
+            let id = entry.replacen('_', ".", 1).replace('_', "");
             assert_eq!((kernel.id, kernel.family), (&id[..], row.family));
             let dtype = match row.input {
+                _ if row.product == Product::Tf32 => Dtype::Tf32,
                 Number::F16 => Dtype::Fp16,
                 Number::Bf16 => Dtype::Bf16,
                 Number::S8 => Dtype::Int8,

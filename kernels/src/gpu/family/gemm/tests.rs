@@ -37,6 +37,8 @@ fn routes_are_what_the_assembler_makes_of_the_instructions() {
         (P::Bf16, (7, 5), "emulated fp32"),
         (P::Bf16, (12, 0), "native mma.m16n8k16"),
         (P::F32, (6, 0), "native fma.f32"),
+        (P::Tf32, (7, 5), "absent it begins with sm_80"),
+        (P::Tf32, (8, 0), "native mma.m16n8k8"),
         (P::S8, (6, 0), "absent it begins with sm_61"),
         (P::S8, (7, 0), "native dp4a"),
         (P::S8, (7, 5), "native mma.m8n8k16"),
@@ -60,23 +62,74 @@ fn routes_are_what_the_assembler_makes_of_the_instructions() {
     }
 }
 
+/// A device with the shared memory of its generation.
+fn generous(sm: (u8, u8), sms: u32, kib: u32) -> DeviceFacts {
+    DeviceFacts { shared_per_block_optin: kib << 10, ..device(sm, sms) }
+}
+
+/// Tiles are the largest of which every multiprocessor gets as many as another, and few tokens have tiles of their own.
 #[test]
-fn tiles_are_large_where_they_fill_the_device() {
-    for (product, (m, n, k), sms, entry, blocks) in [
-        (Product::F16, (1024, 1024, 64), 64, "gemm_f16", 64),
-        (Product::F16, (1024, 1024, 64), 200, "gemm_f16_small", 256),
-        (Product::S4, (129, 1, 32), 2, "gemm_s4", 2),
-        (Product::F32, (129, 65, 4), 80, "gemm_f32_small", 6),
-        (Product::F32, (129, 65, 5), 1, "gemm_f32_ragged", 6),
-        (Product::E5m2, (1, 1, 16), 1, "gemm_e5m2", 1),
+fn tiles_follow_the_size_and_the_device() {
+    let (a100, ada) = (generous((8, 0), 108, 163), generous((8, 9), 128, 99));
+    let (v100, t4) = (generous((7, 0), 80, 96), generous((7, 5), 40, 64));
+    let p100 = device((6, 0), 56);
+    for (product, (m, n, k), facts, entry, blocks) in [
+        (Product::F16, (8192, 8192, 8192), &a100, "gemm_f16_128x256b128s3", 2048),
+        (Product::F16, (8192, 8192, 8192), &ada, "gemm_f16_128x256b64s3", 2048),
+        (Product::F16, (8192, 8192, 8192), &v100, "gemm_f16_128x256b64s2", 2048),
+        (Product::F16, (4096, 4096, 4096), &t4, "gemm_f16_128x256b64s2", 512),
+        // 128 largest tiles would be two for some of 108 multiprocessors and none for others.
+        (Product::Bf16, (2048, 2048, 2048), &a100, "gemm_bf16_64x128b64s4", 512),
+        (Product::F16, (16, 4096, 4096), &a100, "gemm_f16_32x64b256s3k4", 64),
+        (Product::F16, (64, 4096, 4096), &a100, "gemm_f16_64x64b128s3", 64),
+        (Product::F16, (128, 4096, 4096), &a100, "gemm_f16_64x128b64s4", 64),
+        (Product::F16, (512, 11_008, 4096), &a100, "gemm_f16_128x256b128s3", 172),
+        (Product::F16Acc16, (16, 4096, 4096), &ada, "gemm_f16_acc16_64x64b128s3", 64),
+        (Product::F16, (4096, 4096, 4096), &p100, "gemm_f16_128x128", 1024),
+        (Product::F32, (129, 65, 4), &a100, "gemm_f32_64x64", 6),
+        (Product::F32, (129, 65, 5), &a100, "gemm_f32_64x64r", 6),
+        (Product::E4m3, (4096, 4096, 4096), &ada, "gemm_e4m3_128x128b64s3w8", 1024),
+        (Product::S4, (1, 1, 32), &t4, "gemm_s4_64x64b64s2", 1),
     ] {
-        let launch = launch(&device((9, 0), sms), OPERANDS, product, shape(m, n, k)).unwrap();
-        assert_eq!((launch.entry, launch.grid), (entry, [blocks, 1, 1]));
-        assert_eq!(
-            launch.block,
-            [if launch.entry == product.row().entries[0] { 256 } else { 128 }, 1, 1]
-        );
+        let launch = launch(facts, OPERANDS, product, shape(m, n, k)).unwrap();
+        assert_eq!((launch.entry, launch.grid), (entry, [blocks, 1, 1]), "{m}×{n}×{k}");
         assert_eq!(launch.args[3..], [m, n, k].map(Arg::from));
+    }
+}
+
+/// What is picked is launched where it can be, whatever else it is that was picked.
+#[test]
+fn picks_come_first_where_they_can_be() {
+    let facts = generous((8, 6), 64, 99);
+    let entry = |pick: &str, k: u32, product: Product| {
+        let facts = facts.with_variant(product.id(), pick);
+        launch(&facts, OPERANDS, product, shape(4096, 4096, k)).unwrap().entry
+    };
+    assert_eq!(entry("64x64b128s3", 4096, Product::F16), "gemm_f16_64x64b128s3");
+    assert_eq!(entry("no such thing", 4096, Product::F16), "gemm_f16_128x256b64s3");
+    assert_eq!(entry("128x256b128s3", 4096, Product::F16), "gemm_f16_128x256b64s3", "147 KB");
+    assert_eq!(entry("128x128", 4097, Product::F32), "gemm_f32_64x64r", "rows of 16 bytes only");
+}
+
+/// No variant of a device asks for what it has not, and names are its own.
+#[test]
+fn variants_fit_their_device() {
+    for facts in [generous((7, 5), 40, 64), generous((8, 6), 82, 99), generous((9, 0), 132, 227)] {
+        for kernel in KERNELS {
+            let variants = (kernel.variants)(&facts);
+            let mut names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
+            assert!(names.len() <= crate::gpu::MOST_VARIANTS, "{}", kernel.id);
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), variants.len(), "{}", kernel.id);
+            let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
+            assert_eq!(names.is_empty(), absent, "{}", kernel.id);
+            for way in ROWS.iter().filter(|row| KERNELS[row.product as usize].id == kernel.id) {
+                for way in way::ways(way.product, &facts) {
+                    assert!(way.shared_bytes <= facts.shared_per_block_optin, "{}", way.entry);
+                }
+            }
+        }
     }
 }
 
@@ -113,7 +166,11 @@ fn formats_name_products() {
             _ => Element::F32,
         };
         let product = Product::of(Formats { input, output: row.output });
-        let same = if row.product == Product::F16Acc16 { Product::F16 } else { row.product };
+        let same = match row.product {
+            Product::F16Acc16 => Product::F16,
+            Product::Tf32 => Product::F32,
+            other => other,
+        };
         assert_eq!(product, Ok(same));
     }
     assert!(Product::of(Formats { input: Element::F16, output: Element::Bf16 }).is_err());

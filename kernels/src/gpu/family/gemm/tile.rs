@@ -1,7 +1,11 @@
 //! The ways of threads and of warps that multiply by themselves (`mma.sync`): tiles of Y, and which product has which.
+//!
+//! A tile is called after its rows, its columns, the bytes of k of a stage (`b`) and the stages (`s`); `k4` has four warps share a part of Y and
+//! divide k, `w4` and `w8` are of four and of eight warps where others are not, `r` takes rows of any length. Entries carry the name of the tile.
 
 use super::way::{Call, Way};
-use super::{Operands, Product, RAGGED};
+use super::{Operands, Product};
+use crate::Sm;
 use crate::gpu::{DeviceFacts, Launch, Shape, Variant};
 
 /// A tile, whatever is multiplied.
@@ -9,44 +13,153 @@ struct Tile {
     variant: Variant,
     sides: [u32; 2],
     threads: u32,
+    /// Dynamic shared memory, bytes: stages of rows of X and of W.
+    shared_bytes: u32,
+    /// Share of the arithmetic rate. By shared memory: where a warp has 64×64 it reads 1 byte of fragments for 32 products of 16 bits, which
+    /// leaves the tensor cores of an A100 busy; with 32×64 they wait a ninth of the time, with 32×32 a third.
     rate: f64,
+    takes: fn(Shape) -> bool,
 }
 
-const fn tile(name: &'static str, what: &'static str, sides: [u32; 2], threads: u32) -> Tile {
-    Tile { variant: Variant { name, what }, sides, threads, rate: 1.0 }
+const fn tile(
+    (name, what): (&'static str, &'static str),
+    [rows, columns]: [u32; 2],
+    threads: u32,
+    [bytes, stages]: [u32; 2],
+    rate: f64,
+) -> Tile {
+    let shared_bytes = (rows + columns) * bytes * stages;
+    let takes = |shape: Shape| shape.k.is_multiple_of(4);
+    let variant = Variant { name, what };
+    Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, takes }
 }
 
-/// Every tile.
+/// Every tile. Those of threads have shared memory of their own.
 const TILES: &[Tile] = &[
-    tile("128x128", "large tiles", [128, 128], 256),
-    Tile { rate: 0.6, ..tile("64x64", "small tiles, for small results", [64, 64], 128) },
+    tile(("128x256b128s3", "the largest tiles, deep stages"), [128, 256], 256, [128, 3], 1.0),
+    tile(("128x256b64s3", "the largest tiles"), [128, 256], 256, [64, 3], 0.97),
+    tile(("128x128b64s3", "large tiles, two blocks side by side"), [128, 128], 128, [64, 3], 0.93),
+    tile(("128x128b64s3w8", "large tiles of eight warps"), [128, 128], 256, [64, 3], 1.0),
+    tile(("64x128b64s4", "flat tiles, four stages"), [64, 128], 128, [64, 4], 0.8),
+    tile(("64x64b128s3", "small tiles, deep stages"), [64, 64], 128, [128, 3], 0.6),
+    tile(("32x64b256s3k4", "few tokens, four warps divide k"), [32, 64], 128, [256, 3], 0.5),
+    tile(("128x256b64s2", "the largest tiles, two stages"), [128, 256], 256, [64, 2], 1.0),
+    tile(("128x128b64s2", "large tiles, two stages"), [128, 128], 128, [64, 2], 0.93),
+    tile(("64x64b64s2", "small tiles, two stages"), [64, 64], 128, [64, 2], 0.6),
+    tile(("32x64b256s2k4", "few tokens, four warps divide k"), [32, 64], 128, [256, 2], 0.5),
+    // A thread has 8×16 of Y, 8×8, 8×4: of what it issues 0.91, 0.87 and 0.81 are products.
+    tile(("128x128w4", "large tiles of four warps"), [128, 128], 128, [0, 0], 1.0),
+    tile(("128x128", "large tiles"), [128, 128], 256, [0, 0], 0.96),
+    tile(("64x64", "small tiles"), [64, 64], 128, [0, 0], 0.75),
+    Tile {
+        takes: |_| true,
+        ..tile(("64x64r", "small tiles, rows of any length"), [64, 64], 128, [0, 0], 0.3)
+    },
 ];
 
-/// The ways of a product.
+/// Tiles and their entries.
+type Entries = &'static [(&'static str, &'static str)];
+
+macro_rules! entries {
+    ($base:literal: $($tile:literal)*) => { &[$(($tile, concat!($base, "_", $tile))),*] };
+}
+/// One product at a time.
+macro_rules! by_threads {
+    ($base:literal) => { entries!($base: "128x128" "64x64") };
+}
+/// Tensor cores of sm_70 and sm_75; without the largest tile where nobody times it.
+macro_rules! staged {
+    ($base:literal) => {
+        entries!($base: "128x256b64s2" "128x128b64s2" "64x64b64s2" "32x64b256s2k4")
+    };
+    (few $base:literal) => { entries!($base: "128x128b64s2" "64x64b64s2" "32x64b256s2k4") };
+    (whole $base:literal) => { entries!($base: "128x256b64s2" "128x128b64s2" "64x64b64s2") };
+}
+/// Tensor cores from sm_80 on.
+macro_rules! copied {
+    ($base:literal) => {
+        entries!($base: "128x256b128s3" "128x256b64s3" "128x128b64s3" "64x128b64s4" "64x64b128s3" "32x64b256s3k4")
+    };
+    (few $base:literal) => { entries!($base: "128x128b64s3" "64x64b128s3" "32x64b256s3k4") };
+    (whole $base:literal) => { entries!($base: "128x256b64s3" "128x128b64s3" "64x64b128s3") };
+}
+
+/// The tiles of a product by the compute capability they begin with.
+const fn steps(product: Product) -> &'static [(Sm, Entries)] {
+    const PASCAL: Sm = Sm::new(6, 0);
+    const VOLTA: Sm = Sm::new(7, 0);
+    const TURING: Sm = Sm::new(7, 5);
+    const AMPERE: Sm = Sm::new(8, 0);
+    const ADA: Sm = Sm::new(8, 9);
+    const HOPPER: Sm = Sm::new(9, 0);
+    match product {
+        Product::F16 => &[
+            (PASCAL, by_threads!("gemm_f16")),
+            (VOLTA, staged!("gemm_f16")),
+            (AMPERE, copied!("gemm_f16")),
+        ],
+        Product::F16Out32 => &[
+            (PASCAL, by_threads!("gemm_f16_out32")),
+            (VOLTA, staged!(few "gemm_f16_out32")),
+            (AMPERE, copied!(few "gemm_f16_out32")),
+        ],
+        // Parts of a sum in fp16 are not added up afterwards: that would overflow elsewhere than one after another.
+        Product::F16Acc16 => &[
+            (PASCAL, by_threads!("gemm_f16_acc16")),
+            (VOLTA, staged!(whole "gemm_f16_acc16")),
+            (AMPERE, copied!(whole "gemm_f16_acc16")),
+        ],
+        Product::Bf16 => &[(PASCAL, by_threads!("gemm_bf16")), (AMPERE, copied!("gemm_bf16"))],
+        Product::Bf16Out32 => {
+            &[(PASCAL, by_threads!("gemm_bf16_out32")), (AMPERE, copied!(few "gemm_bf16_out32"))]
+        }
+        Product::F32 => &[(PASCAL, entries!("gemm_f32": "128x128w4" "128x128" "64x64" "64x64r"))],
+        Product::Tf32 => &[(AMPERE, copied!(whole "gemm_tf32"))],
+        Product::S8 => &[
+            (PASCAL, entries!("gemm_s8": "128x128w4" "128x128" "64x64")),
+            (TURING, staged!("gemm_s8")),
+            (AMPERE, copied!("gemm_s8")),
+        ],
+        // What stands in for the instruction from sm_90 on is not worth the largest tile.
+        Product::S4 => &[
+            (TURING, staged!(whole "gemm_s4")),
+            (AMPERE, copied!(whole "gemm_s4")),
+            (HOPPER, entries!("gemm_s4": "128x128b64s3" "64x64b128s3")),
+        ],
+        Product::E4m3 => {
+            &[(ADA, entries!("gemm_e4m3": "128x128b64s3w8" "64x64b128s3" "32x64b256s3k4"))]
+        }
+        Product::E5m2 => &[(ADA, entries!("gemm_e5m2": "128x128b64s3w8" "64x64b128s3"))],
+    }
+}
+
+/// The ways of a product on a device: the tiles of its generation that its shared memory holds.
 pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
-    let _ = facts;
-    let entries = product.row().entries;
+    let step = steps(product).iter().rev().find(|(first, _)| *first <= facts.sm);
+    let entries = step.map_or(&[][..], |(_, entries)| entries);
+    let most = facts.shared_per_block.max(facts.shared_per_block_optin);
+    let named = entries.iter().filter_map(|(name, entry)| {
+        let tile = TILES.iter().find(|tile| tile.variant.name == *name)?;
+        (tile.shared_bytes <= most).then_some((tile, *entry))
+    });
     let way = |(tile, entry): (&Tile, &'static str)| Way {
         variant: tile.variant,
         family: product.row().family,
         entry,
         tile: tile.sides,
         threads: tile.threads,
-        shared_bytes: 0,
+        shared_bytes: tile.shared_bytes,
         rate: tile.rate,
-        takes: |_| true,
+        takes: tile.takes,
         launch,
     };
-    TILES.iter().zip(entries).map(way).collect()
+    named.map(way).collect()
 }
 
-/// fp32 rows that do not begin at multiples of 16 bytes are loaded number by number, by small tiles.
 fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
+    debug_assert!((way.takes)(call.shape), "{:?} of {} bytes a row", call.product, call.pitch);
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
-    let ragged = call.product == Product::F32 && call.pitch % 16 != 0;
-    let small = Way { entry: RAGGED, tile: [64, 64], threads: 128, ..*way };
-    let way = if ragged { &small } else { way };
     Ok(Launch {
         family: way.family,
         entry: way.entry,
@@ -56,4 +169,52 @@ fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
         args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
         early: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ROWS;
+    use super::*;
+
+    /// Sides, stages and shared memory are what the name says, and every tile is some product's.
+    #[test]
+    fn a_tile_is_what_it_is_called() {
+        let entries = || ROWS.iter().flat_map(|row| steps(row.product)).flat_map(|(_, of)| *of);
+        for tile in TILES {
+            let name = tile.variant.name;
+            let numbers: Vec<u32> = name
+                .split(|c: char| !c.is_ascii_digit())
+                .filter_map(|number| number.parse().ok())
+                .collect();
+            assert_eq!(numbers[..2], tile.sides, "{name}");
+            if let [_, _, bytes, stages, ..] = numbers[..] {
+                assert_eq!((numbers[0] + numbers[1]) * bytes * stages, tile.shared_bytes, "{name}");
+            }
+            assert!(entries().any(|(own, _)| *own == name), "no product has {name}");
+        }
+        for (name, entry) in entries() {
+            assert!(TILES.iter().any(|tile| tile.variant.name == *name), "{entry}");
+        }
+    }
+
+    /// Eight rows of one chunk of 16 bytes, as `ldmatrix` and a quarter of a warp read them, touch every bank of shared memory once.
+    #[test]
+    fn eight_rows_of_a_chunk_touch_every_bank_once() {
+        for chunks in [4_u32, 8, 16] {
+            let swizzle = |row: u32| if chunks == 4 { row / 2 % 4 } else { row % 8 };
+            let place = |row: u32, chunk: u32| (row * chunks + (chunk ^ swizzle(row))) * 16;
+            for chunk in 0..chunks {
+                let mut banks: Vec<u32> = (0..8).map(|row| place(row, chunk) / 16 % 8).collect();
+                banks.sort_unstable();
+                assert_eq!(banks, [0, 1, 2, 3, 4, 5, 6, 7], "{chunks} chunks, chunk {chunk}");
+            }
+            // A permutation of the chunks of each row.
+            for row in 0..16 {
+                let mut places: Vec<u32> = (0..chunks).map(|chunk| place(row, chunk)).collect();
+                places.sort_unstable();
+                let own: Vec<u32> = (0..chunks).map(|chunk| (row * chunks + chunk) * 16).collect();
+                assert_eq!(places, own);
+            }
+        }
+    }
 }

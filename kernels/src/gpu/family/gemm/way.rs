@@ -71,7 +71,7 @@ impl Way {
 /// Every way a device has.
 pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
     let all = SOURCES.iter().flat_map(|source| source(product, facts));
-    all.filter(|way| hopper::stands_beside(way, product, facts)).take(MOST_VARIANTS).collect()
+    all.filter(|way| hopper::leaves(way, product, facts)).take(MOST_VARIANTS).collect()
 }
 
 /// The way to take at a size; `None` where the device has none.

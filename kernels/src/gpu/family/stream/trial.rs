@@ -19,12 +19,12 @@ const SIZES: &[(u32, u32, u32, u32)] = &[
     (9, 47, 100, 80),
     (16, 35, 200, 80),
     (40, 19, 300, 80),
-    (70, 133, 900, 1),
+    (70, 133, 300, 1),
     (130, 35, 200, 80),
 ];
 /// What every variant is tried at as well: fewer rows than a block has, and more; uneven shares of the groups; one group only.
 const VARIANT_SIZES: &[(u32, u32, u32, u32)] =
-    &[(1, 37, 1100, 80), (3, 19, 100, 1), (16, 35, 300, 80), (100, 140, 700, 80)];
+    &[(1, 37, 1100, 80), (3, 19, 100, 1), (16, 35, 300, 80), (100, 19, 300, 80)];
 /// Outputs below which one that happens to be near zero would decide what the relative error is.
 const ENOUGH: u32 = 32;
 /// Tokens times length of the longest rows: more activations than a block keeps at a time.

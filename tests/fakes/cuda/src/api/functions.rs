@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use ptx_interpreter::{TENSOR_MAP_ALIGNMENT, Tensor};
+
 use super::{exports, put};
 use crate::codes::{INVALID_VALUE, NOT_SUPPORTED};
 use crate::driver::{Answer, Driver};
@@ -32,6 +34,11 @@ pub(crate) struct LaunchAttribute {
 const HARMLESS: [c_uint; 3] = [0, 6, 8];
 /// A cluster, of which one block is none.
 const CLUSTER: c_uint = 4;
+
+/// Bytes of an element by `CUtensorMapDataType`.
+const ELEMENTS: [u32; 13] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4];
+/// Bytes by `CUtensorMapSwizzle`.
+const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
 
 /// Entries of the parameter `extra`.
 const EXTRA_END: usize = 0;
@@ -174,6 +181,34 @@ exports! { driver;
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let config = LaunchConfig { grid, block, shared, stream, attributes: std::ptr::null_mut(), count: 0 };
         launch(driver, &config, function, params, extra)
+    }
+    cuTensorMapEncodeTiled(
+        map: *mut c_void, element: c_uint, rank: c_uint, address: *mut c_void, sizes: *const u64, strides: *const u64, tile: *const c_uint,
+        steps: *const c_uint, interleave: c_uint, swizzle: c_uint, promotion: c_uint, fill: c_uint,
+    ) {
+        driver.current()?;
+        if rank != 2 || interleave != 0 || promotion > 3 || fill > 1 {
+            return Err(if (1..=5).contains(&rank) { NOT_SUPPORTED } else { INVALID_VALUE });
+        }
+        if map.is_null() || !map.addr().is_multiple_of(TENSOR_MAP_ALIGNMENT) || [sizes.is_null(), strides.is_null(), tile.is_null(), steps.is_null()].contains(&true) {
+            return Err(INVALID_VALUE);
+        }
+        if [*steps, *steps.add(1)] != [1; 2] {
+            return Err(NOT_SUPPORTED);
+        }
+        let tensor = Tensor {
+            address: address.addr() as u64,
+            element: *ELEMENTS.get(element as usize).ok_or(INVALID_VALUE)?,
+            size: [*sizes, *sizes.add(1)],
+            row_bytes: *strides,
+            tile: [*tile, *tile.add(1)],
+            swizzle: *SWIZZLES.get(swizzle as usize).ok_or(INVALID_VALUE)?,
+        };
+        if let Err(why) = tensor.check() {
+            driver.tell(format!("no tensor map of {why}"));
+            return Err(INVALID_VALUE);
+        }
+        put(map.cast(), tensor.encode())
     }
     cuLaunchKernelEx(config: *const LaunchConfig, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) {
         if config.is_null() {

@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// Where the `mbarrier` of an address is, if a thread may use it.
-    fn find_barrier(&self, address: u64, who: Who) -> Done<(usize, u64)> {
+    pub(super) fn find_barrier(&self, address: u64, who: Who) -> Done<(usize, u64)> {
         let (rank, at) = self.split(address);
         self.windows[rank].range(at, BYTES, who.lane)?;
         self.check_alive(rank, who)?;

@@ -40,7 +40,7 @@ impl Warp<'_> {
             let shared = self.registers.addresses(&copy.shared)[lane];
             let alignment =
                 if matches!(copy.part, BulkPart::Tile(..)) { BOX_ALIGNMENT } else { 16 };
-            if shared % alignment != 0 {
+            if !shared.is_multiple_of(alignment) {
                 let what = format!(
                     "a bulk copy at byte {shared} of shared memory, not at a multiple of {alignment}"
                 );

@@ -41,7 +41,8 @@ impl Window {
             let writer = usize::from(thread) >> 5;
             for warp in warps.clone() {
                 let ordered = cell.written < clocks.row(warp)[writer] || thread == who.number();
-                if !ordered && (writer != warp || clocks.agents.is_engine(writer)) {
+                // A warpgroup comes to its instruction as a whole, a store is one lane's.
+                if !ordered && (writer != warp || warps.len() == 1) {
                     return Err(self.bad_read(index, who));
                 }
                 if !clocks.proxy_sees(warp, writer, thread, cell.written) {

@@ -13,6 +13,7 @@ use crate::fault::Done;
 
 /// Bits of an offset in a window.
 const OFFSET_BITS: u32 = 24;
+const OFFSET: u64 = (1 << OFFSET_BITS) - 1;
 
 /// Shared memory of a cluster.
 #[derive(Debug)]
@@ -56,14 +57,14 @@ impl Shared {
 
     /// The address of a place in the window of a block of the cluster, for all of them.
     pub(crate) fn mapped(&self, address: u64, rank: u64) -> u64 {
-        rank + 1 << OFFSET_BITS | address & (1 << OFFSET_BITS) - 1
+        (rank + 1) << OFFSET_BITS | address & OFFSET
     }
 
     /// The window an address lies in, and its offset. An address that is none lies beyond the end of the block's own.
     pub(crate) fn split(&self, address: u64) -> (usize, u64) {
         let rank = (address >> OFFSET_BITS).wrapping_sub(1);
         match usize::try_from(rank) {
-            Ok(rank) if rank < self.windows.len() => (rank, address & (1 << OFFSET_BITS) - 1),
+            Ok(rank) if rank < self.windows.len() => (rank, address & OFFSET),
             _ => (self.rank, address),
         }
     }
@@ -72,6 +73,9 @@ impl Shared {
     #[inline]
     pub(crate) fn read(&mut self, address: u64, size: usize, who: Who) -> Done<&[u8]> {
         let (rank, at) = self.split(address);
+        if rank != self.rank {
+            self.check_alive(rank, who)?;
+        }
         self.windows[rank].read(&self.clocks, at, size, who)
     }
 
@@ -79,6 +83,9 @@ impl Shared {
     #[inline]
     pub(crate) fn write(&mut self, address: u64, size: usize, who: Who) -> Done<&mut [u8]> {
         let (rank, at) = self.split(address);
+        if rank != self.rank {
+            self.check_alive(rank, who)?;
+        }
         self.windows[rank].write(&self.clocks, at, size, who)
     }
 

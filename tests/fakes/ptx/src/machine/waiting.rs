@@ -42,6 +42,10 @@ impl Warp<'_> {
         hands: &mut Hands<'_>,
     ) -> Done<u32> {
         let addresses = self.barrier_addresses(&wait.address, active)?;
+        // Before one of them learns something for the warp.
+        for lane in lanes_of(active) {
+            hands.shared.find_barrier(addresses[lane], self.who(lane, line, false))?;
+        }
         let mut over = 0;
         for lane in lanes_of(active) {
             let phase = match (wait.parity, wait.state) {

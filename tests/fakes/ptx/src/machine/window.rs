@@ -181,12 +181,15 @@ impl Window {
     #[inline]
     fn note_read(&mut self, clocks: &Clocks, index: usize, who: Who) -> Done {
         let cell = self.cells[index];
+        if cell.written == 0 || cell.written == IN_FLIGHT {
+            return Err(self.bad_read(index, who));
+        }
         let known = clocks.row(who.warp);
         let writer = cell.writer & !STRONG;
         let in_order = cell.written < known[usize::from(writer) >> 5]
             || writer == who.number()
             || who.strong && cell.writer & STRONG != 0;
-        if !in_order || cell.written == 0 || cell.written == IN_FLIGHT {
+        if !in_order {
             return Err(self.bad_read(index, who));
         }
         // Of reads from other blocks nothing is kept.
@@ -240,10 +243,12 @@ impl Window {
         let cell = &self.cells[index];
         let known = clocks.row(who.warp);
         let last = usize::from(cell.writer & !STRONG);
-        let unordered = cell.written >= known[last >> 5]
-            && last != usize::from(who.number())
-            && !(who.strong && cell.writer & STRONG != 0);
-        if cell.written == IN_FLIGHT || cell.written != 0 && unordered {
+        let unordered = || {
+            cell.written >= known[last >> 5]
+                && last != usize::from(who.number())
+                && !(who.strong && cell.writer & STRONG != 0)
+        };
+        if cell.written == IN_FLIGHT || cell.written != 0 && unordered() {
             return Err(self.bad_write(index, who));
         }
         if cell.read >= clocks.least(who.warp) && !(who.strong && cell.reader & STRONG != 0) {

@@ -1,7 +1,9 @@
 //! The interpreter from outside: what it computes, what it catches, and the kernels it is for.
 
+mod clusters;
 mod collectives;
 mod decoder;
+mod engines;
 mod faults;
 mod headroom;
 mod instructions;
@@ -12,3 +14,4 @@ mod mutations;
 mod small;
 mod texts;
 mod timed;
+mod warpgroups;

@@ -86,26 +86,25 @@ const SHIFTED_WRITE: Named =
 const STRAY_READ: Named =
     ("reading weights far behind", |line| moved(line, "ld.global.nc.L1::no_allocate", 16384));
 
-const DRAINED: &[(usize, &str)] =
-    &[(1, "the last copies are of nothing: they are waited for so that none outlives the block")];
-
 #[rustfmt::skip]
 const MUTATIONS: &[Mutation] = &[
-    every("gemm.f16", (8, 0), "gemm_f16", NO_BARRIER),
-    every("gemm.f16", (7, 5), "gemm_f16", NO_BARRIER),
-    every("gemm.f16", (7, 0), "gemm_f16", NO_BARRIER),
-    every("gemm.f16", (6, 0), "gemm_f16", NO_BARRIER),
-    Mutation { harmless: DRAINED, ..every("gemm.f16", (8, 0), "gemm_f16", NO_WAIT) },
-    every("gemm.f16", (8, 0), "gemm_f16", SHORT_WAIT),
-    every("gemm.f16", (7, 5), "gemm_f16", TRANSPOSED),
-    every("gemm.f16", (7, 5), "gemm_f16", FRAGMENT),
-    every("gemm.f16", (6, 0), "gemm_f16", SHIFTED_READ),
+    every("gemm.f16", (8, 0), "gemm_f16_64x64b128s3", NO_BARRIER),
+    every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", NO_BARRIER),
+    every("gemm.f16", (7, 0), "gemm_f16_128x256b64s2", NO_BARRIER),
+    every("gemm.f16", (6, 0), "gemm_f16_128x128", NO_BARRIER),
+    every("gemm.f16", (8, 0), "gemm_f16_64x64b128s3", NO_WAIT),
+    every("gemm.f16", (8, 0), "gemm_f16_64x64b128s3", SHORT_WAIT),
+    every("gemm.f16", (8, 0), "gemm_f16_32x64b256s3k4", NO_BARRIER),
+    every("gemm.f32", (8, 0), "gemm_f32_128x128w4", SHIFTED_READ),
+    every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", TRANSPOSED),
+    every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", FRAGMENT),
+    every("gemm.f16", (6, 0), "gemm_f16_128x128", SHIFTED_READ),
     every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NO_BARRIER),
     every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NOT_TRANSPOSED),
     every("attn.prefill.f16", (7, 5), "attn_prefill_mma_f16_h64", WRONG_LANE),
     every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
     every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
-    every("gemm.f16", (7, 5), "gemm_f16", SHIFTED_WRITE),
+    every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", SHIFTED_WRITE),
 ];
 
 /// What finds a kernel wrong; `None` where all its cases hold.

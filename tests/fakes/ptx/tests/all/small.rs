@@ -56,3 +56,22 @@ pub(crate) fn words(declarations: &str, body: &str, threads: u32) -> Result<Vec<
     let text = kernel(declarations, &format!("{body}{STORE}"));
     run(&text, threads, &[], threads as usize)
 }
+
+/// Small whole numbers in formats of fewer bits.
+pub(crate) mod floats {
+    /// binary16
+    pub(crate) fn f16(value: f32) -> u16 {
+        half::f16::from_f32(value).to_bits()
+    }
+
+    /// bfloat16
+    pub(crate) fn bf16(value: f32) -> u16 {
+        half::bf16::from_f32(value).to_bits()
+    }
+
+    /// OCP 8-bit floating point specification 1.0, E4M3: of whole numbers from -8 to 8.
+    pub(crate) fn e4m3(value: f32) -> u8 {
+        let magnitudes = [0x00, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e, 0x50];
+        magnitudes[value.abs() as usize] | if value < 0.0 { 0x80 } else { 0 }
+    }
+}

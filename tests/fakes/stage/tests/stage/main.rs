@@ -4,5 +4,6 @@
 
 mod conformance;
 mod faults;
+mod hopper;
 mod kernels;
 mod play;
