@@ -54,6 +54,27 @@ __device__ __forceinline__ float exp2_approx(float x) {
     return out;
 }
 
+// Programmatic dependent launch, sm_90 and later; elsewhere a launch starts when its predecessor has ended, and there is nothing to wait for.
+// A kernel launched early calls `wait_for_predecessor` before it touches what any launch in front of it writes: it returns when the one
+// directly in front has ended and its writes are visible. That one waited likewise before it ended, so everything further in front has ended too.
+__device__ __forceinline__ void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+// Lets the launch behind start once every block has called this or ended. Called only after `wait_for_predecessor`, so that what runs before a
+// successor's own wait finds everything complete but this kernel.
+__device__ __forceinline__ void let_successor_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// Both: for kernels with nothing to do in between.
+__device__ __forceinline__ void take_turn() {
+    wait_for_predecessor();
+    let_successor_start();
+}
+
 __device__ __forceinline__ u32 lane_id() { return threadIdx.x % WARP; }
 __device__ __forceinline__ u32 warp_id() { return threadIdx.x / WARP; }
 __device__ __forceinline__ u32 ceil_div(u32 a, u32 b) { return (a + b - 1) / b; }

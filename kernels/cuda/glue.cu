@@ -1,6 +1,7 @@
 // K40 to K43 and what else joins the matrices of a decoder. Storage f32, f16 or bf16; all arithmetic in fp32.
 // The position of the current token is read from device memory, so that one recorded graph serves every token.
-#include "common.cuh"
+// Every entry takes its turn behind the launch in front of it, so that a chain of them may be launched early.
+#include "eights.cuh"
 
 constexpr u32 BLOCK = 256;
 constexpr u32 GROUP = 128;
@@ -54,6 +55,54 @@ __device__ __forceinline__ void rms_norm_add(const In* x, const float* gains, Ou
         normed[row + i] = rescued;
         residual[row + i] = from_f32<Out>(to_f32(residual[row + i]) + to_f32(rescued));
     }
+}
+
+// Both norms between two blocks: the sandwich's, whose result is added to the residual stream, and the next block's. One block per row of at
+// most MOST_NEXT numbers, which stay in registers: one trip to memory instead of four, and gains are there before the row is.
+constexpr u32 NEXT_EIGHTS = 2;
+template <typename In, typename Out>
+__device__ __forceinline__ void rms_norm_next(const In* x, const float* gains, Out* out, Out* residual, const float* next,
+                                              u32 width, float epsilon) {
+    __shared__ float scratch[BLOCK / WARP];
+    u64 row = u64(blockIdx.x) * width;
+    float gain[NEXT_EIGHTS][8], then[NEXT_EIGHTS][8], value[NEXT_EIGHTS][8] = {}, stream[NEXT_EIGHTS][8] = {}, sum = 0.0f;
+    auto each = [&](auto&& work) {
+#pragma unroll
+        for (u32 e = 0; e < NEXT_EIGHTS; e++) {
+            u32 at = (e * BLOCK + threadIdx.x) * 8;
+            if (at < width) work(e, at);
+        }
+    };
+    each([&](u32 e, u32 at) {
+        load8(gains + at, gain[e]);
+        load8(next + at, then[e]);
+    });
+    take_turn();
+    each([&](u32 e, u32 at) {
+        load8(x + row + at, value[e]);
+        load8(residual + row + at, stream[e]);
+    });
+#pragma unroll
+    for (u32 e = 0; e < NEXT_EIGHTS; e++)
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) sum = fmaf(value[e][i], value[e][i], sum);
+    float factor = 1.0f / sqrtf(block_sum(sum, scratch) / float(width) + epsilon);
+    sum = 0.0f;
+    each([&](u32 e, u32 at) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) {
+            float rescued = to_f32(from_f32<Out>(value[e][i] * factor * gain[e][i]));
+            stream[e][i] = to_f32(from_f32<Out>(stream[e][i] + rescued));
+            sum = fmaf(stream[e][i], stream[e][i], sum);
+        }
+        store8(residual + row + at, stream[e]);
+    });
+    factor = 1.0f / sqrtf(block_sum(sum, scratch) / float(width) + epsilon);
+    each([&](u32 e, u32 at) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) value[e][i] = stream[e][i] * factor * then[e][i];
+        store8(out + row + at, value[e]);
+    });
 }
 
 // Rotates queries and keys in place, pairing channel i with i + half, and appends keys and values to the cache.
@@ -186,11 +235,17 @@ __device__ __forceinline__ void grid_weights(T* out, u32 tensor, u32 exponent, u
 #define NORMS(name, In, Out)                                                                                          \
     extern "C" __global__ void __launch_bounds__(BLOCK) rms_norm_##name(const In* x, const float* gains, Out* out,    \
                                                                         u32 width, float epsilon) {                   \
+        take_turn();                                                                                                  \
         rms_norm(x, gains, out, width, epsilon);                                                                      \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) rms_norm_add_##name(                                          \
         const In* x, const float* gains, Out* normed, Out* residual, u32 width, float epsilon) {                      \
+        take_turn();                                                                                                  \
         rms_norm_add(x, gains, normed, residual, width, epsilon);                                                     \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(BLOCK) rms_norm_next_##name(                                         \
+        const In* x, const float* gains, Out* out, Out* residual, const float* next, u32 width, float epsilon) {      \
+        rms_norm_next(x, gains, out, residual, next, width, epsilon);                                                 \
     }
 
 #define OF_STORAGE(T)                                                                                                 \
@@ -198,23 +253,29 @@ __device__ __forceinline__ void grid_weights(T* out, u32 tensor, u32 exponent, u
     extern "C" __global__ void __launch_bounds__(BLOCK) rope_##T(T* q, T* k, const T* v, T* keys, T* values,          \
                                                                  const float* table, const State* state, u32 heads,   \
                                                                  u32 kv_heads, u32 capacity) {                        \
+        take_turn();                                                                                                  \
         rope(q, k, v, keys, values, table, state, heads, kv_heads, capacity);                                         \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) swiglu_##T(const T* gate, const T* up, T* out, u32 count) {   \
+        take_turn();                                                                                                  \
         swiglu(gate, up, out, count);                                                                                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) add_##T(T* x, const T* addend, u32 count) {                   \
+        take_turn();                                                                                                  \
         add(x, addend, count);                                                                                        \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) embed_##T(const T* table, const u32* tokens, T* out,          \
                                                                   u32 width, u32 vocab) {                             \
+        take_turn();                                                                                                  \
         embed(table, tokens, out, width, vocab);                                                                      \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) scan_##T(const T* x, const State* state, Found* found,        \
                                                                  u32 count) {                                         \
+        take_turn();                                                                                                  \
         scan(x, state, found, count);                                                                                 \
     }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) grid_##T(T* out, u32 tensor, u32 exponent, u32 eights) {      \
+        take_turn();                                                                                                  \
         grid_weights(out, tensor, exponent, eights);                                                                  \
     }
 
@@ -225,9 +286,11 @@ OF_STORAGE(bf16)
 NORMS(f32_f16, float, f16)
 
 extern "C" __global__ void __launch_bounds__(BLOCK) argmax_torch(const float* logits, u32* best, u32 count) {
+    take_turn();
     argmax<true>(logits, best, count);
 }
 extern "C" __global__ void __launch_bounds__(BLOCK) argmax_llama(const float* logits, u32* best, u32 count) {
+    take_turn();
     argmax<false>(logits, best, count);
 }
 
@@ -235,6 +298,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) argmax_llama(const float* lo
 // What lies past the end of tape or history is not written. One block.
 extern "C" __global__ void __launch_bounds__(BLOCK) advance(State* state, u32* tape, const float* logits,
                                                             float* history, u32 kept, u32 capacity, u32 tokens) {
+    take_turn();
     u32 step = state->step;
     __syncthreads();
     if (step < capacity)

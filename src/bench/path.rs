@@ -197,6 +197,8 @@ impl Path {
             decode_mad_tokens_per_s: step.map(|s| s.mad / s.median.powi(2)),
             prefill_gflop_per_s: prefill.map(|s| M0.prefill_flop() / s.median / 1e9),
             gb_per_s: bytes_per_s.map(|b| b / 1e9),
+            decode_bytes: (self.step_bytes > 0).then_some(self.step_bytes as f64),
+            read_gb_per_s: read.map(|read| read / 1e9),
             read_bandwidth_share: bytes_per_s.zip(read).map(|(bytes, read)| bytes / read),
             cache_resident: (self.step_bytes > 0)
                 .then_some(cache)

@@ -164,6 +164,12 @@ pub struct PathReport {
     pub prefill_gflop_per_s: Option<f64>,
     /// Weight and cache bytes read while decoding, 10⁹ bytes per second; null until measured.
     pub gb_per_s: Option<f64>,
+    /// Bytes one decoded token reads: weights, keys and values; null until measured.
+    #[serde(default)]
+    pub decode_bytes: Option<f64>,
+    /// Read bandwidth measured in the same run, 10⁹ bytes per second; null until measured.
+    #[serde(default)]
+    pub read_gb_per_s: Option<f64>,
     /// [`PathReport::gb_per_s`] against the measured read bandwidth, 0–1 and possibly above; null until measured.
     pub read_bandwidth_share: Option<f64>,
     /// Whether weights and cache fit the last-level cache, which explains a share above 1; null where its size is unknown.

@@ -258,6 +258,8 @@ fn nothing(dtype: PathDtype, profile: &str) -> PathReport {
         decode_mad_tokens_per_s: None,
         prefill_gflop_per_s: None,
         gb_per_s: None,
+        decode_bytes: None,
+        read_gb_per_s: None,
         read_bandwidth_share: None,
         cache_resident: None,
     }

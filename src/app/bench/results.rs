@@ -190,6 +190,7 @@ fn forget_times(report: &mut PathReport) {
     report.decode_mad_tokens_per_s = None;
     report.prefill_gflop_per_s = None;
     report.gb_per_s = None;
+    report.read_gb_per_s = None;
     report.read_bandwidth_share = None;
 }
 

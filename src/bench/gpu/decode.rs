@@ -8,6 +8,7 @@ use warpscope_kernels::model::Profile;
 
 use super::job::{On, Say, Trouble};
 use super::request::{Request, Size};
+use super::timing::fastest;
 use crate::bench::{BenchEvent, FirstBad, PathDtype, PathReport, PathSamples, Spread};
 
 /// Samples of a graph, and the time on the device after which fewer must do.
@@ -38,6 +39,9 @@ pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(
             let freed = model.free(on.machine);
             times.and(freed).map_err(failed)?;
             if let (Some(speed), Some(samples)) = (speed, samples) {
+                // Right behind the decoder, at its clocks, and with all memory back.
+                let read = fastest(on.machine, "mem.read", arena).map_err(failed)?;
+                let speed = against(speed, read.map(|read| read.bytes_per_s));
                 say(BenchEvent::Report(Box::new(speed)))?;
                 say(BenchEvent::Samples(samples))?;
             }
@@ -99,6 +103,8 @@ fn blank(dtype: PathDtype, profile: Profile, error_limit: f64) -> PathReport {
         decode_mad_tokens_per_s: None,
         prefill_gflop_per_s: None,
         gb_per_s: None,
+        decode_bytes: None,
+        read_gb_per_s: None,
         read_bandwidth_share: None,
         cache_resident: None,
     }
@@ -124,6 +130,13 @@ fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Nanoseconds>, Ma
     Ok(times)
 }
 
+/// The speed against what the memory was just found to read.
+fn against(speed: PathReport, read_bytes_per_s: Option<f64>) -> PathReport {
+    let read = read_bytes_per_s.filter(|read| *read > 0.0).map(|read| read / 1e9);
+    let read_bandwidth_share = speed.gb_per_s.zip(read).map(|(gb_per_s, read)| gb_per_s / read);
+    PathReport { read_gb_per_s: read, read_bandwidth_share, ..speed }
+}
+
 /// How fast M1 is; nothing where times mean nothing. It generates no text that anybody judges.
 fn timed(
     dtype: PathDtype,
@@ -141,6 +154,7 @@ fn timed(
         decode_mad_tokens_per_s: Some(tokens_per_s * decode.mad / decode.median),
         prefill_gflop_per_s: Some(model.prefill.flops / prefill.median),
         gb_per_s: Some(model.decode.bytes / decode.median),
+        decode_bytes: Some(model.decode.bytes),
         cache_resident: Some(model.l2_resident),
         ..blank(dtype, profile, 0.0)
     };

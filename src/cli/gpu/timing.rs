@@ -167,6 +167,9 @@ impl GpuResult {
                     decode_mad_tokens_per_s: speed.decode_mad_tokens_per_s,
                     prefill_gflop_per_s: speed.prefill_gflop_per_s,
                     gb_per_s: speed.gb_per_s,
+                    decode_bytes: speed.decode_bytes,
+                    read_gb_per_s: speed.read_gb_per_s,
+                    read_bandwidth_share: speed.read_bandwidth_share,
                     cache_resident: speed.cache_resident,
                     ..path.clone()
                 },
@@ -299,6 +302,7 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
         write_head(out)?;
         rows.iter().try_for_each(|row| write_path(row, out))?;
         writeln!(out)?;
+        write_rooflines(&rows, result.here.device.simulated, out)?;
     }
     write_kernels(result, out)?;
     result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
@@ -306,6 +310,37 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
         Some(why) => writeln!(out, "ended early: {why}"),
         None if result.interrupted => writeln!(out, "ended early: interrupted"),
         None => Ok(()),
+    }
+}
+
+/// What the memory leaves of a decode rate: D16 for 16-bit weights, D4 for 4-bit ones.
+fn write_rooflines(rows: &[PathReport], simulated: bool, out: &mut dyn Write) -> io::Result<()> {
+    if simulated {
+        return writeln!(out, "decode against its roofline: simulated, no ratio\n");
+    }
+    let mut any = false;
+    for row in rows {
+        let (Some(bytes), Some(read)) = (row.decode_bytes, row.read_gb_per_s) else { continue };
+        let Some(share) = row.read_bandwidth_share else { continue };
+        let (gb, most) = (bytes / 1e9, read * 1e9 / bytes);
+        let star = if row.cache_resident == Some(true) { "*" } else { "" };
+        let (name, dtype) = (roofline_name(row.dtype), row.dtype.id());
+        write!(
+            out,
+            "{name} {share:.2}{star} ({dtype}): {gb:.3} GB a token at {read:.1} GB/s read "
+        )?;
+        writeln!(out, "in the same run is {most:.0} tok/s at most")?;
+        any = true;
+    }
+    if any { writeln!(out) } else { Ok(()) }
+}
+
+/// Short name of a decode rate against its roofline, by the bits of a weight.
+fn roofline_name(dtype: PathDtype) -> &'static str {
+    match dtype {
+        PathDtype::Fp32 => "D32",
+        PathDtype::Fp16 | PathDtype::Bf16 => "D16",
+        PathDtype::Int4 => "D4",
     }
 }
 
@@ -424,6 +459,59 @@ mod tests {
         let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
         assert!(!row.contains("MHz") && row.matches('–').count() == 5, "{row}");
         assert!(result.records().is_empty());
+    }
+
+    fn path(dtype: PathDtype, expected_tokens: Vec<u32>) -> PathReport {
+        PathReport {
+            dtype,
+            profile: "clean".to_owned(),
+            device: "gpu".to_owned(),
+            tokens: expected_tokens.clone(),
+            expected_tokens,
+            text: String::new(),
+            complete: true,
+            non_finite: 0,
+            first_bad: None,
+            error: None,
+            error_limit: 0.01,
+            decode_tokens_per_s: None,
+            decode_mad_tokens_per_s: None,
+            prefill_gflop_per_s: None,
+            gb_per_s: None,
+            decode_bytes: None,
+            read_gb_per_s: None,
+            read_bandwidth_share: None,
+            cache_resident: None,
+        }
+    }
+
+    /// 1.25 GB a token and 1000 GB/s are 800 tokens a second; 400 are half of them.
+    #[test]
+    fn a_decode_rate_stands_against_what_the_memory_was_found_to_read() {
+        let mut real = result(vec![1000.0]);
+        let speed = |dtype, resident| PathReport {
+            decode_tokens_per_s: Some(400.0),
+            gb_per_s: Some(500.0),
+            decode_bytes: Some(1.25e9),
+            read_gb_per_s: Some(1000.0),
+            read_bandwidth_share: Some(0.5),
+            cache_resident: Some(resident),
+            ..path(dtype, Vec::new())
+        };
+        let right = |dtype| path(dtype, vec![1]);
+        real.paths.extend([PathDtype::Bf16, PathDtype::Int4, PathDtype::Fp32].map(right));
+        real.paths.extend([speed(PathDtype::Bf16, false), speed(PathDtype::Int4, true)]);
+        let text = table(&real);
+        let line =
+            "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
+        assert!(text.contains(&format!("D16 0.50 {line}")), "{text}");
+        assert!(text.contains("D4 0.50* (int4): "), "{text}");
+        assert!(!text.contains("D32") && !text.contains("simulated, no ratio"), "{text}");
+        let mut stand_in = result(Vec::new());
+        stand_in.paths.push(right(PathDtype::Bf16));
+        let text = table(&stand_in);
+        assert!(text.contains("decode against its roofline: simulated, no ratio"), "{text}");
+        assert!(!text.contains("D16"), "{text}");
     }
 
     #[test]

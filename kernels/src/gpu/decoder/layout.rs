@@ -1,9 +1,10 @@
 //! Where the tensors of a decoder are.
 
-use crate::gpu::Slot;
+use crate::gpu::family::attn::{Scratch, arrival_bytes};
 use crate::gpu::family::glue::{Heads, State};
 use crate::gpu::family::nf4;
 use crate::gpu::family::w4::{self, awq};
+use crate::gpu::{Machine, MachineError, Slot};
 use crate::model::{LayerTensor, Shape};
 
 /// Weights of a matrix.
@@ -46,6 +47,8 @@ pub(super) const NORMS: [LayerTensor; 4] = {
 pub(super) struct Layer {
     /// As [`MATRICES`].
     pub(super) matrices: [Matrix; 7],
+    /// Q, K and V as one matrix, and gate and up.
+    pub(super) stacked: [Matrix; 2],
     /// Gains, as [`NORMS`].
     pub(super) norms: [Slot; 4],
 }
@@ -84,8 +87,8 @@ pub(super) struct Activations {
     pub(super) up: Slot,
     /// Logits of the last token, fp32.
     pub(super) logits: Slot,
-    /// Partial results of the decode attention.
-    pub(super) parts: Slot,
+    /// What the decode attention has in between.
+    pub(super) pieces: Scratch,
     /// What a product has in between: a matrix at full width, or activations in eight bits.
     pub(super) scratch: Slot,
 }
@@ -126,6 +129,14 @@ pub(super) struct Layout {
     pub(super) activations: Activations,
     /// What is kept.
     pub(super) kept: Kept,
+}
+
+impl Layout {
+    /// Makes the counters of the decode attention zero; every launch leaves them so.
+    pub(super) fn clear_arrivals(&self, machine: &mut dyn Machine) -> Result<(), MachineError> {
+        let bytes = arrival_bytes(heads(self.shape)) as usize;
+        machine.write(self.activations.pieces.arrivals, &vec![0; bytes])
+    }
 }
 
 /// Heads of a shape.

@@ -3,8 +3,9 @@
 //! Both are the decoder of [`crate::model`], operation by operation and rounding by rounding, built from the launches of
 //! the kernel families and recorded as two graphs: one for the prompt, one for every further token, whose position the
 //! kernels read from device memory. M0 looks at every stored tensor for numbers that are not finite, in M1 nothing but
-//! the model runs. Fewer, fused kernels were rejected for M0: they would not store what is to be looked at.
+//! the model runs: there a token is a chain of fewer, fused launches, which M0 cannot have, since it looks at what they would not store.
 
+mod chain;
 mod found;
 mod layout;
 mod memory;

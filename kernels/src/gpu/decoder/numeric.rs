@@ -102,7 +102,7 @@ fn run(
     layout.score_scale = profile.score_scale() as f32;
     upload::weights(machine, &layout, profile, path.activations)?;
     start(machine, &layout)?;
-    // The plain kernel keeps attention's weights in fp32, as the CPU's decoder does.
+    // The plain kernel keeps attention's weights in fp32, as the CPU's decoder does; that of one token has no such choice where tensor cores do it.
     let manner = Manner { engine: Engine::Plain, watched: true };
     let prefill = Step::prompt(&facts, path, &layout, manner, shape.prompt).map_err(refused)?;
     let decode = Step::token(&facts, path, &layout, manner).map_err(refused)?;
@@ -130,6 +130,7 @@ fn start(machine: &mut dyn Machine, layout: &Layout) -> Result<(), MachineError>
     let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
     machine.write(layout.kept.state.0, &words(&[0; 4]))?;
     machine.write(layout.kept.prompt, &words(&prompt()[..layout.shape.prompt]))?;
+    layout.clear_arrivals(machine)?;
     machine.write(layout.kept.found, &found::untouched(layout.shape))
 }
 

@@ -7,7 +7,7 @@ use crate::gpu::family::glue::{FOUND_BYTES, STATE_BYTES, State};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{attn, nf4};
 use crate::gpu::{self, DeviceFacts, Element, MachineError, Slot};
-use crate::model::{OPS, Shape, TensorId};
+use crate::model::{LayerTensor, OPS, Shape, TensorId};
 
 /// What a layout is made for.
 #[derive(Clone, Copy)]
@@ -31,41 +31,63 @@ pub(super) fn eight_bits(columns: usize) -> [u64; 2] {
 /// Takes memory of so many bytes.
 type Take<'a> = dyn FnMut(u64) -> Result<Slot, MachineError> + 'a;
 
-fn place_weights(
+/// Bytes of so many rows, part by part of a matrix; of packed weights the rows are a multiple of sixteen.
+fn row_bytes(storage: Storage, element: Element, [n, k]: [usize; 2]) -> [usize; 3] {
+    match storage {
+        Storage::Dense => [n * k * element.bytes(), 0, 0],
+        Storage::Int4 => [w4::packed_bytes(n, k), w4::scale_bytes(n, k), 0],
+        Storage::Int4Zero => [n * k / 2, n * k / w4::GROUP * 2, n * k / w4::GROUP],
+        Storage::Nf4 => [n * k / 2, n * k / nf4::BLOCK * 4, 0],
+    }
+}
+
+/// Places matrices of as many columns behind each other, so that they are one as well: the latter is given last.
+fn place_stack<const N: usize>(
     storage: Storage,
     element: Element,
-    [n, k]: [usize; 2],
+    sizes: [[usize; 2]; N],
     take: &mut Take<'_>,
-) -> Result<Matrix, MachineError> {
-    let weights = match storage {
-        Storage::Dense => Weights::Dense(take((n * k * element.bytes()) as u64)?),
-        Storage::Int4 => Weights::Int4(w4::Weights {
-            words: take(w4::packed_bytes(n, k) as u64)?,
-            scales: take(w4::scale_bytes(n, k) as u64)?,
-        }),
-        Storage::Int4Zero => Weights::Int4Zero(awq::Weights {
-            words: take((n * k / 2) as u64)?,
-            scales: take((n * k / w4::GROUP * 2) as u64)?,
-            zeros: take((n * k / w4::GROUP) as u64)?,
-        }),
-        Storage::Nf4 => Weights::Nf4(nf4::Weights {
-            codes: take((n * k / 2) as u64)?,
-            maxima: take((n * k / nf4::BLOCK * 4) as u64)?,
-        }),
+) -> Result<([Matrix; N], Matrix), MachineError> {
+    let k = sizes[0][1];
+    let all = sizes.iter().map(|size| size[0]).sum();
+    let mut parts = [None; 3];
+    for (part, bytes) in parts.iter_mut().zip(row_bytes(storage, element, [all, k])) {
+        *part = if bytes == 0 { None } else { Some(take(bytes as u64)?) };
+    }
+    let nowhere = Slot { buffer: gpu::BufferId(0), offset: 0 };
+    let matrix = |first: usize, n: usize| {
+        let before = row_bytes(storage, element, [first, k]);
+        let at = |part: usize| parts[part].map_or(nowhere, |slot| slot.plus(before[part] as u64));
+        let weights = match storage {
+            Storage::Dense => Weights::Dense(at(0)),
+            Storage::Int4 => Weights::Int4(w4::Weights { words: at(0), scales: at(1) }),
+            Storage::Int4Zero => {
+                Weights::Int4Zero(awq::Weights { words: at(0), scales: at(1), zeros: at(2) })
+            }
+            Storage::Nf4 => Weights::Nf4(nf4::Weights { codes: at(0), maxima: at(1) }),
+        };
+        Matrix { n: n as u32, k: k as u32, weights }
     };
-    Ok(Matrix { n: n as u32, k: k as u32, weights })
+    let mut first = 0;
+    let each = sizes.map(|[n, _]| {
+        first += n;
+        matrix(first - n, n)
+    });
+    Ok((each, matrix(0, all)))
 }
 
 impl Plan<'_> {
     fn layer(&self, take: &mut Take<'_>) -> Result<Layer, MachineError> {
-        let mut one = |tensor| {
-            let size = TensorId::Layer(0, tensor).size(self.shape);
-            place_weights(self.path.weights, self.path.activations, size, take)
-        };
-        let [q, k, v, o, gate, up, down] = MATRICES.map(&mut one);
-        let matrices = [q?, k?, v?, o?, gate?, up?, down?];
+        use LayerTensor as T;
+        let size = |tensor| TensorId::Layer(0, tensor).size(self.shape);
+        let (storage, element) = (self.path.weights, self.path.activations);
+        let ([q, k, v], qkv) = place_stack(storage, element, [T::Q, T::K, T::V].map(size), take)?;
+        let ([o], _) = place_stack(storage, element, [size(T::O)], take)?;
+        let ([gate, up], both) = place_stack(storage, element, [T::Gate, T::Up].map(size), take)?;
+        let ([down], _) = place_stack(storage, element, [size(T::Down)], take)?;
+        let (matrices, stacked) = ([q, k, v, o, gate, up, down], [qkv, both]);
         let mut gains = || take(4 * self.shape.width as u64);
-        Ok(Layer { matrices, norms: [gains()?, gains()?, gains()?, gains()?] })
+        Ok(Layer { matrices, stacked, norms: [gains()?, gains()?, gains()?, gains()?] })
     }
 
     fn activations(
@@ -75,14 +97,15 @@ impl Plan<'_> {
     ) -> Result<Activations, MachineError> {
         let Self { path, shape: s, .. } = *self;
         let size = path.activations.bytes();
-        let mut rows = |width: usize, size: usize| take((s.prompt * width * size) as u64);
+        // One token's queries, keys and values lie behind each other, and so do gate and up: three rows at least.
+        let mut rows = |width: usize, size: usize| take((s.prompt.max(3) * width * size) as u64);
         let wide = if path.wide { Element::F32.bytes() } else { size };
         let (queries, keys) = (s.heads * s.head, s.kv_width());
         let [x, normed] = [rows(s.width, size)?, rows(s.width, size)?];
         let [q, k, v] = [rows(queries, size)?, rows(keys, size)?, rows(keys, size)?];
         let [context, out] = [rows(queries, size)?, rows(s.width, wide)?];
         let [gate, up] = [rows(s.ffn, size)?, rows(s.ffn, size)?];
-        let pieces = attn::splits(facts, heads(s), s.positions() as u32);
+        let pieces = attn::splits(facts, path.activations, heads(s), s.positions() as u32);
         Ok(Activations {
             x,
             normed,
@@ -94,7 +117,10 @@ impl Plan<'_> {
             gate,
             up,
             logits: take(4 * s.vocab as u64)?,
-            parts: take(attn::part_bytes(heads(s), pieces))?,
+            pieces: attn::Scratch {
+                parts: take(attn::part_bytes(heads(s), pieces))?,
+                arrivals: take(attn::arrival_bytes(heads(s)))?,
+            },
             scratch: take(self.scratch_bytes())?,
         })
     }
@@ -142,7 +168,7 @@ impl Plan<'_> {
             layers.push(self.layer(take)?);
         }
         let size = TensorId::Head.size(shape);
-        let head = place_weights(Storage::Dense, element, size, take)?;
+        let ([head], _) = place_stack(Storage::Dense, element, [size], take)?;
         let embedding = match head.weights {
             Weights::Dense(slot) if self.tied => slot,
             _ => take((shape.vocab * shape.width * element.bytes()) as u64)?,

@@ -5,9 +5,9 @@
 use super::layout::{Layer, Layout, heads};
 use super::path::Path;
 use super::product::{Multiplier, Rows};
-use crate::gpu::family::attn::{self, Attention, Engine};
+use crate::gpu::family::attn::{self, Attention, Engine, Fresh};
 use crate::gpu::family::glue::{self, Advance, Embed, FOUND_BYTES, NanRule, Norm, Rope};
-use crate::gpu::{DeviceFacts, Element, Launch, Slot};
+use crate::gpu::{self, DeviceFacts, Element, Launch, Slot};
 use crate::model::{EPSILON, LayerTensor, OPS, Op};
 
 /// What differs between uses of the same step.
@@ -21,15 +21,15 @@ pub(super) struct Manner {
 
 /// A step being written down.
 pub(super) struct Step<'a> {
-    facts: &'a DeviceFacts,
-    path: &'a Path,
-    layout: &'a Layout,
+    pub(super) facts: &'a DeviceFacts,
+    pub(super) path: &'a Path,
+    pub(super) layout: &'a Layout,
     manner: Manner,
     tokens: u32,
-    launches: Vec<Launch>,
+    pub(super) launches: Vec<Launch>,
 }
 
-type Written = Result<(), String>;
+pub(super) type Written = Result<(), String>;
 
 impl<'a> Step<'a> {
     /// The launches that read so many tokens of the prompt from position 0 on.
@@ -45,7 +45,7 @@ impl<'a> Step<'a> {
         step.written(layout.kept.prompt)
     }
 
-    /// The launches that take the token chosen last.
+    /// The launches that take the token chosen last: fused where nobody looks at what is between them.
     pub(super) fn token(
         facts: &'a DeviceFacts,
         path: &'a Path,
@@ -53,7 +53,8 @@ impl<'a> Step<'a> {
         manner: Manner,
     ) -> Result<Vec<Launch>, String> {
         let step = Self { facts, path, layout, manner, tokens: 1, launches: Vec::new() };
-        step.written(layout.kept.state.token())
+        let token = layout.kept.state.token();
+        if manner.watched { step.written(token) } else { step.chained(token) }
     }
 
     fn written(mut self, tokens: Slot) -> Result<Vec<Launch>, String> {
@@ -85,7 +86,7 @@ impl<'a> Step<'a> {
         self.look((layer, op), x, element, self.tokens * width as u32)
     }
 
-    fn embedding(&mut self, tokens: Slot) -> Written {
+    pub(super) fn embedding(&mut self, tokens: Slot) -> Written {
         let (layout, shape) = (self.layout, self.layout.shape);
         let x = layout.activations.x;
         self.launches.push(glue::embed(
@@ -102,7 +103,7 @@ impl<'a> Step<'a> {
         self.rows(0, Op::Embedding, x, shape.width)
     }
 
-    fn norm(&self, x: Slot, gains: Slot, rows: u32, input: Element) -> Norm {
+    pub(super) fn norm(&self, x: Slot, gains: Slot, rows: u32, input: Element) -> Norm {
         Norm {
             x,
             gains,
@@ -116,7 +117,7 @@ impl<'a> Step<'a> {
     }
 
     /// The norm in front of a block.
-    fn enter(&mut self, l: usize, op: Op, gains: Slot) -> Written {
+    pub(super) fn enter(&mut self, l: usize, op: Op, gains: Slot) -> Written {
         let at = &self.layout.activations;
         let norm = self.norm(at.x, gains, self.tokens, self.path.activations);
         self.launches.push(glue::rms_norm(&norm)?);
@@ -133,17 +134,17 @@ impl<'a> Step<'a> {
     }
 
     /// What the output of a block is stored in.
-    fn out_element(&self) -> Element {
+    pub(super) fn out_element(&self) -> Element {
         if self.path.wide { Element::F32 } else { self.path.activations }
     }
 
-    fn multiplier(&self) -> Multiplier<'a> {
+    pub(super) fn multiplier(&self) -> Multiplier<'a> {
         let scratch = self.layout.activations.scratch;
         Multiplier { facts: self.facts, path: self.path, scratch }
     }
 
     /// A projection, stored and looked at.
-    fn project(
+    pub(super) fn project(
         &mut self,
         (l, op): (usize, Op),
         layer: &Layer,
@@ -167,22 +168,22 @@ impl<'a> Step<'a> {
         self.project((l, Op::QProj), layer, T::Q, [at.normed, at.q])?;
         self.project((l, Op::KProj), layer, T::K, [at.normed, at.k])?;
         self.project((l, Op::VProj), layer, T::V, [at.normed, at.v])?;
-        self.launches.push(self.rope(l)?);
+        self.launches.push(self.rope(l, [at.k, at.v])?);
         self.rows(l, Op::RopeQ, at.q, shape.heads * shape.head)?;
         self.rows(l, Op::RopeK, at.k, shape.kv_width())?;
-        self.launches.extend(self.attend(l)?);
+        self.launches.extend(self.attend(l, None)?);
         self.rows(l, Op::Attention, at.context, shape.heads * shape.head)?;
         self.project((l, Op::OProj), layer, T::O, [at.context, at.out])?;
         self.leave(l, [Op::PostAttnNorm, Op::AttnResidual], layer.norm(T::PostAttnNorm))
     }
 
-    fn rope(&self, l: usize) -> Result<Launch, String> {
+    pub(super) fn rope(&self, l: usize, [k, v]: [Slot; 2]) -> Result<Launch, String> {
         let (at, kept, shape) = (&self.layout.activations, &self.layout.kept, self.layout.shape);
         let [keys, values] = kept.caches[l];
         let rope = Rope {
             q: at.q,
-            k: at.k,
-            v: at.v,
+            k,
+            v,
             keys,
             values,
             table: kept.rope,
@@ -194,7 +195,8 @@ impl<'a> Step<'a> {
         glue::rope(self.path.activations, &rope)
     }
 
-    fn attend(&self, l: usize) -> Result<Vec<Launch>, String> {
+    /// Attention to the cache, and of one token to what is not in it yet.
+    pub(super) fn attend(&self, l: usize, fresh: Option<Fresh>) -> Result<Vec<Launch>, String> {
         let (at, kept, shape) = (&self.layout.activations, &self.layout.kept, self.layout.shape);
         let [keys, values] = kept.caches[l];
         let attention = Attention {
@@ -206,12 +208,14 @@ impl<'a> Step<'a> {
             heads: heads(shape),
             scale: self.layout.score_scale,
         };
-        let element = self.path.activations;
+        let (facts, element) = (self.facts, self.path.activations);
         if self.tokens > 1 {
-            return Ok(vec![attn::prefill(self.manner.engine, element, &attention, self.tokens)?]);
+            // A prompt is read from position 0 on.
+            let shape = gpu::Shape { m: self.tokens, ..gpu::Shape::default() };
+            return Ok(vec![attn::prefill(facts, self.manner.engine, element, &attention, shape)?]);
         }
-        let pieces = attn::splits(self.facts, heads(shape), shape.positions() as u32);
-        Ok(attn::decode(element, &attention, at.parts, pieces)?.to_vec())
+        let pieces = attn::splits(facts, element, heads(shape), shape.positions() as u32);
+        attn::decode(facts, element, &attention, at.pieces, pieces, fresh)
     }
 
     fn feed_forward(&mut self, l: usize, layer: &Layer) -> Written {
@@ -241,7 +245,7 @@ impl<'a> Step<'a> {
     }
 
     /// Chooses the next token, and where the run is watched moves on to it.
-    fn end(&mut self) -> Written {
+    pub(super) fn end(&mut self) -> Written {
         let (at, kept, shape) = (&self.layout.activations, &self.layout.kept, self.layout.shape);
         let vocab = shape.vocab as u32;
         self.launches.push(glue::argmax(NanRule::Torch, at.logits, kept.state.best(), vocab)?);

@@ -6,6 +6,7 @@ use super::throughput::throughput_of;
 use super::*;
 use crate::Sm;
 use crate::gpu::{BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Slot};
+use crate::image;
 use crate::model::{M0, M1, Profile, Shape};
 
 const MIB: u64 = 1 << 20;
@@ -199,4 +200,62 @@ fn every_stored_tensor_of_m0_is_scanned_once_a_step_and_none_of_m1() {
         assert!(timed.iter().all(|graph| scans(graph) == 0));
     }
     assert_eq!(M1.width, M1.heads * M1.head);
+}
+
+/// The launches of one token of M1 on a compute capability, as they were recorded.
+fn token(sm: (u8, u8), id: &str) -> Vec<Launch> {
+    let mut machine = Ledger::new(0);
+    machine.facts.sm = Sm::new(sm.0, sm.1);
+    throughput(&mut machine, path(id).unwrap(), 1024 * MIB).unwrap();
+    let all = machine.recorded.concat();
+    let begins = |launch: &Launch| launch.entry.starts_with("embed_");
+    let first = all.iter().rposition(begins).expect("a token is embedded");
+    all[first..].to_vec()
+}
+
+/// Embedding and its norm, eight a layer, head and choice; and seven more a layer where a step is looked at, which has the same head.
+#[test]
+fn a_token_is_a_hundred_launches() {
+    for id in ["f16", "bf16", "w4", "w4.bf16", "nf4"] {
+        assert_eq!(token((8, 0), id).len(), 2 + 12 * 8 + 2, "{id}");
+    }
+    // fp32 has no tensor cores: rotation, pieces and their join are launches of their own.
+    assert_eq!(token((8, 0), "f32").len(), 2 + 12 * 10 + 2);
+    assert_eq!(token((7, 0), "f16").len(), 2 + 12 * 10 + 2);
+    assert_eq!(token((7, 5), "f16").len(), 2 + 12 * 8 + 2);
+}
+
+/// PTX of an entry on a compute capability.
+fn ptx(sm: Sm, launch: &Launch) -> String {
+    let text = image::ptx_for(launch.family, sm).and_then(image::Image::text);
+    let text = text.unwrap_or_else(|| panic!("no PTX of {}", launch.family));
+    let (_, body) = text.split_once(&format!(".entry {}(", launch.entry)).expect("has the entry");
+    body.split(".entry ").next().unwrap_or(body).to_owned()
+}
+
+/// It waits before it lets the next one start, and before it writes anything.
+#[test]
+fn whatever_is_launched_early_waits_for_what_is_in_front_of_it() {
+    for sm in [(9, 0), (10, 0), (12, 0)] {
+        for one in PATHS {
+            let launches = token(sm, one.id);
+            assert!(!launches[0].early, "{}: nothing orders it behind the token before", one.id);
+            let early: Vec<_> = launches.iter().filter(|launch| launch.early).collect();
+            assert!(early.len() >= 4 * 12, "{}: {} of {}", one.id, early.len(), launches.len());
+            for launch in early {
+                let what = format!("{} on {sm:?}", launch.entry);
+                let body = ptx(Sm::new(sm.0, sm.1), launch);
+                let wait = body.find("griddepcontrol.wait").expect(&what);
+                let lets = body.find("griddepcontrol.launch_dependents").expect(&what);
+                assert!(wait < lets, "{what}");
+                for store in ["st.global", "atom.global", "red.global"] {
+                    assert!(body.find(store).is_none_or(|at| wait < at), "{what}: {store}");
+                }
+            }
+        }
+    }
+    for sm in [(6, 0), (7, 5), (8, 9)] {
+        assert!(PATHS.iter().all(|one| one.id == "w4a8"
+            || token(sm, one.id).iter().all(|launch| !launch.early)));
+    }
 }

@@ -244,6 +244,7 @@ fn write_rest(machine: &mut dyn Machine, layout: &Layout) -> Result<(), MachineE
         }
     }
     machine.write(layout.final_norm, &ones)?;
+    layout.clear_arrivals(machine)?;
     let table = shape.rope_table().into_iter().flat_map(|(c, s)| [c as f32, s as f32]);
     machine.write(layout.kept.rope, &encode(Element::F32, &table.collect::<Vec<_>>()))?;
     let vocab = shape.vocab as u32;

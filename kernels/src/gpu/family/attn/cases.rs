@@ -1,9 +1,11 @@
 //! What proves the kernels: softmax attention in fp64 on the exact stored operands.
 
 use super::super::glue::{Heads, State};
-use super::super::operand::{encode, noise, of_storage, words};
-use super::{Attention, Engine, part_bytes};
-use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch};
+use super::super::operand::{encode, noise, of_storage, rounding_limit, words};
+use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};
+use super::tile::{id, variants};
+use super::{Attention, Engine};
+use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
 
 /// Queries and what they see.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,10 @@ struct Operands {
 impl Problem {
     fn keys(&self) -> u32 {
         self.position + self.tokens
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { m: self.tokens, context: self.position, ..Shape::default() }
     }
 
     fn scale(&self) -> f32 {
@@ -93,7 +99,7 @@ impl Problem {
         (kind, limit): (&str, f64),
         element: Element,
         scratch: usize,
-        plan: impl Fn(&Attention, &[crate::gpu::Slot]) -> Result<Vec<Launch>, String> + 'static,
+        plan: impl Fn(&Attention, &[Slot]) -> Result<Vec<Launch>, String> + 'static,
     ) -> Case {
         let Operands { q, k, v } = self.operands(element);
         let values = [&q, &k, &v].map(|bytes| element.values(bytes));
@@ -108,32 +114,101 @@ impl Problem {
                 out,
                 Content::Bytes(words([0, self.position, 0, 0])),
                 Content::Poison(scratch),
+                Content::Zero(arrival_bytes(heads) as usize),
             ],
             plan: Box::new(move |at| {
                 let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
                 let attention = Attention { q, keys, values, out, state, heads, scale };
                 plan(&attention, &at[5..]).expect("the sizes of a case are possible")
             }),
-            expect: vec![Expect { buffer: 3, element, judge: Judge::Near { reference, limit } }],
+            expect: vec![
+                Expect { buffer: 3, element, judge: Judge::Near { reference, limit } },
+                bits(6, vec![0; arrival_bytes(heads) as usize]),
+            ],
         }
     }
 
-    fn prefill(self, engine: Engine, element: Element) -> Case {
+    fn prefill(self, facts: &DeviceFacts, engine: Engine, element: Element) -> Case {
         let limit = of_storage(element, [5e-6, 1.5e-3, 6e-3]).expect("stored");
         let kind = if engine == Engine::Cores { "tensor cores" } else { "plain" };
+        let facts = facts.clone();
         self.case((kind, limit), element, 4, move |at, _| {
-            Ok(vec![super::prefill(engine, element, at, self.tokens)?])
+            Ok(vec![super::prefill(&facts, engine, element, at, self.shape())?])
         })
     }
 
-    fn decode(self, element: Element, splits: u32) -> Case {
+    fn decode(self, facts: &DeviceFacts, element: Element, splits: u32) -> Case {
         let limit = of_storage(element, [5e-6, 1e-3, 5e-3]).expect("stored");
         let scratch = part_bytes(self.heads, splits) as usize;
-        let kind = format!("{splits} pieces");
+        let (kind, facts) = (format!("{splits} pieces"), facts.clone());
         self.case((&kind, limit), element, scratch, move |at, scratch| {
-            Ok(super::decode(element, at, scratch[0], splits)?.to_vec())
+            let scratch = Scratch { parts: scratch[0], arrivals: scratch[1] };
+            super::decode(&facts, element, at, scratch, splits, None)
         })
     }
+
+    /// The query and the last key are to be rotated, and key and value to be appended: nothing reads what the cache holds in their place.
+    fn fresh(self, facts: &DeviceFacts, element: Element, splits: u32) -> Case {
+        let Operands { q, k, v } = self.operands(element);
+        let row = (self.heads.kv_heads * self.heads.head) as usize * element.bytes();
+        let last = self.position as usize * row;
+        let table = angles(self.position, self.heads.head);
+        let turn = |rows: &[u8]| self.turned(element, rows, &table);
+        let [turned_q, turned_key] = [turn(&q), turn(&k[last..])];
+        let turned_k = [&k[..last], &turned_key].concat();
+        let values = [&turned_q, &turned_k, &v].map(|bytes| element.values(bytes));
+        let reference = self.reference([&values[0], &values[1], &values[2]]);
+        let mut case = self.decode(facts, element, splits);
+        let missing = |cache: &[u8]| [&cache[..last], &vec![0xff; row]].concat();
+        case.buffers[1] = Content::Bytes(missing(&k));
+        case.buffers[2] = Content::Bytes(missing(&v));
+        case.buffers.extend([&k[last..], &v[last..], &table].map(|b| Content::Bytes(b.to_vec())));
+        if let Judge::Near { reference: of_case, .. } = &mut case.expect[0].judge {
+            *of_case = reference;
+        }
+        let (near, limit) = (element.values(&turned_k), rounding_limit(element));
+        let appended = Judge::Near { reference: near, limit };
+        case.expect.extend([Expect { buffer: 1, element, judge: appended }, bits(2, v)]);
+        let (heads, scale, facts) = (self.heads, self.scale(), facts.clone());
+        case.plan = Box::new(move |at| {
+            let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
+            let attention = Attention { q, keys, values, out, state, heads, scale };
+            let scratch = Scratch { parts: at[5], arrivals: at[6] };
+            let fresh = Fresh { key: at[7], value: at[8], table: at[9] };
+            let launches = super::decode(&facts, element, &attention, scratch, splits, Some(fresh));
+            launches.expect("the sizes of a case are possible")
+        });
+        case.name = self.name(&format!("fresh, {splits} pieces"), element);
+        case
+    }
+
+    /// Rows of heads turned by the angles of the position, as they are stored.
+    fn turned(&self, element: Element, rows: &[u8], table: &[u8]) -> Vec<u8> {
+        let (head, mut out) = (self.heads.head as usize, element.values(rows));
+        let table = Element::F32.values(table);
+        let angles = &table[self.position as usize * head..];
+        for row in out.chunks_exact_mut(head) {
+            for i in 0..head / 2 {
+                let (a, b, [c, s]) =
+                    (row[i], row[i + head / 2], [angles[2 * i], angles[2 * i + 1]]);
+                (row[i], row[i + head / 2]) = (a * c - b * s, a * s + b * c);
+            }
+        }
+        encode(element, out.into_iter().map(|x| x as f32))
+    }
+}
+
+fn bits(buffer: usize, bytes: Vec<u8>) -> Expect {
+    Expect { buffer, element: Element::U8, judge: Judge::Bits(bytes) }
+}
+
+/// Cosine and sine of every pair at the positions up to one.
+fn angles(position: u32, head: u32) -> Vec<u8> {
+    let pair = |at: u32| {
+        let angle = f64::from(at / (head / 2)) * (0.9_f64).powi((at % (head / 2)) as i32);
+        [angle.cos() as f32, angle.sin() as f32]
+    };
+    encode(Element::F32, (0..(position + 1) * head / 2).flat_map(pair))
 }
 
 const fn problem(heads: [u32; 3], position: u32, tokens: u32, sharpness: f32) -> Problem {
@@ -153,8 +228,17 @@ const PREFILLS: &[Problem] = &[
     problem([4, 1, 128], 0, 33, 1.0),
     problem([2, 2, 128], 31, 5, 4.0),
     problem([8, 1, 64], 60, 9, 1.0),
-    problem([1, 1, 64], 0, 100, 2.0),
+    problem([1, 1, 64], 0, 70, 2.0),
     raised(problem([2, 1, 128], 9, 20, 4.0)),
+];
+
+/// What tiles of tensor cores add: more than one of the larger, queries that begin within a block of keys, and more blocks of keys than any
+/// pipeline has stages.
+const TILED: &[Problem] = &[
+    problem([1, 1, 64], 37, 140, 1.0),
+    problem([2, 1, 128], 70, 70, 1.0),
+    problem([1, 1, 64], 645, 7, 1.0),
+    problem([1, 1, 128], 300, 20, 2.0),
 ];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
@@ -166,13 +250,16 @@ const DECODES: &[(Problem, u32)] = &[
     (problem([3, 1, 128], 32, 1, 1.0), 1),
     (problem([4, 4, 64], 129, 1, 1.0), 7),
     (problem([6, 1, 64], 40, 1, 1.0), 2),
+    (problem([20, 1, 64], 36, 1, 1.0), 2),
+    (problem([2, 1, 64], 403, 1, 1.0), 1),
+    (problem([4, 2, 128], 255, 1, 2.0), 2),
     (raised(problem([2, 1, 128], 50, 1, 4.0)), 2),
 ];
 
 /// A value no query may see is NaN; the plain kernel must not let it through.
-fn blind(element: Element) -> Case {
+fn blind(facts: &DeviceFacts, element: Element) -> Case {
     let problem = problem([2, 1, 64], 3, 6, 1.0);
-    let mut case = problem.prefill(Engine::Plain, element);
+    let mut case = problem.prefill(facts, Engine::Plain, element);
     let row = 64 * element.bytes();
     let last = (problem.keys() - 1) as usize;
     if let Content::Bytes(values) = &mut case.buffers[2] {
@@ -187,29 +274,44 @@ fn blind(element: Element) -> Case {
         other => other.clone(),
     };
     case.buffers[3] = Content::Poison(seen * element.bytes());
-    let (heads, scale) = (problem.heads, problem.scale());
+    let (heads, scale, facts) = (problem.heads, problem.scale(), facts.clone());
+    let seen = Shape { m: problem.tokens - 1, ..problem.shape() };
     case.plan = Box::new(move |at| {
         let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
         let attention = Attention { q, keys, values, out, state, heads, scale };
-        let launch = super::prefill(Engine::Plain, element, &attention, problem.tokens - 1);
+        let launch = super::prefill(&facts, Engine::Plain, element, &attention, seen);
         vec![launch.expect("the sizes of a case are possible")]
     });
     case.name = format!("a later NaN stays unseen, {element:?}");
     case
 }
 
-/// K30 of a format on a device: the plain kernel everywhere, tensor cores where there are.
+/// K30 of a format on a device: the plain kernel everywhere, every tile of tensor cores where there are.
 pub(super) fn prefill(facts: &DeviceFacts, element: Element) -> Vec<Case> {
-    let mut engines = vec![Engine::Plain];
-    if Engine::best(facts.sm, element) == Engine::Cores {
-        engines.push(Engine::Cores);
+    let of = |facts: &DeviceFacts, engine: Engine| -> Vec<Case> {
+        let tiled = TILED.iter().filter(|_| engine == Engine::Cores);
+        PREFILLS.iter().chain(tiled).map(|p| p.prefill(facts, engine, element)).collect()
+    };
+    let mut cases = of(facts, Engine::Plain);
+    cases.push(blind(facts, element));
+    if Engine::best(facts.sm, element) == Engine::Plain {
+        return cases;
     }
-    let of = |engine: Engine| PREFILLS.iter().map(move |problem| problem.prefill(engine, element));
-    let cases = engines.into_iter().flat_map(of);
-    cases.chain([blind(element)]).collect()
+    let named: Vec<_> = variants(facts, element).into_iter().map(|variant| variant.name).collect();
+    if named.is_empty() {
+        cases.extend(of(facts, Engine::Cores));
+    }
+    for name in named {
+        let forced = of(&facts.with_variant(id(element), name), Engine::Cores);
+        let with_name = |case: Case| Case { name: format!("{name} {}", case.name), ..case };
+        cases.extend(forced.into_iter().map(with_name));
+    }
+    cases
 }
 
-/// K31 of a format.
-pub(super) fn decode(element: Element) -> Vec<Case> {
-    DECODES.iter().map(|(problem, splits)| problem.decode(element, *splits)).collect()
+/// K31 of a format, and where one launch does it all, what it rotates and appends.
+pub(super) fn decode(facts: &DeviceFacts, element: Element) -> Vec<Case> {
+    let known = DECODES.iter().map(|(problem, splits)| problem.decode(facts, element, *splits));
+    let fresh = DECODES.iter().filter(|_| takes_fresh(facts, element));
+    known.chain(fresh.map(|(problem, splits)| problem.fresh(facts, element, *splits))).collect()
 }

@@ -5,25 +5,23 @@
 //! Splitting by a fixed length was rejected: the number of blocks would change with the position.
 
 mod cases;
+mod decode;
 mod registry;
+mod tile;
 
+pub use decode::{Fresh, Scratch, arrival_bytes, decode, part_bytes, splits, takes_fresh};
 pub use registry::KERNELS;
+pub use tile::Tile;
 
 use super::glue::{Heads, State};
 use super::operand::of_storage;
 use crate::Sm;
-use crate::gpu::{Arg, DeviceFacts, Element, Launch, Slot};
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Slot};
 
 /// Rows of a block of the plain kernel.
 const PLAIN_ROWS: u32 = 32;
-/// Rows of a block on tensor cores.
-const CORE_ROWS: u32 = 64;
 /// Threads of a block.
 const THREADS: u32 = 128;
-/// Query heads that share a load of keys and values.
-const SHARED_HEADS: u32 = 4;
-/// Keys below which another piece is not worth its part of the second pass.
-const LEAST_PIECE: u32 = 64;
 
 /// What attention reads and writes, and how heads share the cache.
 #[derive(Clone, Copy, Debug)]
@@ -83,81 +81,41 @@ const PLAIN: [[&str; 2]; 3] = [
     ["attn_prefill_f16_h64", "attn_prefill_f16_h128"],
     ["attn_prefill_bf16_h64", "attn_prefill_bf16_h128"],
 ];
-const CORES: [[&str; 2]; 2] = [
-    ["attn_prefill_mma_f16_h64", "attn_prefill_mma_f16_h128"],
-    ["attn_prefill_mma_bf16_h64", "attn_prefill_mma_bf16_h128"],
-];
-const DECODE: [[&str; 2]; 3] = [
-    ["attn_decode_f32_h64", "attn_decode_f32_h128"],
-    ["attn_decode_f16_h64", "attn_decode_f16_h128"],
-    ["attn_decode_bf16_h64", "attn_decode_bf16_h128"],
-];
-const COMBINE: [&str; 3] = ["attn_combine_f32", "attn_combine_f16", "attn_combine_bf16"];
 
-fn launch(entry: &'static str, grid: [u32; 2], threads: u32) -> Launch {
-    let [x, y] = grid;
+fn launch(family: &'static str, entry: &'static str, [x, y]: [u32; 2], threads: u32) -> Launch {
     let (grid, block) = ([x, y, 1], [threads, 1, 1]);
-    Launch { family: "attn", entry, grid, block, shared_bytes: 0, args: Vec::new(), early: false }
+    Launch { family, entry, grid, block, shared_bytes: 0, args: Vec::new(), early: false }
 }
 
-/// K30: so many queries, each of which sees the keys up to its own position.
+/// K30: `m` queries behind `context` keys, each of which sees the keys up to its own position. The state must say `context` too.
 pub fn prefill(
+    facts: &DeviceFacts,
     engine: Engine,
     element: Element,
     at: &Attention,
-    tokens: u32,
+    shape: Shape,
 ) -> Result<Launch, String> {
+    let shape = Shape { k: at.heads.head, ..shape };
     let width = check(at.heads)?;
+    let (tokens, heads) = (shape.m, at.heads.heads);
     if tokens == 0 {
         return Err("no query attends".to_owned());
     }
-    let (entry, rows) = match (engine, element) {
-        (Engine::Plain, _) => (of_storage(element, PLAIN)?[width], PLAIN_ROWS),
-        (Engine::Cores, Element::F16) => (CORES[0][width], CORE_ROWS),
-        (Engine::Cores, Element::Bf16) => (CORES[1][width], CORE_ROWS),
-        (Engine::Cores, other) => return Err(format!("no tensor core takes {other:?}")),
+    let mut operands = [at.q, at.keys, at.values].map(Arg::Slot);
+    let mut launch = if engine == Engine::Plain {
+        let entry = of_storage(element, PLAIN)?[width];
+        launch("attn", entry, [tokens.div_ceil(PLAIN_ROWS), heads], THREADS)
+    } else {
+        let tile = Tile::of(facts, element, at.heads, shape)?;
+        let grid = [heads, tokens.div_ceil(tile.rows())];
+        let (shared_bytes, (family, threads)) = (tile.shared_bytes(at.heads.head), tile.family());
+        let entry = tile.entry(element, width)?;
+        operands = tile.operands(element, at, shape);
+        Launch { shared_bytes, ..launch(family, entry, grid, threads) }
     };
-    let mut launch = launch(entry, [tokens.div_ceil(rows), at.heads.heads], THREADS);
-    launch.args = [at.q, at.keys, at.values, at.out, at.state.0].map(Arg::Slot).to_vec();
-    launch.args.extend([tokens, at.heads.heads, at.heads.kv_heads].map(Arg::U32));
+    launch.args = operands.to_vec();
+    launch.args.extend([at.out, at.state.0].map(Arg::Slot));
+    launch.args.extend([tokens, heads, at.heads.kv_heads].map(Arg::U32));
     launch.args.push(at.scale.into());
     Ok(launch)
-}
-
-/// Pieces that the keys of a kv head are split into: enough to fill the device twice, none shorter than worth it.
-pub fn splits(facts: &DeviceFacts, heads: Heads, capacity: u32) -> u32 {
-    let blocks = blocks_per_piece(heads);
-    (2 * facts.sms).div_ceil(blocks).min(capacity.div_ceil(LEAST_PIECE)).max(1)
-}
-
-fn blocks_per_piece(heads: Heads) -> u32 {
-    let group = heads.heads / heads.kv_heads.max(1);
-    (heads.kv_heads * group.div_ceil(SHARED_HEADS)).max(1)
-}
-
-/// Bytes of the partial results that [`decode`] needs.
-pub fn part_bytes(heads: Heads, splits: u32) -> u64 {
-    u64::from(heads.heads) * u64::from(splits) * u64::from(heads.head + 2) * 4
-}
-
-/// K31: one query over all keys up to its position, in pieces whose partial results are joined by a second launch.
-pub fn decode(
-    element: Element,
-    at: &Attention,
-    parts: Slot,
-    splits: u32,
-) -> Result<[Launch; 2], String> {
-    let width = check(at.heads)?;
-    if splits == 0 {
-        return Err("keys cannot be split into no pieces".to_owned());
-    }
-    let Heads { heads, kv_heads, head } = at.heads;
-    let entry = of_storage(element, DECODE)?[width];
-    let mut pieces = launch(entry, [splits, blocks_per_piece(at.heads)], THREADS);
-    pieces.args = [at.q, at.keys, at.values, parts, at.state.0].map(Arg::Slot).to_vec();
-    pieces.args.extend([heads, kv_heads].map(Arg::U32));
-    pieces.args.push(at.scale.into());
-    let mut joined = launch(of_storage(element, COMBINE)?, [heads, 1], head);
-    joined.args = vec![parts.into(), at.out.into(), splits.into()];
-    Ok([pieces, joined])
 }

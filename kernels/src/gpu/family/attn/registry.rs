@@ -1,8 +1,11 @@
 //! The kernels as data, and the sizes at which they are timed.
 
 use super::super::glue::{Heads, State};
-use super::{Attention, Engine, cases, part_bytes, splits};
+use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits};
+use super::tile::{Tile, variants};
+use super::{Attention, Engine, cases};
 use crate::Dtype;
+use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work};
 
 /// Heads of the work: those of the throughput model.
@@ -12,6 +15,9 @@ fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     let sm = facts.sm;
     match (Engine::best(sm, element), element) {
         (Engine::Cores, _) if sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
+        (Engine::Cores, _) if has_wgmma(facts) => {
+            Route::Native { by: "wgmma.m64n128k16".to_owned() }
+        }
         (Engine::Cores, _) => Route::Native { by: "mma.m16n8k16".to_owned() },
         (Engine::Plain, Element::F32) => Route::Native { by: "fma.f32".to_owned() },
         (Engine::Plain, _) => {
@@ -21,11 +27,15 @@ fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     }
 }
 
-fn decode_route(_: &DeviceFacts) -> Route {
-    Route::Native { by: "fma.f32".to_owned() }
+fn decode_route(facts: &DeviceFacts, element: Element) -> Route {
+    match Engine::best(facts.sm, element) {
+        Engine::Cores if facts.sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
+        Engine::Cores => Route::Native { by: "mma.m16n8k16".to_owned() },
+        Engine::Plain => Route::Native { by: "fma.f32".to_owned() },
+    }
 }
 
-/// Queries, keys, values, result, state, scratch of an attention over `keys` positions.
+/// Queries, keys, values, result, state, scratch, arrivals of an attention over `keys` positions.
 fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Content> {
     let rows = |rows: u32, heads: u32| (rows * heads * HEADS.head) as usize;
     let noise = |count, seed| Content::Noise { element, count, seed };
@@ -38,6 +48,7 @@ fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Conten
         Content::Poison(q * element.bytes()),
         Content::Bytes([0, position, 0, 0].iter().flat_map(|w| w.to_le_bytes()).collect()),
         Content::Poison(scratch as usize),
+        Content::Zero(arrival_bytes(HEADS) as usize),
     ]
 }
 
@@ -56,6 +67,11 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
         return Err(format!("{tokens} queries on {keys} keys; 1 to {MOST_KEYS} keys can be"));
     }
     let engine = Engine::best(facts.sm, element);
+    let tile = match engine {
+        Engine::Cores => Tile::of(facts, element, HEADS, shape)?.variant(facts, element),
+        Engine::Plain => "",
+    };
+    let facts = facts.clone();
     let width = f64::from(HEADS.heads * HEADS.head);
     let pairs = f64::from(tokens) * (f64::from(shape.context) + (f64::from(tokens) + 1.0) / 2.0);
     let cache = 2.0 * f64::from(keys * HEADS.kv_heads * HEADS.head);
@@ -63,12 +79,13 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
         shape,
         buffers: buffers(element, tokens, keys, 4),
         plan: Box::new(move |at| {
-            super::prefill(engine, element, &attention(at), tokens).into_iter().collect()
+            let launch = super::prefill(&facts, engine, element, &attention(at), shape);
+            launch.into_iter().collect()
         }),
         bytes: (2.0 * f64::from(tokens) * width + cache) * element.bytes() as f64,
         flops: 4.0 * pairs * width,
         limiter: Limiter::Arithmetic,
-        variant: "",
+        variant: tile,
     })
 }
 
@@ -77,13 +94,14 @@ fn decode_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<Wo
     if shape.m != 1 || keys == 0 || keys > MOST_KEYS {
         return Err(format!("one query on 1 to {MOST_KEYS} keys, not {} on {keys}", shape.m));
     }
-    let pieces = splits(facts, HEADS, keys);
+    let (pieces, facts) = (splits(facts, element, HEADS, keys), facts.clone());
     let numbers = 2 * keys * HEADS.kv_heads * HEADS.head;
     Ok(Work {
         shape,
         buffers: buffers(element, 1, keys, part_bytes(HEADS, pieces)),
         plan: Box::new(move |at| {
-            let launches = super::decode(element, &attention(at), at[5], pieces);
+            let scratch = Scratch { parts: at[5], arrivals: at[6] };
+            let launches = decode(&facts, element, &attention(at), scratch, pieces, None);
             launches.into_iter().flatten().collect()
         }),
         bytes: f64::from(numbers) * element.bytes() as f64,
@@ -123,15 +141,15 @@ macro_rules! of_format {
                 cases: |facts| cases::prefill(facts, $element),
                 works: |facts, bytes| prefill_works(facts, bytes, $element),
                 work: |facts, shape| prefill_work(facts, shape, $element),
-                variants: crate::gpu::only_one,
+                variants: |facts| variants(facts, $element),
             },
             GpuKernel {
                 id: $decode,
                 title: "attention of one query, keys split over blocks",
-                family: "attn",
+                family: "attn_decode",
                 dtype: $dtype,
-                route: decode_route,
-                cases: |_| cases::decode($element),
+                route: |facts| decode_route(facts, $element),
+                cases: |facts| cases::decode(facts, $element),
                 works: |facts, bytes| decode_works(facts, bytes, $element),
                 work: |facts, shape| decode_work(facts, shape, $element),
                 variants: crate::gpu::only_one,

@@ -116,6 +116,29 @@ fn sandwich(formats: Formats, rows: u32, width: u32) -> Case {
     }
 }
 
+/// Both norms between two blocks. The second reads the sum as it was stored, so that its own error is twice a rounding.
+fn next(formats: Formats, rows: u32, width: u32) -> Case {
+    let mut case = sandwich(formats, rows, width);
+    let (input, output) = formats;
+    let then = noise(Element::F32, width as usize, 14);
+    let Content::Bytes(x) = &case.buffers[0] else { return case };
+    let Content::Bytes(gains) = &case.buffers[1] else { return case };
+    let Content::Bytes(residual) = &case.buffers[3] else { return case };
+    let normed = norm_reference(&input.values(x), &Element::F32.values(gains));
+    let sum = output.values(residual).iter().zip(&normed).map(|(a, b)| a + b).collect::<Vec<_>>();
+    let reference = norm_reference(&sum, &Element::F32.values(&then));
+    let limit = 2.0 * rounding_limit(output);
+    case.expect[0].judge = Judge::Near { reference, limit };
+    case.buffers.push(Content::Bytes(then));
+    case.name = format!("norms between blocks, {rows}×{width} {input:?} to {output:?}");
+    case.plan = Box::new(move |at| {
+        let norm = norm_plan(formats, rows, width);
+        let norm = Norm { x: at[0], gains: at[1], out: at[2], ..norm };
+        possible(super::rms_norm_next(&norm, at[3], at[4]))
+    });
+    case
+}
+
 /// Σx² = ∞, 1/√∞ = 0, 0·∞ = NaN: everything but the infinity becomes zero. `top` is what overflows the sum.
 fn overflowing_norm(element: Element, top: f32) -> Case {
     let width = 40_usize;
@@ -145,12 +168,15 @@ pub(super) fn norm<T: Stored>(_: &DeviceFacts) -> Vec<Case> {
         random_norm(same, 3, 100),
         random_norm(same, 2, 513),
         sandwich(same, 5, 257),
+        next(same, 3, 8),
+        next(same, 1, 2040),
+        next(same, 2, 4096),
         overflowing_norm(T::ELEMENT, f32::INFINITY),
     ];
     match T::ELEMENT {
         Element::F16 => {
             let wide = (Element::F32, Element::F16);
-            cases.extend([random_norm(wide, 3, 100), sandwich(wide, 2, 513)]);
+            cases.extend([random_norm(wide, 3, 100), sandwich(wide, 2, 513), next(wide, 1, 2056)]);
         }
         element => cases.push(overflowing_norm(element, 1e30)),
     }

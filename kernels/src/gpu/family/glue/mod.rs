@@ -114,6 +114,26 @@ pub fn rms_norm_add(norm: &Norm, residual: Slot) -> Result<Launch, String> {
     norm.launch(norm.entry(same, "rms_norm_add_f32_f16")?, Some(residual))
 }
 
+/// Widest row of [`rms_norm_next`].
+const MOST_NEXT: u32 = 4096;
+
+/// Whether rows of a width can go through [`rms_norm_next`]: in eights, and no more than stay in registers.
+pub fn takes_next(width: u32) -> bool {
+    width.is_multiple_of(8) && width <= MOST_NEXT
+}
+
+/// K40, everything between two blocks: as [`rms_norm_add`] without storing the norm, and then the norm of the sum with other gains, into
+/// [`Norm::out`]. Wherever [`takes_next`] says so.
+pub fn rms_norm_next(norm: &Norm, residual: Slot, gains: Slot) -> Result<Launch, String> {
+    if !takes_next(norm.width) {
+        return Err(format!("rows of {} are no eights, or too long for registers", norm.width));
+    }
+    let same = ["rms_norm_next_f32", "rms_norm_next_f16", "rms_norm_next_bf16"];
+    let mut launch = norm.launch(norm.entry(same, "rms_norm_next_f32_f16")?, Some(residual))?;
+    launch.args.insert(4, gains.into());
+    Ok(launch)
+}
+
 /// How queries share keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heads {

@@ -1,0 +1,412 @@
+// K31: causal attention of one query with grouped heads over a key/value cache [position][kv head][channel]. The keys of a kv head are split over
+// blocks; how many is fixed by the launch, how long a piece is follows from the position in device memory. Online softmax and sums in fp32.
+//
+// On tensor cores the query heads that share a kv head are the rows of one tile of sixteen: every key and value is read once for all of them,
+// and an instruction does what hundreds do on CUDA cores. The weights are rounded to the storage format in front of the values, as in prefill.
+// The plain kernel serves what has no tensor cores for its storage.
+#include "attn.cuh"
+
+constexpr u32 DECODE_THREADS = 128;
+// Behind the sums of a part: maximum, total, and two words that keep the sums at 16 bytes.
+constexpr u32 RECORD_TAIL = 4;
+
+// ---- Joining parts ----
+
+// Past the first-level cache: other blocks wrote it.
+template <typename V> __device__ __forceinline__ V load_fresh(const V* from);
+template <> __device__ __forceinline__ float load_fresh(const float* from) {
+    float x;
+    asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(x) : "l"(__cvta_generic_to_global(from)) : "memory");
+    return x;
+}
+template <> __device__ __forceinline__ float2 load_fresh(const float2* from) {
+    float2 x;
+    asm volatile("ld.global.cg.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "l"(__cvta_generic_to_global(from)) : "memory");
+    return x;
+}
+
+// Two neighbouring numbers.
+__device__ __forceinline__ void store2(float* to, float x, float y) { *reinterpret_cast<float2*>(to) = make_float2(x, y); }
+template <typename T> __device__ __forceinline__ void store2(T* to, float x, float y) {
+    *reinterpret_cast<u32*>(to) = u32(from_f32<T>(x).bits) | u32(from_f32<T>(y).bits) << 16;
+}
+
+// The parts of one head become its result, by one warp, in the order of the pieces whatever ended first. Maxima are in powers of two.
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void join(const float* parts, T* out, u32 splits) {
+    constexpr u32 RECORD = HEAD + RECORD_TAIL, PAIRS = HEAD / 64;
+    float high = LOWEST, total = 0.0f;
+    for (u32 i = lane_id(); i < splits; i += WARP) high = fmaxf(high, load_fresh(parts + i * RECORD + HEAD));
+    high = warp_max(high);
+    float2 sum[PAIRS] = {};
+#pragma unroll 4
+    for (u32 i = 0; i < splits; i++) {
+        const float2* part = reinterpret_cast<const float2*>(parts + i * RECORD);
+        float2 tail = load_fresh(part + HEAD / 2);
+        float factor = exp2_approx(tail.x - high);
+        total = fmaf(tail.y, factor, total);
+#pragma unroll
+        for (u32 p = 0; p < PAIRS; p++) {
+            float2 x = load_fresh(part + p * WARP + lane_id());
+            sum[p].x = fmaf(x.x, factor, sum[p].x);
+            sum[p].y = fmaf(x.y, factor, sum[p].y);
+        }
+    }
+#pragma unroll
+    for (u32 p = 0; p < PAIRS; p++) store2(out + 2 * (p * WARP + lane_id()), sum[p].x / total, sum[p].y / total);
+}
+
+// ---- Plain ----
+
+constexpr u32 KEYS_AT_ONCE = DECODE_THREADS / 8;
+
+// One piece of the keys of one kv head, for up to four of the query heads that share it. Eight lanes hold one key, so
+// that every key and value is read once for all of them. Partial results: the sums, the maximum, the total.
+template <typename T, u32 HEAD, u32 SHARED>
+__device__ __forceinline__ void decode_plain(const T* q, const T* keys, const T* values, float* parts, const State* state,
+                                       u32 head, u32 count, u32 kv_head, u32 stride, float scale) {
+    constexpr u32 OWN = HEAD / 8, WARPS = DECODE_THREADS / WARP;
+    __shared__ float sums[WARPS][SHARED][HEAD];
+    __shared__ float tops[WARPS][SHARED], totals[WARPS][SHARED];
+    u32 lane = threadIdx.x % 8, splits = gridDim.x, length = state->position + 1;
+    u32 piece = ceil_div(length, splits), begin = blockIdx.x * piece, end = min(begin + piece, length);
+    float query[SHARED][OWN], sum[SHARED][OWN] = {}, top[SHARED], total[SHARED] = {};
+#pragma unroll
+    for (u32 g = 0; g < SHARED; g++) {
+        top[g] = LOWEST;
+        const T* from = q + (head + min(g, count - 1)) * HEAD + lane * 8;
+#pragma unroll
+        for (u32 i = 0; i < OWN; i += 8) load8(from + i * 8, query[g] + i);
+#pragma unroll
+        for (u32 i = 0; i < OWN; i++) query[g][i] *= scale * LOG2_E;
+    }
+    for (u32 first = begin; first < end; first += KEYS_AT_ONCE) {
+        u32 key = first + threadIdx.x / 8;
+        float k[OWN] = {}, v[OWN] = {};
+        if (key < end) {
+            u64 at = u64(key) * stride + kv_head * HEAD + lane * 8;
+#pragma unroll
+            for (u32 i = 0; i < OWN; i += 8) {
+                load8(keys + at + i * 8, k + i);
+                load8(values + at + i * 8, v + i);
+            }
+        }
+#pragma unroll
+        for (u32 g = 0; g < SHARED; g++) {
+            float s = 0.0f;
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) s = fmaf(query[g][i], k[i], s);
+#pragma unroll
+            for (u32 step = 1; step < 8; step *= 2) s += shuffle_xor(s, step);
+            s = key < end ? s : masked();
+            float high = fmaxf(top[g], s), correction = exp2_approx(top[g] - high), weight = exp2_approx(s - high);
+            top[g] = high;
+            total[g] = fmaf(total[g], correction, weight);
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) sum[g][i] = fmaf(weight, v[i], sum[g][i] * correction);
+        }
+    }
+#pragma unroll
+    for (u32 g = 0; g < SHARED; g++) {
+#pragma unroll
+        for (u32 step = 8; step < WARP; step *= 2) {
+            float other = shuffle_xor(top[g], step), high = fmaxf(top[g], other);
+            float mine = exp2_approx(top[g] - high), theirs = exp2_approx(other - high);
+            top[g] = high;
+            total[g] = fmaf(total[g], mine, shuffle_xor(total[g], step) * theirs);
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) sum[g][i] = fmaf(sum[g][i], mine, shuffle_xor(sum[g][i], step) * theirs);
+        }
+        if (lane_id() < 8) {
+#pragma unroll
+            for (u32 i = 0; i < OWN; i++) sums[warp_id()][g][i / 8 * 64 + lane * 8 + i % 8] = sum[g][i];
+        }
+        if (lane_id() == 0) {
+            tops[warp_id()][g] = top[g];
+            totals[warp_id()][g] = total[g];
+        }
+    }
+    __syncthreads();
+    for (u32 at = threadIdx.x; at < count * HEAD; at += DECODE_THREADS) {
+        u32 g = at / HEAD, d = at % HEAD;
+        float high = LOWEST, joined = 0.0f, weight = 0.0f;
+#pragma unroll
+        for (u32 w = 0; w < WARPS; w++) high = fmaxf(high, tops[w][g]);
+#pragma unroll
+        for (u32 w = 0; w < WARPS; w++) {
+            float scale = exp2_approx(tops[w][g] - high);
+            joined = fmaf(sums[w][g][d], scale, joined);
+            weight = fmaf(totals[w][g], scale, weight);
+        }
+        float* part = parts + (u64(head + g) * splits + blockIdx.x) * (HEAD + RECORD_TAIL);
+        part[d] = joined;
+        if (d == 0) {
+            part[HEAD] = high;
+            part[HEAD + 1] = weight;
+        }
+    }
+}
+
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void decode_shared(const T* q, const T* keys, const T* values, float* parts,
+                                              const State* state, u32 heads, u32 kv_heads, float scale) {
+    take_turn();
+    u32 group = heads / kv_heads, blocks = ceil_div(group, 4), kv_head = blockIdx.y / blocks;
+    u32 offset = blockIdx.y % blocks * 4, count = min(4u, group - offset), head = kv_head * group + offset;
+    if (count == 1) decode_plain<T, HEAD, 1>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD, scale);
+    else decode_plain<T, HEAD, 4>(q, keys, values, parts, state, head, count, kv_head, kv_heads * HEAD, scale);
+}
+
+// ---- On tensor cores ----
+
+#if __CUDA_ARCH__ >= 750
+
+// Keys of a warp at a time, and how many such chunks it has on their way.
+constexpr u32 CHUNK_KEYS = 16;
+constexpr u32 STAGES = __CUDA_ARCH__ >= 800 ? 2 : 1;
+constexpr u32 MOST_ROWS = 16;
+constexpr u32 DECODE_WARPS = DECODE_THREADS / WARP;
+
+__device__ __forceinline__ void store_half(u32 address, u16 x) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(x) : "memory");
+}
+
+// One pair of channels, i and i + HEAD / 2, turned by the angle of the position, into a row of a tile.
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void rotate_pair(const T* from, const float* angles, u32 pair, u32 tile, u32 row) {
+    float a = to_f32(from[pair]), b = to_f32(from[pair + HEAD / 2]), cosine = angles[2 * pair], sine = angles[2 * pair + 1];
+    u32 low = tile + swizzled<HEAD>(row, pair / 8) + pair % 8 * 2;
+    u32 high = tile + swizzled<HEAD>(row, (pair + HEAD / 2) / 8) + pair % 8 * 2;
+    store_half(low, from_f32<T>(a * cosine - b * sine).bits);
+    store_half(high, from_f32<T>(a * sine + b * cosine).bits);
+}
+
+// What one query attends to. Where `rotate` is set, query, key and value come as they were projected, and the key and value at the position are
+// not in the cache yet: they are rotated here, and appended.
+template <typename T> struct Task {
+    const T* q;
+    const T* key;
+    const T* value;
+    T* keys;
+    T* values;
+    const float* table;
+    const State* state;
+    u32 heads, kv_heads, rotate;
+    float scale;
+};
+
+// The shared memory of a block: maxima and totals of its warps, queries, the new key and value, and a ring of chunks for each warp, which later
+// holds its sums. All of it is dynamic, so that tiles begin where they must.
+constexpr u32 FRONT = 768;
+struct Front {
+    float tops[DECODE_WARPS][MOST_ROWS];
+    float totals[DECODE_WARPS][MOST_ROWS];
+    u32 arrived;
+};
+static_assert(sizeof(Front) <= FRONT, "it ends before the queries");
+template <u32 HEAD> struct Shared {
+    static constexpr u32 ROW = HEAD * 2;
+    static constexpr u32 CHUNK = CHUNK_KEYS * ROW;
+    static constexpr u32 RING = STAGES * 2 * CHUNK;
+    u32 queries, new_key, new_value, ring;
+
+    __device__ __forceinline__ explicit Shared(u32 base)
+        : queries(base + FRONT), new_key(queries + MOST_ROWS * ROW), new_value(new_key + ROW), ring(new_value + ROW + warp_id() * RING) {}
+    // Four floats of a row of a warp's sums.
+    __device__ __forceinline__ u32 sums(u32 warp, u32 row, u32 quad) const {
+        return ring + (warp - warp_id()) * RING + row * HEAD * 4 + (quad ^ (row & 7)) * 16;
+    }
+};
+
+// The queries of the group into their tile, and the new row into shared memory and cache.
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>& shared, u32 head, u32 count, u32 kv_head, bool append) {
+    constexpr u32 CHUNKS = HEAD / 8, PAIRS = HEAD / 2;
+    u32 position = task.state->position;
+    const float* angles = task.table + u64(position) * HEAD;
+    if (!task.rotate) {
+        for (u32 at = threadIdx.x; at < count * CHUNKS; at += DECODE_THREADS) {
+            u32 row = at / CHUNKS, chunk = at % CHUNKS;
+            store_chunk(shared.queries + swizzled<HEAD>(row, chunk), *reinterpret_cast<const uint4*>(task.q + (head + row) * HEAD + chunk * 8));
+        }
+        return;
+    }
+    for (u32 at = threadIdx.x; at < count * PAIRS; at += DECODE_THREADS)
+        rotate_pair<T, HEAD>(task.q + (head + at / PAIRS) * HEAD, angles, at % PAIRS, shared.queries, at / PAIRS);
+    if (!append) return;
+    if (threadIdx.x < PAIRS) rotate_pair<T, HEAD>(task.key + kv_head * HEAD, angles, threadIdx.x, shared.new_key, 0);
+    if (threadIdx.x < CHUNKS)
+        store_chunk(shared.new_value + threadIdx.x * 16, *reinterpret_cast<const uint4*>(task.value + kv_head * HEAD + threadIdx.x * 8));
+}
+
+// The sums of the four warps are one part, or the result where there is one piece only.
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void merge(const Shared<HEAD>& shared, const Front& front, float* parts, T* out, u32 head, u32 count) {
+    constexpr u32 QUADS = HEAD / 4;
+    u32 splits = gridDim.x;
+    for (u32 at = threadIdx.x; at < count * QUADS; at += DECODE_THREADS) {
+        u32 row = at / QUADS, quad = at % QUADS;
+        float high = LOWEST, total = 0.0f, sum[4] = {};
+#pragma unroll
+        for (u32 w = 0; w < DECODE_WARPS; w++) high = fmaxf(high, front.tops[w][row]);
+#pragma unroll
+        for (u32 w = 0; w < DECODE_WARPS; w++) {
+            float factor = exp2_approx(front.tops[w][row] - high);
+            uint4 x = load_chunk(shared.sums(w, row, quad));
+            sum[0] = fmaf(float_of(x.x), factor, sum[0]);
+            sum[1] = fmaf(float_of(x.y), factor, sum[1]);
+            sum[2] = fmaf(float_of(x.z), factor, sum[2]);
+            sum[3] = fmaf(float_of(x.w), factor, sum[3]);
+            total = fmaf(front.totals[w][row], factor, total);
+        }
+        if (splits == 1) {
+            store2(out + u64(head + row) * HEAD + 4 * quad, sum[0] / total, sum[1] / total);
+            store2(out + u64(head + row) * HEAD + 4 * quad + 2, sum[2] / total, sum[3] / total);
+            continue;
+        }
+        float* part = parts + (u64(head + row) * splits + blockIdx.x) * (HEAD + RECORD_TAIL);
+        *reinterpret_cast<float4*>(part + 4 * quad) = make_float4(sum[0], sum[1], sum[2], sum[3]);
+        if (quad == 0) *reinterpret_cast<float2*>(part + HEAD) = make_float2(high, total);
+    }
+}
+
+// One piece for the heads of a group, at most sixteen. Each warp streams its own chunks of keys without meeting the others; then the four are merged,
+// and whichever block of a group ends last joins the parts: a second launch would cost more than it does.
+// With `rotate`, what the cache holds in front of the position does not depend on the launch in front, and is on its way before that has ended.
+template <typename T, u32 HEAD>
+__device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u32* arrivals, T* out) {
+    using Chunk = Mover<HEAD, CHUNK_KEYS, WARP>;
+    extern __shared__ __align__(256) uint4 dynamic[];
+    Front& front = *reinterpret_cast<Front*>(dynamic);
+    const Shared<HEAD> shared(shared_address(dynamic));
+    u32 group = task.heads / task.kv_heads, blocks = ceil_div(group, MOST_ROWS), kv_head = blockIdx.y / blocks;
+    u32 offset = blockIdx.y % blocks * MOST_ROWS, count = min(MOST_ROWS, group - offset), head = kv_head * group + offset;
+    u32 length = task.state->position + 1, stride = task.kv_heads * HEAD, splits = gridDim.x;
+    u32 piece = ceil_div(ceil_div(length, splits), CHUNK_KEYS) * CHUNK_KEYS;
+    u32 begin = min(blockIdx.x * piece, length), end = min(begin + piece, length);
+    bool append = task.rotate && begin < end && end == length;
+    u32 cached = end - u32(append);
+    T* keys = task.keys + kv_head * HEAD;
+    T* values = task.values + kv_head * HEAD;
+    Chunk of_keys, of_values;
+    auto issue = [&](u32 first, u32 stage) {
+        if (first < end) {
+            u32 present = cached - first;
+            of_keys.issue(stage, keys + u64(first) * stride, stride, present, lane_id());
+            of_values.issue(stage + Chunk::BYTES, values + u64(first) * stride, stride, present, lane_id());
+        }
+        commit_copies();
+    };
+    constexpr u32 APART = DECODE_WARPS * CHUNK_KEYS;
+    u32 first = begin + warp_id() * CHUNK_KEYS, stage = shared.ring;
+    if (!task.rotate) wait_for_predecessor();
+#pragma unroll
+    for (u32 i = 0; i < STAGES; i++) issue(first + i * APART, shared.ring + i * 2 * Chunk::BYTES);
+    for (u32 at = threadIdx.x + count * (HEAD / 8); at < MOST_ROWS * (HEAD / 8); at += DECODE_THREADS)
+        store_chunk(shared.queries + at * 16, make_uint4(0, 0, 0, 0));
+    take_turn();
+    prepare<T, HEAD>(task, shared, head, count, kv_head, append);
+    __syncthreads();
+    if (append && offset == 0 && threadIdx.x < HEAD / 8) {
+        u64 at = u64(length - 1) * stride + threadIdx.x * 8;
+        *reinterpret_cast<uint4*>(keys + at) = load_chunk(shared.new_key + threadIdx.x * 16);
+        *reinterpret_cast<uint4*>(values + at) = load_chunk(shared.new_value + threadIdx.x * 16);
+    }
+    Rows<T, HEAD, CHUNK_KEYS, 1> rows;
+    rows.take_queries(shared.queries, 0);
+    for (; first < end; first += APART) {
+        wait_for_copies<STAGES - 1>();
+        of_keys.land(stage, lane_id());
+        of_values.land(stage + Chunk::BYTES, lane_id());
+        __syncwarp();
+        if (STAGES == 1) issue(first + APART, stage);
+        if (append && cached < first + CHUNK_KEYS) {
+            constexpr u32 CHUNKS = HEAD / 8;
+            u32 chunk = lane_id() % CHUNKS, row = cached - first;
+            if (lane_id() < CHUNKS) store_chunk(stage + swizzled<HEAD>(row, chunk), load_chunk(shared.new_key + chunk * 16));
+            else if (lane_id() < 2 * CHUNKS)
+                store_chunk(stage + Chunk::BYTES + swizzled<HEAD>(row, chunk), load_chunk(shared.new_value + chunk * 16));
+            __syncwarp();
+        }
+        float s[1][CHUNK_KEYS / 8][4] = {};
+        rows.scores(0, 0, stage, s);
+        if (end < first + CHUNK_KEYS) rows.cut(s, end - first);
+        rows.soften(s, task.scale * LOG2_E);
+        rows.gather(stage + Chunk::BYTES, s);
+        __syncwarp();
+        if (STAGES > 1) issue(first + STAGES * APART, stage);
+        if (STAGES > 1) stage = stage == shared.ring ? stage + 2 * Chunk::BYTES : shared.ring;
+    }
+    wait_for_copies<0>();
+    __syncwarp();
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+        u32 row = lane_id() / 4 + 8 * r, lane = lane_id() % 4;
+        float total = rows.total[0][r];
+        total += shuffle_xor(total, 1);
+        total += shuffle_xor(total, 2);
+        if (lane == 0) {
+            front.tops[warp_id()][row] = rows.top[0][r] * (task.scale * LOG2_E);
+            front.totals[warp_id()][row] = total;
+        }
+        if (row >= count) continue;
+#pragma unroll
+        for (u32 j = 0; j < HEAD / 8; j++) {
+            u32 at = shared.sums(warp_id(), row, 2 * j + lane / 2) + lane % 2 * 8;
+            store_word(at, bits_of(rows.sum[0][j][2 * r]));
+            store_word(at + 4, bits_of(rows.sum[0][j][2 * r + 1]));
+        }
+    }
+    __syncthreads();
+    merge<T, HEAD>(shared, front, parts, out, head, count);
+    if (splits == 1) return;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) front.arrived = atomicAdd(arrivals + blockIdx.y, 1u);
+    __syncthreads();
+    if (front.arrived + 1 < splits) return;
+    __threadfence();
+    for (u32 row = warp_id(); row < count; row += DECODE_WARPS)
+        join<T, HEAD>(parts + u64(head + row) * splits * (HEAD + RECORD_TAIL), out + u64(head + row) * HEAD, splits);
+    if (threadIdx.x == 0) arrivals[blockIdx.y] = 0;
+}
+
+#endif
+
+#define PLAIN(T, HEAD)                                                                                                \
+    extern "C" __global__ void __launch_bounds__(DECODE_THREADS) attn_decode_##T##_h##HEAD(                           \
+        const T* q, const T* keys, const T* values, float* parts, const State* state, u32 heads, u32 kv_heads,        \
+        float scale) {                                                                                                \
+        decode_shared<T, HEAD>(q, keys, values, parts, state, heads, kv_heads, scale);                                \
+    }                                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(WARP) attn_combine_##T##_h##HEAD(const float* parts, T* out,         \
+                                                                                  u32 splits) {                       \
+        take_turn();                                                                                                  \
+        u32 head = blockIdx.x;                                                                                        \
+        join<T, HEAD>(parts + u64(head) * splits * (HEAD + RECORD_TAIL), out + u64(head) * HEAD, splits);             \
+    }
+#define CORE(T, HEAD)                                                                                                 \
+    extern "C" __global__ void __launch_bounds__(DECODE_THREADS) attn_decode_mma_##T##_h##HEAD(                       \
+        const T* q, const T* key, const T* value, T* keys, T* values, float* parts, u32* arrivals, T* out,            \
+        const float* table, const State* state, u32 heads, u32 kv_heads, u32 rotate, float scale) {                   \
+        decode_core<T, HEAD>(Task<T>{q, key, value, keys, values, table, state, heads, kv_heads, rotate, scale},      \
+                             parts, arrivals, out);                                                                   \
+    }
+
+using f32 = float;
+PLAIN(f32, 64)
+PLAIN(f32, 128)
+#if __CUDA_ARCH__ >= 750
+CORE(f16, 64)
+CORE(f16, 128)
+#else
+PLAIN(f16, 64)
+PLAIN(f16, 128)
+#endif
+#if __CUDA_ARCH__ >= 800
+CORE(bf16, 64)
+CORE(bf16, 128)
+#else
+PLAIN(bf16, 64)
+PLAIN(bf16, 128)
+#endif

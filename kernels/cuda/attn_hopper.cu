@@ -1,0 +1,270 @@
+// K30 on sm_90a: causal attention of many queries by wgmma, with keys and values by the copy engine. As attn.cu says of its tensor cores, blocks
+// that are masked as a whole are skipped, and a NaN among masked values of the same block reaches up to 127 earlier tokens.
+//
+// A block has 128 queries of a head. One warpgroup has two stages of 128 keys and values filled, two multiply 64 rows each. Scores of the next keys
+// are on their way while values are gathered by the weights of the last, and both run on while the last scores become weights: the tensor cores
+// wait for neither exponentials nor memory. Heads are the fast index of the grid, and the last queries come first.
+#include "attn_state.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+constexpr u32 ROWS = 128;
+constexpr u32 KEYS = 128;
+constexpr u32 GROUP = 128;
+constexpr u32 GROUP_ROWS = 64;
+constexpr u32 STAGES = 2;
+// A row of a box: 64 numbers, chunks of 16 bytes permuted by the row.
+constexpr u32 LINE = 128;
+constexpr u32 BOX = 128 * LINE;
+constexpr u32 CONSUMING_WARPS = 2 * GROUP / WARP;
+
+// Values are rows of keys, of which wgmma wants columns: the last immediate says so.
+#define TURNED(SUMS, A0, A1, A2, A3, B, KEEP, INSTRUCTION)                                                                     \
+    static __device__ __forceinline__ void gather(float (&d)[SUMS], const u32 (&a)[4], u64 b, u32 keep) {                      \
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %" KEEP ", 0; wgmma.mma_async.sync.aligned." INSTRUCTION " {"             \
+                     WGMMA_##SUMS "}, {%" A0 ",%" A1 ",%" A2 ",%" A3 "}, %" B ", p, 1, 1, 1; }"                                \
+                     : SUMS_##SUMS("+f", d) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep) : "memory");       \
+    }
+struct OfF16 : WgmmaF16 {
+    TURNED(64, "64", "65", "66", "67", "68", "69", "m64n128k16.f32.f16.f16")
+    TURNED(32, "32", "33", "34", "35", "36", "37", "m64n64k16.f32.f16.f16")
+    static __device__ __forceinline__ u32 packed(float low, float high) {
+        u32 out;
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+        return out;
+    }
+};
+struct OfBf16 : WgmmaBf16 {
+    TURNED(64, "64", "65", "66", "67", "68", "69", "m64n128k16.f32.bf16.bf16")
+    TURNED(32, "32", "33", "34", "35", "36", "37", "m64n64k16.f32.bf16.bf16")
+    static __device__ __forceinline__ u32 packed(float low, float high) {
+        u32 out;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(out) : "f"(high), "f"(low));
+        return out;
+    }
+};
+
+// Sixteen rows of a matrix that is turned: eight rows of 128 bytes after eight rows, and another box for the next 64 columns.
+__device__ __forceinline__ u64 turned_matrix(u32 at) {
+    constexpr u64 SWIZZLE_128 = u64(1) << 62, EIGHT_ROWS = u64(1024 >> 4) << 32, NEXT_BOX = u64(BOX >> 4) << 16;
+    return SWIZZLE_128 | EIGHT_ROWS | NEXT_BOX | (at & 0x3ffffu) >> 4;
+}
+
+// As an instruction: the compiler splits it.
+__device__ __forceinline__ void store_chunk(void* to, const u32 (&words)[4]) {
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(__cvta_generic_to_global(to)), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+}
+
+// Shared memory: queries, then stages of keys and of values, each a box or two; then barriers.
+template <u32 HEAD> struct Places {
+    static constexpr u32 BOXES = HEAD / 64;
+    static constexpr u32 TILE = BOXES * BOX;
+    u32 queries;
+    __device__ __forceinline__ explicit Places(u32 from) : queries((from + 1023) & ~1023u) {}
+    __device__ __forceinline__ u32 keys(u32 stage) const { return queries + (1 + stage) * TILE; }
+    __device__ __forceinline__ u32 values(u32 stage) const { return queries + (1 + STAGES + stage) * TILE; }
+    __device__ __forceinline__ u32 barrier(u32 i) const { return queries + (1 + 2 * STAGES) * TILE + 8 * i; }
+    __device__ __forceinline__ u32 full_queries() const { return barrier(0); }
+    __device__ __forceinline__ u32 full_keys(u32 stage) const { return barrier(1 + stage); }
+    __device__ __forceinline__ u32 full_values(u32 stage) const { return barrier(1 + STAGES + stage); }
+    __device__ __forceinline__ u32 empty_keys(u32 stage) const { return barrier(1 + 2 * STAGES + stage); }
+    __device__ __forceinline__ u32 empty_values(u32 stage) const { return barrier(1 + 3 * STAGES + stage); }
+};
+
+template <u32 HEAD>
+__device__ __forceinline__ void load_tile(u32 to, const TensorMap& map, u32 col, u32 row, u32 barrier) {
+    arrive_expecting(barrier, Places<HEAD>::TILE);
+#pragma unroll
+    for (u32 b = 0; b < HEAD / 64; b++) load_box(to + b * BOX, map, col + 64 * b, row, barrier);
+}
+
+// Maxima, totals and sums of 64 rows: warp w has rows 16·w on, lane 4·g + c of it rows g and g + 8.
+template <class Kind, u32 HEAD> struct Consumer {
+    static constexpr u32 STEPS = KEYS / 16;
+    const Places<HEAD>& at;
+    u32 group;
+    float scale;
+    float top[2] = {LOWEST, LOWEST};
+    float total[2] = {};
+    float factor[2];
+    float scores[KEYS / 2];
+    float sums[HEAD / 2];
+    u32 weights[STEPS][4];
+
+    __device__ __forceinline__ Consumer(const Places<HEAD>& at, u32 group, float scale) : at(at), group(group), scale(scale) {}
+
+    __device__ __forceinline__ void release(u32 barrier) const {
+        if (lane_id() == 0) arrive(barrier);
+    }
+    __device__ __forceinline__ void multiply(u32 block) {
+        u32 stage = block % STAGES;
+        wait_barrier(at.full_keys(stage), block / STAGES % 2);
+        wgmma_fence();
+#pragma unroll
+        for (u32 d = 0; d < HEAD / 16; d++) {
+            u32 along = d / 4 * BOX;
+            u64 q = swizzled_matrix(at.queries + along + group * GROUP_ROWS * LINE) + 2 * (d % 4);
+            u64 k = swizzled_matrix(at.keys(stage) + along) + 2 * (d % 4);
+            Kind::multiply(scores, q, k, d > 0);
+        }
+        wgmma_commit();
+    }
+    __device__ __forceinline__ void gather(u32 block) {
+        u32 stage = block % STAGES;
+        wait_barrier(at.full_values(stage), block / STAGES % 2);
+        wgmma_fence();
+#pragma unroll
+        for (u32 t = 0; t < STEPS; t++)
+            Kind::gather(sums, weights[t], turned_matrix(at.values(stage) + 16 * t * LINE), block > 0 || t > 0);
+        wgmma_commit();
+    }
+    // `last` is the last key that row 0 of the group sees, counted from the first of the block; every further row sees one more.
+    __device__ __forceinline__ void mask(i32 last) {
+        last += i32(warp_id() % 4 * 16 + lane_id() / 4);
+#pragma unroll
+        for (u32 n = 0; n < KEYS / 8; n++)
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) {
+                i32 key = i32(8 * n + lane_id() % 4 * 2 + i % 2);
+                scores[4 * n + i] = key <= last + i32(i / 2 * 8) ? scores[4 * n + i] : masked();
+            }
+    }
+    // Scores become weights, still in fp32.
+    __device__ __forceinline__ void soften() {
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            float high = top[r];
+#pragma unroll
+            for (u32 n = 0; n < KEYS / 8; n++) high = fmaxf(high, fmaxf(scores[4 * n + 2 * r], scores[4 * n + 2 * r + 1]));
+            high = fmaxf(high, shuffle_xor(high, 1));
+            high = fmaxf(high, shuffle_xor(high, 2));
+            factor[r] = exp2_approx((top[r] - high) * scale);
+            top[r] = high;
+            total[r] *= factor[r];
+            float offset = high * scale;
+#pragma unroll
+            for (u32 n = 0; n < KEYS / 8; n++)
+#pragma unroll
+                for (u32 i = 2 * r; i < 2 * r + 2; i++) {
+                    scores[4 * n + i] = exp2_approx(fmaf(scores[4 * n + i], scale, -offset));
+                    total[r] += scores[4 * n + i];
+                }
+        }
+    }
+    // What was gathered goes to the new maximum.
+    __device__ __forceinline__ void rescale() {
+#pragma unroll
+        for (u32 j = 0; j < HEAD / 2; j++) sums[j] *= factor[j / 2 % 2];
+    }
+    __device__ __forceinline__ void pack() {
+#pragma unroll
+        for (u32 t = 0; t < STEPS; t++)
+#pragma unroll
+            for (u32 i = 0; i < 4; i++) weights[t][i] = Kind::packed(scores[8 * t + 2 * i], scores[8 * t + 2 * i + 1]);
+    }
+
+    // `sees` is the last key that row 0 of the group sees.
+    __device__ __forceinline__ void run(u32 blocks, u32 sees) {
+        wait_barrier(at.full_queries(), 0);
+        multiply(0);
+        wgmma_wait<0>();
+        hold(scores);
+        release(at.empty_keys(0));
+        if (sees < KEYS - 1) mask(i32(sees));
+        soften();
+        pack();
+        for (u32 block = 1; block < blocks; block++) {
+            multiply(block);
+            gather(block - 1);
+            wgmma_wait<1>();
+            hold(scores);
+            release(at.empty_keys(block % STAGES));
+            if (sees < (block + 1) * KEYS - 1) mask(i32(sees - block * KEYS));
+            soften();
+            wgmma_wait<0>();
+            hold(sums);
+            release(at.empty_values((block - 1) % STAGES));
+            rescale();
+            pack();
+        }
+        gather(blocks - 1);
+        wgmma_wait<0>();
+        hold(sums);
+    }
+    // Through the warp's own queries, which nobody reads any more, so that rows leave in chunks of 16 bytes.
+    template <typename T> __device__ __forceinline__ void store(T* out, u32 rows, u32 stride) {
+        if (group == 0) asm volatile("bar.sync 1, 128;" ::: "memory");
+        else asm volatile("bar.sync 2, 128;" ::: "memory");
+        u32 first = group * GROUP_ROWS + warp_id() % 4 * 16;
+        auto place = [&](u32 row, u32 chunk) { return at.queries + chunk / 8 * BOX + row * LINE + (chunk ^ row) % 8 * 16; };
+#pragma unroll
+        for (u32 r = 0; r < 2; r++) {
+            total[r] += shuffle_xor(total[r], 1);
+            total[r] += shuffle_xor(total[r], 2);
+            float share = 1.0f / total[r];
+#pragma unroll
+            for (u32 j = 0; j < HEAD / 8; j++)
+                store_shared4(place(first + lane_id() / 4 + 8 * r, j) + lane_id() % 4 * 4,
+                              Kind::packed(sums[4 * j + 2 * r] * share, sums[4 * j + 2 * r + 1] * share));
+        }
+        __syncwarp();
+        constexpr u32 CHUNKS = HEAD / 8;
+#pragma unroll 4
+        for (u32 i = lane_id(); i < 16 * CHUNKS; i += WARP) {
+            u32 row = first + i / CHUNKS, chunk = i % CHUNKS, words[4];
+            if (row >= rows) continue;
+            load_shared(words, place(row, chunk));
+            store_chunk(out + u64(row) * stride + chunk * 8, words);
+        }
+    }
+};
+
+template <class Kind, typename T, u32 HEAD>
+__device__ __forceinline__ void prefill(const TensorMap& q, const TensorMap& keys, const TensorMap& values, T* out, const State* state,
+                                        u32 tokens, u32 heads, u32 kv_heads, float scale) {
+    extern __shared__ u8 dynamic[];
+    const Places<HEAD> at(shared_address(dynamic));
+    if (threadIdx.x == 0) {
+        prefetch_map(q);
+        prefetch_map(keys);
+        prefetch_map(values);
+#pragma unroll
+        for (u32 i = 0; i < 1 + 4 * STAGES; i++) init_barrier(at.barrier(i), i < 1 + 2 * STAGES ? 1 : CONSUMING_WARPS);
+        fence_init();
+    }
+    __syncthreads();
+    u32 row = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x, kv_col = head / (heads / kv_heads) * HEAD;
+    u32 position = state->position, rows = min(ROWS, tokens - row), blocks = ceil_div(position + row + rows, KEYS);
+    // The same for every lane, and told so to the compiler.
+    const u32 own = __shfl_sync(ALL, warp_id(), 0);
+    if (own < GROUP / WARP) {
+        fewer_registers<40>();
+        if (threadIdx.x > 0) return;
+        load_tile<HEAD>(at.queries, q, head * HEAD, row, at.full_queries());
+        for (u32 block = 0; block < blocks; block++) {
+            u32 stage = block % STAGES, parity = block / STAGES % 2 ^ 1;
+            wait_barrier(at.empty_keys(stage), parity);
+            load_tile<HEAD>(at.keys(stage), keys, kv_col, block * KEYS, at.full_keys(stage));
+            wait_barrier(at.empty_values(stage), parity);
+            load_tile<HEAD>(at.values(stage), values, kv_col, block * KEYS, at.full_values(stage));
+        }
+    } else {
+        more_registers<232>();
+        u32 group = own / 4 - 1;
+        Consumer<Kind, HEAD> consumer(at, group, scale * LOG2_E);
+        consumer.run(blocks, position + row + group * GROUP_ROWS);
+        consumer.store(out + (u64(row) * heads + head) * HEAD, rows, heads * HEAD);
+    }
+}
+
+#define MAP const __grid_constant__ TensorMap
+#define PREFILL(T, KIND, HEAD)                                                                                        \
+    extern "C" __global__ void __launch_bounds__(3 * GROUP, 1) attn_prefill_wgmma_##T##_h##HEAD(                      \
+        MAP q, MAP keys, MAP values, T* out, const State* state, u32 tokens, u32 heads, u32 kv_heads, float scale) {  \
+        prefill<KIND, T, HEAD>(q, keys, values, out, state, tokens, heads, kv_heads, scale);                          \
+    }
+
+PREFILL(f16, OfF16, 64)
+PREFILL(f16, OfF16, 128)
+PREFILL(bf16, OfBf16, 64)
+PREFILL(bf16, OfBf16, 128)

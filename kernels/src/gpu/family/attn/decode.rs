@@ -1,0 +1,142 @@
+//! K31: the launches of one query.
+//!
+//! On tensor cores one launch does everything, up to the rotation of the new query and key: the heads that share a kv head are the rows of one tile,
+//! and the block that ends last joins the pieces. The plain kernel needs a second launch to join, and others in front to rotate and append.
+
+use super::{Attention, Engine, THREADS, check, launch};
+use crate::gpu::family::glue::Heads;
+use crate::gpu::family::operand::of_storage;
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Slot};
+
+/// Query heads that share a load of keys and values: rows of a tile, or what the registers of the plain kernel hold.
+const ROWS: u32 = 16;
+const SHARED_HEADS: u32 = 4;
+/// Keys below which another piece is not worth its part of the join.
+const LEAST_PIECE: u32 = 64;
+/// Words behind the sums of a part: maximum, total, and two to keep the next one aligned.
+const RECORD_TAIL: u32 = 4;
+/// Keys of a warp at a time, and warps.
+const CHUNK_KEYS: u32 = 16;
+const WARPS: u32 = THREADS / 32;
+
+/// Bytes in front of the queries, where warps leave maxima and totals.
+const FRONT_BYTES: u32 = 768;
+
+/// Entries by storage, then by width of a head.
+const PLAIN: [[&str; 2]; 3] = [
+    ["attn_decode_f32_h64", "attn_decode_f32_h128"],
+    ["attn_decode_f16_h64", "attn_decode_f16_h128"],
+    ["attn_decode_bf16_h64", "attn_decode_bf16_h128"],
+];
+const COMBINE: [[&str; 2]; 3] = [
+    ["attn_combine_f32_h64", "attn_combine_f32_h128"],
+    ["attn_combine_f16_h64", "attn_combine_f16_h128"],
+    ["attn_combine_bf16_h64", "attn_combine_bf16_h128"],
+];
+const CORES: [[&str; 2]; 2] = [
+    ["attn_decode_mma_f16_h64", "attn_decode_mma_f16_h128"],
+    ["attn_decode_mma_bf16_h64", "attn_decode_mma_bf16_h128"],
+];
+
+/// Memory a decode needs besides its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct Scratch {
+    /// Partial results, of [`part_bytes`].
+    pub parts: Slot,
+    /// Pieces that have ended, of [`arrival_bytes`]: zero before the first launch, and left so by every one.
+    pub arrivals: Slot,
+}
+
+/// A query, key and value as they were projected, the latter two not in the cache yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Fresh {
+    /// Key.
+    pub key: Slot,
+    /// Value.
+    pub value: Slot,
+    /// Cosine and sine per position and pair, fp32.
+    pub table: Slot,
+}
+
+/// Whether one launch can rotate and append what is [`Fresh`].
+pub fn takes_fresh(facts: &DeviceFacts, element: Element) -> bool {
+    Engine::best(facts.sm, element) == Engine::Cores
+}
+
+fn rows(facts: &DeviceFacts, element: Element) -> u32 {
+    if takes_fresh(facts, element) { ROWS } else { SHARED_HEADS }
+}
+
+fn blocks_per_piece(facts: &DeviceFacts, element: Element, heads: Heads) -> u32 {
+    let group = heads.heads / heads.kv_heads.max(1);
+    (heads.kv_heads * group.div_ceil(rows(facts, element))).max(1)
+}
+
+/// Pieces that the keys of a kv head are split into: enough to fill the device twice, none shorter than worth it.
+pub fn splits(facts: &DeviceFacts, element: Element, heads: Heads, capacity: u32) -> u32 {
+    let blocks = blocks_per_piece(facts, element, heads);
+    (2 * facts.sms).div_ceil(blocks).min(capacity.div_ceil(LEAST_PIECE)).max(1)
+}
+
+/// Bytes of the partial results that [`decode`] needs.
+pub fn part_bytes(heads: Heads, splits: u32) -> u64 {
+    u64::from(heads.heads) * u64::from(splits) * u64::from(heads.head + RECORD_TAIL) * 4
+}
+
+/// Bytes of [`Scratch::arrivals`].
+pub fn arrival_bytes(heads: Heads) -> u64 {
+    u64::from(heads.heads) * 4
+}
+
+/// K31: one query over all keys up to its position, in pieces that are joined at the end.
+pub fn decode(
+    facts: &DeviceFacts,
+    element: Element,
+    at: &Attention,
+    scratch: Scratch,
+    splits: u32,
+    fresh: Option<Fresh>,
+) -> Result<Vec<Launch>, String> {
+    let width = check(at.heads)?;
+    if splits == 0 {
+        return Err("keys cannot be split into no pieces".to_owned());
+    }
+    let grid = [splits, blocks_per_piece(facts, element, at.heads)];
+    if takes_fresh(facts, element) {
+        let entry = CORES[usize::from(element == Element::Bf16)][width];
+        let mut launch = launch("attn_decode", entry, grid, THREADS);
+        launch.shared_bytes = shared_bytes(facts, at.heads.head);
+        launch.args = core_args(at, scratch, fresh);
+        return Ok(vec![launch]);
+    }
+    if fresh.is_some() {
+        return Err(format!("no kernel rotates {element:?} on the way on {}", facts.sm));
+    }
+    let Heads { heads, kv_heads, .. } = at.heads;
+    let mut pieces = launch("attn_decode", of_storage(element, PLAIN)?[width], grid, THREADS);
+    pieces.args = [at.q, at.keys, at.values, scratch.parts, at.state.0].map(Arg::Slot).to_vec();
+    pieces.args.extend([heads, kv_heads].map(Arg::U32));
+    pieces.args.push(at.scale.into());
+    let mut joined = launch("attn_decode", of_storage(element, COMBINE)?[width], [heads, 1], 32);
+    joined.args = vec![scratch.parts.into(), at.out.into(), splits.into()];
+    Ok(vec![pieces, joined])
+}
+
+fn core_args(at: &Attention, scratch: Scratch, fresh: Option<Fresh>) -> Vec<Arg> {
+    let rotate = u32::from(fresh.is_some());
+    // Without anything fresh these are not read.
+    let Fresh { key, value, table } =
+        fresh.unwrap_or(Fresh { key: at.q, value: at.q, table: at.state.0 });
+    let slots = [at.q, key, value, at.keys, at.values, scratch.parts, scratch.arrivals, at.out];
+    let mut args: Vec<Arg> = slots.map(Arg::Slot).to_vec();
+    args.extend([table, at.state.0].map(Arg::Slot));
+    args.extend([at.heads.heads, at.heads.kv_heads, rotate].map(Arg::U32));
+    args.push(at.scale.into());
+    args
+}
+
+/// A tile of queries, a new key and value, and for each warp a ring of chunks of keys and values: two deep where copies pass by the registers.
+fn shared_bytes(facts: &DeviceFacts, head: u32) -> u32 {
+    let stages = if facts.sm.major >= 8 { 2 } else { 1 };
+    FRONT_BYTES + (ROWS + 2 + WARPS * stages * 2 * CHUNK_KEYS) * head * 2
+}

@@ -1,0 +1,160 @@
+//! Which rows a block of K30 on tensor cores has.
+//!
+//! Every warp reads all keys and values of a block from shared memory. With 32 rows it reads them for twice the products that it does with 16, which
+//! is what feeds the tensor cores of A100 and later data centre chips; there two such blocks share a multiprocessor. On chips with a quarter or half
+//! of their rate, and less shared memory, sixteen rows are enough, and three small blocks hide each other's softmax. Hopper's tensor cores are only
+//! reached by wgmma, in a family of its own.
+
+use super::{Attention, Heads, THREADS};
+use crate::gpu::family::gemm::has_wgmma;
+use crate::gpu::{Arg, DeviceFacts, Element, Shape, TensorElement, TensorMap, Variant};
+
+/// Rows of a block; all take 64 keys at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tile {
+    /// 64 rows, 16 a warp, queries in registers.
+    Narrow,
+    /// 128 rows, 32 a warp, queries in shared memory.
+    Wide,
+    /// 128 rows and 128 keys, by wgmma and the copy engine of sm_90a.
+    Hopper,
+}
+
+const NARROW: Variant =
+    Variant { name: "64x64", what: "64 queries and 64 keys a block, queries in registers" };
+const WIDE: Variant = Variant { name: "128x64", what: "128 queries and 64 keys a block" };
+
+const HOPPER: Variant =
+    Variant { name: "wgmma128x128", what: "128 queries and 128 keys a block, by wgmma" };
+
+/// Every tile by its name.
+const TILES: [(Tile, Variant); 3] =
+    [(Tile::Narrow, NARROW), (Tile::Wide, WIDE), (Tile::Hopper, HOPPER)];
+
+/// Entries by tile and storage, then by width of a head.
+const ENTRIES: [[[&str; 2]; 2]; 3] = [
+    [
+        ["attn_prefill_64x64_f16_h64", "attn_prefill_64x64_f16_h128"],
+        ["attn_prefill_64x64_bf16_h64", "attn_prefill_64x64_bf16_h128"],
+    ],
+    [
+        ["attn_prefill_128x64_f16_h64", "attn_prefill_128x64_f16_h128"],
+        ["attn_prefill_128x64_bf16_h64", "attn_prefill_128x64_bf16_h128"],
+    ],
+    [
+        ["attn_prefill_wgmma_f16_h64", "attn_prefill_wgmma_f16_h128"],
+        ["attn_prefill_wgmma_bf16_h64", "attn_prefill_wgmma_bf16_h128"],
+    ],
+];
+
+/// The variants of a device: large tiles since sm_80, where two of the largest share a multiprocessor, and wgmma where there is.
+pub(super) fn variants(facts: &DeviceFacts, element: Element) -> Vec<Variant> {
+    let two = 2 * Tile::Wide.shared_bytes(128) <= facts.shared_per_block_optin;
+    let stored = matches!(element, Element::F16 | Element::Bf16);
+    if facts.sm.major < 8 || !two || !stored {
+        return Vec::new();
+    }
+    let fits = Tile::Hopper.shared_bytes(128) <= facts.shared_per_block_optin;
+    let there = |tile: Tile| tile != Tile::Hopper || (has_wgmma(facts) && fits);
+    TILES.iter().filter(|(tile, _)| there(*tile)).map(|(_, variant)| *variant).collect()
+}
+
+/// Kernel of a storage format.
+pub(super) fn id(element: Element) -> &'static str {
+    if element == Element::Bf16 { "attn.prefill.bf16" } else { "attn.prefill.f16" }
+}
+
+impl Tile {
+    /// The tile for `m` queries of a width `k`: what was picked, else large ones where they fill the device twice.
+    pub(super) fn of(
+        facts: &DeviceFacts,
+        element: Element,
+        heads: Heads,
+        shape: Shape,
+    ) -> Result<Self, String> {
+        let since = if element == Element::F16 { (7, 5) } else { (8, 0) };
+        if !matches!(element, Element::F16 | Element::Bf16)
+            || (facts.sm.major, facts.sm.minor) < since
+        {
+            return Err(format!("the tensor cores of {} take no {element:?}", facts.sm));
+        }
+        let there = variants(facts, element);
+        let named = |name: &str| TILES.iter().find(|(_, variant)| variant.name == name);
+        let has = |tile: Self| there.iter().any(|variant| *variant == tile.named());
+        let picked = facts.picks.choose(id(element), shape).and_then(named);
+        if let Some((tile, _)) = picked.filter(|(tile, _)| has(*tile)) {
+            return Ok(*tile);
+        }
+        let blocks = shape.m.div_ceil(128) * heads.heads;
+        // A block of wgmma is done before a third as many small ones would be; large ones want two on every multiprocessor.
+        let rules =
+            [(Self::Hopper, 3 * blocks >= facts.sms), (Self::Wide, blocks >= 2 * facts.sms)];
+        let chosen = rules.into_iter().find(|(tile, enough)| *enough && has(*tile));
+        Ok(chosen.map_or(Self::Narrow, |(tile, _)| tile))
+    }
+
+    fn named(self) -> Variant {
+        TILES[self as usize].1
+    }
+
+    /// Rows of a block.
+    pub fn rows(self) -> u32 {
+        match self {
+            Self::Narrow => 64,
+            Self::Wide | Self::Hopper => 128,
+        }
+    }
+
+    /// Image it is in, and threads of a block.
+    pub(super) fn family(self) -> (&'static str, u32) {
+        match self {
+            Self::Narrow | Self::Wide => ("attn", THREADS),
+            Self::Hopper => ("attn_hopper", 3 * THREADS),
+        }
+    }
+
+    /// Name of the variant on a device; empty where there is one way only.
+    pub(super) fn variant(self, facts: &DeviceFacts, element: Element) -> &'static str {
+        if variants(facts, element).is_empty() { "" } else { self.named().name }
+    }
+
+    /// Keys and values, and the queries where they stay in shared memory.
+    pub(super) fn shared_bytes(self, head: u32) -> u32 {
+        let row = head * 2;
+        match self {
+            Self::Narrow => (64 + 64) * row,
+            Self::Wide => (64 + 64 + 128) * row,
+            // Two stages of both, barriers, and up to 1023 bytes to begin at a multiple of 1024.
+            Self::Hopper => (2 * (128 + 128) + 128) * row + 128 + 1024,
+        }
+    }
+
+    /// Queries, keys and values: as matrices of which the copy engine takes boxes of 64 columns, and what lies behind the last key is zero, or as they lie.
+    pub(super) fn operands(self, element: Element, at: &Attention, shape: Shape) -> [Arg; 3] {
+        let slots = [at.q, at.keys, at.values];
+        if self != Self::Hopper {
+            return slots.map(Arg::Slot);
+        }
+        let Heads { heads, kv_heads, head } = at.heads;
+        let keys = shape.m + shape.context;
+        let sizes = [(heads, shape.m), (kv_heads, keys), (kv_heads, keys)];
+        let mut sizes = sizes.into_iter();
+        let element =
+            if element == Element::Bf16 { TensorElement::Bf16 } else { TensorElement::F16 };
+        slots.map(|slot| {
+            let (heads, rows) = sizes.next().unwrap_or((heads, shape.m));
+            let width = u64::from(heads * head);
+            let size = [width, rows.into()];
+            let (row_bytes, tile) = (2 * width, [64, 128]);
+            Arg::from(TensorMap { slot, element, size, row_bytes, tile, swizzled: true })
+        })
+    }
+
+    pub(super) fn entry(self, element: Element, width: usize) -> Result<&'static str, String> {
+        match element {
+            Element::F16 => Ok(ENTRIES[self as usize][0][width]),
+            Element::Bf16 => Ok(ENTRIES[self as usize][1][width]),
+            other => Err(format!("no tensor core takes {other:?}")),
+        }
+    }
+}
