@@ -283,6 +283,7 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Device(_)
             | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
+            | BenchEvent::Contest(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)
             | BenchEvent::Probe(_)

@@ -214,6 +214,7 @@ fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> BenchEvent {
         kernel: kernel.into(),
         route: Route::Native { by: "synthetic".into() },
         shape: Shape { m, n, k, ..Shape::default() },
+        variant: None,
         samples_ns: [1.0, 1.01, 0.99].map(|factor| factor * work / rate * 1e9).into(),
         bytes,
         flops,

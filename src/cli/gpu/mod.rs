@@ -5,13 +5,16 @@
 
 mod choose;
 mod found;
+mod picks;
 pub(super) mod probe;
 mod progress;
 pub(super) mod selftest;
 mod session;
 pub(super) mod timing;
+pub(super) mod tuning;
 
 pub(in crate::cli) use found::{findings, kept};
+pub(in crate::cli) use picks::book;
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -8,9 +8,11 @@ use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
 
+use super::picks::Tuned;
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
+use super::tuning::frame_of;
+use super::{GIVEN_UP, chosen, heading, hindrance_in, reason, route_text};
 use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told, size};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
@@ -22,6 +24,7 @@ use crate::cli::bench::{points_of_model, write_head, write_row as write_path};
 use crate::cli::exit::CliError;
 use crate::cli::identity;
 use crate::cli::options::Options;
+use crate::sink::text::clean;
 
 /// What one device did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +33,10 @@ pub struct GpuResult {
     pub(super) here: DeviceHere,
     /// How clocks stood.
     pub(super) regime: Burst,
+    /// Version of the driver; null where NVML does not tell, or a stand-in computes.
+    pub(super) driver: Option<String>,
+    /// What tuning has to say about it.
+    pub(super) tuned: Tuned,
     /// What was held of it; null when it was not taken.
     pub(super) holding: Option<Holding>,
     /// One report for each kernel and size.
@@ -47,13 +54,13 @@ pub struct GpuResult {
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
 pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
-    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
-    if kernels.is_empty() {
-        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
-        return Err(CliError::Usage(why));
+    let kernels = meant(options)?;
+    let devices = chosen(options, exe)?;
+    if let Some(variant) = &options.gpu.variant {
+        devices.iter().try_for_each(|here| demand_variant(here, &kernels, variant))?;
     }
     let mut results = Vec::new();
-    for here in chosen(options, exe)? {
+    for here in devices {
         let result = time(options, exe, here, &kernels)?;
         let interrupted = result.interrupted;
         results.push(result);
@@ -62,6 +69,43 @@ pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuRe
         }
     }
     Ok(results)
+}
+
+/// The kernels asked for.
+pub(super) fn meant(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
+    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
+    if kernels.is_empty() {
+        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
+        return Err(CliError::Usage(why));
+    }
+    if options.gpu.variant.is_some() && options.gpu.kernels == Globs::default() {
+        let why = "--variant goes with --kernel: each kernel has variants of its own";
+        return Err(CliError::Usage(why.to_owned()));
+    }
+    Ok(kernels)
+}
+
+/// Fails where a kernel has no variant of this name on a device, and says which it has.
+fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Result<(), CliError> {
+    for kernel in kernels {
+        let variants = (kernel.variants)(&here.device);
+        if variants.iter().any(|variant| variant.name == name) {
+            continue;
+        }
+        let (id, device) = (kernel.id, &here.device.name);
+        let known = variants.iter().map(|one| format!("{} ({})", one.name, one.what));
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(CliError::Usage(match variants.is_empty() {
+            true => format!("{id} is computed in one way only on {device}"),
+            false => format!("{id} has no variant {name} on {device}; it has {known}"),
+        }));
+    }
+    Ok(())
+}
+
+/// How long kernels are timed.
+pub(super) fn regime_of(options: &Options) -> Burst {
+    if options.gpu.full { Burst::Sustained } else { Burst::Pulse }
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
@@ -88,16 +132,18 @@ fn time(
     here: DeviceHere,
     kernels: &[&GpuKernel],
 ) -> Result<GpuResult, CliError> {
-    let regime = if options.gpu.full { Burst::Sustained } else { Burst::Pulse };
-    let paused = hindrance(options, &here)?.map(|why| format!("{why}; --anyway measures"));
+    let frame = frame_of(options, &here)?;
+    let hindrance = hindrance_in(options, &here, frame.as_ref());
     let mut result = GpuResult {
-        regime,
+        regime: regime_of(options),
+        driver: frame.as_ref().and_then(|frame| frame.driver.versions.driver.last().cloned()),
+        tuned: Tuned::of(&options.env, &here, frame.as_ref()),
         holding: None,
         kernels: Vec::new(),
         paths: Vec::new(),
         samples: Vec::new(),
         troubles: Vec::new(),
-        paused,
+        paused: hindrance.map(|why| format!("{why}; --anyway measures")),
         interrupted: false,
         here,
     };
@@ -124,10 +170,12 @@ fn time(
 /// The device is taken, the decoder runs unless kernels of its own were asked for, and then every kernel is timed.
 fn jobs(options: &Options, result: &GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
     let regime = result.regime;
-    let hold = Hold { arena_bytes: None, regime, beside_others: options.gpu.anyway };
+    let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
+    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
     let shape = options.gpu.shape;
     let job = |kernel: &&GpuKernel| {
-        Request::Kernel(Timing { kernels: Globs::from(kernel.id), shape, regime })
+        let (kernels, variant) = (Globs::from(kernel.id), options.gpu.variant.clone());
+        Request::Kernel(Timing { kernels, shape, variant, regime })
     };
     let mut jobs = vec![Request::Hold(hold)];
     if shape.is_none() && options.gpu.kernels == Globs::default() {
@@ -218,6 +266,7 @@ impl GpuResult {
             Burst::Pulse => Regime::Pulse,
             Burst::Sustained => Regime::Sustained,
         };
+        run.driver.clone_from(&self.driver);
         run.cuda =
             Some(format!("{}.{}", device.driver_cuda / 1000, device.driver_cuda % 1000 / 10));
         run.devices = vec![Device {
@@ -267,6 +316,7 @@ fn point(report: &KernelReport, here: &DeviceHere) -> Option<Point> {
     let positive = |figure: f64| Some(figure).filter(|figure| *figure > 0.0);
     Some(Point {
         key,
+        config: report.variant.as_ref().map(|variant| format!("variant={variant}")),
         t_ns: report.samples_ns.clone(),
         flops: positive(report.flops),
         bytes: positive(report.bytes),
@@ -283,15 +333,22 @@ fn sizes(shape: Shape) -> impl Iterator<Item = (String, String)> {
         .map(|(name, size)| (name.to_owned(), size.to_string()))
 }
 
-/// A table of what a device did. Where a stand-in computed it has no speeds.
-pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
-    let regime = match result.regime {
+/// What stands behind the device's name.
+pub(super) fn regime_words(regime: Burst) -> &'static str {
+    match regime {
         Burst::Pulse => "in pulses: clocks may be on their way up",
         Burst::Sustained => "warm",
-    };
-    writeln!(out, "\n{} · {regime}", heading(&result.here))?;
+    }
+}
+
+/// A table of what a device did. Where a stand-in computed it has no speeds.
+pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{} · {}", heading(&result.here), regime_words(result.regime))?;
     if let Some(context) = result.holding.as_ref().and_then(|holding| holding.context_bytes) {
         writeln!(out, "context {} MiB", context >> 20)?;
+    }
+    if let Some(line) = result.tuned.line() {
+        writeln!(out, "{}", clean(&line, false))?;
     }
     writeln!(out)?;
     let rows = result.rows();
@@ -314,11 +371,15 @@ fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
-    write!(out, "{:<width$}  {:<22} {:>10} {:>6} {:>8} ", "kernel", "size", "µs", "±", "GB/s")?;
-    writeln!(out, "{:>8} {:>5}  by", "TFLOP/s", "MHz")?;
+    let names = result.kernels.iter().filter_map(|row| row.variant.as_ref());
+    // Where every kernel has one way only there is nothing to tell apart.
+    let variant = names.map(|name| name.len().max(7) + 1).max().unwrap_or(0);
+    let head = if variant > 0 { "variant" } else { "" };
+    write!(out, "{:<width$}  {:<22} {head:<variant$}{:>10} ", "kernel", "size", "µs")?;
+    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TFLOP/s", "MHz")?;
     let missing: Vec<_> = result.kernels.iter().filter(|report| is_absent(report)).collect();
     for report in result.kernels.iter().filter(|report| !is_absent(report)) {
-        write_row(report, width, out)?;
+        write_row(report, (width, variant), out)?;
     }
     writeln!(out)?;
     for report in missing {
@@ -334,7 +395,11 @@ fn is_absent(report: &KernelReport) -> bool {
     matches!(report.route, Route::Absent { .. })
 }
 
-fn write_row(report: &KernelReport, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_row(
+    report: &KernelReport,
+    (width, variant): (usize, usize),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let spread = Spread::of(report.samples_ns.iter().copied());
     let figure = |value: Option<f64>, digits: usize| {
         value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
@@ -351,14 +416,16 @@ fn write_row(report: &KernelReport, width: usize, out: &mut dyn Write) -> io::Re
     let time = figure(spread.map(|spread| spread.median / 1e3), 2);
     let mad = figure(spread.map(|spread| spread.mad / 1e3), 2);
     let mhz = figure(report.sm_mhz.filter(|_| spread.is_some()), 0);
-    write!(out, "{:<width$}  {:<22} {time:>10} ", report.kernel, size(report.shape))?;
+    let name = report.variant.as_deref().unwrap_or_default();
+    write!(out, "{:<width$}  {:<22} ", report.kernel, size(report.shape))?;
+    write!(out, "{name:<variant$}{time:>10} ")?;
     writeln!(out, "{mad:>6} {bytes:>9}{flops:>8} {mhz:>5}  {}", route_text(&report.route))
 }
 
 #[cfg(test)]
 mod tests {
     use warpscope_kernels::Sm;
-    use warpscope_kernels::gpu::DeviceFacts;
+    use warpscope_kernels::gpu::{DeviceFacts, Variant};
 
     use super::*;
 
@@ -380,6 +447,7 @@ mod tests {
             kernel: kernel.id.to_owned(),
             route: Route::Native { by: "fma".to_owned() },
             shape: Shape { m: 1, n: 64, k: 32, ..Shape::default() },
+            variant: None,
             samples_ns,
             bytes: 3e5,
             flops: 8e8,
@@ -392,6 +460,8 @@ mod tests {
         GpuResult {
             here: DeviceHere { uuid: "GPU-1".to_owned(), device },
             regime: Burst::Pulse,
+            driver: Some("570.124.06".to_owned()),
+            tuned: Tuned::default(),
             holding: None,
             kernels: vec![report],
             paths: Vec::new(),
@@ -433,9 +503,69 @@ mod tests {
             panic!("{records:?}")
         };
         assert_eq!((run.regime, run.cuda.as_deref()), (Regime::Pulse, Some("12.8")));
+        assert_eq!(run.driver.as_deref(), Some("570.124.06"));
         assert_eq!(run.devices[0].uuid.as_deref(), Some("GPU-1"));
         assert_eq!(taken.point.t_ns, [1000.0, 2000.0]);
         assert_eq!(taken.point.key.shape.to_string(), "k=32 m=1 n=64");
         assert_eq!(end.samples, 2);
+    }
+
+    #[test]
+    fn variants_stand_in_a_column_of_their_own_and_are_series_of_their_own() {
+        let mut result = result(vec![1000.0, 2000.0]);
+        assert!(!table(&result).contains("variant"), "blank where nothing has several ways");
+        result.kernels[0].variant = Some("128x256x32s3".to_owned());
+        let mut plain = result.kernels[0].clone();
+        plain.variant = None;
+        result.kernels.push(plain);
+        let text = table(&result);
+        let words = |place: usize| -> Vec<&str> {
+            let rows: Vec<_> = text.lines().filter(|line| line.contains("1×64×32")).collect();
+            rows[place].split_whitespace().skip(2).take(2).collect()
+        };
+        assert_eq!(words(0), ["128x256x32s3", "1.50"], "{text}");
+        assert_eq!(words(1), ["1.50", "0.50"], "{text}");
+        let records = result.records();
+        let config = |record: &Record| match record {
+            Record::Point(taken) => Some(taken.point.config.clone()),
+            _ => None,
+        };
+        let configs: Vec<_> = records.iter().filter_map(config).collect();
+        assert_eq!(configs, [Some("variant=128x256x32s3".to_owned()), None]);
+    }
+
+    #[test]
+    fn a_variant_that_is_none_is_answered_with_those_there_are() {
+        let here = result(vec![1.0]).here;
+        let one = kernels().next().expect("there are kernels");
+        let with = |variants| GpuKernel {
+            id: "gemm.f16",
+            title: one.title,
+            family: one.family,
+            dtype: one.dtype,
+            route: one.route,
+            cases: one.cases,
+            works: one.works,
+            work: one.work,
+            variants,
+        };
+        let several = with(|_| {
+            vec![
+                Variant { name: "small", what: "64 columns" },
+                Variant { name: "large", what: "256 columns" },
+            ]
+        });
+        assert!(demand_variant(&here, &[&several], "large").is_ok());
+        let plain = with(warpscope_kernels::gpu::only_one);
+        for (kernel, want) in [
+            (
+                &several,
+                "gemm.f16 has no variant huge on T4; it has small (64 columns), large (256 columns)",
+            ),
+            (&plain, "gemm.f16 is computed in one way only on T4"),
+        ] {
+            let error = demand_variant(&here, &[kernel], "huge").expect_err("is none");
+            assert_eq!(error.to_string(), want);
+        }
     }
 }
