@@ -243,6 +243,8 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
     let kernel = widest(6, &mut choices.iter().map(|choice| &choice.kernel));
     let names = rivals().map(|rival| &rival.variant);
     let variant = widest(7, &mut names.chain(choices.iter().map(|choice| &choice.usual)));
+    write!(out, "{:<kernel$}  {:<22} {:<variant$} ", "kernel", "size", "variant")?;
+    writeln!(out, "{:>10} {:>6}", "µs", "ratio")?;
     let mut line =
         |words: [&str; 3], (median, ratio): (Option<f64>, Option<f64>), verdict: &str| {
             let figure = |value: Option<f64>, digits: usize| {
