@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
     BufferId, DeviceFacts, GpuKernel, Machine, MachineError, Picks, Route, Shape, Slot, Variant,
-    Work, run_case,
+    Work,
 };
 
 use super::job::{On, Say, Trouble, note};
 use super::operands;
+use super::proof::{Fault, fault_of, prove};
 use super::request::{Burst, Timing};
 use super::timing::{Recorded, Sample, is_worth_while, record, size, warm_up};
-use crate::bench::{BenchEvent, CaseReport, Contest, LeftOut, Rival, Turn};
+use crate::bench::{BenchEvent, Contest, LeftOut, Rival, Turn};
 
 /// Turns of two variants.
 const TURNS: usize = 12;
@@ -62,46 +63,6 @@ fn of_kernel(
         }
     }
     Ok(())
-}
-
-/// A conformance case that did not hold.
-struct Fault {
-    case: String,
-    why: String,
-}
-
-/// Runs the cases of a kernel, which are those of all its variants; nothing where it cannot run at all.
-fn prove(
-    on: &mut On<'_>,
-    kernel: &GpuKernel,
-    facts: &DeviceFacts,
-    say: &mut Say<'_>,
-) -> Result<Option<Vec<Fault>>, Trouble> {
-    let mut faults = Vec::new();
-    for case in (kernel.cases)(facts) {
-        match run_case(on.machine, &case) {
-            Ok(outcome) => {
-                let why = outcome.wrong.clone();
-                say(BenchEvent::Case(CaseReport {
-                    kernel: kernel.id.to_owned(),
-                    case: case.name.clone(),
-                    error: outcome.error,
-                    wrong: outcome.wrong,
-                }))?;
-                faults.extend(why.map(|why| Fault { case: case.name, why }));
-            }
-            Err(error) => {
-                let no_image = matches!(error, MachineError::NoImage { .. });
-                let why = error.to_string();
-                note(on, say, format!("variants of {}, {}", kernel.id, case.name), error)?;
-                if no_image {
-                    return Ok(None);
-                }
-                faults.push(Fault { case: case.name, why });
-            }
-        }
-    }
-    Ok(Some(faults))
 }
 
 /// One kernel with all its variants.
@@ -155,17 +116,9 @@ impl Field<'_> {
         }
     }
 
-    /// The first case against a variant; one that names none speaks against all.
+    /// Why a variant may not be timed.
     fn fault_of(&self, name: &str) -> Option<LeftOut> {
-        let speaks_of = |fault: &Fault, name: &str| {
-            let mut words = fault.case.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.any(|word| word == name)
-        };
-        let of_nobody = |fault: &Fault| !self.variants.iter().any(|one| speaks_of(fault, one.name));
-        let mut against =
-            self.faults.iter().filter(|fault| speaks_of(fault, name) || of_nobody(fault));
-        let Fault { case, why } = against.next()?;
-        Some(LeftOut { why: format!("{case}: {why}"), wrong: true })
+        fault_of(&self.faults, &self.variants, name)
     }
 
     fn rivals(&self, usual: &Work) -> impl Iterator<Item = &Variant> {

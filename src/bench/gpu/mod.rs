@@ -18,6 +18,7 @@ mod meter;
 mod operands;
 mod probing;
 mod process;
+mod proof;
 mod request;
 mod selftest;
 mod supervisor;

@@ -1,30 +1,27 @@
 //! The GPUs' part of `warpscope bench`: every kernel timed, as a table, as JSON and in a journal.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
+use warpscope_kernels::gpu::{GpuKernel, MachineError, Shape};
 
 use super::picks::Tuned;
 use super::progress::Progress;
 use super::session::{Session, talk};
 use super::tuning::frame_of;
-use super::{GIVEN_UP, chosen, heading, hindrance_in, reason, route_text};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told, size};
+use super::{GIVEN_UP, chosen, hindrance_in, reason};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
 use crate::bench::{
     BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
-    Spread,
 };
-use crate::cli::bench::{points_of_model, write_head, write_row as write_path};
+use crate::cli::bench::points_of_model;
 use crate::cli::exit::CliError;
 use crate::cli::identity;
 use crate::cli::options::Options;
-use crate::sink::text::clean;
 
 /// What one device did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -203,7 +200,7 @@ impl GpuResult {
     }
 
     /// One row for each format: right or wrong by the small model, how fast by the large one.
-    fn rows(&self) -> Vec<PathReport> {
+    pub(super) fn rows(&self) -> Vec<PathReport> {
         let (judged, timed): (Vec<_>, Vec<_>) =
             self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
         let with_speed = |path: &PathReport| {
@@ -333,239 +330,6 @@ fn sizes(shape: Shape) -> impl Iterator<Item = (String, String)> {
         .map(|(name, size)| (name.to_owned(), size.to_string()))
 }
 
-/// What stands behind the device's name.
-pub(super) fn regime_words(regime: Burst) -> &'static str {
-    match regime {
-        Burst::Pulse => "in pulses: clocks may be on their way up",
-        Burst::Sustained => "warm",
-    }
-}
-
-/// A table of what a device did. Where a stand-in computed it has no speeds.
-pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{} · {}", heading(&result.here), regime_words(result.regime))?;
-    if let Some(context) = result.holding.as_ref().and_then(|holding| holding.context_bytes) {
-        writeln!(out, "context {} MiB", context >> 20)?;
-    }
-    if let Some(line) = result.tuned.line() {
-        writeln!(out, "{}", clean(&line, false))?;
-    }
-    writeln!(out)?;
-    let rows = result.rows();
-    if !rows.is_empty() {
-        write_head(out)?;
-        rows.iter().try_for_each(|row| write_path(row, out))?;
-        writeln!(out)?;
-    }
-    write_kernels(result, out)?;
-    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
-    match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}"),
-        None if result.interrupted => writeln!(out, "ended early: interrupted"),
-        None => Ok(()),
-    }
-}
-
-fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
-    if result.kernels.is_empty() {
-        return Ok(());
-    }
-    let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
-    let names = result.kernels.iter().filter_map(|row| row.variant.as_ref());
-    // Where every kernel has one way only there is nothing to tell apart.
-    let variant = names.map(|name| name.len().max(7) + 1).max().unwrap_or(0);
-    let head = if variant > 0 { "variant" } else { "" };
-    write!(out, "{:<width$}  {:<22} {head:<variant$}{:>10} ", "kernel", "size", "µs")?;
-    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TFLOP/s", "MHz")?;
-    let missing: Vec<_> = result.kernels.iter().filter(|report| is_absent(report)).collect();
-    for report in result.kernels.iter().filter(|report| !is_absent(report)) {
-        write_row(report, (width, variant), out)?;
-    }
-    writeln!(out)?;
-    for report in missing {
-        writeln!(out, "{}: {}", report.kernel, route_text(&report.route))?;
-    }
-    if result.kernels.iter().any(|report| report.l2_resident && !report.samples_ns.is_empty()) {
-        writeln!(out, "* fits the second-level cache: no figure of the memory")?;
-    }
-    Ok(())
-}
-
-fn is_absent(report: &KernelReport) -> bool {
-    matches!(report.route, Route::Absent { .. })
-}
-
-fn write_row(
-    report: &KernelReport,
-    (width, variant): (usize, usize),
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let spread = Spread::of(report.samples_ns.iter().copied());
-    let figure = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-    };
-    let rate = |amount: f64, unit: f64| {
-        spread.filter(|_| amount > 0.0).map(|spread| amount / spread.median * 1e9 / unit)
-    };
-    let star = if report.l2_resident { "*" } else { " " };
-    let bytes = figure(rate(report.bytes, 1e9), 1) + star;
-    let flops = match report.limiter {
-        Limiter::Arithmetic => figure(rate(report.flops, 1e12), 2),
-        Limiter::Memory | Limiter::Latency => "–".to_owned(),
-    };
-    let time = figure(spread.map(|spread| spread.median / 1e3), 2);
-    let mad = figure(spread.map(|spread| spread.mad / 1e3), 2);
-    let mhz = figure(report.sm_mhz.filter(|_| spread.is_some()), 0);
-    let name = report.variant.as_deref().unwrap_or_default();
-    write!(out, "{:<width$}  {:<22} ", report.kernel, size(report.shape))?;
-    write!(out, "{name:<variant$}{time:>10} ")?;
-    writeln!(out, "{mad:>6} {bytes:>9}{flops:>8} {mhz:>5}  {}", route_text(&report.route))
-}
-
 #[cfg(test)]
-mod tests {
-    use warpscope_kernels::Sm;
-    use warpscope_kernels::gpu::{DeviceFacts, Variant};
-
-    use super::*;
-
-    fn result(samples_ns: Vec<f64>) -> GpuResult {
-        let device = DeviceFacts {
-            name: "T4".to_owned(),
-            sm: Sm::new(7, 5),
-            sms: 40,
-            shared_per_block: 48 << 10,
-            shared_per_block_optin: 64 << 10,
-            l2_bytes: 4 << 20,
-            memory_bytes: 15 << 30,
-            driver_cuda: 12_080,
-            simulated: samples_ns.is_empty(),
-            picks: warpscope_kernels::gpu::Picks::default(),
-        };
-        let kernel = kernels().next().expect("there are kernels");
-        let report = KernelReport {
-            kernel: kernel.id.to_owned(),
-            route: Route::Native { by: "fma".to_owned() },
-            shape: Shape { m: 1, n: 64, k: 32, ..Shape::default() },
-            variant: None,
-            samples_ns,
-            bytes: 3e5,
-            flops: 8e8,
-            limiter: Limiter::Arithmetic,
-            l2_resident: true,
-            output_hash: Some("00".to_owned()),
-            image: "ab".to_owned(),
-            sm_mhz: Some(1590.0),
-        };
-        GpuResult {
-            here: DeviceHere { uuid: "GPU-1".to_owned(), device },
-            regime: Burst::Pulse,
-            driver: Some("570.124.06".to_owned()),
-            tuned: Tuned::default(),
-            holding: None,
-            kernels: vec![report],
-            paths: Vec::new(),
-            samples: Vec::new(),
-            troubles: Vec::new(),
-            paused: None,
-            interrupted: false,
-        }
-    }
-
-    fn table(result: &GpuResult) -> String {
-        let mut out = Vec::new();
-        write_table(result, &mut out).expect("writes");
-        String::from_utf8(out).expect("text")
-    }
-
-    #[test]
-    fn rates_are_work_over_the_median_time() {
-        let text = table(&result(vec![1000.0, 2000.0, 4000.0]));
-        let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
-        let words: Vec<_> = row.split_whitespace().skip(2).take(5).collect();
-        assert_eq!(words, ["2.00", "1.00", "150.0*", "400.00", "1590"], "{text}");
-    }
-
-    #[test]
-    fn a_stand_in_has_no_speeds_and_no_journal() {
-        let result = result(Vec::new());
-        let text = table(&result);
-        assert!(text.contains("simulated: no speeds"), "{text}");
-        let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
-        assert!(!row.contains("MHz") && row.matches('–').count() == 5, "{row}");
-        assert!(result.records().is_empty());
-    }
-
-    #[test]
-    fn a_journal_names_the_device_and_keeps_every_sample() {
-        let records = result(vec![1000.0, 2000.0]).records();
-        let [Record::Run(run), Record::Point(taken), Record::End(end)] = &records[..] else {
-            panic!("{records:?}")
-        };
-        assert_eq!((run.regime, run.cuda.as_deref()), (Regime::Pulse, Some("12.8")));
-        assert_eq!(run.driver.as_deref(), Some("570.124.06"));
-        assert_eq!(run.devices[0].uuid.as_deref(), Some("GPU-1"));
-        assert_eq!(taken.point.t_ns, [1000.0, 2000.0]);
-        assert_eq!(taken.point.key.shape.to_string(), "k=32 m=1 n=64");
-        assert_eq!(end.samples, 2);
-    }
-
-    #[test]
-    fn variants_stand_in_a_column_of_their_own_and_are_series_of_their_own() {
-        let mut result = result(vec![1000.0, 2000.0]);
-        assert!(!table(&result).contains("variant"), "blank where nothing has several ways");
-        result.kernels[0].variant = Some("128x256x32s3".to_owned());
-        let mut plain = result.kernels[0].clone();
-        plain.variant = None;
-        result.kernels.push(plain);
-        let text = table(&result);
-        let words = |place: usize| -> Vec<&str> {
-            let rows: Vec<_> = text.lines().filter(|line| line.contains("1×64×32")).collect();
-            rows[place].split_whitespace().skip(2).take(2).collect()
-        };
-        assert_eq!(words(0), ["128x256x32s3", "1.50"], "{text}");
-        assert_eq!(words(1), ["1.50", "0.50"], "{text}");
-        let records = result.records();
-        let config = |record: &Record| match record {
-            Record::Point(taken) => Some(taken.point.config.clone()),
-            _ => None,
-        };
-        let configs: Vec<_> = records.iter().filter_map(config).collect();
-        assert_eq!(configs, [Some("variant=128x256x32s3".to_owned()), None]);
-    }
-
-    #[test]
-    fn a_variant_that_is_none_is_answered_with_those_there_are() {
-        let here = result(vec![1.0]).here;
-        let one = kernels().next().expect("there are kernels");
-        let with = |variants| GpuKernel {
-            id: "gemm.f16",
-            title: one.title,
-            family: one.family,
-            dtype: one.dtype,
-            route: one.route,
-            cases: one.cases,
-            works: one.works,
-            work: one.work,
-            variants,
-        };
-        let several = with(|_| {
-            vec![
-                Variant { name: "small", what: "64 columns" },
-                Variant { name: "large", what: "256 columns" },
-            ]
-        });
-        assert!(demand_variant(&here, &[&several], "large").is_ok());
-        let plain = with(warpscope_kernels::gpu::only_one);
-        for (kernel, want) in [
-            (
-                &several,
-                "gemm.f16 has no variant huge on T4; it has small (64 columns), large (256 columns)",
-            ),
-            (&plain, "gemm.f16 is computed in one way only on T4"),
-        ] {
-            let error = demand_variant(&here, &[kernel], "huge").expect_err("is none");
-            assert_eq!(error.to_string(), want);
-        }
-    }
-}
+#[path = "timing_tests.rs"]
+mod tests;

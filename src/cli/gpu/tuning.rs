@@ -10,7 +10,8 @@ use warpscope_probes::Frame;
 use super::picks::{self, situation};
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::timing::{meant, regime_of, regime_words};
+use super::timing::{meant, regime_of};
+use super::timing_table::regime_words;
 use super::{GIVEN_UP, Ran, chosen, each, first_frame_of, heading, hindrance_in, reason};
 use crate::bench::compare::Call;
 use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Timing, Told, size};
@@ -61,6 +62,8 @@ struct DeviceResult {
     situation: Situation,
     /// Kernels with more than one variant here.
     kernels: usize,
+    /// Conformance cases of them that were run.
+    cases: usize,
     /// One for each kernel and size.
     choices: Vec<Choice>,
     /// Where they were kept; null where they were not.
@@ -89,6 +92,7 @@ fn on_device(
         regime: regime_of(options),
         situation: situation(&here, frame),
         kernels: kernels.len(),
+        cases: 0,
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
@@ -148,6 +152,12 @@ impl DeviceResult {
         match told {
             Told::Said(event) => match *event {
                 BenchEvent::Contest(contest) => self.choices.push(choose(&contest)),
+                BenchEvent::Case(case) => {
+                    self.cases += 1;
+                    if let Some(wrong) = case.wrong {
+                        self.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
+                    }
+                }
                 BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
                 BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
                     self.fail(format!("{}: {}", failure.what, reason(&failure)));
@@ -174,9 +184,7 @@ impl DeviceResult {
     /// Keeps what was chosen beside what was before. The file is read anew: another tuning may have ended meanwhile.
     fn keep(&mut self, path: &Path) -> Result<(), CliError> {
         let known = self.choices.iter().any(|choice| choice.chosen.is_some());
-        self.not_kept = if self.choices.is_empty() {
-            None
-        } else if self.here.device.simulated {
+        self.not_kept = if self.here.device.simulated {
             Some("a stand-in computes, and its times mean nothing".to_owned())
         } else if !known {
             Some("nothing could be timed".to_owned())
@@ -198,11 +206,14 @@ impl DeviceResult {
         if self.kernels == 0 {
             return Some("no kernel asked for has more than one variant on this GPU".to_owned());
         }
+        if let Some(why) = &self.not_kept {
+            let (cases, kernels) = (self.cases, self.kernels);
+            return Some(format!(
+                "nothing is chosen after {cases} cases of {kernels} kernels: {why}"
+            ));
+        }
         if self.choices.is_empty() {
             return None;
-        }
-        if let Some(why) = &self.not_kept {
-            return Some(format!("nothing is chosen: {why}"));
         }
         let place = self.kept_in.as_ref().map(|path| format!("; kept in {}", path.display()));
         let what = match self.choices.iter().filter(|choice| choice.overrules()).count() {

@@ -3,7 +3,7 @@ use warpscope_kernels::gpu::{DeviceFacts, Picks, Shape};
 
 use super::*;
 use crate::bench::picks::Clocks;
-use crate::bench::{Contest, LeftOut, Rival, Turn};
+use crate::bench::{CaseReport, Contest, LeftOut, Rival, Turn};
 
 fn here(simulated: bool) -> DeviceHere {
     let device = DeviceFacts {
@@ -32,6 +32,7 @@ fn result(simulated: bool) -> DeviceResult {
             clocks: Clocks::default(),
         },
         kernels: 1,
+        cases: 0,
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
@@ -117,22 +118,22 @@ fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
         (
             result(true),
             vec![rival("128x256x32s2", None, None)],
-            "nothing is chosen: a stand-in computes, and its times mean nothing",
+            "nothing is chosen after 0 cases of 1 kernels: a stand-in computes, and its times mean nothing",
         ),
         (
             result(true),
             good(),
-            "nothing is chosen: a stand-in computes, and its times mean nothing",
+            "nothing is chosen after 0 cases of 1 kernels: a stand-in computes, and its times mean nothing",
         ),
         (
             unknown(),
             good(),
-            "nothing is chosen: NVML does not tell the version of the driver they hold for",
+            "nothing is chosen after 0 cases of 1 kernels: NVML does not tell the version of the driver they hold for",
         ),
         (
             result(false),
             vec![rival("128x256x32s2", None, None)],
-            "nothing is chosen: nothing could be timed",
+            "nothing is chosen after 0 cases of 1 kernels: nothing could be timed",
         ),
     ] {
         result.hear(told(rivals));
@@ -152,6 +153,24 @@ fn a_file_that_cannot_be_read_is_not_written_over() {
     let error = result.keep(&path).expect_err("is refused").to_string();
     assert!(error.contains("picks.json"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).expect("is there"), "precious");
+}
+
+/// A kernel that has no size at which it is timed still has cases.
+#[test]
+fn a_wrong_case_is_no_success_though_nothing_was_timed() {
+    let mut result = result(true);
+    let case = |wrong: Option<&str>| CaseReport {
+        kernel: "gemm.f16".to_owned(),
+        case: "17×33×72 64x64b64s2".to_owned(),
+        error: None,
+        wrong: wrong.map(str::to_owned),
+    };
+    result.hear(Told::Said(Box::new(BenchEvent::Case(case(None)))));
+    assert!(result.is_fine());
+    result.hear(Told::Said(Box::new(BenchEvent::Case(case(Some("element 3 is 1, not 2"))))));
+    assert_eq!((result.cases, result.is_fine()), (2, false));
+    let want = "gemm.f16, 17×33×72 64x64b64s2: element 3 is 1, not 2".to_owned();
+    assert!(below(&result).contains(&want), "{}", table(&result));
 }
 
 #[test]
