@@ -27,7 +27,7 @@ mod tests {
         let path = folder.path().join("warpscope/picks.json");
         let mut book = read(&path).expect("no file is no fault");
         let situation = Situation { uuid: "GPU-1".to_owned(), ..Situation::default() };
-        book.keep(&situation, "Toy", 1, &[]);
+        book.keep(&situation, ("Toy", 1), &[]).expect("is kept");
         write(&path, &book).expect("writes");
         assert_eq!(read(&path), Ok(book));
         for damage in [&b"{\"schema\":1,\"entries\":[{\"situ"[..], b"\xff\xfe", &[b' '; 17 << 20]] {

@@ -325,7 +325,9 @@ fn variants_chosen_before_run_in_pulses_until_something_changes() {
         chosen: Some("large".into()),
     };
     let mut book = Book::default();
-    book.keep(&Situation::of(&gpu(0), None), "synthetic GPU", 1, std::slice::from_ref(&choice));
+    let situation = Situation::of(&gpu(0), None);
+    let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
+    kept.expect("is kept");
     let mut scene = Scene::new(1);
     scene.app.bench.gpus = Fleet::default().tuned(book);
     scene.app.bench.gpus.see(true);

@@ -127,13 +127,16 @@ fn measure(
     let mut taken = Vec::new();
     let result = in_memory(on, work, regime, &mut taken);
     let freed = operands::give_back(on.machine, taken);
-    let Some((samples_ns, hash)) = result.and_then(|out| freed.map(|()| out))? else {
+    let Some(Measured { samples_ns, hash, ran }) = result.and_then(|out| freed.map(|()| out))?
+    else {
         return Ok(None);
     };
     let facts = on.machine.facts();
     let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
     let images = on.machine.images();
-    let image = images.into_iter().find(|image| image.family == kernel.family);
+    // Variants may lie in families of their own.
+    let family = if ran.contains(&kernel.family) { Some(&kernel.family) } else { ran.first() };
+    let image = images.into_iter().find(|image| family.is_some_and(|name| image.family == *name));
     Ok(Some(KernelReport {
         kernel: kernel.id.to_owned(),
         route: (kernel.route)(facts),
@@ -150,7 +153,12 @@ fn measure(
     }))
 }
 
-type Measured = (Vec<Nanoseconds>, u64);
+struct Measured {
+    samples_ns: Vec<Nanoseconds>,
+    hash: u64,
+    /// Families of what was launched.
+    ran: Vec<&'static str>,
+}
 
 fn in_memory(
     on: &mut On<'_>,
@@ -163,7 +171,8 @@ fn in_memory(
     let launches = (work.plan)(&slots);
     let hash = operands::twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
     let samples = samples(on, &launches, regime)?;
-    Ok(samples.map(|samples| (samples, hash)))
+    let ran = launches.iter().map(|launch| launch.family).collect();
+    Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
 }
 
 /// Times of one repetition each; none where time means nothing, nothing where one is too long for a pulse.

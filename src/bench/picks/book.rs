@@ -102,9 +102,15 @@ impl Book {
     }
 
     /// Keeps choices in the place of those made before at the same sizes. A contest that told nothing takes the old one away all the same.
-    pub fn keep(&mut self, situation: &Situation, device: &str, at_ms: u64, choices: &[Choice]) {
+    /// What could not be read back is refused.
+    pub fn keep(
+        &mut self,
+        situation: &Situation,
+        (device, at_ms): (&str, u64),
+        choices: &[Choice],
+    ) -> Result<(), String> {
         let place = self.entries.iter().position(|entry| entry.situation == *situation);
-        let old = place.map(|place| self.entries.remove(place).picks).unwrap_or_default();
+        let old = place.map(|place| self.entries[place].picks.clone()).unwrap_or_default();
         let is_new = |kept: &Kept| {
             choices.iter().any(|one| one.kernel == kept.kernel && one.shape == kept.shape)
         };
@@ -113,9 +119,13 @@ impl Book {
         let surplus = picks.len().saturating_sub(MOST_PICKS);
         picks.drain(..surplus);
         let (situation, device) = (situation.clone(), device.to_owned());
-        self.entries.push(Entry { situation, device, at_ms, picks });
+        let entry = Entry { situation, device, at_ms, picks };
+        entry.check()?;
+        place.map(|place| self.entries.remove(place));
+        self.entries.push(entry);
         let surplus = self.entries.len().saturating_sub(MOST_ENTRIES);
         self.entries.drain(..surplus);
+        Ok(())
     }
 }
 
@@ -124,8 +134,10 @@ impl Entry {
         if self.picks.len() > MOST_PICKS {
             return Err(format!("{} choices; at most {MOST_PICKS}", self.picks.len()));
         }
-        let names = self.picks.iter().flat_map(|kept| [&kept.kernel, &kept.variant, &kept.usual]);
-        match names.chain([&self.situation.uuid]).find(|name| !is_name(name)) {
+        let names = self.picks.iter().flat_map(|kept| [&kept.kernel, &kept.variant]);
+        // A kernel may take something by itself that is none of its variants.
+        let usual = self.picks.iter().map(|kept| &kept.usual).filter(|name| !name.is_empty());
+        match names.chain(usual).chain([&self.situation.uuid]).find(|name| !is_name(name)) {
             Some(bad) => Err(format!("{bad:.80?} is no name")),
             None => Ok(()),
         }
@@ -153,7 +165,7 @@ impl Entry {
 
 impl Kept {
     fn of(choice: &Choice) -> Option<Self> {
-        let variant = choice.chosen.clone()?;
+        let variant = choice.chosen.clone().filter(|name| !name.is_empty())?;
         let ratio = choice.rivals.iter().find(|rival| rival.variant == variant);
         Some(Self {
             kernel: choice.kernel.clone(),
@@ -170,7 +182,7 @@ impl Kept {
 }
 
 fn is_name(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+' | '/');
     !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(plain)
 }
 

@@ -37,7 +37,7 @@ fn choice(kernel: &str, side: u32, chosen: Option<&str>) -> Choice {
 
 fn book(choices: &[Choice]) -> Book {
     let mut book = Book::default();
-    book.keep(&situation(), "Toy", 5, choices);
+    book.keep(&situation(), ("Toy", 5), choices).expect("is kept");
     book
 }
 
@@ -88,7 +88,8 @@ fn who_goes_back_finds_the_choices_made_there() {
     let mut book = book(&[choice("gemm.f16", 4096, Some("large"))]);
     let cool = Clocks { power_limit_w: Some(500), ..Clocks::default() };
     let cool = Situation { clocks: cool, ..situation() };
-    book.keep(&cool, "Toy", 6, &[choice("gemm.f16", 4096, Some("small"))]);
+    let small = [choice("gemm.f16", 4096, Some("small"))];
+    book.keep(&cool, ("Toy", 6), &small).expect("is kept");
     assert_eq!(chosen(&book, &situation()).picks[0].variant, "large");
     assert_eq!(chosen(&book, &cool).picks[0].variant, "small");
 }
@@ -101,7 +102,7 @@ fn a_later_choice_takes_the_place_of_the_one_at_the_same_size() {
         choice("gemv.f16", 4096, Some("large")),
     ]);
     let anew = [choice("gemm.f16", 4096, Some("small")), choice("gemv.f16", 4096, None)];
-    book.keep(&situation(), "Toy", 7, &anew);
+    book.keep(&situation(), ("Toy", 7), &anew).expect("is kept");
     let entry = chosen(&book, &situation());
     let left: Vec<_> =
         entry.picks.iter().map(|kept| (&*kept.kernel, kept.shape.m, &*kept.variant)).collect();
@@ -127,7 +128,8 @@ fn the_oldest_situations_are_forgotten() {
     for number in 0..=MOST_ENTRIES as u64 {
         let uuid = format!("GPU-{number}");
         let situation = Situation { uuid, ..situation() };
-        book.keep(&situation, "Toy", number, &[choice("gemm.f16", 4096, Some("large"))]);
+        let large = [choice("gemm.f16", 4096, Some("large"))];
+        book.keep(&situation, ("Toy", number), &large).expect("is kept");
     }
     assert_eq!((book.entries.len(), book.entries[0].at_ms), (MOST_ENTRIES, 1));
 }
@@ -144,11 +146,26 @@ fn files_of_others_are_refused_with_a_reason() {
         (good.replace("\"schema\":1", "\"schema\":2"), "format 2; this warpscope reads 1"),
         (good.replace("\"large\"", "\"\\u001b[2J\""), "entry 1: \"\\u{1b}[2J\" is no name"),
         (good.replace("\"large\"", &format!("{:?}", "x".repeat(65))), "is no name"),
-        (good.replace("GPU-1", "../GPU"), "is no name"),
+        (good.replace("GPU-1", "GPU 1"), "is no name"),
         (good.replace("4096", "-1"), "invalid value"),
         (good.replace("0.9", "1e999"), "out of range"),
     ] {
         let error = Book::parse(&text).expect_err(&text);
         assert!(error.contains(why) && error.len() < 300, "{why}: {error}");
     }
+}
+
+#[test]
+fn what_could_not_be_read_back_is_not_kept() {
+    let mut book = book(&[choice("gemm.f16", 4096, Some("large"))]);
+    let before = book.clone();
+    let error = book.keep(&situation(), ("Toy", 6), &[choice("a b", 4096, Some("large"))]);
+    assert_eq!((error, &book), (Err("\"a b\" is no name".to_owned()), &before));
+    let nameless = Choice { usual: String::new(), ..choice("gemm.f16", 4096, Some("")) };
+    let over_nameless = Choice { usual: String::new(), ..choice("gemv.f16", 4096, Some("large")) };
+    book.keep(&situation(), ("Toy", 6), &[nameless, over_nameless]).expect("is kept");
+    let text = serde_json::to_string(&book).expect("serialises");
+    let again = Book::parse(&text).expect("reads back");
+    let kernels: Vec<_> = again.entries[0].picks.iter().map(|kept| &*kept.kernel).collect();
+    assert_eq!(kernels, ["gemv.f16"], "what has no name cannot be asked for");
 }

@@ -192,7 +192,8 @@ impl DeviceResult {
             Some("NVML does not tell the version of the driver they hold for".to_owned())
         } else {
             let mut book = picks_file::read(path).map_err(CliError::Failed)?;
-            book.keep(&self.situation, &self.here.device.name, now_ms(), &self.choices);
+            let device = (&*self.here.device.name, now_ms());
+            book.keep(&self.situation, device, &self.choices).map_err(CliError::Failed)?;
             let failed = |error| CliError::Failed(format!("{}: {error}", path.display()));
             picks_file::write(path, &book).map_err(failed)?;
             self.kept_in = Some(path.to_owned());
