@@ -208,10 +208,9 @@ impl DeviceResult {
             return Some("no kernel asked for has more than one variant on this GPU".to_owned());
         }
         if let Some(why) = &self.not_kept {
-            let (cases, kernels) = (self.cases, self.kernels);
-            return Some(format!(
-                "nothing is chosen after {cases} cases of {kernels} kernels: {why}"
-            ));
+            let Self { kernels, cases, .. } = self;
+            let tried = format!("{cases} cases of variants of {kernels} kernels were run");
+            return Some(format!("{tried}; nothing is chosen: {why}"));
         }
         if self.choices.is_empty() {
             return None;
