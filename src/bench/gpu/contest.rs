@@ -166,7 +166,7 @@ impl Field<'_> {
         match recorded {
             Recorded::TooLong => return Ok(None),
             Recorded::Sample(sample) if self.timing.regime == Burst::Sustained => {
-                warm_up(on, sample)?;
+                warm_up(on, sample.graph)?;
             }
             _ => {}
         }

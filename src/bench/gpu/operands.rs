@@ -53,11 +53,17 @@ pub(super) fn twice(
     Err(MachineError::Fault { what: "two runs on the same inputs differ".to_owned() })
 }
 
-fn refused(why: String) -> MachineError {
+/// The error of a launch that makes no sense.
+pub(super) fn refused(why: String) -> MachineError {
     MachineError::Refused { why }
 }
 
-fn fill(machine: &mut dyn Machine, all: &[Content], slots: &[Slot]) -> Result<(), MachineError> {
+/// Writes what buffers hold.
+pub(super) fn fill(
+    machine: &mut dyn Machine,
+    all: &[Content],
+    slots: &[Slot],
+) -> Result<(), MachineError> {
     for (content, slot) in all.iter().zip(slots) {
         match content {
             Content::Bytes(bytes) => machine.write(*slot, bytes)?,

@@ -188,7 +188,7 @@ fn samples(
     };
     let samples = match regime {
         Burst::Pulse => pulse(on.machine, sample),
-        Burst::Sustained => warm_up(on, sample).and_then(|()| long(on.machine, sample)),
+        Burst::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
     };
     sample.forget(on.machine)?;
     samples.map(Some)
@@ -207,7 +207,8 @@ pub(super) enum Recorded {
 /// A graph that holds as many repetitions as make it long enough to be timed.
 #[derive(Clone, Copy)]
 pub(super) struct Sample {
-    graph: GraphId,
+    /// The graph.
+    pub(super) graph: GraphId,
     repetitions: usize,
 }
 
@@ -251,8 +252,8 @@ pub(super) fn record(
     Ok(Recorded::Sample(Sample { graph, repetitions }))
 }
 
-/// Repetitions in a graph.
-fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
+/// Repetitions in a graph that make it long against what events resolve.
+pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
     let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
@@ -273,13 +274,13 @@ fn long(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, M
 }
 
 /// Computes until the clock of the multiprocessors stands still.
-pub(super) fn warm_up(on: &mut On<'_>, sample: Sample) -> Result<(), MachineError> {
+pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
     const LOOK: Duration = Duration::from_secs(1);
     let (least, most) = if *on.warm { WARM_AGAIN } else { WARM_FIRST };
     let start = Instant::now();
     let (mut looked, mut before) = (start, (on.clock)());
     while start.elapsed() < most {
-        sample.take(on.machine)?;
+        on.machine.replay(graph, 1)?;
         if looked.elapsed() < LOOK && start.elapsed() < least {
             continue;
         }
