@@ -41,6 +41,9 @@ pub struct KernelReport {
     pub route: Route,
     /// The size.
     pub shape: Shape,
+    /// Variant that ran; null where there is one way only.
+    #[serde(default)]
+    pub variant: Option<String>,
     /// Raw times of one repetition each, nanoseconds. Empty where a stand-in computes: its times mean nothing.
     pub samples_ns: Vec<f64>,
     /// Bytes that must move per repetition.
@@ -57,6 +60,48 @@ pub struct KernelReport {
     pub image: String,
     /// Clock of the multiprocessors inside the sample, MHz; null where it was not read.
     pub sm_mhz: Option<f64>,
+}
+
+/// The ways to compute a kernel at one size, each timed in turn with the one the kernel takes by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contest {
+    /// Kernel: `gemm.f16`.
+    pub kernel: String,
+    /// The size.
+    pub shape: Shape,
+    /// Variant the kernel takes by itself.
+    pub usual: String,
+    /// The others.
+    pub rivals: Vec<Rival>,
+}
+
+/// A variant beside the one the kernel takes by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rival {
+    /// Name of the variant.
+    pub variant: String,
+    /// Their times, turn by turn. Empty where it was left out, and where a stand-in computes: its times mean nothing.
+    pub turns: Vec<Turn>,
+    /// Why it was not timed; null where it was.
+    pub left_out: Option<LeftOut>,
+}
+
+/// Times of two variants just after one another. The order turns round from one to the next, so that a drift falls on both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Of the one the kernel takes by itself, nanoseconds for one repetition.
+    pub usual_ns: Vec<f64>,
+    /// Of the rival.
+    pub rival_ns: Vec<f64>,
+}
+
+/// Why a variant was not timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// In a sentence.
+    pub why: String,
+    /// Whether its results are at fault, and not merely the size.
+    pub wrong: bool,
 }
 
 /// How far a path reaches before it leaves the finite numbers.

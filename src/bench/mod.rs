@@ -12,6 +12,7 @@ pub mod journal;
 pub mod noise;
 mod options;
 mod path;
+pub mod picks;
 pub mod points;
 pub mod pulse;
 mod report;
@@ -24,8 +25,9 @@ pub use budget::Budget;
 pub use events::{EventError, Events, parse_event};
 pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
 pub use report::{
-    BenchEvent, BenchState, CaseReport, Ceiling, DeviceHere, FirstBad, HeadroomReport, Hello,
-    Holding, KernelReport, PathDtype, PathReport, PathSamples, ProbeReport, WorkerFailure,
+    BenchEvent, BenchState, CaseReport, Ceiling, Contest, DeviceHere, FirstBad, HeadroomReport,
+    Hello, Holding, KernelReport, LeftOut, PathDtype, PathReport, PathSamples, ProbeReport, Rival,
+    Turn, WorkerFailure,
 };
 pub use statistics::{Spread, Window};
 pub use threshold::Thresholds;

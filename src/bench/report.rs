@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 pub use super::gpu_report::{
-    CaseReport, DeviceHere, HeadroomReport, Holding, KernelReport, WorkerFailure,
+    CaseReport, Contest, DeviceHere, HeadroomReport, Holding, KernelReport, LeftOut, Rival, Turn,
+    WorkerFailure,
 };
 pub use warpscope_probes::live::ProbeReport;
 
@@ -25,6 +26,8 @@ pub enum BenchEvent {
     Holding(Holding),
     /// A GPU child: one kernel at one size.
     Kernel(Box<KernelReport>),
+    /// A GPU child: the variants of a kernel at one size.
+    Contest(Box<Contest>),
     /// A GPU child: how far a path reaches before it leaves the finite numbers.
     Headroom(HeadroomReport),
     /// A GPU child: one conformance case.

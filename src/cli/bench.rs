@@ -8,7 +8,8 @@ use serde::Serialize;
 use warpscope_kernels::model::Profile;
 
 use super::exit::{CliError, Exit};
-use super::gpu::timing::{self, GpuResult};
+use super::gpu::timing::GpuResult;
+use super::gpu::write_table as write_table_of;
 use super::identity;
 use crate::bench::journal::{Device, End, Record, Regime, Taken};
 use crate::bench::points::{Key, Point, Shape};
@@ -148,7 +149,7 @@ pub(super) fn show(
         writeln!(out)?;
     } else {
         write_table(result, out)?;
-        result.gpus.iter().try_for_each(|gpu| timing::write_table(gpu, out))?;
+        result.gpus.iter().try_for_each(|gpu| write_table_of(gpu, out))?;
     }
     if let Some(failure) = &failure {
         writeln!(err, "warpscope bench: {failure}")?;
@@ -283,6 +284,7 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Device(_)
             | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
+            | BenchEvent::Contest(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)
             | BenchEvent::Probe(_)

@@ -5,11 +5,14 @@ use std::path::Path;
 
 use super::bench::{BenchRequest, BenchResult, run_and, show};
 use super::exit::{CliError, Exit};
-use super::gpu::timing;
+use super::gpu::{timing, tuning};
 use super::options::{Form, Options};
 
 /// Runs the benchmark once and prints what it reached.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    if options.gpu.tune {
+        return tune(options);
+    }
     if let Some(base) = &options.bench.against {
         return super::versus::run(options, base);
     }
@@ -43,6 +46,14 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
+/// Tries the variants of kernels. Those of the CPU are chosen by its instructions.
+fn tune(options: &Options) -> Result<Exit, CliError> {
+    if options.bench.part == "cpu" {
+        return Err(CliError::Usage("--tune tries kernels of GPUs, not of the CPU".to_owned()));
+    }
+    tuning::run(options)
+}
+
 /// What is measured.
 enum Part {
     Cpu,
@@ -53,7 +64,7 @@ enum Part {
 /// What asks for kernels or devices of its own asks for nothing else.
 fn part(options: &Options) -> Part {
     let gpu = &options.gpu;
-    let special = !gpu.which.is_empty() || gpu.full || gpu.shape.is_some();
+    let special = !gpu.which.is_empty() || gpu.full || gpu.shape.is_some() || gpu.variant.is_some();
     match options.bench.part.as_str() {
         "cpu" => Part::Cpu,
         "gpu" => Part::Gpu,

@@ -89,11 +89,14 @@ pub static COMMANDS: &[CommandSpec] = &[
         more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
                which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
                With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
-               answer is that of compare.",
+               answer is that of compare.\n\
+               With --tune every kernel that can be computed in several ways proves each, times it in turn with the one it takes by itself, and \
+               runs the fastest from then on where its lead is no chance. That holds on this very GPU, with this driver, these kernels, application clocks and \
+               power limit, and is kept in $XDG_STATE_HOME/warpscope/picks.json, else below ~/.local/state. Nothing is tuned unasked.",
         args: &[
             &[Id::BenchDevice, Id::Profile, Id::Dtypes],
             ON_GPU,
-            &[Id::Shape, Id::Full],
+            &[Id::Shape, Id::Full, Id::Variant, Id::TuneVariants],
             &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
             &[Id::Json, Id::Markdown, Id::Csv],
             LOOK,
@@ -108,6 +111,10 @@ pub static COMMANDS: &[CommandSpec] = &[
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
+            ),
+            (
+                "bench --tune --gpu 0",
+                "the best variant of every kernel on the first GPU, remembered",
             ),
             ("bench --against target/release/warpscope-before", "did a change make it slower?"),
         ],

@@ -10,16 +10,13 @@ use super::output;
 use crate::bench::Thresholds;
 use crate::bench::compare::Limits;
 use crate::bench::noise::{Floor, Noise, floor_of};
-use crate::config::Environment;
+use crate::config::{Environment, state_folder};
 use crate::sink::noise_file;
 use crate::sink::text::clean;
 
 /// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
 pub(super) fn file(env: &Environment) -> Option<PathBuf> {
-    let absolute = |name| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("warpscope/noise.json"))
+    Some(state_folder(env)?.join("noise.json"))
 }
 
 /// From where on a difference counts: by the noise that was given, else that measured here, else an assumption.

@@ -158,6 +158,10 @@ pub struct GpuOptions {
     pub cublas: Option<PathBuf>,
     /// Size at which they are timed.
     pub shape: Option<Shape>,
+    /// The one way to compute them.
+    pub variant: Option<String>,
+    /// Whether their ways are tried to find the best.
+    pub tune: bool,
     /// Whether warm and long.
     pub full: bool,
     /// Whether also beside others.
@@ -437,6 +441,8 @@ fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
         probes: Globs::from(get.list(Id::OnlyProbes).join(",").as_str()),
         cublas: get.path(Id::Cublas),
         shape: shape.transpose()?,
+        variant: get.word(Id::Variant),
+        tune: get.switch(Id::TuneVariants),
         full: get.switch(Id::Full),
         anyway: get.switch(Id::Anyway),
         patience: get.span(Id::Patience).unwrap_or(Duration::from_secs(60)),

@@ -16,7 +16,7 @@ mod value;
 pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
 pub use layers::{Environment, Layer, Settings, resolve};
 pub use nearest::nearest;
-pub use path::{Config, ConfigPath, data_folder, find, folder, load};
+pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};
 pub use sample::sample;
 pub use table::{
     ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, ONLY, SHELLS, TABS, WHAT_IFS, spec,

@@ -60,6 +60,13 @@ pub fn data_folder(env: &Environment) -> Option<PathBuf> {
     Some(absolute("XDG_DATA_HOME").or_else(home)?.join("warpscope"))
 }
 
+/// The folder of what warpscope finds out about the machine: `$XDG_STATE_HOME/warpscope`, else `~/.local/state/warpscope`.
+pub fn state_folder(env: &Environment) -> Option<PathBuf> {
+    let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".local/state"));
+    Some(absolute("XDG_STATE_HOME").or_else(home)?.join("warpscope"))
+}
+
 /// Reads the configuration.
 pub fn load(path: ConfigPath) -> Config {
     let settings = match &path {

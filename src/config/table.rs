@@ -89,6 +89,8 @@ pub enum Id {
     TuneExport,
     TuneOnce,
     TuneSpec,
+    TuneVariants,
+    Variant,
     Weak,
     WhatIf,
     Write,
@@ -632,6 +634,18 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec {
         help: "What to tune: a TOML file",
         ..ArgSpec::operand(Id::TuneSpec, Form::RequiredOperand, "SPEC", Kind::Path)
+    },
+    ArgSpec {
+        apart: &["against", "record", "variant", "markdown", "csv"],
+        ..ArgSpec::switch(
+            Id::TuneVariants,
+            &[("tune", "on")],
+            "Time the variants of every kernel in turn, on GPUs, and remember which is best here",
+        )
+    },
+    ArgSpec {
+        help: "Time this variant of the kernels named with --kernel, and not the one they take by themselves; a name that is none is answered with those there are",
+        ..ArgSpec::option(Id::Variant, "variant", "NAME", Kind::Text)
     },
     ArgSpec::switch(
         Id::Weak,

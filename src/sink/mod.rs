@@ -5,9 +5,11 @@ pub mod export;
 pub mod history;
 pub mod jsonl;
 pub mod noise_file;
+pub mod picks_file;
 mod reader;
 mod recorder;
 mod redact;
+mod state_file;
 pub mod table;
 pub mod text;
 

@@ -1,49 +1,19 @@
 //! Where this machine's noise is kept: a JSON file of its own, replaced whole or not at all.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::Path;
 
-use super::jsonl;
+use super::state_file;
 use crate::bench::noise::Noise;
-
-/// Largest file that is read.
-const MAX_FILE: u64 = 16 << 20;
 
 /// What was measured; nothing where there is no file. An error names the file.
 pub fn read(path: &Path) -> Result<Noise, String> {
-    let failed = |why: String| format!("{}: {why}", path.display());
-    let file = match std::fs::File::open(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(Noise::default());
-        }
-        other => other.map_err(|error| failed(error.to_string()))?,
-    };
-    let mut text = String::new();
-    let read = file.take(MAX_FILE).read_to_string(&mut text);
-    read.map_err(|error| failed(error.to_string()))?;
-    Noise::parse(&text).map_err(failed)
+    state_file::read(path, Noise::parse)
 }
 
 /// Puts a new file in place of the old one.
 pub fn write(path: &Path, noise: &Noise) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let bytes = jsonl::pretty(noise)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let written = options.open(&new).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()
-    });
-    let done = written.and_then(|()| std::fs::rename(&new, path));
-    if done.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    done
+    state_file::write(path, noise)
 }
 
 #[cfg(test)]

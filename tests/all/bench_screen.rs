@@ -6,11 +6,13 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope::app::bench::Phase;
+use warpscope::app::bench::fleet::Fleet;
 use warpscope::app::bench::gpu::{News, Task};
 use warpscope::app::update::update;
 use warpscope::app::view::Tab;
 use warpscope::app::{App, Cmd, Msg};
 use warpscope::bench::gpu::{Request, Size};
+use warpscope::bench::picks::{Book, Choice, Situation};
 use warpscope::bench::{
     BenchEvent, BenchState, CaseReport, FirstBad, HeadroomReport, Hello, Holding, KernelReport,
     PathDtype, PathReport,
@@ -214,6 +216,7 @@ fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> BenchEvent {
         kernel: kernel.into(),
         route: Route::Native { by: "synthetic".into() },
         shape: Shape { m, n, k, ..Shape::default() },
+        variant: None,
         samples_ns: [1.0, 1.01, 0.99].map(|factor| factor * work / rate * 1e9).into(),
         bytes,
         flops,
@@ -230,6 +233,7 @@ fn absent(kernel: &str, why: &str) -> BenchEvent {
         kernel: kernel.into(),
         route: Route::Absent { why: why.into() },
         shape: Shape::default(),
+        variant: None,
         samples_ns: Vec::new(),
         bytes: 0.0,
         flops: 0.0,
@@ -301,7 +305,7 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     let asked = scene.pass(2);
     let [(gpu, Task::Ask(requests))] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(*gpu, key(0));
-    assert!(matches!(requests[0], Request::Hold(hold) if hold.arena_bytes == Some(256 << 20)));
+    assert!(matches!(&requests[0], Request::Hold(hold) if hold.arena_bytes == Some(256 << 20)));
     assert!(scene.text((80, 24)).contains("PULSE"));
     assert_eq!(scene.press("1"), [(key(0), Task::End)], "leaving the tab gives everything back");
     assert!(scene.pass(60).is_empty());
@@ -310,6 +314,35 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     scene.app.bench.phase = Phase::Running;
     assert_eq!(scene.press("b"), [(key(0), Task::End)], "b pauses");
     assert!(scene.pass(60).is_empty());
+}
+
+#[test]
+fn variants_chosen_before_run_in_pulses_until_something_changes() {
+    let choice = Choice {
+        kernel: "gemm.f16".into(),
+        shape: Shape { m: 2048, n: 2048, k: 2048, ..Shape::default() },
+        usual: "small".into(),
+        usual_ns: None,
+        rivals: Vec::new(),
+        chosen: Some("large".into()),
+    };
+    let mut book = Book::default();
+    let situation = Situation::of(&gpu(0), None);
+    let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
+    kept.expect("is kept");
+    let mut scene = Scene::new(1);
+    scene.app.bench.gpus = Fleet::default().tuned(book);
+    scene.app.bench.gpus.see(true);
+    let picked = |asked: &[(String, Task)]| {
+        let [(_, Task::Ask(requests))] = asked else { panic!("{asked:?}") };
+        let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
+        hold.picks.choose(&choice.kernel, choice.shape).map(str::to_owned)
+    };
+    assert_eq!(picked(&scene.pass(12)).as_deref(), Some("large"));
+    scene.press("1");
+    scene.gpus[0].vitals.power_limit_w = Reading::Value(Watts(333.0));
+    scene.press("3");
+    assert_eq!(picked(&scene.pass(12)), None, "another power limit");
 }
 
 #[test]

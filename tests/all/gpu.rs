@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stage::Stage;
+use warpscope_kernels::gpu::GpuKernel;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::image::images;
 
@@ -85,6 +86,13 @@ fn names_that_mean_nothing_end_with_2_and_say_what_there_is() {
         (&["bench", "--gpu", "GPU-ffff"], "there is no GPU GPU-ffff"),
         (&["selftest", "--gpu", "--kernel", "nonsense"], "no kernel is called nonsense"),
         (&["bench", "--gpu", "--shape", "1,2"], "--shape is three whole numbers"),
+        (&["bench", "--variant", "large"], "--variant goes with --kernel"),
+        (
+            &["bench", "--kernel", "mem.copy", "--variant", "large"],
+            "mem.copy is computed in one way only on Tesla T4",
+        ),
+        (&["bench", "--tune", "--device", "cpu"], "--tune tries kernels of GPUs"),
+        (&["bench", "--tune", "--kernel", "nonsense"], "no kernel is called nonsense"),
     ] {
         let ended = run(&stage, args);
         assert_eq!(ended.code, Some(2), "{ended}");
@@ -213,6 +221,70 @@ fn what_is_simulated_has_hashes_and_no_speeds() {
     let again = run(&stage, &[&args[..], &["--json"]].concat()).json();
     let hashes = |json: &Value| json["gpus"][0]["kernels"][0]["output_hash"].clone();
     assert_eq!(hashes(&json), hashes(&again), "equal inputs, equal outputs");
+}
+
+/// A kernel of so many variants on the stand-in's T4.
+fn several(stage: &Stage) -> Option<(&'static str, Vec<&'static str>)> {
+    let device = &run(stage, &["selftest", "--json", "--kernel", "mem.copy"]).json()["gpus"][0];
+    let facts = serde_json::from_value(device["device"].clone()).expect("facts");
+    let names = |kernel: &GpuKernel| (kernel.variants)(&facts).iter().map(|v| v.name).collect();
+    let mut all = kernels().map(|kernel| (kernel.id, names(kernel)));
+    all.find(|(id, names): &(_, Vec<_>)| names.len() > 1 && id.starts_with("gemm."))
+}
+
+#[test]
+fn a_stand_in_tries_every_variant_and_nothing_is_chosen() {
+    let stage = Stage::new("t4");
+    if !has_images_of(&["gemm", "mem"]) {
+        return;
+    }
+    let Some((kernel, names)) = several(&stage) else {
+        println!("SKIPPED: no product has several variants on a T4");
+        return;
+    };
+    let with = |args: &[&str]| {
+        let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
+        command.args(["bench", "--kernel", kernel, "--shape", "64,64,64"]).args(args);
+        command.env("XDG_STATE_HOME", stage.folder()).stdin(Stdio::null());
+        Ended::of(&command.output().expect("starts"))
+    };
+    let ended = with(&["--tune", "--json"]);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let gpu = &ended.json()["gpus"][0];
+    let choice = &gpu["choices"][0];
+    let rivals = choice["rivals"].as_array().expect("rivals");
+    assert_eq!(rivals.len(), names.len() - 1, "{ended}");
+    for rival in rivals {
+        assert!(names.iter().any(|name| rival["variant"] == *name), "{rival}");
+        assert_eq!((&rival["ratio"], &rival["wrong"]), (&Value::Null, &false.into()), "{rival}");
+    }
+    assert_eq!(choice["chosen"], Value::Null);
+    assert_eq!(gpu["not_kept"], "a stand-in computes, and its times mean nothing");
+    assert!(!stage.folder().join("warpscope/picks.json").exists());
+    let forced = names.iter().find(|name| **name != choice["usual"]).expect("another one");
+    let ended = with(&["--variant", forced, "--json"]);
+    assert_eq!(ended.json()["gpus"][0]["kernels"][0]["variant"], **forced, "{ended}");
+    let ended = with(&["--variant", "nonsense"]);
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(names.iter().all(|name| ended.err.contains(name)), "{ended}");
+}
+
+#[test]
+fn a_file_of_choices_that_cannot_be_read_is_named_and_left_alone() {
+    let stage = Stage::new("t4");
+    let folder = stage.folder().join("warpscope");
+    std::fs::create_dir(&folder).expect("room for a folder");
+    let file = folder.join("picks.json");
+    let cut = "{\"schema\":1,\"entries\":[{";
+    std::fs::write(&file, cut).expect("room for a file");
+    let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
+    command.args(["bench", "--tune"]).env("XDG_STATE_HOME", stage.folder()).stdin(Stdio::null());
+    let ended = Ended::of(&command.output().expect("starts"));
+    assert_eq!(ended.code, Some(1), "{ended}");
+    for words in ["picks.json: EOF", "move the file away and run `warpscope bench --tune` again"] {
+        assert!(ended.err.contains(words), "{ended}");
+    }
+    assert_eq!(std::fs::read_to_string(file).expect("is there"), cut);
 }
 
 #[test]

@@ -132,6 +132,7 @@ mod tests {
             kernel: kernel.into(),
             route: Route::Native { by: "synthetic".into() },
             shape: Shape::default(),
+            variant: None,
             samples_ns: ns.to_vec(),
             bytes: 4e6,
             flops: 1e9,

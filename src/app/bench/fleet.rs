@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use warpscope_kernels::gpu::Picks;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu, Origin, Timestamp};
 
 use super::gpu::{GpuBench, News, Task};
+use crate::bench::picks::{Book, Force, Situation};
 use crate::bench::pulse::{Allowance, Around, Cue, Hindrance, Stage, Wish};
 
 /// GPUs that are measured at the same moment: more would share the CPU, the links and the power of the machine.
@@ -23,6 +25,8 @@ pub struct Fleet {
     wish: Wish,
     allowance: Allowance,
     gpus: BTreeMap<String, GpuBench>,
+    /// Variants of kernels chosen on this machine.
+    book: Book,
     seen: bool,
     /// Time since the first frame. Never goes back, whatever the clock on the wall does.
     now: Duration,
@@ -43,10 +47,17 @@ impl Fleet {
             wish: set,
             allowance,
             gpus: BTreeMap::new(),
+            book: Book::default(),
             seen: false,
             now: Duration::ZERO,
             at: Timestamp::default(),
         }
+    }
+
+    /// The same, with variants of kernels that were chosen before.
+    #[must_use]
+    pub fn tuned(self, book: Book) -> Self {
+        Self { book, ..self }
     }
 
     /// What is known of a GPU, by its key.
@@ -97,6 +108,7 @@ impl Fleet {
                 bench
             });
             bench.witness(frame, gpu);
+            bench.tune(picks(&self.book, frame, gpu));
             if measuring >= AT_ONCE && bench.may_begin(frame, gpu) {
                 continue;
             }
@@ -183,6 +195,18 @@ impl Fleet {
 /// Whether there is a device behind it, or was.
 pub fn is_real(gpu: &Gpu) -> bool {
     gpu.presence != Presence::WhatIf
+}
+
+/// The variants chosen for a GPU that count now.
+fn picks(book: &Book, frame: &Frame, gpu: &Gpu) -> Picks {
+    if book.entries.is_empty() {
+        return Picks::default();
+    }
+    let driver = frame.driver.versions.driver.last().map(String::as_str);
+    match book.force(&Situation::of(gpu, driver)) {
+        Force::Chosen(entry) => entry.picks(),
+        Force::Untuned | Force::Ignored(_) => Picks::default(),
+    }
 }
 
 fn is_pulsing(bench: &GpuBench) -> bool {

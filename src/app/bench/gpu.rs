@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use warpscope_kernels::gpu::Picks;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
 use super::PATHS;
 use super::results::{Dated, Results};
-use crate::bench::gpu::Request;
+use crate::bench::gpu::{Hold, Request};
 use crate::bench::journal::Window;
 use crate::bench::pulse::{Allowance, Around, Course, Cue, Order, Stage, Wish, around};
 use crate::bench::{BenchEvent, BenchState, HeadroomReport, KernelReport, PathDtype};
@@ -66,6 +67,8 @@ pub struct GpuBench {
     pub spent: Duration,
     /// The machine around the newest pulse.
     pub around: Option<Window>,
+    /// Variants of kernels chosen for it.
+    picks: Picks,
     /// Processes that are its child.
     own: Vec<u32>,
     /// Whether a pulse of this session has begun.
@@ -85,6 +88,7 @@ impl GpuBench {
             deaths: VecDeque::new(),
             spent: Duration::ZERO,
             around: None,
+            picks: Picks::default(),
             own: Vec::new(),
             begun: false,
             pulses: 0,
@@ -129,6 +133,11 @@ impl GpuBench {
             self.around = Some(Window::of(frames, &gpu.key, &self.own));
             self.fresh = false;
         }
+    }
+
+    /// Takes note of the variants chosen for it; they hold from the next pulse on.
+    pub(super) fn tune(&mut self, picks: Picks) {
+        self.picks = picks;
     }
 
     /// Takes the GPU as a frame shows it.
@@ -226,12 +235,14 @@ impl GpuBench {
     /// A session begins with the ceilings, and goes on where the last one ended.
     fn requests(&mut self, arena_bytes: u64) -> Vec<Request> {
         let simulated = self.results.is_simulated();
+        let picks = self.picks.clone();
+        let hold = Hold { arena_bytes: Some(arena_bytes), picks, ..Hold::default() };
         if !std::mem::replace(&mut self.begun, true) {
             self.results.begin();
-            return plan::ceilings(arena_bytes, simulated);
+            return plan::ceilings(&hold, simulated);
         }
         self.pulses += 1;
-        plan::pulse(self.pulses - 1, arena_bytes, simulated)
+        plan::pulse(self.pulses - 1, &hold, simulated)
     }
 
     /// The child is no more.

@@ -61,20 +61,19 @@ fn is_for_a_stand_in(part: &Part) -> bool {
 }
 
 /// What a session begins with.
-pub(super) fn ceilings(arena_bytes: u64, simulated: bool) -> Vec<Request> {
-    requests(CEILINGS, arena_bytes, simulated)
+pub(super) fn ceilings(hold: &Hold, simulated: bool) -> Vec<Request> {
+    requests(CEILINGS, hold, simulated)
 }
 
 /// The requests of a pulse by its number, ceilings aside.
-pub(super) fn pulse(number: usize, arena_bytes: u64, simulated: bool) -> Vec<Request> {
-    requests(ROUND[number % ROUND.len()], arena_bytes, simulated)
+pub(super) fn pulse(number: usize, hold: &Hold, simulated: bool) -> Vec<Request> {
+    requests(ROUND[number % ROUND.len()], hold, simulated)
 }
 
-fn requests(parts: &[Part], arena_bytes: u64, simulated: bool) -> Vec<Request> {
-    let hold = Hold { arena_bytes: Some(arena_bytes), ..Hold::default() };
+fn requests(parts: &[Part], hold: &Hold, simulated: bool) -> Vec<Request> {
     let wanted = parts.iter().filter(|part| !simulated || is_for_a_stand_in(part));
     // What a child once held stays held; asking again costs nothing and says what it has come to, the time taken among it.
-    let hold = || std::iter::once(Request::Hold(hold));
+    let hold = || std::iter::once(Request::Hold(hold.clone()));
     hold().chain(wanted.map(request)).chain(hold()).collect()
 }
 
@@ -86,8 +85,8 @@ fn request(part: &Part) -> Request {
         Time(dtype) => Request::Decode { dtype, profile: "clean".to_owned(), model: Size::M1 },
         Kernels(globs) => Request::Kernel(Timing {
             kernels: Globs::from(globs),
-            shape: None,
             regime: Burst::Pulse,
+            ..Timing::default()
         }),
         Check(globs) => Request::Selftest { kernels: Globs::from(globs) },
         Headroom => Request::Headroom { paths: Globs::default() },
@@ -127,7 +126,8 @@ mod tests {
     fn a_pulse_says_first_how_much_it_may_take() {
         for number in 0..2 * ROUND.len() {
             for simulated in [false, true] {
-                let requests = pulse(number, 64 << 20, simulated);
+                let held = Hold { arena_bytes: Some(64 << 20), ..Hold::default() };
+                let requests = pulse(number, &held, simulated);
                 let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
                 assert_eq!((hold.arena_bytes, hold.beside_others), (Some(64 << 20), false));
                 let long = |r: &Request| matches!(r, Request::Decode { model: Size::M1, .. });

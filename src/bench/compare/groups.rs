@@ -10,6 +10,9 @@ use super::samples::{Quartiles, Series};
 use crate::bench::journal::Regime;
 use crate::bench::points::{Key, Point};
 
+/// Most configurations that are named where none fits.
+const NAMED: usize = 3;
+
 /// One side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
@@ -214,7 +217,8 @@ fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Sorted>) -> Alone {
     let why = if let Some(other) = same_key().find(|other| other.config == group.config) {
         format!("the other side was measured {}, this one {}", other.regime, group.regime)
     } else if same_key().next().is_some() {
-        "the other side has other configurations of it only".to_owned()
+        let configs: BTreeSet<&str> = same_key().map(|other| other.config.as_str()).collect();
+        elsewise(&configs)
     } else if let Some(other) = elsewhere {
         let device = other.key.device.as_deref().unwrap_or("a device it does not name");
         format!("the other side was measured on {device}")
@@ -222,6 +226,18 @@ fn alone(group: &Group, run: usize, others: &BTreeMap<Group, Sorted>) -> Alone {
         "the other side does not have it".to_owned()
     };
     Alone { key: group.key.clone(), config: group.config.clone(), run, why }
+}
+
+/// What the other side has of something in another configuration.
+fn elsewise(configs: &BTreeSet<&str>) -> String {
+    let mut named: Vec<&str> = configs.iter().copied().filter(|one| !one.is_empty()).collect();
+    let others = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+    match named.is_empty() {
+        true => "the other side does not say in which configuration".to_owned(),
+        false => format!("the other side has it as {}{more} only", named.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +278,39 @@ mod tests {
                 "the other side does not have it"
             ]
         );
+    }
+
+    #[test]
+    fn variants_are_series_of_their_own_and_the_change_is_named() {
+        let point = |config: Option<&str>| Point {
+            config: config.map(str::to_owned),
+            ..parse_line(&format!("name=gemm m=1 t_us={}", twelve(100.0))).expect("a point")
+        };
+        for (before, after, whys) in [
+            (
+                Some("variant=a"),
+                Some("variant=b"),
+                [
+                    "the other side has it as variant=a only",
+                    "the other side has it as variant=b only",
+                ],
+            ),
+            (
+                None,
+                Some("variant=b"),
+                [
+                    "the other side does not say in which configuration",
+                    "the other side has it as variant=b only",
+                ],
+            ),
+        ] {
+            let sides = [vec![point(before)], vec![point(after)]];
+            let comparison = compare(&sides, |_| Limits::default());
+            let said: Vec<&str> = comparison.alone.iter().map(|one| &*one.why).collect();
+            assert_eq!((comparison.rows.len(), said), (0, whys.to_vec()));
+        }
+        let same = vec![point(Some("variant=a"))];
+        assert_eq!(compare(&[same.clone(), same], |_| Limits::default()).rows.len(), 1);
     }
 
     #[test]

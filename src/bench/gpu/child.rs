@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use warpscope_kernels::gpu::MachineError;
+use warpscope_kernels::gpu::{DeviceFacts, MachineError};
 
 use super::held::Held;
 use super::job::{self, Trouble};
@@ -41,7 +41,7 @@ pub trait Opener {
     fn devices(&self) -> Result<Vec<DeviceHere>, MachineError>;
 
     /// Takes the device. What it runs looks at the flag.
-    fn open(&self, hold: Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError>;
+    fn open(&self, hold: &Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError>;
 
     /// Somebody who sees who else is there, where that can be seen.
     fn eyes(&self) -> Option<Box<dyn Eyes>>;
@@ -126,6 +126,8 @@ pub fn run_gpu_child(
 struct Holds {
     uuid: String,
     machine: Box<dyn Held>,
+    /// The device, with the variants chosen for it.
+    facts: DeviceFacts,
     context_bytes: Option<u64>,
     /// How long its kernels were waited for.
     busy: Duration,
@@ -231,7 +233,7 @@ impl<W: Write> Child<'_, W> {
                 return Ok(());
             }
             Request::Hold(hold) => {
-                self.change(*hold);
+                self.change(hold);
                 self.take(job)?;
                 return Ok(self.tell_holding(true)?);
             }
@@ -243,13 +245,14 @@ impl<W: Write> Child<'_, W> {
         }
         let mut say = |event: BenchEvent| write(&mut *output, &event);
         let clock = || lookout.as_ref().and_then(Lookout::sm_mhz);
-        let mut metered = Metered { machine: &mut *held.machine, busy: &mut held.busy };
+        let (facts, busy) = (&held.facts, &mut held.busy);
+        let mut metered = Metered { machine: &mut *held.machine, facts, busy };
         let mut on = job::On { uuid: &held.uuid, machine: &mut metered, clock: &clock, warm };
         job::perform(job, &mut on, &mut say)
     }
 
     /// Takes note of how the device is to be taken; one that is held is given back where that forbids more than before.
-    fn change(&mut self, hold: Hold) {
+    fn change(&mut self, hold: &Hold) {
         if let (Some(held), Some(bytes)) = (&mut self.held, hold.arena_bytes) {
             held.machine.set_cap(bytes);
         }
@@ -257,7 +260,10 @@ impl<W: Write> Child<'_, W> {
         if !same {
             self.held = None;
         }
-        self.hold = hold;
+        if let Some(held) = &mut self.held {
+            held.facts.picks.clone_from(&hold.picks);
+        }
+        self.hold = hold.clone();
     }
 
     /// Takes the device, unless it is held or somebody else is on it.
@@ -273,7 +279,7 @@ impl<W: Write> Child<'_, W> {
         if let Some(why) = stranger(&before, &[pid]).filter(|_| !self.hold.beside_others) {
             return Err(Trouble::Away(why));
         }
-        let opened = self.opener.open(self.hold, &self.shared.stop);
+        let opened = self.opener.open(&self.hold, &self.shared.stop);
         let Opened { uuid, machine } = opened.map_err(|error| Trouble::of(job, error))?;
         let after = look();
         let taken = before.free_bytes.zip(after.free_bytes);
@@ -281,7 +287,9 @@ impl<W: Write> Child<'_, W> {
         if let Some(lookout) = &lookout {
             lookout.know(own(pid, &before, &after));
         }
-        self.held = Some(Holds { uuid, machine, context_bytes, busy: Duration::ZERO, images: 0 });
+        let facts = DeviceFacts { picks: self.hold.picks.clone(), ..machine.facts().clone() };
+        let (busy, images) = (Duration::ZERO, 0);
+        self.held = Some(Holds { uuid, machine, facts, context_bytes, busy, images });
         self.lookout = lookout;
         Ok(())
     }
@@ -296,7 +304,7 @@ impl<W: Write> Child<'_, W> {
         held.images = images.len();
         let (arena_bytes, arena_cap_bytes) = held.machine.arena();
         let holding = Holding {
-            device: held.machine.facts().clone(),
+            device: held.facts.clone(),
             uuid: held.uuid.clone(),
             context_bytes: held.context_bytes,
             arena_bytes,

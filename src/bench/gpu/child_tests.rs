@@ -195,7 +195,7 @@ impl Opener for Toys {
         Ok(vec![DeviceHere { uuid: self.name(), device: facts(false) }])
     }
 
-    fn open(&self, hold: Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
+    fn open(&self, hold: &Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
         let mut notes = self.notes();
         notes.opened += 1;
         let toy = Toy {
@@ -292,7 +292,7 @@ fn selftest() -> Request {
 
 fn timing(regime: Burst) -> Request {
     let kernels = Globs::from(some_kernel());
-    Request::Kernel(Timing { kernels, shape: None, regime })
+    Request::Kernel(Timing { kernels, regime, ..Timing::default() })
 }
 
 fn reports(events: &[BenchEvent]) -> Vec<&KernelReport> {

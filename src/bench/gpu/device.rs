@@ -30,7 +30,7 @@ impl Opener for CudaOpener {
         Ok(Cuda::open()?.devices()?.into_iter().map(here).collect())
     }
 
-    fn open(&self, hold: Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
+    fn open(&self, hold: &Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
         let cuda = Cuda::open()?;
         let uuid = match &self.uuid {
             Some(uuid) => uuid.clone(),

@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::MachineError;
 
 use super::held::Held;
 use super::request::Request;
-use super::{decode, headroom, probing, selftest, timing};
+use super::{contest, decode, headroom, probing, selftest, timing};
 use crate::bench::{BenchEvent, WorkerFailure};
 
 /// Says something to the parent.
@@ -55,6 +55,7 @@ pub(super) fn perform(job: &Request, on: &mut On<'_>, say: &mut Say<'_>) -> Resu
     match job {
         Request::Selftest { kernels } => selftest::run(on, kernels, say),
         Request::Kernel(timing) => timing::run(on, timing, say),
+        Request::Variants(timing) => contest::run(on, timing, say),
         Request::Decode { .. } => decode::run(on, job, say),
         Request::Headroom { paths } => headroom::run(on, paths, say),
         Request::Probe { ids, cublas } => probing::run(on, ids, cublas, say),

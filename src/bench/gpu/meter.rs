@@ -12,6 +12,8 @@ use super::held::Held;
 /// A machine whose work is timed on the wall: a little more than the device's own time, never less.
 pub(super) struct Metered<'a> {
     pub(super) machine: &'a mut dyn Held,
+    /// What it says of itself: the device, with the variants chosen for it.
+    pub(super) facts: &'a DeviceFacts,
     pub(super) busy: &'a mut Duration,
 }
 
@@ -26,7 +28,7 @@ impl Metered<'_> {
 
 impl Machine for Metered<'_> {
     fn facts(&self) -> &DeviceFacts {
-        self.machine.facts()
+        self.facts
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {

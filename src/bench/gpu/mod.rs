@@ -5,6 +5,7 @@
 //! [`Machine`](warpscope_kernels::gpu::Machine), so tests run them on an interpreter.
 
 mod child;
+mod contest;
 mod decode;
 mod device;
 mod ending;
@@ -14,8 +15,10 @@ mod held;
 mod job;
 mod lookout;
 mod meter;
+mod operands;
 mod probing;
 mod process;
+mod proof;
 mod request;
 mod selftest;
 mod supervisor;

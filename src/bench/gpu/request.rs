@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use warpscope_kernels::gpu::Shape;
+use warpscope_kernels::gpu::{Picks, Shape};
 
 use super::glob::Globs;
 use crate::bench::PathDtype;
@@ -25,6 +25,8 @@ pub enum Request {
     },
     /// Times kernels.
     Kernel(Timing),
+    /// Times the variants of kernels, each in turn with the one the kernel takes by itself.
+    Variants(Timing),
     /// Runs the micro decoder.
     Decode {
         /// Number format of the path.
@@ -61,7 +63,7 @@ pub enum Request {
 }
 
 /// How the device is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
     /// Bytes that may be allocated; by the free memory where nothing is said.
     #[serde(default)]
@@ -72,6 +74,9 @@ pub struct Hold {
     /// Whether it is taken although others compute on it.
     #[serde(default)]
     pub beside_others: bool,
+    /// Variants of kernels chosen for it.
+    #[serde(default, skip_serializing_if = "Picks::is_empty")]
+    pub picks: Picks,
 }
 
 /// What is timed and how.
@@ -83,6 +88,9 @@ pub struct Timing {
     /// The size; the kernel's own sizes where nothing is said.
     #[serde(default)]
     pub shape: Option<Shape>,
+    /// The one variant to time; the kernel's own choice where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     /// How long.
     #[serde(default)]
     pub regime: Burst,
@@ -124,6 +132,7 @@ impl fmt::Display for Request {
             Self::Hold(_) => f.write_str("taking the device"),
             Self::Selftest { kernels } => write!(f, "self-test of {kernels}"),
             Self::Kernel(timing) => write!(f, "timing of {}", timing.kernels),
+            Self::Variants(timing) => write!(f, "variants of {}", timing.kernels),
             Self::Decode { dtype, profile, .. } => {
                 write!(f, "micro decoder {} {profile}", dtype.id())
             }
@@ -145,8 +154,11 @@ mod tests {
         let gemm = || Globs::from("gemm.*");
         let shape = Shape { m: 16, n: 32, k: 64, ..Shape::default() };
         let regime = Burst::Sustained;
-        let timing = Timing { kernels: gemm(), shape: Some(shape), regime };
+        let timing = Timing { kernels: gemm(), shape: Some(shape), regime, ..Timing::default() };
+        let forced = Timing { variant: Some("small".to_owned()), ..timing.clone() };
         let hold = Hold { arena_bytes: Some(1 << 20), ..Hold::default() };
+        let picks = Picks::default().forced("gemm.f16", "small");
+        let tuned = Hold { picks, ..Hold::default() };
         let why = "busy".to_owned();
         let (dtype, profile) = (PathDtype::Bf16, "glm4".to_owned());
         vec![
@@ -154,6 +166,18 @@ mod tests {
             (
                 Request::Hold(hold),
                 r#"{"request":"hold","arena_bytes":1048576,"regime":"pulse","beside_others":false}"#,
+            ),
+            (
+                Request::Hold(tuned),
+                r#"{"request":"hold","arena_bytes":null,"regime":"pulse","beside_others":false,"picks":[{"kernel":"gemm.f16","variant":"small"}]}"#,
+            ),
+            (
+                Request::Variants(timing.clone()),
+                r#"{"request":"variants","kernels":"gemm.*","shape":{"m":16,"n":32,"k":64},"regime":"sustained"}"#,
+            ),
+            (
+                Request::Kernel(forced),
+                r#"{"request":"kernel","kernels":"gemm.*","shape":{"m":16,"n":32,"k":64},"variant":"small","regime":"sustained"}"#,
             ),
             (Request::Selftest { kernels: gemm() }, r#"{"request":"selftest","kernels":"gemm.*"}"#),
             (

@@ -207,8 +207,8 @@ impl Supervisor {
             up.pauses += u32::from(matches!(request, Request::Pause { .. }));
             return vec![Action::Send(request)];
         }
-        if let Request::Hold(hold) = request {
-            self.hold = Some(hold);
+        if let Request::Hold(hold) = &request {
+            self.hold = Some(hold.clone());
         }
         self.waiting.push_back(request);
         Vec::new()
@@ -311,8 +311,8 @@ impl Supervisor {
             self.phase = Phase::Up(Box::new(Up::new(now)));
             actions.push(Action::Start);
             let begins = matches!(self.waiting.front(), Some(Request::Hold(_) | Request::Devices));
-            if let (Some(hold), false) = (self.hold, begins) {
-                self.waiting.push_front(Request::Hold(hold));
+            if let (Some(hold), false) = (&self.hold, begins) {
+                self.waiting.push_front(Request::Hold(hold.clone()));
             }
         }
         if let Phase::Up(up) = &mut self.phase

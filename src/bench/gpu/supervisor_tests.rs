@@ -192,7 +192,7 @@ fn a_finished_job_forgives_the_deaths_before_it() {
 fn a_new_child_takes_the_device_as_the_last_one_did() {
     let hold = Hold { arena_bytes: Some(1 << 25), ..Hold::default() };
     let mut supervisor = Supervisor::new(Limits::command(SECOND));
-    supervisor.step(at(0.0), Event::Asked(Request::Hold(hold)));
+    supervisor.step(at(0.0), Event::Asked(Request::Hold(hold.clone())));
     supervisor.step(at(0.0), Event::Asked(job("a")));
     supervisor.step(at(0.0), Event::Asked(job("b")));
     assert_eq!(supervisor.step(at(0.1), finished()), [Action::Send(job("a"))]);

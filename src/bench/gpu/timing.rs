@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
     BufferId, Content, DeviceFacts, GpuKernel, GraphId, Launch, Limiter, Machine, MachineError,
-    Nanoseconds, Route, Shape, Slot, Work,
+    Nanoseconds, Route, Shape, Work,
 };
 
 use super::held::Held;
 use super::job::{On, Say, Trouble, note};
+use super::operands;
 use super::request::{Burst, Timing};
 use crate::bench::{BenchEvent, KernelReport};
 
@@ -35,13 +36,14 @@ const STEADY: f64 = 0.005;
 const NODES: usize = 1024;
 /// Largest work that a stand-in does, operations and bytes.
 const SIMULATED: f64 = 3e7;
-/// Bytes written at once.
-const CHUNK: usize = 4 << 20;
 
 /// Times kernels at one size, or at their own, and says what came out.
 pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result<(), Trouble> {
     for kernel in kernels().filter(|kernel| timing.kernels.matches(kernel.id)) {
-        let facts = on.machine.facts().clone();
+        let facts = match &timing.variant {
+            Some(variant) => on.machine.facts().with_variant(kernel.id, variant),
+            None => on.machine.facts().clone(),
+        };
         let route = (kernel.route)(&facts);
         if matches!(route, Route::Absent { .. }) {
             say(BenchEvent::Kernel(Box::new(absent(kernel, route))))?;
@@ -58,6 +60,10 @@ pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result
             }
         };
         for work in works.iter().filter(|work| is_worth_while(&facts, work)) {
+            if let Some(why) = other_than(work, timing.variant.as_deref()) {
+                note(on, say, name(work.shape), MachineError::Refused { why })?;
+                continue;
+            }
             match measure(on, kernel, work, timing.regime) {
                 Ok(Some(report)) => say(BenchEvent::Kernel(Box::new(report)))?,
                 // Sizes grow, and the others would take longer still.
@@ -67,6 +73,15 @@ pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result
         }
     }
     Ok(())
+}
+
+/// Why a work is not of the variant that was asked for.
+fn other_than(work: &Work, variant: Option<&str>) -> Option<String> {
+    let asked = variant.filter(|asked| *asked != work.variant)?;
+    Some(match work.variant {
+        "" => format!("variant {asked} does not take this size"),
+        other => format!("variant {asked} does not take this size; {other} would run"),
+    })
 }
 
 /// A size for a sentence: what a kernel does not have is left out.
@@ -80,7 +95,7 @@ pub fn size(shape: Shape) -> String {
 }
 
 /// An interpreter takes minutes for what a device does in a moment.
-fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
+pub(super) fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
     let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
     !facts.simulated || (work.flops <= SIMULATED && bytes as f64 <= SIMULATED)
 }
@@ -90,6 +105,7 @@ fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {
         kernel: kernel.id.to_owned(),
         route,
         shape: Shape::default(),
+        variant: None,
         samples_ns: Vec::new(),
         bytes: 0.0,
         flops: 0.0,
@@ -110,19 +126,22 @@ fn measure(
 ) -> Result<Option<KernelReport>, MachineError> {
     let mut taken = Vec::new();
     let result = in_memory(on, work, regime, &mut taken);
-    let freed: Result<Vec<()>, _> =
-        taken.into_iter().map(|buffer| on.machine.free(buffer)).collect();
-    let Some((samples_ns, hash)) = result.and_then(|out| freed.map(|_| out))? else {
+    let freed = operands::give_back(on.machine, taken);
+    let Some(Measured { samples_ns, hash, ran }) = result.and_then(|out| freed.map(|()| out))?
+    else {
         return Ok(None);
     };
     let facts = on.machine.facts();
     let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
     let images = on.machine.images();
-    let image = images.into_iter().find(|image| image.family == kernel.family);
+    // Variants may lie in families of their own.
+    let family = if ran.contains(&kernel.family) { Some(&kernel.family) } else { ran.first() };
+    let image = images.into_iter().find(|image| family.is_some_and(|name| image.family == *name));
     Ok(Some(KernelReport {
         kernel: kernel.id.to_owned(),
         route: (kernel.route)(facts),
         shape: work.shape,
+        variant: Some(work.variant.to_owned()).filter(|name| !name.is_empty()),
         samples_ns,
         bytes: work.bytes,
         flops: work.flops,
@@ -134,7 +153,12 @@ fn measure(
     }))
 }
 
-type Measured = (Vec<Nanoseconds>, u64);
+struct Measured {
+    samples_ns: Vec<Nanoseconds>,
+    hash: u64,
+    /// Families of what was launched.
+    ran: Vec<&'static str>,
+}
 
 fn in_memory(
     on: &mut On<'_>,
@@ -142,77 +166,13 @@ fn in_memory(
     regime: Burst,
     taken: &mut Vec<BufferId>,
 ) -> Result<Option<Measured>, MachineError> {
-    let mut take = |on: &mut On<'_>, bytes: usize| -> Result<Slot, MachineError> {
-        let buffer = on.machine.allocate(bytes.max(1) as u64)?;
-        taken.push(buffer);
-        Ok(buffer.into())
-    };
-    let sizes = work.buffers.iter().map(Content::bytes);
-    let slots = sizes.map(|bytes| take(on, bytes)).collect::<Result<Vec<_>, _>>()?;
-    let digest = take(on, mem::HASH_BYTES)?;
+    let slots = operands::take_all(on.machine, &work.buffers, taken)?;
+    let digest = operands::take(on.machine, mem::HASH_BYTES, taken)?;
     let launches = (work.plan)(&slots);
-    let mut once = || -> Result<u64, MachineError> {
-        fill(on.machine, &work.buffers, &slots)?;
-        on.machine.run(&launches)?;
-        hash(on.machine, &work.buffers, &slots, digest)
-    };
-    let (hash, again) = (once()?, once()?);
-    if hash != again {
-        let what = "two runs on the same inputs differ".to_owned();
-        return Err(MachineError::Fault { what });
-    }
+    let hash = operands::twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
     let samples = samples(on, &launches, regime)?;
-    Ok(samples.map(|samples| (samples, hash)))
-}
-
-fn refused(why: String) -> MachineError {
-    MachineError::Refused { why }
-}
-
-fn fill(machine: &mut dyn Machine, all: &[Content], slots: &[Slot]) -> Result<(), MachineError> {
-    for (content, slot) in all.iter().zip(slots) {
-        match content {
-            Content::Bytes(bytes) => machine.write(*slot, bytes)?,
-            Content::Zero(bytes) => repeat(machine, *slot, 0, *bytes)?,
-            Content::Poison(bytes) => repeat(machine, *slot, 0xff, *bytes)?,
-            Content::Noise { element, count, seed } => {
-                let count = u32::try_from(*count).map_err(|_| refused("too large".to_owned()))?;
-                let launch = mem::noise(machine.facts(), *slot, *element, count, *seed);
-                machine.run(&[launch.map_err(refused)?])?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn repeat(machine: &mut dyn Machine, to: Slot, byte: u8, count: usize) -> Result<(), MachineError> {
-    let chunk = vec![byte; count.min(CHUNK)];
-    let starts = (0..count).step_by(CHUNK);
-    starts
-        .map(|at| (at, CHUNK.min(count - at)))
-        .try_for_each(|(at, bytes)| machine.write(to.plus(at as u64), &chunk[..bytes]))
-}
-
-/// One number of everything that kernels write.
-fn hash(
-    machine: &mut dyn Machine,
-    all: &[Content],
-    slots: &[Slot],
-    digest: Slot,
-) -> Result<u64, MachineError> {
-    let mut digests = Vec::new();
-    for (content, slot) in all.iter().zip(slots) {
-        if !matches!(content, Content::Zero(_) | Content::Poison(_)) {
-            continue;
-        }
-        let bytes = u32::try_from(content.bytes()).map_err(|_| refused("too large".to_owned()))?;
-        let launches = mem::hash(machine.facts(), *slot, bytes, digest).map_err(refused)?;
-        machine.run(&launches)?;
-        let mut word = [0; mem::HASH_BYTES];
-        machine.read(digest, &mut word)?;
-        digests.extend(word);
-    }
-    Ok(mem::hash_of(&digests))
+    let ran = launches.iter().map(|launch| launch.family).collect();
+    Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
 }
 
 /// Times of one repetition each; none where time means nothing, nothing where one is too long for a pulse.
@@ -221,56 +181,100 @@ fn samples(
     launches: &[Launch],
     regime: Burst,
 ) -> Result<Option<Vec<Nanoseconds>>, MachineError> {
-    let once = on.machine.record(launches)?;
-    on.machine.replay(once, 1)?;
-    let Some(cost) = on.machine.replay(once, 1)? else {
-        on.machine.forget(once)?;
-        return Ok(Some(Vec::new()));
-    };
-    if regime == Burst::Pulse && cost > PULSE_NS {
-        on.machine.forget(once)?;
-        return Ok(None);
-    }
-    let times = repetitions(cost, launches.len());
-    let graph = if times == 1 {
-        once
-    } else {
-        on.machine.forget(once)?;
-        let all = std::iter::repeat_n(launches, times).flatten().cloned();
-        on.machine.record(&all.collect::<Vec<_>>())?
+    let sample = match record(on.machine, launches, regime)? {
+        Recorded::Sample(sample) => sample,
+        Recorded::Timeless => return Ok(Some(Vec::new())),
+        Recorded::TooLong => return Ok(None),
     };
     let samples = match regime {
-        Burst::Pulse => pulse(on.machine, graph),
-        Burst::Sustained => warm_up(on, graph).and_then(|()| long(on.machine, graph)),
+        Burst::Pulse => pulse(on.machine, sample),
+        Burst::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
     };
-    on.machine.forget(graph)?;
-    let one = |ns: Nanoseconds| ns / times as f64;
-    samples.map(|samples| Some(samples.into_iter().map(one).collect()))
+    sample.forget(on.machine)?;
+    samples.map(Some)
 }
 
-/// Repetitions in a graph.
-fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
+/// What comes of recording a work.
+pub(super) enum Recorded {
+    /// It can be timed.
+    Sample(Sample),
+    /// Time means nothing here.
+    Timeless,
+    /// One repetition takes longer than a pulse may.
+    TooLong,
+}
+
+/// A graph that holds as many repetitions as make it long enough to be timed.
+#[derive(Clone, Copy)]
+pub(super) struct Sample {
+    /// The graph.
+    pub(super) graph: GraphId,
+    repetitions: usize,
+}
+
+impl Sample {
+    /// Runs it, and says how long one repetition took.
+    pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<f64>, MachineError> {
+        let time = machine.replay(self.graph, 1)?;
+        Ok(time.map(|time| time / self.repetitions as f64))
+    }
+
+    /// Forgets its graph.
+    pub(super) fn forget(self, machine: &mut dyn Machine) -> Result<(), MachineError> {
+        machine.forget(self.graph)
+    }
+}
+
+/// Records launches as often as one sample wants them.
+pub(super) fn record(
+    machine: &mut dyn Machine,
+    launches: &[Launch],
+    regime: Burst,
+) -> Result<Recorded, MachineError> {
+    let once = machine.record(launches)?;
+    machine.replay(once, 1)?;
+    let Some(cost) = machine.replay(once, 1)? else {
+        machine.forget(once)?;
+        return Ok(Recorded::Timeless);
+    };
+    if regime == Burst::Pulse && cost > PULSE_NS {
+        machine.forget(once)?;
+        return Ok(Recorded::TooLong);
+    }
+    let repetitions = repetitions(cost, launches.len());
+    let graph = if repetitions == 1 {
+        once
+    } else {
+        machine.forget(once)?;
+        let all = std::iter::repeat_n(launches, repetitions).flatten().cloned();
+        machine.record(&all.collect::<Vec<_>>())?
+    };
+    Ok(Recorded::Sample(Sample { graph, repetitions }))
+}
+
+/// Repetitions in a graph that make it long against what events resolve.
+pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
     let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
 
-fn pulse(machine: &mut dyn Machine, graph: GraphId) -> Result<Vec<Nanoseconds>, MachineError> {
-    machine.replay(graph, 1)?;
-    let all = (0..PULSE_SAMPLES).map(|_| machine.replay(graph, 1));
+fn pulse(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
+    sample.take(machine)?;
+    let all = (0..PULSE_SAMPLES).map(|_| sample.take(machine));
     Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn long(machine: &mut dyn Machine, graph: GraphId) -> Result<Vec<Nanoseconds>, MachineError> {
+fn long(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
     let start = Instant::now();
     let mut samples = Vec::new();
     while samples.len() < PULSE_SAMPLES || samples.len() < SAMPLES && start.elapsed() < TIME {
-        samples.extend(machine.replay(graph, 1)?);
+        samples.extend(sample.take(machine)?);
     }
     Ok(samples)
 }
 
 /// Computes until the clock of the multiprocessors stands still.
-fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
+pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
     const LOOK: Duration = Duration::from_secs(1);
     let (least, most) = if *on.warm { WARM_AGAIN } else { WARM_FIRST };
     let start = Instant::now();

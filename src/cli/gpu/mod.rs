@@ -5,13 +5,18 @@
 
 mod choose;
 mod found;
+mod picks;
 pub(super) mod probe;
 mod progress;
 pub(super) mod selftest;
 mod session;
 pub(super) mod timing;
+mod timing_table;
+pub(super) mod tuning;
 
 pub(in crate::cli) use found::{findings, kept};
+pub(in crate::cli) use picks::book;
+pub(in crate::cli) use timing_table::write_table;
 
 use std::io::{self, Write};
 use std::path::Path;

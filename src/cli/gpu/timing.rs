@@ -1,24 +1,24 @@
 //! The GPUs' part of `warpscope bench`: every kernel timed, as a table, as JSON and in a journal.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{GpuKernel, Limiter, MachineError, Route, Shape};
+use warpscope_kernels::gpu::{GpuKernel, MachineError, Shape};
 
+use super::picks::Tuned;
 use super::progress::Progress;
 use super::session::{Session, talk};
-use super::{GIVEN_UP, chosen, heading, hindrance, reason, route_text};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told, size};
+use super::tuning::frame_of;
+use super::{GIVEN_UP, chosen, hindrance_in, reason};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
 use crate::bench::{
     BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
-    Spread,
 };
-use crate::cli::bench::{points_of_model, write_head, write_row as write_path};
+use crate::cli::bench::points_of_model;
 use crate::cli::exit::CliError;
 use crate::cli::identity;
 use crate::cli::options::Options;
@@ -30,6 +30,10 @@ pub struct GpuResult {
     pub(super) here: DeviceHere,
     /// How clocks stood.
     pub(super) regime: Burst,
+    /// Version of the driver; null where NVML does not tell, or a stand-in computes.
+    pub(super) driver: Option<String>,
+    /// What tuning has to say about it.
+    pub(super) tuned: Tuned,
     /// What was held of it; null when it was not taken.
     pub(super) holding: Option<Holding>,
     /// One report for each kernel and size.
@@ -47,13 +51,13 @@ pub struct GpuResult {
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
 pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
-    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
-    if kernels.is_empty() {
-        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
-        return Err(CliError::Usage(why));
+    let kernels = meant(options)?;
+    let devices = chosen(options, exe)?;
+    if let Some(variant) = &options.gpu.variant {
+        devices.iter().try_for_each(|here| demand_variant(here, &kernels, variant))?;
     }
     let mut results = Vec::new();
-    for here in chosen(options, exe)? {
+    for here in devices {
         let result = time(options, exe, here, &kernels)?;
         let interrupted = result.interrupted;
         results.push(result);
@@ -62,6 +66,43 @@ pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuRe
         }
     }
     Ok(results)
+}
+
+/// The kernels asked for.
+pub(super) fn meant(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
+    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
+    if kernels.is_empty() {
+        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
+        return Err(CliError::Usage(why));
+    }
+    if options.gpu.variant.is_some() && options.gpu.kernels == Globs::default() {
+        let why = "--variant goes with --kernel: each kernel has variants of its own";
+        return Err(CliError::Usage(why.to_owned()));
+    }
+    Ok(kernels)
+}
+
+/// Fails where a kernel has no variant of this name on a device, and says which it has.
+fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Result<(), CliError> {
+    for kernel in kernels {
+        let variants = (kernel.variants)(&here.device);
+        if variants.iter().any(|variant| variant.name == name) {
+            continue;
+        }
+        let (id, device) = (kernel.id, &here.device.name);
+        let known = variants.iter().map(|one| format!("{} ({})", one.name, one.what));
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(CliError::Usage(match variants.is_empty() {
+            true => format!("{id} is computed in one way only on {device}"),
+            false => format!("{id} has no variant {name} on {device}; it has {known}"),
+        }));
+    }
+    Ok(())
+}
+
+/// How long kernels are timed.
+pub(super) fn regime_of(options: &Options) -> Burst {
+    if options.gpu.full { Burst::Sustained } else { Burst::Pulse }
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
@@ -88,16 +129,18 @@ fn time(
     here: DeviceHere,
     kernels: &[&GpuKernel],
 ) -> Result<GpuResult, CliError> {
-    let regime = if options.gpu.full { Burst::Sustained } else { Burst::Pulse };
-    let paused = hindrance(options, &here)?.map(|why| format!("{why}; --anyway measures"));
+    let frame = frame_of(options, &here)?;
+    let hindrance = hindrance_in(options, &here, frame.as_ref());
     let mut result = GpuResult {
-        regime,
+        regime: regime_of(options),
+        driver: frame.as_ref().and_then(|frame| frame.driver.versions.driver.last().cloned()),
+        tuned: Tuned::of(&options.env, &here, frame.as_ref()),
         holding: None,
         kernels: Vec::new(),
         paths: Vec::new(),
         samples: Vec::new(),
         troubles: Vec::new(),
-        paused,
+        paused: hindrance.map(|why| format!("{why}; --anyway measures")),
         interrupted: false,
         here,
     };
@@ -124,10 +167,12 @@ fn time(
 /// The device is taken, the decoder runs unless kernels of its own were asked for, and then every kernel is timed.
 fn jobs(options: &Options, result: &GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
     let regime = result.regime;
-    let hold = Hold { arena_bytes: None, regime, beside_others: options.gpu.anyway };
+    let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
+    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
     let shape = options.gpu.shape;
     let job = |kernel: &&GpuKernel| {
-        Request::Kernel(Timing { kernels: Globs::from(kernel.id), shape, regime })
+        let (kernels, variant) = (Globs::from(kernel.id), options.gpu.variant.clone());
+        Request::Kernel(Timing { kernels, shape, variant, regime })
     };
     let mut jobs = vec![Request::Hold(hold)];
     if shape.is_none() && options.gpu.kernels == Globs::default() {
@@ -155,7 +200,7 @@ impl GpuResult {
     }
 
     /// One row for each format: right or wrong by the small model, how fast by the large one.
-    fn rows(&self) -> Vec<PathReport> {
+    pub(super) fn rows(&self) -> Vec<PathReport> {
         let (judged, timed): (Vec<_>, Vec<_>) =
             self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
         let with_speed = |path: &PathReport| {
@@ -221,6 +266,7 @@ impl GpuResult {
             Burst::Pulse => Regime::Pulse,
             Burst::Sustained => Regime::Sustained,
         };
+        run.driver.clone_from(&self.driver);
         run.cuda =
             Some(format!("{}.{}", device.driver_cuda / 1000, device.driver_cuda % 1000 / 10));
         run.devices = vec![Device {
@@ -270,6 +316,7 @@ fn point(report: &KernelReport, here: &DeviceHere) -> Option<Point> {
     let positive = |figure: f64| Some(figure).filter(|figure| *figure > 0.0);
     Some(Point {
         key,
+        config: report.variant.as_ref().map(|variant| format!("variant={variant}")),
         t_ns: report.samples_ns.clone(),
         flops: positive(report.flops),
         bytes: positive(report.bytes),
@@ -286,244 +333,6 @@ fn sizes(shape: Shape) -> impl Iterator<Item = (String, String)> {
         .map(|(name, size)| (name.to_owned(), size.to_string()))
 }
 
-/// A table of what a device did. Where a stand-in computed it has no speeds.
-pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
-    let regime = match result.regime {
-        Burst::Pulse => "in pulses: clocks may be on their way up",
-        Burst::Sustained => "warm",
-    };
-    writeln!(out, "\n{} · {regime}", heading(&result.here))?;
-    if let Some(context) = result.holding.as_ref().and_then(|holding| holding.context_bytes) {
-        writeln!(out, "context {} MiB", context >> 20)?;
-    }
-    writeln!(out)?;
-    let rows = result.rows();
-    if !rows.is_empty() {
-        write_head(out)?;
-        rows.iter().try_for_each(|row| write_path(row, out))?;
-        writeln!(out)?;
-        write_rooflines(&rows, result.here.device.simulated, out)?;
-    }
-    write_kernels(result, out)?;
-    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
-    match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}"),
-        None if result.interrupted => writeln!(out, "ended early: interrupted"),
-        None => Ok(()),
-    }
-}
-
-/// What the memory leaves of a decode rate: D16 for 16-bit weights, D4 for 4-bit ones.
-fn write_rooflines(rows: &[PathReport], simulated: bool, out: &mut dyn Write) -> io::Result<()> {
-    if simulated {
-        return writeln!(out, "decode against its roofline: simulated, no ratio\n");
-    }
-    let mut any = false;
-    for row in rows {
-        let (Some(bytes), Some(read)) = (row.decode_bytes, row.read_gb_per_s) else { continue };
-        let Some(share) = row.read_bandwidth_share else { continue };
-        let (gb, most) = (bytes / 1e9, read * 1e9 / bytes);
-        let star = if row.cache_resident == Some(true) { "*" } else { "" };
-        let (name, dtype) = (roofline_name(row.dtype), row.dtype.id());
-        write!(
-            out,
-            "{name} {share:.2}{star} ({dtype}): {gb:.3} GB a token at {read:.1} GB/s read "
-        )?;
-        writeln!(out, "in the same run is {most:.0} tok/s at most")?;
-        any = true;
-    }
-    if any { writeln!(out) } else { Ok(()) }
-}
-
-/// Short name of a decode rate against its roofline, by the bits of a weight.
-fn roofline_name(dtype: PathDtype) -> &'static str {
-    match dtype {
-        PathDtype::Fp32 => "D32",
-        PathDtype::Fp16 | PathDtype::Bf16 => "D16",
-        PathDtype::Int4 => "D4",
-    }
-}
-
-fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
-    if result.kernels.is_empty() {
-        return Ok(());
-    }
-    let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
-    write!(out, "{:<width$}  {:<22} {:>10} {:>6} {:>8} ", "kernel", "size", "µs", "±", "GB/s")?;
-    writeln!(out, "{:>8} {:>5}  by", "TFLOP/s", "MHz")?;
-    let missing: Vec<_> = result.kernels.iter().filter(|report| is_absent(report)).collect();
-    for report in result.kernels.iter().filter(|report| !is_absent(report)) {
-        write_row(report, width, out)?;
-    }
-    writeln!(out)?;
-    for report in missing {
-        writeln!(out, "{}: {}", report.kernel, route_text(&report.route))?;
-    }
-    if result.kernels.iter().any(|report| report.l2_resident && !report.samples_ns.is_empty()) {
-        writeln!(out, "* fits the second-level cache: no figure of the memory")?;
-    }
-    Ok(())
-}
-
-fn is_absent(report: &KernelReport) -> bool {
-    matches!(report.route, Route::Absent { .. })
-}
-
-fn write_row(report: &KernelReport, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let spread = Spread::of(report.samples_ns.iter().copied());
-    let figure = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
-    };
-    let rate = |amount: f64, unit: f64| {
-        spread.filter(|_| amount > 0.0).map(|spread| amount / spread.median * 1e9 / unit)
-    };
-    let star = if report.l2_resident { "*" } else { " " };
-    let bytes = figure(rate(report.bytes, 1e9), 1) + star;
-    let flops = match report.limiter {
-        Limiter::Arithmetic => figure(rate(report.flops, 1e12), 2),
-        Limiter::Memory | Limiter::Latency => "–".to_owned(),
-    };
-    let time = figure(spread.map(|spread| spread.median / 1e3), 2);
-    let mad = figure(spread.map(|spread| spread.mad / 1e3), 2);
-    let mhz = figure(report.sm_mhz.filter(|_| spread.is_some()), 0);
-    write!(out, "{:<width$}  {:<22} {time:>10} ", report.kernel, size(report.shape))?;
-    writeln!(out, "{mad:>6} {bytes:>9}{flops:>8} {mhz:>5}  {}", route_text(&report.route))
-}
-
 #[cfg(test)]
-mod tests {
-    use warpscope_kernels::Sm;
-    use warpscope_kernels::gpu::DeviceFacts;
-
-    use super::*;
-
-    fn result(samples_ns: Vec<f64>) -> GpuResult {
-        let device = DeviceFacts {
-            name: "T4".to_owned(),
-            sm: Sm::new(7, 5),
-            sms: 40,
-            shared_per_block: 48 << 10,
-            shared_per_block_optin: 64 << 10,
-            l2_bytes: 4 << 20,
-            memory_bytes: 15 << 30,
-            driver_cuda: 12_080,
-            simulated: samples_ns.is_empty(),
-            picks: warpscope_kernels::gpu::Picks::default(),
-        };
-        let kernel = kernels().next().expect("there are kernels");
-        let report = KernelReport {
-            kernel: kernel.id.to_owned(),
-            route: Route::Native { by: "fma".to_owned() },
-            shape: Shape { m: 1, n: 64, k: 32, ..Shape::default() },
-            samples_ns,
-            bytes: 3e5,
-            flops: 8e8,
-            limiter: Limiter::Arithmetic,
-            l2_resident: true,
-            output_hash: Some("00".to_owned()),
-            image: "ab".to_owned(),
-            sm_mhz: Some(1590.0),
-        };
-        GpuResult {
-            here: DeviceHere { uuid: "GPU-1".to_owned(), device },
-            regime: Burst::Pulse,
-            holding: None,
-            kernels: vec![report],
-            paths: Vec::new(),
-            samples: Vec::new(),
-            troubles: Vec::new(),
-            paused: None,
-            interrupted: false,
-        }
-    }
-
-    fn table(result: &GpuResult) -> String {
-        let mut out = Vec::new();
-        write_table(result, &mut out).expect("writes");
-        String::from_utf8(out).expect("text")
-    }
-
-    #[test]
-    fn rates_are_work_over_the_median_time() {
-        let text = table(&result(vec![1000.0, 2000.0, 4000.0]));
-        let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
-        let words: Vec<_> = row.split_whitespace().skip(2).take(5).collect();
-        assert_eq!(words, ["2.00", "1.00", "150.0*", "400.00", "1590"], "{text}");
-    }
-
-    #[test]
-    fn a_stand_in_has_no_speeds_and_no_journal() {
-        let result = result(Vec::new());
-        let text = table(&result);
-        assert!(text.contains("simulated: no speeds"), "{text}");
-        let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
-        assert!(!row.contains("MHz") && row.matches('–').count() == 5, "{row}");
-        assert!(result.records().is_empty());
-    }
-
-    fn path(dtype: PathDtype, expected_tokens: Vec<u32>) -> PathReport {
-        PathReport {
-            dtype,
-            profile: "clean".to_owned(),
-            device: "gpu".to_owned(),
-            tokens: expected_tokens.clone(),
-            expected_tokens,
-            text: String::new(),
-            complete: true,
-            non_finite: 0,
-            first_bad: None,
-            error: None,
-            error_limit: 0.01,
-            decode_tokens_per_s: None,
-            decode_mad_tokens_per_s: None,
-            prefill_gflop_per_s: None,
-            gb_per_s: None,
-            decode_bytes: None,
-            read_gb_per_s: None,
-            read_bandwidth_share: None,
-            cache_resident: None,
-        }
-    }
-
-    /// 1.25 GB a token and 1000 GB/s are 800 tokens a second; 400 are half of them.
-    #[test]
-    fn a_decode_rate_stands_against_what_the_memory_was_found_to_read() {
-        let mut real = result(vec![1000.0]);
-        let speed = |dtype, resident| PathReport {
-            decode_tokens_per_s: Some(400.0),
-            gb_per_s: Some(500.0),
-            decode_bytes: Some(1.25e9),
-            read_gb_per_s: Some(1000.0),
-            read_bandwidth_share: Some(0.5),
-            cache_resident: Some(resident),
-            ..path(dtype, Vec::new())
-        };
-        let right = |dtype| path(dtype, vec![1]);
-        real.paths.extend([PathDtype::Bf16, PathDtype::Int4, PathDtype::Fp32].map(right));
-        real.paths.extend([speed(PathDtype::Bf16, false), speed(PathDtype::Int4, true)]);
-        let text = table(&real);
-        let line =
-            "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
-        assert!(text.contains(&format!("D16 0.50 {line}")), "{text}");
-        assert!(text.contains("D4 0.50* (int4): "), "{text}");
-        assert!(!text.contains("D32") && !text.contains("simulated, no ratio"), "{text}");
-        let mut stand_in = result(Vec::new());
-        stand_in.paths.push(right(PathDtype::Bf16));
-        let text = table(&stand_in);
-        assert!(text.contains("decode against its roofline: simulated, no ratio"), "{text}");
-        assert!(!text.contains("D16"), "{text}");
-    }
-
-    #[test]
-    fn a_journal_names_the_device_and_keeps_every_sample() {
-        let records = result(vec![1000.0, 2000.0]).records();
-        let [Record::Run(run), Record::Point(taken), Record::End(end)] = &records[..] else {
-            panic!("{records:?}")
-        };
-        assert_eq!((run.regime, run.cuda.as_deref()), (Regime::Pulse, Some("12.8")));
-        assert_eq!(run.devices[0].uuid.as_deref(), Some("GPU-1"));
-        assert_eq!(taken.point.t_ns, [1000.0, 2000.0]);
-        assert_eq!(taken.point.key.shape.to_string(), "k=32 m=1 n=64");
-        assert_eq!(end.samples, 2);
-    }
-}
+#[path = "timing_tests.rs"]
+mod tests;

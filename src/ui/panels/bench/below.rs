@@ -80,6 +80,7 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         Route::Absent { why } => format!("not on this GPU: {why}"),
     };
     let mut said = vec![("runs by  ", route)];
+    said.extend(one.variant.iter().map(|name| ("variant  ", name.clone())));
     if let Some(figure) = results.figure(report) {
         let share =
             figure.share.map(|share| format!(", {} of its measured ceiling", format::share(share)));

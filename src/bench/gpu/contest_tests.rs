@@ -1,0 +1,323 @@
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use warpscope_kernels::cuda::{CudaMachine, ImageUse};
+use warpscope_kernels::gpu::{
+    Arg, Case, Content, Element, Expect, GraphId, Judge, Launch, Limiter, MOST_VARIANTS,
+    Nanoseconds,
+};
+use warpscope_kernels::{Dtype, Sm};
+
+use super::super::held::Held;
+use super::*;
+
+/// Keeps bytes; a launch whose first parameter is 1 writes what it should. Its time is that of its entry.
+struct Scripted {
+    facts: DeviceFacts,
+    cap: u64,
+    memory: BTreeMap<u32, Vec<u8>>,
+    graphs: BTreeMap<u32, Vec<Launch>>,
+    next: u32,
+    /// Entries in the order in which graphs with them were replayed.
+    replayed: Vec<&'static str>,
+    stopped: bool,
+}
+
+/// Nanoseconds of an entry.
+fn time_of(entry: &str) -> Nanoseconds {
+    match entry {
+        "large" => 250e3,
+        "small" => 300e3,
+        "endless" => 3e6,
+        _ => 400e3,
+    }
+}
+
+fn machine(simulated: bool) -> Scripted {
+    let facts = DeviceFacts {
+        name: "Toy".to_owned(),
+        sm: Sm::new(8, 0),
+        sms: 108,
+        shared_per_block: 48 << 10,
+        shared_per_block_optin: 163 << 10,
+        l2_bytes: 1 << 20,
+        memory_bytes: 1 << 30,
+        driver_cuda: 12_080,
+        simulated,
+        picks: Picks::default(),
+    };
+    let (memory, graphs) = (BTreeMap::new(), BTreeMap::new());
+    let replayed = Vec::new();
+    Scripted { facts, cap: 4096, memory, graphs, next: 0, replayed, stopped: false }
+}
+
+impl Machine for Scripted {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
+        let asked = bytes + self.arena().0;
+        if asked > self.cap {
+            return Err(MachineError::OverCap { asked, cap: self.cap });
+        }
+        self.next += 1;
+        self.memory.insert(self.next, vec![0; bytes as usize]);
+        Ok(BufferId(self.next))
+    }
+
+    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
+        self.memory.remove(&buffer.0).map(drop).expect("freed once");
+        Ok(())
+    }
+
+    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
+        let buffer = self.memory.get_mut(&to.buffer.0).expect("is there");
+        buffer[to.offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
+        let buffer = &self.memory[&from.buffer.0];
+        bytes.copy_from_slice(&buffer[from.offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
+        for launch in launches.iter().filter(|launch| launch.family == "toy") {
+            let [Arg::Slot(to), Arg::U32(value)] = launch.args[..] else { panic!("{launch:?}") };
+            self.write(to, &value.to_le_bytes())?;
+        }
+        if self.stopped { Err(MachineError::Stopped) } else { Ok(()) }
+    }
+
+    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
+        self.next += 1;
+        self.graphs.insert(self.next, launches.to_vec());
+        Ok(GraphId(self.next))
+    }
+
+    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError> {
+        self.graphs.remove(&graph.0).map(drop).expect("forgotten once");
+        Ok(())
+    }
+
+    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
+        let launches = self.graphs[&graph.0].clone();
+        self.run(&launches)?;
+        self.replayed.push(launches[0].entry);
+        let once: Nanoseconds = launches.iter().map(|launch| time_of(launch.entry)).sum();
+        Ok((!self.facts.simulated).then_some(once * f64::from(times)))
+    }
+}
+
+impl Held for Scripted {
+    fn arena(&self) -> (u64, u64) {
+        (self.memory.values().map(|bytes| bytes.len() as u64).sum(), self.cap)
+    }
+
+    fn set_cap(&mut self, _: u64) {}
+
+    fn images(&self) -> Vec<ImageUse> {
+        Vec::new()
+    }
+
+    fn ended(&self) -> Option<&MachineError> {
+        None
+    }
+
+    fn cuda(&mut self) -> Option<&mut CudaMachine> {
+        None
+    }
+}
+
+const ID: &str = "toy.one";
+const VARIANTS: [Variant; 5] = [
+    Variant { name: "usual", what: "what it takes by itself" },
+    Variant { name: "large", what: "faster" },
+    Variant { name: "broken", what: "wrong results" },
+    Variant { name: "endless", what: "too long for a pulse" },
+    Variant { name: "greedy", what: "needs more memory than there is" },
+];
+
+thread_local! {
+    /// Variants the made-up kernel has in the test that runs.
+    static HAS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+}
+
+fn variants(_: &DeviceFacts) -> Vec<Variant> {
+    HAS.with_borrow(|has| VARIANTS.into_iter().filter(|one| has.contains(&one.name)).collect())
+}
+
+fn launch(to: Slot, entry: &'static str) -> Launch {
+    Launch {
+        family: "toy",
+        entry,
+        grid: [1; 3],
+        block: [32, 1, 1],
+        shared_bytes: 0,
+        args: vec![Arg::Slot(to), Arg::U32(u32::from(entry != "broken"))],
+        early: false,
+    }
+}
+
+/// What the kernel would run at a size: 16 is for the usual one only.
+fn takes(facts: &DeviceFacts, shape: Shape) -> &'static str {
+    let picked = facts.picks.choose(ID, shape).filter(|_| shape.m > 16);
+    VARIANTS.iter().find(|one| Some(one.name) == picked).map_or("usual", |one| one.name)
+}
+
+fn work(facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
+    if shape.m == 0 {
+        return Err("nothing to do".to_owned());
+    }
+    let variant = takes(facts, shape);
+    let mut buffers = vec![Content::Bytes(vec![7; 2048]), Content::Zero(4)];
+    if variant == "greedy" {
+        buffers.push(Content::Zero(4096));
+    }
+    let limiter = Limiter::Arithmetic;
+    let plan = Box::new(move |at: &[Slot]| vec![launch(at[1], variant)]);
+    Ok(Work { shape, buffers, plan, bytes: 1.0, flops: 1.0, limiter, variant })
+}
+
+fn works(facts: &DeviceFacts, _: u64) -> Vec<Work> {
+    let sizes = [16, 64].map(|m| Shape { m, n: 8, k: 8, ..Shape::default() });
+    sizes.into_iter().filter_map(|shape| work(facts, shape).ok()).collect()
+}
+
+fn cases(facts: &DeviceFacts) -> Vec<Case> {
+    let case = |variant: Variant| Case {
+        name: format!("17×33×72, {}", variant.name),
+        buffers: vec![Content::Poison(4)],
+        plan: Box::new(move |at: &[Slot]| vec![launch(at[0], variant.name)]),
+        expect: vec![Expect {
+            buffer: 0,
+            element: Element::U32,
+            judge: Judge::Bits(1_u32.to_le_bytes().to_vec()),
+        }],
+    };
+    variants(facts).into_iter().map(case).collect()
+}
+
+static TOY: GpuKernel = GpuKernel {
+    id: ID,
+    title: "a toy",
+    family: "toy",
+    dtype: Dtype::Fp32,
+    route: |_| Route::Native { by: "mov".to_owned() },
+    variants,
+    cases,
+    works,
+    work,
+};
+
+/// What the made-up kernel with these variants comes to.
+fn contests(
+    machine: &mut Scripted,
+    has: &[&'static str],
+    timing: &Timing,
+) -> (Vec<Contest>, Result<(), String>) {
+    HAS.set(has.to_vec());
+    let mut found = Vec::new();
+    let mut say = |event| {
+        if let BenchEvent::Contest(contest) = event {
+            found.push(*contest);
+        }
+        Ok(())
+    };
+    let mut on = On { uuid: "GPU-toy", machine, clock: &|| None, warm: &mut true };
+    let ended = of_kernel(&mut on, &TOY, timing, &mut say).map_err(|trouble| match trouble {
+        Trouble::Machine { error, .. } => error.to_string(),
+        Trouble::Away(why) => why,
+        Trouble::Output(error) => error.to_string(),
+    });
+    assert_eq!(machine.memory.len(), 0, "all memory is given back");
+    (found, ended)
+}
+
+fn at(m: u32) -> Timing {
+    let shape = Some(Shape { m, n: 8, k: 8, ..Shape::default() });
+    Timing { shape, ..Timing::default() }
+}
+
+fn why(rival: &Rival) -> (&str, bool) {
+    rival.left_out.as_ref().map_or(("", false), |left_out| (&*left_out.why, left_out.wrong))
+}
+
+#[test]
+fn both_sides_take_turns_and_the_order_turns_round() {
+    let mut machine = machine(false);
+    let (found, _) = contests(&mut machine, &["usual", "large"], &at(64));
+    let [contest] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&*contest.usual, contest.rivals.len()), ("usual", 1));
+    let turns = &contest.rivals[0].turns;
+    assert_eq!(turns.len(), TURNS);
+    for turn in turns {
+        assert_eq!((&turn.usual_ns[..], &turn.rival_ns[..]), (&[400e3; 5][..], &[250e3; 5][..]));
+    }
+    // Two replays of each find out how long one takes.
+    let order: Vec<_> = machine.replayed[4..].chunks(SAMPLES + 1).map(|block| block[0]).collect();
+    assert!(machine.replayed[4..].chunks(SAMPLES + 1).all(|b| b.iter().all(|e| *e == b[0])));
+    assert_eq!(order[..4], ["usual", "large", "large", "usual"]);
+    assert!(machine.graphs.is_empty(), "every graph is forgotten");
+}
+
+#[test]
+fn who_cannot_be_timed_says_why_and_the_others_are() {
+    let mut machine = machine(false);
+    let all = VARIANTS.map(|variant| variant.name);
+    assert!(all.len() <= MOST_VARIANTS);
+    let (found, ended) = contests(&mut machine, &all, &at(64));
+    let rivals = &found[0].rivals;
+    assert_eq!(rivals.iter().map(|r| &*r.variant).collect::<Vec<_>>(), all[1..]);
+    let timed: Vec<_> = rivals.iter().map(|rival| !rival.turns.is_empty()).collect();
+    assert_eq!((timed, ended), (vec![true, false, false, false], Ok(())));
+    let (wrong, is_wrong) = why(&rivals[1]);
+    assert!(is_wrong && wrong.starts_with("17×33×72, broken: "), "{wrong}");
+    assert_eq!(why(&rivals[2]), ("one run takes longer than a pulse may; --full times it", false));
+    assert!(why(&rivals[3]).0.contains("cap") && !why(&rivals[3]).1, "{:?}", rivals[3]);
+}
+
+#[test]
+fn a_size_that_a_variant_does_not_take_is_no_contest() {
+    let mut machine = machine(false);
+    let (found, _) = contests(&mut machine, &["usual", "large"], &Timing::default());
+    let shapes: Vec<_> = found.iter().map(|contest| contest.shape.m).collect();
+    assert_eq!(shapes, [16, 64]);
+    assert_eq!(why(&found[0].rivals[0]), ("it does not take this size", false));
+    assert!(!found[1].rivals[0].turns.is_empty());
+}
+
+#[test]
+fn what_was_picked_before_has_no_say_in_what_is_usual() {
+    let mut machine = machine(false);
+    machine.facts = machine.facts.with_variant(ID, "large");
+    let (found, _) = contests(&mut machine, &["usual", "large"], &at(64));
+    assert_eq!(&*found[0].usual, "usual");
+}
+
+#[test]
+fn one_way_only_is_no_contest() {
+    let mut machine = machine(false);
+    assert_eq!(contests(&mut machine, &["usual"], &at(64)), (Vec::new(), Ok(())));
+    assert!(machine.replayed.is_empty());
+}
+
+#[test]
+fn a_stand_in_walks_through_and_has_no_times() {
+    let mut machine = machine(true);
+    let (found, _) = contests(&mut machine, &["usual", "large", "broken"], &Timing::default());
+    let rivals = &found[1].rivals;
+    assert!(rivals.iter().all(|rival| rival.turns.is_empty()));
+    assert_eq!(why(&rivals[0]), ("", false));
+    assert!(why(&rivals[1]).1, "a wrong one is found without times: {rivals:?}");
+}
+
+#[test]
+fn who_is_told_to_stop_says_nothing_of_a_size_half_done() {
+    let mut machine = machine(false);
+    machine.stopped = true;
+    let (found, ended) = contests(&mut machine, &["usual", "large"], &at(64));
+    assert_eq!((found, ended), (Vec::new(), Err("told to stop".to_owned())));
+}

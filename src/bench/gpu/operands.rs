@@ -1,0 +1,110 @@
+//! What a work computes on: taken, filled, hashed and given back.
+
+use warpscope_kernels::gpu::family::mem;
+use warpscope_kernels::gpu::{BufferId, Content, Launch, Machine, MachineError, Slot};
+
+/// Bytes written at once.
+const CHUNK: usize = 4 << 20;
+
+/// Takes memory, and notes it among what is to be given back.
+pub(super) fn take(
+    machine: &mut dyn Machine,
+    bytes: usize,
+    taken: &mut Vec<BufferId>,
+) -> Result<Slot, MachineError> {
+    let buffer = machine.allocate(bytes.max(1) as u64)?;
+    taken.push(buffer);
+    Ok(buffer.into())
+}
+
+/// Takes memory for buffers with these contents.
+pub(super) fn take_all(
+    machine: &mut dyn Machine,
+    contents: &[Content],
+    taken: &mut Vec<BufferId>,
+) -> Result<Vec<Slot>, MachineError> {
+    contents.iter().map(|content| take(machine, content.bytes(), taken)).collect()
+}
+
+/// Gives memory back, all of it whatever happens.
+pub(super) fn give_back(
+    machine: &mut dyn Machine,
+    taken: Vec<BufferId>,
+) -> Result<(), MachineError> {
+    taken.into_iter().map(|buffer| machine.free(buffer)).fold(Ok(()), Result::and)
+}
+
+/// Runs launches twice on the same inputs, and says the hash of what comes out; equal inputs must give equal outputs.
+pub(super) fn twice(
+    machine: &mut dyn Machine,
+    (contents, slots): (&[Content], &[Slot]),
+    launches: &[Launch],
+    digest: Slot,
+) -> Result<u64, MachineError> {
+    let mut once = || -> Result<u64, MachineError> {
+        fill(machine, contents, slots)?;
+        machine.run(launches)?;
+        hash(machine, contents, slots, digest)
+    };
+    let (first, second) = (once()?, once()?);
+    if first == second {
+        return Ok(first);
+    }
+    Err(MachineError::Fault { what: "two runs on the same inputs differ".to_owned() })
+}
+
+/// The error of a launch that makes no sense.
+pub(super) fn refused(why: String) -> MachineError {
+    MachineError::Refused { why }
+}
+
+/// Writes what buffers hold.
+pub(super) fn fill(
+    machine: &mut dyn Machine,
+    all: &[Content],
+    slots: &[Slot],
+) -> Result<(), MachineError> {
+    for (content, slot) in all.iter().zip(slots) {
+        match content {
+            Content::Bytes(bytes) => machine.write(*slot, bytes)?,
+            Content::Zero(bytes) => repeat(machine, *slot, 0, *bytes)?,
+            Content::Poison(bytes) => repeat(machine, *slot, 0xff, *bytes)?,
+            Content::Noise { element, count, seed } => {
+                let count = u32::try_from(*count).map_err(|_| refused("too large".to_owned()))?;
+                let launch = mem::noise(machine.facts(), *slot, *element, count, *seed);
+                machine.run(&[launch.map_err(refused)?])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn repeat(machine: &mut dyn Machine, to: Slot, byte: u8, count: usize) -> Result<(), MachineError> {
+    let chunk = vec![byte; count.min(CHUNK)];
+    let starts = (0..count).step_by(CHUNK);
+    starts
+        .map(|at| (at, CHUNK.min(count - at)))
+        .try_for_each(|(at, bytes)| machine.write(to.plus(at as u64), &chunk[..bytes]))
+}
+
+/// One number of everything that kernels write.
+fn hash(
+    machine: &mut dyn Machine,
+    all: &[Content],
+    slots: &[Slot],
+    digest: Slot,
+) -> Result<u64, MachineError> {
+    let mut digests = Vec::new();
+    for (content, slot) in all.iter().zip(slots) {
+        if !matches!(content, Content::Zero(_) | Content::Poison(_)) {
+            continue;
+        }
+        let bytes = u32::try_from(content.bytes()).map_err(|_| refused("too large".to_owned()))?;
+        let launches = mem::hash(machine.facts(), *slot, bytes, digest).map_err(refused)?;
+        machine.run(&launches)?;
+        let mut word = [0; mem::HASH_BYTES];
+        machine.read(digest, &mut word)?;
+        digests.extend(word);
+    }
+    Ok(mem::hash_of(&digests))
+}
