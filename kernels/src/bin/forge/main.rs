@@ -9,6 +9,8 @@
 mod budget;
 mod compare;
 mod family;
+mod flow;
+mod inner;
 mod manifest;
 mod ptx;
 mod recipe;
