@@ -58,7 +58,11 @@ pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inne
         ("instructions per weight", inner.per_weight(), &budget.lane_instructions_per_weight_max),
         ("LDS and SHFL per weight", inner.shared_per_weight(), &budget.shared_per_weight_max),
         ("instructions per MMA", inner.per_product(), &budget.instructions_per_mma_max),
-        ("shared bytes per MMA", inner.shared_bytes_per_product(), &budget.shared_bytes_per_mma_max),
+        (
+            "shared bytes per MMA",
+            inner.shared_bytes_per_product(),
+            &budget.shared_bytes_per_mma_max,
+        ),
     ];
     let mut wrong = Vec::new();
     for (what, found, limits) in rates {
@@ -74,7 +78,9 @@ pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inne
         wrong.extend(above(&format!("{name} in its loop"), count(name), Some(*most)));
     }
     let short = budget.needs.iter().filter(|(name, least)| count(name) < **least);
-    wrong.extend(short.map(|(name, least)| format!("{} {name} in its loop, at least {least}", count(name))));
+    wrong.extend(
+        short.map(|(name, least)| format!("{} {name} in its loop, at least {least}", count(name))),
+    );
     wrong
 }
 

@@ -139,18 +139,19 @@ impl Job<'_> {
             let absent = || format!("{file}: the disassembler shows no {name}");
             let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
             let code = code.transpose()?;
-            let count = |code: &sass::Code| {
-                sass::counts(&code.instructions, sass::COUNTED.iter().copied())
-            };
+            let count =
+                |code: &sass::Code| sass::counts(&code.instructions, sass::COUNTED.iter().copied());
             entry.instructions = code.map(count);
             let counts = code.map(|code| sass::counts(&code.instructions, self.counted()));
             let built = Built { name, target, entry, counts: counts.as_ref() };
             let mut broken = budget::broken(self.recipe, &built);
             for inner in self.recipe.inner.iter().filter(|inner| inner.covers(name, target)) {
                 let found = code.map(|code| Inner::find(code, inner));
-                broken.extend(found.into_iter().flat_map(|found| {
-                    budget::broken_inner(inner, target, found.as_ref())
-                }));
+                broken.extend(
+                    found
+                        .into_iter()
+                        .flat_map(|found| budget::broken_inner(inner, target, found.as_ref())),
+                );
             }
             wrong.extend(broken.iter().map(|broken| format!("{file}: {name}: {broken}")));
         }

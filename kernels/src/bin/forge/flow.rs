@@ -40,9 +40,12 @@ impl Graph {
         let after: Vec<Vec<usize>> = (0..count).map(|at| following(code, at)).collect();
         let split = |at: &usize| after[*at] != [*at + 1];
         let mut starts: BTreeSet<usize> = (0..count).filter(split).map(|at| at + 1).collect();
-        starts.extend(after.iter().enumerate().flat_map(|(at, to)| {
-            to.iter().copied().filter(move |to| *to != at + 1)
-        }));
+        starts.extend(
+            after
+                .iter()
+                .enumerate()
+                .flat_map(|(at, to)| to.iter().copied().filter(move |to| *to != at + 1)),
+        );
         starts.extend([0, count]);
         let starts: Vec<usize> = starts.into_iter().collect();
         let block = |at: &usize| starts.binary_search(at).ok();
@@ -52,7 +55,9 @@ impl Graph {
             .map(|at| last(at).iter().filter_map(block).filter(|to| *to < blocks).collect())
             .collect();
         let mut before = vec![Vec::new(); blocks];
-        for (from, to) in next.iter().enumerate().flat_map(|(at, to)| to.iter().map(move |to| (at, *to))) {
+        for (from, to) in
+            next.iter().enumerate().flat_map(|(at, to)| to.iter().map(move |to| (at, *to)))
+        {
             before[to].push(from);
         }
         Self { starts, next, before }
@@ -74,7 +79,8 @@ impl Graph {
         loop {
             let mut changed = false;
             for block in order.iter().skip(1) {
-                let known = self.before[*block].iter().copied().filter(|from| found[*from].is_some());
+                let known =
+                    self.before[*block].iter().copied().filter(|from| found[*from].is_some());
                 let common = known.reduce(|a, b| common(&found, &rank, a, b));
                 changed |= found[*block] != common;
                 found[*block] = common;
@@ -144,7 +150,14 @@ fn following(code: &Code, at: usize) -> Vec<usize> {
     let target = target(code, one);
     let mut next = BTreeSet::new();
     let falls = match one.opcode.split('.').next().unwrap_or_default() {
-        "EXIT" | "RET" | "BRX" | "KILL" => one.guarded,
+        "EXIT" | "RET" | "KILL" => one.guarded,
+        // ``BRX R2 -0x100 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*)``
+        "BRX" | "BRXU" | "JMX" => {
+            let (_, targets) = one.operands.split_once("BRANCH_TARGETS ").unwrap_or_default();
+            let labels = targets.split(|c: char| c == ',' || c == '"');
+            next.extend(labels.filter_map(|label| code.labels.get(label.trim())).copied());
+            one.guarded
+        }
         "BRA" | "JMP" => {
             next.extend(target);
             one.guarded || target.is_none() || is_conditional(one)
@@ -178,7 +191,8 @@ fn is_conditional(one: Instruction) -> bool {
 
 /// Where the threads go on that a BSYNC waits for.
 fn meeting(code: &Code, at: usize) -> Option<usize> {
-    let register = |one: Instruction| one.operands.trim().split([',', ' ', ';']).next().map(str::to_owned);
+    let register =
+        |one: Instruction| one.operands.trim().split([',', ' ', ';']).next().map(str::to_owned);
     let own = register(code.instructions[at]);
     let opened = code.instructions[..at].iter().rev();
     let mut opened = opened.filter(|one| one.is("BSSY"));
@@ -221,6 +235,17 @@ nested:
         let outer = vec![1, 2, 3, 4, 5, 6, 8, 9];
         let inner = vec![2, 3, 4, 5, 8, 9];
         assert_eq!(found, [outer, inner], "and what nothing leads to is no loop");
+    }
+
+    /// A table of targets, as nvdisasm shows it, leads into both loops and back out of one.
+    #[test]
+    fn a_jump_by_a_table_leads_to_all_its_targets() {
+        let jump = "BRX R2 -0x100 (*\"BRANCH_TARGETS .L_1,.L_3\"*);";
+        let text = TEXT.replace("MOV R1, R2 ;", jump).replace("@P0 BRA `(.L_2)", "NOP");
+        let found = loops(&sections(&text)["nested"]);
+        assert!(found.is_empty(), "entered at two places, it has no head: {found:?}");
+        let text = TEXT.replace("MOV R1, R2 ;", &jump.replace(",.L_3", ""));
+        assert_eq!(loops(&sections(&text)["nested"]).len(), 2);
     }
 
     #[test]

@@ -13,7 +13,10 @@ use crate::sass::{Code, Instruction, counts};
 pub(crate) const KINDS: &[(&str, &[&str])] = &[
     (
         "mma",
-        &["HMMA", "IMMA", "QMMA", "OMMA", "BMMA", "DMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA"],
+        &[
+            "HMMA", "IMMA", "QMMA", "OMMA", "BMMA", "DMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA",
+            "UTCQMMA",
+        ],
     ),
     ("fma", &["FFMA", "FMUL", "FADD", "HFMA2", "HADD2", "HMUL2", "IDP", "DFMA", "DMUL", "DADD"]),
     ("sfu", &["MUFU"]),
@@ -23,8 +26,8 @@ pub(crate) const KINDS: &[(&str, &[&str])] = &[
     (
         "alu",
         &[
-            "LOP3", "SHF", "IADD3", "VIADD", "LEA", "ISETP", "FSETP", "HSETP2", "PRMT", "SEL", "FSEL", "FMNMX", "IMNMX", "VIMNMX",
-            "PLOP3", "BMSK", "SGXT", "MOV", "IABS", "HMNMX2",
+            "LOP3", "SHF", "IADD3", "VIADD", "LEA", "ISETP", "FSETP", "HSETP2", "PRMT", "SEL",
+            "FSEL", "FMNMX", "IMNMX", "VIMNMX", "PLOP3", "BMSK", "SGXT", "MOV", "IABS", "HMNMX2",
         ],
     ),
 ];

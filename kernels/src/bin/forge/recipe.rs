@@ -250,9 +250,11 @@ registers_max = 64
 
     #[test]
     fn a_limit_holds_from_its_target_on() {
-        let text = "entries = []\nshared_per_weight_max = { sm_75 = 1.5, sm_80 = 1.0, sm_90a = 0.5 }";
+        let text =
+            "entries = []\nshared_per_weight_max = { sm_75 = 1.5, sm_80 = 1.0, sm_90a = 0.5 }";
         let limits = toml::from_str::<InnerBudget>(text).unwrap().shared_per_weight_max;
-        let found = ["sm_70", "sm_75", "sm_89", "sm_90", "sm_90a", "sm_120"].map(|at| limits.on(sm(at)));
+        let found =
+            ["sm_70", "sm_75", "sm_89", "sm_90", "sm_90a", "sm_120"].map(|at| limits.on(sm(at)));
         assert_eq!(found, [None, Some(1.5), Some(1.0), Some(1.0), Some(0.5), Some(0.5)]);
         let text = "entries = []\nshared_per_weight_max = { ampere = 1 }";
         assert_eq!(toml::from_str::<InnerBudget>(text).unwrap().mistakes().len(), 1);
