@@ -89,11 +89,13 @@ pub static COMMANDS: &[CommandSpec] = &[
         more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
                which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
                With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
-               answer is that of compare.",
+               answer is that of compare.\n\
+               With --goals products go by cuBLASLt as it is found here or named by --cublas, weights by the bandwidth of reading, attention by the own \
+               product and the decoder by its roof, on random numbers, in blocks A B B A; --kernel chooses goals by name. Ends with 1 when a floor is missed.",
         args: &[
             &[Id::BenchDevice, Id::Profile, Id::Dtypes],
             ON_GPU,
-            &[Id::Shape, Id::Full],
+            &[Id::Shape, Id::Full, Id::Goals, Id::Cublas],
             &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
             &[Id::Json, Id::Markdown, Id::Csv],
             LOOK,
@@ -108,6 +110,10 @@ pub static COMMANDS: &[CommandSpec] = &[
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
+            ),
+            (
+                "bench --goals --gpu 0",
+                "how far the kernels are from the vendor's library and the roof",
             ),
             ("bench --against target/release/warpscope-before", "did a change make it slower?"),
         ],

@@ -165,11 +165,16 @@ fn in_memory(
     Ok(samples.map(|samples| (samples, hash)))
 }
 
-fn refused(why: String) -> MachineError {
+pub(super) fn refused(why: String) -> MachineError {
     MachineError::Refused { why }
 }
 
-fn fill(machine: &mut dyn Machine, all: &[Content], slots: &[Slot]) -> Result<(), MachineError> {
+/// Writes what buffers hold.
+pub(super) fn fill(
+    machine: &mut dyn Machine,
+    all: &[Content],
+    slots: &[Slot],
+) -> Result<(), MachineError> {
     for (content, slot) in all.iter().zip(slots) {
         match content {
             Content::Bytes(bytes) => machine.write(*slot, bytes)?,
@@ -248,8 +253,8 @@ fn samples(
     samples.map(|samples| Some(samples.into_iter().map(one).collect()))
 }
 
-/// Repetitions in a graph.
-fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
+/// Repetitions in a graph that make it long against what events resolve.
+pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
     let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
@@ -270,7 +275,7 @@ fn long(machine: &mut dyn Machine, graph: GraphId) -> Result<Vec<Nanoseconds>, M
 }
 
 /// Computes until the clock of the multiprocessors stands still.
-fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
+pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
     const LOOK: Duration = Duration::from_secs(1);
     let (least, most) = if *on.warm { WARM_AGAIN } else { WARM_FIRST };
     let start = Instant::now();

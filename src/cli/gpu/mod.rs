@@ -5,6 +5,7 @@
 
 mod choose;
 mod found;
+pub(super) mod goals;
 pub(super) mod probe;
 mod progress;
 pub(super) mod selftest;
