@@ -55,11 +55,12 @@ pub(crate) struct Inner {
     pub weights: u32,
     /// Name of the products: `HMMA`.
     pub product: Option<String>,
-    /// Products in a warp's name: a fourth of what four warps do together.
-    pub products: f64,
-    /// Operations of these products, a multiply-add counting as two.
+    /// Products it takes part in.
+    pub products: u32,
+    /// Operations of these products, a multiply-add counting as two; of what four warps do together a fourth.
     pub flops: f64,
-    /// Bytes of shared memory that are read and written, without conflicts; a shuffle counts as much as a load.
+    /// Bytes of shared memory that are read and written, without conflicts; a shuffle counts as much as a load, and of what four warps read
+    /// together a fourth.
     pub shared_bytes: f64,
 }
 
@@ -100,9 +101,9 @@ impl Inner {
             if let Some(kind) = kind(*one) {
                 *inner.kinds.entry(kind).or_default() += 1;
             }
-            if let Some((products, flops)) = product(*one) {
+            if let Some(flops) = product(*one) {
                 inner.product = one.opcode.split('.').next().map(str::to_owned);
-                inner.products += products;
+                inner.products += 1;
                 inner.flops += flops;
             }
             inner.shared_bytes += shared_bytes(*one);
@@ -127,12 +128,12 @@ impl Inner {
 
     /// Instructions for a product of tiles.
     pub(crate) fn per_product(&self) -> Option<f64> {
-        (self.products > 0.0).then(|| f64::from(self.all) / self.products)
+        (self.products > 0).then(|| f64::from(self.all) / f64::from(self.products))
     }
 
     /// Bytes of shared memory for a product of tiles.
     pub(crate) fn shared_bytes_per_product(&self) -> Option<f64> {
-        (self.products > 0.0).then(|| self.shared_bytes / self.products)
+        (self.products > 0).then(|| self.shared_bytes / f64::from(self.products))
     }
 }
 
@@ -140,17 +141,17 @@ fn kind(one: Instruction) -> Option<&'static str> {
     KINDS.iter().find(|(_, names)| names.iter().any(|name| one.is(name))).map(|row| row.0)
 }
 
-/// Products in a warp's name and their operations. `HGMMA.64x256x16.F32` is done by four warps together.
-fn product(one: Instruction) -> Option<(f64, f64)> {
+/// Operations of a product, as far as they are one warp's: `HGMMA.64x256x16.F32` is done by four together.
+fn product(one: Instruction) -> Option<f64> {
     if kind(one) != Some("mma") {
         return None;
     }
     let parts = || one.opcode.split('.').skip(1);
     if let Some(shape) = parts().find_map(|part| SHAPES.iter().find(|row| row.0 == part)) {
-        return Some((1.0, operations(shape.1)));
+        return Some(operations(shape.1));
     }
     let shape = parts().find_map(sides)?;
-    Some((0.25, operations(shape) / 4.0))
+    Some(operations(shape) / 4.0)
 }
 
 fn operations([m, n, k]: [u32; 3]) -> f64 {
@@ -218,7 +219,7 @@ mod tests {
             /*0070*/ @P0 BRA `(.L_0) ;
             /*0080*/ EXIT ;";
         let inner = find(body, "weights = { \"LDG.128.NA\" = 1024 }").unwrap();
-        assert_eq!((inner.all, inner.weights, inner.products), (6, 1024, 1.0));
+        assert_eq!((inner.all, inner.weights, inner.products), (6, 1024, 1));
         assert_eq!(inner.per_weight(), Some(6.0 * 32.0 / 1024.0));
         assert_eq!(inner.shared_per_weight(), Some(32.0 / 1024.0));
         assert_eq!((inner.flops, inner.shared_bytes), (4096.0, 256.0));
@@ -240,7 +241,7 @@ mod tests {
             /*0040*/ @P0 BRA `(.L_0) ;
             /*0050*/ EXIT ;";
         let inner = find(body, "").unwrap();
-        assert_eq!((inner.all, inner.products), (5, 0.5));
+        assert_eq!((inner.all, inner.products), (5, 2));
         assert_eq!(inner.flops, 2.0 * 2.0 * 64.0 * 256.0 * 16.0 / 4.0);
         assert_eq!(inner.shared_bytes, f64::from((64 + 256) * 32 + 256 * 32) / 4.0);
         assert_eq!(inner.product.as_deref(), Some("HGMMA"));

@@ -14,7 +14,7 @@ Written by forge from the machine code in `image/`; `forge --check` holds it aga
 
 A loop is the innermost one around the work of the kernel, once through by one warp. **shared** is static + dynamic, **held** are blocks and warps that
 a multiprocessor holds at once. **/weight** are instructions of all lanes for a weight, **lds/weight** loads from shared memory and shuffles, **/MMA** instructions for a
-product of tiles (a fourth of what four warps do together counts as one), **B/MMA** bytes of shared memory without bank conflicts; behind each, what it may be.
+product of tiles, **B/MMA** bytes of shared memory for it without bank conflicts, of what four warps read together a fourth; behind each, what it may be.
 Targets whose figures are the same share a row. Machine code below sm_75 cannot be disassembled and is missing here.
 
 Times are **predicted, not measured**: the longest of what device memory, instruction issue (4 a clock), integer instructions (half as many), special functions (16
