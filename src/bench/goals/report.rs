@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
+use warpscope_kernels::gpu::Limiter;
 
 use super::classes::{Aim, aim};
 use super::table::{GOALS, Goal, Measure};
@@ -48,6 +49,8 @@ pub struct GoalReport {
     pub products: f64,
     /// Where the weights are: `cold: 3 copies in turn`, `cached`.
     pub cache: String,
+    /// What is expected to limit ours.
+    pub limiter: Option<Limiter>,
     /// Relative distance of both results; null where they do not compute the same.
     pub difference: Option<f64>,
     /// Clocks and power meanwhile.
@@ -115,10 +118,18 @@ impl GoalReport {
         }
     }
 
-    /// What may explain a figure: the clock, what held it down, and where the cost of the kernel stands.
+    /// What may explain a figure: what limits it, the clock, what held that down, and where the cost of the kernel stands.
     pub fn profile(&self) -> String {
         let Strain { sm_mhz, power_w, held_by } = &self.strain;
         let mut parts = Vec::new();
+        parts.extend(self.limiter.map(|limiter| {
+            let by = match limiter {
+                Limiter::Memory => "memory",
+                Limiter::Arithmetic => "arithmetic",
+                Limiter::Latency => "launches",
+            };
+            format!("limited by {by}")
+        }));
         parts.extend(sm_mhz.map(|(low, high)| format!("{low:.0}–{high:.0} MHz")));
         parts.extend(power_w.map(|watts| format!("{watts:.0} W")));
         parts.push(match &held_by[..] {
@@ -153,6 +164,7 @@ mod tests {
             ratios: ratios.to_vec(),
             products: 2.0,
             cache: "cold".to_owned(),
+            limiter: None,
             difference: None,
             strain: Strain::default(),
         }
@@ -188,12 +200,13 @@ mod tests {
     fn a_profile_says_what_held_the_clock_down() {
         let mut one = report("gemm.bf16.8192", &[0.5], &[]);
         assert!(one.profile().starts_with("clocks unknown"), "{}", one.profile());
+        one.limiter = Some(Limiter::Arithmetic);
         one.strain = Strain {
             sm_mhz: Some((1410.0, 1755.0)),
             power_w: Some(698.6),
             held_by: vec!["power cap".to_owned()],
         };
-        let want = "1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop is in kernels/BUDGETS.md";
+        let want = "limited by arithmetic; 1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop is in kernels/BUDGETS.md";
         assert_eq!(one.profile(), want);
     }
 }

@@ -41,8 +41,8 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
     if let Some(path) = &options.bench.record {
         let keep = || -> Result<(), crate::sink::RecordError> {
             let mut journal = Recorder::open_as(Holds::Journal, path, FileLimits::default())?;
-            let records = results.iter().flat_map(|result| result.records(frame.as_ref()));
-            records.map(|record| journal.write(&record)).collect()
+            let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
+            records.try_for_each(|record| journal.write(&record))
         };
         keep().map_err(|error| CliError::Usage(error.to_string()))?;
     }

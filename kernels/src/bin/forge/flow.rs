@@ -154,7 +154,7 @@ fn following(code: &Code, at: usize) -> Vec<usize> {
         // ``BRX R2 -0x100 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*)``
         "BRX" | "BRXU" | "JMX" => {
             let (_, targets) = one.operands.split_once("BRANCH_TARGETS ").unwrap_or_default();
-            let labels = targets.split(|c: char| c == ',' || c == '"');
+            let labels = targets.split([',', '"']);
             next.extend(labels.filter_map(|label| code.labels.get(label.trim())).copied());
             one.guarded
         }

@@ -6,7 +6,8 @@ use warpscope_kernels::cuda::blas::Blas;
 use warpscope_kernels::gpu::decoder::{PATHS, Throughput, throughput};
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{
-    BufferId, Content, GraphId, Launch, MachineError, Nanoseconds, Route, Shape, Slot, Work,
+    BufferId, Content, GraphId, Launch, Limiter, MachineError, Nanoseconds, Route, Shape, Slot,
+    Work,
 };
 
 use super::super::job::On;
@@ -74,6 +75,8 @@ pub(super) struct Arm {
     pub(super) products: f64,
     /// Where its weights are.
     pub(super) cache: String,
+    /// What is expected to limit it.
+    pub(super) limiter: Limiter,
     /// What is replayed, in order.
     pub(super) graphs: Vec<GraphId>,
     /// Repetitions in all of that.
@@ -92,6 +95,7 @@ impl Arm {
             amount,
             products: 1.0,
             cache: String::new(),
+            limiter: Limiter::Arithmetic,
             graphs: vec![graph],
             times,
             slots: Vec::new(),
@@ -156,10 +160,13 @@ pub(super) fn kernel(
     let Shape { m, n, k, .. } = asked.shape;
     let product = 2.0 * f64::from(m) * f64::from(n) * f64::from(k);
     let copies = if product > 0.0 { (work.flops / product).max(1.0) } else { 1.0 };
-    let cache = match asked.resident {
-        true => "cached: the same weights every time".to_owned(),
-        false if copies > 1.0 => format!("cold: {copies:.0} copies in turn"),
-        false => "cold: larger than the second-level cache, or operands of a product".to_owned(),
+    let large = work.bytes >= 2.0 * facts.l2_bytes as f64;
+    let cache = match (asked.resident, work.limiter) {
+        (true, _) => "cached: the same weights every time".to_owned(),
+        _ if copies > 1.0 => format!("cold: {copies:.0} copies in turn"),
+        _ if large => "cold: more than twice the second-level cache".to_owned(),
+        (_, Limiter::Arithmetic) => "operands read many times".to_owned(),
+        _ => "cached: less than twice the second-level cache".to_owned(),
     };
     // What sums up the parts is not what the work is in.
     let entry = launches.iter().map(|launch| launch.entry).next().unwrap_or_default();
@@ -170,6 +177,7 @@ pub(super) fn kernel(
         amount: if asked.bytes { work.bytes } else { work.flops },
         products: copies,
         cache,
+        limiter: work.limiter,
         graphs: vec![graph],
         times,
         slots,
@@ -249,6 +257,7 @@ pub(super) fn decoder(
             true => "cached: the weights are less than twice the second-level cache".to_owned(),
             false => format!("cold: {} layers with weights of their own", model.distinct_layers),
         },
+        limiter: Limiter::Memory,
         graphs: model.decode.graphs.clone(),
         times: 1,
         slots: Vec::new(),

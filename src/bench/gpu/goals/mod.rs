@@ -77,6 +77,7 @@ fn measure(
         }
     };
     report.products = own.products;
+    report.limiter = Some(own.limiter);
     report.cache.clone_from(&own.cache);
     turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
     report.own = Arm::with(own, std::mem::take(&mut report.own.samples_ns));
