@@ -83,6 +83,7 @@ impl Bench {
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)
             | BenchEvent::Probe(_)
+            | BenchEvent::Goal(_)
             | BenchEvent::Failed(_) => {}
         }
     }

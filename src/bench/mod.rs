@@ -6,6 +6,7 @@
 mod budget;
 pub mod compare;
 mod events;
+pub mod goals;
 pub mod gpu;
 mod gpu_report;
 pub mod journal;

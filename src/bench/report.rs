@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use super::goals::GoalReport;
+
 pub use super::gpu_report::{
     CaseReport, Contest, DeviceHere, HeadroomReport, Holding, KernelReport, LeftOut, Rival, Turn,
     WorkerFailure,
@@ -34,6 +36,8 @@ pub enum BenchEvent {
     Case(CaseReport),
     /// A GPU child: one live probe.
     Probe(Box<ProbeReport>),
+    /// A GPU child: something of ours and what it is held against.
+    Goal(Box<GoalReport>),
     /// Something asked for could not be done; the child goes on.
     Failed(WorkerFailure),
 }

@@ -288,6 +288,7 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)
             | BenchEvent::Probe(_)
+            | BenchEvent::Goal(_)
             | BenchEvent::Failed(_) => {}
         }
     }

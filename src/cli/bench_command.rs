@@ -16,6 +16,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     if let Some(base) = &options.bench.against {
         return super::versus::run(options, base);
     }
+    if options.gpu.goals {
+        return super::gpu::goals::run(options);
+    }
     if matches!(options.output.form, Form::Markdown | Form::Csv) {
         return Err(CliError::Usage("--markdown and --csv go with --against".to_owned()));
     }

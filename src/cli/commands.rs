@@ -92,11 +92,14 @@ pub static COMMANDS: &[CommandSpec] = &[
                answer is that of compare.\n\
                With --tune every kernel that can be computed in several ways proves each, times it in turn with the one it takes by itself, and \
                runs the fastest from then on where its lead is no chance. That holds on this very GPU, with this driver, these kernels, application clocks and \
-               power limit, and is kept in $XDG_STATE_HOME/warpscope/picks.json, else below ~/.local/state. Nothing is tuned unasked.",
+               power limit, and is kept in $XDG_STATE_HOME/warpscope/picks.json, else below ~/.local/state. Nothing is tuned unasked.\n\
+               With --goals products go by cuBLASLt as it is found here or named by --cublas, weights by the bandwidth of reading, attention by the own \
+               product and the decoder by its roof, on random numbers, in blocks A B B A; --kernel chooses goals by name. Ends with 1 when a floor is missed.",
         args: &[
             &[Id::BenchDevice, Id::Profile, Id::Dtypes],
             ON_GPU,
             &[Id::Shape, Id::Full, Id::Variant, Id::TuneVariants],
+            &[Id::Goals, Id::Cublas],
             &[Id::Record, Id::Against, Id::Blocks, Id::FailOn, Id::Noise],
             &[Id::Json, Id::Markdown, Id::Csv],
             LOOK,
@@ -115,6 +118,10 @@ pub static COMMANDS: &[CommandSpec] = &[
             (
                 "bench --tune --gpu 0",
                 "the best variant of every kernel on the first GPU, remembered",
+            ),
+            (
+                "bench --goals --gpu 0",
+                "how far the kernels are from the vendor's library and the roof",
             ),
             ("bench --against target/release/warpscope-before", "did a change make it slower?"),
         ],

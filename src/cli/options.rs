@@ -164,6 +164,8 @@ pub struct GpuOptions {
     pub tune: bool,
     /// Whether warm and long.
     pub full: bool,
+    /// Whether what kernels are to reach is measured, each beside what it is held against.
+    pub goals: bool,
     /// Whether also beside others.
     pub anyway: bool,
     /// Longest silence of the process on the GPU.
@@ -444,6 +446,7 @@ fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
         variant: get.word(Id::Variant),
         tune: get.switch(Id::TuneVariants),
         full: get.switch(Id::Full),
+        goals: get.switch(Id::Goals),
         anyway: get.switch(Id::Anyway),
         patience: get.span(Id::Patience).unwrap_or(Duration::from_secs(60)),
     })

@@ -41,6 +41,7 @@ pub enum Id {
     FixNumber,
     Frameworks,
     Full,
+    Goals,
     Gpus,
     Import,
     Inspect,
@@ -374,6 +375,11 @@ pub const ARGS: &[ArgSpec] = &[
         Id::Full,
         &[("full", "on")],
         "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size",
+    ),
+    ArgSpec::switch(
+        Id::Goals,
+        &[("goals", "on")],
+        "Measure what kernels are to reach, each in turns with what it is held against: cuBLASLt, the bandwidth of reading",
     ),
     ArgSpec {
         short: Some('g'),

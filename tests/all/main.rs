@@ -10,6 +10,8 @@ mod configs;
 mod fake;
 mod frames;
 #[cfg(target_os = "linux")]
+mod goals;
+#[cfg(target_os = "linux")]
 mod gpu;
 mod history;
 #[cfg(target_os = "linux")]

@@ -22,7 +22,7 @@ mod throttle;
 mod watch;
 mod words;
 
-pub use watch::{Look, Watch};
+pub use watch::{Look, Strained, Watch};
 
 use std::path::PathBuf;
 use std::time::Duration;

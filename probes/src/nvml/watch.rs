@@ -8,8 +8,10 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use super::error::words;
+use super::raw;
 use super::readers::newer_or_older;
 use super::session;
+use crate::gpu::ClockReason;
 
 /// NVML, held open for one GPU.
 pub struct Watch {
@@ -30,6 +32,17 @@ pub struct Look {
     pub free_bytes: Option<u64>,
 }
 
+/// How hard a GPU works, and what holds it back. What the driver does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strained {
+    /// Clock of the multiprocessors, MHz.
+    pub sm_mhz: Option<u32>,
+    /// Power drawn, watts.
+    pub power_w: Option<f64>,
+    /// Why the clock is where it is.
+    pub reasons: Option<Vec<ClockReason>>,
+}
+
 impl Watch {
     /// Loads NVML, from where it usually is unless a library is given, and finds the device with this UUID.
     pub fn open(library: Option<&Path>, uuid: &str) -> Result<Self, String> {
@@ -41,6 +54,16 @@ impl Watch {
 
     fn device(&self) -> Result<Device<'_>, NvmlError> {
         self.nvml.device_by_uuid(self.uuid.as_str())
+    }
+
+    /// Asks for clock, power and what holds the clock down.
+    pub fn strain(&self) -> Strained {
+        let Ok(device) = self.device() else { return Strained::default() };
+        Strained {
+            sm_mhz: device.clock_info(Clock::SM).ok(),
+            power_w: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            reasons: raw::clock_event_reasons(&device).ok().map(|mask| ClockReason::decode(mask).0),
+        }
     }
 
     /// Asks anew. A device that does not answer leaves everything open.

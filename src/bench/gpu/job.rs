@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::MachineError;
 
 use super::held::Held;
 use super::request::Request;
-use super::{contest, decode, headroom, probing, selftest, timing};
+use super::{contest, decode, goals, headroom, probing, selftest, timing};
 use crate::bench::{BenchEvent, WorkerFailure};
 
 /// Says something to the parent.
@@ -58,6 +58,7 @@ pub(super) fn perform(job: &Request, on: &mut On<'_>, say: &mut Say<'_>) -> Resu
         Request::Variants(timing) => contest::run(on, timing, say),
         Request::Decode { .. } => decode::run(on, job, say),
         Request::Headroom { paths } => headroom::run(on, paths, say),
+        Request::Goal { id, cublas } => goals::run(on, id, cublas, say),
         Request::Probe { ids, cublas } => probing::run(on, ids, cublas, say),
         _ => {
             let why = "this build has no such job".to_owned();

@@ -10,6 +10,7 @@ mod decode;
 mod device;
 mod ending;
 mod glob;
+mod goals;
 mod headroom;
 mod held;
 mod job;

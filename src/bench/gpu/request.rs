@@ -42,6 +42,14 @@ pub enum Request {
         #[serde(default)]
         paths: Globs,
     },
+    /// Measures something of ours and what it is held against, in turns.
+    Goal {
+        /// Which: `gemm.bf16.8192`.
+        id: String,
+        /// Copies of cuBLAS to hold it against, best first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cublas: Vec<PathBuf>,
+    },
     /// Runs live probes.
     Probe {
         /// Which, all where none is named.
@@ -137,6 +145,7 @@ impl fmt::Display for Request {
                 write!(f, "micro decoder {} {profile}", dtype.id())
             }
             Self::Headroom { paths } => write!(f, "headroom of {paths}"),
+            Self::Goal { id, .. } => write!(f, "goal {id}"),
             Self::Probe { ids, .. } if ids.is_empty() => f.write_str("live probes"),
             Self::Probe { ids, .. } => write!(f, "live probes {}", ids.join(", ")),
             Self::Pause { .. } => f.write_str("pausing"),
@@ -189,6 +198,10 @@ mod tests {
                 r#"{"request":"decode","dtype":"bf16","profile":"glm4","model":"m0"}"#,
             ),
             (Request::Headroom { paths: gemm() }, r#"{"request":"headroom","paths":"gemm.*"}"#),
+            (
+                Request::Goal { id: "w4.f16.m1".to_owned(), cublas: Vec::new() },
+                r#"{"request":"goal","id":"w4.f16.m1"}"#,
+            ),
             (
                 Request::Probe { ids: vec!["gate.mma".to_owned()], cublas: Vec::new() },
                 r#"{"request":"probe","ids":["gate.mma"]}"#,

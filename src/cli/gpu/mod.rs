@@ -5,6 +5,7 @@
 
 mod choose;
 mod found;
+pub(super) mod goals;
 mod picks;
 pub(super) mod probe;
 mod progress;

@@ -101,7 +101,8 @@ fn on_device(
         return Ok(result);
     }
     let target = target(&result.here, frame);
-    let cublas = copies(options, &target, wanted);
+    let asks = wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_)));
+    let cublas = if asks { copies(options, &target) } else { Vec::new() };
     let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
@@ -125,7 +126,7 @@ fn on_device(
 }
 
 /// The device as the rules ask about it.
-fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
+pub(super) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
     let gpu =
         frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match gpu {
@@ -143,13 +144,10 @@ fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
     }
 }
 
-/// Copies of cuBLAS to ask; nobody looks for one where no probe asks it.
-fn copies(options: &Options, target: &Target, wanted: &[&Probe]) -> Vec<PathBuf> {
+/// Copies of cuBLAS to ask, best first.
+pub(super) fn copies(options: &Options, target: &Target) -> Vec<PathBuf> {
     if let Some(path) = &options.gpu.cublas {
         return vec![path.clone()];
-    }
-    if !wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_))) {
-        return Vec::new();
     }
     let sweep = Sweep { places: Places::here(Vec::new()), pids: Vec::new(), only_named: false };
     let inventory = sweep.run(&mut Looking::silent());

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use warpscope_kernels::Sm;
 
+use crate::inner::Inner;
 use crate::manifest::Entry;
-use crate::recipe::{Budget, FamilyRecipe};
+use crate::recipe::{Budget, FamilyRecipe, InnerBudget};
 
 /// A kernel on a target, and all its instructions where they are known.
 pub(crate) struct Built<'a> {
@@ -46,6 +47,43 @@ pub(crate) fn broken(recipe: &FamilyRecipe, built: &Built) -> Vec<String> {
     wrong
 }
 
+/// What the innermost loop of a kernel breaks.
+pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inner>) -> Vec<String> {
+    let Some(inner) = inner else {
+        let names: Vec<&str> = budget.names().collect();
+        return vec![format!("no loop of it holds what its budget counts: {}", names.join(", "))];
+    };
+    let count = |name: &str| inner.named.get(name).copied().unwrap_or(0);
+    let rates = [
+        ("instructions per weight", inner.per_weight(), &budget.lane_instructions_per_weight_max),
+        ("LDS and SHFL per weight", inner.shared_per_weight(), &budget.shared_per_weight_max),
+        ("instructions per MMA", inner.per_product(), &budget.instructions_per_mma_max),
+        (
+            "shared bytes per MMA",
+            inner.shared_bytes_per_product(),
+            &budget.shared_bytes_per_mma_max,
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (what, found, limits) in rates {
+        let Some(most) = limits.on(target) else { continue };
+        match found {
+            // Two decimals are what a budget says.
+            Some(found) if found < most + 0.005 => {}
+            Some(found) => wrong.push(format!("{found:.2} {what} in its loop, at most {most:.2}")),
+            None => wrong.push(format!("its loop has none of what {what} are counted by")),
+        }
+    }
+    for (name, most) in &budget.at_most {
+        wrong.extend(above(&format!("{name} in its loop"), count(name), Some(*most)));
+    }
+    let short = budget.needs.iter().filter(|(name, least)| count(name) < **least);
+    wrong.extend(
+        short.map(|(name, least)| format!("{} {name} in its loop, at least {least}", count(name))),
+    );
+    wrong
+}
+
 fn above(what: &str, found: u32, most: Option<u32>) -> Option<String> {
     let most = most.filter(|most| found > *most)?;
     Some(format!("{found} {what}, at most {most}"))
@@ -55,6 +93,9 @@ fn above(what: &str, found: u32, most: Option<u32>) -> Option<String> {
 pub(crate) fn stale(recipe: &FamilyRecipe, built: &[(String, Sm)]) -> Vec<String> {
     let unused = |budget: &&Budget| !built.iter().any(|(name, sm)| budget.covers(name, *sm));
     let names = recipe.budget.iter().filter(unused).map(|budget| budget.entries.join(", "));
+    let met = |budget: &&InnerBudget| built.iter().any(|(name, sm)| budget.covers(name, *sm));
+    let loops = recipe.inner.iter().filter(|budget| !met(budget));
+    let names = names.chain(loops.map(|budget| budget.entries.join(", ")));
     names.map(|names| format!("{}: a budget for {names} meets no kernel", recipe.name)).collect()
 }
 
@@ -107,6 +148,30 @@ at_most = { BAR = 0 }
                 "1 HMMA, at least 2"
             ]
         );
+    }
+
+    #[test]
+    fn a_loop_that_costs_too_much_is_named_with_what_it_may() {
+        let text = "entries = []\nweights = { LDG = 64 }\nneeds = { HMMA = 2 }\nat_most = { BAR = 0 }
+            lane_instructions_per_weight_max = { sm_80 = 1.25 }\nshared_bytes_per_mma_max = { sm_90 = 1 }";
+        let budget: InnerBudget = toml::from_str(text).unwrap();
+        let named = [("HMMA".to_owned(), 2), ("BAR".to_owned(), 0)].into();
+        let good = Inner { all: 80, weights: 2048, named, ..Inner::default() };
+        let target = Sm::new(8, 0);
+        assert_eq!(broken_inner(&budget, target, Some(&good)), [""; 0]);
+        let named = [("HMMA".to_owned(), 1), ("BAR".to_owned(), 3)].into();
+        let bad = Inner { all: 84, named, ..good.clone() };
+        assert_eq!(
+            broken_inner(&budget, target, Some(&bad)),
+            [
+                "1.31 instructions per weight in its loop, at most 1.25",
+                "3 BAR in its loop, at most 0",
+                "1 HMMA in its loop, at least 2"
+            ]
+        );
+        let unknown = ["its loop has none of what shared bytes per MMA are counted by"];
+        assert_eq!(broken_inner(&budget, Sm::new(9, 0), Some(&good)), unknown);
+        assert_eq!(broken_inner(&budget, target, None).len(), 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use warpscope_kernels::Sm;
 use warpscope_kernels::image::{Isa, RELEASES, cuda_text};
 
 use crate::budget::{self, Built};
+use crate::inner::Inner;
 use crate::manifest::{Entry, Family, Image, Kind};
 use crate::recipe::FamilyRecipe;
 use crate::sources::{Sources, sha256};
@@ -138,10 +139,20 @@ impl Job<'_> {
             let absent = || format!("{file}: the disassembler shows no {name}");
             let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
             let code = code.transpose()?;
-            entry.instructions = code.map(|code| sass::counts(code, sass::COUNTED.iter().copied()));
-            let counts = code.map(|code| sass::counts(code, self.counted()));
+            let count =
+                |code: &sass::Code| sass::counts(&code.instructions, sass::COUNTED.iter().copied());
+            entry.instructions = code.map(count);
+            let counts = code.map(|code| sass::counts(&code.instructions, self.counted()));
             let built = Built { name, target, entry, counts: counts.as_ref() };
-            let broken = budget::broken(self.recipe, &built);
+            let mut broken = budget::broken(self.recipe, &built);
+            for inner in self.recipe.inner.iter().filter(|inner| inner.covers(name, target)) {
+                let found = code.map(|code| Inner::find(code, inner));
+                broken.extend(
+                    found
+                        .into_iter()
+                        .flat_map(|found| budget::broken_inner(inner, target, found.as_ref())),
+                );
+            }
             wrong.extend(broken.iter().map(|broken| format!("{file}: {name}: {broken}")));
         }
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;

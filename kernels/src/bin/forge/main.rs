@@ -1,6 +1,6 @@
 //! `forge`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
 //!
-//! `cargo run -p warpscope-kernels --features forge --bin forge -- [--check] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
+//! `cargo run -p warpscope-kernels --features forge --bin forge -- [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
 //!
 //! A command of its own and not a build script, because images are committed: nobody else needs NVIDIA's compiler, what was tested is
 //! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
@@ -9,15 +9,23 @@
 mod budget;
 mod compare;
 mod family;
+mod figures;
+mod flow;
+mod gpus;
+mod inner;
 mod manifest;
+mod occupancy;
+mod predict;
 mod ptx;
 mod recipe;
 mod report;
 mod sass;
 mod sources;
+mod table;
 mod toolchain;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -29,9 +37,11 @@ use sources::Sources;
 use toolchain::{CUDA, DISASSEMBLER, Toolchain};
 use warpscope_kernels::Sm;
 
-const USAGE: &str = "forge [--check] [--toolchain DIR] [--kernels DIR] [FAMILY…]
+const USAGE: &str = "forge [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
 
-Compiles kernels/cuda/FAMILY.cu, all where none is named, into kernels/image, as kernels/forge.toml says.
+Compiles kernels/cuda/FAMILY.cu, all where none is named, into kernels/image, as kernels/forge.toml says, and writes what it costs into
+kernels/BUDGETS.md.
+  --table          build nothing, print what the committed images cost
   --check          build aside and name every committed file that differs, is missing or is no longer built
   --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
   --kernels DIR    folder with cuda/, image/ and forge.toml; otherwise this package's";
@@ -53,6 +63,7 @@ fn main() -> ExitCode {
 #[derive(Debug)]
 struct Arguments {
     check: bool,
+    table: bool,
     toolchain: PathBuf,
     kernels: PathBuf,
     families: Vec<String>,
@@ -62,12 +73,14 @@ impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let kernels = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let toolchain = kernels.join("../target/toolchain");
-        let mut read = Self { check: false, toolchain, kernels, families: Vec::new() };
+        let mut read =
+            Self { check: false, table: false, toolchain, kernels, families: Vec::new() };
         while let Some(word) = words.next() {
             let mut folder =
                 || words.next().map(PathBuf::from).ok_or(format!("{word} needs a folder"));
             match &word[..] {
                 "--check" => read.check = true,
+                "--table" => read.table = true,
                 "--toolchain" => read.toolchain = folder()?,
                 "--kernels" => read.kernels = folder()?,
                 option if option.starts_with('-') => return Err(USAGE.to_owned()),
@@ -82,6 +95,13 @@ impl Arguments {
         let chosen = self.chosen(&recipe)?;
         let tools = Toolchain::open(&self.toolchain)?;
         let images = self.kernels.join("image");
+        if self.table {
+            return Ok(self
+                .costs(&tools, &chosen)?
+                .into_iter()
+                .map(|(name, text)| format!("## {name}\n\n{text}"))
+                .collect());
+        }
         let aside = env::temp_dir().join(format!("forge-{}", std::process::id()));
         fs::create_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
         let built = self.build(&tools, &recipe, &chosen, &aside).and_then(|families| {
@@ -93,10 +113,48 @@ impl Arguments {
                 true => compare::same(&aside, &images, &manifest)?,
                 false => compare::replace(&aside, &images, &manifest)?,
             }
+            self.renew(&tools, &chosen)?;
             Ok(said)
         });
         fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
         built
+    }
+
+    /// What the committed images of families cost, by family.
+    fn costs(
+        &self,
+        tools: &Toolchain,
+        chosen: &[&FamilyRecipe],
+    ) -> Result<BTreeMap<String, String>, String> {
+        let images = self.kernels.join("image");
+        let text = toolchain::read(&images.join("manifest.toml"))?;
+        let manifest: Manifest = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let plan = gpus::Plan::read(&self.kernels)?;
+        let figures = figures::gather(tools, &images, &manifest, chosen)?;
+        let (doings, launches) = figures::doings(&plan, &figures);
+        let of = |family: &&FamilyRecipe| {
+            let section = table::section(&plan, &family.name, &figures, &doings, &launches);
+            section.map(|section| (family.name.clone(), section))
+        };
+        Ok(chosen.iter().filter_map(of).collect())
+    }
+
+    /// Writes what the families cost into the table of costs, or holds it against what is there.
+    fn renew(&self, tools: &Toolchain, chosen: &[&FamilyRecipe]) -> Result<(), String> {
+        let path = self.kernels.join("BUDGETS.md");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let mut sections =
+            if self.families.is_empty() { BTreeMap::new() } else { table::sections(&before) };
+        sections.extend(self.costs(tools, chosen)?);
+        let text = table::document(&gpus::Plan::read(&self.kernels)?, &sections);
+        if text == before {
+            return Ok(());
+        }
+        if self.check {
+            let stale = "is not what the images cost, run forge and commit what it writes";
+            return Err(format!("{} {stale}", path.display()));
+        }
+        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// The families asked for. Sources and recipe must name the same.

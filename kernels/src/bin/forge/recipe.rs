@@ -1,5 +1,7 @@
 //! `kernels/forge.toml`: what is compiled for what, and what it may cost.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use warpscope_kernels::image::{CLASSES, class_of};
 use warpscope_kernels::{Sm, Suffix};
@@ -29,6 +31,9 @@ pub(crate) struct FamilyRecipe {
     /// What its kernels may cost and must contain.
     #[serde(default)]
     pub budget: Vec<Budget>,
+    /// What the innermost loops of its kernels may cost.
+    #[serde(default, rename = "loop")]
+    pub inner: Vec<InnerBudget>,
 }
 
 /// What some kernels may cost on some targets, and must contain.
@@ -50,21 +55,100 @@ pub(crate) struct Budget {
     pub instructions_max: Option<u32>,
     /// Instructions that must occur at least so often: `HMMA = 1`, `LDG.128 = 4`.
     #[serde(default)]
-    pub needs: std::collections::BTreeMap<String, u32>,
+    pub needs: BTreeMap<String, u32>,
     /// Instructions that may occur at most so often: `BAR = 0`.
     #[serde(default)]
-    pub at_most: std::collections::BTreeMap<String, u32>,
+    pub at_most: BTreeMap<String, u32>,
+}
+
+/// The innermost loop of some kernels on some targets: what work is in it, and what it may cost.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InnerBudget {
+    /// Names of kernels; one that ends with `*` stands for all that begin so.
+    pub entries: Vec<String>,
+    /// Targets; all where there are none.
+    #[serde(default)]
+    pub on: Vec<Sm>,
+    /// Weights that all lanes of a warp take by one of each of these: `"LDG.128.NA" = 1024`.
+    #[serde(default)]
+    pub weights: BTreeMap<String, u32>,
+    /// Instructions the loop is looked for by where no weights are counted; without any, products of tensor cores.
+    #[serde(default)]
+    pub around: Vec<String>,
+    /// Most instructions of all lanes for a weight.
+    #[serde(default)]
+    pub lane_instructions_per_weight_max: Limits,
+    /// Most loads from shared memory and shuffles of all lanes for a weight.
+    #[serde(default)]
+    pub shared_per_weight_max: Limits,
+    /// Most instructions for a product of tiles.
+    #[serde(default)]
+    pub instructions_per_mma_max: Limits,
+    /// Most bytes of shared memory for a product of tiles.
+    #[serde(default)]
+    pub shared_bytes_per_mma_max: Limits,
+    /// Instructions that must occur in it at least so often.
+    #[serde(default)]
+    pub needs: BTreeMap<String, u32>,
+    /// Instructions that may occur in it at most so often: `HMMA = 0`.
+    #[serde(default)]
+    pub at_most: BTreeMap<String, u32>,
+}
+
+/// Limits by target, each from its target on to the next.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub(crate) struct Limits(BTreeMap<String, f64>);
+
+impl Limits {
+    /// The limit for a target.
+    pub(crate) fn on(&self, target: Sm) -> Option<f64> {
+        let rows = self.0.iter().filter_map(|(from, most)| Some((from.parse::<Sm>().ok()?, *most)));
+        rows.filter(|(from, _)| *from <= target).max_by_key(|row| row.0).map(|row| row.1)
+    }
+
+    fn mistakes(&self) -> impl Iterator<Item = String> {
+        let wrong = self.0.keys().filter(|from| from.parse::<Sm>().is_err());
+        wrong.map(|from| format!("{from:?} is no target, such as sm_80"))
+    }
 }
 
 impl Budget {
     /// Whether it speaks of a kernel on a target.
     pub(crate) fn covers(&self, entry: &str, target: Sm) -> bool {
-        let named = |pattern: &String| match pattern.strip_suffix('*') {
-            Some(start) => entry.starts_with(start),
-            None => entry == pattern,
-        };
-        (self.on.is_empty() || self.on.contains(&target)) && self.entries.iter().any(named)
+        covers(&self.entries, &self.on, entry, target)
     }
+}
+
+impl InnerBudget {
+    /// Whether it speaks of a kernel on a target.
+    pub(crate) fn covers(&self, entry: &str, target: Sm) -> bool {
+        covers(&self.entries, &self.on, entry, target)
+    }
+
+    /// Every instruction it names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let tables = [&self.weights, &self.needs, &self.at_most];
+        tables.into_iter().flat_map(|table| table.keys().map(String::as_str))
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let limits = [
+            &self.lane_instructions_per_weight_max,
+            &self.shared_per_weight_max,
+            &self.instructions_per_mma_max,
+            &self.shared_bytes_per_mma_max,
+        ];
+        limits.into_iter().flat_map(Limits::mistakes).collect()
+    }
+}
+
+fn covers(entries: &[String], on: &[Sm], entry: &str, target: Sm) -> bool {
+    let named = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(start) => entry.starts_with(start),
+        None => entry == pattern,
+    };
+    (on.is_empty() || on.contains(&target)) && entries.iter().any(named)
 }
 
 impl FamilyRecipe {
@@ -102,6 +186,8 @@ impl FamilyRecipe {
         for target in self.also.iter().filter(|target| self.class_for(**target).is_none()) {
             wrong.push(format!("{}: no class for {target}", self.name));
         }
+        let limits = self.inner.iter().flat_map(InnerBudget::mistakes);
+        wrong.extend(limits.map(|mistake| format!("{}: {mistake}", self.name)));
         wrong
     }
 }
@@ -160,6 +246,18 @@ registers_max = 64
         let budget = &recipe.family[0].budget[0];
         assert!(budget.covers("mix_f16", sm("sm_86")) && budget.covers("one", sm("sm_86")));
         assert!(!budget.covers("one_more", sm("sm_86")) && !budget.covers("one", sm("sm_75")));
+    }
+
+    #[test]
+    fn a_limit_holds_from_its_target_on() {
+        let text =
+            "entries = []\nshared_per_weight_max = { sm_75 = 1.5, sm_80 = 1.0, sm_90a = 0.5 }";
+        let limits = toml::from_str::<InnerBudget>(text).unwrap().shared_per_weight_max;
+        let found =
+            ["sm_70", "sm_75", "sm_89", "sm_90", "sm_90a", "sm_120"].map(|at| limits.on(sm(at)));
+        assert_eq!(found, [None, Some(1.5), Some(1.0), Some(1.0), Some(0.5), Some(0.5)]);
+        let text = "entries = []\nshared_per_weight_max = { ampere = 1 }";
+        assert_eq!(toml::from_str::<InnerBudget>(text).unwrap().mistakes().len(), 1);
     }
 
     #[test]

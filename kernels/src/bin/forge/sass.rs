@@ -1,4 +1,4 @@
-//! Instructions of a disassembly, counted.
+//! Instructions of a disassembly, counted, with the labels they jump to.
 
 use std::collections::BTreeMap;
 
@@ -12,37 +12,56 @@ pub(crate) const COUNTED: &[&str] = &[
 /// One instruction: `LDG.E.128.CONSTANT R4, [R2.64]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction<'a> {
-    opcode: &'a str,
-    operands: &'a str,
+    /// The operation with its modifiers: `LDG.E.128.CONSTANT`.
+    pub opcode: &'a str,
+    /// What follows it.
+    pub operands: &'a str,
+    /// Whether a predicate in front decides if it happens.
+    pub guarded: bool,
 }
 
 impl Instruction<'_> {
     /// Whether it is what a name like `LDG.128` means: the operation, with all these modifiers in any order.
-    fn is(self, name: &str) -> bool {
+    pub(crate) fn is(self, name: &str) -> bool {
         let mut wanted = name.split('.');
         let mut has = self.opcode.split('.');
         wanted.next() == has.next() && wanted.all(|part| has.clone().any(|own| own == part))
     }
 
     /// Whether it computes nothing: padding, or a constant loaded by way of an arithmetic instruction.
-    fn is_idle(self) -> bool {
+    pub(crate) fn is_idle(self) -> bool {
         let loads_constant = self.is("HFMA2") && self.operands.contains("-RZ, RZ,");
         self.is("NOP") || loads_constant
     }
 }
 
-/// The instructions of each section of code, by the name of the kernel.
-pub(crate) fn sections(text: &str) -> BTreeMap<&str, Vec<Instruction<'_>>> {
-    let mut all = BTreeMap::new();
+/// The code of a kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code<'a> {
+    /// In the order of their addresses.
+    pub instructions: Vec<Instruction<'a>>,
+    /// What each label stands before.
+    pub labels: BTreeMap<&'a str, usize>,
+}
+
+/// The code of each section, by the name of the kernel.
+pub(crate) fn sections(text: &str) -> BTreeMap<&str, Code<'_>> {
+    let mut all: BTreeMap<&str, Code<'_>> = BTreeMap::new();
     let mut section: Option<&str> = None;
     for line in text.lines().map(str::trim) {
         if let Some(rest) = line.strip_prefix(".section\t") {
             let name = rest.trim_start().split(',').next().unwrap_or_default();
             section = name.strip_prefix(".text.");
-        } else if let (Some(name), Some(instruction)) = (section, instruction(line)) {
-            all.entry(name).or_insert_with(Vec::new).push(instruction);
+        } else if let Some(name) = section {
+            if let Some(instruction) = instruction(line) {
+                all.entry(name).or_default().instructions.push(instruction);
+            } else if let Some(label) = line.strip_suffix(':') {
+                let code = all.entry(name).or_default();
+                code.labels.insert(label, code.instructions.len());
+            }
         }
     }
+    all.retain(|_, code| !code.instructions.is_empty());
     all
 }
 
@@ -50,11 +69,12 @@ pub(crate) fn sections(text: &str) -> BTreeMap<&str, Vec<Instruction<'_>>> {
 fn instruction(line: &str) -> Option<Instruction<'_>> {
     let (_, rest) = line.strip_prefix("/*")?.split_once("*/")?;
     let rest = rest.trim_start().trim_start_matches('{').trim_start();
-    let rest = if rest.starts_with('@') { rest.split_once(' ')?.1.trim_start() } else { rest };
+    let guarded = rest.starts_with('@');
+    let rest = if guarded { rest.split_once(' ')?.1.trim_start() } else { rest };
     let end = rest.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(rest.len());
     let (opcode, operands) = rest.split_at(end);
     let plain = opcode.starts_with(|c: char| c.is_ascii_uppercase());
-    plain.then_some(Instruction { opcode, operands })
+    plain.then_some(Instruction { opcode, operands, guarded })
 }
 
 /// How often each name occurs; `all` counts everything but padding. What does not occur is left out.
@@ -98,8 +118,11 @@ gemm:
     fn instructions_are_counted_by_operation_and_modifier() {
         let sections = sections(TEXT);
         assert_eq!(sections.keys().copied().collect::<Vec<_>>(), ["copy", "gemm"]);
+        assert_eq!(sections["gemm"].labels[".L_x_2"], 6);
+        let guarded = sections["gemm"].instructions.iter().filter(|one| one.guarded);
+        assert_eq!(guarded.count(), 2);
         let names = ["LDG", "LDG.128", "LDG.64", "HFMA2", "HMMA", "HMMA.16816.BF16", "HMMA.1688"];
-        let counts = counts(&sections["gemm"], names.into_iter());
+        let counts = counts(&sections["gemm"].instructions, names.into_iter());
         let counts: Vec<_> = counts.iter().map(|(name, count)| (&name[..], *count)).collect();
         assert_eq!(
             counts,

@@ -11,7 +11,7 @@ use super::product::{Compute, Kind, Product};
 use super::status::BlasError;
 use crate::cuda::CudaMachine;
 use crate::cuda::context::Context;
-use crate::gpu::MachineError;
+use crate::gpu::{MachineError, Slot};
 
 /// `CUBLAS_OP_N` and `CUBLAS_OP_T`.
 const AS_IT_LIES: u32 = 0;
@@ -20,6 +20,8 @@ const TRANSPOSED: u32 = 1;
 const TENSOR_OP: c_int = 99;
 /// `CUBLASLT_MATMUL_DESC_TRANSA`.
 const TRANSPOSE_A: u32 = 3;
+/// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
+const MAX_WORKSPACE: u32 = 1;
 
 /// cuBLAS on a device.
 pub struct Blas {
@@ -142,10 +144,84 @@ impl Blas {
 
     /// One product by `cublasLtMatmul`, with the algorithm the library thinks best and no workspace.
     pub fn lt_matmul(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
+        self.prepare(product, None)?.run(machine)
+    }
+
+    /// A product by `cublasLtMatmul` with the algorithm the library thinks best where it may use so much memory, chosen once for any number of times.
+    pub fn prepare(
+        &self,
+        product: &Product,
+        workspace: Option<Workspace>,
+    ) -> Result<Prepared<'_>, BlasError> {
         let lt = self.lt.as_ref().map_err(Clone::clone)?;
-        let places = places(machine, product)?;
-        lt.matmul(machine.stream_pointer(), product, places)?;
+        if !product.transposed {
+            let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
+            return Err(MachineError::Refused { why }.into());
+        }
+        let room = workspace.map_or(0, |workspace| workspace.bytes);
+        let described = Described::new(&lt.library, product, room)?;
+        let algorithm = lt.algorithm(&described, room)?;
+        Ok(Prepared { lt, described, algorithm, product: product.clone(), workspace })
+    }
+}
+
+/// Memory of the device that a library may use while it computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Where it begins.
+    pub place: Slot,
+    /// How much it is.
+    pub bytes: u64,
+}
+
+/// A product of cuBLASLt that was chosen an algorithm.
+pub struct Prepared<'b> {
+    lt: &'b Lt,
+    described: Described<'b>,
+    algorithm: [u64; 8],
+    product: Product,
+    workspace: Option<Workspace>,
+}
+
+impl Prepared<'_> {
+    /// Computes it once.
+    pub fn run(&self, machine: &mut CudaMachine) -> Result<(), BlasError> {
+        self.put(machine)?;
         Ok(machine.wait()?)
+    }
+
+    /// Puts it into the stream and does not wait for it: in a recording, for one.
+    pub fn put(&self, machine: &CudaMachine) -> Result<(), BlasError> {
+        let [a, b, c] = places(machine, &self.product)?;
+        let workspace = match self.workspace {
+            Some(Workspace { place, bytes }) => (machine.place(place, bytes)?, bytes as usize),
+            None => (0, 0),
+        };
+        let [one, zero] = self.product.compute.factors();
+        let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
+        let Described { description, layouts: [of_a, of_b, of_c], .. } = self.described;
+        // SAFETY: handles live; operands and workspace lie in buffers, which live until the stream was waited for; the algorithm was
+        // chosen for this very product and wants no more than that workspace.
+        unsafe {
+            self.lt.library.matmul(
+                self.lt.handle,
+                description,
+                one,
+                a,
+                of_a,
+                b,
+                of_b,
+                zero,
+                c,
+                of_c,
+                c,
+                of_c,
+                &raw const self.algorithm,
+                workspace.0,
+                workspace.1,
+                machine.stream_pointer(),
+            )
+        }
     }
 }
 
@@ -169,47 +245,8 @@ impl Lt {
         Ok(Self { handle, library })
     }
 
-    fn matmul(
-        &self,
-        stream: *mut c_void,
-        product: &Product,
-        [a, b, c]: [u64; 3],
-    ) -> Result<(), BlasError> {
-        if !product.transposed {
-            let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
-            return Err(MachineError::Refused { why }.into());
-        }
-        let described = Described::new(&self.library, product)?;
-        let algorithm = self.algorithm(&described)?;
-        let [one, zero] = product.compute.factors();
-        let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
-        let Described { description, layouts: [of_a, of_b, of_c], .. } = described;
-        // SAFETY: handles live; the operands lie in buffers, which live until the stream was waited for; the algorithm was chosen
-        // for this very product and wants no workspace.
-        unsafe {
-            self.library.matmul(
-                self.handle,
-                description,
-                one,
-                a,
-                of_a,
-                b,
-                of_b,
-                zero,
-                c,
-                of_c,
-                c,
-                of_c,
-                &raw const algorithm,
-                0,
-                0,
-                stream,
-            )
-        }
-    }
-
     /// The algorithm the library thinks best for a product; that it knows none is its refusal.
-    fn algorithm(&self, described: &Described<'_>) -> Result<[u64; 8], BlasError> {
+    fn algorithm(&self, described: &Described<'_>, room: u64) -> Result<[u64; 8], BlasError> {
         const CALL: &str = "cublasLtMatmulAlgoGetHeuristic";
         const NOT_SUPPORTED: u32 = 15;
         let Described { description, layouts: [a, b, c], preference, .. } = *described;
@@ -231,7 +268,7 @@ impl Lt {
             )
         }?;
         match u32::try_from(guess.state) {
-            Ok(0) if count > 0 && guess.workspace == 0 => Ok(guess.algorithm),
+            Ok(0) if count > 0 && guess.workspace as u64 <= room => Ok(guess.algorithm),
             Ok(code @ 1..) => Err(BlasError::Status { call: CALL, code }),
             _ => Err(BlasError::Status { call: CALL, code: NOT_SUPPORTED }),
         }
@@ -254,7 +291,7 @@ struct Described<'l> {
 }
 
 impl<'l> Described<'l> {
-    fn new(library: &'l CublasLt, product: &Product) -> Result<Self, BlasError> {
+    fn new(library: &'l CublasLt, product: &Product, room: u64) -> Result<Self, BlasError> {
         let none = ptr::null_mut();
         // What was made so far is given back when a later step fails.
         let mut made = Self { library, description: none, layouts: [none; 3], preference: none };
@@ -276,6 +313,10 @@ impl<'l> Described<'l> {
         }
         // SAFETY: the preference is written.
         unsafe { library.preference(&raw mut made.preference) }?;
+        let room = room.to_ne_bytes();
+        let room = room.as_ptr().cast::<c_void>();
+        // SAFETY: the preference lives; the value has eight bytes.
+        unsafe { library.prefer(made.preference, MAX_WORKSPACE, room, 8) }?;
         Ok(made)
     }
 }

@@ -136,6 +136,9 @@ library! {
         layout_end ["cublasLtMatrixLayoutDestroy"] (layout: Handle);
         /// What algorithms may take; nothing at first.
         preference ["cublasLtMatmulPreferenceCreate"] (out: *mut Handle);
+        /// Sets one of its attributes.
+        prefer ["cublasLtMatmulPreferenceSetAttribute"]
+            (preference: Handle, attribute: u32, value: *const c_void, bytes: usize);
         /// Gives it back.
         preference_end ["cublasLtMatmulPreferenceDestroy"] (preference: Handle);
         /// The algorithms that should do.

@@ -9,6 +9,6 @@ mod library;
 mod product;
 mod status;
 
-pub use handle::Blas;
+pub use handle::{Blas, Prepared, Workspace};
 pub use product::{Compute, Kind, Product};
 pub use status::{BLAS_STATUSES, BlasError, blas_status};
