@@ -1,10 +1,11 @@
 // Matrix products on tensor cores. A kind says how the fragments of 16 rows × 32 bytes and 8 columns × 32 bytes are multiplied,
-// whatever the numbers are. Of 64 × 64 per warp a byte of shared memory feeds twice the products that it feeds of 64 × 16.
+// whatever the numbers are. Where a warp owns 64 × 64 a byte of shared memory feeds half as many products again as with 64 × 32.
 #pragma once
 
 #include "slab.cuh"
 
-extern __shared__ uint4 stages[];
+// Begins at the first bank, which the permutation of chunks counts on.
+extern __shared__ __align__(128) u8 stages[];
 
 __device__ __forceinline__ void add_word(float& sum, u32 word) { sum += float_of(word); }
 __device__ __forceinline__ void add_word(i32& sum, u32 word) { sum += i32(word); }
