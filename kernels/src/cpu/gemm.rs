@@ -24,7 +24,7 @@ pub struct GemmSpec {
 /// Every kernel, best first; the last runs everywhere.
 pub const GEMMS: &[GemmSpec] = &[
     #[cfg(target_arch = "x86_64")]
-    GemmSpec { id: "gemm.fp32.avx512", needs: &[Feature::Avx512f], run: avx512::gemm },
+    GemmSpec { id: "gemm.fp32.avx512", needs: avx512::FLOAT, run: avx512::gemm },
     #[cfg(target_arch = "x86_64")]
     GemmSpec { id: "gemm.fp32.avx2", needs: &[Feature::Avx2, Feature::Fma], run: avx2::gemm },
     GemmSpec { id: "gemm.fp32.portable", needs: &[], run: portable },
@@ -78,7 +78,7 @@ pub fn to_tiles(x: &[f32], k: usize, tiles: &mut Vec<f32>) {
 }
 
 /// One tile of outputs into rows of tokens: `y[token][row]`, `stride` apart.
-pub fn from_tile(tile: &[f32], y: &mut [f32], stride: usize) {
+pub fn from_tile<T: Copy>(tile: &[T], y: &mut [T], stride: usize) {
     for (token, out) in y.chunks_mut(stride).take(TILE).enumerate() {
         for (lanes, out) in tile.chunks_exact(TILE).zip(out) {
             *out = lanes[token];
