@@ -186,11 +186,22 @@ pub(crate) fn check_narrow(
     k
 }
 
+/// Fewer than 32 bits of a row of weights, filled up with zeros.
+pub(crate) fn part(bytes: &[u8]) -> i32 {
+    let mut part = [0; 4];
+    part[..bytes.len()].copy_from_slice(bytes);
+    i32::from_le_bytes(part)
+}
+
 /// Pairs of bfloat16 numbers.
 fn encode_bf16_pairs(x: &[f32], units: &mut [u32]) -> u32 {
-    let bits = |v: &f32| nearest_bf16(*v).to_bits() >> 16;
-    for (pair, unit) in x.chunks(2).zip(units) {
-        *unit = bits(&pair[0]) | pair.get(1).map_or(0, |v| bits(v) << 16);
+    let bits = |v: f32| nearest_bf16(v).to_bits() >> 16;
+    let (pairs, rest) = x.as_chunks();
+    for ([a, b], unit) in pairs.iter().zip(&mut *units) {
+        *unit = bits(*a) | bits(*b) << 16;
+    }
+    if let [last] = rest {
+        units[pairs.len()] = bits(*last);
     }
     0
 }
@@ -204,22 +215,29 @@ fn encode_bf16(x: &[f32], units: &mut [u32]) -> u32 {
 
 /// Bytes in fours. Weights come plus 128: sums start with what that adds, the other way round.
 fn encode_bytes(x: &[i8], units: &mut [u32]) -> u32 {
-    for (four, unit) in x.chunks(4).zip(units) {
-        let mut bytes = [0; 4];
-        bytes.iter_mut().zip(four).for_each(|(byte, x)| *byte = x.cast_unsigned());
-        *unit = u32::from_le_bytes(bytes);
+    let unit = |four: [i8; 4]| u32::from_le_bytes(four.map(i8::cast_unsigned));
+    for (four, out) in fours(x).zip(units) {
+        *out = unit(four);
     }
     start(x)
 }
 
 /// Fours of 16-bit numbers: the first and third, then the second and fourth, as a mask and a shift find them in the weights.
 fn encode_halves(x: &[i8], units: &mut [u32]) -> u32 {
-    let half = |v: Option<&i8>| u32::from(v.map_or(0, |v| i16::from(*v).cast_unsigned()));
-    for (four, units) in x.chunks(4).zip(units.chunks_exact_mut(2)) {
-        units[0] = half(four.first()) | half(four.get(2)) << 16;
-        units[1] = half(four.get(1)) | half(four.get(3)) << 16;
+    let half = |v: i8| u32::from(i16::from(v).cast_unsigned());
+    for ([a, b, c, d], units) in fours(x).zip(units.chunks_exact_mut(2)) {
+        units[0] = half(a) | half(c) << 16;
+        units[1] = half(b) | half(d) << 16;
     }
     start(x)
+}
+
+/// Fours, the last one filled up with zeros.
+fn fours(x: &[i8]) -> impl Iterator<Item = [i8; 4]> {
+    let (fours, rest) = x.as_chunks();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    fours.iter().copied().chain((!rest.is_empty()).then_some(last))
 }
 
 fn encode_integers(x: &[i8], units: &mut [u32]) -> u32 {

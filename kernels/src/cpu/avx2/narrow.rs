@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use half::bf16;
 
 use super::super::gemm::TILE;
-use super::super::narrow::check_narrow;
+use super::super::narrow::{check_narrow, part};
 use super::{AVX2, require};
 
 /// Tokens worked on at a time: two registers.
@@ -61,6 +61,23 @@ impl Dot for u8 {
     }
 }
 
+/// Products of 32 bits of each of `R` rows with those of sixteen tokens.
+///
+/// # Safety
+/// Two units of inputs are readable, and the CPU has what the kernel needs.
+#[inline(always)]
+unsafe fn add<W: Dot, const R: usize>(sums: &mut [[__m256i; 2]; R], w: [i32; R], x: *const u32) {
+    // SAFETY: the caller vouches for the units and the features.
+    unsafe {
+        let x = [load(x), load(x.add(TILE))];
+        for (sums, w) in sums.iter_mut().zip(w) {
+            for (w, x) in W::split(_mm256_set1_epi32(w)).into_iter().zip(x) {
+                *sums = [W::add(sums[0], w, x[0]), W::add(sums[1], w, x[1])];
+            }
+        }
+    }
+}
+
 /// `R` rows times sixteen tokens, summed in registers.
 ///
 /// # Safety
@@ -71,21 +88,19 @@ unsafe fn tiles<W: Dot, const R: usize>(rows: [&[u8]; R], tile: *const u32, y: *
     // SAFETY: the tile has starts.
     let start = unsafe { load(tile) };
     let mut sums = [start; R];
-    for i in 0..rows[0].len().div_ceil(4) {
-        // SAFETY: the tile has two units here.
-        let x = unsafe { [load(tile.add((1 + 2 * i) * TILE)), load(tile.add((2 + 2 * i) * TILE))] };
-        for (sums, row) in sums.iter_mut().zip(rows) {
-            let mut bits = [0; 4];
-            let rest = &row[4 * i..];
-            let count = rest.len().min(4);
-            bits[..count].copy_from_slice(&rest[..count]);
-            let w = _mm256_set1_epi32(i32::from_le_bytes(bits));
-            // SAFETY: this function's features are the kernel's.
-            unsafe {
-                for (w, x) in W::split(w).into_iter().zip(x) {
-                    *sums = [W::add(sums[0], w, x[0]), W::add(sums[1], w, x[1])];
-                }
-            }
+    let whole = rows[0].len() / 4;
+    for i in 0..whole {
+        // SAFETY: every row has 32 bits there, and the tile two units.
+        unsafe {
+            let read = |row: &[u8]| row.as_ptr().add(4 * i).cast::<i32>().read_unaligned();
+            add::<W, R>(&mut sums, rows.map(read), tile.add((1 + 2 * i) * TILE));
+        }
+    }
+    if 4 * whole < rows[0].len() {
+        // SAFETY: the tile has two units for the part.
+        unsafe {
+            let rest = rows.map(|row| part(&row[4 * whole..]));
+            add::<W, R>(&mut sums, rest, tile.add((1 + 2 * whole) * TILE));
         }
     }
     for (r, sums) in sums.iter().enumerate() {

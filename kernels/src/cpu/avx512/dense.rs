@@ -2,8 +2,8 @@
 //!
 //! Four rows are worked on at a time, a quarter of the matrix apart, so that memory sees four long streams, a cache line of
 //! each in turn. Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way:
-//! both were up to twice as slow beyond the second-level cache. Asking for lines some way ahead pays where several
-//! instructions stand between two lines; for bfloat16 and bytes it costs more than it brings.
+//! both were up to twice as slow beyond the second-level cache. There, asking for lines some way ahead pays, but for bfloat16;
+//! within that cache it costs.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -12,6 +12,9 @@ use half::{bf16, f16};
 
 use super::super::registry::streams;
 use super::{BF16, FLOAT, VNNI, as_bh, require, to_bf16};
+
+/// Bytes of a matrix from which on lines are asked for ahead: what second-level caches hold.
+const FAR: usize = 1 << 20;
 
 /// Weights of which a cache line is worked on at a time. Sums are registers of 32-bit lanes.
 trait Line: Copy {
@@ -118,7 +121,7 @@ impl Line for bf16 {
 impl Line for u8 {
     type Input = i8;
     type Sum = i32;
-    const AHEAD: usize = 0;
+    const AHEAD: usize = 384;
 
     #[inline(always)]
     unsafe fn add(sum: __m512i, line: *const u8, x: *const i8) -> __m512i {
@@ -145,7 +148,10 @@ macro_rules! gemv {
         /// # Safety
         /// Every row is as long as `x`.
         #[target_feature(enable = $features)]
-        unsafe fn $dots<W: Line, const R: usize>(rows: [&[W]; R], x: &[W::Input]) -> [W::Sum; R] {
+        unsafe fn $dots<W: Line, const R: usize, const IS_FAR: bool>(
+            rows: [&[W]; R],
+            x: &[W::Input],
+        ) -> [W::Sum; R] {
             let whole = x.len() / W::COUNT * W::COUNT;
             let mut sums = [_mm512_setzero_si512(); R];
             for i in (0..whole).step_by(W::COUNT) {
@@ -153,7 +159,7 @@ macro_rules! gemv {
                 unsafe {
                     for (sum, row) in sums.iter_mut().zip(rows) {
                         let line = row.as_ptr().add(i);
-                        if W::AHEAD > 0 {
+                        if IS_FAR && W::AHEAD > 0 {
                             let next = line.cast::<i8>().wrapping_add(W::AHEAD);
                             _mm_prefetch::<_MM_HINT_T0>(next);
                         }
@@ -172,15 +178,23 @@ macro_rules! gemv {
         #[target_feature(enable = $features)]
         unsafe fn $name<W: Line>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
             let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+            let is_far = size_of_val(weights) > FAR;
             let (fours, rest) = streams(y.len());
             for at in fours {
+                let rows = at.map(row);
                 // SAFETY: `row` gives rows as long as x.
-                let sums = unsafe { $dots(at.map(row), x) };
+                let sums = unsafe {
+                    if is_far {
+                        $dots::<W, 4, true>(rows, x)
+                    } else {
+                        $dots::<W, 4, false>(rows, x)
+                    }
+                };
                 at.into_iter().zip(sums).for_each(|(at, sum)| y[at] = sum);
             }
             for at in rest {
                 // SAFETY: as above.
-                [y[at]] = unsafe { $dots([row(at)], x) };
+                [y[at]] = unsafe { $dots::<W, 1, false>([row(at)], x) };
             }
         }
     };

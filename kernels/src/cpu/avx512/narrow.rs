@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use half::bf16;
 
 use super::super::gemm::TILE;
-use super::super::narrow::check_narrow;
+use super::super::narrow::{check_narrow, part};
 use super::{BF16, VNNI, as_bh, require};
 
 /// Rows worked on at a time.
@@ -39,13 +39,6 @@ impl Dot for u8 {
         // SAFETY: the caller vouches for the features.
         unsafe { _mm512_dpbusd_epi32(sum, w, x) }
     }
-}
-
-/// Fewer than 32 bits, filled up with zeros.
-fn part(bytes: &[u8]) -> i32 {
-    let mut part = [0; 4];
-    part[..bytes.len()].copy_from_slice(bytes);
-    i32::from_le_bytes(part)
 }
 
 /// Products of 32 bits of each of `R` rows with those of 32 tokens.
