@@ -1,96 +1,182 @@
 //! Prints what the kernels reach against the ceilings of the same run: `cargo run --release -p warpscope-kernels --example
 //! kernels_bench`. One thread; figures, not a test.
+//!
+//! A kernel and its ceiling take turns in short samples of processor time. Printed are the fastest samples, and the median and
+//! the tenths of the ratios, pair by pair. With `serve` as argument it answers lines
+//! `KERNEL m n k` with seconds, for a script that lets another program take turns.
+
+#[path = "kernels_bench/pair.rs"]
+mod pair;
+#[path = "kernels_bench/serve.rs"]
+mod serve;
 
 use std::hint::black_box;
-use std::time::Instant;
 
+use half::bf16;
 use warpscope_kernels::cpu::{
-    FORMATS, Format, GEMMS, KERNELS, KernelSpec, Matrix, TILE, Team, fastest_read, fma_flop_per_s,
-    read_bytes_per_s,
+    BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS, INT8_GEMMS,
+    INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE, Team,
+    W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
 };
 use warpscope_kernels::model::{Decoder, Grid, M0, Model, Profile, argmax, prompt};
 
-/// Fastest of `count` runs, in seconds.
-fn best(count: usize, mut work: impl FnMut()) -> f64 {
-    let time = |_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64()
-    };
-    (0..count).map(time).fold(f64::MAX, f64::min)
-}
+use pair::{Pair, best};
+
+/// Bytes of a matrix beyond the caches.
+const LARGE: usize = 128 << 20;
+/// Inputs of a row of it.
+const COLS: usize = 4096;
+/// Tokens, rows and inputs of prompts.
+const PROMPTS: &[(usize, usize, usize)] = &[
+    (32, 512, 512),
+    (32, 4096, 512),
+    (32, 4096, 4096),
+    (128, 512, 512),
+    (128, 2048, 2048),
+    (128, 4096, 4096),
+    (512, 512, 512),
+    (512, 4096, 4096),
+];
 
 fn main() {
-    let read = read_bytes_per_s(1, 128 << 20, 8);
-    let fma = fma_flop_per_s(1, 1 << 22, 8);
-    println!("ceiling  read {:.1} GB/s  fma {:.1} GFLOP/s", read / 1e9, fma / 1e9);
-    for (rows, k) in [(64, 512), (512, 512), (1536, 512), (512, 1536), (2048, 2048)] {
-        gemm(rows, k, fma);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["serve"] => serve::answer(std::io::stdin().lock()),
+        [] => all(""),
+        [part] => all(part),
+        _ => eprintln!("usage: kernels_bench [serve | PART OF A KERNEL'S NAME]"),
     }
-    for kernel in KERNELS {
-        if !kernel.is_usable() {
-            println!("SKIPPED ({} needs {:?})", kernel.id, kernel.needs);
-            continue;
+}
+
+/// Every kernel whose name has `part` in it.
+fn all(part: &str) {
+    gemms(part);
+    for kernel in KERNELS.iter().chain(W4A8_KERNELS) {
+        if kernel.id.contains(part) && can(kernel.id, kernel.needs) {
+            gemv(kernel, 512, 512);
+            gemv(kernel, LARGE * 8 / bits(kernel.format) / COLS, COLS);
         }
-        gemv(kernel, 512, 512);
-        gemv(kernel, large(kernel.format), 4096);
     }
-    for (format, _) in FORMATS {
-        decode(*format, read, fma);
+    for kernel in INT8_GEMVS {
+        if kernel.id.contains(part) && can(kernel.id, kernel.needs) {
+            gemv_int8(kernel, 512, 512);
+            gemv_int8(kernel, LARGE / COLS, COLS);
+        }
     }
-}
-
-fn gemm(rows: usize, k: usize, fma: f64) {
-    let (x, w) = (vec![0.5; TILE * k], vec![0.25; rows * k]);
-    let mut y = vec![0.0; rows * TILE];
-    for gemm in GEMMS.iter().filter(|g| g.is_usable()) {
-        let seconds = best(30, || (gemm.run)(black_box(&x), &w, &mut y));
-        let rate = 2.0 * (TILE * rows * k) as f64 / seconds;
-        println!(
-            "{} {TILE}x{rows}x{k}  {:.1} GFLOP/s  {:.2} of peak",
-            gemm.id,
-            rate / 1e9,
-            rate / fma
-        );
+    if "decoder".contains(part) {
+        let (read, fma) = (read_bytes_per_s(1, LARGE, 8), fma_flop_per_s(1, 1 << 20, 8));
+        FORMATS.iter().for_each(|(format, _)| decode(*format, read, fma));
     }
 }
 
-/// Rows of 4096 that make about 128 MB.
-fn large(format: Format) -> usize {
+fn bits(format: Format) -> usize {
     match format {
-        Format::Fp32 => 8192,
-        Format::Fp16 | Format::Bf16 => 16384,
-        Format::Int4 => 65536,
+        Format::Fp32 => 32,
+        Format::Fp16 | Format::Bf16 => 16,
+        Format::Int4 => 4,
     }
 }
 
-/// The matrix and a plain read of the same size take turns, so that what else the machine does meets both.
-fn gemv(kernel: &KernelSpec, rows: usize, cols: usize) {
-    let grid = Grid::new(5, [rows, cols], -6);
-    let matrix = Matrix::from_grid(&grid, kernel.format);
-    let (x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
-    let plain = vec![1.0_f32; matrix.bytes() / size_of::<f32>()];
-    let read = fastest_read().run;
-    let count = if rows > 1000 { 30 } else { 300 };
-    let (mut product, mut reading) = (f64::MAX, f64::MAX);
-    for _ in 0..count {
-        reading = reading.min(best(1, || _ = black_box(read(black_box(&plain)))));
-        product = product
-            .min(best(1, || kernel.run_rows(&matrix, 0..rows, black_box(&x), black_box(&mut y))));
+fn can(id: &str, needs: &[Feature]) -> bool {
+    let can = needs.iter().all(|feature| feature.is_present());
+    if !can {
+        println!("SKIPPED ({id} needs {needs:?})");
     }
-    println!(
-        "{} {rows}x{cols} ({:.1} MB)  {:.1} GB/s  {:.2} of reading as much",
-        kernel.id,
-        matrix.bytes() as f64 / 1e6,
-        matrix.bytes() as f64 / product / 1e9,
-        reading / product
-    );
+    can
+}
+
+/// About two milliseconds of the best arithmetic loop; gives the operations.
+fn ceiling(loops: &'static [FmaLoop]) -> impl FnMut() -> f64 {
+    let l = loops.iter().find(|l| l.needs.iter().all(|f| f.is_present()));
+    let run = l.expect("the last loop runs everywhere").run;
+    let second =
+        best(3, || _ = black_box(run(black_box(1 << 14), black_box(0.5)))) / f64::from(1 << 14);
+    let rounds = (0.002 / second) as u64;
+    move || black_box(run(black_box(rounds), black_box(0.5))).0
+}
+
+fn gemms(part: &str) {
+    for gemm in GEMMS.iter().filter(|g| g.id.contains(part) && can(g.id, g.needs)) {
+        for (rows, k) in [(64, 512), (512, 512), (1536, 512), (512, 1536), (2048, 2048)] {
+            let (x, w) = (vec![0.5; TILE * k], vec![0.25; rows * k]);
+            let mut y = vec![0.0; rows * TILE];
+            let operations = 2.0 * (TILE * rows * k) as f64;
+            let product = || {
+                (gemm.run)(black_box(&x), &w, &mut y);
+                operations
+            };
+            Pair::measure(0.1, product, ceiling(FMA_LOOPS)).arithmetic(gemm.id, (TILE, rows, k));
+        }
+    }
+    let bf16s = |count| vec![bf16::from_f32(0.25); count];
+    for gemm in BF16_GEMMS.iter().filter(|g| g.id.contains(part) && can(g.id, g.needs)) {
+        for &shape in shapes(gemm.id) {
+            narrow(gemm, shape, (|count| vec![0.5; count], bf16s), BF16_LOOPS);
+        }
+    }
+    for gemm in INT8_GEMMS.iter().filter(|g| g.id.contains(part) && can(g.id, g.needs)) {
+        for &shape in shapes(gemm.id) {
+            narrow(gemm, shape, (|count| vec![5; count], |count| vec![131; count]), INT8_LOOPS);
+        }
+    }
+}
+
+/// The kernels that stand in where instructions are missing are shown at one shape.
+fn shapes(id: &str) -> &'static [(usize, usize, usize)] {
+    if id.ends_with(".portable") || id.ends_with(".avx2") { &PROMPTS[..1] } else { PROMPTS }
+}
+
+fn narrow<W, X, S: Copy + Default>(
+    gemm: &NarrowGemm<W, X, S>,
+    (tokens, rows, k): (usize, usize, usize),
+    (inputs, weights): (impl Fn(usize) -> Vec<X>, impl Fn(usize) -> Vec<W>),
+    loops: &'static [FmaLoop],
+) {
+    let (x, w, mut y) = (inputs(tokens * k), weights(rows * k), vec![S::default(); tokens * rows]);
+    let operations = 2.0 * (tokens * rows * k) as f64;
+    let product = || {
+        gemm.multiply(black_box(&x), &w, k, &mut y);
+        operations
+    };
+    Pair::measure(0.2, product, ceiling(loops)).arithmetic(gemm.id, (tokens, rows, k));
+}
+
+/// A plain read of so many bytes.
+fn reading(bytes: usize) -> impl FnMut() -> f64 {
+    let (plain, run) = (vec![1.0_f32; bytes / size_of::<f32>()], fastest_read().run);
+    move || {
+        black_box(run(black_box(&plain)));
+        bytes as f64
+    }
+}
+
+fn gemv(kernel: &KernelSpec, rows: usize, cols: usize) {
+    let matrix = Matrix::from_grid(&Grid::new(5, [rows, cols], -6), kernel.format);
+    let (x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
+    let bytes = matrix.bytes();
+    let product = || {
+        kernel.run_rows(&matrix, 0..rows, black_box(&x), black_box(&mut y));
+        bytes as f64
+    };
+    Pair::measure(0.4, product, reading(bytes)).bandwidth(kernel.id, (rows, cols, bytes));
+}
+
+fn gemv_int8(kernel: &warpscope_kernels::cpu::Int8Gemv, rows: usize, cols: usize) {
+    let matrix = Int8Matrix::new(cols, &vec![3; rows * cols]);
+    let (x, mut y) = (vec![5; cols], vec![0; rows]);
+    let product = || {
+        (kernel.run)(matrix.bytes(), black_box(&x), black_box(&mut y));
+        (rows * cols) as f64
+    };
+    let pair = Pair::measure(0.4, product, reading(rows * cols));
+    pair.bandwidth(kernel.id, (rows, cols, rows * cols));
 }
 
 fn decode(format: Format, read: f64, fma: f64) {
     let mut decoder = Decoder::new(Model::new(format, Profile::Clean), Team::new(format, 1));
     let mut token = 0;
-    let prefill = best(5, || {
+    let prefill = best(9, || {
         decoder.reset();
         token = argmax(&decoder.forward(&prompt()));
     });
@@ -98,7 +184,7 @@ fn decode(format: Format, read: f64, fma: f64) {
     let step = best(M0.decode - 1, || token = argmax(&decoder.forward(&[token])));
     let rate = M0.prefill_flop() / prefill;
     println!(
-        "decoder.{format}  prefill {:.1} GFLOP/s {:.2} of peak  decode {:.0} tok/s  {:.1} GB/s {:.2} of read",
+        "decoder.{format}  prefill {:.1} GFLOP/s {:.2} of the fp32 peak  decode {:.0} tok/s  {:.1} GB/s {:.2} of read",
         rate / 1e9,
         rate / fma,
         1.0 / step,

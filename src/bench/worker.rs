@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpscope_kernels::cpu::{
-    Team, fastest_fma, fastest_read, fma_flop_per_s, last_level_cache_bytes, pick, pick_gemm,
-    read_bytes_per_s, set_nice,
+    Format, Team, fastest_fma, fastest_read, fma_flop_per_s, last_level_cache_bytes, pick,
+    pick_bf16_gemm, pick_gemm, read_bytes_per_s, set_nice,
 };
 use warpscope_kernels::model::{Decoder, Model};
 
@@ -241,7 +241,12 @@ impl<W: Write> Worker<W> {
     fn greet(&mut self) -> io::Result<()> {
         let nice = self.budget.nice.and_then(set_nice).unwrap_or(0);
         let mut kernels = vec![pick_gemm().id.to_owned()];
-        kernels.extend(self.options.dtypes.iter().map(|d| pick(d.format()).id.to_owned()));
+        for format in self.options.dtypes.iter().map(|d| d.format()) {
+            kernels.push(pick(format).id.to_owned());
+            if format == Format::Bf16 {
+                kernels.push(pick_bf16_gemm().id.to_owned());
+            }
+        }
         kernels.extend([fastest_read().id.to_owned(), fastest_fma().id.to_owned()]);
         let hello = Hello {
             schema: BENCH_SCHEMA,

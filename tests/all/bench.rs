@@ -34,7 +34,7 @@ fn one_shot_says_hello_ceiling_reports_and_that_it_is_finished() {
     let events = once("clean,glm4", "int4,bf16");
     let BenchEvent::Hello(hello) = &events[0] else { panic!("first line: {:?}", events[0]) };
     assert_eq!((hello.pid, hello.device.as_str()), (std::process::id(), "cpu"));
-    assert!(hello.threads >= 1 && hello.kernels.len() == 5, "{hello:?}");
+    assert!(hello.threads >= 1 && hello.kernels.len() == 6, "{hello:?}");
     let BenchEvent::Ceiling(ceiling) = events[2] else { panic!("third line: {:?}", events[2]) };
     assert!(ceiling.read_bytes_per_s > 1e8 && ceiling.fp32_flop_per_s > 1e8, "{ceiling:?}");
     assert_eq!(events.last(), Some(&BenchEvent::State(BenchState::Finished)));

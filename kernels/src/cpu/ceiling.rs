@@ -1,4 +1,4 @@
-//! What limits the kernels: reading memory once, and multiply-adds in registers, measured on the same threads.
+//! What limits the kernels: reading memory once, and the arithmetic of each format in registers, measured on the same threads.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -18,7 +18,7 @@ pub struct ReadLoop {
     pub run: fn(&[f32]) -> f32,
 }
 
-/// A loop of multiply-adds in registers.
+/// A loop of multiply-adds in registers, one by one or by dot products.
 pub struct FmaLoop {
     /// Stable id.
     pub id: &'static str,
@@ -46,6 +46,24 @@ pub const FMA_LOOPS: &[FmaLoop] = &[
     FmaLoop { id: "fma.portable", needs: &[], run: fma_portable },
 ];
 
+/// Every loop of bfloat16 products summed in fp32, best first; the last runs everywhere.
+pub const BF16_LOOPS: &[FmaLoop] = &[
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "dot16.avx512bf16", needs: avx512::BF16, run: avx512::dot16 },
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "dot16.fma.avx2", needs: avx2::AVX2, run: avx2::fma },
+    FmaLoop { id: "dot16.portable", needs: &[], run: fma_portable },
+];
+
+/// Every loop of products of bytes summed in 32 bits, best first; the last runs everywhere.
+pub const INT8_LOOPS: &[FmaLoop] = &[
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "dot8.vnni", needs: avx512::VNNI, run: avx512::dot8 },
+    #[cfg(target_arch = "x86_64")]
+    FmaLoop { id: "dot8.avx2", needs: avx2::AVX2, run: avx2::dot8 },
+    FmaLoop { id: "dot8.portable", needs: &[], run: dot8_portable },
+];
+
 const LANES: usize = 32;
 
 fn read_portable(buffer: &[f32]) -> f32 {
@@ -66,6 +84,16 @@ fn fma_portable(rounds: u64, seed: f32) -> (f64, f32) {
     (rounds as f64 * (LANES * 2) as f64, sums.iter().sum())
 }
 
+/// Each sum grows by 1 a round; the seed is only there to be unknown.
+fn dot8_portable(rounds: u64, seed: f32) -> (f64, f32) {
+    let one = i32::from(seed > 0.0);
+    let mut sums = [0_i32; LANES];
+    for _ in 0..rounds {
+        sums.iter_mut().for_each(|sum| *sum = sum.wrapping_add(std::hint::black_box(one) * one));
+    }
+    (rounds as f64 * (LANES * 2) as f64, sums.iter().sum::<i32>() as f32)
+}
+
 fn usable(needs: &[Feature]) -> bool {
     needs.iter().all(|f| f.is_present())
 }
@@ -77,7 +105,7 @@ pub fn fastest_read() -> &'static ReadLoop {
 
 /// The best multiply-add loop of this CPU.
 pub fn fastest_fma() -> &'static FmaLoop {
-    FMA_LOOPS.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
+    first_usable(FMA_LOOPS)
 }
 
 /// Starts `threads` threads at once, runs `work` on each, and returns the time until the last is done, for each repetition.
@@ -115,7 +143,25 @@ pub fn read_bytes_per_s(threads: usize, bytes: usize, passes: usize) -> f64 {
 
 /// Operations per second of the fastest of `passes` of `rounds` multiply-add rounds on each of `threads`.
 pub fn fma_flop_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
-    let run = fastest_fma().run;
+    operations_per_s(fastest_fma(), (threads, rounds, passes))
+}
+
+/// The same for the fastest way to bfloat16 products.
+pub fn bf16_flop_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
+    operations_per_s(first_usable(BF16_LOOPS), (threads, rounds, passes))
+}
+
+/// The same for the fastest way to products of bytes.
+pub fn int8_op_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
+    operations_per_s(first_usable(INT8_LOOPS), (threads, rounds, passes))
+}
+
+fn first_usable(loops: &'static [FmaLoop]) -> &'static FmaLoop {
+    loops.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
+}
+
+fn operations_per_s(l: &FmaLoop, (threads, rounds, passes): (usize, u64, usize)) -> f64 {
+    let run = l.run;
     let operations = run(black_box(1), black_box(0.5)).0 * rounds as f64 * threads.max(1) as f64;
     let times = timed(threads.max(1), passes, |_| {
         black_box(run(black_box(rounds), black_box(0.5)));
@@ -176,6 +222,22 @@ mod tests {
             } else {
                 println!("SKIPPED ({} needs {:?})", l.id, l.needs);
             }
+        }
+    }
+
+    /// Factors are 1, so the sums count the products. Multiply-adds stand in where there is no dot product of bfloat16: they
+    /// tend to 1 as above.
+    #[test]
+    fn dot_product_loops_do_what_they_count() {
+        for l in BF16_LOOPS.iter().chain(INT8_LOOPS) {
+            if !usable(l.needs) {
+                println!("SKIPPED ({} needs {:?})", l.id, l.needs);
+                continue;
+            }
+            let (operations, sum) = (l.run)(200, 0.5);
+            let is_dot = l.id != "dot16.fma.avx2" && l.id != "dot16.portable";
+            let counted = if is_dot { sum } else { sum * 200.0 };
+            assert_eq!(f64::from(counted) * 2.0, operations, "{}", l.id);
         }
     }
 

@@ -13,8 +13,12 @@ pub enum Feature {
     Avx512f,
     /// 8- and 16-bit lanes in 512-bit vectors.
     Avx512bw,
+    /// The narrower vectors of AVX-512: without them compilers use half of the registers.
+    Avx512vl,
     /// bfloat16 dot products.
     Avx512bf16,
+    /// Dot products of bytes.
+    Avx512vnni,
 }
 
 /// Every [`Feature`] with the name the kernel of the operating system gives it.
@@ -24,7 +28,9 @@ pub const FEATURES: &[(Feature, &str)] = &[
     (Feature::F16c, "f16c"),
     (Feature::Avx512f, "avx512f"),
     (Feature::Avx512bw, "avx512bw"),
+    (Feature::Avx512vl, "avx512vl"),
     (Feature::Avx512bf16, "avx512_bf16"),
+    (Feature::Avx512vnni, "avx512_vnni"),
 ];
 
 impl Feature {
@@ -42,7 +48,9 @@ impl Feature {
             Self::F16c => is_x86_feature_detected!("f16c"),
             Self::Avx512f => is_x86_feature_detected!("avx512f"),
             Self::Avx512bw => is_x86_feature_detected!("avx512bw"),
+            Self::Avx512vl => is_x86_feature_detected!("avx512vl"),
             Self::Avx512bf16 => is_x86_feature_detected!("avx512bf16"),
+            Self::Avx512vnni => is_x86_feature_detected!("avx512vnni"),
         }
     }
 

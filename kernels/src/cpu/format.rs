@@ -95,7 +95,7 @@ impl Storage {
 }
 
 /// The nearest bfloat16, ties to even; without a branch, so that vectors can do it.
-fn nearest_bf16(value: f32) -> f32 {
+pub(super) fn nearest_bf16(value: f32) -> f32 {
     let bits = value.to_bits();
     let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
     let quiet = bits | 0x0040_0000;

@@ -24,7 +24,7 @@ pub struct GemmSpec {
 /// Every kernel, best first; the last runs everywhere.
 pub const GEMMS: &[GemmSpec] = &[
     #[cfg(target_arch = "x86_64")]
-    GemmSpec { id: "gemm.fp32.avx512", needs: &[Feature::Avx512f], run: avx512::gemm },
+    GemmSpec { id: "gemm.fp32.avx512", needs: avx512::FLOAT, run: avx512::gemm },
     #[cfg(target_arch = "x86_64")]
     GemmSpec { id: "gemm.fp32.avx2", needs: &[Feature::Avx2, Feature::Fma], run: avx2::gemm },
     GemmSpec { id: "gemm.fp32.portable", needs: &[], run: portable },
@@ -77,11 +77,43 @@ pub fn to_tiles(x: &[f32], k: usize, tiles: &mut Vec<f32>) {
     }
 }
 
+/// Side of the squares in which a tile is turned: a vector of any target.
+const SQUARE: usize = 4;
+
 /// One tile of outputs into rows of tokens: `y[token][row]`, `stride` apart.
-pub fn from_tile(tile: &[f32], y: &mut [f32], stride: usize) {
-    for (token, out) in y.chunks_mut(stride).take(TILE).enumerate() {
-        for (lanes, out) in tile.chunks_exact(TILE).zip(out) {
-            *out = lanes[token];
+pub fn from_tile<T: Copy>(tile: &[T], y: &mut [T], stride: usize) {
+    let squares = tile.len() / TILE / SQUARE * SQUARE;
+    for (t, tokens) in y.chunks_mut(SQUARE * stride).take(TILE / SQUARE).enumerate() {
+        let first = t * SQUARE;
+        let mut outs = tokens.chunks_mut(stride);
+        let done = match [outs.next(), outs.next(), outs.next(), outs.next()] {
+            [Some(a), Some(b), Some(c), Some(d)] => {
+                let rows = tile.chunks_exact(SQUARE * TILE);
+                turn(rows, first, [a, b, c, d].map(|out| &mut out[..squares]));
+                squares
+            }
+            _ => 0,
+        };
+        for (token, out) in tokens.chunks_mut(stride).enumerate() {
+            for (lanes, out) in tile.chunks_exact(TILE).zip(out).skip(done) {
+                *out = lanes[first + token];
+            }
+        }
+    }
+}
+
+/// Four tokens of four rows at a time, from token `first` on.
+fn turn<'a, T: Copy + 'a>(
+    rows: impl Iterator<Item = &'a [T]>,
+    first: usize,
+    mut outs: [&mut [T]; SQUARE],
+) {
+    for (at, rows) in rows.enumerate() {
+        let square: [[T; SQUARE]; SQUARE] =
+            std::array::from_fn(|r| std::array::from_fn(|t| rows[r * TILE + first + t]));
+        for (t, out) in outs.iter_mut().enumerate() {
+            let column = square.map(|row| row[t]);
+            out[at * SQUARE..(at + 1) * SQUARE].copy_from_slice(&column);
         }
     }
 }

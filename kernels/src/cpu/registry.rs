@@ -37,13 +37,7 @@ pub struct KernelSpec {
 }
 
 #[cfg(target_arch = "x86_64")]
-const AVX2: &[Feature] = &[Feature::Avx2, Feature::Fma];
-#[cfg(target_arch = "x86_64")]
 const F16C: &[Feature] = &[Feature::Avx2, Feature::Fma, Feature::F16c];
-#[cfg(target_arch = "x86_64")]
-const AVX512: &[Feature] = &[Feature::Avx512f, Feature::Avx512bw];
-#[cfg(target_arch = "x86_64")]
-const AVX512_BF16: &[Feature] = &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512bf16];
 
 const fn spec(
     id: &'static str,
@@ -57,27 +51,37 @@ const fn spec(
 /// Every kernel, best first within its format; the last of each format runs everywhere.
 pub const KERNELS: &[KernelSpec] = &[
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.fp32.avx512", Format::Fp32, AVX512, Gemv::Fp32(avx512::gemv_fp32)),
+    spec("gemv.fp32.avx512", Format::Fp32, avx512::FLOAT, Gemv::Fp32(avx512::gemv_fp32)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.fp32.avx2", Format::Fp32, AVX2, Gemv::Fp32(avx2::gemv_fp32)),
+    spec("gemv.fp32.avx2", Format::Fp32, avx2::AVX2, Gemv::Fp32(avx2::gemv_fp32)),
     spec("gemv.fp32.portable", Format::Fp32, &[], Gemv::Fp32(portable::gemv_fp32)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.fp16.avx512", Format::Fp16, AVX512, Gemv::Fp16(avx512::gemv_fp16)),
+    spec("gemv.fp16.avx512", Format::Fp16, avx512::FLOAT, Gemv::Fp16(avx512::gemv_fp16)),
     #[cfg(target_arch = "x86_64")]
     spec("gemv.fp16.f16c", Format::Fp16, F16C, Gemv::Fp16(avx2::gemv_fp16)),
     spec("gemv.fp16.portable", Format::Fp16, &[], Gemv::Fp16(portable::gemv_fp16)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.bf16.vdpbf16ps", Format::Bf16, AVX512_BF16, Gemv::Bf16(avx512::gemv_bf16)),
+    spec("gemv.bf16.vdpbf16ps", Format::Bf16, avx512::BF16, Gemv::Bf16(avx512::gemv_bf16)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.bf16.avx2", Format::Bf16, AVX2, Gemv::Bf16(avx2::gemv_bf16)),
+    spec("gemv.bf16.avx2", Format::Bf16, avx2::AVX2, Gemv::Bf16(avx2::gemv_bf16)),
     spec("gemv.bf16.portable", Format::Bf16, &[], Gemv::Bf16(portable::gemv_bf16)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.int4.vdpbf16ps", Format::Int4, AVX512_BF16, Gemv::Int4(avx512::gemv_int4_bf16)),
+    spec("gemv.int4.vnni", Format::Int4, avx512::VNNI, Gemv::Int4(avx512::gemv_int4_vnni)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.int4.avx512", Format::Int4, AVX512, Gemv::Int4(avx512::gemv_int4)),
+    spec("gemv.int4.avx512", Format::Int4, avx512::FLOAT, Gemv::Int4(avx512::gemv_int4)),
     #[cfg(target_arch = "x86_64")]
-    spec("gemv.int4.avx2", Format::Int4, AVX2, Gemv::Int4(avx2::gemv_int4)),
+    spec("gemv.int4.avx2", Format::Int4, avx2::AVX2, Gemv::Int4(avx2::gemv_int4)),
     spec("gemv.int4.portable", Format::Int4, &[], Gemv::Int4(portable::gemv_int4)),
+];
+
+/// Kernels for 4-bit weights that quantise the inputs to 8 bits in groups of 128, best first; the last runs everywhere. They
+/// compute another function than those of [`KERNELS`], so [`pick`] never takes one.
+pub const W4A8_KERNELS: &[KernelSpec] = &[
+    #[cfg(target_arch = "x86_64")]
+    spec("gemv.w4a8.vnni", Format::Int4, avx512::VNNI, Gemv::Int4(avx512::gemv_w4a8)),
+    #[cfg(target_arch = "x86_64")]
+    spec("gemv.w4a8.avx2", Format::Int4, avx2::AVX2, Gemv::Int4(avx2::gemv_w4a8)),
+    spec("gemv.w4a8.portable", Format::Int4, &[], Gemv::Int4(portable::gemv_w4a8)),
 ];
 
 impl KernelSpec {

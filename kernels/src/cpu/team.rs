@@ -10,9 +10,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use super::format::Format;
 use super::gemm::{GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
 use super::matrix::{Matrix, Weights};
+use super::narrow::{Bf16Gemm, Tiles, pick_bf16_gemm};
 use super::registry::{KernelSpec, pick};
 
-/// Rows expanded to fp32 at a time for products of many tokens; they stay in the second-level cache.
+/// Rows expanded to fp32 at a time for products of many tokens in fp16 and int4; they stay in the second-level cache.
 const PANEL: usize = 64;
 
 /// A share of a product.
@@ -102,14 +103,24 @@ impl Member {
 struct Hands {
     kernel: &'static KernelSpec,
     gemm: &'static GemmSpec,
+    bf16: &'static Bf16Gemm,
     tiles: Vec<f32>,
+    narrow: Tiles,
     panel: Vec<f32>,
     out: Vec<f32>,
 }
 
 impl Hands {
     fn new(kernel: &'static KernelSpec) -> Self {
-        Self { kernel, gemm: pick_gemm(), tiles: Vec::new(), panel: Vec::new(), out: Vec::new() }
+        Self {
+            kernel,
+            gemm: pick_gemm(),
+            bf16: pick_bf16_gemm(),
+            tiles: Vec::new(),
+            narrow: Tiles::default(),
+            panel: Vec::new(),
+            out: Vec::new(),
+        }
     }
 
     /// The product for a range of rows; rows of `y` lie `stride` apart.
@@ -125,6 +136,11 @@ impl Hands {
         if x.len() == k {
             let count = rows.len();
             return self.kernel.run_rows(matrix, rows, x, &mut y[..count]);
+        }
+        if let Weights::Bf16(w) = matrix.weights() {
+            self.bf16.lay_out(x, k, &mut self.narrow);
+            let weights = &w[rows.start * k..rows.end * k];
+            return self.bf16.multiply_tiles(&self.narrow, weights, y, stride);
         }
         to_tiles(x, k, &mut self.tiles);
         for start in rows.clone().step_by(PANEL) {

@@ -1,160 +1,239 @@
 //! Rows of weights that are numbers by themselves.
 //!
-//! Four rows are worked on at a time, a quarter of the matrix apart, so that memory sees four long streams. Four neighbouring
-//! rows make streams that end after a row, and a single stream keeps too few reads under way: both were up to twice as slow
-//! beyond the second-level cache.
+//! Four rows are worked on at a time, a quarter of the matrix apart, so that memory sees four long streams, a cache line of
+//! each in turn. Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way:
+//! both were up to twice as slow beyond the second-level cache. There, asking for lines some way ahead pays, but for bfloat16;
+//! within that cache it costs.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::super::feature::Feature;
 use super::super::registry::streams;
-use super::{load_bh, require, to_bf16};
+use super::{BF16, FLOAT, VNNI, as_bh, require, to_bf16};
 
-/// Sixteen weights as fp32.
-trait Load: Copy {
+/// Bytes of a matrix from which on lines are asked for ahead: what second-level caches hold.
+const FAR: usize = 1 << 20;
+
+/// Weights of which a cache line is worked on at a time. Sums are registers of 32-bit lanes.
+trait Line: Copy {
+    /// What the weights are multiplied with.
+    type Input: Copy;
+    /// What the products are summed in.
+    type Sum;
+    /// Weights of a line.
+    const COUNT: usize = 64 / size_of::<Self>();
+    /// Bytes between the line worked on and the line asked for; 0 for none.
+    const AHEAD: usize;
+    /// Adds the products of a line.
+    ///
     /// # Safety
-    /// Sixteen values are readable at `from`, and the CPU has AVX-512F.
-    unsafe fn load(from: *const Self) -> __m512;
-    fn to_f32(self) -> f32;
+    /// A line is readable at `line` and as many inputs at `x`, and the CPU has what the kernel needs.
+    unsafe fn add(sum: __m512i, line: *const Self, x: *const Self::Input) -> __m512i;
+    /// Sum of the lanes, and of the products of what is left of a row.
+    ///
+    /// # Safety
+    /// The CPU has what the kernel needs.
+    unsafe fn finish(sum: __m512i, row: &[Self], x: &[Self::Input]) -> Self::Sum;
 }
 
-impl Load for f32 {
-    #[inline(always)]
-    unsafe fn load(from: *const Self) -> __m512 {
-        // SAFETY: the caller vouches for 64 readable bytes and the feature.
-        unsafe { _mm512_loadu_ps(from) }
-    }
-
-    fn to_f32(self) -> f32 {
-        self
-    }
-}
-
-impl Load for f16 {
-    #[inline(always)]
-    unsafe fn load(from: *const Self) -> __m512 {
-        // SAFETY: the caller vouches for 32 readable bytes and the feature; binary16 is two plain bytes.
-        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(from.cast())) }
-    }
-
-    fn to_f32(self) -> f32 {
-        self.to_f32()
-    }
-}
-
-/// Dot products of `R` rows with `x`.
+/// Sum of fp32 lanes and of products.
 ///
 /// # Safety
-/// Every row is as long as `x`.
-#[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn dots<W: Load, const R: usize>(rows: [&[W]; R], x: &[f32]) -> [f32; R] {
-    const STEP: usize = 32;
-    let whole = x.len() / STEP * STEP;
-    let mut sums = [[_mm512_setzero_ps(); R]; 2];
-    for i in (0..whole).step_by(STEP) {
-        for (part, sums) in sums.iter_mut().enumerate() {
-            let at = i + part * 16;
-            // SAFETY: at + 16 ≤ whole ≤ length of x and of every row.
-            unsafe {
-                let x = _mm512_loadu_ps(x.as_ptr().add(at));
-                for (sum, row) in sums.iter_mut().zip(rows) {
-                    *sum = _mm512_fmadd_ps(W::load(row.as_ptr().add(at)), x, *sum);
-                }
-            }
-        }
-    }
-    std::array::from_fn(|r| {
-        let tail = rows[r][whole..].iter().zip(&x[whole..]);
-        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x);
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[0][r], sums[1][r])) + tail
-    })
+/// The CPU has AVX-512F.
+#[inline(always)]
+unsafe fn finish_fp32(sum: __m512i, products: impl Iterator<Item = f32>) -> f32 {
+    // SAFETY: the caller vouches for the feature.
+    unsafe { _mm512_reduce_add_ps(_mm512_castsi512_ps(sum)) + products.sum::<f32>() }
 }
 
-/// # Safety
-/// `weights` holds `y.len()` rows of `x.len()`.
-#[target_feature(enable = "avx512f,avx512bw")]
-unsafe fn gemv<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
-    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
-    let (fours, rest) = streams(y.len());
-    for at in fours {
-        // SAFETY: `row` gives rows as long as x.
-        let sums = unsafe { dots(at.map(row), x) };
-        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
+impl Line for f32 {
+    type Input = f32;
+    type Sum = f32;
+    const AHEAD: usize = 512;
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const f32, x: *const f32) -> __m512i {
+        // SAFETY: the caller vouches for sixteen weights and inputs and the feature.
+        unsafe {
+            let sum = _mm512_castsi512_ps(sum);
+            let sum = _mm512_fmadd_ps(_mm512_loadu_ps(line), _mm512_loadu_ps(x), sum);
+            _mm512_castps_si512(sum)
+        }
     }
-    for at in rest {
-        // SAFETY: as above.
-        [y[at]] = unsafe { dots([row(at)], x) };
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512i, row: &[f32], x: &[f32]) -> f32 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w * x)) }
     }
 }
+
+impl Line for f16 {
+    type Input = f32;
+    type Sum = f32;
+    const AHEAD: usize = 384;
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const f16, x: *const f32) -> __m512i {
+        // SAFETY: the caller vouches for 32 weights and inputs and the feature; binary16 is two plain bytes.
+        unsafe {
+            let mut sum = _mm512_castsi512_ps(sum);
+            for at in [0, 16] {
+                let w = _mm512_cvtph_ps(_mm256_loadu_si256(line.add(at).cast()));
+                sum = _mm512_fmadd_ps(w, _mm512_loadu_ps(x.add(at)), sum);
+            }
+            _mm512_castps_si512(sum)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512i, row: &[f16], x: &[f32]) -> f32 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x)) }
+    }
+}
+
+impl Line for bf16 {
+    type Input = bf16;
+    type Sum = f32;
+    const AHEAD: usize = 0;
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const bf16, x: *const bf16) -> __m512i {
+        // SAFETY: the caller vouches for 32 weights and inputs and the features.
+        unsafe {
+            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
+            let sum = _mm512_dpbf16_ps(_mm512_castsi512_ps(sum), as_bh(w), as_bh(x));
+            _mm512_castps_si512(sum)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512i, row: &[bf16], x: &[bf16]) -> f32 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x.to_f32())) }
+    }
+}
+
+/// Bytes that hold an integer plus 128, as the instruction wants one of its two operands without sign.
+impl Line for u8 {
+    type Input = i8;
+    type Sum = i32;
+    const AHEAD: usize = 384;
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const u8, x: *const i8) -> __m512i {
+        // SAFETY: the caller vouches for 64 weights and inputs and the features.
+        unsafe {
+            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
+            _mm512_dpbusd_epi32(sum, w, x)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512i, row: &[u8], x: &[i8]) -> i32 {
+        let rest = row.iter().zip(x).map(|(w, x)| i32::from(*w) * i32::from(*x));
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_reduce_add_epi32(sum).wrapping_add(rest.fold(0, i32::wrapping_add)) }
+    }
+}
+
+/// Defines the kernel for one set of features.
+macro_rules! gemv {
+    ($name:ident, $dots:ident, $features:literal) => {
+        /// Dot products of `R` rows with `x`.
+        ///
+        /// # Safety
+        /// Every row is as long as `x`.
+        #[target_feature(enable = $features)]
+        unsafe fn $dots<W: Line, const R: usize, const IS_FAR: bool>(
+            rows: [&[W]; R],
+            x: &[W::Input],
+        ) -> [W::Sum; R] {
+            let whole = x.len() / W::COUNT * W::COUNT;
+            let mut sums = [_mm512_setzero_si512(); R];
+            for i in (0..whole).step_by(W::COUNT) {
+                // SAFETY: i + COUNT ≤ whole ≤ length of x and of every row; asking for a line faults nowhere.
+                unsafe {
+                    for (sum, row) in sums.iter_mut().zip(rows) {
+                        let line = row.as_ptr().add(i);
+                        if IS_FAR && W::AHEAD > 0 {
+                            let next = line.cast::<i8>().wrapping_add(W::AHEAD);
+                            _mm_prefetch::<_MM_HINT_T0>(next);
+                        }
+                        *sum = W::add(*sum, line, x.as_ptr().add(i));
+                    }
+                }
+            }
+            std::array::from_fn(|r| {
+                // SAFETY: this function's features are the kernel's.
+                unsafe { W::finish(sums[r], &rows[r][whole..], &x[whole..]) }
+            })
+        }
+
+        /// # Safety
+        /// `weights` holds `y.len()` rows of `x.len()`.
+        #[target_feature(enable = $features)]
+        unsafe fn $name<W: Line>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
+            let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
+            let is_far = size_of_val(weights) > FAR;
+            let (fours, rest) = streams(y.len());
+            for at in fours {
+                let rows = at.map(row);
+                // SAFETY: `row` gives rows as long as x.
+                let sums = unsafe {
+                    if is_far {
+                        $dots::<W, 4, true>(rows, x)
+                    } else {
+                        $dots::<W, 4, false>(rows, x)
+                    }
+                };
+                at.into_iter().zip(sums).for_each(|(at, sum)| y[at] = sum);
+            }
+            for at in rest {
+                // SAFETY: as above.
+                [y[at]] = unsafe { $dots::<W, 1, false>([row(at)], x) };
+            }
+        }
+    };
+}
+
+gemv!(gemv_float, dots_float, "avx512f,avx512bw,avx512vl");
+gemv!(gemv_dot16, dots_dot16, "avx512f,avx512bw,avx512vl,avx512bf16");
+gemv!(gemv_dot8, dots_dot8, "avx512f,avx512bw,avx512vl,avx512vnni");
 
 /// `y = W·x` in binary32.
 pub(crate) fn gemv_fp32(weights: &[f32], x: &[f32], y: &mut [f32]) {
-    require(&[Feature::Avx512f, Feature::Avx512bw]);
+    require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv(weights, x, y) }
+    unsafe { gemv_float(weights, x, y) }
 }
 
 /// `y = W·x` with binary16 weights.
 pub(crate) fn gemv_fp16(weights: &[f16], x: &[f32], y: &mut [f32]) {
-    require(&[Feature::Avx512f, Feature::Avx512bw]);
+    require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv(weights, x, y) }
-}
-
-/// Dot products of `R` bfloat16 rows with `x`.
-///
-/// # Safety
-/// Every row is as long as `x`.
-#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn dots_bf16<const R: usize>(rows: [&[bf16]; R], x: &[bf16]) -> [f32; R] {
-    const STEP: usize = 64;
-    let whole = x.len() / STEP * STEP;
-    let mut sums = [[_mm512_setzero_ps(); R]; 2];
-    for i in (0..whole).step_by(STEP) {
-        for (part, sums) in sums.iter_mut().enumerate() {
-            let at = i + part * 32;
-            // SAFETY: at + 32 ≤ whole ≤ length of x and of every row.
-            unsafe {
-                let x = load_bh(x.as_ptr().add(at));
-                for (sum, row) in sums.iter_mut().zip(rows) {
-                    *sum = _mm512_dpbf16_ps(*sum, load_bh(row.as_ptr().add(at)), x);
-                }
-            }
-        }
-    }
-    std::array::from_fn(|r| {
-        let tail = rows[r][whole..].iter().zip(&x[whole..]);
-        let tail = tail.fold(0.0, |sum, (w, x)| sum + w.to_f32() * x.to_f32());
-        _mm512_reduce_add_ps(_mm512_add_ps(sums[0][r], sums[1][r])) + tail
-    })
-}
-
-/// # Safety
-/// `weights` holds `y.len()` rows of `x.len()`.
-#[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn gemv_bf16_rows(weights: &[bf16], x: &[bf16], y: &mut [f32]) {
-    let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
-    let (fours, rest) = streams(y.len());
-    for at in fours {
-        // SAFETY: `row` gives rows as long as x.
-        let sums = unsafe { dots_bf16(at.map(row), x) };
-        at.iter().zip(sums).for_each(|(at, sum)| y[*at] = sum);
-    }
-    for at in rest {
-        // SAFETY: as above.
-        [y[at]] = unsafe { dots_bf16([row(at)], x) };
-    }
+    unsafe { gemv_float(weights, x, y) }
 }
 
 /// `y = W·x` with bfloat16 weights and inputs, by the dot-product instruction.
 pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
-    require(&[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512bf16]);
+    require(BF16);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above; to_bf16 keeps the length.
-    unsafe { gemv_bf16_rows(weights, &to_bf16(x), y) }
+    unsafe { gemv_dot16(weights, &to_bf16(x), y) }
+}
+
+/// `y = W·x` in integers; weights hold an integer plus 128.
+pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
+    require(VNNI);
+    assert_eq!(weights.len(), x.len() * y.len());
+    // SAFETY: features and lengths were checked just above.
+    unsafe { gemv_dot8(weights, x, y) }
+    let excess = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x) * 128));
+    y.iter_mut().for_each(|y| *y = y.wrapping_sub(excess));
 }

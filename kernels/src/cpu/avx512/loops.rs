@@ -3,13 +3,15 @@
 
 use std::arch::x86_64::*;
 
-use super::super::feature::Feature;
 use super::super::gemm::{TILE, check_tiles};
-use super::require;
+use super::{BF16, FLOAT, VNNI, as_bh, require};
+
+/// Sums at a time in the loops of the ceilings: more than the latency of any of the instructions asks for.
+const CHAINS: usize = 12;
 
 /// Products of weight rows with 32 tokens side by side; see `cpu::gemm`.
 pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
-    require(&[Feature::Avx512f]);
+    require(FLOAT);
     let k = check_tiles(x, weights, y);
     let mut blocks = y.chunks_exact_mut(8 * TILE);
     let mut rows = weights.chunks_exact(k.max(1));
@@ -28,7 +30,7 @@ pub(crate) fn gemm(x: &[f32], weights: &[f32], y: &mut [f32]) {
 ///
 /// # Safety
 /// Every row has one weight per tile of `x`; `y` has `R` tiles.
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 unsafe fn tiles<const R: usize>(rows: [&[f32]; R], x: &[f32], y: &mut [f32]) {
     let mut sums = [[_mm512_setzero_ps(); 2]; R];
     for i in 0..x.len() / TILE {
@@ -53,12 +55,12 @@ unsafe fn tiles<const R: usize>(rows: [&[f32]; R], x: &[f32], y: &mut [f32]) {
 
 /// Sum of a buffer read once from end to end; four streams keep the memory busy.
 pub(crate) fn read(buffer: &[f32]) -> f32 {
-    require(&[Feature::Avx512f]);
+    require(FLOAT);
     // SAFETY: the feature was checked just above.
     unsafe { read_streams(buffer) }
 }
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn read_streams(buffer: &[f32]) -> f32 {
     let quarter = buffer.len() / 4 / 16 * 16;
     let mut sums = [_mm512_setzero_ps(); 4];
@@ -73,16 +75,15 @@ fn read_streams(buffer: &[f32]) -> f32 {
     _mm512_reduce_add_ps(_mm512_add_ps(halves[0], halves[1]))
 }
 
-/// Ten chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.
+/// Twelve chains of multiply-adds in registers, `rounds` long; returns the operations done and a value that depends on all.
 pub(crate) fn fma(rounds: u64, seed: f32) -> (f64, f32) {
-    require(&[Feature::Avx512f]);
+    require(FLOAT);
     // SAFETY: the feature was checked just above.
     unsafe { fma_chains(rounds, seed) }
 }
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn fma_chains(rounds: u64, seed: f32) -> (f64, f32) {
-    const CHAINS: usize = 10;
     let factor = _mm512_set1_ps(seed);
     let mut sums: [__m512; CHAINS] = std::array::from_fn(|i| _mm512_set1_ps(i as f32));
     for _ in 0..rounds {
@@ -92,4 +93,46 @@ fn fma_chains(rounds: u64, seed: f32) -> (f64, f32) {
     }
     let total = sums.iter().map(|s| _mm512_reduce_add_ps(*s)).sum();
     (rounds as f64 * (CHAINS * 16 * 2) as f64, total)
+}
+
+/// Twelve chains of bfloat16 dot products in registers, `rounds` long; returns the operations done and a value that depends on
+/// all: each lane of a sum grows by 2 a round.
+pub(crate) fn dot16(rounds: u64, _: f32) -> (f64, f32) {
+    require(BF16);
+    // SAFETY: the features were checked just above.
+    unsafe { dot16_chains(rounds) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+fn dot16_chains(rounds: u64) -> (f64, f32) {
+    let ones = std::hint::black_box(_mm512_set1_epi16(0x3f80));
+    let mut sums = [_mm512_setzero_ps(); CHAINS];
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            // SAFETY: this function's features are what the conversion asks for.
+            *sum = unsafe { _mm512_dpbf16_ps(*sum, as_bh(ones), as_bh(ones)) };
+        }
+    }
+    let total = sums.iter().map(|s| _mm512_reduce_add_ps(*s)).sum();
+    (rounds as f64 * (CHAINS * 32 * 2) as f64, total)
+}
+
+/// The same for dot products of bytes: each lane of a sum grows by 4 a round.
+pub(crate) fn dot8(rounds: u64, _: f32) -> (f64, f32) {
+    require(VNNI);
+    // SAFETY: the features were checked just above.
+    unsafe { dot8_chains(rounds) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+fn dot8_chains(rounds: u64) -> (f64, f32) {
+    let ones = std::hint::black_box(_mm512_set1_epi8(1));
+    let mut sums = [_mm512_setzero_si512(); CHAINS];
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            *sum = _mm512_dpbusd_epi32(*sum, ones, ones);
+        }
+    }
+    let total = sums.iter().map(|s| _mm512_reduce_add_epi32(*s) as f32).sum();
+    (rounds as f64 * (CHAINS * 64 * 2) as f64, total)
 }

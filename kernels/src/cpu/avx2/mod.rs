@@ -12,6 +12,15 @@ use super::gemm::{TILE, check_tiles};
 use super::matrix::{GROUP, GROUP_WORDS, Int4};
 use super::registry::{check_int4, streams};
 
+mod bytes;
+mod narrow;
+
+pub(crate) use bytes::{dot8, gemv_int8, gemv_w4a8};
+pub(crate) use narrow::{gemm_bf16, gemm_int8};
+
+/// What most of the kernels need.
+pub(crate) const AVX2: &[Feature] = &[Feature::Avx2, Feature::Fma];
+
 fn require(features: &[Feature]) {
     assert!(features.iter().all(|f| f.is_present()), "this CPU lacks {features:?}");
 }

@@ -1,0 +1,307 @@
+//! Every kernel for bfloat16 products of many tokens, for integers and for quantised inputs, against fp64 or 64-bit integers,
+//! over ragged shapes and at the ends of the formats.
+
+use half::bf16;
+
+use super::format::nearest_bf16;
+use super::matrix::{GROUP, Matrix};
+use super::{
+    BF16_GEMMS, Feature, Format, INT8_GEMMS, INT8_GEMVS, Int8Matrix, NarrowGemm, W4A8_KERNELS,
+    quantise,
+};
+use crate::model::Grid;
+
+/// Tokens, rows and inputs: single ones, block remainders, whole and broken units and vectors.
+const SHAPES: &[(usize, usize, usize)] = &[
+    (1, 1, 1),
+    (1, 3, 2),
+    (2, 8, 3),
+    (31, 7, 5),
+    (32, 9, 17),
+    (33, 16, 64),
+    (40, 65, 127),
+    (65, 129, 130),
+    (32, 64, 512),
+    (3, 17, 1027),
+];
+/// Outputs a kernel must not touch, before and behind.
+const GUARD: usize = 16;
+/// Largest error of fp32 sums relative to Σ|w·x|; the instruction may round twice for two products.
+const LIMIT: f64 = 1e-5;
+
+/// Usable entries of a list; the others are printed.
+fn usable<T>(
+    all: &'static [T],
+    of: impl Fn(&T) -> (&'static str, &'static [Feature]),
+) -> Vec<&'static T> {
+    let can = |one: &&T| {
+        let (id, needs) = of(one);
+        let missing: Vec<_> = needs.iter().filter(|feature| !feature.is_present()).collect();
+        if !missing.is_empty() {
+            println!("SKIPPED ({id} needs {missing:?})");
+        }
+        missing.is_empty()
+    };
+    all.iter().filter(can).collect()
+}
+
+/// Pseudo-random numbers −128…127.
+fn bytes(tensor: u64, count: usize) -> Vec<i8> {
+    let (high, low) = (Grid::new(tensor, [1, count], 0), Grid::new(tensor + 1, [1, count], 0));
+    (0..count).map(|i| (high.q(i) << 4) ^ (low.q(i) & 15)).collect()
+}
+
+/// Pseudo-random numbers of many bits, both signs.
+fn numbers(tensor: u64, count: usize) -> Vec<f32> {
+    let fine = bytes(tensor + 2, count);
+    bytes(tensor, count)
+        .iter()
+        .zip(fine)
+        .map(|(a, b)| f32::from(*a) / 16.0 + f32::from(b) / 4111.0)
+        .collect()
+}
+
+/// Runs a kernel between guards and gives what it wrote.
+fn product<W, X, S: Copy + Default + PartialEq + std::fmt::Debug>(
+    gemm: &NarrowGemm<W, X, S>,
+    (x, w, k): (&[X], &[W], usize),
+    poison: S,
+) -> Vec<S> {
+    let count = x.len() / k * (w.len() / k);
+    let mut y = vec![poison; count + 2 * GUARD];
+    gemm.multiply(x, w, k, &mut y[GUARD..GUARD + count]);
+    let guards = y[..GUARD].iter().chain(&y[GUARD + count..]);
+    assert!(guards.into_iter().all(|v| *v == poison), "{} strayed", gemm.id);
+    y[GUARD..GUARD + count].to_vec()
+}
+
+fn integers(x: &[i8], w: &[i8]) -> i64 {
+    x.iter().zip(w).map(|(x, w)| i64::from(*x) * i64::from(*w)).sum()
+}
+
+#[test]
+fn integer_products_of_many_tokens_are_exact() {
+    for gemm in usable(INT8_GEMMS, |g| (g.id, g.needs)) {
+        for &(tokens, rows, k) in SHAPES {
+            let (x, w) = (bytes(910, tokens * k), bytes(920, rows * k));
+            let matrix = Int8Matrix::new(k, &w);
+            let y = product(gemm, (&x, matrix.bytes(), k), 0x5a5a_5a5a);
+            for (t, x) in x.chunks(k).enumerate() {
+                for (r, w) in w.chunks(k).enumerate() {
+                    let got = i64::from(y[t * rows + r]);
+                    assert_eq!(got, integers(x, w), "{} {:?}", gemm.id, (tokens, rows, k, t, r));
+                }
+            }
+        }
+    }
+}
+
+/// Sums of pairs of these products do not fit 16 bits: an instruction that saturates there is found out.
+const EXTREMES: [(i8, i8); 5] = [(-128, -128), (-128, 127), (127, -128), (127, 127), (-128, 1)];
+
+#[test]
+fn extreme_integers_neither_saturate_nor_wrap() {
+    for (a, b) in EXTREMES {
+        for k in [1, 3, 4, 31, 64, 129, 4096] {
+            let (x, w) = (vec![a; 2 * k], vec![b; 9 * k]);
+            let want = k as i32 * i32::from(a) * i32::from(b);
+            let matrix = Int8Matrix::new(k, &w);
+            for gemm in usable(INT8_GEMMS, |g| (g.id, g.needs)) {
+                let y = product(gemm, (&x, matrix.bytes(), k), 1);
+                assert_eq!(y, vec![want; 18], "{} {a}·{b} {k}", gemm.id);
+            }
+            for gemv in usable(INT8_GEMVS, |g| (g.id, g.needs)) {
+                let mut y = vec![1; 9];
+                (gemv.run)(matrix.bytes(), &x[..k], &mut y);
+                assert_eq!(y, vec![want; 9], "{} {a}·{b} {k}", gemv.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn integer_products_of_one_token_are_exact() {
+    for gemv in usable(INT8_GEMVS, |g| (g.id, g.needs)) {
+        for &(_, rows, k) in SHAPES {
+            let (x, w) = (bytes(930, k), bytes(940, rows * k));
+            let mut y = vec![77; rows + 2 * GUARD];
+            (gemv.run)(Int8Matrix::new(k, &w).bytes(), &x, &mut y[GUARD..GUARD + rows]);
+            assert!(y[..GUARD].iter().chain(&y[GUARD + rows..]).all(|v| *v == 77), "{}", gemv.id);
+            for (y, w) in y[GUARD..].iter().zip(w.chunks(k)) {
+                assert_eq!(i64::from(*y), integers(&x, w), "{} {rows}x{k}", gemv.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn bfloat16_products_of_many_tokens_agree_with_fp64() {
+    for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
+        for &(tokens, rows, k) in SHAPES {
+            let x: Vec<f32> = numbers(950, tokens * k).into_iter().map(nearest_bf16).collect();
+            let w: Vec<bf16> = numbers(960, rows * k).into_iter().map(bf16::from_f32).collect();
+            let y = product(gemm, (&x, &w, k), -7.5e33);
+            for (t, x) in x.chunks(k).enumerate() {
+                for (r, w) in w.chunks(k).enumerate() {
+                    let products = x.iter().zip(w).map(|(x, w)| f64::from(*x) * w.to_f64());
+                    let (want, size) = products.fold((0.0, 0.0), |(s, a), p| (s + p, a + p.abs()));
+                    let error = (f64::from(y[t * rows + r]) - want).abs();
+                    let shape = (tokens, rows, k, t, r);
+                    assert!(error <= LIMIT * size, "{} {shape:?}: {error} of {size}", gemm.id);
+                }
+            }
+        }
+    }
+}
+
+/// Integers up to 128 are bfloat16 numbers, and their sums stay below 2²⁴: no order of additions rounds.
+#[test]
+fn bfloat16_products_of_integers_are_exact() {
+    for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
+        for &(tokens, rows, k) in SHAPES {
+            let (x, w) = (bytes(970, tokens * k), bytes(980, rows * k));
+            let xs: Vec<f32> = x.iter().map(|v| f32::from(*v)).collect();
+            let ws: Vec<bf16> = w.iter().map(|v| bf16::from_f32(f32::from(*v))).collect();
+            let y = product(gemm, (&xs, &ws, k), -7.5e33);
+            for (t, x) in x.chunks(k).enumerate() {
+                for (r, w) in w.chunks(k).enumerate() {
+                    assert_eq!(y[t * rows + r] as i64, integers(x, w), "{}", gemm.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn inputs_of_bfloat16_products_are_rounded_to_nearest() {
+    // 1 + 2⁻⁸ lies between 1 and 1 + 2⁻⁷ and goes to the even one; 1 + 3 · 2⁻⁸ goes up.
+    let x = [1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, 1.0 + 1.001 / 256.0];
+    for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
+        let one = |i: usize| (0..3).map(|j| bf16::from_f32(f32::from(u8::from(i == j)))).collect();
+        let w: Vec<bf16> = (0..3).flat_map(|i| -> Vec<bf16> { one(i) }).collect();
+        let y = product(gemm, (&x, &w, 3), -7.5e33);
+        assert_eq!(y, [1.0, 1.0 + 1.0 / 64.0, 1.0 + 1.0 / 128.0], "{}", gemm.id);
+    }
+}
+
+#[test]
+fn bfloat16_products_carry_nan_and_infinity_of_a_token_to_all_of_its_outputs_and_to_no_other() {
+    for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let (tokens, rows, k) = (3, 10, 37);
+            let mut x = vec![1.5; tokens * k];
+            x[k + 36] = bad;
+            let y = product(gemm, (&x, &vec![bf16::from_f32(2.0); rows * k], k), -7.5e33);
+            for (t, y) in y.chunks(rows).enumerate() {
+                assert!(y.iter().all(|v| v.is_finite() != (t == 1)), "{} {bad} {y:?}", gemm.id);
+                assert!(bad.is_nan() || t != 1 || y.iter().all(|v| *v == bad), "{}", gemm.id);
+            }
+        }
+    }
+}
+
+/// Subnormal numbers are kept or count as zero, and nothing else; the documentation leaves either to the kernel.
+#[test]
+fn bfloat16_products_of_subnormal_numbers_are_those_or_zero() {
+    let tiny = f32::from_bits(0x0040_0000);
+    for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
+        let y = product(gemm, (&[tiny; 8], &[bf16::from_f32(4.0); 8], 8), -7.5e33);
+        assert!(y == [32.0 * tiny] || y == [0.0], "{} {y:?}", gemm.id);
+        let y = product(gemm, (&[4.0; 8], &[bf16::from_f32(tiny); 8], 8), -7.5e33);
+        assert!(y == [32.0 * tiny] || y == [0.0], "{} {y:?}", gemm.id);
+    }
+}
+
+/// Against fp64 on the inputs as `quantise` leaves them.
+#[test]
+fn products_with_quantised_inputs_agree_with_fp64_on_the_integers() {
+    for kernel in usable(W4A8_KERNELS, |k| (k.id, k.needs)) {
+        for (rows, groups) in [(1, 1), (3, 2), (9, 15), (5, 16), (6, 17), (13, 33)] {
+            let cols = groups * GROUP;
+            let grid = Grid::new(990, [rows, cols], -6);
+            let x = numbers(991, cols);
+            let mut q = vec![0; cols];
+            let steps: Vec<f32> =
+                x.chunks(GROUP).zip(q.chunks_mut(GROUP)).map(|(x, q)| quantise(x, q)).collect();
+            let mut y = vec![f32::NAN; rows];
+            let matrix = Matrix::from_grid(&grid, Format::Int4);
+            kernel.run_rows(&matrix, 0..rows, &x, &mut y);
+            let w: Vec<f32> = grid.weights().collect();
+            for (y, w) in y.iter().zip(w.chunks(cols)) {
+                let product =
+                    |i: usize| f64::from(w[i]) * f64::from(q[i]) * f64::from(steps[i / GROUP]);
+                let (want, size) =
+                    (0..cols).map(product).fold((0.0, 0.0), |(s, a), p| (s + p, a + p.abs()));
+                let error = (f64::from(*y) - want).abs();
+                assert!(error <= 2e-6 * size, "{} {rows}x{groups}: {y} {want}", kernel.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn quantised_inputs_let_nan_and_infinity_through_and_take_extreme_groups() {
+    let matrix = Matrix::from_grid(&Grid::new(992, [5, 256], -6), Format::Int4);
+    for kernel in usable(W4A8_KERNELS, |k| (k.id, k.needs)) {
+        let run = |x: &[f32]| {
+            let mut y = [0.5; 5];
+            kernel.run_rows(&matrix, 0..5, x, &mut y);
+            y
+        };
+        for bad in [f32::NAN, f32::INFINITY] {
+            let mut x = numbers(993, 256);
+            x[200] = bad;
+            assert!(run(&x).iter().all(|y| y.is_nan()), "{} {bad}", kernel.id);
+        }
+        assert_eq!(run(&[0.0; 256]), [0.0; 5], "{}", kernel.id);
+        assert_eq!(run(&[1e-42; 256]), [0.0; 5], "{}", kernel.id);
+    }
+}
+
+/// Inputs of one group that span more than an integer holds: the small ones may be lost, but only relative to the largest.
+#[test]
+fn four_bit_products_lose_small_inputs_only_beside_large_ones() {
+    let (rows, cols) = (4, 2 * GROUP);
+    let grid = Grid::new(994, [rows, cols], -6);
+    let matrix = Matrix::from_grid(&grid, Format::Int4);
+    let w: Vec<f32> = grid.weights().collect();
+    for kernel in usable(super::KERNELS, |k| (k.id, k.needs)) {
+        if kernel.format != Format::Int4 {
+            continue;
+        }
+        for top in [1e-40_f32, 1e-30, 1.0, 6e4, 1e30, 3e36] {
+            let mut x = numbers(995, cols);
+            x.iter_mut().enumerate().for_each(|(i, x)| *x *= top * (-0.15 * i as f32).exp());
+            let mut y = [f32::NAN; 4];
+            kernel.run_rows(&matrix, 0..rows, &x, &mut y);
+            for (y, w) in y.iter().zip(w.chunks(cols)) {
+                let want: f64 = w.iter().zip(&x).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
+                let size: f64 = w
+                    .chunks(GROUP)
+                    .zip(x.chunks(GROUP))
+                    .map(|(w, x)| {
+                        let top = x.iter().fold(0.0_f32, |top, x| top.max(x.abs()));
+                        w.iter().map(|w| f64::from(w.abs())).sum::<f64>() * f64::from(top)
+                    })
+                    .sum();
+                // Where inputs are subnormal, their own steps count.
+                let limit = size * 2.0_f64.powi(-22) + 256.0 * f64::from(f32::MIN_POSITIVE);
+                assert!((f64::from(*y) - want).abs() <= limit, "{} {top}: {y} {want}", kernel.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_registries_have_unique_ids_and_a_portable_last_resort() {
+    let ids = |all: Vec<(&'static str, usize)>, prefix: &str| {
+        for (i, (id, _)) in all.iter().enumerate() {
+            assert!(id.starts_with(prefix) && all[..i].iter().all(|one| one.0 != *id), "{id}");
+        }
+        assert!(all.last().is_some_and(|(id, needs)| id.ends_with(".portable") && *needs == 0));
+    };
+    ids(BF16_GEMMS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemm.bf16.");
+    ids(INT8_GEMMS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemm.int8.");
+    ids(INT8_GEMVS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemv.int8.");
+    ids(W4A8_KERNELS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemv.w4a8.");
+}
