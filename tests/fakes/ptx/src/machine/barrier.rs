@@ -78,7 +78,7 @@ impl Shared {
         for index in self.windows[rank].cells_of(at, range.len()) {
             let cell = self.windows[rank].cells[index];
             if (cell.written, cell.writer) != (IN_FLIGHT, BARRIER) {
-                self.windows[rank].check_write(&self.clocks, index, who)?;
+                self.windows[rank].check_write(self.clocks.view(who.warp), index, who)?;
                 self.windows[rank].set_written(index, IN_FLIGHT, BARRIER, who.line);
             }
         }

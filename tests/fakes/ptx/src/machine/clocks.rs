@@ -34,6 +34,7 @@ impl Agents {
     }
 
     /// Engines of a block that read shared memory: of its warpgroups, and the one that stores.
+    #[inline]
     pub(crate) fn readers(self) -> usize {
         if self.engines { self.groups() + 1 } else { 0 }
     }
@@ -64,10 +65,22 @@ impl Agents {
     }
 }
 
+/// What a warp knows now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    /// Up to when it is in step with every agent.
+    pub(crate) known: &'a [u32],
+    /// The least of that among those who read.
+    pub(crate) least: u32,
+    pub(crate) now: u32,
+}
+
 /// Clocks of a cluster.
 #[derive(Debug)]
 pub(crate) struct Clocks {
     pub(crate) agents: Agents,
+    /// How many agents there are, and how much a row holds.
+    count: usize,
     width: usize,
     now: u32,
     rows: Vec<u32>,
@@ -79,11 +92,13 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     pub(crate) fn new(agents: Agents) -> Self {
-        let width = agents.count() * if agents.engines { 2 } else { 1 };
+        let count = agents.count();
+        let width = count * if agents.engines { 2 } else { 1 };
         let warps = agents.all_warps();
         let threads = if agents.engines { 32 * warps } else { 0 };
         Self {
             agents,
+            count,
             width,
             now: 1,
             rows: vec![1; width * warps],
@@ -100,6 +115,7 @@ impl Clocks {
         self.fenced.fill(0);
     }
 
+    #[inline]
     pub(crate) fn now(&self) -> u32 {
         self.now
     }
@@ -113,21 +129,22 @@ impl Clocks {
     /// Up to when a warp is in step with every agent.
     #[inline]
     pub(crate) fn row(&self, warp: usize) -> &[u32] {
-        &self.rows[warp * self.width..][..self.agents.count()]
+        &self.rows[warp * self.width..][..self.count]
     }
 
     fn whole(&mut self, warp: usize) -> &mut [u32] {
         &mut self.rows[warp * self.width..][..self.width]
     }
 
+    /// What a warp that accesses memory must know.
     #[inline]
-    pub(crate) fn least(&self, warp: usize) -> u32 {
-        self.least[warp]
+    pub(crate) fn view(&self, warp: usize) -> View<'_> {
+        View { known: self.row(warp), least: self.least[warp], now: self.now }
     }
 
     /// Whether the asynchronous proxy, told to work by a warp, sees what an agent wrote at a time; `thread` is who wrote it.
     pub(crate) fn proxy_sees(&self, warp: usize, agent: usize, thread: u16, time: u32) -> bool {
-        let seen = &self.rows[warp * self.width + self.agents.count()..];
+        let seen = &self.rows[warp * self.width + self.count..];
         time < seen[agent]
             || self.fenced.get(usize::from(thread)).is_some_and(|fenced| time < *fenced)
     }
@@ -155,7 +172,7 @@ impl Clocks {
 
     /// A warp knows that an agent is done up to now, also what it did through the asynchronous proxy.
     pub(crate) fn learn(&mut self, warp: usize, agent: usize) {
-        let (now, count) = (self.tick(), self.agents.count());
+        let (now, count) = (self.tick(), self.count);
         let row = self.whole(warp);
         (row[agent], row[count + agent]) = (now, now);
         self.note_least(warp);
@@ -163,7 +180,7 @@ impl Clocks {
 
     /// What a row must hold for it to be known that an agent is done up to a time.
     pub(crate) fn note(&self, known: &mut [u32], agent: usize, time: u32) {
-        let both = [agent, self.agents.count() + agent];
+        let both = [agent, self.count + agent];
         both.into_iter().for_each(|at| known[at] = known[at].max(time));
     }
 
@@ -208,7 +225,7 @@ impl Clocks {
         lanes: impl Iterator<Item = usize>,
         whole: bool,
     ) {
-        let (now, count) = (self.tick(), self.agents.count());
+        let (now, count) = (self.tick(), self.count);
         for lane in lanes {
             if let Some(fenced) = self.fenced.get_mut(32 * warp + lane) {
                 *fenced = now;

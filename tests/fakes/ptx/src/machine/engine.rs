@@ -119,7 +119,7 @@ impl Shared {
         for (chunk, at) in bytes.chunks(CHUNK).zip((at..).step_by(CHUNK)) {
             let range = window.range(at, CHUNK, who.lane)?;
             for index in window.cells_of(at, CHUNK) {
-                window.check_write(&self.clocks, index, who)?;
+                window.check_write(self.clocks.view(who.warp), index, who)?;
                 window.set_written(index, self.clocks.now(), (agent << 5) as u16, who.line);
             }
             window.bytes[range].copy_from_slice(chunk);

@@ -118,6 +118,7 @@ impl<'a> Registers<'a> {
     }
 
     /// Whether a product in flight has some.
+    #[inline]
     pub(crate) fn is_guarded(&self) -> bool {
         self.guarded
     }

@@ -61,6 +61,7 @@ impl Shared {
     }
 
     /// The window an address lies in, and its offset. An address that is none lies beyond the end of the block's own.
+    #[inline]
     pub(crate) fn split(&self, address: u64) -> (usize, u64) {
         let rank = (address >> OFFSET_BITS).wrapping_sub(1);
         match usize::try_from(rank) {

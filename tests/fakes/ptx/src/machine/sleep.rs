@@ -74,6 +74,7 @@ impl Warp<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn check_touched(&self) -> Done {
         if !self.registers.is_guarded() {
             return Ok(());

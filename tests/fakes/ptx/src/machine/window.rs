@@ -8,7 +8,7 @@
 //! only err towards a fault; where there are engines beside the warps, a time for each of them. Shuffles and votes order nothing: PTX promises no
 //! memory order of them.
 
-use super::clocks::{Agents, Clocks};
+use super::clocks::{Agents, Clocks, View};
 use super::registers::lanes_of;
 use crate::fault::{Done, FaultKind, Trouble};
 
@@ -91,11 +91,13 @@ impl Window {
     }
 
     /// Number of a warp of this block, if it is one.
+    #[inline]
     pub(super) fn local(&self, agent: usize) -> Option<usize> {
         agent.checked_sub(self.rank * self.agents.warps).filter(|warp| *warp < self.agents.warps)
     }
 
     /// Where the times of a part begin.
+    #[inline]
     pub(super) fn times(&self, index: usize) -> usize {
         index * (self.agents.warps + self.agents.readers())
     }
@@ -130,8 +132,9 @@ impl Window {
         who: Who,
     ) -> Done<&[u8]> {
         let range = self.range(address, size, who.lane)?;
+        let view = clocks.view(who.warp);
         for index in range.start >> self.shift..=(range.end - 1) >> self.shift {
-            self.note_read(clocks, index, who)?;
+            self.note_read(view, index, who)?;
         }
         Ok(&self.bytes[range])
     }
@@ -146,8 +149,9 @@ impl Window {
         who: Who,
     ) -> Done<&mut [u8]> {
         let range = self.range(address, size, who.lane)?;
+        let view = clocks.view(who.warp);
         for index in range.start >> self.shift..=(range.end - 1) >> self.shift {
-            self.note_write(clocks, index, who)?;
+            self.note_write(view, index, who)?;
         }
         Ok(&mut self.bytes[range])
     }
@@ -179,12 +183,12 @@ impl Window {
     }
 
     #[inline]
-    fn note_read(&mut self, clocks: &Clocks, index: usize, who: Who) -> Done {
+    fn note_read(&mut self, view: View<'_>, index: usize, who: Who) -> Done {
         let cell = self.cells[index];
         if cell.written == 0 || cell.written == IN_FLIGHT {
             return Err(self.bad_read(index, who));
         }
-        let known = clocks.row(who.warp);
+        let known = view.known;
         let writer = cell.writer & !STRONG;
         let in_order = cell.written < known[usize::from(writer) >> 5]
             || writer == who.number()
@@ -195,7 +199,7 @@ impl Window {
         // Of reads from other blocks nothing is kept.
         let Some(local) = self.local(who.warp) else { return Ok(()) };
         let reader = cell.reader & !STRONG;
-        let alone = cell.read < clocks.least(who.warp)
+        let alone = cell.read < view.least
             || match reader {
                 MANY => lanes_of(cell.readers)
                     .all(|warp| self.last_read(index, warp) < known[self.agent(warp)]),
@@ -215,11 +219,11 @@ impl Window {
                 cell.reader = MANY | cell.reader & who.flagged() & STRONG;
             }
         }
-        cell.read = clocks.now();
+        cell.read = view.now;
         cell.read_line = who.line;
         if self.agents.engines {
             let time = self.times(index) + local;
-            self.exact[time] = clocks.now();
+            self.exact[time] = view.now;
         }
         Ok(())
     }
@@ -239,9 +243,9 @@ impl Window {
 
     /// Checks a write by a warp, or by an engine it tells to, against what was done before.
     #[inline]
-    pub(super) fn check_write(&self, clocks: &Clocks, index: usize, who: Who) -> Done {
+    pub(super) fn check_write(&self, view: View<'_>, index: usize, who: Who) -> Done {
         let cell = &self.cells[index];
-        let known = clocks.row(who.warp);
+        let known = view.known;
         let last = usize::from(cell.writer & !STRONG);
         let unordered = || {
             cell.written >= known[last >> 5]
@@ -251,7 +255,7 @@ impl Window {
         if cell.written == IN_FLIGHT || cell.written != 0 && unordered() {
             return Err(self.bad_write(index, who));
         }
-        if cell.read >= clocks.least(who.warp) && !(who.strong && cell.reader & STRONG != 0) {
+        if cell.read >= view.least && !(who.strong && cell.reader & STRONG != 0) {
             let reader = cell.reader & !STRONG;
             let races = match reader {
                 MANY => lanes_of(cell.readers)
@@ -272,12 +276,13 @@ impl Window {
     }
 
     #[inline]
-    fn note_write(&mut self, clocks: &Clocks, index: usize, who: Who) -> Done {
-        self.check_write(clocks, index, who)?;
-        self.set_written(index, clocks.now(), who.flagged(), who.line);
+    fn note_write(&mut self, view: View<'_>, index: usize, who: Who) -> Done {
+        self.check_write(view, index, who)?;
+        self.set_written(index, view.now, who.flagged(), who.line);
         Ok(())
     }
 
+    #[inline]
     pub(super) fn set_written(&mut self, index: usize, now: u32, writer: u16, line: u32) {
         self.cells[index] = Cell { written: now, writer, write_line: line, ..Cell::default() };
     }
