@@ -68,15 +68,16 @@ template <typename T> __device__ __forceinline__ void fill(uint4* table) {
     __syncthreads();
 }
 
-// The pair of byte AT of a word.
-template <u32 AT> __device__ __forceinline__ u32 pair(const uint4* table, u32 word) {
-    const u32 entry = AT == 0 ? word << 7 : word >> (8 * AT - 7);
-    return *reinterpret_cast<const u32*>(reinterpret_cast<const u8*>(table) + ((entry & 0xff << 7) | lane_id() * 4));
+// The pair of byte AT of a word; `mine` is the address of the lane's first.
+template <u32 AT> __device__ __forceinline__ u32 pair(u32 mine, u32 word) {
+    u32 out;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(out) : "r"(mine + __byte_perm(word, 0, 0x4440 + AT) * (WARP * 4)));
+    return out;
 }
 
 // Adds the products of a step with TILES × 4 tokens; `x` are a lane's columns of the step, those of the second tile `apart` further on.
 template <u32 TILES, typename T>
-__device__ __forceinline__ void multiply(float (&sum)[TILES][4], const Step& step, const uint4* table, const T* x, u32 apart) {
+__device__ __forceinline__ void multiply(float (&sum)[TILES][4], const Step& step, u32 table, const T* x, u32 apart) {
     u32 b[TILES][16];
 #pragma unroll
     for (u32 i = 0; i < TILES; i++)
@@ -109,7 +110,7 @@ __device__ __forceinline__ void mma(
     __shared__ float parts[WARPS][TILE_ROWS * TOKENS * TILES];
     const u32 steps = k / STEP, warp = uniform(warp_id());
     const u32 first = warp * steps / WARPS, count = (warp + 1) * steps / WARPS - first;
-    const u32 token = blockIdx.y * (TOKENS * TILES);
+    const u32 token = blockIdx.y * (TOKENS * TILES), pairs = u32(__cvta_generic_to_shared(table)) + lane_id() * 4;
     // Missing tokens repeat the last one; nothing of them is stored.
     const u32 mine = min(token + lane_id() / 4 % TOKENS, m - 1);
     const bool goes = lane_id() / 16 == lane_id() % 4 / 2;
@@ -130,7 +131,7 @@ __device__ __forceinline__ void mma(
 #pragma unroll
             for (u32 d = 0; d < AHEAD; d++) {
                 if (step + d >= count) break;
-                multiply<TILES, T>(sum, ring[d], table, at + d * STEP, apart);
+                multiply<TILES, T>(sum, ring[d], pairs, at + d * STEP, apart);
                 if (step + d + AHEAD < count) rows.load(ring[d], d + AHEAD);
             }
             rows.advance(AHEAD);

@@ -3,6 +3,7 @@
 #include "fragment.cuh"
 #include "w4.cuh"
 
+#if __CUDA_ARCH__ >= 750
 // Two words are the A fragments of two steps, one of their lower and one of their higher nibbles. A nibble q + 8 costs one instruction; what it is
 // too large by is the same for all rows, so one product with a constant A (`LESS`) serves all tiles of rows: what the sums of higher nibbles begin
 // with.
@@ -62,4 +63,5 @@ template <> struct Fragment<bf16> : Tensor<bf16> {
         }
     }
 };
+#endif
 #endif

@@ -6,7 +6,7 @@ pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};
 use super::stream::{
-    THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide,
+    THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide, widening_entry,
 };
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
 
@@ -166,11 +166,7 @@ pub fn dequantize(
     n: u32,
     k: u32,
 ) -> Result<Launch, String> {
-    let entry = match element {
-        Element::F16 => "nf4_dequant_f16",
-        Element::Bf16 => "nf4_dequant_bf16",
-        _ => return Err(format!("NF4 weights are not widened to {element:?}")),
-    };
+    let entry = widening_entry(element, ["nf4_dequant_f16", "nf4_dequant_bf16"])?;
     check_shape(Shape { m: 1, n, k, ..Shape::default() }, 1, BLOCK as u32)?;
     check_aligned(&[weights.codes, weights.maxima, to])?;
     let args = [weights.codes, weights.maxima, to].map(Arg::from).into_iter();

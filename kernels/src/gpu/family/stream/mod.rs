@@ -9,7 +9,7 @@ mod works;
 pub(in crate::gpu) use path::{
     Launches, Parts, Path, Places, Size, Store, Stored, Streamed, product, store,
 };
-pub(super) use widen::{Widened, kernel as widening};
+pub(super) use widen::{Widened, entry as widening_entry, kernel as widening};
 
 use super::route::{Step, Way};
 use crate::gpu::{BufferId, DeviceFacts, Element, GpuKernel, Route, Shape, Slot};

@@ -25,6 +25,18 @@ pub(in super::super) trait Widened {
     -> Result<Launch, String>;
 }
 
+/// The entry that writes numbers of a format, of those for fp16 and bf16.
+pub(in super::super) fn entry(
+    element: Element,
+    [f16, bf16]: [&'static str; 2],
+) -> Result<&'static str, String> {
+    match element {
+        Element::F16 => Ok(f16),
+        Element::Bf16 => Ok(bf16),
+        _ => Err(format!("packed weights are not widened to {}", suffix(element))),
+    }
+}
+
 /// The kernel that widens such weights.
 pub(in super::super) const fn kernel<W: Widened>(
     id: &'static str,
@@ -62,16 +74,13 @@ fn case<W: Widened>(n: u32, k: u32, factor: f32, element: Element) -> Result<Cas
     let values: Vec<f64> = stored.values.iter().map(|value| f64::from(*value as f32)).collect();
     let mut buffers = vec![Content::Poison(rows * columns * element.bytes())];
     buffers.extend(stored.parts.into_iter().map(Content::Bytes));
-    W::launch(&vec![NOWHERE; buffers.len()], NOWHERE, element, shape)?;
-    let plan = move |slots: &[Slot]| {
-        let launch = W::launch(&slots[1..], slots[0], element, shape);
-        vec![launch.expect("it was possible elsewhere")]
-    };
+    let plan = move |slots: &[Slot]| W::launch(&slots[1..], slots[0], element, shape);
+    plan(&vec![NOWHERE; buffers.len()])?;
     let judge = Judge::Bits(store(element, &values));
     Ok(Case {
         name: format!("{n}×{k} about {factor:e} to {}", suffix(element)),
         buffers,
-        plan: Box::new(plan),
+        plan: Box::new(move |slots| vec![plan(slots).expect("it was possible elsewhere")]),
         expect: vec![Expect { buffer: 0, element, judge }],
     })
 }
@@ -88,27 +97,20 @@ fn work<W: Widened>(facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
 fn timed<W: Widened>(shape: Shape, arena: u64) -> Result<Work, String> {
     let Shape { n, k, .. } = shape;
     let parts = (W::PATH.parts)(n as usize, k as usize);
-    W::launch(&vec![NOWHERE; parts.len()], NOWHERE, Element::F16, shape)?;
+    let plan = move |slots: &[Slot]| W::launch(&slots[1..], slots[0], Element::F16, shape);
+    plan(&vec![NOWHERE; 1 + parts.len()])?;
     let numbers = n as usize * k as usize;
     let written = numbers * Element::F16.bytes();
     let bytes = W::PATH.weight_bytes(n, k) + written;
     if bytes as u64 > arena {
         return Err(format!("{n}×{k} needs {bytes} bytes of {arena}"));
     }
-    let mut buffers = vec![Content::Poison(written)];
-    buffers.extend(parts.into_iter().zip(1..).map(|((element, count), seed)| Content::Noise {
-        element,
-        count,
-        seed,
-    }));
-    let plan = move |slots: &[Slot]| {
-        let launch = W::launch(&slots[1..], slots[0], Element::F16, shape);
-        vec![launch.expect("it was possible elsewhere")]
-    };
+    let stored = parts.into_iter().zip(1..);
+    let stored = stored.map(|((element, count), seed)| Content::Noise { element, count, seed });
     Ok(Work {
         shape,
-        buffers,
-        plan: Box::new(plan),
+        buffers: std::iter::once(Content::Poison(written)).chain(stored).collect(),
+        plan: Box::new(move |slots| vec![plan(slots).expect("it was possible elsewhere")]),
         bytes: bytes as f64,
         flops: numbers as f64,
         limiter: Limiter::Memory,

@@ -6,7 +6,7 @@ use super::paths;
 use super::{GROUP, ROWS, Weights, pack, packed_bytes, scale_bytes};
 use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{
-    Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening,
+    Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening, widening_entry,
 };
 use crate::gpu::{
     Arg, Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Launch, Shape, Slot,
@@ -22,11 +22,7 @@ pub fn dequantize(
     n: u32,
     k: u32,
 ) -> Result<Launch, String> {
-    let entry = match element {
-        Element::F16 => "w4_dequant_f16",
-        Element::Bf16 => "w4_dequant_bf16",
-        _ => return Err(format!("4-bit weights are not widened to {element:?}")),
-    };
+    let entry = widening_entry(element, ["w4_dequant_f16", "w4_dequant_bf16"])?;
     let args = [weights.words, weights.scales, to].map(Arg::from).into_iter();
     tiles(entry, n, k, args.chain([n, k].map(Arg::from)).collect())
 }

@@ -7,7 +7,7 @@ use warpscope_kernels::gpu::{Content, DeviceFacts, GpuKernel, Machine, Shape, Sl
 use crate::machine::machine;
 
 /// Families that stream memory, and small sizes of theirs.
-const FAMILIES: &[&str] = &["gemv", "mem", "nf4", "w4"];
+const FAMILIES: &[&str] = &["gemv", "mem", "nf4", "w4", "w4_gemm"];
 const SHAPES: [Shape; 2] = [shape(1, 67, 384), shape(8, 40, 256)];
 
 const fn shape(m: u32, n: u32, k: u32) -> Shape {
