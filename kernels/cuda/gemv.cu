@@ -1,11 +1,13 @@
 // K20: y[m, n] = x[m, k] · W[n, k]ᵀ for one to eight tokens, fp32 accumulation.
-// Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction).
+// Classes: 60, 80 (loads that pass by the first-level cache, bf16 rounding by instruction, m16n8k16).
 #include "stream.cuh"
 
 // Rows of a warp, and threads of a block.
 constexpr u32 ROWS = 4;
 constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / WARP;
+
+#include "gemv_mma.cuh"
 
 // `split` warps share four rows and take every split-th 512 bytes of them. `tile` columns of x are in shared memory at a
 // time, a multiple of 16 bytes.
@@ -71,8 +73,24 @@ __device__ __forceinline__ void gemv(
         const T* w, const T* x, void* y, u32 m, u32 n, u32 k, u32 split, u32 tile, u32 wide) {                        \
         gemv<T, M>(w, x, y, m, n, k, split, tile, wide);                                                              \
     }
-#define GEMV_TOKENS(name, T) GEMV(name##_m1, T, 1) GEMV(name##_m2, T, 2) GEMV(name##_m4, T, 4) GEMV(name##_m8, T, 8)
+#define GEMV_FEW(name, T) GEMV(name##_m1, T, 1) GEMV(name##_m2, T, 2)
+#define GEMV_MORE(name, T) GEMV(name##_m4, T, 4) GEMV(name##_m8, T, 8)
 
-GEMV_TOKENS(gemv_f16, f16)
-GEMV_TOKENS(gemv_bf16, bf16)
-GEMV_TOKENS(gemv_f32, float)
+GEMV_FEW(gemv_f16, f16)
+GEMV_FEW(gemv_bf16, bf16)
+GEMV_FEW(gemv_f32, float)
+GEMV_MORE(gemv_f32, float)
+// Where tensor cores take a format, more than two tokens are theirs.
+#if __CUDA_ARCH__ < 800
+GEMV_MORE(gemv_f16, f16)
+GEMV_MORE(gemv_bf16, bf16)
+#endif
+
+#if __CUDA_ARCH__ >= 800
+#define GEMV_MMA(name, T)                                                                                             \
+    extern "C" __global__ void __launch_bounds__(THREADS, 2) name(const T* w, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) { \
+        mma(w, x, y, m, n, k, wide);                                                                                  \
+    }
+GEMV_MMA(gemv_mma_f16, f16)
+GEMV_MMA(gemv_mma_bf16, bf16)
+#endif

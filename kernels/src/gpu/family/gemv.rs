@@ -11,7 +11,7 @@ use super::stream::{
 };
 pub use super::stream::{Formats, Operands};
 use crate::Dtype;
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Variant};
+use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Variant};
 
 /// Most tokens of one launch.
 pub const MOST_TOKENS: u32 = 8;
@@ -22,14 +22,41 @@ const TILE_BYTES: u32 = 32 << 10;
 /// Tokens that entries are compiled for.
 const TOKENS: [u32; 4] = [1, 2, 4, 8];
 
-/// Format of x and W, the kernel, and entries by tokens.
-type Row = (Element, &'static str, [&'static str; 4]);
+/// Entries by format of x and W: on CUDA cores by tokens, on tensor cores for all of them.
+struct Entries {
+    input: Element,
+    kernel: &'static str,
+    simt: [&'static str; 4],
+    mma: Option<&'static str>,
+}
 
-const ENTRIES: &[Row] = &[
-    (Element::F16, "gemv.f16", ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"]),
-    (Element::Bf16, "gemv.bf16", ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"]),
-    (Element::F32, "gemv.f32", ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"]),
+const ENTRIES: &[Entries] = &[
+    Entries {
+        input: Element::F16,
+        kernel: "gemv.f16",
+        simt: ["gemv_f16_m1", "gemv_f16_m2", "gemv_f16_m4", "gemv_f16_m8"],
+        mma: Some("gemv_mma_f16"),
+    },
+    Entries {
+        input: Element::Bf16,
+        kernel: "gemv.bf16",
+        simt: ["gemv_bf16_m1", "gemv_bf16_m2", "gemv_bf16_m4", "gemv_bf16_m8"],
+        mma: Some("gemv_mma_bf16"),
+    },
+    Entries {
+        input: Element::F32,
+        kernel: "gemv.f32",
+        simt: ["gemv_f32_m1", "gemv_f32_m2", "gemv_f32_m4", "gemv_f32_m8"],
+        mma: None,
+    },
 ];
+
+/// Fewest tokens that are worth tensor cores: one and two cost CUDA cores less than what memory allows for.
+const MMA_TOKENS: u32 = 3;
+/// Rows of a block on tensor cores.
+const MMA_ROWS: u32 = 32;
+/// On tensor cores.
+const MMA: Variant = Variant { name: "mma", what: "32 rows a block, on tensor cores" };
 
 /// How many warps share rows, by name.
 const SPLITS: &[(Variant, u32)] = &[
@@ -50,24 +77,44 @@ pub fn launch(
     let size = formats.input.bytes() as u32;
     check_shape(shape, MOST_TOKENS, 16 / size)?;
     check_aligned(&[x, weights, y])?;
-    let tile_index = token_tile(shape.m, &TOKENS);
-    let row = ENTRIES.iter().find(|(input, ..)| *input == formats.input);
-    let Some((_, kernel, names)) = row else {
+    let row = ENTRIES.iter().find(|row| row.input == formats.input);
+    let Some(Entries { kernel, simt, mma, .. }) = row else {
         return Err(format!("weights stored as {} are not multiplied", suffix(formats.input)));
     };
+    let wide = wide(formats)?;
+    let place = [weights, x, y].map(Arg::from).into_iter();
+    let launch = |entry, blocks, shared_bytes, args: Vec<Arg>| Launch {
+        family: "gemv",
+        entry,
+        grid: [blocks, 1, 1],
+        block: [THREADS, 1, 1],
+        shared_bytes,
+        args,
+        early: false,
+    };
+    let Shape { m, n, k, .. } = shape;
+    if let (Some(entry), true) = (mma, on_tensor_cores(facts, kernel, formats.input, shape)) {
+        let args = place.chain([m, n, k, wide].map(Arg::from)).collect();
+        return Ok(launch(entry, n.div_ceil(MMA_ROWS), 0, args));
+    }
+    let tile_index = token_tile(m, &TOKENS);
     let tokens = TOKENS[tile_index];
     let split = split(facts, kernel, formats.input, shape);
-    let tile = (TILE_BYTES / (tokens * size)).min(shape.k.next_multiple_of(64));
-    let sizes = [shape.m, shape.n, shape.k, split, tile, wide(formats)?].map(Into::into);
-    Ok(Launch {
-        family: "gemv",
-        entry: names[tile_index],
-        grid: [shape.n.div_ceil(ROWS * WARPS / split), 1, 1],
-        block: [THREADS, 1, 1],
-        shared_bytes: tokens * tile * size,
-        args: [weights.into(), x.into(), y.into()].into_iter().chain(sizes).collect(),
-        early: false,
-    })
+    let tile = (TILE_BYTES / (tokens * size)).min(k.next_multiple_of(64));
+    let args = place.chain([m, n, k, split, tile, wide].map(Arg::from)).collect();
+    let blocks = n.div_ceil(ROWS * WARPS / split);
+    Ok(launch(simt[tile_index], blocks, tokens * tile * size, args))
+}
+
+/// Whether a size is computed on tensor cores: more than two tokens where they take the format, and fewer where that was picked.
+fn on_tensor_cores(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> bool {
+    let picked = facts.picks.choose(kernel, shape) == Some(MMA.name);
+    has_tensor_cores(facts, input) && (picked || shape.m >= MMA_TOKENS)
+}
+
+/// Those of sm_80 and later, which multiply sixteen columns at a time.
+fn has_tensor_cores(facts: &DeviceFacts, input: Element) -> bool {
+    facts.sm.major >= 8 && input != Element::F32
 }
 
 /// Warps that share rows: what was picked, else as few as fill the device four blocks deep, and none without work.
@@ -83,13 +130,17 @@ fn split(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> u32
     [1, 2, 4].iter().find(|s| enough(s)).copied().unwrap_or(8).min(useful)
 }
 
-/// Every device has all ways.
-fn variants(_: &DeviceFacts) -> Vec<Variant> {
-    SPLITS.iter().map(|(variant, _)| *variant).collect()
+/// The ways that a device has.
+fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
+    let splits = SPLITS.iter().map(|(variant, _)| *variant);
+    splits.chain(has_tensor_cores(facts, input).then_some(MMA)).collect()
 }
 
 /// Name of the one that a size is computed in.
 fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
+    if on_tensor_cores(facts, kernel, input, shape) {
+        return MMA.name;
+    }
     let split = split(facts, kernel, input, shape);
     SPLITS.iter().find(|(_, other)| *other == split).map_or("", |(variant, _)| variant.name)
 }
@@ -150,7 +201,7 @@ impl Streamed for F16 {
     ];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts)
+        variants(facts, Element::F16)
     }
 
     fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
@@ -166,7 +217,7 @@ impl Streamed for Bf16 {
     ];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts)
+        variants(facts, Element::Bf16)
     }
 
     fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
@@ -179,7 +230,7 @@ impl Streamed for F32 {
     const PATHS: &'static [Path] = &[path("gemv.f32", Formats::same(Element::F32), 5e-6)];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        variants(facts)
+        variants(facts, Element::F32)
     }
 
     fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {

@@ -122,7 +122,7 @@ fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'
     let picked = facts.picks.choose(kernel, shape);
     match has_mma(facts.sm, input) {
         false => "",
-        true if shape.k % STEP != 0 || picked == Some(simt) => simt,
+        true if !shape.k.is_multiple_of(STEP) || picked == Some(simt) => simt,
         true => mma,
     }
 }
