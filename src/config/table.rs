@@ -642,7 +642,7 @@ pub const ARGS: &[ArgSpec] = &[
         ..ArgSpec::operand(Id::TuneSpec, Form::RequiredOperand, "SPEC", Kind::Path)
     },
     ArgSpec {
-        apart: &["against", "record", "variant", "markdown", "csv"],
+        apart: &["against", "record", "variant", "goals", "markdown", "csv"],
         ..ArgSpec::switch(
             Id::TuneVariants,
             &[("tune", "on")],

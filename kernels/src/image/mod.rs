@@ -10,5 +10,7 @@ mod pick;
 
 pub use class::{CLASSES, class_of};
 pub use driver::{Isa, RELEASES, Release, cuda_text};
-pub use embedded::{Entry, Image, ImageKind, Pack, Usage, by_bytes, by_sha256, images, ptx, ptx_for};
+pub use embedded::{
+    Entry, Image, ImageKind, Pack, Usage, by_bytes, by_sha256, images, ptx, ptx_for,
+};
 pub use pick::{Candidate, How, Pick, is_tegra, pick, pick_among};

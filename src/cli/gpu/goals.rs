@@ -20,8 +20,8 @@ use crate::bench::points::{Key, Point};
 use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, DeviceHere};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::Options;
-use crate::sink::text::clean;
 use crate::cli::{identity, inspect, output};
+use crate::sink::text::clean;
 use crate::sink::{Holds, Limits as FileLimits, Recorder};
 
 /// Measures every goal a person means on the devices a person means. Code 0: everything was measured and no floor missed; 1: otherwise; 3: there

@@ -112,8 +112,7 @@ fn a_decode_rate_stands_against_what_the_memory_was_found_to_read() {
     real.paths.extend([PathDtype::Bf16, PathDtype::Int4, PathDtype::Fp32].map(right));
     real.paths.extend([speed(PathDtype::Bf16, false), speed(PathDtype::Int4, true)]);
     let text = table(&real);
-    let line =
-        "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
+    let line = "(bf16): 1.250 GB a token at 1000.0 GB/s read in the same run is 800 tok/s at most";
     assert!(text.contains(&format!("D16 0.50 {line}")), "{text}");
     assert!(text.contains("D4 0.50* (int4): "), "{text}");
     assert!(!text.contains("D32") && !text.contains("simulated, no ratio"), "{text}");
