@@ -187,6 +187,7 @@ pub(crate) fn check_narrow(
 }
 
 /// Fewer than 32 bits of a row of weights, filled up with zeros.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn part(bytes: &[u8]) -> i32 {
     let mut part = [0; 4];
     part[..bytes.len()].copy_from_slice(bytes);
@@ -194,6 +195,7 @@ pub(crate) fn part(bytes: &[u8]) -> i32 {
 }
 
 /// Pairs of bfloat16 numbers.
+#[cfg(target_arch = "x86_64")]
 fn encode_bf16_pairs(x: &[f32], units: &mut [u32]) -> u32 {
     let bits = |v: f32| nearest_bf16(v).to_bits() >> 16;
     let (pairs, rest) = x.as_chunks();
@@ -214,6 +216,7 @@ fn encode_bf16(x: &[f32], units: &mut [u32]) -> u32 {
 }
 
 /// Bytes in fours. Weights come plus 128: sums start with what that adds, the other way round.
+#[cfg(target_arch = "x86_64")]
 fn encode_bytes(x: &[i8], units: &mut [u32]) -> u32 {
     let unit = |four: [i8; 4]| u32::from_le_bytes(four.map(i8::cast_unsigned));
     for (four, out) in fours(x).zip(units) {
@@ -223,6 +226,7 @@ fn encode_bytes(x: &[i8], units: &mut [u32]) -> u32 {
 }
 
 /// Fours of 16-bit numbers: the first and third, then the second and fourth, as a mask and a shift find them in the weights.
+#[cfg(target_arch = "x86_64")]
 fn encode_halves(x: &[i8], units: &mut [u32]) -> u32 {
     let half = |v: i8| u32::from(i16::from(v).cast_unsigned());
     for ([a, b, c, d], units) in fours(x).zip(units.chunks_exact_mut(2)) {
@@ -233,6 +237,7 @@ fn encode_halves(x: &[i8], units: &mut [u32]) -> u32 {
 }
 
 /// Fours, the last one filled up with zeros.
+#[cfg(target_arch = "x86_64")]
 fn fours(x: &[i8]) -> impl Iterator<Item = [i8; 4]> {
     let (fours, rest) = x.as_chunks();
     let mut last = [0; 4];
@@ -246,6 +251,7 @@ fn encode_integers(x: &[i8], units: &mut [u32]) -> u32 {
 }
 
 /// −128 · Σx.
+#[cfg(target_arch = "x86_64")]
 fn start(x: &[i8]) -> u32 {
     let sum = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x)));
     sum.wrapping_mul(-128).cast_unsigned()

@@ -5,6 +5,8 @@
 //! 22 bits below the largest of their group, about what sums in fp32 keep; with one they are quantised to 8 bits, which is
 //! another function (w4a8). Two bfloat16 numbers for an input and a look-up for the weights took four products and four
 //! shuffles where this takes three products, and reached 0.45 of the read bandwidth.
+//!
+//! Loops stand where arrays have `map`: that is not inlined into functions for a CPU feature, and its vectors go through memory.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -68,16 +70,22 @@ fn integers<const P: usize>(x: &[f32]) -> Inputs<P> {
     let count = x.len() / GROUP;
     let mut inputs = Inputs { groups: Vec::with_capacity(count), steps: Vec::with_capacity(count) };
     for group in x.chunks_exact(GROUP) {
-        // SAFETY: eight times sixteen inputs are a group.
-        let x: [__m512; 8] =
-            std::array::from_fn(|i| unsafe { _mm512_loadu_ps(group.as_ptr().add(16 * i)) });
-        let magnitude = |x: &__m512| _mm512_castps_si512(_mm512_abs_ps(*x));
-        let top =
-            x.iter().map(magnitude).fold(_mm512_setzero_si512(), |a, b| _mm512_max_epi32(a, b));
+        let mut top = _mm512_setzero_si512();
+        for x in group.chunks_exact(16) {
+            // SAFETY: the chunk is sixteen inputs.
+            let x = unsafe { _mm512_loadu_ps(x.as_ptr()) };
+            top = _mm512_max_epi32(top, _mm512_castps_si512(_mm512_abs_ps(x)));
+        }
         let top = f32::from_bits(_mm512_reduce_max_epi32(top).cast_unsigned());
         let (factor, step) = if P == FINE { fine_step(top) } else { step_of(top) };
         let factor = _mm512_set1_ps(factor);
-        inputs.groups.push(cut(x.map(|x| _mm512_cvtps_epi32(_mm512_mul_ps(x, factor)))));
+        let mut integers = [_mm512_setzero_si512(); 8];
+        for (integer, x) in integers.iter_mut().zip(group.chunks_exact(16)) {
+            // SAFETY: the chunk is sixteen inputs.
+            let x = unsafe { _mm512_loadu_ps(x.as_ptr()) };
+            *integer = _mm512_cvtps_epi32(_mm512_mul_ps(x, factor));
+        }
+        inputs.groups.push(cut(integers));
         inputs.steps.push(step);
     }
     inputs
@@ -99,7 +107,9 @@ fn cut<const P: usize>(mut x: [__m512i; 8]) -> Group<P> {
             // SAFETY: the chunk is 32 bytes.
             unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm512_cvtepi32_epi16(pair)) };
         }
-        x = x.map(|x| _mm512_srai_epi32::<8>(_mm512_add_epi32(x, half)));
+        for x in &mut x {
+            *x = _mm512_srai_epi32::<8>(_mm512_add_epi32(*x, half));
+        }
     }
     let eights = _mm512_set1_epi8(8);
     let [excess] = products(&group, [[eights; 2]]);
@@ -118,9 +128,10 @@ fn products<const P: usize, const R: usize>(
     let mut sums = [_mm512_setzero_si512(); R];
     for (p, plane) in group.planes.iter().enumerate() {
         // SAFETY: a plane is 128 bytes.
-        let x: [__m512i; 2] = std::array::from_fn(|i| unsafe {
-            _mm512_loadu_si512(plane.as_ptr().add(64 * i).cast())
-        });
+        let x = unsafe {
+            let x = plane.as_ptr();
+            [_mm512_loadu_si512(x.cast()), _mm512_loadu_si512(x.add(64).cast())]
+        };
         for (sum, nibbles) in sums.iter_mut().zip(nibbles) {
             if p > 0 {
                 *sum = _mm512_slli_epi32::<8>(*sum);
@@ -165,19 +176,25 @@ unsafe fn dots<const P: usize, const R: usize>(
     for (g, group) in x.groups.iter().enumerate() {
         if g % BLOCK == 0 {
             let steps = &x.steps[g..count.min(g + BLOCK)];
-            // SAFETY: as many scales of a row follow as there are steps; the mask leaves out the others.
-            scales = rows.map(|row| unsafe {
-                block_scales(weights.scales.as_ptr().add(row * count + g).cast(), steps)
-            });
+            for (scales, row) in scales.iter_mut().zip(rows) {
+                // SAFETY: as many scales of the row follow as there are steps.
+                *scales = unsafe {
+                    block_scales(weights.scales.as_ptr().add(row * count + g).cast(), steps)
+                };
+            }
         }
-        // SAFETY: group g of each of the rows has 64 bytes; asking for a line faults nowhere.
-        let nibbles = rows.map(|row| unsafe {
-            let words = weights.words.as_ptr().add((row * count + g) * GROUP_WORDS).cast::<i8>();
-            _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(AHEAD));
-            let words = _mm512_loadu_si512(words.cast());
+        let mut nibbles = [[_mm512_setzero_si512(); 2]; R];
+        for (nibbles, row) in nibbles.iter_mut().zip(rows) {
+            let at = (row * count + g) * GROUP_WORDS;
+            // SAFETY: group g of the row has 64 bytes; asking for a line faults nowhere.
+            let words = unsafe {
+                let words = weights.words.as_ptr().add(at).cast::<i8>();
+                _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(AHEAD));
+                _mm512_loadu_si512(words.cast())
+            };
             let high = _mm512_srli_epi16::<4>(words);
-            [_mm512_and_si512(words, low), _mm512_and_si512(high, low)]
-        });
+            *nibbles = [_mm512_and_si512(words, low), _mm512_and_si512(high, low)];
+        }
         // SAFETY: the array is 64 bytes.
         let excess = unsafe { _mm512_loadu_si512(group.excess.as_ptr().cast()) };
         let integers = products(group, nibbles);
@@ -186,7 +203,11 @@ unsafe fn dots<const P: usize, const R: usize>(
             sums[r] = _mm512_fmadd_ps(sum, _mm512_set1_ps(scales[r][g % BLOCK]), sums[r]);
         }
     }
-    sums.map(|sum| _mm512_reduce_add_ps(sum))
+    let mut out = [0.0; R];
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = _mm512_reduce_add_ps(sum);
+    }
+    out
 }
 
 /// Scales of up to sixteen groups times their steps.
