@@ -18,10 +18,12 @@ struct Mutation {
     kernel: &'static str,
     device: (u8, u8),
     entry: &'static str,
+    /// Family of the entry, where it is not the kernel's own.
+    family: Option<&'static str>,
     what: &'static str,
     change: Change,
-    /// Lines that may stay unnoticed, counted from 0 among those changed, and why.
-    harmless: &'static [(usize, &'static str)],
+    /// A line that may stay unnoticed, counted from 0 among those changed, and why.
+    harmless: Option<(usize, &'static str)>,
 }
 
 const fn every(
@@ -30,12 +32,31 @@ const fn every(
     entry: &'static str,
     (what, change): (&'static str, Change),
 ) -> Mutation {
-    Mutation { kernel, device, entry, what, change, harmless: &[] }
+    Mutation { kernel, device, entry, family: None, what, change, harmless: None }
+}
+
+/// The same of a kernel that a family of warpgroups computes on sm_90.
+const fn of_warpgroups(
+    kernel: &'static str,
+    (family, entry): (&'static str, &'static str),
+    change: Named,
+) -> Mutation {
+    Mutation { family: Some(family), ..every(kernel, (9, 0), entry, change) }
+}
+
+/// The same, but for one line.
+const fn but(mutation: Mutation, line: usize, why: &'static str) -> Mutation {
+    Mutation { harmless: Some((line, why)), ..mutation }
 }
 
 /// Lines with a text have another instead.
 fn instead(line: &str, from: &str, to: &str) -> Option<String> {
     line.contains(from).then(|| line.replacen(from, to, 1))
+}
+
+/// Lines with a text do nothing.
+fn without(line: &str, text: &str) -> Option<String> {
+    line.contains(text).then(|| format!("// {line}"))
 }
 
 /// The two first registers of a vector change places.
@@ -86,6 +107,29 @@ const SHIFTED_WRITE: Named =
 const STRAY_READ: Named =
     ("reading weights far behind", |line| moved(line, "ld.global.nc.L1::no_allocate", 16384));
 
+const NO_PROXY_FENCE: Named = ("without a fence between its stores and the copy engine", |line| {
+    without(line, "fence.proxy.async")
+});
+const NO_WARPGROUP_FENCE: Named =
+    ("without a fence before its products", |line| without(line, "wgmma.fence"));
+const EARLY_STAGE: Named = ("giving a stage back while it is read", |line| {
+    instead(line, "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;")
+});
+const EARLY_SUMS: Named = ("reading sums on their way", |line| {
+    instead(line, "wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;")
+});
+const OVERWRITTEN: Named = ("overwriting what a copy still reads", |line| {
+    without(line, "cp.async.bulk.wait_group.read 1")
+});
+const UNSEEN_BARRIERS: Named = ("without showing its barriers to the copy engine", |line| {
+    without(line, "fence.mbarrier_init")
+});
+const NO_CLUSTER_WAIT: Named =
+    ("without waiting for its cluster", |line| without(line, "barrier.cluster.wait"));
+
+const TILES: (&str, &str) = ("gemm_hopper", "gemm_f16_128x128");
+const PAIRS: (&str, &str) = ("gemm_hopper", "gemm_f16_128x256c2");
+
 #[rustfmt::skip]
 const MUTATIONS: &[Mutation] = &[
     every("gemm.f16", (8, 0), "gemm_f16_64x64b128s3", NO_BARRIER),
@@ -99,22 +143,38 @@ const MUTATIONS: &[Mutation] = &[
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", TRANSPOSED),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", FRAGMENT),
     every("gemm.f16", (6, 0), "gemm_f16_128x128", SHIFTED_READ),
-    every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NO_BARRIER),
-    every("attn.prefill.f16", (8, 0), "attn_prefill_mma_f16_h64", NOT_TRANSPOSED),
-    every("attn.prefill.f16", (7, 5), "attn_prefill_mma_f16_h64", WRONG_LANE),
+    but(every("attn.prefill.f16", (8, 0), "attn_prefill_64x64_f16_h64", NO_BARRIER), 3,
+        "results are staged where keys lay, which nobody reads after the barrier before"),
+    every("attn.prefill.f16", (8, 0), "attn_prefill_64x64_f16_h64", NOT_TRANSPOSED),
+    every("attn.prefill.f16", (7, 5), "attn_prefill_64x64_f16_h64", WRONG_LANE),
     every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
     every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", SHIFTED_WRITE),
+    of_warpgroups("gemm.f16", TILES, NO_PROXY_FENCE),
+    but(of_warpgroups("gemm.f16", TILES, NO_WARPGROUP_FENCE), 1,
+        "nothing but products of one shape touches the sums between two of them"),
+    of_warpgroups("gemm.f16", TILES, EARLY_STAGE),
+    of_warpgroups("gemm.f16", TILES, EARLY_SUMS),
+    of_warpgroups("gemm.f16", TILES, OVERWRITTEN),
+    of_warpgroups("gemm.f16", TILES, UNSEEN_BARRIERS),
+    of_warpgroups("gemm.f16", PAIRS, NO_CLUSTER_WAIT),
 ];
 
 /// What finds a kernel wrong; `None` where all its cases hold.
-fn finding(kernel: &GpuKernel, text: &str, at: (u8, u8)) -> Option<String> {
+fn finding(kernel: &GpuKernel, (family, text): (&str, &str), at: (u8, u8)) -> Option<String> {
     let facts = device(at.0, at.1).expect("a device of the table");
     let module = match Module::parse(text) {
         Ok(module) => module,
         Err(error) => panic!("a mutant of {} is no PTX: {error}", kernel.id),
     };
-    let images = Box::new(move |_: &str, _| Ok(module.clone()));
+    let family = family.to_owned();
+    let images = Box::new(move |asked: &str, _| {
+        if asked == family {
+            return Ok(module.clone());
+        }
+        let facts = device(at.0, at.1).expect("a device of the table");
+        Module::parse(&text_for(asked, &facts)?).map_err(|error| error.to_string())
+    });
     let mut machine = Interpreter::with_images(facts.clone(), images).limit(20_000_000);
     (kernel.cases)(&facts).iter().find_map(|case| match run_case(&mut machine, case) {
         Ok(outcome) => outcome.wrong,
@@ -132,26 +192,27 @@ fn lines_of<'a>(text: &'a str, entry: &str) -> Vec<(usize, &'a str)> {
 
 /// Makes every mutant; gives how many there were, and those that nobody noticed.
 fn try_all(mutation: &Mutation) -> (usize, Vec<String>) {
-    let Mutation { kernel, device: at, entry, what, change, harmless } = *mutation;
+    let Mutation { kernel, device: at, entry, family, what, change, harmless } = *mutation;
     let found =
         family::kernels().find(|known| known.id == kernel).expect("a kernel of the registry");
     let facts = device(at.0, at.1).expect("a device of the table");
-    let text = text_for(found.family, &facts).unwrap_or_else(|error| panic!("{kernel}: {error}"));
-    assert_eq!(finding(found, &text, at), None, "{kernel} as it is");
+    let family = family.unwrap_or(found.family);
+    let text = text_for(family, &facts).unwrap_or_else(|error| panic!("{kernel}: {error}"));
+    assert_eq!(finding(found, (family, &text), at), None, "{kernel} as it is");
     let (mut count, mut missed) = (0, Vec::new());
     for (number, line) in lines_of(&text, entry) {
         let Some(mutant) = change(line) else { continue };
         let mutate = |(other, text)| if other == number { mutant.as_str() } else { text };
         let lines: Vec<&str> = text.lines().enumerate().map(mutate).collect();
-        let reason = harmless.iter().find(|row| row.0 == count).map(|row| row.1);
-        count += 1;
         let place = format!("{entry} {}.{} line {}, {what}", at.0, at.1, number + 1);
-        match (finding(found, &lines.join("\n"), at), reason) {
+        let reason = harmless.filter(|row| row.0 == count).map(|row| row.1);
+        match (finding(found, (family, &lines.join("\n")), at), reason) {
             (Some(why), None) => println!("{place}: {why}"),
             (None, Some(reason)) => println!("{place}: no harm, {reason}"),
             (None, None) => missed.push(place),
             (Some(why), Some(_)) => missed.push(format!("{place} is not harmless: {why}")),
         }
+        count += 1;
     }
     (count, missed)
 }
