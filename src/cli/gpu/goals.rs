@@ -4,20 +4,20 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use warpscope_kernels::gpu::Route;
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{MachineError, Route};
 use warpscope_probes::Frame;
 
+use super::course::{self, Course};
 use super::picks::Tuned;
 use super::probe::{copies, target};
-use super::progress::Progress;
-use super::session::{Session, talk};
-use super::{GIVEN_UP, Ran, chosen, each, first_frame_of, heading, hindrance_in, reason};
+use super::session::Session;
+use super::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::bench::goals::{GOALS, Goal, GoalReport, Own, Verdict};
-use crate::bench::gpu::{Burst, Hold, Limits, Next, Request, Told};
+use crate::bench::gpu::{Burst, Hold, Limits, Request, Told};
 use crate::bench::journal::{End, Record, Regime, Taken};
 use crate::bench::points::{Key, Point};
-use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, DeviceHere};
+use crate::bench::{BENCH_SCHEMA, BenchEvent, DeviceHere};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::Options;
 use crate::cli::{identity, inspect, output};
@@ -74,11 +74,8 @@ struct DeviceResult {
     goals: Vec<Row>,
     /// Goals this device has no kernel for, each with the reason.
     absent: Vec<(String, String)>,
-    /// What failed, each in a sentence.
-    troubles: Vec<String>,
-    /// Why it was not used, or not to the end.
-    paused: Option<String>,
-    interrupted: bool,
+    #[serde(flatten)]
+    course: Course,
 }
 
 /// A goal and how it was judged.
@@ -100,45 +97,22 @@ struct Row {
 impl DeviceResult {
     fn is_fine(&self) -> bool {
         let missed = self.goals.iter().any(|row| row.verdict == Verdict::Missed);
-        self.troubles.is_empty() && self.paused.is_none() && !self.interrupted && !missed
+        self.course.is_fine() && !missed
     }
 
     fn hear(&mut self, told: Told) {
-        match told {
-            Told::Said(event) => match *event {
-                BenchEvent::Goal(report) => {
-                    let sm = self.here.device.sm;
-                    let (figure, aim) = (report.figure(), report.aim(sm));
-                    self.goals.push(Row {
-                        figure: figure.map(|figure| figure.median),
-                        spread: figure.map(|figure| figure.mad),
-                        floor: aim.and_then(|aim| aim.floor),
-                        target: aim.map(|aim| aim.target),
-                        verdict: report.verdict(sm),
-                        profile: report.profile(),
-                        report: *report,
-                    });
-                }
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
-                }
-                _ => {}
-            },
-            Told::Died(death) => {
-                self.fail(death.sentence);
-                if death.next == Next::GivenUp {
-                    self.paused = Some(GIVEN_UP.to_owned());
-                }
-            }
-            Told::Doing(_) | Told::Idle => {}
-        }
-    }
-
-    fn fail(&mut self, why: String) {
-        if !self.troubles.contains(&why) {
-            self.troubles.push(why);
-        }
+        let Some(BenchEvent::Goal(report)) = self.course.hear(told) else { return };
+        let sm = self.here.device.sm;
+        let (figure, aim) = (report.figure(), report.aim(sm));
+        self.goals.push(Row {
+            figure: figure.map(|figure| figure.median),
+            spread: figure.map(|figure| figure.mad),
+            floor: aim.and_then(|aim| aim.floor),
+            target: aim.map(|aim| aim.target),
+            verdict: report.verdict(sm),
+            profile: report.profile(),
+            report: *report,
+        });
     }
 
     /// The samples of both sides as lines of a journal; none where nothing was timed.
@@ -192,11 +166,9 @@ fn on_device(
         here,
         goals: Vec::new(),
         absent: Vec::new(),
-        troubles: Vec::new(),
-        paused: hindrance,
-        interrupted: false,
+        course: Course { paused: hindrance, ..Course::default() },
     };
-    if result.paused.is_some() {
+    if result.course.paused.is_some() {
         return Ok(result);
     }
     let (regime, beside_others) = (Burst::Sustained, options.gpu.anyway);
@@ -211,17 +183,7 @@ fn on_device(
     }
     let uuid = result.here.uuid.clone();
     let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
-    let progress = Progress::new(jobs.len());
-    let mut done = 0;
-    let interrupted = talk(&session, jobs, |told| {
-        if let Told::Doing(job) = &told {
-            progress.step(done, &job.to_string());
-            done += 1;
-        }
-        result.hear(told);
-    })?;
-    progress.end();
-    result.interrupted = interrupted;
+    result.course.interrupted = course::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
 
@@ -237,7 +199,7 @@ fn missing(goal: &Goal, here: &DeviceHere) -> Option<String> {
 
 impl Ran for DeviceResult {
     fn interrupted(&self) -> bool {
-        self.interrupted
+        self.course.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -280,12 +242,7 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
     for (goal, why) in &result.absent {
         writeln!(out, "{goal}: not here: {why}")?;
     }
-    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
-    match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}")?,
-        None if result.interrupted => writeln!(out, "ended early: interrupted")?,
-        None => {}
-    }
+    result.course.write(out)?;
     writeln!(out)
 }
 
@@ -319,9 +276,7 @@ mod tests {
             here: DeviceHere { uuid: "GPU-1".to_owned(), device },
             goals: Vec::new(),
             absent: Vec::new(),
-            troubles: Vec::new(),
-            paused: None,
-            interrupted: false,
+            course: Course::default(),
         };
         let samples_ns = if simulated { Vec::new() } else { vec![1e6; 4] };
         let arm = |what: &str| ArmReport {

@@ -4,6 +4,7 @@
 //! that kills its child is known by name, and the next one gets a new child.
 
 mod choose;
+mod course;
 mod found;
 pub(super) mod goals;
 mod picks;

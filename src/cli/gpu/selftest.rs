@@ -7,8 +7,8 @@ use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{MachineError, Route};
 
-use super::progress::Progress;
-use super::session::{Session, talk};
+use super::course;
+use super::session::Session;
 use super::{GIVEN_UP, Ran, chosen, each, heading, hindrance, reason, route_text};
 use crate::bench::gpu::{Globs, Hold, Limits, Next, Request, Told};
 use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
@@ -188,17 +188,13 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
     let session = Session { exe, uuid: Some(&uuid), limits };
-    let progress = Progress::new(jobs.len());
-    let (mut done, mut doing) = (0, None);
-    let interrupted = talk(&session, jobs, |told| {
+    let mut doing = None;
+    result.interrupted = course::run(&session, jobs, |told| {
         if let Told::Doing(job) = &told {
-            progress.step(done, &job.to_string());
-            (done, doing) = (done + 1, Some(job.clone()));
+            doing = Some(job.clone());
         }
         result.hear(doing.as_ref(), told);
     })?;
-    progress.end();
-    result.interrupted = interrupted;
     Ok(result)
 }
 

@@ -5,18 +5,18 @@ use std::path::Path;
 use serde::Serialize;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{GpuKernel, MachineError, Shape};
+use warpscope_kernels::gpu::{GpuKernel, Shape};
 
+use super::course::{self, Course};
 use super::picks::Tuned;
-use super::progress::Progress;
-use super::session::{Session, talk};
+use super::session::Session;
 use super::tuning::frame_of;
-use super::{GIVEN_UP, chosen, hindrance_in, reason};
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Size, Timing, Told};
+use super::{chosen, hindrance_in};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Size, Timing, Told};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
 use crate::bench::{
-    BenchEvent, BenchState, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
+    BenchEvent, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
 };
 use crate::cli::bench::points_of_model;
 use crate::cli::exit::CliError;
@@ -42,11 +42,8 @@ pub struct GpuResult {
     pub(super) paths: Vec<PathReport>,
     /// Raw samples of the large model.
     pub(super) samples: Vec<PathSamples>,
-    /// What failed, each in a sentence.
-    pub(super) troubles: Vec<String>,
-    /// Why it was not used, or not to the end.
-    pub(super) paused: Option<String>,
-    pub(super) interrupted: bool,
+    #[serde(flatten)]
+    pub(super) course: Course,
 }
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
@@ -59,7 +56,7 @@ pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuRe
     let mut results = Vec::new();
     for here in devices {
         let result = time(options, exe, here, &kernels)?;
-        let interrupted = result.interrupted;
+        let interrupted = result.course.interrupted;
         results.push(result);
         if interrupted {
             break;
@@ -139,28 +136,20 @@ fn time(
         kernels: Vec::new(),
         paths: Vec::new(),
         samples: Vec::new(),
-        troubles: Vec::new(),
-        paused: hindrance.map(|why| format!("{why}; --anyway measures")),
-        interrupted: false,
+        course: Course {
+            paused: hindrance.map(|why| format!("{why}; --anyway measures")),
+            ..Course::default()
+        },
         here,
     };
-    if result.paused.is_some() {
+    if result.course.paused.is_some() {
         return Ok(result);
     }
     let jobs = jobs(options, &result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
-    let progress = Progress::new(jobs.len());
-    let mut done = 0;
-    let interrupted = talk(&Session { exe, uuid: Some(&uuid), limits }, jobs, |told| {
-        if let Told::Doing(job) = &told {
-            progress.step(done, &job.to_string());
-            done += 1;
-        }
-        result.hear(told);
-    })?;
-    progress.end();
-    result.interrupted = interrupted;
+    let session = Session { exe, uuid: Some(&uuid), limits };
+    result.course.interrupted = course::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
 
@@ -224,38 +213,18 @@ impl GpuResult {
     }
 
     fn hear(&mut self, told: Told) {
-        match told {
-            Told::Said(event) => match *event {
-                BenchEvent::Holding(holding) => self.holding = Some(holding),
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::Kernel(report) => self.kernels.push(*report),
-                BenchEvent::Report(report) => self.paths.push(*report),
-                BenchEvent::Samples(samples) => self.samples.push(samples),
-                BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
-                }
-                _ => {}
-            },
-            Told::Died(death) => {
-                self.fail(death.sentence);
-                if death.next == Next::GivenUp {
-                    self.paused = Some(GIVEN_UP.to_owned());
-                }
-            }
-            Told::Doing(_) | Told::Idle => {}
-        }
-    }
-
-    /// What a child said before it died is said once.
-    fn fail(&mut self, why: String) {
-        if !self.troubles.contains(&why) {
-            self.troubles.push(why);
+        match self.course.hear(told) {
+            Some(BenchEvent::Holding(holding)) => self.holding = Some(holding),
+            Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
+            Some(BenchEvent::Report(report)) => self.paths.push(*report),
+            Some(BenchEvent::Samples(samples)) => self.samples.push(samples),
+            _ => {}
         }
     }
 
     /// Whether everything was measured that was asked.
     pub(in crate::cli) fn is_complete(&self) -> bool {
-        self.troubles.is_empty() && self.paused.is_none() && !self.interrupted
+        self.course.is_fine()
     }
 
     /// Who was measured and how, for a journal.

@@ -37,12 +37,7 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
         write_rooflines(&rows, result.here.device.simulated, out)?;
     }
     write_kernels(result, out)?;
-    result.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
-    match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}"),
-        None if result.interrupted => writeln!(out, "ended early: interrupted"),
-        None => Ok(()),
-    }
+    result.course.write(out)
 }
 
 /// What the memory leaves of a decode rate: D16 for 16-bit weights, D4 for 4-bit ones.

@@ -41,9 +41,7 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         kernels: vec![report],
         paths: Vec::new(),
         samples: Vec::new(),
-        troubles: Vec::new(),
-        paused: None,
-        interrupted: false,
+        course: Course::default(),
     }
 }
 

@@ -4,19 +4,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use warpscope_kernels::gpu::{GpuKernel, MachineError};
+use warpscope_kernels::gpu::GpuKernel;
 use warpscope_probes::Frame;
 
+use super::course::{self, Course};
 use super::picks::{self, situation};
-use super::progress::Progress;
-use super::session::{Session, talk};
+use super::session::Session;
 use super::timing::{meant, regime_of};
 use super::timing_table::regime_words;
-use super::{GIVEN_UP, Ran, chosen, each, first_frame_of, heading, hindrance_in, reason};
+use super::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::bench::compare::Call;
-use crate::bench::gpu::{Burst, Globs, Hold, Limits, Next, Request, Timing, Told, size};
+use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
 use crate::bench::picks::{Choice, Judged, Situation, choose};
-use crate::bench::{BENCH_SCHEMA, BenchEvent, BenchState, DeviceHere};
+use crate::bench::{BENCH_SCHEMA, BenchEvent, DeviceHere};
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::identity::now_ms;
 use crate::cli::options::Options;
@@ -70,11 +70,8 @@ struct DeviceResult {
     kept_in: Option<PathBuf>,
     /// Why they were not; null where they were, or there is none.
     not_kept: Option<String>,
-    /// What failed, each in a sentence.
-    troubles: Vec<String>,
-    /// Why it was not used, or not to the end.
-    paused: Option<String>,
-    interrupted: bool,
+    #[serde(flatten)]
+    course: Course,
 }
 
 fn on_device(
@@ -96,28 +93,17 @@ fn on_device(
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
-        troubles: Vec::new(),
-        paused,
-        interrupted: false,
+        course: Course { paused, ..Course::default() },
         here,
     };
-    if result.paused.is_some() || kernels.is_empty() {
+    if result.course.paused.is_some() || kernels.is_empty() {
         return Ok(result);
     }
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
-    let progress = Progress::new(jobs.len());
-    let mut done = 0;
-    let interrupted = talk(&Session { exe, uuid: Some(&uuid), limits }, jobs, |told| {
-        if let Told::Doing(job) = &told {
-            progress.step(done, &job.to_string());
-            done += 1;
-        }
-        result.hear(told);
-    })?;
-    progress.end();
-    result.interrupted = interrupted;
+    let session = Session { exe, uuid: Some(&uuid), limits };
+    result.course.interrupted = course::run(&session, jobs, |told| result.hear(told))?;
     result.keep(path)?;
     Ok(result)
 }
@@ -145,39 +131,19 @@ fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request
 impl DeviceResult {
     fn is_fine(&self) -> bool {
         let wrong = self.choices.iter().flat_map(|choice| &choice.rivals).any(|one| one.wrong);
-        !wrong && self.troubles.is_empty() && self.paused.is_none() && !self.interrupted
+        !wrong && self.course.is_fine()
     }
 
     fn hear(&mut self, told: Told) {
-        match told {
-            Told::Said(event) => match *event {
-                BenchEvent::Contest(contest) => self.choices.push(choose(&contest)),
-                BenchEvent::Case(case) => {
-                    self.cases += 1;
-                    if let Some(wrong) = case.wrong {
-                        self.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
-                    }
-                }
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
-                    self.fail(format!("{}: {}", failure.what, reason(&failure)));
-                }
-                _ => {}
-            },
-            Told::Died(death) => {
-                self.fail(death.sentence);
-                if death.next == Next::GivenUp {
-                    self.paused = Some(GIVEN_UP.to_owned());
+        match self.course.hear(told) {
+            Some(BenchEvent::Contest(contest)) => self.choices.push(choose(&contest)),
+            Some(BenchEvent::Case(case)) => {
+                self.cases += 1;
+                if let Some(wrong) = case.wrong {
+                    self.course.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
                 }
             }
-            Told::Doing(_) | Told::Idle => {}
-        }
-    }
-
-    /// What a child said before it died is said once.
-    fn fail(&mut self, why: String) {
-        if !self.troubles.contains(&why) {
-            self.troubles.push(why);
+            _ => {}
         }
     }
 
@@ -209,7 +175,7 @@ impl DeviceResult {
         }
         if let Some(why) = &self.not_kept {
             let Self { kernels, cases, .. } = self;
-            let tried = format!("{cases} cases of variants of {kernels} kernels were run");
+            let tried = format!("{cases} cases of variants were run, kernels: {kernels}");
             return Some(format!("{tried}; nothing is chosen: {why}"));
         }
         if self.choices.is_empty() {
@@ -227,18 +193,13 @@ impl DeviceResult {
 
 impl Ran for DeviceResult {
     fn interrupted(&self) -> bool {
-        self.interrupted
+        self.course.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{} · {}\n", heading(&self.here), regime_words(self.regime))?;
         write_choices(&self.choices, out)?;
-        self.troubles.iter().try_for_each(|why| writeln!(out, "{}", clean(why, false)))?;
-        match &self.paused {
-            Some(why) => writeln!(out, "ended early: {}", clean(why, false))?,
-            None if self.interrupted => writeln!(out, "ended early: interrupted")?,
-            None => {}
-        }
+        self.course.write(out)?;
         self.summary().map_or(Ok(()), |line| writeln!(out, "{}\n", clean(&line, false)))
     }
 }

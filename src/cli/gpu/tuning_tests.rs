@@ -36,9 +36,7 @@ fn result(simulated: bool) -> DeviceResult {
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
-        troubles: Vec::new(),
-        paused: None,
-        interrupted: false,
+        course: Course::default(),
     }
 }
 
@@ -118,22 +116,22 @@ fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
         (
             result(true),
             vec![rival("128x256x32s2", None, None)],
-            "0 cases of variants of 1 kernels were run; nothing is chosen: a stand-in computes, and its times mean nothing",
+            "0 cases of variants were run, kernels: 1; nothing is chosen: a stand-in computes, and its times mean nothing",
         ),
         (
             result(true),
             good(),
-            "0 cases of variants of 1 kernels were run; nothing is chosen: a stand-in computes, and its times mean nothing",
+            "0 cases of variants were run, kernels: 1; nothing is chosen: a stand-in computes, and its times mean nothing",
         ),
         (
             unknown(),
             good(),
-            "0 cases of variants of 1 kernels were run; nothing is chosen: NVML does not tell the version of the driver they hold for",
+            "0 cases of variants were run, kernels: 1; nothing is chosen: NVML does not tell the version of the driver they hold for",
         ),
         (
             result(false),
             vec![rival("128x256x32s2", None, None)],
-            "0 cases of variants of 1 kernels were run; nothing is chosen: nothing could be timed",
+            "0 cases of variants were run, kernels: 1; nothing is chosen: nothing could be timed",
         ),
     ] {
         result.hear(told(rivals));
