@@ -22,27 +22,14 @@ import termios
 import threading
 import time
 
+from torch_here import give_up, load_torch
+
 # Share of its throughput the loop may lose.
 GOAL = 0.005
 # Seconds between two searches for children; a child needs more than that to load a driver.
 SEARCH = 0.02
 # Seconds the dashboard has to start before its window begins.
 SETTLE = 2.0
-
-
-def give_up(why):
-    print(f"neighbour: {why}", file=sys.stderr)
-    sys.exit(3)
-
-
-def load_torch():
-    try:
-        import torch
-    except ImportError as error:
-        give_up(f"this Python has no torch ({error}); nothing was compared")
-    if not torch.cuda.is_available():
-        give_up("torch finds no GPU; nothing was compared")
-    return torch
 
 
 def words_of(pid):

@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import sys
 
+from torch_here import give_up, load_torch
+
 HEADS, KV_HEADS, HEAD, TOKENS = 16, 4, 128, 4096
 # Goal of warpscope, format, and the side of the cube; none stands for attention.
 WORKS = [
@@ -26,21 +28,6 @@ WORKS = [
     ("attn.bf16.4096", "bfloat16", None),
     ("attn.f16.4096", "float16", None),
 ]
-
-
-def give_up(why):
-    print(f"torch_gpu: {why}", file=sys.stderr)
-    sys.exit(3)
-
-
-def load_torch():
-    try:
-        import torch
-    except ImportError as error:
-        give_up(f"this Python has no torch ({error}); nothing was compared")
-    if not torch.cuda.is_available():
-        give_up("torch finds no GPU; nothing was compared")
-    return torch
 
 
 def operation(torch, dtype, side):

@@ -62,7 +62,8 @@ fn list(
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let head = format!("{name}  ");
+    let gap = if title.is_empty() { "" } else { "  " };
+    let head = format!("{name}{gap}");
     let left = [look.piece(&head, Role::Title), look.piece(title, Role::Muted)];
     let inner = Card::new(look).left(&left).render(area, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
