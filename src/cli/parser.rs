@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn commands_are_sorted_and_every_option_is_used_by_one() {
         assert!(COMMANDS.windows(2).all(|pair| pair[0].name < pair[1].name));
-        for spec in ARGS {
+        for spec in &ARGS {
             let taken = COMMANDS
                 .iter()
                 .chain([&DASHBOARD])

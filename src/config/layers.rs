@@ -81,7 +81,7 @@ pub fn resolve(
     one_shot: bool,
 ) -> Result<Settings, String> {
     let mut settings = Settings::default();
-    for spec in ARGS {
+    for spec in &ARGS {
         let from_line = line.get(&spec.id).map(|value| (value.clone(), Layer::CommandLine));
         let entry = match from_line {
             Some(entry) => Some(entry),

@@ -17,7 +17,7 @@ const KEYS: &str = "
 /// The documented sample: every key with its default, commented out.
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
-    for spec in ARGS {
+    for spec in &ARGS {
         if let Some(key) = spec.key {
             entry(&mut text, key, spec);
         }
