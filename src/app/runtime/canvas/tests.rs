@@ -1,0 +1,278 @@
+use proptest::prelude::*;
+use ratatui::style::Style;
+
+use super::*;
+
+const AREA: Rect = Rect::new(0, 0, 30, 4);
+
+const COLORS: [Color; 7] = [
+    Color::Reset,
+    Color::Red,
+    Color::DarkGray,
+    Color::White,
+    Color::Indexed(203),
+    Color::Rgb(1, 22, 255),
+    Color::Rgb(100, 0, 9),
+];
+
+/// A text somewhere, in some style.
+fn stroke() -> impl Strategy<Value = (u16, u16, String, Style)> {
+    let texts = prop_oneof![
+        "[ -~]{0,12}",
+        " {0,30}",
+        "[a-c漢字━▌⣿ ]{0,12}",
+        Just("e\u{301} ⚠\u{fe0f} x".to_owned()),
+    ];
+    let color = || prop::sample::select(COLORS.to_vec());
+    let modifier = (0..1u16 << 9).prop_map(|bits| {
+        // The stand-in knows no others, and takes dim and bold for two ends of one scale.
+        let known = Modifier::BOLD | Modifier::ITALIC | Modifier::UNDERLINED | Modifier::REVERSED;
+        Modifier::from_bits_truncate(bits) & known
+    });
+    let style = (color(), color(), prop::option::weighted(0.3, modifier));
+    let style = style.prop_map(|(fg, bg, modifier)| {
+        Style::new().fg(fg).bg(bg).add_modifier(modifier.unwrap_or_default())
+    });
+    (0..AREA.width, 0..AREA.height, texts, style)
+}
+
+fn terminal_color(color: vt100::Color) -> Color {
+    match color {
+        vt100::Color::Default => Color::Reset,
+        vt100::Color::Idx(1) => Color::Red,
+        vt100::Color::Idx(8) => Color::DarkGray,
+        vt100::Color::Idx(15) => Color::White,
+        vt100::Color::Idx(index) => Color::Indexed(index),
+        vt100::Color::Rgb(r, g, b) => Color::Rgb(r, g, b),
+    }
+}
+
+/// What a terminal makes of the bytes must be what was drawn.
+fn compare(buffer: &Buffer, terminal: &vt100::Parser) -> Result<(), TestCaseError> {
+    for y in 0..AREA.height {
+        let mut x = 0;
+        while x < AREA.width {
+            let (drawn, shown) = (&buffer[(x, y)], terminal.screen().cell(y, x).unwrap());
+            let text = if shown.has_contents() { shown.contents() } else { " " };
+            prop_assert_eq!(text, drawn.symbol(), "at {},{}", x, y);
+            let blank = Shown::of(drawn).is_blank();
+            prop_assert_eq!(terminal_color(shown.bgcolor()), drawn.bg, "at {},{}", x, y);
+            if !blank {
+                prop_assert_eq!(terminal_color(shown.fgcolor()), drawn.fg, "at {},{}", x, y);
+                let modifier = drawn.modifier;
+                prop_assert_eq!(shown.bold(), modifier.contains(Modifier::BOLD));
+                prop_assert_eq!(shown.italic(), modifier.contains(Modifier::ITALIC));
+            }
+            prop_assert_eq!(shown.inverse(), drawn.modifier.contains(Modifier::REVERSED));
+            prop_assert_eq!(shown.underline(), drawn.modifier.contains(Modifier::UNDERLINED));
+            x += drawn.cell_width().max(1);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn the_terminal_shows_what_was_drawn(
+        frames in prop::collection::vec(prop::collection::vec(stroke(), 0..6), 1..6),
+        erases_in_color: bool,
+        keeps: bool,
+    ) {
+        let [rows, columns] = [AREA.height, AREA.width].map(|size| size.try_into().unwrap());
+        let mut terminal = vt100::Parser::new(rows, columns, 0);
+        let mut canvas = Canvas::new(AREA, erases_in_color);
+        let mut buffer = Buffer::empty(AREA);
+        for strokes in frames {
+            if !keeps {
+                buffer.reset();
+            }
+            for (x, y, text, style) in strokes {
+                let room = usize::from(AREA.width - x);
+                buffer.set_stringn(x, y, text, room, style);
+            }
+            terminal.process(canvas.update(&buffer, &[]));
+            compare(&buffer, &terminal)?;
+        }
+    }
+}
+
+/// Which cells of a terminal belong to which link, read from what it is sent.
+struct Links {
+    terminal: vt100::Parser,
+    at: std::collections::HashMap<(u16, u16), String>,
+    open: String,
+}
+
+impl Links {
+    fn new() -> Self {
+        let [rows, columns] = [AREA.height, AREA.width].map(|size| size.try_into().unwrap());
+        let terminal = vt100::Parser::new(rows, columns, 0);
+        Self { terminal, at: Default::default(), open: String::new() }
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        let text = std::str::from_utf8(bytes).unwrap();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let token = match rest.as_bytes() {
+                [b'\x1b', b']', ..] => &rest[..=rest.find('\x07').expect("ends")],
+                [b'\x1b', b'[', tail @ ..] => {
+                    let end = tail.iter().position(|byte| (b'@'..=b'~').contains(byte));
+                    &rest[..3 + end.expect("ends")]
+                }
+                _ => &rest[..first.len_utf8()],
+            };
+            self.take(token);
+            rest = &rest[token.len()..];
+        }
+    }
+
+    fn take(&mut self, token: &str) {
+        let (y, x) = self.terminal.screen().cursor_position();
+        if let Some(address) = token.strip_prefix("\x1b]8;;") {
+            self.open = address.trim_end_matches('\x07').to_owned();
+        } else if !token.starts_with('\x1b') {
+            let wide = ratatui::text::Span::raw(token).width();
+            // What is written on the last column stays there, wherever the cursor says it is.
+            if wide > 0 {
+                self.at.insert((x.min(AREA.width - 1), y), self.open.clone());
+            }
+        } else if let Some(erased) = erased(token) {
+            (x..x.saturating_add(erased)).for_each(|x| drop(self.at.remove(&(x, y))));
+        }
+        self.terminal.process(token.as_bytes());
+    }
+}
+
+/// Cells that a sequence erases from the cursor on.
+fn erased(token: &str) -> Option<u16> {
+    let inner = token.strip_prefix("\x1b[")?;
+    match inner.strip_suffix('X') {
+        Some(count) => Some(count.parse().unwrap_or(1)),
+        None => (inner == "K").then_some(AREA.width),
+    }
+}
+
+fn links() -> impl Strategy<Value = Vec<Link>> {
+    let link = (0..AREA.width, 0..AREA.height, 1..12u16, 0..3u8).prop_map(|(x, y, width, to)| {
+        let area = Rect::new(x, y, width, 1).intersection(AREA);
+        Link { area, address: format!("https://example.com/{to}") }
+    });
+    prop::collection::vec(link, 0..3)
+}
+
+proptest! {
+    #[test]
+    fn a_terminal_links_what_was_drawn_as_a_link_and_nothing_else(
+        frames in prop::collection::vec(
+            (prop::collection::vec(stroke(), 0..6), links()),
+            1..6,
+        ),
+        erases_in_color: bool,
+        keeps: bool,
+    ) {
+        let mut terminal = Links::new();
+        let mut canvas = Canvas::new(AREA, erases_in_color);
+        let mut buffer = Buffer::empty(AREA);
+        for (strokes, links) in frames {
+            if !keeps {
+                buffer.reset();
+            }
+            for (x, y, text, style) in strokes {
+                let room = usize::from(AREA.width - x);
+                buffer.set_stringn(x, y, text, room, style);
+            }
+            terminal.read(canvas.update(&buffer, &links));
+            compare(&buffer, &terminal.terminal)?;
+            prop_assert_eq!(&terminal.open, "", "nothing stays open");
+            for y in 0..AREA.height {
+                let mut x = 0;
+                while x < AREA.width {
+                    let drawn = &buffer[(x, y)];
+                    let here = |link: &&Link| link.area.contains(Position::new(x, y));
+                    let wanted = links.iter().rev().find(here).map_or("", |link| &link.address);
+                    let shown = terminal.at.get(&(x, y)).map_or("", String::as_str);
+                    let plain = drawn.cell_width() == 1 && !Shown::of(drawn).is_blank();
+                    prop_assert!(!plain || shown == wanted, "{},{}: {} {}", x, y, shown, wanted);
+                    x += drawn.cell_width().max(1);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_is_sent_once_and_closed_and_costs_nothing_where_there_is_none() {
+    let address = "https://example.com/a".to_owned();
+    let links = [Link { area: Rect::new(4, 0, 4, 1), address }];
+    let mut canvas = Canvas::new(AREA, true);
+    canvas.update(&text("see here now"), &[]);
+    let linked = String::from_utf8(canvas.update(&text("see here now"), &links).to_vec()).unwrap();
+    assert_eq!(
+        linked,
+        "\x1b[?2026h\x1b[1;5H\x1b]8;;https://example.com/a\x07here\x1b]8;;\x07\x1b[?2026l"
+    );
+    assert_eq!(canvas.update(&text("see here now"), &links), b"");
+    // What changes beside the link does not send it again; what changes within does.
+    let beside = String::from_utf8(canvas.update(&text("see here too"), &links).to_vec()).unwrap();
+    assert!(!beside.contains("\x1b]8"), "{beside:?}");
+    let gone = String::from_utf8(canvas.update(&text("see here too"), &[]).to_vec()).unwrap();
+    assert_eq!(gone, "\x1b[?2026h\x1b[1;5Hhere\x1b[?2026l");
+}
+
+#[test]
+fn links_go_to_terminals_that_know_them_or_pass_over_them() {
+    assert!(knows_links("xterm-256color") && knows_links("tmux-256color"));
+    assert!(!knows_links("dumb") && !knows_links("linux") && !knows_links(""));
+}
+
+fn text(line: &str) -> Buffer {
+    let mut buffer = Buffer::empty(AREA);
+    buffer.set_string(0, 0, line, Style::new());
+    buffer
+}
+
+fn sent(canvas: &mut Canvas, buffer: &Buffer) -> String {
+    let bytes = String::from_utf8(canvas.update(buffer, &[]).to_vec()).unwrap();
+    let inside = bytes.strip_prefix("\x1b[?2026h").and_then(|it| it.strip_suffix("\x1b[?2026l"));
+    inside.unwrap_or(&bytes).to_owned()
+}
+
+#[test]
+fn only_what_differs_is_sent() {
+    let mut canvas = Canvas::new(AREA, true);
+    canvas.update(&text("cpu 10% fan 30%"), &[]);
+    assert_eq!(sent(&mut canvas, &text("cpu 10% fan 30%")), "");
+    assert_eq!(sent(&mut canvas, &text("cpu 12% fan 31%")), "\x1b[1;6H2\x1b[7C1");
+    assert_eq!(sent(&mut canvas, &text("")), "\x1b[1;1H\x1b[K");
+    canvas.forget(AREA);
+    assert_eq!(
+        sent(&mut canvas, &text("")),
+        "\x1b[1;1H\x1b[0m\x1b[K\x1b[2;1H\x1b[K\x1b[3;1H\x1b[K\x1b[4;1H\x1b[K"
+    );
+}
+
+#[test]
+fn a_color_is_named_when_it_changes_and_only_the_one_that_does() {
+    let mut canvas = Canvas::new(AREA, true);
+    canvas.update(&text("aaa"), &[]);
+    let mut buffer = text("aaa");
+    buffer[(0, 0)].set_fg(Color::Rgb(1, 2, 3)).set_bg(Color::Rgb(4, 5, 6));
+    buffer[(1, 0)].set_fg(Color::LightBlue).set_bg(Color::Rgb(4, 5, 6));
+    buffer[(2, 0)].set_fg(Color::LightBlue).set_style(Modifier::BOLD);
+    let colors = "\x1b[1;1H\x1b[38;2;1;2;3;48;2;4;5;6ma\x1b[94ma\x1b[1;49ma";
+    assert_eq!(sent(&mut canvas, &buffer), colors);
+}
+
+#[test]
+fn a_background_is_erased_only_where_the_terminal_is_known_to_do_it() {
+    assert!(erases_in_color("xterm-256color") && erases_in_color("linux"));
+    assert!(!erases_in_color("screen.xterm-256color") && !erases_in_color(""));
+    let mut painted = Buffer::empty(AREA);
+    painted.set_style(AREA, Style::new().bg(Color::Rgb(9, 9, 9)));
+    let blanks = |erases| {
+        let mut canvas = Canvas::new(AREA, erases);
+        sent(&mut canvas, &painted).matches(' ').count()
+    };
+    assert_eq!((blanks(true), blanks(false)), (0, AREA.area() as usize));
+}
