@@ -290,22 +290,17 @@ mod tests {
 
     const GIB: f64 = 1_073_741_824.0;
 
+    /// Every row: a number as it is formatted, and what a person is to read.
+    fn read_like_this(rows: &[(Short, &str)]) {
+        for (index, (got, want)) in rows.iter().enumerate() {
+            assert_eq!(&**got, *want, "row {index}");
+        }
+    }
+
     #[test]
-    fn numbers_read_like_this() {
-        let (unicode, ascii) = (Glyphs::unicode(), Glyphs::ascii());
-        let rows = [
+    fn sizes_and_rates_read_like_this() {
+        read_like_this(&[
             (bytes(0.0), "0 B"),
-            (nanoseconds(970.04, unicode), "970.0 ns"),
-            (nanoseconds(41_204.0, unicode), "41.20 µs"),
-            (nanoseconds(41_204.0, ascii), "41.20 us"),
-            (nanoseconds(999_970.0, ascii), "1.000 ms"),
-            (nanoseconds(123_456_789.0, ascii), "123.5 ms"),
-            (nanoseconds(0.5, ascii), "0.500 ns"),
-            (nanoseconds(f64::NAN, ascii), "n/a"),
-            (change(0.0523), "+5.2 %"),
-            (change(-0.2), "-20.0 %"),
-            (minute(1_780_000_000_000), "2026-05-28 20:26"),
-            (minute(0), "n/a"),
             (bytes(1023.0), "1023 B"),
             (bytes(1024.0), "1.0 KiB"),
             (bytes(61.2 * GIB), "61.2 GiB"),
@@ -326,6 +321,15 @@ mod tests {
             (rate(4.8e12), "4.8 TB/s"),
             (si(12.34e12, "FLOP/s"), "12.3 TFLOP/s"),
             (si(-1500.0, "B/s"), "-1.5 kB/s"),
+            (right("61G", 5), "  61G"),
+        ]);
+    }
+
+    #[test]
+    fn counts_and_shares_read_like_this() {
+        read_like_this(&[
+            (change(0.0523), "+5.2 %"),
+            (change(-0.2), "-20.0 %"),
             (count(0.0), "0"),
             (count(2.5), "2.5"),
             (count(41.0), "41"),
@@ -335,6 +339,16 @@ mod tests {
             (count(1.25e6), "1.2M"),
             (percent(82.4), "82%"),
             (share(0.824), "82%"),
+            (error(0.000_21), "2.1e-4"),
+            (error(0.0), "0"),
+            (or_absent(None::<f64>, watts), "n/a"),
+        ]);
+    }
+
+    #[test]
+    fn watts_degrees_and_clocks_read_like_this() {
+        let (unicode, ascii) = (Glyphs::unicode(), Glyphs::ascii());
+        read_like_this(&[
             (watts(412.3), "412 W"),
             (watts(8.42), "8.4 W"),
             (celsius(54.4, unicode), "54 °C"),
@@ -343,6 +357,22 @@ mod tests {
             (frequency(1980.0), "1.98 GHz"),
             (frequency(810.0), "810 MHz"),
             (frequency(999.7), "1.00 GHz"),
+        ]);
+    }
+
+    #[test]
+    fn times_read_like_this() {
+        let (unicode, ascii) = (Glyphs::unicode(), Glyphs::ascii());
+        read_like_this(&[
+            (nanoseconds(970.04, unicode), "970.0 ns"),
+            (nanoseconds(41_204.0, unicode), "41.20 µs"),
+            (nanoseconds(41_204.0, ascii), "41.20 us"),
+            (nanoseconds(999_970.0, ascii), "1.000 ms"),
+            (nanoseconds(123_456_789.0, ascii), "123.5 ms"),
+            (nanoseconds(0.5, ascii), "0.500 ns"),
+            (nanoseconds(f64::NAN, ascii), "n/a"),
+            (minute(1_780_000_000_000), "2026-05-28 20:26"),
+            (minute(0), "n/a"),
             (duration(0.34), "0.3s"),
             (duration(42.0), "42s"),
             (duration(59.7), "1m00s"),
@@ -354,14 +384,7 @@ mod tests {
             (short_time(0.000_34, ascii), "340 us"),
             (short_time(0.012_345, unicode), "12.35 ms"),
             (short_time(2.0, unicode), "2.00 s"),
-            (error(0.000_21), "2.1e-4"),
-            (error(0.0), "0"),
-            (right("61G", 5), "  61G"),
-            (or_absent(None::<f64>, watts), "n/a"),
-        ];
-        for (index, (got, want)) in rows.iter().enumerate() {
-            assert_eq!(&**got, *want, "row {index}");
-        }
+        ]);
     }
 
     #[test]

@@ -79,10 +79,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Suspend => return vec![Cmd::Suspend],
         Action::Help => app.view.popup = Some(Popup::Help { scroll: 0 }),
         Action::Notices => app.view.popup = Some(Popup::Notices { scroll: 0 }),
-        Action::WhatIf => {
-            app.view.popup =
-                Some(Popup::Picker { input: Input::default(), cursor: Default::default() })
-        }
+        Action::WhatIf => app.view.popup = Some(picker()),
         Action::RemoveWhatIf => remove_what_if(app),
         Action::Go(tab) => app.view.tab = tab,
         Action::NextTab => app.view.tab = app.view.tab.step(1),
@@ -112,10 +109,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         | Action::ResetVersion
         | Action::Model => compat::keys::act(app, action),
         Action::Record => return vec![Cmd::Record(app.view.recorded.is_none())],
-        Action::Inspect if app.replay.is_some() => {
-            app.view.say("What is installed here says nothing of a recording.");
-        }
-        Action::Inspect => return vec![inspect::everything(app, Duration::ZERO)],
+        Action::Inspect => return look_at_installed(app),
         Action::Probe => return probing::start(app),
         Action::Reverse => app.view.processes.reverse = !app.view.processes.reverse,
         Action::Tree => app.view.processes.tree = !app.view.processes.tree,
@@ -129,14 +123,29 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::Bench => return toggle_bench(app),
         Action::MeasureNow => return measure_now(app),
         Action::PinBench => return pin_bench(app),
-        Action::Theme => {
-            let theme = crate::ui::theme::next(&app.settings.theme);
-            app.settings.theme = theme.to_owned();
-            app.view.say(format!("theme {theme}"));
-        }
+        Action::Theme => next_theme(app),
     }
     settle(app);
     Vec::new()
+}
+
+fn picker() -> Popup {
+    Popup::Picker { input: Input::default(), cursor: Default::default() }
+}
+
+fn look_at_installed(app: &mut App) -> Vec<Cmd> {
+    if app.replay.is_some() {
+        app.view.say("What is installed here says nothing of a recording.");
+        settle(app);
+        return Vec::new();
+    }
+    vec![inspect::everything(app, Duration::ZERO)]
+}
+
+fn next_theme(app: &mut App) {
+    let theme = crate::ui::theme::next(&app.settings.theme);
+    app.settings.theme = theme.to_owned();
+    app.view.say(format!("theme {theme}"));
 }
 
 /// Takes back what was typed: the filter first, then the model.
