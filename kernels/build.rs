@@ -94,13 +94,13 @@ fn row(
     let (isa_major, isa_minor) = version(&image.isa)?;
     Ok(format!(
         "    Image {{ family: {:?}, kind: ImageKind::{:?}, target: {}, class: {}, isa: Isa::new({isa_major}, {isa_minor}), \
-         sha256: {sha256:?}, oldest_cuda: {oldest_cuda}, oldest_driver: {oldest_driver:?}, entries: &[{}], size: {bytes}, \
+         sha256: {sha256:?}, oldest_cuda: {oldest_cuda}, oldest_driver: {oldest_driver:?}, kernels: {:?}, size: {bytes}, \
          pack: &PACK_{pack}, start: {start} }},\n",
         family.name,
         image.kind,
         target(image.target),
         target(image.class),
-        entries(&image.entry),
+        kernels(&image.entry),
     ))
 }
 
@@ -114,19 +114,14 @@ fn target(sm: Sm) -> String {
     format!("Sm {{ major: {major}, minor: {minor}, suffix: Suffix::{suffix:?} }}")
 }
 
-fn entries(entries: &BTreeMap<String, Entry>) -> String {
-    let mut text = String::new();
-    for (name, entry) in entries {
-        let usage = entry.usage.map_or("None".to_owned(), |usage| {
-            format!(
-                "Some(Usage {{ registers: {}, shared_bytes: {}, stack_bytes: {}, barriers: {} }})",
-                usage.registers, usage.shared, usage.stack, usage.barriers
-            )
-        });
-        let threads = entry.threads;
-        let row =
-            writeln!(text, "Entry {{ name: {name:?}, max_threads: {threads:?}, usage: {usage} }},");
-        row.expect("a String takes everything");
-    }
-    text
+/// A line for each kernel: its name, and what it takes as machine code.
+fn kernels(entries: &BTreeMap<String, Entry>) -> String {
+    let lines = entries.iter().map(|(name, entry)| match entry.usage {
+        Some(usage) => {
+            let (registers, shared, stack) = (usage.registers, usage.shared, usage.stack);
+            format!("{name} {registers} {shared} {stack} {}", usage.barriers)
+        }
+        None => name.clone(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

@@ -21,10 +21,24 @@ pub enum ImageKind {
 pub struct Entry {
     /// Name to ask the driver for.
     pub name: &'static str,
-    /// Most threads a block may have, where the source limits them.
-    pub max_threads: Option<u32>,
     /// What it takes as machine code; `None` in PTX, where the driver decides.
     pub usage: Option<Usage>,
+}
+
+impl Entry {
+    /// A line: its name, and the numbers of [`Usage`] where there are any.
+    fn read(line: &'static str) -> Self {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default();
+        let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();
+        let usage = match numbers[..] {
+            [registers, shared_bytes, stack_bytes, barriers] => {
+                Some(Usage { registers, shared_bytes, stack_bytes, barriers })
+            }
+            _ => None,
+        };
+        Self { name, usage }
+    }
 }
 
 /// What a kernel takes of a multiprocessor, as the assembler reports it.
@@ -59,8 +73,9 @@ pub struct Image {
     pub oldest_cuda: u32,
     /// Oldest Linux driver that does.
     pub oldest_driver: &'static str,
-    /// Its kernels, by name.
-    pub entries: &'static [Entry],
+    /// Its kernels, by name, as lines for [`Image::entries`]. A table of them would be pointers, which the loader of a
+    /// program writes anew at every start.
+    pub kernels: &'static str,
     /// Bytes unpacked.
     pub size: usize,
     /// What it is packed in.
@@ -104,9 +119,14 @@ impl Image {
         is_text.then(|| String::from_utf8_lossy(&self.bytes()).into_owned())
     }
 
+    /// Its kernels, by name.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> + use<> {
+        self.kernels.lines().map(Entry::read)
+    }
+
     /// A kernel by its name.
-    pub fn entry(&self, name: &str) -> Option<&'static Entry> {
-        self.entries.iter().find(|entry| entry.name == name)
+    pub fn entry(&self, name: &str) -> Option<Entry> {
+        self.entries().find(|entry| entry.name == name)
     }
 
     /// The PTX it is, or was assembled from.

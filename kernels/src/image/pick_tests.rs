@@ -12,7 +12,7 @@ const fn image(kind: ImageKind, target: Sm, isa: Isa, oldest_cuda: u32) -> Image
         sha256: "",
         oldest_cuda,
         oldest_driver: "",
-        entries: &[],
+        kernels: "",
         size: 0,
         pack: &Pack { packed: &[], dictionary: 0 },
         start: 0,

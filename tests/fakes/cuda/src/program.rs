@@ -186,7 +186,7 @@ mod tests {
                 }
                 Chosen::Cubin(cubin, bytes) => {
                     assert_eq!((image.kind, cubin.target), (ImageKind::Cubin, image.target));
-                    for entry in image.entries {
+                    for entry in image.entries() {
                         let usage = entry.usage.expect("machine code has one");
                         let found = cubin.kernels.iter().find(|it| it.name == entry.name);
                         let registers = found.map(|it| it.registers);
@@ -195,7 +195,7 @@ mod tests {
                     Program::of_cubin(&cubin, &bytes)
                 }
             };
-            for entry in image.entries {
+            for entry in image.entries() {
                 assert!(program.entry(entry.name).is_some(), "{image:?} {}", entry.name);
             }
             let told = program.named.iter().filter(|_| image.kind == ImageKind::Ptx);
