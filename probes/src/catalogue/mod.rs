@@ -3,8 +3,8 @@
 //! The files under `probes/gpus/` are part of the program, parsed at most once and only when asked
 //! for, the products apart from the rest. Facts in code (`if name.contains("A1000")`) were rejected: a contributor adds a GPU without
 //! touching Rust, and nothing is concluded from a name. Device facts come from the driver; these
-//! tables serve what-if GPUs and what no driver tells. A build script that turns the tables into
-//! Rust was rejected too: it would save the two or three milliseconds the parse takes and cost a build step.
+//! tables serve what-if GPUs and what no driver tells. The build script turns the files into JSON, as it does with rules.
+//! Turning them into Rust was rejected: thousands of pointers that are written anew at every start, asked for or not.
 
 mod arch;
 mod error;
@@ -34,9 +34,13 @@ pub use what_if::{DEFAULT_WHAT_IF, enrich, what_if};
 
 macro_rules! fact_files {
     ($($name:literal),* $(,)?) => {
-        /// The fact files of this program: name and text.
+        /// The fact files as they are written: name and text.
         pub const FILES: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("../../gpus/", $name)))),*];
+
+        /// The same as the build script leaves them, in the same order: a table of JSON a line.
+        const BUILT: &[&str] =
+            &[$(include_str!(concat!(env!("OUT_DIR"), "/gpus/", $name, ".json"))),*];
     };
 }
 
@@ -80,7 +84,7 @@ struct FactFile {
     ptx_probe: Option<PtxProbe>,
 }
 
-/// How many of [`FILES`], from the first, hold everything but products. The rest is read when a
+/// How many of [`BUILT`], from the first, hold everything but products. The rest is read when a
 /// product is asked for, which a dashboard of real GPUs never does.
 const GENERAL: usize = 2;
 
@@ -105,14 +109,24 @@ impl Catalogue {
     pub fn load() -> &'static Self {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| {
-            let mut general = Self::built_in(&FILES[..GENERAL]);
+            let mut general = Self::built_in(&BUILT[..GENERAL]);
             general.parts = OnceLock::new();
             general
         })
     }
 
-    fn built_in(files: &[(&str, &str)]) -> Self {
-        Self::parse_tables(files).map(|(all, _)| all).expect("the tests parse the built-in files")
+    fn built_in(files: &[&str]) -> Self {
+        let mut all = Self::empty();
+        let mut parts = Vec::new();
+        for table in files.iter().flat_map(|file| file.lines()) {
+            let mut file: FactFile =
+                serde_json::from_str(table).expect("the tests read every table of the program");
+            parts.append(&mut file.gpu);
+            all.take(file);
+        }
+        parts.shrink_to_fit();
+        all.parts = parts.into();
+        all
     }
 
     /// Reads fact files: pairs of name and text.
@@ -185,7 +199,7 @@ impl Catalogue {
     /// Every product, in the order of the files.
     pub fn parts(&self) -> &[Part] {
         self.parts.get_or_init(|| {
-            Self::built_in(&FILES[GENERAL..]).parts.into_inner().unwrap_or_default()
+            Self::built_in(&BUILT[GENERAL..]).parts.into_inner().unwrap_or_default()
         })
     }
 

@@ -25,20 +25,13 @@ fn how(query: &str, dtype: Dtype) -> How {
     support(part.sm, part.pci_ids.first().map(|id| id.0), dtype).how
 }
 
+/// The program reads JSON, in two parts; what it knows must be what the files say.
 #[test]
-fn reading_the_products_later_leaves_nothing_out() {
-    let whole = Catalogue::parse(FILES).unwrap();
-    let (lazy, names) = (Catalogue::load(), |all: &Catalogue| {
-        all.parts().iter().map(|part| part.market_name.clone()).collect::<Vec<_>>()
-    });
-    assert_eq!(names(lazy), names(&whole));
-    assert!(!names(lazy).is_empty());
-    assert_eq!(lazy.archs().len(), whole.archs().len());
-    assert_eq!(lazy.variants().len(), whole.variants().len());
-    assert_eq!(lazy.ptx().len(), whole.ptx().len());
-    assert_eq!(lazy.toolkits().len(), whole.toolkits().len());
-    assert_eq!(lazy.driver_branches().len(), whole.driver_branches().len());
-    assert!(DTYPES.iter().all(|row| lazy.dtype_source(row.0) == whole.dtype_source(row.0)));
+fn the_program_knows_what_the_files_say() {
+    let written = Catalogue::parse(FILES).unwrap();
+    let built = Catalogue::load();
+    assert!(!built.parts().is_empty());
+    assert_eq!(format!("{built:#?}"), format!("{written:#?}"));
 }
 
 #[test]
