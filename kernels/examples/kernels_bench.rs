@@ -14,9 +14,9 @@ use std::hint::black_box;
 
 use half::bf16;
 use warpscope_kernels::cpu::{
-    BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS, INT8_GEMMS,
-    INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE, Team,
-    W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
+    Aligned, BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS,
+    INT8_GEMMS, INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE,
+    Team, W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
 };
 use warpscope_kernels::model::{Decoder, Grid, M0, Model, Profile, argmax, prompt};
 
@@ -144,7 +144,8 @@ fn narrow<W, X, S: Copy + Default>(
 
 /// A plain read of so many bytes.
 fn reading(bytes: usize) -> impl FnMut() -> f64 {
-    let (plain, run) = (vec![1.0_f32; bytes / size_of::<f32>()], fastest_read().run);
+    let plain = Aligned::collect(bytes / size_of::<f32>(), std::iter::repeat(1.0_f32));
+    let run = fastest_read().run;
     move || {
         black_box(run(black_box(&plain)));
         bytes as f64

@@ -3,7 +3,11 @@
 //! Four rows are worked on at a time, a quarter of the matrix apart, so that memory sees four long streams, a cache line of
 //! each in turn. Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way:
 //! both were up to twice as slow beyond the second-level cache. There, asking for lines a few hundred bytes ahead pays: bfloat16
-//! then reads at 0.98 of a plain read's rate instead of 0.92. Within that cache it costs.
+//! then reads at 0.98 of a plain read's rate instead of 0.92. Further ahead it pushes the inputs out of the first-level cache,
+//! and within the second-level cache it costs.
+//!
+//! With binary16 weights it is seven rows: their inputs, in fp32, are twice as many bytes as a row and come from the second-level
+//! cache again for every set of rows. Four rows reached 0.82 of a plain read, seven 0.93; for the other formats seven are worse.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -15,6 +19,8 @@ use super::{BF16, FLOAT, VNNI, as_bh, require, to_bf16};
 
 /// Bytes of a matrix from which on lines are asked for ahead: what second-level caches hold.
 const FAR: usize = 1 << 20;
+/// Bytes between the line worked on and the line asked for.
+const AHEAD: usize = 256;
 
 /// Weights of which a cache line is worked on at a time. Sums are registers of 32-bit lanes.
 trait Line: Copy {
@@ -24,8 +30,6 @@ trait Line: Copy {
     type Sum;
     /// Weights of a line.
     const COUNT: usize = 64 / size_of::<Self>();
-    /// Bytes between the line worked on and the line asked for.
-    const AHEAD: usize;
     /// Adds the products of a line.
     ///
     /// # Safety
@@ -51,7 +55,6 @@ unsafe fn finish_fp32(sum: __m512i, products: impl Iterator<Item = f32>) -> f32 
 impl Line for f32 {
     type Input = f32;
     type Sum = f32;
-    const AHEAD: usize = 384;
 
     #[inline(always)]
     unsafe fn add(sum: __m512i, line: *const f32, x: *const f32) -> __m512i {
@@ -73,7 +76,6 @@ impl Line for f32 {
 impl Line for f16 {
     type Input = f32;
     type Sum = f32;
-    const AHEAD: usize = 384;
 
     #[inline(always)]
     unsafe fn add(sum: __m512i, line: *const f16, x: *const f32) -> __m512i {
@@ -98,7 +100,6 @@ impl Line for f16 {
 impl Line for bf16 {
     type Input = bf16;
     type Sum = f32;
-    const AHEAD: usize = 192;
 
     #[inline(always)]
     unsafe fn add(sum: __m512i, line: *const bf16, x: *const bf16) -> __m512i {
@@ -121,7 +122,6 @@ impl Line for bf16 {
 impl Line for u8 {
     type Input = i8;
     type Sum = i32;
-    const AHEAD: usize = 192;
 
     #[inline(always)]
     unsafe fn add(sum: __m512i, line: *const u8, x: *const i8) -> __m512i {
@@ -160,7 +160,7 @@ macro_rules! gemv {
                     for (sum, row) in sums.iter_mut().zip(rows) {
                         let line = row.as_ptr().add(i);
                         if IS_FAR {
-                            let next = line.cast::<i8>().wrapping_add(W::AHEAD);
+                            let next = line.cast::<i8>().wrapping_add(AHEAD);
                             _mm_prefetch::<_MM_HINT_T0>(next);
                         }
                         *sum = W::add(*sum, line, x.as_ptr().add(i));
@@ -176,20 +176,20 @@ macro_rules! gemv {
         /// # Safety
         /// `weights` holds `y.len()` rows of `x.len()`.
         #[target_feature(enable = $features)]
-        unsafe fn $name<W: Line>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
+        unsafe fn $name<W: Line, const R: usize>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
             let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
             let is_far = size_of_val(weights) > FAR;
-            let (fours, rest) = streams(y.len());
-            for at in fours {
-                // One by one: the array's own `map` is not inlined here.
-                let [a, b, c, d] = at;
-                let rows = [row(a), row(b), row(c), row(d)];
+            let (sets, rest) = streams::<R>(y.len());
+            for at in sets {
+                // A loop: the array's own `map` is not inlined here.
+                let mut rows = [weights; R];
+                rows.iter_mut().zip(at).for_each(|(out, at)| *out = row(at));
                 // SAFETY: `row` gives rows as long as x.
                 let sums = unsafe {
                     if is_far {
-                        $dots::<W, 4, true>(rows, x)
+                        $dots::<W, R, true>(rows, x)
                     } else {
-                        $dots::<W, 4, false>(rows, x)
+                        $dots::<W, R, false>(rows, x)
                     }
                 };
                 at.into_iter().zip(sums).for_each(|(at, sum)| y[at] = sum);
@@ -211,7 +211,7 @@ pub(crate) fn gemv_fp32(weights: &[f32], x: &[f32], y: &mut [f32]) {
     require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_float(weights, x, y) }
+    unsafe { gemv_float::<_, 4>(weights, x, y) }
 }
 
 /// `y = W·x` with binary16 weights.
@@ -219,7 +219,7 @@ pub(crate) fn gemv_fp16(weights: &[f16], x: &[f32], y: &mut [f32]) {
     require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_float(weights, x, y) }
+    unsafe { gemv_float::<_, 7>(weights, x, y) }
 }
 
 /// `y = W·x` with bfloat16 weights and inputs, by the dot-product instruction.
@@ -227,7 +227,7 @@ pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
     require(BF16);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above; to_bf16 keeps the length.
-    unsafe { gemv_dot16(weights, &to_bf16(x), y) }
+    unsafe { gemv_dot16::<_, 4>(weights, &to_bf16(x), y) }
 }
 
 /// `y = W·x` in integers; weights hold an integer plus 128.
@@ -235,7 +235,7 @@ pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
     require(VNNI);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_dot8(weights, x, y) }
+    unsafe { gemv_dot8::<_, 4>(weights, x, y) }
     let excess = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x) * 128));
     y.iter_mut().for_each(|y| *y = y.wrapping_sub(excess));
 }
