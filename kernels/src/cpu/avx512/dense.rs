@@ -22,24 +22,38 @@ const FAR: usize = 1 << 20;
 /// Bytes between the line worked on and the line asked for.
 const AHEAD: usize = 256;
 
-/// Weights of which a cache line is worked on at a time. Sums are registers of 32-bit lanes.
+/// Weights of which a cache line is worked on at a time.
 trait Line: Copy {
     /// What the weights are multiplied with.
     type Input: Copy;
     /// What the products are summed in.
-    type Sum;
+    type Sum: Copy + Default;
     /// Weights of a line.
     const COUNT: usize = 64 / size_of::<Self>();
+    /// Registers of inputs that a line meets.
+    type Held: Copy;
+    /// Registers of sums, by lanes.
+    type Lanes: Copy;
+    /// Sums of nothing.
+    ///
+    /// # Safety
+    /// The CPU has what the kernel needs.
+    unsafe fn zero() -> Self::Lanes;
+    /// Loads the inputs of a line; asking for lines keeps the compiler from doing it once for all rows.
+    ///
+    /// # Safety
+    /// As many inputs as a line has weights are readable at `x`, and the CPU has what the kernel needs.
+    unsafe fn hold(x: *const Self::Input) -> Self::Held;
     /// Adds the products of a line.
     ///
     /// # Safety
-    /// A line is readable at `line` and as many inputs at `x`, and the CPU has what the kernel needs.
-    unsafe fn add(sum: __m512i, line: *const Self, x: *const Self::Input) -> __m512i;
+    /// A line is readable at `line`, and the CPU has what the kernel needs.
+    unsafe fn add(sum: Self::Lanes, line: *const Self, x: Self::Held) -> Self::Lanes;
     /// Sum of the lanes, and of the products of what is left of a row.
     ///
     /// # Safety
     /// The CPU has what the kernel needs.
-    unsafe fn finish(sum: __m512i, row: &[Self], x: &[Self::Input]) -> Self::Sum;
+    unsafe fn finish(sum: Self::Lanes, row: &[Self], x: &[Self::Input]) -> Self::Sum;
 }
 
 /// Sum of fp32 lanes and of products.
@@ -47,53 +61,88 @@ trait Line: Copy {
 /// # Safety
 /// The CPU has AVX-512F.
 #[inline(always)]
-unsafe fn finish_fp32(sum: __m512i, products: impl Iterator<Item = f32>) -> f32 {
+unsafe fn finish_fp32(sum: __m512, products: impl Iterator<Item = f32>) -> f32 {
     // SAFETY: the caller vouches for the feature.
-    unsafe { _mm512_reduce_add_ps(_mm512_castsi512_ps(sum)) + products.sum::<f32>() }
+    unsafe { _mm512_reduce_add_ps(sum) + products.sum::<f32>() }
 }
 
 impl Line for f32 {
     type Input = f32;
     type Sum = f32;
 
+    type Held = __m512;
+    type Lanes = __m512;
+
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const f32, x: *const f32) -> __m512i {
-        // SAFETY: the caller vouches for sixteen weights and inputs and the feature.
-        unsafe {
-            let sum = _mm512_castsi512_ps(sum);
-            let sum = _mm512_fmadd_ps(_mm512_loadu_ps(line), _mm512_loadu_ps(x), sum);
-            _mm512_castps_si512(sum)
-        }
+    unsafe fn zero() -> __m512 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_ps() }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[f32], x: &[f32]) -> f32 {
+    unsafe fn hold(x: *const f32) -> __m512 {
+        // SAFETY: the caller vouches for sixteen inputs and the feature.
+        unsafe { _mm512_loadu_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512, line: *const f32, x: __m512) -> __m512 {
+        // SAFETY: the caller vouches for sixteen weights and the feature.
+        unsafe { _mm512_fmadd_ps(_mm512_loadu_ps(line), x, sum) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512, row: &[f32], x: &[f32]) -> f32 {
         // SAFETY: the caller vouches for the feature.
         unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w * x)) }
     }
 }
 
+/// In registers of half the width: their conversions read memory themselves and take 2.6 cycles a line in all, those of the full
+/// width 4.
 impl Line for f16 {
     type Input = f32;
     type Sum = f32;
+    type Held = [__m256; 4];
+    type Lanes = [__m256; 2];
 
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const f16, x: *const f32) -> __m512i {
-        // SAFETY: the caller vouches for 32 weights and inputs and the feature; binary16 is two plain bytes.
+    unsafe fn zero() -> [__m256; 2] {
+        // SAFETY: the caller vouches for the features.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn hold(x: *const f32) -> [__m256; 4] {
+        // SAFETY: the caller vouches for 32 inputs and the features.
         unsafe {
-            let mut sum = _mm512_castsi512_ps(sum);
-            for at in [0, 16] {
-                let w = _mm512_cvtph_ps(_mm256_loadu_si256(line.add(at).cast()));
-                sum = _mm512_fmadd_ps(w, _mm512_loadu_ps(x.add(at)), sum);
-            }
-            _mm512_castps_si512(sum)
+            [
+                _mm256_loadu_ps(x),
+                _mm256_loadu_ps(x.add(8)),
+                _mm256_loadu_ps(x.add(16)),
+                _mm256_loadu_ps(x.add(24)),
+            ]
         }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[f16], x: &[f32]) -> f32 {
-        // SAFETY: the caller vouches for the feature.
-        unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x)) }
+    unsafe fn add(mut sums: [__m256; 2], line: *const f16, x: [__m256; 4]) -> [__m256; 2] {
+        for (quarter, x) in x.into_iter().enumerate() {
+            let sum = &mut sums[quarter % 2];
+            // SAFETY: the caller vouches for 32 weights and the features; binary16 is two plain bytes.
+            unsafe {
+                let w = _mm256_cvtph_ps(_mm_loadu_si128(line.add(8 * quarter).cast()));
+                *sum = _mm256_fmadd_ps(w, x, *sum);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn finish([low, high]: [__m256; 2], row: &[f16], x: &[f32]) -> f32 {
+        let rest = row.iter().zip(x).map(|(w, x)| w.to_f32() * x);
+        // SAFETY: the caller vouches for the features.
+        unsafe { finish_fp32(_mm512_zextps256_ps512(_mm256_add_ps(low, high)), rest) }
     }
 }
 
@@ -101,18 +150,29 @@ impl Line for bf16 {
     type Input = bf16;
     type Sum = f32;
 
+    type Held = __m512i;
+    type Lanes = __m512;
+
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const bf16, x: *const bf16) -> __m512i {
-        // SAFETY: the caller vouches for 32 weights and inputs and the features.
-        unsafe {
-            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
-            let sum = _mm512_dpbf16_ps(_mm512_castsi512_ps(sum), as_bh(w), as_bh(x));
-            _mm512_castps_si512(sum)
-        }
+    unsafe fn zero() -> __m512 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_ps() }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[bf16], x: &[bf16]) -> f32 {
+    unsafe fn hold(x: *const bf16) -> __m512i {
+        // SAFETY: the caller vouches for 32 inputs and the feature.
+        unsafe { _mm512_loadu_si512(x.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512, line: *const bf16, x: __m512i) -> __m512 {
+        // SAFETY: the caller vouches for 32 weights and the features.
+        unsafe { _mm512_dpbf16_ps(sum, as_bh(_mm512_loadu_si512(line.cast())), as_bh(x)) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512, row: &[bf16], x: &[bf16]) -> f32 {
         // SAFETY: the caller vouches for the feature.
         unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x.to_f32())) }
     }
@@ -123,13 +183,25 @@ impl Line for u8 {
     type Input = i8;
     type Sum = i32;
 
+    type Held = __m512i;
+    type Lanes = __m512i;
+
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const u8, x: *const i8) -> __m512i {
-        // SAFETY: the caller vouches for 64 weights and inputs and the features.
-        unsafe {
-            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
-            _mm512_dpbusd_epi32(sum, w, x)
-        }
+    unsafe fn zero() -> __m512i {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    unsafe fn hold(x: *const i8) -> __m512i {
+        // SAFETY: the caller vouches for 64 inputs and the feature.
+        unsafe { _mm512_loadu_si512(x.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const u8, x: __m512i) -> __m512i {
+        // SAFETY: the caller vouches for 64 weights and the features.
+        unsafe { _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(line.cast()), x) }
     }
 
     #[inline(always)]
@@ -153,24 +225,29 @@ macro_rules! gemv {
             x: &[W::Input],
         ) -> [W::Sum; R] {
             let whole = x.len() / W::COUNT * W::COUNT;
-            let mut sums = [_mm512_setzero_si512(); R];
+            // SAFETY: this function's features are the kernel's.
+            let mut sums = [unsafe { W::zero() }; R];
             for i in (0..whole).step_by(W::COUNT) {
                 // SAFETY: i + COUNT ≤ whole ≤ length of x and of every row; asking for a line faults nowhere.
                 unsafe {
+                    let held = W::hold(x.as_ptr().add(i));
                     for (sum, row) in sums.iter_mut().zip(rows) {
                         let line = row.as_ptr().add(i);
                         if IS_FAR {
                             let next = line.cast::<i8>().wrapping_add(AHEAD);
                             _mm_prefetch::<_MM_HINT_T0>(next);
                         }
-                        *sum = W::add(*sum, line, x.as_ptr().add(i));
+                        *sum = W::add(*sum, line, held);
                     }
                 }
             }
-            std::array::from_fn(|r| {
+            // Loops, here and below: what arrays do with functions is not inlined into code for a CPU feature.
+            let mut out = [W::Sum::default(); R];
+            for ((out, sum), row) in out.iter_mut().zip(sums).zip(rows) {
                 // SAFETY: this function's features are the kernel's.
-                unsafe { W::finish(sums[r], &rows[r][whole..], &x[whole..]) }
-            })
+                *out = unsafe { W::finish(sum, &row[whole..], &x[whole..]) };
+            }
+            out
         }
 
         /// # Safety
@@ -181,7 +258,6 @@ macro_rules! gemv {
             let is_far = size_of_val(weights) > FAR;
             let (sets, rest) = streams::<R>(y.len());
             for at in sets {
-                // A loop: the array's own `map` is not inlined here.
                 let mut rows = [weights; R];
                 rows.iter_mut().zip(at).for_each(|(out, at)| *out = row(at));
                 // SAFETY: `row` gives rows as long as x.
