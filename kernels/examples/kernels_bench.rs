@@ -14,9 +14,9 @@ use std::hint::black_box;
 
 use half::bf16;
 use warpscope_kernels::cpu::{
-    BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS, INT8_GEMMS,
-    INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE, Team,
-    W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
+    Aligned, BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS,
+    INT8_GEMMS, INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE,
+    Team, W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
 };
 use warpscope_kernels::model::{Decoder, Grid, M0, Model, Profile, argmax, prompt};
 
@@ -24,6 +24,8 @@ use pair::{Pair, best};
 
 /// Bytes of a matrix beyond the caches.
 const LARGE: usize = 128 << 20;
+/// Added to the name of a kernel given inputs of which one in 128 dwarfs the others.
+const OUTLIERS: &str = "+outliers";
 /// Inputs of a row of it.
 const COLS: usize = 4096;
 /// Tokens, rows and inputs of prompts.
@@ -54,8 +56,12 @@ fn all(part: &str) {
     gemms(part);
     for kernel in KERNELS.iter().chain(W4A8_KERNELS) {
         if kernel.id.contains(part) && can(kernel.id, kernel.needs) {
-            gemv(kernel, 512, 512);
-            gemv(kernel, LARGE * 8 / bits(kernel.format) / COLS, COLS);
+            let rows = LARGE * 8 / bits(kernel.format) / COLS;
+            gemv(kernel, (512, 512), "");
+            gemv(kernel, (rows, COLS), "");
+            if kernel.format == Format::Int4 {
+                gemv(kernel, (rows, COLS), OUTLIERS);
+            }
         }
     }
     for kernel in INT8_GEMVS {
@@ -144,22 +150,27 @@ fn narrow<W, X, S: Copy + Default>(
 
 /// A plain read of so many bytes.
 fn reading(bytes: usize) -> impl FnMut() -> f64 {
-    let (plain, run) = (vec![1.0_f32; bytes / size_of::<f32>()], fastest_read().run);
+    let plain = Aligned::collect(bytes / size_of::<f32>(), std::iter::repeat(1.0_f32));
+    let run = fastest_read().run;
     move || {
         black_box(run(black_box(&plain)));
         bytes as f64
     }
 }
 
-fn gemv(kernel: &KernelSpec, rows: usize, cols: usize) {
+fn gemv(kernel: &KernelSpec, (rows, cols): (usize, usize), inputs: &str) {
     let matrix = Matrix::from_grid(&Grid::new(5, [rows, cols], -6), kernel.format);
-    let (x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
+    let (mut x, mut y) = (vec![0.5; cols], vec![0.0; rows]);
+    if inputs == OUTLIERS {
+        x.iter_mut().step_by(128).for_each(|x| *x = 100.0);
+    }
     let bytes = matrix.bytes();
     let product = || {
         kernel.run_rows(&matrix, 0..rows, black_box(&x), black_box(&mut y));
         bytes as f64
     };
-    Pair::measure(0.4, product, reading(bytes)).bandwidth(kernel.id, (rows, cols, bytes));
+    Pair::measure(0.4, product, reading(bytes))
+        .bandwidth(&format!("{}{inputs}", kernel.id), (rows, cols, bytes));
 }
 
 fn gemv_int8(kernel: &warpscope_kernels::cpu::Int8Gemv, rows: usize, cols: usize) {

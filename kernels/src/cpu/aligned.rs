@@ -1,9 +1,11 @@
 use std::ops::{Deref, DerefMut};
 
+use super::pages::prefer_large;
+
 /// Bytes of a cache line, and of the widest vector.
 const LINE: usize = 64;
 
-/// Numbers that start on a cache line: a vector load then never touches two.
+/// Numbers that start on a cache line, so that a vector load never touches two; many of them lie in large pages.
 #[derive(Debug)]
 pub struct Aligned<T> {
     padded: Vec<T>,
@@ -14,6 +16,7 @@ impl<T: Copy + Default> Aligned<T> {
     /// So many numbers from an iterator; default values where it ends early.
     pub fn collect(len: usize, values: impl IntoIterator<Item = T>) -> Self {
         let mut padded: Vec<T> = Vec::with_capacity(len + LINE / size_of::<T>());
+        prefer_large(padded.spare_capacity_mut());
         let start = padded.as_ptr().align_offset(LINE).min(LINE / size_of::<T>());
         padded.resize(start, T::default());
         padded.extend(values.into_iter().take(len));

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use super::aligned::Aligned;
 use super::feature::Feature;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
@@ -132,7 +133,7 @@ fn timed(threads: usize, repetitions: usize, work: impl Fn(usize) + Sync) -> Vec
 
 /// Bytes per second of the fastest of `passes` over a buffer of `bytes`, shared by `threads`. The buffer is freed again.
 pub fn read_bytes_per_s(threads: usize, bytes: usize, passes: usize) -> f64 {
-    let buffer = vec![1.0_f32; bytes / size_of::<f32>()];
+    let buffer = Aligned::collect(bytes / size_of::<f32>(), std::iter::repeat(1.0_f32));
     let share = (buffer.len() / threads.max(1)).max(1);
     let run = fastest_read().run;
     let times = timed(threads.max(1), passes, |index| {

@@ -21,6 +21,7 @@ mod matrix;
 mod narrow;
 #[cfg(test)]
 mod narrow_conformance;
+mod pages;
 mod portable;
 mod priority;
 mod registry;

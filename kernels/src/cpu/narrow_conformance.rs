@@ -258,6 +258,21 @@ fn quantised_inputs_let_nan_and_infinity_through_and_take_extreme_groups() {
     }
 }
 
+/// Inputs that fall off by `decay` from one to the next, up to `top`.
+fn falling(decay: f32, top: f32, cols: usize) -> Vec<f32> {
+    let mut x = numbers(995, cols);
+    x.iter_mut().enumerate().for_each(|(i, x)| *x *= top * (-decay * (i % GROUP) as f32).exp());
+    x
+}
+
+/// What the documentation lets an input be off by: 2⁻¹⁵ of the largest of a group without outliers, 2⁻²² of others.
+fn rounding(group: &[f32]) -> f64 {
+    let top = group.iter().fold(0.0_f64, |top, x| top.max(f64::from(x.abs())));
+    let squares: f64 = group.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    let ratio = top / (squares / GROUP as f64).sqrt();
+    top * if ratio < 6.001 { 2.0_f64.powi(-15) } else { 2.0_f64.powi(-22) }
+}
+
 /// Inputs of one group that span more than an integer holds: the small ones may be lost, but only relative to the largest.
 #[test]
 fn four_bit_products_lose_small_inputs_only_beside_large_ones() {
@@ -265,28 +280,71 @@ fn four_bit_products_lose_small_inputs_only_beside_large_ones() {
     let grid = Grid::new(994, [rows, cols], -6);
     let matrix = Matrix::from_grid(&grid, Format::Int4);
     let w: Vec<f32> = grid.weights().collect();
+    let inputs = [1e-40_f32, 1e-30, 1.0, 6e4, 1e30, 3e36]
+        .iter()
+        .flat_map(|top| [0.0, 0.05, 0.3, 0.5].map(|decay| (decay, *top)));
     for kernel in usable(super::KERNELS, |k| (k.id, k.needs)) {
         if kernel.format != Format::Int4 {
             continue;
         }
-        for top in [1e-40_f32, 1e-30, 1.0, 6e4, 1e30, 3e36] {
-            let mut x = numbers(995, cols);
-            x.iter_mut().enumerate().for_each(|(i, x)| *x *= top * (-0.15 * i as f32).exp());
+        for (decay, top) in inputs.clone() {
+            let x = falling(decay, top, cols);
             let mut y = [f32::NAN; 4];
             kernel.run_rows(&matrix, 0..rows, &x, &mut y);
             for (y, w) in y.iter().zip(w.chunks(cols)) {
-                let want: f64 = w.iter().zip(&x).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
-                let size: f64 = w
-                    .chunks(GROUP)
-                    .zip(x.chunks(GROUP))
-                    .map(|(w, x)| {
-                        let top = x.iter().fold(0.0_f32, |top, x| top.max(x.abs()));
-                        w.iter().map(|w| f64::from(w.abs())).sum::<f64>() * f64::from(top)
-                    })
-                    .sum();
+                let products = w.iter().zip(&x).map(|(w, x)| f64::from(*w) * f64::from(*x));
+                let (want, size) = products.fold((0.0, 0.0), |(s, a), p| (s + p, a + p.abs()));
+                let sums = |w: &[f32]| w.iter().map(|w| f64::from(w.abs())).sum::<f64>();
+                let groups = w.chunks(GROUP).zip(x.chunks(GROUP));
+                let inputs: f64 = groups.map(|(w, x)| sums(w) * rounding(x)).sum();
                 // Where inputs are subnormal, their own steps count.
-                let limit = size * 2.0_f64.powi(-22) + 256.0 * f64::from(f32::MIN_POSITIVE);
-                assert!((f64::from(*y) - want).abs() <= limit, "{} {top}: {y} {want}", kernel.id);
+                let limit = inputs + 2e-6 * size + 256.0 * f64::from(f32::MIN_POSITIVE);
+                let error = (f64::from(*y) - want).abs();
+                assert!(error <= limit, "{} {decay} {top}: {y} {want}", kernel.id);
+            }
+        }
+    }
+}
+
+/// A row that meets the outlier of every group with a weight of zero sees what stands beside it.
+#[test]
+fn four_bit_products_see_small_inputs_beside_an_outlier() {
+    let cols = 2 * GROUP;
+    let mut w = vec![1.0; cols];
+    let mut x = numbers(996, cols);
+    for at in [5, GROUP + 77] {
+        (w[at], x[at]) = (0.0, 5000.0);
+    }
+    let matrix = Matrix::from_fp32(1, cols, &w, Format::Int4);
+    let mut weights = vec![0.0; cols];
+    matrix.expand(0..1, &mut weights);
+    let want: f64 = weights.iter().zip(&x).map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
+    let size: f64 = weights.iter().zip(&x).map(|(w, x)| f64::from((w * x).abs())).sum();
+    for kernel in usable(super::KERNELS, |k| (k.id, k.needs)) {
+        if kernel.format == Format::Int4 {
+            let mut y = [f32::NAN];
+            kernel.run_rows(&matrix, 0..1, &x, &mut y);
+            let error = (f64::from(y[0]) - want).abs();
+            assert!(error <= 1e-3 * size, "{}: {y:?} {want}", kernel.id);
+        }
+    }
+}
+
+/// Small whole numbers and their halves are held as they are: products with them are exact.
+#[test]
+fn four_bit_products_of_few_bits_are_exact() {
+    let (rows, cols) = (7, 3 * GROUP);
+    let grid = Grid::new(997, [rows, cols], 0);
+    let matrix = Matrix::from_grid(&grid, Format::Int4);
+    let w: Vec<f32> = grid.weights().collect();
+    let halves = Grid::new(998, [1, cols], -1);
+    let x: Vec<f32> = (0..cols).map(|i| f32::from(halves.q(i)) / 2.0).collect();
+    for kernel in usable(super::KERNELS, |k| (k.id, k.needs)) {
+        if kernel.format == Format::Int4 {
+            let mut y = [f32::NAN; 7];
+            kernel.run_rows(&matrix, 0..rows, &x, &mut y);
+            for (y, w) in y.iter().zip(w.chunks(cols)) {
+                assert_eq!(*y, w.iter().zip(&x).map(|(w, x)| w * x).sum(), "{}", kernel.id);
             }
         }
     }

@@ -117,10 +117,12 @@ pub(crate) fn check_int4(weights: Int4<'_>, x: &[f32], y: &[f32]) {
     assert_eq!(weights.scales.len(), groups);
 }
 
-/// Rows in fours, a quarter of the matrix apart, and the few that remain: each of the four is a long stream of its own.
+/// `R` rows at a time, an `R`th of the matrix apart, and the few that remain: each of them is a long stream of its own.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn streams(rows: usize) -> (impl Iterator<Item = [usize; 4]>, std::ops::Range<usize>) {
-    let quarter = rows / 4;
-    let four = move |i| [i, quarter + i, 2 * quarter + i, 3 * quarter + i];
-    ((0..quarter).map(four), 4 * quarter..rows)
+pub(crate) fn streams<const R: usize>(
+    rows: usize,
+) -> (impl Iterator<Item = [usize; R]>, Range<usize>) {
+    let part = rows / R;
+    let at = move |i| std::array::from_fn(|stream| stream * part + i);
+    ((0..part).map(at), R * part..rows)
 }

@@ -17,7 +17,7 @@ pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
     assert_eq!(weights.len(), x.len() * y.len());
     let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
     let excess = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x) * 128));
-    let (fours, rest) = streams(y.len());
+    let (fours, rest) = streams::<4>(y.len());
     for at in fours {
         // SAFETY: the features were checked; `row` gives rows as long as x.
         let sums = unsafe { dots(at.map(row), x) };

@@ -116,7 +116,7 @@ macro_rules! gemv {
         #[target_feature(enable = $features)]
         unsafe fn $name<W: Load>(weights: &[W], x: &[f32], y: &mut [f32]) {
             let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
-            let (fours, rest) = streams(y.len());
+            let (fours, rest) = streams::<4>(y.len());
             for at in fours {
                 // SAFETY: `row` gives rows as long as x.
                 let sums = unsafe { $dots(at.map(row), x) };

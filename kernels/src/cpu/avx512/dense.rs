@@ -3,7 +3,11 @@
 //! Four rows are worked on at a time, a quarter of the matrix apart, so that memory sees four long streams, a cache line of
 //! each in turn. Four neighbouring rows make streams that end after a row, and a single stream keeps too few reads under way:
 //! both were up to twice as slow beyond the second-level cache. There, asking for lines a few hundred bytes ahead pays: bfloat16
-//! then reads at 0.98 of a plain read's rate instead of 0.92. Within that cache it costs.
+//! then reads at 0.98 of a plain read's rate instead of 0.92. Further ahead it pushes the inputs out of the first-level cache,
+//! and within the second-level cache it costs.
+//!
+//! With binary16 weights it is seven rows: their inputs, in fp32, are twice as many bytes as a row and come from the second-level
+//! cache again for every set of rows. Four rows reached 0.82 of a plain read, seven 0.93; for the other formats seven are worse.
 #![expect(unsafe_code, reason = "vector loads and the call into code built for a CPU feature")]
 
 use std::arch::x86_64::*;
@@ -15,27 +19,41 @@ use super::{BF16, FLOAT, VNNI, as_bh, require, to_bf16};
 
 /// Bytes of a matrix from which on lines are asked for ahead: what second-level caches hold.
 const FAR: usize = 1 << 20;
+/// Bytes between the line worked on and the line asked for.
+const AHEAD: usize = 256;
 
-/// Weights of which a cache line is worked on at a time. Sums are registers of 32-bit lanes.
+/// Weights of which a cache line is worked on at a time.
 trait Line: Copy {
     /// What the weights are multiplied with.
     type Input: Copy;
     /// What the products are summed in.
-    type Sum;
+    type Sum: Copy + Default;
     /// Weights of a line.
     const COUNT: usize = 64 / size_of::<Self>();
-    /// Bytes between the line worked on and the line asked for.
-    const AHEAD: usize;
+    /// Registers of inputs that a line meets.
+    type Held: Copy;
+    /// Registers of sums, by lanes.
+    type Lanes: Copy;
+    /// Sums of nothing.
+    ///
+    /// # Safety
+    /// The CPU has what the kernel needs.
+    unsafe fn zero() -> Self::Lanes;
+    /// Loads the inputs of a line; asking for lines keeps the compiler from doing it once for all rows.
+    ///
+    /// # Safety
+    /// As many inputs as a line has weights are readable at `x`, and the CPU has what the kernel needs.
+    unsafe fn hold(x: *const Self::Input) -> Self::Held;
     /// Adds the products of a line.
     ///
     /// # Safety
-    /// A line is readable at `line` and as many inputs at `x`, and the CPU has what the kernel needs.
-    unsafe fn add(sum: __m512i, line: *const Self, x: *const Self::Input) -> __m512i;
+    /// A line is readable at `line`, and the CPU has what the kernel needs.
+    unsafe fn add(sum: Self::Lanes, line: *const Self, x: Self::Held) -> Self::Lanes;
     /// Sum of the lanes, and of the products of what is left of a row.
     ///
     /// # Safety
     /// The CPU has what the kernel needs.
-    unsafe fn finish(sum: __m512i, row: &[Self], x: &[Self::Input]) -> Self::Sum;
+    unsafe fn finish(sum: Self::Lanes, row: &[Self], x: &[Self::Input]) -> Self::Sum;
 }
 
 /// Sum of fp32 lanes and of products.
@@ -43,75 +61,118 @@ trait Line: Copy {
 /// # Safety
 /// The CPU has AVX-512F.
 #[inline(always)]
-unsafe fn finish_fp32(sum: __m512i, products: impl Iterator<Item = f32>) -> f32 {
+unsafe fn finish_fp32(sum: __m512, products: impl Iterator<Item = f32>) -> f32 {
     // SAFETY: the caller vouches for the feature.
-    unsafe { _mm512_reduce_add_ps(_mm512_castsi512_ps(sum)) + products.sum::<f32>() }
+    unsafe { _mm512_reduce_add_ps(sum) + products.sum::<f32>() }
 }
 
 impl Line for f32 {
     type Input = f32;
     type Sum = f32;
-    const AHEAD: usize = 384;
+
+    type Held = __m512;
+    type Lanes = __m512;
 
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const f32, x: *const f32) -> __m512i {
-        // SAFETY: the caller vouches for sixteen weights and inputs and the feature.
-        unsafe {
-            let sum = _mm512_castsi512_ps(sum);
-            let sum = _mm512_fmadd_ps(_mm512_loadu_ps(line), _mm512_loadu_ps(x), sum);
-            _mm512_castps_si512(sum)
-        }
+    unsafe fn zero() -> __m512 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_ps() }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[f32], x: &[f32]) -> f32 {
+    unsafe fn hold(x: *const f32) -> __m512 {
+        // SAFETY: the caller vouches for sixteen inputs and the feature.
+        unsafe { _mm512_loadu_ps(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512, line: *const f32, x: __m512) -> __m512 {
+        // SAFETY: the caller vouches for sixteen weights and the feature.
+        unsafe { _mm512_fmadd_ps(_mm512_loadu_ps(line), x, sum) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512, row: &[f32], x: &[f32]) -> f32 {
         // SAFETY: the caller vouches for the feature.
         unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w * x)) }
     }
 }
 
+/// In registers of half the width: their conversions read memory themselves and take 2.6 cycles a line in all, those of the full
+/// width 4.
 impl Line for f16 {
     type Input = f32;
     type Sum = f32;
-    const AHEAD: usize = 384;
+    type Held = [__m256; 4];
+    type Lanes = [__m256; 2];
 
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const f16, x: *const f32) -> __m512i {
-        // SAFETY: the caller vouches for 32 weights and inputs and the feature; binary16 is two plain bytes.
+    unsafe fn zero() -> [__m256; 2] {
+        // SAFETY: the caller vouches for the features.
+        unsafe { [_mm256_setzero_ps(); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn hold(x: *const f32) -> [__m256; 4] {
+        // SAFETY: the caller vouches for 32 inputs and the features.
         unsafe {
-            let mut sum = _mm512_castsi512_ps(sum);
-            for at in [0, 16] {
-                let w = _mm512_cvtph_ps(_mm256_loadu_si256(line.add(at).cast()));
-                sum = _mm512_fmadd_ps(w, _mm512_loadu_ps(x.add(at)), sum);
-            }
-            _mm512_castps_si512(sum)
+            [
+                _mm256_loadu_ps(x),
+                _mm256_loadu_ps(x.add(8)),
+                _mm256_loadu_ps(x.add(16)),
+                _mm256_loadu_ps(x.add(24)),
+            ]
         }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[f16], x: &[f32]) -> f32 {
-        // SAFETY: the caller vouches for the feature.
-        unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x)) }
+    unsafe fn add(mut sums: [__m256; 2], line: *const f16, x: [__m256; 4]) -> [__m256; 2] {
+        for (quarter, x) in x.into_iter().enumerate() {
+            let sum = &mut sums[quarter % 2];
+            // SAFETY: the caller vouches for 32 weights and the features; binary16 is two plain bytes.
+            unsafe {
+                let w = _mm256_cvtph_ps(_mm_loadu_si128(line.add(8 * quarter).cast()));
+                *sum = _mm256_fmadd_ps(w, x, *sum);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn finish([low, high]: [__m256; 2], row: &[f16], x: &[f32]) -> f32 {
+        let rest = row.iter().zip(x).map(|(w, x)| w.to_f32() * x);
+        // SAFETY: the caller vouches for the features.
+        unsafe { finish_fp32(_mm512_zextps256_ps512(_mm256_add_ps(low, high)), rest) }
     }
 }
 
 impl Line for bf16 {
     type Input = bf16;
     type Sum = f32;
-    const AHEAD: usize = 192;
+
+    type Held = __m512i;
+    type Lanes = __m512;
 
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const bf16, x: *const bf16) -> __m512i {
-        // SAFETY: the caller vouches for 32 weights and inputs and the features.
-        unsafe {
-            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
-            let sum = _mm512_dpbf16_ps(_mm512_castsi512_ps(sum), as_bh(w), as_bh(x));
-            _mm512_castps_si512(sum)
-        }
+    unsafe fn zero() -> __m512 {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_ps() }
     }
 
     #[inline(always)]
-    unsafe fn finish(sum: __m512i, row: &[bf16], x: &[bf16]) -> f32 {
+    unsafe fn hold(x: *const bf16) -> __m512i {
+        // SAFETY: the caller vouches for 32 inputs and the feature.
+        unsafe { _mm512_loadu_si512(x.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512, line: *const bf16, x: __m512i) -> __m512 {
+        // SAFETY: the caller vouches for 32 weights and the features.
+        unsafe { _mm512_dpbf16_ps(sum, as_bh(_mm512_loadu_si512(line.cast())), as_bh(x)) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(sum: __m512, row: &[bf16], x: &[bf16]) -> f32 {
         // SAFETY: the caller vouches for the feature.
         unsafe { finish_fp32(sum, row.iter().zip(x).map(|(w, x)| w.to_f32() * x.to_f32())) }
     }
@@ -121,15 +182,26 @@ impl Line for bf16 {
 impl Line for u8 {
     type Input = i8;
     type Sum = i32;
-    const AHEAD: usize = 192;
+
+    type Held = __m512i;
+    type Lanes = __m512i;
 
     #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const u8, x: *const i8) -> __m512i {
-        // SAFETY: the caller vouches for 64 weights and inputs and the features.
-        unsafe {
-            let (w, x) = (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(x.cast()));
-            _mm512_dpbusd_epi32(sum, w, x)
-        }
+    unsafe fn zero() -> __m512i {
+        // SAFETY: the caller vouches for the feature.
+        unsafe { _mm512_setzero_si512() }
+    }
+
+    #[inline(always)]
+    unsafe fn hold(x: *const i8) -> __m512i {
+        // SAFETY: the caller vouches for 64 inputs and the feature.
+        unsafe { _mm512_loadu_si512(x.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(sum: __m512i, line: *const u8, x: __m512i) -> __m512i {
+        // SAFETY: the caller vouches for 64 weights and the features.
+        unsafe { _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(line.cast()), x) }
     }
 
     #[inline(always)]
@@ -153,43 +225,47 @@ macro_rules! gemv {
             x: &[W::Input],
         ) -> [W::Sum; R] {
             let whole = x.len() / W::COUNT * W::COUNT;
-            let mut sums = [_mm512_setzero_si512(); R];
+            // SAFETY: this function's features are the kernel's.
+            let mut sums = [unsafe { W::zero() }; R];
             for i in (0..whole).step_by(W::COUNT) {
                 // SAFETY: i + COUNT ≤ whole ≤ length of x and of every row; asking for a line faults nowhere.
                 unsafe {
+                    let held = W::hold(x.as_ptr().add(i));
                     for (sum, row) in sums.iter_mut().zip(rows) {
                         let line = row.as_ptr().add(i);
                         if IS_FAR {
-                            let next = line.cast::<i8>().wrapping_add(W::AHEAD);
+                            let next = line.cast::<i8>().wrapping_add(AHEAD);
                             _mm_prefetch::<_MM_HINT_T0>(next);
                         }
-                        *sum = W::add(*sum, line, x.as_ptr().add(i));
+                        *sum = W::add(*sum, line, held);
                     }
                 }
             }
-            std::array::from_fn(|r| {
+            // Loops, here and below: what arrays do with functions is not inlined into code for a CPU feature.
+            let mut out = [W::Sum::default(); R];
+            for ((out, sum), row) in out.iter_mut().zip(sums).zip(rows) {
                 // SAFETY: this function's features are the kernel's.
-                unsafe { W::finish(sums[r], &rows[r][whole..], &x[whole..]) }
-            })
+                *out = unsafe { W::finish(sum, &row[whole..], &x[whole..]) };
+            }
+            out
         }
 
         /// # Safety
         /// `weights` holds `y.len()` rows of `x.len()`.
         #[target_feature(enable = $features)]
-        unsafe fn $name<W: Line>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
+        unsafe fn $name<W: Line, const R: usize>(weights: &[W], x: &[W::Input], y: &mut [W::Sum]) {
             let row = |i: usize| &weights[i * x.len()..(i + 1) * x.len()];
             let is_far = size_of_val(weights) > FAR;
-            let (fours, rest) = streams(y.len());
-            for at in fours {
-                // One by one: the array's own `map` is not inlined here.
-                let [a, b, c, d] = at;
-                let rows = [row(a), row(b), row(c), row(d)];
+            let (sets, rest) = streams::<R>(y.len());
+            for at in sets {
+                let mut rows = [weights; R];
+                rows.iter_mut().zip(at).for_each(|(out, at)| *out = row(at));
                 // SAFETY: `row` gives rows as long as x.
                 let sums = unsafe {
                     if is_far {
-                        $dots::<W, 4, true>(rows, x)
+                        $dots::<W, R, true>(rows, x)
                     } else {
-                        $dots::<W, 4, false>(rows, x)
+                        $dots::<W, R, false>(rows, x)
                     }
                 };
                 at.into_iter().zip(sums).for_each(|(at, sum)| y[at] = sum);
@@ -211,7 +287,7 @@ pub(crate) fn gemv_fp32(weights: &[f32], x: &[f32], y: &mut [f32]) {
     require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_float(weights, x, y) }
+    unsafe { gemv_float::<_, 4>(weights, x, y) }
 }
 
 /// `y = W·x` with binary16 weights.
@@ -219,7 +295,7 @@ pub(crate) fn gemv_fp16(weights: &[f16], x: &[f32], y: &mut [f32]) {
     require(FLOAT);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_float(weights, x, y) }
+    unsafe { gemv_float::<_, 7>(weights, x, y) }
 }
 
 /// `y = W·x` with bfloat16 weights and inputs, by the dot-product instruction.
@@ -227,7 +303,7 @@ pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
     require(BF16);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above; to_bf16 keeps the length.
-    unsafe { gemv_dot16(weights, &to_bf16(x), y) }
+    unsafe { gemv_dot16::<_, 4>(weights, &to_bf16(x), y) }
 }
 
 /// `y = W·x` in integers; weights hold an integer plus 128.
@@ -235,7 +311,7 @@ pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
     require(VNNI);
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_dot8(weights, x, y) }
+    unsafe { gemv_dot8::<_, 4>(weights, x, y) }
     let excess = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x) * 128));
     y.iter_mut().for_each(|y| *y = y.wrapping_sub(excess));
 }
