@@ -37,6 +37,7 @@ const ROUND: &[&[Part]] = &[
     &[Kernels("alu.mma.f16,gemm.f16")],
     &[Kernels("alu.mma.bf16,gemm.bf16")],
     &[Kernels("gemm.f32")],
+    &[Kernels("alu.mma.tf32,gemm.tf32")],
     &[Kernels("gemv.*")],
     &[Kernels("w4.f16,w4.bf16,nf4.f16,nf4.bf16")],
     &[Headroom],

@@ -21,6 +21,7 @@ type Rows = &'static [(&'static str, Role, &'static str)];
 /// Products of large matrices.
 const PRODUCTS: Rows = &[
     ("fp32", Role::Fp32, "gemm.f32"),
+    ("tf32", Role::Tf32, "gemm.tf32"),
     ("fp16", Role::Fp16, "gemm.f16"),
     ("fp16 sums", Role::Fp16, "gemm.f16acc16"),
     ("bf16", Role::Bf16, "gemm.bf16"),
