@@ -86,7 +86,9 @@ pub static COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "bench",
         about: "Run the micro decoder on the CPU and every kernel on the GPUs, and print what they reached",
-        more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
+        more: "The micro decoder is a language model of four layers whose weights are the same numbers in every format: what differs is arithmetic. Its tokens and \
+               logits are held against fp64. On GPUs it has several paths for a format, of which one runs; --path names others, with --full all run.\n\
+               A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
                which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
                With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
                answer is that of compare.\n\
@@ -96,7 +98,7 @@ pub static COMMANDS: &[CommandSpec] = &[
                With --goals products go by cuBLASLt as it is found here or named by --cublas, weights by the bandwidth of reading, attention by the own \
                product and the decoder by its roof, on random numbers, in blocks A B B A; --kernel chooses goals by name. Ends with 1 when a floor is missed.",
         args: &[
-            &[Id::BenchDevice, Id::Profile, Id::Dtypes],
+            &[Id::BenchDevice, Id::Profile, Id::Dtypes, Id::Paths],
             ON_GPU,
             &[Id::Shape, Id::Full, Id::Variant, Id::TuneVariants],
             &[Id::Goals, Id::Cublas],
@@ -114,6 +116,10 @@ pub static COMMANDS: &[CommandSpec] = &[
             (
                 "bench --profile glm4 --dtype fp16,bf16 --json",
                 "weights that leave the range of fp16",
+            ),
+            (
+                "bench --path f16,f16.acc16,awq --profile cancel",
+                "does it matter that sums are kept in fp16?",
             ),
             (
                 "bench --tune --gpu 0",

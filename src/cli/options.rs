@@ -9,6 +9,7 @@ use super::low::LowArgs;
 use crate::bench::PathDtype;
 use crate::bench::gpu::Globs;
 use crate::bench::pulse::{Allowance, Wish};
+use crate::bench::ways::{Way, way, ways};
 use crate::config::{self, Config, Environment, Id, Settings, Value};
 
 /// When to use colour.
@@ -137,6 +138,8 @@ pub struct BenchOptions {
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
+    /// Paths of the decoder on GPUs, each once, in the order named; those of the formats where none is named.
+    pub paths: Vec<Way>,
     /// Journal every sample is written into.
     pub record: Option<PathBuf>,
     /// Program to judge this one against.
@@ -420,10 +423,24 @@ fn bench(get: &Typed<'_>) -> BenchOptions {
         part: get.text(Id::BenchDevice),
         profile: get.text(Id::Profile),
         dtypes,
+        paths: paths(&get.list(Id::Paths)),
         record: get.path(Id::Record),
         against: get.path(Id::Against),
         blocks: get.number(Id::Blocks).unwrap_or(1),
     }
+}
+
+fn paths(words: &[String]) -> Vec<Way> {
+    if words.iter().any(|word| word == config::ALL) {
+        return ways().collect();
+    }
+    let mut paths: Vec<Way> = Vec::new();
+    for path in words.iter().filter_map(|word| way(word)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 fn gpu(get: &Typed<'_>) -> Result<GpuOptions, CliError> {
@@ -633,6 +650,19 @@ mod tests {
         for word in config::DTYPES {
             assert!(dtype(word).is_some(), "{word}");
         }
+    }
+
+    #[test]
+    fn every_path_of_the_table_is_one_of_the_decoder_and_each_stands_in_it() {
+        let ids = ways().map(|way| way.id);
+        assert!(config::PATHS.iter().copied().eq(std::iter::once(config::ALL).chain(ids)));
+        let named = |line: &[&str]| -> Vec<_> {
+            let options = options(line, &[]).expect("resolves");
+            options.bench.paths.iter().map(|path| path.id).collect()
+        };
+        assert_eq!(named(&["bench", "--path", "nf4,awq", "--path", "nf4"]), ["nf4", "awq"]);
+        assert_eq!(named(&["bench", "--path", "awq,all"]).len(), ways().count());
+        assert!(named(&["bench"]).is_empty());
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub enum Id {
     Panel,
     Parsers,
     Patience,
+    Paths,
     Pattern,
     PictureFormat,
     Profile,
@@ -201,6 +202,21 @@ pub const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
 pub const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
 /// Number formats of the benchmark.
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
+/// Paths of the micro decoder on a GPU, by their ids.
+pub const PATHS: &[&str] = &[
+    "all",
+    "f32",
+    "f16",
+    "f16.wide",
+    "f16.acc16",
+    "bf16",
+    "w4",
+    "w4.bf16",
+    "awq",
+    "w4a8",
+    "nf4",
+    "nf4.bf16",
+];
 /// When to measure.
 pub(super) const BENCHES: &[&str] = &["off", "auto", "on"];
 /// When to use colour.
@@ -374,7 +390,7 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec::switch(
         Id::Full,
         &[("full", "on")],
-        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size",
+        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size; runs every path of the micro decoder",
     ),
     ArgSpec::switch(
         Id::Goals,
@@ -516,6 +532,12 @@ pub const ARGS: &[ArgSpec] = &[
         default: Some("60s"),
         help: "Kill the process on the GPU when it says nothing for so long",
         ..ArgSpec::option(Id::Patience, "patience", "TIME", Kind::Span)
+    },
+    ArgSpec {
+        apart: &["tune", "goals", "against", "shape", "variant"],
+        help: "Run only these paths of the micro decoder, on GPUs: f32, f16, bf16 and w4 are those of --dtype; .wide stores fp32 in front of norms, .acc16 sums in \
+               fp16, .bf16 has bf16 activations; awq has zero points, w4a8 activations of 8 bits, nf4 the 4-bit floats of bitsandbytes",
+        ..ArgSpec::option(Id::Paths, "path", "LIST", Kind::AnyOf(PATHS))
     },
     ArgSpec {
         help: "Look for lines that match this regular expression; groups name what they are: (?<name>…), (?<t_us>…), (?<per_s>…)",

@@ -6,11 +6,12 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::gpu::Route;
 
 use super::super::{columns, cut_top};
-use super::{DTYPES, dtype_role};
+use super::dtype_role;
 use crate::app::App;
 use crate::app::bench::figures::{READ, Unit};
 use crate::app::bench::gpu::GpuBench;
 use crate::app::bench::results::Results;
+use crate::bench::ways::{dtype_of, is_usual, label, ways};
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale};
@@ -58,7 +59,7 @@ const PLOT: u16 = 12;
 pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let newest = bench.results.newest;
     let old = newest.is_some_and(|at| bench.is_old(at, app.bench.gpus.at()));
-    let groups = groups(&bench.results, old);
+    let groups = groups(bench, old);
     let [decode, products, reads] = &groups;
     let count = if area.width >= 150 { 3 } else { 2 };
     let mut places = columns(area, count, 0).map(Some).chain(std::iter::repeat(None));
@@ -81,11 +82,14 @@ pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, bu
 }
 
 /// Bars with a heading each.
-fn groups(results: &Results, old: bool) -> [Group; 3] {
+fn groups(bench: &GpuBench, old: bool) -> [Group; 3] {
+    let results = &bench.results;
     let role = |role| if old { Role::Late } else { role };
-    let decode = DTYPES.iter().map(|(dtype, label)| {
-        let rate = results.speed("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
-        (*label, role(dtype_role(*dtype)), rate, format::or_absent(rate, format::count))
+    let decode = ways().filter_map(|way| {
+        let rate = results.speed("clean", way).and_then(|path| path.decode_tokens_per_s);
+        let shown = is_usual(way) || bench.has_all_paths() && rate.is_some();
+        let role = role(dtype_role(dtype_of(way)));
+        shown.then(|| (label(way), role, rate, format::or_absent(rate, format::count)))
     });
     let kernels = |rows: Rows, unit: Unit| {
         let one = move |(label, own, kernel): &(&'static str, Role, &str)| {
