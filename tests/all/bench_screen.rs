@@ -461,6 +461,12 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     assert_eq!(selected(&scene), Some(("cancel", "f16.acc16")));
     let text = scene.text((120, 36));
     assert!(text.contains("partial sums beyond fp16 that cancel"), "{text}");
+    for (width, height) in [(20, 5), (80, 24), (120, 36), (200, 60)] {
+        for skin in [plain(), skin("light", ColorDepth::Indexed256, true)] {
+            let text = svg::text(&scene.drawn(&skin, (width, height)));
+            assert!(height < 24 || text.contains("f16.acc16 cancel"), "{text}");
+        }
+    }
     scene.press("a");
     assert_eq!(scene.app.bench_lines(), usual);
     let mut cpu = Scene::new(0);

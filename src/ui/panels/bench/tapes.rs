@@ -38,7 +38,11 @@ fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             bad.layer, bad.op, bad.token, bad.channel
         )
     });
+    // Of a GPU's paths there are too many to know them by name.
+    let way = report.path.as_ref().and_then(|_| report.way());
+    let about = way.filter(|_| bad.is_none()).map(|way| format!("  {}", way.title));
     let mut left = vec![look.piece(&title, Role::Title)];
+    left.extend(about.as_ref().map(|text| look.piece(text, Role::Muted)));
     left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
     let right = [look.piece(note, Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
