@@ -123,7 +123,7 @@ fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
     let variant = names.map(|name| name.len().max(7) + 1).max().unwrap_or(0);
     let head = if variant > 0 { "variant" } else { "" };
     write!(out, "{:<width$}  {:<22} {head:<variant$}{:>10} ", "kernel", "size", "µs")?;
-    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TFLOP/s", "MHz")?;
+    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TOP/s", "MHz")?;
     let missing: Vec<_> = result.kernels.iter().filter(|report| is_absent(report)).collect();
     for report in result.kernels.iter().filter(|report| !is_absent(report)) {
         write_row(report, (width, variant), out)?;

@@ -94,7 +94,7 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
             "reached  ",
             format!(
                 "{}, spread {:.1} % of {} samples at {}{}{}",
-                lines::rate(&figure, one.l2_resident),
+                lines::rate(&one.kernel, &figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),
                 lines::size(one.shape, look.glyphs.times),

@@ -6,7 +6,7 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::gpu::Route;
 
 use super::super::{columns, cut_top};
-use super::dtype_role;
+use super::{dtype_role, lines};
 use crate::app::App;
 use crate::app::bench::figures::{READ, Unit};
 use crate::app::bench::gpu::GpuBench;
@@ -98,14 +98,15 @@ fn groups(bench: &GpuBench, old: bool) -> [Group; 3] {
                 return Some((*label, role(*own), None, Short::of("not on this GPU")));
             }
             let figure = results.figure(report).filter(|figure| figure.unit == unit)?;
-            let text = format::si(figure.value, if unit == Unit::Bytes { "B/s" } else { "FLOP/s" });
+            let per_s = if unit == Unit::Bytes { "B/s" } else { lines::operations(kernel) };
+            let text = format::si(figure.value, per_s);
             Some((*label, role(*own), Some(figure.value), text))
         };
         rows.iter().filter_map(one).collect::<Vec<_>>()
     };
     [
         ("decode, tokens/s", decode.collect()),
-        ("products, FLOP/s", kernels(PRODUCTS, Unit::Operations)),
+        ("products, operations/s", kernels(PRODUCTS, Unit::Operations)),
         ("weights read, B/s", kernels(READS, Unit::Bytes)),
     ]
 }

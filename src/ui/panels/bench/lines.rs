@@ -136,7 +136,7 @@ fn kernel_cell(results: &Results, report: &Dated<KernelReport>, column: usize) -
         0 => (report.value.kernel.clone(), kernel_role(&report.value.kernel)),
         3 => figure.as_ref().map_or_else(nothing, |figure| {
             let cached = figure.unit == Unit::Bytes && report.value.l2_resident;
-            (rate(figure, cached), Role::Text)
+            (rate(&report.value.kernel, figure, cached), Role::Text)
         }),
         4 => or_nothing(figure.and_then(|figure| figure.share), format::share),
         6 => or_nothing(checks.and_then(|checks| checks.error), format::error),
@@ -146,12 +146,20 @@ fn kernel_cell(results: &Results, report: &Dated<KernelReport>, column: usize) -
 }
 
 /// A figure in its unit; one of a cache is marked.
-pub(super) fn rate(figure: &Figure, cached: bool) -> String {
+pub(super) fn rate(kernel: &str, figure: &Figure, cached: bool) -> String {
     let mark = if cached { "*" } else { "" };
     match figure.unit {
-        Unit::Operations => format::si(figure.value, "FLOP/s").to_string(),
+        Unit::Operations => format::si(figure.value, operations(kernel)).to_string(),
         Unit::Bytes => format!("{}{mark}", format::rate(figure.value)),
         Unit::Seconds => format!("{:.1} us", figure.value * 1e6),
+    }
+}
+
+/// The unit a kernel's operations are counted in: not all of them are on floating-point numbers.
+pub(super) fn operations(kernel: &str) -> &'static str {
+    match kernels().find(|one| one.id == kernel).map(|one| one.dtype) {
+        Some(Dtype::Int8 | Dtype::Int4) => "OP/s",
+        _ => "FLOP/s",
     }
 }
 
@@ -234,6 +242,19 @@ mod tests {
         assert_eq!(size(shape(1, 4096, 2048, 0), "x"), "1x4096x2048");
         assert_eq!(size(shape(32, 0, 128, 512), "x"), "32x128 at 512");
         assert_eq!(size(Shape::default(), "x"), "");
+    }
+
+    #[test]
+    fn operations_on_integers_are_not_called_floating_point() {
+        for (kernel, unit) in [
+            ("gemm.s8", "OP/s"),
+            ("gemm.s4", "OP/s"),
+            ("alu.dp4a", "OP/s"),
+            ("gemm.f16", "FLOP/s"),
+            ("gemm.e4m3", "FLOP/s"),
+        ] {
+            assert_eq!(operations(kernel), unit, "{kernel}");
+        }
     }
 
     #[test]
