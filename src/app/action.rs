@@ -55,6 +55,8 @@ pub enum Action {
     MeasureNow,
     /// Go on measuring GPUs without the rest between sessions, or no longer.
     PinBench,
+    /// Every path and profile of the decoder, or only the usual ones.
+    AllPaths,
     /// Add a what-if GPU.
     WhatIf,
     /// Remove the selected what-if GPU.
@@ -188,6 +190,7 @@ pub const ACTIONS: &[ActionSpec] = actions! {
     A::MeasureNow, "measure_now", On(Tab::Bench), ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.";
     A::PinBench, "pin_bench", On(Tab::Bench), ["p"], "", "Go on measuring while this tab is open, without the rest between sessions.";
     A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
+    A::AllPaths, "all_paths", On(Tab::Bench), ["a"], "all paths", "Measure and list every path and weight profile of the micro decoder, or only the usual ones.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";
     A::SeekBack, "seek_back", Replay, ["["], "back", "Ten seconds back in the recording.";

@@ -79,6 +79,7 @@ impl Bench {
             | BenchEvent::Device(_)
             | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
+            | BenchEvent::Skipped(_)
             | BenchEvent::Contest(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)

@@ -62,6 +62,17 @@ pub struct KernelReport {
     pub sm_mhz: Option<f64>,
 }
 
+/// A size at which a kernel was not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedWork {
+    /// Kernel: `gemm.f16`.
+    pub kernel: String,
+    /// The size.
+    pub shape: Shape,
+    /// Why, in a sentence without its end.
+    pub why: String,
+}
+
 /// The ways to compute a kernel at one size, each timed in turn with the one the kernel takes by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Contest {
@@ -117,6 +128,20 @@ pub struct HeadroomReport {
     pub tried_log2: i32,
     /// Whether a sum whose partial sums pass 65 504 while its result does not comes out right.
     pub survives_cancelling: Option<bool>,
+}
+
+impl HeadroomReport {
+    /// How far it reaches, in words.
+    pub fn words(&self) -> String {
+        let reach = match self.first_bad_log2 {
+            Some(bad) => format!("not finite from 2^{bad} on"),
+            None => format!("finite up to 2^{}", self.tried_log2),
+        };
+        match self.survives_cancelling {
+            Some(false) => format!("{reach}; partial sums overflow"),
+            _ => reach,
+        }
+    }
 }
 
 /// One conformance case.

@@ -20,6 +20,7 @@ mod report;
 mod statistics;
 mod threshold;
 pub mod tune;
+pub mod ways;
 mod worker;
 
 pub use budget::Budget;
@@ -28,7 +29,7 @@ pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
 pub use report::{
     BenchEvent, BenchState, CaseReport, Ceiling, Contest, DeviceHere, FirstBad, HeadroomReport,
     Hello, Holding, KernelReport, LeftOut, PathDtype, PathReport, PathSamples, ProbeReport, Rival,
-    Turn, WorkerFailure,
+    SkippedWork, Turn, WorkerFailure,
 };
 pub use statistics::{Spread, Window};
 pub use threshold::Thresholds;

@@ -132,6 +132,7 @@ impl Path {
         let Raw { decode, prefill } = self.raw.clone()?;
         Some(PathSamples {
             dtype: self.dtype,
+            path: None,
             profile: self.profile.id().to_owned(),
             decode_ns: decode.ns,
             prefill_ns: prefill.ns,
@@ -183,6 +184,7 @@ impl Path {
         let read = Some(ceiling.read_bytes_per_s).filter(|read| *read > 0.0);
         PathReport {
             dtype: self.dtype,
+            path: None,
             profile: self.profile.id().to_owned(),
             device: device.to_owned(),
             tokens: self.run.tokens.clone(),

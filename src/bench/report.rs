@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::goals::GoalReport;
 
 pub use super::gpu_report::{
-    CaseReport, Contest, DeviceHere, HeadroomReport, Holding, KernelReport, LeftOut, Rival, Turn,
-    WorkerFailure,
+    CaseReport, Contest, DeviceHere, HeadroomReport, Holding, KernelReport, LeftOut, Rival,
+    SkippedWork, Turn, WorkerFailure,
 };
 pub use warpscope_probes::live::ProbeReport;
 
@@ -28,6 +28,8 @@ pub enum BenchEvent {
     Holding(Holding),
     /// A GPU child: one kernel at one size.
     Kernel(Box<KernelReport>),
+    /// A GPU child: a size of a kernel that was not run.
+    Skipped(SkippedWork),
     /// A GPU child: the variants of a kernel at one size.
     Contest(Box<Contest>),
     /// A GPU child: how far a path reaches before it leaves the finite numbers.
@@ -47,6 +49,9 @@ pub enum BenchEvent {
 pub struct PathSamples {
     /// Number format of the path.
     pub dtype: PathDtype,
+    /// Way to compute of a GPU, by the decoder's id: `f16.wide`; null where only the format was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Weight profile.
     pub profile: String,
     /// Time of each decode step, nanoseconds.
@@ -142,6 +147,9 @@ pub struct FirstBad {
 pub struct PathReport {
     /// Number format of the path.
     pub dtype: PathDtype,
+    /// Way to compute of a GPU, by the decoder's id: `f16.wide`; null where only the format was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// Weight profile: `clean` or `glm4`.
     pub profile: String,
     /// Device: `cpu`.

@@ -13,9 +13,10 @@ use super::gpu::write_table as write_table_of;
 use super::identity;
 use crate::bench::journal::{Device, End, Record, Regime, Taken};
 use crate::bench::points::{Key, Point, Shape};
+use crate::bench::ways::{holds, is_usual, way};
 use crate::bench::{
-    BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathDtype, PathReport,
-    PathSamples, WorkerOptions, worker_command,
+    BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathReport, PathSamples,
+    WorkerOptions, worker_command,
 };
 use crate::sink::{Holds, Limits, RecordError, Recorder};
 
@@ -166,13 +167,7 @@ pub(super) fn show(
     let mut fine = failure.is_none() && result.gpus.iter().all(GpuResult::is_complete);
     for report in wrong {
         fine = false;
-        writeln!(
-            err,
-            "warpscope bench: {} {}: {}",
-            report.dtype.id(),
-            report.profile,
-            fault(report)
-        )?;
+        writeln!(err, "warpscope bench: {} {}: {}", report.label(), report.profile, fault(report))?;
     }
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
 }
@@ -215,6 +210,7 @@ pub(super) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> 
 
 /// The same of a model by its name.
 pub(super) fn points_of_model(model: &str, path: &PathSamples, device: Option<&str>) -> Vec<Point> {
+    let special = path.path.as_deref().and_then(way).filter(|way| !is_usual(way));
     let point = |name: &str| Point {
         key: Key {
             name: format!("{model}.{name}"),
@@ -222,6 +218,8 @@ pub(super) fn points_of_model(model: &str, path: &PathSamples, device: Option<&s
             dtype: Some(path.dtype.id().to_owned()),
             device: device.map(str::to_owned),
         },
+        // The usual path of a format was written without a name before there were others.
+        config: special.map(|way| format!("path={}", way.id)),
         ..Point::default()
     };
     let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };
@@ -284,6 +282,7 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
             BenchEvent::Device(_)
             | BenchEvent::Holding(_)
             | BenchEvent::Kernel(_)
+            | BenchEvent::Skipped(_)
             | BenchEvent::Contest(_)
             | BenchEvent::Headroom(_)
             | BenchEvent::Case(_)
@@ -297,7 +296,8 @@ fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> 
 
 /// The newest report of a path replaces the one before.
 fn keep(reports: &mut Vec<PathReport>, report: PathReport) {
-    let same = |r: &&mut PathReport| r.dtype == report.dtype && r.profile == report.profile;
+    let id = |r: &PathReport| (r.dtype, r.path.clone(), r.profile.clone());
+    let same = |r: &&mut PathReport| id(r) == id(&report);
     match reports.iter_mut().find(same) {
         Some(old) => *old = report,
         None => reports.push(report),
@@ -306,8 +306,8 @@ fn keep(reports: &mut Vec<PathReport>, report: PathReport) {
 
 /// Whether the arithmetic of a path can hold its profile's numbers.
 fn should_be_right(report: &PathReport) -> bool {
-    let outgrows = report.profile.parse::<Profile>().is_ok_and(Profile::outgrows_fp16);
-    !outgrows || matches!(report.dtype, PathDtype::Fp32 | PathDtype::Bf16)
+    let (way, profile) = (report.way(), report.profile.parse::<Profile>());
+    way.zip(profile.ok()).is_none_or(|(way, profile)| holds(way, profile))
 }
 
 /// Whether a path did what the reference does.
@@ -360,12 +360,15 @@ fn write_table(result: &BenchResult, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Width of the longest name of a path.
+const PATH: usize = 9;
+
 /// The line above the paths.
 pub(super) fn write_head(out: &mut dyn Write) -> io::Result<()> {
     let head =
-        ["dtype", "profile", "decode tok/s", "±", "prefill GFLOP/s", "GB/s", "of read", "error"];
-    let [dtype, profile, decode, mad, prefill, gb, share, error] = head;
-    write!(out, "{dtype:<5} {profile:<7} {decode:>12} {mad:>7} {prefill:>15} {gb:>6} ")?;
+        ["path", "profile", "decode tok/s", "±", "prefill GFLOP/s", "GB/s", "of read", "error"];
+    let [path, profile, decode, mad, prefill, gb, share, error] = head;
+    write!(out, "{path:<PATH$} {profile:<7} {decode:>12} {mad:>7} {prefill:>15} {gb:>6} ")?;
     writeln!(out, "{share:>8} {error:>8}  tokens  text")
 }
 
@@ -378,8 +381,8 @@ pub(super) fn write_row(report: &PathReport, out: &mut dyn Write) -> io::Result<
     let error = report.error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));
     write!(
         out,
-        "{:<5} {:<7} {:>12} {:>7} {:>15} {:>6} {share:>8} {error:>8}  ",
-        report.dtype.id(),
+        "{:<PATH$} {:<7} {:>12} {:>7} {:>15} {:>6} {share:>8} {error:>8}  ",
+        report.label(),
         report.profile,
         figure(report.decode_tokens_per_s, 1),
         figure(report.decode_mad_tokens_per_s, 1),

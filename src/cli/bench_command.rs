@@ -22,6 +22,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     if matches!(options.output.form, Form::Markdown | Form::Csv) {
         return Err(CliError::Usage("--markdown and --csv go with --against".to_owned()));
     }
+    if options.bench.part == "cpu" && !options.bench.paths.is_empty() {
+        let why = "--path names paths of GPUs; the CPU has one for each format of --dtype";
+        return Err(CliError::Usage(why.to_owned()));
+    }
     let request = BenchRequest {
         device: options.bench.device.clone(),
         profiles: vec![options.bench.profile.clone()],
@@ -67,7 +71,11 @@ enum Part {
 /// What asks for kernels or devices of its own asks for nothing else.
 fn part(options: &Options) -> Part {
     let gpu = &options.gpu;
-    let special = !gpu.which.is_empty() || gpu.full || gpu.shape.is_some() || gpu.variant.is_some();
+    let special = !gpu.which.is_empty()
+        || gpu.full
+        || gpu.shape.is_some()
+        || gpu.variant.is_some()
+        || !options.bench.paths.is_empty();
     match options.bench.part.as_str() {
         "cpu" => Part::Cpu,
         "gpu" => Part::Gpu,

@@ -106,7 +106,7 @@ fn valued(arg: Arg, spec: &'static ArgSpec) -> Arg {
         None => arg,
     };
     let flags = spec.shorthands.iter().map(|row| row.0);
-    parsed(arg, spec).overrides_with_all(flags)
+    parsed(arg, spec).overrides_with_all(flags).conflicts_with_all(spec.apart)
 }
 
 fn parsed(arg: Arg, spec: &'static ArgSpec) -> Arg {

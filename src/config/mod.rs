@@ -19,6 +19,6 @@ pub use nearest::nearest;
 pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};
 pub use sample::sample;
 pub use table::{
-    ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, ONLY, SHELLS, TABS, WHAT_IFS, spec,
+    ARGS, ArgSpec, COLORS, DTYPES, EnvRule, Form, Id, ONLY, PATHS, SHELLS, TABS, WHAT_IFS, spec,
 };
 pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value};

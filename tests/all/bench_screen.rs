@@ -248,6 +248,7 @@ fn absent(kernel: &str, why: &str) -> BenchEvent {
 fn nothing(dtype: PathDtype, profile: &str) -> PathReport {
     PathReport {
         dtype,
+        path: None,
         profile: profile.into(),
         device: "gpu".into(),
         tokens: Vec::new(),
@@ -419,6 +420,59 @@ fn a_stand_in_is_asked_for_no_speeds_and_shows_none() {
         }
         assert!(text.contains("32/32") && text.contains("not finite"), "{text}");
     }
+}
+
+/// What somebody asks of a tab that lists four of eleven paths.
+#[test]
+fn a_key_lists_and_measures_every_path_under_every_profile() {
+    let mut scene = Scene::new(1);
+    scene.pass(12);
+    scene.measured(0, false);
+    let selected = |scene: &Scene| {
+        let (_, bench) = scene.app.bench_gpu().expect("is selected");
+        bench.lines()[scene.app.view.bench.at].path().map(|(profile, way)| (profile, way.id))
+    };
+    scene.press("down");
+    assert_eq!(selected(&scene), Some(("clean", "bf16")));
+    let usual = scene.app.bench_lines();
+    scene.press("a");
+    assert_eq!(scene.app.bench_lines(), usual - 8 + 55);
+    assert_eq!(selected(&scene), Some(("clean", "bf16")), "the cursor stays on its line");
+    let text = scene.text((120, 36));
+    assert!(text.contains("f16.acc16 clean") && text.contains("nf4.bf16 clean"), "{text}");
+    scene.press("p");
+    let mut asked = std::collections::BTreeSet::new();
+    for _ in 0..90 {
+        for (_, task) in scene.pass(10) {
+            let Task::Ask(requests) = task else { continue };
+            asked.extend(requests.into_iter().filter_map(|request| match request {
+                Request::Decode { path, profile, model: Size::M0 } => Some((path, profile)),
+                _ => None,
+            }));
+        }
+        scene.tell(Msg::GpuBench(key(0), News::Done(Duration::from_millis(1))));
+    }
+    assert_eq!(asked.len(), 55, "{asked:?}");
+    let mut other = numeric("cancel", PathDtype::Fp16);
+    other.path = Some("f16.acc16".into());
+    scene.said(0, BenchEvent::Report(Box::new(other)));
+    scene.press("home");
+    (0..44 + 3).for_each(|_| drop(scene.press("down")));
+    assert_eq!(selected(&scene), Some(("cancel", "f16.acc16")));
+    let text = scene.text((120, 36));
+    assert!(text.contains("partial sums beyond fp16 that cancel"), "{text}");
+    for (width, height) in [(20, 5), (80, 24), (120, 36), (200, 60)] {
+        for skin in [plain(), skin("light", ColorDepth::Indexed256, true)] {
+            let text = svg::text(&scene.drawn(&skin, (width, height)));
+            assert!(height < 24 || text.contains("f16.acc16 cancel"), "{text}");
+        }
+    }
+    scene.press("a");
+    assert_eq!(scene.app.bench_lines(), usual);
+    let mut cpu = Scene::new(0);
+    cpu.pass(1);
+    cpu.press("a");
+    assert!(cpu.text((120, 36)).contains("one path for each number format"));
 }
 
 #[test]

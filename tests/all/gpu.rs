@@ -304,6 +304,58 @@ fn the_decoder_runs_before_the_kernels() {
     assert_eq!(path["decode_tokens_per_s"], Value::Null, "a stand-in has no speed");
 }
 
+/// P100 has no product of bytes, so one of three paths is not there, which is no failure.
+#[test]
+fn paths_of_the_decoder_are_run_by_name_and_nothing_else() {
+    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem", "nf4", "w4"]) {
+        return;
+    }
+    let stage = Stage::new("p100");
+    let args = ["bench", "--path", "awq,w4a8,nf4", "--profile", "cancel", "--patience", "120s"];
+    let ended = run(&stage, &[&args[..], &["--json"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let json = ended.json();
+    let gpu = &json["gpus"][0];
+    assert_eq!((&json["hello"], &gpu["kernels"]), (&Value::Null, &Value::Array(Vec::new())));
+    let paths = gpu["paths"].as_array().expect("paths");
+    let told: Vec<_> = paths.iter().map(|path| (&path["path"], &path["dtype"])).collect();
+    assert_eq!(told, [(&"awq".into(), &"int4".into()), (&"nf4".into(), &"int4".into())]);
+    assert_eq!(paths[0]["first_bad"]["op"], "down_proj", "sums in fp16 overflow: {ended}");
+    assert_eq!(paths[1]["first_bad"], Value::Null, "sums in fp32 do not: {ended}");
+    let absent = &gpu["absent_paths"][0];
+    assert_eq!((&absent[0], &absent[1]), (&"w4a8".into(), &"sm_60 has no dp4a".into()));
+}
+
+#[test]
+fn a_path_that_is_none_is_answered_with_those_there_are() {
+    let stage = Stage::new("t4");
+    for (args, words) in [
+        (&["bench", "--path", "f8"][..], "f16.acc16"),
+        (
+            &["bench", "--device", "cpu", "--path", "nf4"],
+            "the CPU has one for each format of --dtype",
+        ),
+        (&["bench", "--path", "nf4", "--tune"], "--tune"),
+    ] {
+        let ended = run(&stage, args);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(ended.err.contains(words), "{ended}");
+    }
+}
+
+#[test]
+fn what_a_stand_in_leaves_out_is_said_and_so_is_headroom() {
+    if !has_images() {
+        return;
+    }
+    let ended = run(&Stage::new("t4"), &["bench", "--gpu", "0", "--kernel", "gemv.f16"]);
+    assert_eq!(ended.code, Some(0), "{ended}");
+    let why = "not run, since more than 30 million operations or bytes would take the interpreter";
+    for words in [why, "\n  gemv.f16  8×", "\ngemv.f16 fp16 out  not finite from 2^16 on\n"] {
+        assert!(ended.out.contains(words), "{words}: {ended}");
+    }
+}
+
 #[test]
 fn ctrl_c_keeps_what_was_found() {
     if !has_images() {

@@ -56,6 +56,7 @@ pub const PEAKS: &[Peak] = &[
         kernel: "alu.mma.bf16",
         of: &["gemm.bf16", "gemm.bf16out32", "attn.prefill.bf16"],
     },
+    Peak { label: "tf32", kernel: "alu.mma.tf32", of: &["gemm.tf32"] },
     Peak { label: "int8", kernel: "alu.mma.s8", of: &["gemm.s8"] },
     Peak { label: "int4", kernel: "alu.mma.s4", of: &["gemm.s4"] },
     Peak { label: "fp8", kernel: "alu.mma.e4m3", of: &["gemm.e4m3"] },
@@ -190,6 +191,32 @@ mod tests {
             None,
             "other instructions are no peak of this format"
         );
+    }
+
+    /// What a product of large matrices is held against is known for every kernel that is one.
+    #[test]
+    fn every_kernel_that_arithmetic_limits_has_a_peak() {
+        let facts = warpscope_kernels::gpu::DeviceFacts {
+            name: "synthetic".into(),
+            sm: warpscope_kernels::Sm::new(9, 0),
+            sms: 132,
+            shared_per_block: 48 << 10,
+            shared_per_block_optin: 227 << 10,
+            l2_bytes: 50 << 20,
+            memory_bytes: 80 << 30,
+            driver_cuda: 12_080,
+            simulated: true,
+            picks: warpscope_kernels::gpu::Picks::default(),
+        };
+        let limited = kernels().filter(|kernel| {
+            let works = (kernel.works)(&facts, 64 << 20);
+            works.iter().any(|work| work.limiter == Limiter::Arithmetic)
+        });
+        let judged =
+            limited.filter(|kernel| !kernel.id.starts_with("alu.")).map(|kernel| kernel.id);
+        let without: Vec<_> =
+            judged.filter(|id| !PEAKS.iter().any(|peak| peak.of.contains(id))).collect();
+        assert!(without.is_empty(), "{without:?}");
     }
 
     /// Families still without kernels are not asked.

@@ -27,6 +27,8 @@ pub struct Fleet {
     gpus: BTreeMap<String, GpuBench>,
     /// Variants of kernels chosen on this machine.
     book: Book,
+    /// Whether every path and profile is wanted, not only the usual ones.
+    all_paths: bool,
     seen: bool,
     /// Time since the first frame. Never goes back, whatever the clock on the wall does.
     now: Duration,
@@ -48,6 +50,7 @@ impl Fleet {
             allowance,
             gpus: BTreeMap::new(),
             book: Book::default(),
+            all_paths: false,
             seen: false,
             now: Duration::ZERO,
             at: Timestamp::default(),
@@ -100,11 +103,12 @@ impl Fleet {
         let mut orders = self.without(&real);
         let mut measuring = self.gpus.values().filter(|gpu| is_pulsing(gpu)).count();
         for gpu in real {
-            let (set, seen, now) = (self.wish, self.seen, self.now);
+            let (set, seen, now, all) = (self.wish, self.seen, self.now, self.all_paths);
             let allowance = self.allowance;
             let bench = self.gpus.entry(gpu.key.clone()).or_insert_with(|| {
                 let mut bench = GpuBench::new(set, allowance);
                 bench.cue(now, Cue::Seen(seen));
+                bench.want_all_paths(all);
                 bench
             });
             bench.witness(frame, gpu);
@@ -168,6 +172,13 @@ impl Fleet {
     /// The user wants it to go on without the rest between sessions, or no longer.
     pub fn pin(&mut self) -> Vec<Order> {
         self.want(if self.wish == Wish::On { Wish::Auto } else { Wish::On })
+    }
+
+    /// Wants every path and profile measured and shown, or only the usual ones again; says which.
+    pub fn toggle_all_paths(&mut self) -> bool {
+        self.all_paths = !self.all_paths;
+        self.gpus.values_mut().for_each(|gpu| gpu.want_all_paths(self.all_paths));
+        self.all_paths
     }
 
     fn want(&mut self, wish: Wish) -> Vec<Order> {

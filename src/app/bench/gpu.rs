@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use warpscope_kernels::gpu::Picks;
+use warpscope_kernels::model::PROFILES;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
 use super::PATHS;
@@ -11,7 +12,8 @@ use super::results::{Dated, Results};
 use crate::bench::gpu::{Hold, Request};
 use crate::bench::journal::Window;
 use crate::bench::pulse::{Allowance, Around, Course, Cue, Order, Stage, Wish, around};
-use crate::bench::{BenchEvent, BenchState, HeadroomReport, KernelReport, PathDtype};
+use crate::bench::ways::{Way, way_of, ways};
+use crate::bench::{BenchEvent, BenchState, HeadroomReport, KernelReport};
 
 use super::plan;
 
@@ -47,12 +49,22 @@ pub enum Task {
 /// A line below a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Line<'a> {
-    /// A path of the micro decoder: weight profile and number format.
-    Path(&'static str, PathDtype),
+    /// A path of the micro decoder under a weight profile.
+    Path(&'static str, Way),
     /// A kernel.
     Kernel(&'a Dated<KernelReport>),
     /// How far a path reaches.
     Headroom(&'a Dated<HeadroomReport>),
+}
+
+impl Line<'_> {
+    /// The profile and path it is of, where it is of one.
+    pub fn path(&self) -> Option<(&'static str, Way)> {
+        match self {
+            Self::Path(profile, way) => Some((profile, way)),
+            Self::Kernel(_) | Self::Headroom(_) => None,
+        }
+    }
 }
 
 /// What is known of one GPU's benchmark.
@@ -75,6 +87,10 @@ pub struct GpuBench {
     begun: bool,
     /// Pulses begun in all sessions, those that measure the ceilings aside.
     pulses: usize,
+    /// Those of them that measured what no round has.
+    extras: usize,
+    /// Whether every path and profile is wanted, not only the usual ones.
+    all_paths: bool,
     /// Whether the next frame is still of the newest pulse.
     fresh: bool,
 }
@@ -92,6 +108,8 @@ impl GpuBench {
             own: Vec::new(),
             begun: false,
             pulses: 0,
+            extras: 0,
+            all_paths: false,
             fresh: false,
         }
     }
@@ -119,10 +137,27 @@ impl GpuBench {
 
     /// Everything there is a line for.
     pub fn lines(&self) -> Vec<Line<'_>> {
-        let paths = PATHS.iter().map(|(profile, dtype)| Line::Path(profile, *dtype));
+        let paths: Vec<Line<'_>> = if self.all_paths {
+            let profiles = PROFILES.iter().map(|row| row.1);
+            profiles.flat_map(|profile| ways().map(move |way| Line::Path(profile, way))).collect()
+        } else {
+            let usual =
+                |(profile, dtype): &(&'static str, _)| Some(Line::Path(profile, way_of(*dtype)?));
+            PATHS.iter().filter_map(usual).collect()
+        };
         let kernels = self.results.kernels.values().map(Line::Kernel);
         let headroom = self.results.headroom.values().map(Line::Headroom);
-        paths.chain(kernels).chain(headroom).collect()
+        paths.into_iter().chain(kernels).chain(headroom).collect()
+    }
+
+    /// Whether every path and profile is wanted, not only the usual ones.
+    pub fn has_all_paths(&self) -> bool {
+        self.all_paths
+    }
+
+    /// Wants every path and profile, or only the usual ones.
+    pub(super) fn want_all_paths(&mut self, all: bool) {
+        self.all_paths = all;
     }
 
     /// Notes the machine around the newest pulse, and who is its child.
@@ -232,7 +267,7 @@ impl GpuBench {
         }
     }
 
-    /// A session begins with the ceilings, and goes on where the last one ended.
+    /// A session begins with the ceilings, and goes on where the last one ended. What is wanted besides takes turns with that.
     fn requests(&mut self, arena_bytes: u64) -> Vec<Request> {
         let simulated = self.results.is_simulated();
         let picks = self.picks.clone();
@@ -242,7 +277,12 @@ impl GpuBench {
             return plan::ceilings(&hold, simulated);
         }
         self.pulses += 1;
-        plan::pulse(self.pulses - 1, &hold, simulated)
+        let device = self.results.holding.as_ref().map(|holding| &holding.device);
+        if let Some(device) = device.filter(|_| self.all_paths && self.pulses.is_multiple_of(2)) {
+            self.extras += 1;
+            return plan::extra(self.extras - 1, &hold, device);
+        }
+        plan::pulse(self.pulses - self.extras - 1, &hold, simulated)
     }
 
     /// The child is no more.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warpscope_kernels::gpu::MachineError;
 use warpscope_probes::Timestamp;
 
+use crate::bench::ways::{self, Way, way_of};
 use crate::bench::{
     BenchEvent, CaseReport, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
 };
@@ -49,8 +50,8 @@ pub struct Results {
     pub session: u32,
     /// What the child holds, or held.
     pub holding: Option<Holding>,
-    /// Paths of the micro decoder, by weight profile and number format.
-    pub paths: BTreeMap<(String, PathDtype), PathResult>,
+    /// Paths of the micro decoder, by weight profile and the path's id.
+    pub paths: BTreeMap<(String, &'static str), PathResult>,
     /// Kernels, each at the size measured last.
     pub kernels: BTreeMap<String, Dated<KernelReport>>,
     /// How far each path reaches.
@@ -113,7 +114,8 @@ impl Results {
             forget_times(&mut report);
         }
         let session = self.session;
-        let path = self.paths.entry((report.profile.clone(), report.dtype)).or_default();
+        let Some(way) = report.way() else { return };
+        let path = self.paths.entry((report.profile.clone(), way.id)).or_default();
         let slot = if judged { &mut path.numeric } else { &mut path.speed };
         *slot = Some(Dated { at, session, value: report });
     }
@@ -150,26 +152,36 @@ impl Results {
     }
 
     /// The newest report of a path that says whether it is right.
-    pub fn numeric(&self, profile: &str, dtype: PathDtype) -> Option<&PathReport> {
-        Some(&self.path_result(profile, dtype)?.numeric.as_ref()?.value)
+    pub fn numeric(&self, profile: &str, way: Way) -> Option<&PathReport> {
+        Some(&self.path_result(profile, way)?.numeric.as_ref()?.value)
     }
 
     /// The newest report of a path that says how fast it is.
-    pub fn speed(&self, profile: &str, dtype: PathDtype) -> Option<&PathReport> {
-        Some(&self.path_result(profile, dtype)?.speed.as_ref()?.value)
+    pub fn speed(&self, profile: &str, way: Way) -> Option<&PathReport> {
+        Some(&self.path_result(profile, way)?.speed.as_ref()?.value)
     }
 
     /// Share of the bandwidth of its memory, measured in the same session, at which a path reads; none where a cache does.
-    pub fn read_share(&self, profile: &str, dtype: PathDtype) -> Option<f64> {
-        let speed = self.path_result(profile, dtype)?.speed.as_ref()?;
+    pub fn read_share(&self, profile: &str, way: Way) -> Option<f64> {
+        let speed = self.path_result(profile, way)?.speed.as_ref()?;
         let from_memory = speed.value.cache_resident == Some(false);
         let ceiling = self.read_ceiling_of(speed.session).filter(|_| from_memory)?;
         Some(speed.value.gb_per_s? * 1e9 / ceiling)
     }
 
     /// What is known of a path.
-    pub fn path_result(&self, profile: &str, dtype: PathDtype) -> Option<&PathResult> {
-        self.paths.get(&(profile.to_owned(), dtype))
+    pub fn path_result(&self, profile: &str, way: Way) -> Option<&PathResult> {
+        self.paths.get(&(profile.to_owned(), way.id))
+    }
+
+    /// How fast the usual path of a format decodes, where that was measured.
+    pub fn speed_of(&self, dtype: PathDtype) -> Option<&Dated<PathReport>> {
+        self.path_result("clean", way_of(dtype)?)?.speed.as_ref()
+    }
+
+    /// Why the device does not have a path, where it does not.
+    pub fn absent(&self, way: Way) -> Option<String> {
+        ways::absent(way, &self.holding.as_ref()?.device)
     }
 
     /// Whether any rate is that of a cache.
@@ -198,6 +210,10 @@ fn forget_times(report: &mut PathReport) {
 mod tests {
     use super::*;
     use crate::bench::parse_event;
+
+    fn f16() -> Way {
+        way_of(PathDtype::Fp16).expect("has a path")
+    }
 
     fn take(results: &mut Results, second: u64, line: &str) {
         let event = parse_event(1, line).expect(line);
@@ -236,7 +252,7 @@ mod tests {
             take(&mut results, 2, KERNEL);
             take(&mut results, 2, &report("[]", "9.0"));
             assert_eq!(results.kernels["gemv.f16"].value.samples_ns.len(), samples, "{first:?}");
-            let told = results.speed("clean", PathDtype::Fp16).and_then(|r| r.decode_tokens_per_s);
+            let told = results.speed("clean", f16()).and_then(|r| r.decode_tokens_per_s);
             assert_eq!(told, speed, "{first:?}");
         }
     }
@@ -247,10 +263,26 @@ mod tests {
         take(&mut results, 1, &holding(false));
         take(&mut results, 2, &report("[]", "9.0"));
         take(&mut results, 3, &report("[1,2]", "1.0"));
-        let speed = results.speed("clean", PathDtype::Fp16).and_then(|r| r.decode_tokens_per_s);
+        let speed = results.speed("clean", f16()).and_then(|r| r.decode_tokens_per_s);
         assert_eq!(speed, Some(9.0));
-        let judged = results.numeric("clean", PathDtype::Fp16).expect("was judged");
+        let judged = results.numeric("clean", f16()).expect("was judged");
         assert_eq!((judged.tokens.len(), judged.decode_tokens_per_s), (2, None));
+    }
+
+    /// What was written before a report named its path is of the usual one of its format.
+    #[test]
+    fn a_path_has_results_of_its_own_beside_the_usual_one_of_its_format() {
+        let mut results = Results::default();
+        take(&mut results, 1, &holding(false));
+        let named = |path: &str| {
+            report("[1,2]", "null")
+                .replace("\"profile\"", &format!("\"path\":\"{path}\",\"profile\""))
+        };
+        for line in [report("[1,2]", "null"), named("f16.acc16"), named("of another world")] {
+            take(&mut results, 2, &line);
+        }
+        let ids: Vec<_> = results.paths.keys().map(|key| key.1).collect();
+        assert_eq!(ids, ["f16", "f16.acc16"]);
     }
 
     #[test]

@@ -124,6 +124,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
         Action::MeasureNow => return measure_now(app),
         Action::PinBench => return pin_bench(app),
         Action::Theme => next_theme(app),
+        Action::AllPaths => all_paths(app),
     }
     settle(app);
     Vec::new()
@@ -236,6 +237,25 @@ fn measure_now(app: &mut App) -> Vec<Cmd> {
     };
     app.view.say("It is measured as soon as it has been idle for ten seconds.");
     gpu_tasks(app.bench.gpus.ask(&key)).collect()
+}
+
+/// The cursor stays on its line where that is still listed.
+fn all_paths(app: &mut App) {
+    let selected = |app: &App| app.bench_gpu()?.1.lines().get(app.view.bench.at)?.path();
+    let Some(before) = app.bench_gpu().map(|_| selected(app)) else {
+        app.view.say("The CPU has one path for each number format; GPUs have more.");
+        return;
+    };
+    let all = app.bench.gpus.toggle_all_paths();
+    let place = app.bench_gpu().and_then(|(_, bench)| {
+        bench.lines().iter().position(|line| before.is_some() && line.path() == before)
+    });
+    app.view.bench.at = place.unwrap_or(0);
+    app.view.say(if all {
+        "Every path and weight profile is measured, in every second pulse; p leaves out the rests."
+    } else {
+        "The usual four paths under two weight profiles."
+    });
 }
 
 fn pin_bench(app: &mut App) -> Vec<Cmd> {

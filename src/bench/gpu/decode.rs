@@ -1,15 +1,14 @@
 //! The micro decoder: M0 for right or wrong, M1 for how fast.
 
-use warpscope_kernels::gpu::decoder::{
-    Length, Numeric, PATHS, Path, Throughput, Timed, numeric, throughput,
-};
+use warpscope_kernels::gpu::decoder::{Length, Numeric, Throughput, Timed, numeric, throughput};
 use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route};
 use warpscope_kernels::model::Profile;
 
 use super::job::{On, Say, Trouble};
 use super::request::{Request, Size};
 use super::timing::fastest;
-use crate::bench::{BenchEvent, FirstBad, PathDtype, PathReport, PathSamples, Spread};
+use crate::bench::ways::{Way, dtype_of, way, ways};
+use crate::bench::{BenchEvent, FirstBad, PathReport, PathSamples, Spread};
 
 /// Samples of a graph, and the time on the device after which fewer must do.
 const SAMPLES: usize = 32;
@@ -19,21 +18,21 @@ const LEAST: usize = 3;
 
 /// Runs the decoder of a request, and says what came out.
 pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(), Trouble> {
-    let Request::Decode { dtype, profile, model } = job else { return Ok(()) };
+    let Request::Decode { path, profile, model } = job else { return Ok(()) };
     let failed = |error| Trouble::of(job, error);
-    let (path, profile) = meant(on, *dtype, profile).map_err(failed)?;
+    let (path, profile) = meant(on, path, profile).map_err(failed)?;
     match model {
         Size::M0 => {
             let length = Length::fitting(on.machine.facts());
             let done = numeric(on.machine, path, profile, length).map_err(failed)?;
-            say(BenchEvent::Report(Box::new(judged(*dtype, profile, done))))?;
+            say(BenchEvent::Report(Box::new(judged(path, profile, done))))?;
         }
         Size::M1 => {
             let arena = on.machine.arena().1;
             let model = throughput(on.machine, path, arena).map_err(failed)?;
             let times = times(on.machine, &model);
             let (speed, samples) = match &times {
-                Ok(times) => timed(*dtype, profile, &model, times),
+                Ok(times) => timed(path, profile, &model, times),
                 Err(_) => Default::default(),
             };
             let freed = model.free(on.machine);
@@ -50,15 +49,11 @@ pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(
     Ok(())
 }
 
-/// The decoder's path of a format, and the profile of a name.
-fn meant(
-    on: &On<'_>,
-    dtype: PathDtype,
-    profile: &str,
-) -> Result<(&'static Path, Profile), MachineError> {
+/// The way and the profile of their names.
+fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Way, Profile), MachineError> {
     let refused = |why: String| MachineError::Refused { why };
-    let path = PATHS.iter().find(|path| path.format == Some(dtype.format()));
-    let path = path.ok_or_else(|| refused(format!("no path computes in {}", dtype.id())))?;
+    let known = || ways().map(|way| way.id).collect::<Vec<_>>().join(", ");
+    let path = way(id).ok_or_else(|| refused(format!("no path is called {id}: {}", known())))?;
     if let Route::Absent { why } = path.route(on.machine.facts()) {
         return Err(refused(why));
     }
@@ -67,7 +62,7 @@ fn meant(
 }
 
 /// Whether M0 is right. It looks at every tensor while it runs, so its times are not told.
-fn judged(dtype: PathDtype, profile: Profile, done: Numeric) -> PathReport {
+fn judged(way: Way, profile: Profile, done: Numeric) -> PathReport {
     let first_bad = done.first_bad.map(|place| FirstBad {
         layer: place.layer as u32,
         op: place.op.id().to_owned(),
@@ -82,13 +77,14 @@ fn judged(dtype: PathDtype, profile: Profile, done: Numeric) -> PathReport {
         non_finite: done.non_finite,
         first_bad,
         error: done.error,
-        ..blank(dtype, profile, done.error_limit)
+        ..blank(way, profile, done.error_limit)
     }
 }
 
-fn blank(dtype: PathDtype, profile: Profile, error_limit: f64) -> PathReport {
+fn blank(way: Way, profile: Profile, error_limit: f64) -> PathReport {
     PathReport {
-        dtype,
+        dtype: dtype_of(way),
+        path: Some(way.id.to_owned()),
         profile: profile.id().to_owned(),
         device: "gpu".to_owned(),
         tokens: Vec::new(),
@@ -139,7 +135,7 @@ fn against(speed: PathReport, read_bytes_per_s: Option<f64>) -> PathReport {
 
 /// How fast M1 is; nothing where times mean nothing. It generates no text that anybody judges.
 fn timed(
-    dtype: PathDtype,
+    way: Way,
     profile: Profile,
     model: &Throughput,
     (prefill_ns, decode_ns): &Times,
@@ -156,10 +152,11 @@ fn timed(
         gb_per_s: Some(model.decode.bytes / decode.median),
         decode_bytes: Some(model.decode.bytes),
         cache_resident: Some(model.l2_resident),
-        ..blank(dtype, profile, 0.0)
+        ..blank(way, profile, 0.0)
     };
     let samples = PathSamples {
-        dtype,
+        dtype: dtype_of(way),
+        path: Some(way.id.to_owned()),
         profile: profile.id().to_owned(),
         decode_ns: decode_ns.clone(),
         prefill_ns: prefill_ns.clone(),

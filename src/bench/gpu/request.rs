@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::{Picks, Shape};
 
 use super::glob::Globs;
-use crate::bench::PathDtype;
 
 /// One line of the parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +28,8 @@ pub enum Request {
     Variants(Timing),
     /// Runs the micro decoder.
     Decode {
-        /// Number format of the path.
-        dtype: PathDtype,
+        /// Way to compute, by the decoder's id: `f16.wide`.
+        path: String,
         /// Weight profile.
         profile: String,
         /// Which of the two models.
@@ -141,9 +140,7 @@ impl fmt::Display for Request {
             Self::Selftest { kernels } => write!(f, "self-test of {kernels}"),
             Self::Kernel(timing) => write!(f, "timing of {}", timing.kernels),
             Self::Variants(timing) => write!(f, "variants of {}", timing.kernels),
-            Self::Decode { dtype, profile, .. } => {
-                write!(f, "micro decoder {} {profile}", dtype.id())
-            }
+            Self::Decode { path, profile, .. } => write!(f, "micro decoder {path} {profile}"),
             Self::Headroom { paths } => write!(f, "headroom of {paths}"),
             Self::Goal { id, .. } => write!(f, "goal {id}"),
             Self::Probe { ids, .. } if ids.is_empty() => f.write_str("live probes"),
@@ -169,7 +166,7 @@ mod tests {
         let picks = Picks::default().forced("gemm.f16", "small");
         let tuned = Hold { picks, ..Hold::default() };
         let why = "busy".to_owned();
-        let (dtype, profile) = (PathDtype::Bf16, "glm4".to_owned());
+        let (path, profile) = ("w4.bf16".to_owned(), "glm4".to_owned());
         vec![
             (Request::Devices, r#"{"request":"devices"}"#),
             (
@@ -194,8 +191,8 @@ mod tests {
                 r#"{"request":"kernel","kernels":"gemm.*","shape":{"m":16,"n":32,"k":64},"regime":"sustained"}"#,
             ),
             (
-                Request::Decode { dtype, profile, model: Size::M0 },
-                r#"{"request":"decode","dtype":"bf16","profile":"glm4","model":"m0"}"#,
+                Request::Decode { path, profile, model: Size::M0 },
+                r#"{"request":"decode","path":"w4.bf16","profile":"glm4","model":"m0"}"#,
             ),
             (Request::Headroom { paths: gemm() }, r#"{"request":"headroom","paths":"gemm.*"}"#),
             (

@@ -16,7 +16,7 @@ use super::held::Held;
 use super::job::{On, Say, Trouble, note};
 use super::operands;
 use super::request::{Burst, Timing};
-use crate::bench::{BenchEvent, KernelReport};
+use crate::bench::{BenchEvent, KernelReport, SkippedWork};
 
 /// Shortest sample.
 const SAMPLE_NS: Nanoseconds = 200e3;
@@ -59,7 +59,11 @@ pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result
                 continue;
             }
         };
-        for work in works.iter().filter(|work| is_worth_while(&facts, work)) {
+        for work in &works {
+            if !is_worth_while(&facts, work) {
+                say(BenchEvent::Skipped(skipped(kernel, work.shape)))?;
+                continue;
+            }
             if let Some(why) = other_than(work, timing.variant.as_deref()) {
                 note(on, say, name(work.shape), MachineError::Refused { why })?;
                 continue;
@@ -98,6 +102,14 @@ pub fn size(shape: Shape) -> String {
 pub(super) fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
     let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
     !facts.simulated || (work.flops <= SIMULATED && bytes as f64 <= SIMULATED)
+}
+
+fn skipped(kernel: &GpuKernel, shape: Shape) -> SkippedWork {
+    let millions = SIMULATED / 1e6;
+    let why = format!(
+        "more than {millions:.0} million operations or bytes would take the interpreter of a stand-in minutes"
+    );
+    SkippedWork { kernel: kernel.id.to_owned(), shape, why }
 }
 
 fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {

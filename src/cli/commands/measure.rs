@@ -10,7 +10,12 @@ const MODEL: &[Id] = &[Id::Device, Id::Profile, Id::Dtypes];
 pub(super) const BENCH: CommandSpec = CommandSpec {
     name: "bench",
     about: "Run the micro decoder on the CPU and every kernel on the GPUs, and print what they reached",
-    more: "A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
+    more: "The micro decoder is a language model of four layers whose weights are the same numbers in every format: what differs is arithmetic. Its tokens and \
+           logits are held against fp64. On GPUs it has several paths for a format, of which one runs; --path names others, with --full all run.\n\
+           Columns of a path: tokens a second at batch 1 with their median deviation, rate of the prompt, bytes read a second and their share of the read \
+           bandwidth measured in the same run, error of the logits, and how many tokens are those of fp64. Of a kernel: TOP/s counts operations, floating or \
+           integer, a multiply-add as two. Ends with 1 when a path is wrong that need not be, or something asked for was not done.\n\
+           A GPU that others are using is left alone unless --anyway is given. Without --full kernels are timed in pulses of milliseconds, \
            which tell ratios and health, not figures to quote. Ctrl-C ends it and keeps what was measured.\n\
            With --against the two programs take turns in blocks, so that what the machine does falls on both, and the \
            answer is that of compare.\n\
@@ -20,7 +25,7 @@ pub(super) const BENCH: CommandSpec = CommandSpec {
            With --goals products go by cuBLASLt as it is found here or named by --cublas, weights by the bandwidth of reading, attention by the own \
            product and the decoder by its roof, on random numbers, in blocks A B B A; --kernel chooses goals by name. Ends with 1 when a floor is missed.",
     args: &[
-        &[Id::BenchDevice, Id::Profile, Id::Dtypes],
+        &[Id::BenchDevice, Id::Profile, Id::Dtypes, Id::Paths],
         ON_GPU,
         &[Id::Shape, Id::Full, Id::Variant, Id::TuneVariants],
         &[Id::Goals, Id::Cublas],
@@ -33,6 +38,10 @@ pub(super) const BENCH: CommandSpec = CommandSpec {
         ("bench --device cpu", "all four number formats on the CPU"),
         ("bench --gpu 0 --kernel 'gemm.*' --full", "figures to quote, of one family of kernels"),
         ("bench --profile glm4 --dtype fp16,bf16 --json", "weights that leave the range of fp16"),
+        (
+            "bench --path f16,f16.acc16,awq --profile cancel",
+            "does it matter that sums are kept in fp16?",
+        ),
         ("bench --tune --gpu 0", "the best variant of every kernel on the first GPU, remembered"),
         ("bench --goals --gpu 0", "how far the kernels are from the vendor's library and the roof"),
         ("bench --against target/release/warpscope-before", "did a change make it slower?"),

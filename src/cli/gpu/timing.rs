@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::gpu::headroom::{Probe, probes};
 use warpscope_kernels::gpu::{GpuKernel, Shape};
 
 use super::course::{self, Course};
@@ -15,8 +16,10 @@ use super::{chosen, hindrance_in};
 use crate::bench::gpu::{Burst, Globs, Hold, Limits, Request, Size, Timing, Told};
 use crate::bench::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::bench::points::{self, Key, Point};
+use crate::bench::ways::{Way, absent, dtype_of, label, way_of, ways};
 use crate::bench::{
-    BenchEvent, DeviceHere, Holding, KernelReport, PathDtype, PathReport, PathSamples,
+    BenchEvent, DeviceHere, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
+    PathSamples, SkippedWork,
 };
 use crate::cli::bench::points_of_model;
 use crate::cli::exit::CliError;
@@ -38,17 +41,23 @@ pub struct GpuResult {
     pub(super) holding: Option<Holding>,
     /// One report for each kernel and size.
     pub(super) kernels: Vec<KernelReport>,
+    /// Sizes at which kernels were not run.
+    pub(super) skipped: Vec<SkippedWork>,
     /// The micro decoder: the small model, judged, and the large one, timed.
     pub(super) paths: Vec<PathReport>,
+    /// Paths of the decoder that the device does not have, each with the reason.
+    pub(super) absent_paths: Vec<(String, String)>,
     /// Raw samples of the large model.
     pub(super) samples: Vec<PathSamples>,
+    /// How far each product reaches before it leaves the finite numbers.
+    pub(super) headroom: Vec<HeadroomReport>,
     #[serde(flatten)]
     pub(super) course: Course,
 }
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
 pub(in crate::cli) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
-    let kernels = meant(options)?;
+    let kernels = if only_paths(options) { Vec::new() } else { meant(options)? };
     let devices = chosen(options, exe)?;
     if let Some(variant) = &options.gpu.variant {
         devices.iter().try_for_each(|here| demand_variant(here, &kernels, variant))?;
@@ -134,8 +143,11 @@ fn time(
         tuned: Tuned::of(&options.env, &here, frame.as_ref()),
         holding: None,
         kernels: Vec::new(),
+        skipped: Vec::new(),
         paths: Vec::new(),
+        absent_paths: Vec::new(),
         samples: Vec::new(),
+        headroom: Vec::new(),
         course: Course {
             paused: hindrance.map(|why| format!("{why}; --anyway measures")),
             ..Course::default()
@@ -145,7 +157,7 @@ fn time(
     if result.course.paused.is_some() {
         return Ok(result);
     }
-    let jobs = jobs(options, &result, kernels);
+    let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
     let session = Session { exe, uuid: Some(&uuid), limits };
@@ -153,33 +165,74 @@ fn time(
     Ok(result)
 }
 
-/// The device is taken, the decoder runs unless kernels of its own were asked for, and then every kernel is timed.
-fn jobs(options: &Options, result: &GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
+/// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
+fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
     let regime = result.regime;
     let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
     let hold = Hold { arena_bytes: None, regime, beside_others, picks };
-    let shape = options.gpu.shape;
+    let (shape, variant) = (options.gpu.shape, &options.gpu.variant);
     let job = |kernel: &&GpuKernel| {
-        let (kernels, variant) = (Globs::from(kernel.id), options.gpu.variant.clone());
+        let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
         Request::Kernel(Timing { kernels, shape, variant, regime })
     };
     let mut jobs = vec![Request::Hold(hold)];
-    if shape.is_none() && options.gpu.kernels == Globs::default() {
-        // The large model would take a stand-in hours.
-        let models =
-            if result.here.device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
-        for (dtype, model) in
-            options.bench.dtypes.iter().flat_map(|d| models.iter().map(|m| (*d, *m)))
-        {
+    jobs.extend(decoder_jobs(options, result));
+    jobs.extend(kernels.iter().map(job));
+    if shape.is_none() && variant.is_none() {
+        jobs.extend(headroom_job(kernels));
+    }
+    jobs
+}
+
+/// Both models on every path that is meant and that the device has; the others are noted.
+fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
+    let device = &result.here.device;
+    // The large model would take a stand-in hours.
+    let models = if device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
+    let mut jobs = Vec::new();
+    for way in paths(options) {
+        if let Some(why) = absent(way, device) {
+            result.absent_paths.push((label(way).to_owned(), why));
+            continue;
+        }
+        jobs.extend(models.iter().map(|model| {
             let profile = match model {
                 Size::M0 => options.bench.profile.clone(),
                 Size::M1 => "clean".to_owned(),
             };
-            jobs.push(Request::Decode { dtype, profile, model });
-        }
+            Request::Decode { path: way.id.to_owned(), profile, model: *model }
+        }));
     }
-    jobs.extend(kernels.iter().map(job));
     jobs
+}
+
+/// The paths of the decoder that are meant: those that are named; else those of the formats, each format's usual one or, where there is time, all;
+/// else none, where only kernels are.
+fn paths(options: &Options) -> Vec<Way> {
+    let bench = &options.bench;
+    let only_kernels = options.gpu.shape.is_some() || options.gpu.kernels != Globs::default();
+    if !bench.paths.is_empty() {
+        bench.paths.clone()
+    } else if only_kernels {
+        Vec::new()
+    } else if options.gpu.full {
+        ways().filter(|way| bench.dtypes.contains(&dtype_of(way))).collect()
+    } else {
+        bench.dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
+    }
+}
+
+/// Whether paths of the decoder are named, and no kernels.
+fn only_paths(options: &Options) -> bool {
+    !options.bench.paths.is_empty() && options.gpu.kernels == Globs::default()
+}
+
+/// Tries how far the products of these kernels reach.
+fn headroom_job(kernels: &[&GpuKernel]) -> Option<Request> {
+    let meant = |probe: &Probe| kernels.iter().any(|kernel| kernel.id == probe.kernel());
+    let paths: Vec<_> = probes().filter(meant).map(|probe| probe.path()).collect();
+    let globs = Globs::from(paths.join(",").as_str());
+    (!paths.is_empty()).then_some(Request::Headroom { paths: globs })
 }
 
 impl GpuResult {
@@ -188,12 +241,12 @@ impl GpuResult {
         self.paths.iter().filter(|path| !path.expected_tokens.is_empty())
     }
 
-    /// One row for each format: right or wrong by the small model, how fast by the large one.
+    /// One row for each path: right or wrong by the small model, how fast by the large one.
     pub(super) fn rows(&self) -> Vec<PathReport> {
         let (judged, timed): (Vec<_>, Vec<_>) =
             self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
         let with_speed = |path: &PathReport| {
-            let speed = timed.iter().find(|speed| speed.dtype == path.dtype);
+            let speed = timed.iter().find(|speed| speed.way() == path.way());
             speed.map_or_else(
                 || path.clone(),
                 |speed| PathReport {
@@ -218,6 +271,8 @@ impl GpuResult {
             Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
             Some(BenchEvent::Report(report)) => self.paths.push(*report),
             Some(BenchEvent::Samples(samples)) => self.samples.push(samples),
+            Some(BenchEvent::Skipped(skipped)) => self.skipped.push(skipped),
+            Some(BenchEvent::Headroom(report)) => self.headroom.push(report),
             _ => {}
         }
     }

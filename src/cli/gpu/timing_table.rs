@@ -14,7 +14,7 @@ use crate::sink::text::clean;
 /// What stands behind the device's name.
 pub(super) fn regime_words(regime: Burst) -> &'static str {
     match regime {
-        Burst::Pulse => "in pulses: clocks may be on their way up",
+        Burst::Pulse => "in pulses: clocks may be on their way up; --full for figures to quote",
         Burst::Sustained => "warm",
     }
 }
@@ -36,8 +36,50 @@ pub(in crate::cli) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io
         writeln!(out)?;
         write_rooflines(&rows, result.here.device.simulated, out)?;
     }
+    for (path, why) in &result.absent_paths {
+        writeln!(out, "micro decoder {path}: not run: {why}")?;
+    }
     write_kernels(result, out)?;
+    write_skipped(result, out)?;
+    write_headroom(result, out)?;
     result.course.write(out)
+}
+
+/// Sizes at which nothing was run, a line for each kernel, below the reason they share.
+fn write_skipped(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
+    let width = result.skipped.iter().map(|one| one.kernel.len()).max().unwrap_or(0);
+    let mut why = "";
+    let mut rest = &result.skipped[..];
+    while let Some(first) = rest.first() {
+        let count =
+            rest.iter().take_while(|one| (&one.kernel, &one.why) == (&first.kernel, &first.why));
+        let (of_kernel, others) = rest.split_at(count.count());
+        if why != first.why {
+            why = &first.why;
+            writeln!(out, "not run, since {}:", clean(why, false))?;
+        }
+        let sizes: Vec<_> = of_kernel.iter().map(|one| size(one.shape)).collect();
+        writeln!(out, "  {:<width$}  {}", first.kernel, sizes.join(", "))?;
+        rest = others;
+    }
+    if result.skipped.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+/// How far products reach: the first amplitude, a power of two, at which a result is not finite.
+fn write_headroom(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
+    if result.headroom.is_empty() {
+        return Ok(());
+    }
+    let width = result.headroom.iter().map(|row| row.path.len()).max().unwrap_or(0).max(8);
+    writeln!(
+        out,
+        "{:<width$}  amplitude up to which results are finite; fp16 ends at 65 504",
+        "headroom"
+    )?;
+    for row in &result.headroom {
+        writeln!(out, "{:<width$}  {}", row.path, row.words())?;
+    }
+    writeln!(out)
 }
 
 /// What the memory leaves of a decode rate: D16 for 16-bit weights, D4 for 4-bit ones.
@@ -51,10 +93,10 @@ fn write_rooflines(rows: &[PathReport], simulated: bool, out: &mut dyn Write) ->
         let Some(share) = row.read_bandwidth_share else { continue };
         let (gb, most) = (bytes / 1e9, read * 1e9 / bytes);
         let star = if row.cache_resident == Some(true) { "*" } else { "" };
-        let (name, dtype) = (roofline_name(row.dtype), row.dtype.id());
+        let (name, path) = (roofline_name(row.dtype), row.label());
         write!(
             out,
-            "{name} {share:.2}{star} ({dtype}): {gb:.3} GB a token at {read:.1} GB/s read "
+            "{name} {share:.2}{star} ({path}): {gb:.3} GB a token at {read:.1} GB/s read "
         )?;
         writeln!(out, "in the same run is {most:.0} tok/s at most")?;
         any = true;
@@ -81,7 +123,7 @@ fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
     let variant = names.map(|name| name.len().max(7) + 1).max().unwrap_or(0);
     let head = if variant > 0 { "variant" } else { "" };
     write!(out, "{:<width$}  {:<22} {head:<variant$}{:>10} ", "kernel", "size", "µs")?;
-    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TFLOP/s", "MHz")?;
+    writeln!(out, "{:>6} {:>8} {:>8} {:>5}  by", "±", "GB/s", "TOP/s", "MHz")?;
     let missing: Vec<_> = result.kernels.iter().filter(|report| is_absent(report)).collect();
     for report in result.kernels.iter().filter(|report| !is_absent(report)) {
         write_row(report, (width, variant), out)?;

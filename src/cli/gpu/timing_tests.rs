@@ -39,8 +39,11 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         tuned: Tuned::default(),
         holding: None,
         kernels: vec![report],
+        skipped: Vec::new(),
         paths: Vec::new(),
+        absent_paths: Vec::new(),
         samples: Vec::new(),
+        headroom: Vec::new(),
         course: Course::default(),
     }
 }
@@ -72,6 +75,7 @@ fn a_stand_in_has_no_speeds_and_no_journal() {
 fn path(dtype: PathDtype, expected_tokens: Vec<u32>) -> PathReport {
     PathReport {
         dtype,
+        path: None,
         profile: "clean".to_owned(),
         device: "gpu".to_owned(),
         tokens: expected_tokens.clone(),
@@ -119,6 +123,94 @@ fn a_decode_rate_stands_against_what_the_memory_was_found_to_read() {
     let text = table(&stand_in);
     assert!(text.contains("decode against its roofline: simulated, no ratio"), "{text}");
     assert!(!text.contains("D16"), "{text}");
+}
+
+/// Of two paths of one format each has its own speed, and the one that is not usual is a series of its own.
+#[test]
+fn paths_of_one_format_are_told_apart() {
+    let mut real = result(vec![1000.0]);
+    let named = |id: &str, of: PathReport| PathReport { path: Some(id.to_owned()), ..of };
+    let speed = |rate| PathReport {
+        decode_tokens_per_s: Some(rate),
+        decode_bytes: Some(1e9),
+        read_gb_per_s: Some(1000.0),
+        read_bandwidth_share: Some(rate / 1000.0),
+        cache_resident: Some(false),
+        ..path(PathDtype::Int4, Vec::new())
+    };
+    for (id, rate) in [("w4", 400.0), ("nf4", 300.0)] {
+        real.paths.push(named(id, path(PathDtype::Int4, vec![1])));
+        real.paths.push(named(id, speed(rate)));
+        real.samples.push(PathSamples {
+            dtype: PathDtype::Int4,
+            path: Some(id.to_owned()),
+            profile: "clean".to_owned(),
+            decode_ns: vec![1e9 / rate],
+            prefill_ns: Vec::new(),
+            decode_preempted: Vec::new(),
+            prefill_preempted: Vec::new(),
+            prefill_flop: 0.0,
+            decode_bytes: 1e9,
+        });
+    }
+    real.absent_paths.push(("w4a8".to_owned(), "sm_60 has no dp4a".to_owned()));
+    let text = table(&real);
+    let row = |name: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.starts_with(name)).expect(name);
+        line.split_whitespace().take(3).map(str::to_owned).collect()
+    };
+    assert_eq!(row("int4 "), ["int4", "clean", "400.0"]);
+    assert_eq!(row("nf4 "), ["nf4", "clean", "300.0"]);
+    assert!(text.contains("D4 0.30 (nf4): "), "{text}");
+    assert!(text.contains("micro decoder w4a8: not run: sm_60 has no dp4a"), "{text}");
+    let series = real.records().into_iter().filter_map(|record| match record {
+        Record::Point(taken) if taken.point.key.name == "m1.decode" => {
+            Some((taken.point.key.dtype, taken.point.config))
+        }
+        _ => None,
+    });
+    let int4 = || Some("int4".to_owned());
+    let want = [(int4(), None), (int4(), Some("path=nf4".to_owned()))];
+    assert_eq!(series.collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn sizes_that_were_not_run_stand_below_the_reason() {
+    let mut stand_in = result(Vec::new());
+    let shape = |n| Shape { m: 1, n, k: 32, ..Shape::default() };
+    let skipped = |kernel: &str, n| SkippedWork {
+        kernel: kernel.to_owned(),
+        shape: shape(n),
+        why: "it would take minutes".to_owned(),
+    };
+    stand_in.skipped = vec![skipped("a", 2), skipped("a", 3), skipped("b", 2)];
+    let text = table(&stand_in);
+    let below: Vec<_> = text.lines().skip_while(|line| !line.starts_with("not run")).collect();
+    assert_eq!(
+        below[..3],
+        ["not run, since it would take minutes:", "  a  1×2×32, 1×3×32", "  b  1×2×32"],
+        "{text}"
+    );
+}
+
+#[test]
+fn headroom_is_said_as_on_the_screen() {
+    let mut real = result(vec![1000.0]);
+    let report = |path: &str, first_bad_log2, survives| HeadroomReport {
+        path: path.to_owned(),
+        kernel: "gemv.f16".to_owned(),
+        first_bad_log2,
+        tried_log2: 24,
+        survives_cancelling: Some(survives),
+    };
+    real.headroom =
+        vec![report("gemv.f16 fp32 out", None, true), report("awq.f16", Some(16), false)];
+    let text = table(&real);
+    assert!(text.contains("gemv.f16 fp32 out  finite up to 2^24\n"), "{text}");
+    assert!(
+        text.contains("awq.f16            not finite from 2^16 on; partial sums overflow\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -261,3 +261,7 @@ fn verdict_of(choice: &Choice, rival: &Judged) -> String {
 #[cfg(test)]
 #[path = "tuning_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "tuning_whole_tests.rs"]
+mod whole_tests;

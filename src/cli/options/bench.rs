@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::typed::Typed;
 use crate::bench::PathDtype;
 use crate::bench::pulse::{Allowance, Wish};
-use crate::config::Id;
+use crate::bench::ways::{Way, way, ways};
+use crate::config::{self, Id};
 
 /// What the benchmark runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct BenchOptions {
     pub profile: String,
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
+    /// Paths of the decoder on GPUs, each once, in the order named; those of the formats where none is named.
+    pub paths: Vec<Way>,
     /// Journal every sample is written into.
     pub record: Option<PathBuf>,
     /// Program to judge this one against.
@@ -51,6 +54,7 @@ impl BenchOptions {
             part: get.text(Id::BenchDevice),
             profile: get.text(Id::Profile),
             dtypes,
+            paths: paths(&get.list(Id::Paths)),
             record: get.path(Id::Record),
             against: get.path(Id::Against),
             blocks: get.number(Id::Blocks).unwrap_or(1),
@@ -64,6 +68,19 @@ fn allowance(get: &Typed<'_>) -> Allowance {
         share: get.percent(Id::BenchShare).unwrap_or(usual.share),
         arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
     }
+}
+
+fn paths(words: &[String]) -> Vec<Way> {
+    if words.iter().any(|word| word == config::ALL) {
+        return ways().collect();
+    }
+    let mut paths: Vec<Way> = Vec::new();
+    for path in words.iter().filter_map(|word| way(word)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 fn dtype(word: &str) -> Option<PathDtype> {

@@ -112,6 +112,8 @@ mod tests {
     use super::*;
     use crate::bench::PathDtype;
     use crate::bench::pulse::{Allowance, Wish};
+    use crate::bench::ways::ways;
+    use crate::config;
 
     fn options(line: &[&str], env: &[(&str, &str)]) -> Result<Options, CliError> {
         let words = ["warpscope"].iter().chain(line).map(OsString::from);
@@ -134,6 +136,19 @@ mod tests {
         assert_eq!(options.record.keep, 3);
         let all = [PathDtype::Fp32, PathDtype::Fp16, PathDtype::Bf16, PathDtype::Int4];
         assert_eq!(options.bench.dtypes, all);
+    }
+
+    #[test]
+    fn every_path_of_the_table_is_one_of_the_decoder_and_each_stands_in_it() {
+        let ids = ways().map(|way| way.id);
+        assert!(config::PATHS.iter().copied().eq(std::iter::once(config::ALL).chain(ids)));
+        let named = |line: &[&str]| -> Vec<_> {
+            let options = options(line, &[]).expect("resolves");
+            options.bench.paths.iter().map(|path| path.id).collect()
+        };
+        assert_eq!(named(&["bench", "--path", "nf4,awq", "--path", "nf4"]), ["nf4", "awq"]);
+        assert_eq!(named(&["bench", "--path", "awq,all"]).len(), ways().count());
+        assert!(named(&["bench"]).is_empty());
     }
 
     #[test]

@@ -6,6 +6,21 @@ use crate::config::value::Kind;
 
 /// Number formats of the benchmark.
 pub const DTYPES: &[&str] = &["fp32", "fp16", "bf16", "int4"];
+/// Paths of the micro decoder on a GPU, by their ids.
+pub const PATHS: &[&str] = &[
+    "all",
+    "f32",
+    "f16",
+    "f16.wide",
+    "f16.acc16",
+    "bf16",
+    "w4",
+    "w4.bf16",
+    "awq",
+    "w4a8",
+    "nf4",
+    "nf4.bf16",
+];
 /// When to measure.
 const BENCHES: &[&str] = &["off", "auto", "on"];
 
@@ -59,6 +74,12 @@ pub(super) const ROWS: &[ArgSpec] = &[
         default: Some("fp32,fp16,bf16,int4"),
         help: "Number formats to run, separated by commas",
         ..ArgSpec::option(Id::Dtypes, "dtype", "LIST", Kind::AnyOf(DTYPES))
+    },
+    ArgSpec {
+        apart: &["tune", "goals", "against", "shape", "variant"],
+        help: "Run only these paths of the micro decoder, on GPUs: f32, f16, bf16 and w4 are those of --dtype; .wide stores fp32 in front of norms, .acc16 sums in \
+               fp16, .bf16 has bf16 activations; awq has zero points, w4a8 activations of 8 bits, nf4 the 4-bit floats of bitsandbytes",
+        ..ArgSpec::option(Id::Paths, "path", "LIST", Kind::AnyOf(PATHS))
     },
     ArgSpec {
         help: "Write every sample, with who ran what, into this journal; an existing one is continued",

@@ -40,7 +40,7 @@ pub(super) const ROWS: &[ArgSpec] = &[
     ArgSpec::switch(
         Id::Full,
         &[("full", "on")],
-        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size",
+        "Measure warm and long, for figures to quote: a quarter of a minute for each kernel and size; runs every path of the micro decoder",
     ),
     ArgSpec::switch(
         Id::Goals,

@@ -59,6 +59,7 @@ pub enum Id {
     Panel,
     Parsers,
     Patience,
+    Paths,
     Pattern,
     PictureFormat,
     Profile,

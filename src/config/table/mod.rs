@@ -17,7 +17,7 @@ mod runs;
 mod source;
 
 pub use ask::ONLY;
-pub use bench::DTYPES;
+pub use bench::{DTYPES, PATHS};
 pub use id::Id;
 pub use look::{COLORS, TABS};
 pub use print::SHELLS;

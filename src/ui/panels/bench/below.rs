@@ -8,7 +8,8 @@ use super::{lines, tapes};
 use crate::app::App;
 use crate::app::bench::gpu::{GpuBench, Line};
 use crate::app::bench::results::{Dated, Results};
-use crate::bench::{HeadroomReport, KernelReport, PathDtype};
+use crate::bench::ways::{Way, label};
+use crate::bench::{HeadroomReport, KernelReport};
 use crate::ui::format;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Card, Look, Piece};
@@ -20,9 +21,7 @@ type Said = (&'static str, String);
 pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let lines = bench.lines();
     match lines.get(app.view.bench.at) {
-        Some(Line::Path(profile, dtype)) => {
-            path(&bench.results, (profile, *dtype), look, area, buffer)
-        }
+        Some(Line::Path(profile, way)) => path(&bench.results, (profile, way), look, area, buffer),
         Some(Line::Kernel(report)) => {
             let title = lines::title(&report.value.kernel).unwrap_or_default();
             let said = kernel(&bench.results, report, look);
@@ -36,20 +35,25 @@ pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, bu
     }
 }
 
-/// The tape of the path, and that of the same format in the other profile where both have room.
+/// The tape of the path, and that under another profile where both have room.
 fn path(
     results: &Results,
-    (profile, dtype): (&str, PathDtype),
+    (profile, way): (&'static str, Way),
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let both = area.height >= 6;
-    let wanted = tapes::PROFILES.iter().filter(|one| both || **one == profile);
-    let shown: Vec<_> = wanted.filter_map(|one| results.numeric(one, dtype)).collect();
+    let pair =
+        if tapes::PROFILES.contains(&profile) { tapes::PROFILES } else { ["clean", profile] };
+    let wanted = pair.iter().filter(|one| both || **one == profile);
+    let shown: Vec<_> = wanted.filter_map(|one| results.numeric(one, way)).collect();
     if shown.is_empty() {
-        let waits = [("", "Its text appears here once it has been measured.".to_owned())];
-        list(("tape", ""), &waits, look, area, buffer);
+        let waits = match results.absent(way) {
+            Some(why) => format!("It is not run: {why}."),
+            None => "Its text appears here once it has been measured.".to_owned(),
+        };
+        list((label(way), way.title), &[("", waits)], look, area, buffer);
         return;
     }
     tapes::render(&shown, look, area, buffer);
@@ -90,7 +94,7 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
             "reached  ",
             format!(
                 "{}, spread {:.1} % of {} samples at {}{}{}",
-                lines::rate(&figure, one.l2_resident),
+                lines::rate(&one.kernel, &figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),
                 lines::size(one.shape, look.glyphs.times),

@@ -128,7 +128,7 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
         _ if results.is_simulated() => {}
         _ => {
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
-            let speed = results.path_result("clean", *dtype).and_then(|path| path.speed.as_ref());
+            let speed = results.speed_of(*dtype);
             let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
             let old = speed.is_some_and(|speed| bench.is_old(speed.at, app.bench.gpus.at()));
             let role = match rate {

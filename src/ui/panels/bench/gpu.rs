@@ -37,11 +37,14 @@ pub(super) fn render(
     let plots = match spare.saturating_sub(below) {
         0..8 => 0,
         _ if bench.results.is_simulated() || bench.results.is_empty() => 0,
+        // Who wants every path wants the list before the pictures.
+        0..40 if bench.has_all_paths() => 0,
         // High screens have room to list more as well.
         room @ 0..16 => room,
         room => (room - room / 4).clamp(12, 28),
     };
-    let below = if plots == 0 && below > 0 { spare.min(10) } else { below };
+    let alone = plots == 0 && below > 0 && !bench.has_all_paths();
+    let below = if alone { spare.min(10) } else { below };
     if below > 0 {
         below::render(app, bench, look, cut_bottom(&mut area, below), buffer);
     }

@@ -6,11 +6,12 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::gpu::Route;
 
 use super::super::{columns, cut_top};
-use super::{DTYPES, dtype_role};
+use super::{dtype_role, lines};
 use crate::app::App;
 use crate::app::bench::figures::{READ, Unit};
 use crate::app::bench::gpu::GpuBench;
 use crate::app::bench::results::Results;
+use crate::bench::ways::{dtype_of, is_usual, label, ways};
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale};
@@ -21,6 +22,7 @@ type Rows = &'static [(&'static str, Role, &'static str)];
 /// Products of large matrices.
 const PRODUCTS: Rows = &[
     ("fp32", Role::Fp32, "gemm.f32"),
+    ("tf32", Role::Tf32, "gemm.tf32"),
     ("fp16", Role::Fp16, "gemm.f16"),
     ("fp16 sums", Role::Fp16, "gemm.f16acc16"),
     ("bf16", Role::Bf16, "gemm.bf16"),
@@ -57,7 +59,7 @@ const PLOT: u16 = 12;
 pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let newest = bench.results.newest;
     let old = newest.is_some_and(|at| bench.is_old(at, app.bench.gpus.at()));
-    let groups = groups(&bench.results, old);
+    let groups = groups(bench, old);
     let [decode, products, reads] = &groups;
     let count = if area.width >= 150 { 3 } else { 2 };
     let mut places = columns(area, count, 0).map(Some).chain(std::iter::repeat(None));
@@ -80,11 +82,14 @@ pub(super) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, bu
 }
 
 /// Bars with a heading each.
-fn groups(results: &Results, old: bool) -> [Group; 3] {
+fn groups(bench: &GpuBench, old: bool) -> [Group; 3] {
+    let results = &bench.results;
     let role = |role| if old { Role::Late } else { role };
-    let decode = DTYPES.iter().map(|(dtype, label)| {
-        let rate = results.speed("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
-        (*label, role(dtype_role(*dtype)), rate, format::or_absent(rate, format::count))
+    let decode = ways().filter_map(|way| {
+        let rate = results.speed("clean", way).and_then(|path| path.decode_tokens_per_s);
+        let shown = is_usual(way) || bench.has_all_paths() && rate.is_some();
+        let role = role(dtype_role(dtype_of(way)));
+        shown.then(|| (label(way), role, rate, format::or_absent(rate, format::count)))
     });
     let kernels = |rows: Rows, unit: Unit| {
         let one = move |(label, own, kernel): &(&'static str, Role, &str)| {
@@ -93,14 +98,15 @@ fn groups(results: &Results, old: bool) -> [Group; 3] {
                 return Some((*label, role(*own), None, Short::of("not on this GPU")));
             }
             let figure = results.figure(report).filter(|figure| figure.unit == unit)?;
-            let text = format::si(figure.value, if unit == Unit::Bytes { "B/s" } else { "FLOP/s" });
+            let per_s = if unit == Unit::Bytes { "B/s" } else { lines::operations(kernel) };
+            let text = format::si(figure.value, per_s);
             Some((*label, role(*own), Some(figure.value), text))
         };
         rows.iter().filter_map(one).collect::<Vec<_>>()
     };
     [
         ("decode, tokens/s", decode.collect()),
-        ("products, FLOP/s", kernels(PRODUCTS, Unit::Operations)),
+        ("products, operations/s", kernels(PRODUCTS, Unit::Operations)),
         ("weights read, B/s", kernels(READS, Unit::Bytes)),
     ]
 }

@@ -6,12 +6,13 @@ use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{Route, Shape};
 
-use super::{cpu, dtype_label, dtype_role};
+use super::{cpu, dtype_role};
 use crate::app::bench::figures::{Figure, Unit};
 use crate::app::bench::gpu::{GpuBench, Line};
 use crate::app::bench::results::{Checks, Dated, Results};
 use crate::app::{App, Hit};
-use crate::bench::{HeadroomReport, KernelReport, PathDtype, PathReport};
+use crate::bench::ways::{Way, dtype_of, label};
+use crate::bench::{HeadroomReport, KernelReport, PathReport};
 use crate::ui::Hits;
 use crate::ui::format::{self, Short};
 use crate::ui::theme::Role;
@@ -74,8 +75,8 @@ pub(super) fn render(
 /// When a line was measured.
 fn dated(results: &Results, line: &Line<'_>) -> Option<warpscope_probes::Timestamp> {
     match line {
-        Line::Path(profile, dtype) => {
-            let path = results.path_result(profile, *dtype)?;
+        Line::Path(profile, way) => {
+            let path = results.path_result(profile, way)?;
             path.numeric.iter().chain(&path.speed).map(|report| report.at).max()
         }
         Line::Kernel(report) => Some(report.at),
@@ -88,7 +89,7 @@ fn cell(results: &Results, line: &Line<'_>, column: usize, times: &str) -> Cell 
         return if column == 3 { ("simulated".into(), Role::Warn) } else { nothing() };
     }
     match line {
-        Line::Path(profile, dtype) => path_cell(results, (profile, *dtype), column),
+        Line::Path(profile, way) => path_cell(results, (profile, way), column),
         Line::Kernel(report) if column == 1 => (size(report.value.shape, times), Role::Muted),
         Line::Kernel(report) => kernel_cell(results, report, column),
         Line::Headroom(report) => headroom_cell(&report.value, column),
@@ -99,21 +100,25 @@ fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> Short) -> Cell {
     value.map_or_else(nothing, |value| (text(value).to_string(), Role::Text))
 }
 
-fn path_cell(results: &Results, (profile, dtype): (&str, PathDtype), column: usize) -> Cell {
-    let speed = results.speed(profile, dtype);
+fn path_cell(results: &Results, (profile, way): (&str, Way), column: usize) -> Cell {
+    let speed = results.speed(profile, way);
     let timed = |read: fn(&PathReport) -> Option<f64>| speed.and_then(read);
     match column {
-        0 => (format!("{} {profile}", dtype_label(dtype)), dtype_role(dtype)),
+        0 => (format!("{} {profile}", label(way)), dtype_role(dtype_of(way))),
         2 => or_nothing(timed(|r| r.decode_tokens_per_s), format::count),
         3 => or_nothing(timed(|r| r.gb_per_s), |rate| {
             let cached = speed.is_some_and(|speed| speed.cache_resident == Some(true));
             let mark = if cached { "*" } else { "" };
             Short::of(format_args!("{}{mark}", format::rate(rate * 1e9)))
         }),
-        4 => or_nothing(results.read_share(profile, dtype), format::share),
+        4 => or_nothing(results.read_share(profile, way), format::share),
         5 => or_nothing(timed(|r| r.prefill_gflop_per_s), |rate| format::si(rate * 1e9, "FLOP/s")),
-        6 => results.numeric(profile, dtype).map_or_else(nothing, cpu::error),
-        8 => results.numeric(profile, dtype).map_or(("waiting".into(), Role::Absent), path_answer),
+        6 => results.numeric(profile, way).map_or_else(nothing, cpu::error),
+        8 => match (results.numeric(profile, way), results.absent(way)) {
+            (Some(report), _) => path_answer(report),
+            (None, Some(why)) => (format!("not run: {why}"), Role::Absent),
+            (None, None) => ("waiting".into(), Role::Absent),
+        },
         _ => nothing(),
     }
 }
@@ -131,7 +136,7 @@ fn kernel_cell(results: &Results, report: &Dated<KernelReport>, column: usize) -
         0 => (report.value.kernel.clone(), kernel_role(&report.value.kernel)),
         3 => figure.as_ref().map_or_else(nothing, |figure| {
             let cached = figure.unit == Unit::Bytes && report.value.l2_resident;
-            (rate(figure, cached), Role::Text)
+            (rate(&report.value.kernel, figure, cached), Role::Text)
         }),
         4 => or_nothing(figure.and_then(|figure| figure.share), format::share),
         6 => or_nothing(checks.and_then(|checks| checks.error), format::error),
@@ -141,12 +146,20 @@ fn kernel_cell(results: &Results, report: &Dated<KernelReport>, column: usize) -
 }
 
 /// A figure in its unit; one of a cache is marked.
-pub(super) fn rate(figure: &Figure, cached: bool) -> String {
+pub(super) fn rate(kernel: &str, figure: &Figure, cached: bool) -> String {
     let mark = if cached { "*" } else { "" };
     match figure.unit {
-        Unit::Operations => format::si(figure.value, "FLOP/s").to_string(),
+        Unit::Operations => format::si(figure.value, operations(kernel)).to_string(),
         Unit::Bytes => format!("{}{mark}", format::rate(figure.value)),
         Unit::Seconds => format!("{:.1} us", figure.value * 1e6),
+    }
+}
+
+/// The unit a kernel's operations are counted in: not all of them are on floating-point numbers.
+pub(super) fn operations(kernel: &str) -> &'static str {
+    match kernels().find(|one| one.id == kernel).map(|one| one.dtype) {
+        Some(Dtype::Int8 | Dtype::Int4) => "OP/s",
+        _ => "FLOP/s",
     }
 }
 
@@ -177,14 +190,12 @@ fn headroom_cell(report: &HeadroomReport, column: usize) -> Cell {
 
 /// How far a path reaches, in words.
 pub(super) fn headroom(report: &HeadroomReport) -> Cell {
-    let (reach, role) = match report.first_bad_log2 {
-        Some(bad) => (format!("not finite from 2^{bad} on"), Role::Warn),
-        None => (format!("finite up to 2^{}", report.tried_log2), Role::Good),
+    let role = match (report.survives_cancelling, report.first_bad_log2) {
+        (Some(false), _) => Role::Bad,
+        (_, Some(_)) => Role::Warn,
+        (_, None) => Role::Good,
     };
-    match report.survives_cancelling {
-        Some(false) => (format!("{reach}; partial sums overflow"), Role::Bad),
-        _ => (reach, role),
-    }
+    (report.words(), role)
 }
 
 /// What a kernel of the registry is about.
@@ -231,6 +242,19 @@ mod tests {
         assert_eq!(size(shape(1, 4096, 2048, 0), "x"), "1x4096x2048");
         assert_eq!(size(shape(32, 0, 128, 512), "x"), "32x128 at 512");
         assert_eq!(size(Shape::default(), "x"), "");
+    }
+
+    #[test]
+    fn operations_on_integers_are_not_called_floating_point() {
+        for (kernel, unit) in [
+            ("gemm.s8", "OP/s"),
+            ("gemm.s4", "OP/s"),
+            ("alu.dp4a", "OP/s"),
+            ("gemm.f16", "FLOP/s"),
+            ("gemm.e4m3", "FLOP/s"),
+        ] {
+            assert_eq!(operations(kernel), unit, "{kernel}");
+        }
     }
 
     #[test]

@@ -6,13 +6,12 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::model::piece;
 
 use super::super::cut_top;
-use super::dtype_label;
 use crate::bench::PathReport;
 use crate::ui::theme::Role;
 use crate::ui::widgets::{Card, Look, Mark, Tape};
 
 /// Weight profiles with a tape, in the order on screen.
-pub(super) const PROFILES: &[&str] = &["clean", "glm4"];
+pub(super) const PROFILES: [&str; 2] = ["clean", "glm4"];
 
 /// One card below the other, as high as there is room.
 pub(super) fn render(shown: &[&PathReport], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
@@ -25,9 +24,12 @@ pub(super) fn render(shown: &[&PathReport], look: Look<'_>, area: Rect, buffer: 
 }
 
 fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let title = format!("{} {}", dtype_label(report.dtype), report.profile);
+    let title = format!("{} {}", report.label(), report.profile);
     let note = match report.profile.as_str() {
         "glm4" => "synthetic model, the mechanism of llama.cpp #13607",
+        "gemma3" => "synthetic model, a residual stream beyond fp16 as Gemma 3's",
+        "kq" => "synthetic model, raw attention scores beyond fp16",
+        "cancel" => "synthetic model, partial sums beyond fp16 that cancel",
         _ => "synthetic model",
     };
     let bad = report.first_bad.as_ref().map(|bad| {
@@ -36,7 +38,11 @@ fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
             bad.layer, bad.op, bad.token, bad.channel
         )
     });
+    // Of a GPU's paths there are too many to know them by name.
+    let way = report.path.as_ref().and_then(|_| report.way());
+    let about = way.filter(|_| bad.is_none()).map(|way| format!("  {}", way.title));
     let mut left = vec![look.piece(&title, Role::Title)];
+    left.extend(about.as_ref().map(|text| look.piece(text, Role::Muted)));
     left.extend(bad.as_ref().map(|text| look.piece(text, Role::Bad)));
     let right = [look.piece(note, Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
