@@ -29,10 +29,14 @@ const OF_WARPGROUPS: &[((u32, u32, u32), u32)] = &[
     ((130, 264, 43), 2),
     ((40, 24, 105), 1),
 ];
+/// More than 2048 rows, a band, and a part of another; several tiles across each, taken in turn by few.
+const BANDS_OF_WARPGROUPS: ((u32, u32, u32), u32) = ((2090, 264, 1), 5);
 /// Odd widths, where results go straight to memory.
 const ODD_OF_WARPGROUPS: (u32, u32, u32) = (33, 131, 9);
 /// And of random numbers.
 const RANDOM_OF_WARPGROUPS: (u32, u32, u32) = (150, 200, 17);
+/// Numbers of one sign, so many that sums of fp8 which are added to where they are short lose more than the limit.
+const POSITIVE: (u32, u32, u32) = (21, 40, 66);
 /// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
 const SPECIAL_OF_WARPGROUPS: (u32, u32) = (19, 72);
 
@@ -77,12 +81,23 @@ fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> 
         Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS }.whole(*size)
     };
     let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS };
-    let mut all: Vec<Case> = OF_WARPGROUPS.iter().map(sized).collect();
-    if product.output().bytes() == 4 {
+    // Results that leave by a tensor map have rows of a multiple of 16 bytes.
+    let boxed = product.output().bytes() == 2;
+    let taken =
+        |(m, n, k): &(u32, u32, u32)| (*m, n.next_multiple_of(if boxed { 8 } else { 1 }), *k);
+    let mut all: Vec<Case> =
+        OF_WARPGROUPS.iter().chain([&BANDS_OF_WARPGROUPS]).map(sized).collect();
+    all.extend(SIZES.iter().map(|size| build.whole(taken(size))));
+    if !boxed {
         all.push(build.whole(ODD_OF_WARPGROUPS));
     }
     if !product.row().input.whole() {
-        all.extend([build.random(RANDOM_OF_WARPGROUPS), build.no_number()]);
+        let sizes = RANDOM.iter().map(taken).chain([RANDOM_OF_WARPGROUPS]);
+        all.extend(sizes.map(|size| build.random(size)));
+        all.push(build.no_number());
+    }
+    if matches!(product, Product::E4m3 | Product::E5m2) {
+        all.push(build.positive(POSITIVE));
     }
     all.extend(build.once());
     all
@@ -166,13 +181,23 @@ impl Builder<'_> {
         self.exact("whole", shape, &one)
     }
 
-    fn random(&self, (m, n, k): (u32, u32, u32)) -> Case {
+    fn random(&self, size: (u32, u32, u32)) -> Case {
+        self.near("random", size, |number| number)
+    }
+
+    /// Sums that only grow.
+    fn positive(&self, size: (u32, u32, u32)) -> Case {
+        self.near("positive", size, f64::abs)
+    }
+
+    /// Normal numbers, each made another.
+    fn near(&self, what: &str, (m, n, k): (u32, u32, u32), made: fn(f64) -> f64) -> Case {
         let shape = Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() };
         let one = |side, row: u32, column: u32| {
-            f64::from(normal((row * shape.k + column) as usize, 3 + side as u64))
+            made(normal((row * shape.k + column) as usize, 3 + side as u64).into())
         };
         let limit = limit(self.product);
-        self.case("random", shape, &one, |reference| Judge::Near { reference, limit })
+        self.case(what, shape, &one, |reference| Judge::Near { reference, limit })
     }
 
     /// Sums of the least numbers there are: nothing is flushed to zero.
