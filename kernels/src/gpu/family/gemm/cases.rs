@@ -3,7 +3,7 @@
 use super::super::number::Number;
 use super::super::operand::normal;
 use super::way::{self, Way};
-use super::{Operands, Product, hopper, launch};
+use super::{Operands, Product, few, hopper, launch};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -35,6 +35,11 @@ const BANDS_OF_WARPGROUPS: ((u32, u32, u32), u32) = ((2090, 264, 1), 5);
 const ODD_OF_WARPGROUPS: (u32, u32, u32) = (33, 131, 9);
 /// And of random numbers.
 const RANDOM_OF_WARPGROUPS: (u32, u32, u32) = (150, 200, 17);
+/// Of few tokens by warpgroups: as many as a tile has and fewer, several blocks of rows, shares of k that are empty, uneven, and of more stages than
+/// there are.
+const OF_FEW: &[(u32, u32, u32)] = &[(16, 131, 9), (64, 136, 105), (33, 260, 43), (9, 24, 240)];
+/// And of random numbers.
+const RANDOM_OF_FEW: &[(u32, u32, u32)] = &[(31, 45, 11), (60, 71, 40)];
 /// Numbers of one sign, so many that sums of fp8 which are added to where they are short lose more than the limit.
 const POSITIVE: (u32, u32, u32) = (21, 40, 66);
 /// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
@@ -69,7 +74,10 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
         })
     };
     let (together, alone): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| hopper::is(way));
-    let together = together.iter().flat_map(|way| of_warpgroups(product, facts, way));
+    let together = together.iter().flat_map(|way| match few::is(way) {
+        true => of_few(product, facts, way),
+        false => of_warpgroups(product, facts, way),
+    });
     together.chain(alone.iter().flat_map(cases)).collect()
 }
 
@@ -101,6 +109,16 @@ fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> 
     }
     all.extend(build.once());
     all
+}
+
+/// What proves a way of few tokens by warpgroups.
+fn of_few(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
+    let facts = facts.with_variant(product.id(), way.variant.name);
+    let build = Builder { product, facts: &facts, way, special: SPECIAL };
+    let whole = SIZES.iter().chain(OF_FEW).map(|size| build.whole(*size));
+    let random = RANDOM_OF_FEW.iter().map(|size| build.random(*size));
+    let others = [build.no_number()].into_iter().chain(build.once());
+    whole.chain(random).chain(others).collect()
 }
 
 /// Largest relative error of random numbers: rounding of the result, for fp16 sums also theirs.

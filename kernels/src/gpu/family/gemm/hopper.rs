@@ -21,7 +21,7 @@ use crate::gpu::{
 };
 
 /// Image of these kernels.
-const FAMILY: &str = "gemm_hopper";
+pub(super) const FAMILY: &str = "gemm_hopper";
 /// First CUDA version of a driver that loads machine code for sm_90a and encodes tensor maps.
 const OLDEST_DRIVER: u32 = 12_000;
 /// Threads of a block: one warpgroup loads, two multiply.
@@ -239,7 +239,7 @@ fn clusters(columns: u32, blocks: u32, call: &Call) -> u32 {
 }
 
 /// Rows of X or W as stages take them.
-fn operand(slot: Slot, rows: u32, at_a_time: u32, call: &Call) -> TensorMap {
+pub(super) fn operand(slot: Slot, rows: u32, at_a_time: u32, call: &Call) -> TensorMap {
     let numbers = call.pitch / call.shape.k;
     let element = match call.product {
         Product::F16 | Product::F16Out32 => TensorElement::F16,
@@ -334,7 +334,7 @@ mod tests {
             (Product::Bf16, cube(8192), "wgmma128x256c2"),
             (Product::F16, cube(2048), "wgmma128x256c2"),
             (Product::F16, shape(128, 8192, 4096), "wgmma128x128"),
-            (Product::F16, shape(16, 512, 512), "32x64b256s3k4"),
+            (Product::F16, shape(16, 512, 512), "fewc4"),
             (Product::S8, cube(4096), "wgmma128x256c2"),
             (Product::E4m3, cube(8192), "wgmma128x192c2"),
             (Product::E4m3, cube(2048), "wgmma128x128c2"),

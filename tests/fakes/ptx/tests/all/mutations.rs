@@ -160,6 +160,7 @@ const FORGETFUL: Named =
     ("adding nothing to a product", |line| adding(line, "setp.ne.u32 p, 0, 0;"));
 const STALE: Named =
     ("adding what was there to a product", |line| adding(line, "setp.eq.u32 p, 0, 0;"));
+const KEPT_TURN: Named = ("never passing its turn", |line| without(line, "bar.arrive"));
 const SHIFTED_SUMS: Named =
     ("writing shared memory 16 bytes further on", |line| moved(line, "st.shared.u32", 16));
 
@@ -171,6 +172,7 @@ const TILES: Together = Together {
 };
 const PAIRS: Together =
     Together { entry: "gemm_f16_128x256c2", variant: "wgmma128x256c2", ..TILES };
+const FEW: Together = Together { entry: "gemm_f16_few64c2", variant: "fewc2", ..TILES };
 const BYTES: Together = Together {
     kernel: "gemm.e4m3",
     entry: "gemm_e4m3_128x128c2",
@@ -224,6 +226,19 @@ const MUTATIONS: &[Mutation] = &[
     but(of_warpgroups(&TILES, FORGETFUL), &[0], "the first product is added to nothing"),
     of_warpgroups(&PAIRS, NO_CLUSTER_WAIT),
     of_warpgroups(&PAIRS, OF_ITSELF),
+    of_warpgroups(&FEW, UNSEEN_BARRIERS),
+    of_warpgroups(&FEW, UNAWAITED),
+    of_warpgroups(&FEW, UNCOUNTED),
+    of_warpgroups(&FEW, KEPT),
+    of_warpgroups(&FEW, GIVEN_TWICE),
+    but(of_warpgroups(&FEW, NO_WARPGROUP_FENCE), &[1],
+        "nothing but products of one shape touches the sums between two of them"),
+    of_warpgroups(&FEW, EARLY_STAGE),
+    of_warpgroups(&FEW, EARLY_SUMS),
+    of_warpgroups(&FEW, NO_NAMED_BARRIER),
+    of_warpgroups(&FEW, NO_CLUSTER_WAIT),
+    of_warpgroups(&FEW, OF_ITSELF),
+    of_warpgroups(&FEW, SHIFTED_SUMS),
     of_warpgroups(&BYTES, NO_WARPGROUP_FENCE),
     of_warpgroups(&BYTES, EARLY_SUMS),
     but(of_warpgroups(&BYTES, STALE), &[1, 2, 3], "those after the first of a stage are added"),
@@ -253,7 +268,8 @@ const MUTATIONS: &[Mutation] = &[
     of_warpgroups(&QUERIES, UNTURNED),
     but(of_warpgroups(&QUERIES, FORGETFUL), &[0, 4], "the first product of scores is added to nothing"),
     of_warpgroups(&QUERIES, WRONG_LANE),
-    of_warpgroups(&QUERIES, NO_BARRIER),
+    of_warpgroups(&QUERIES, KEPT_TURN),
+    but(of_warpgroups(&QUERIES, NO_BARRIER), &[1], "whose turn it is decides when products are issued, not which"),
     of_warpgroups(&QUERIES, SHIFTED_SUMS),
 ];
 
