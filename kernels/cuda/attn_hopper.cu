@@ -3,7 +3,8 @@
 //
 // A block has 128 queries of a head. One warpgroup has two stages of 128 keys and values filled, two multiply 64 rows each. Scores of the next keys
 // are on their way while values are gathered by the weights of the last, and both run on while the last scores become weights: the tensor cores
-// wait for neither exponentials nor memory. Heads are the fast index of the grid, and the last queries come first.
+// wait for neither exponentials nor memory. The two take turns: while one makes weights, the other has its products issued. Heads are the fast
+// index of the grid, and the last queries come first.
 #include "attn_state.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
@@ -109,15 +110,18 @@ template <class Kind, u32 HEAD> struct Consumer {
         }
         wgmma_commit();
     }
+    __device__ __forceinline__ void await_values(u32 block) const { wait_barrier(at.full_values(block % STAGES), block / STAGES % 2); }
     __device__ __forceinline__ void gather(u32 block) {
-        u32 stage = block % STAGES;
-        wait_barrier(at.full_values(stage), block / STAGES % 2);
         wgmma_fence();
 #pragma unroll
         for (u32 t = 0; t < STEPS; t++)
-            Kind::gather(sums, weights[t], turned_matrix(at.values(stage) + 16 * t * LINE), block > 0 || t > 0);
+            Kind::gather(sums, weights[t], turned_matrix(at.values(block % STAGES) + 16 * t * LINE), block > 0 || t > 0);
         wgmma_commit();
     }
+    // Whose turn it is, by two barriers of 256 threads.
+    __device__ __forceinline__ void await_turn() const { asm volatile("bar.sync %0, 256;" ::"r"(3 + group) : "memory"); }
+    __device__ __forceinline__ void pass_turn() const { asm volatile("bar.arrive %0, 256;" ::"r"(4 - group) : "memory"); }
+
     // `last` is the last key that row 0 of the group sees, counted from the first of the block; every further row sees one more.
     __device__ __forceinline__ void mask(i32 last) {
         last += i32(warp_id() % 4 * 16 + lane_id() / 4);
@@ -173,14 +177,21 @@ template <class Kind, u32 HEAD> struct Consumer {
         if (sees < KEYS - 1) mask(i32(sees));
         soften();
         pack();
+        await_values(0);
+        // The first goes first, and nobody waits for it after its last.
+        if (group == 1 && blocks > 1) pass_turn();
         for (u32 block = 1; block < blocks; block++) {
+            await_turn();
             multiply(block);
             gather(block - 1);
+            if (group == 0 || block + 1 < blocks) pass_turn();
             wgmma_wait<1>();
             hold(scores);
             release(at.empty_keys(block % STAGES));
             if (sees < (block + 1) * KEYS - 1) mask(i32(sees - block * KEYS));
             soften();
+            // Also what keeps the compiler from moving the next wait ahead of the exponentials: there is a loop between.
+            await_values(block);
             wgmma_wait<0>();
             hold(sums);
             release(at.empty_values((block - 1) % STAGES));

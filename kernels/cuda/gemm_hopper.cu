@@ -2,6 +2,7 @@
 // A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
 // bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
 // blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
+#include "few.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -42,19 +43,6 @@ template <class P> struct Layout {
     __device__ __forceinline__ u32 boxes(u32 warp) const { return stages + P::STAGES * P::STAGE + 1024 + warp * BOXES * BOX; }
 };
 
-// Which stage is next and in which phase its barriers are.
-template <class P> struct Turn {
-    u32 stage = 0;
-    u32 parity = 0;
-    __device__ __forceinline__ void next() {
-        if (++stage == P::STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-    __device__ __forceinline__ u32 last() const { return stage == 0 ? P::STAGES - 1 : stage - 1; }
-};
-
 // The tiles of a block. Clusters take them in turn, 2048 rows down, then one tile to the right: what is computed at a time
 // shares rows of X and W in the cache.
 template <class P> struct Tiles {
@@ -81,7 +69,7 @@ template <class P>
 __device__ __forceinline__ void load(const Layout<P>& at, const TensorMap& x, const TensorMap& w, Tiles<P> tiles, u32 slabs, u32 per_slab) {
     constexpr u32 SHARE = P::COLS / P::BLOCKS;
     const u32 rank = blockIdx.x % P::BLOCKS;
-    Turn<P> turn;
+    Turn<P::STAGES> turn;
     for (; tiles.any(); tiles.next()) {
         const u32 row = tiles.row(), col = tiles.col() + rank * SHARE;
         for (u32 k = 0; k < slabs * per_slab; k += per_slab, turn.next()) {
@@ -104,7 +92,7 @@ template <class P> struct Multiplier {
 
     const Layout<P>& at;
     u32 group;
-    Turn<P> turn;
+    Turn<P::STAGES> turn;
 
     __device__ __forceinline__ void issue(Sum (&d)[P::SUMS], bool keep) {
         wait_barrier(at.full(turn.stage), turn.parity);
@@ -290,3 +278,12 @@ PRODUCT32(gemm_e4m3_128x128, WgmmaE4m3, float, 128, 1, 6)
 PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
 PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
 PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)
+// Up to 64 tokens: two blocks of a multiprocessor have 113 KiB each.
+FEW(gemm_f16_few16c2, WgmmaF16, f16, 16, 2, 6)
+FEW(gemm_f16_few16c4, WgmmaF16, f16, 16, 4, 6)
+FEW(gemm_f16_few64c2, WgmmaF16, f16, 64, 2, 4)
+FEW(gemm_f16_few64c4, WgmmaF16, f16, 64, 4, 4)
+FEW(gemm_bf16_few16c2, WgmmaBf16, bf16, 16, 2, 6)
+FEW(gemm_bf16_few16c4, WgmmaBf16, bf16, 16, 4, 6)
+FEW(gemm_bf16_few64c2, WgmmaBf16, bf16, 64, 2, 4)
+FEW(gemm_bf16_few64c4, WgmmaBf16, bf16, 64, 4, 4)

@@ -57,6 +57,19 @@ __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
     while (!has_ended(barrier, parity)) {}
 }
 
+// Which of several stages is next and in which phase its barriers are.
+template <u32 STAGES> struct Turn {
+    u32 stage = 0;
+    u32 parity = 0;
+    __device__ __forceinline__ void next() {
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    __device__ __forceinline__ u32 last() const { return stage == 0 ? STAGES - 1 : stage - 1; }
+};
+
 // The same address in another block of the cluster.
 __device__ __forceinline__ u32 in_block(u32 at, u32 rank) {
     u32 out;

@@ -1,8 +1,7 @@
 // K22 on sm_90a: Y[m,n] = X[m,k] · W[n,k]ᵀ of many tokens with 4-bit weights in groups of 128, laid out by
 // kernels/src/gpu/family/w4/pack.rs. Yᵀ is computed: weights become the left operand in registers, tokens the right one in
 // shared memory. The blocks of a cluster share the groups of 128 rows of W and add up what they have.
-#include "stream.cuh"
-#include "tma.cuh"
+#include "cluster_sum.cuh"
 #include "wgmma.cuh"
 
 constexpr u32 ROWS = 128;
@@ -62,31 +61,7 @@ template <class Kind_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struct Plan {
     static constexpr u32 SUMS = TOKENS / 2;
     static constexpr u32 OF_SLAB = TOKENS * SLAB;
     static constexpr u32 STAGE = TILES * OF_SLAB;
-    // A token's sums of 128 rows, so far apart that the lanes of a warp meet every bank once.
-    static constexpr u32 LINE = (ROWS + 4) * 4;
-    static_assert(TOKENS * LINE <= STAGES * STAGE, "sums take the place of stages");
-};
-
-// Groups of this block: its share of all.
-template <class P> struct Share {
-    u32 first;
-    u32 end;
-    __device__ __forceinline__ explicit Share(u32 groups) {
-        const u32 rank = blockIdx.x % P::BLOCKS, each = ceil_div(groups, P::BLOCKS);
-        first = min(rank * each, groups);
-        end = min(first + each, groups);
-    }
-};
-
-template <class P> struct Turn {
-    u32 stage = 0;
-    u32 parity = 0;
-    __device__ __forceinline__ void next() {
-        if (++stage == P::STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
+    static_assert(Sums<TOKENS>::BYTES <= STAGES * STAGE, "sums take the place of stages");
 };
 
 // Weights on their way: of a group, and its scales.
@@ -133,7 +108,7 @@ template <class P> struct Multiplier {
     u32 stages;
     u32 full;
     u32 empty;
-    Turn<P> turn;
+    Turn<P::STAGES> turn;
 
     // The products of a group, which its scale multiplies before they are added.
     __device__ __forceinline__ void start(float (&part)[P::SUMS], const u32 (&a)[STEPS][4]) {
@@ -157,8 +132,9 @@ template <class P> struct Multiplier {
 #pragma unroll
         for (u32 i = 0; i < P::SUMS; i++) d[i] += scale[i / 2 % 2] * part[i];
     }
-    // Weights of the group after next are loaded and those of the next made numbers while one is multiplied.
-    __device__ __forceinline__ void sum(const Weights& weights, Share<P> share, float (&d)[P::SUMS]) {
+    // Weights of the group after next are on their way while one is multiplied. Those of the next could be made numbers meanwhile, but ptxas puts
+    // that behind the wait whatever stands between; then the other warpgroup multiplies.
+    __device__ __forceinline__ void sum(const Weights& weights, Share<P::BLOCKS> share, float (&d)[P::SUMS]) {
         float part[P::SUMS];
         u32 a[STEPS][4], b[STEPS][4];
         Ahead first, second;
@@ -185,8 +161,8 @@ template <class P> struct Multiplier {
 
 // One thread has the tokens of every group loaded.
 template <class P>
-__device__ __forceinline__ void load(u32 stages, u32 full, u32 empty, const TensorMap& x, Share<P> share) {
-    Turn<P> turn;
+__device__ __forceinline__ void load(u32 stages, u32 full, u32 empty, const TensorMap& x, Share<P::BLOCKS> share) {
+    Turn<P::STAGES> turn;
     for (u32 group = share.first; group < share.end; group++, turn.next()) {
         wait_barrier(empty + 8 * turn.stage, turn.parity ^ 1);
         arrive_expecting(full + 8 * turn.stage, P::STAGE);
@@ -197,38 +173,13 @@ __device__ __forceinline__ void load(u32 stages, u32 full, u32 empty, const Tens
     }
 }
 
-// The sums of all blocks of the cluster, each block a part of the tokens; four neighbouring rows a thread.
-template <class P> __device__ __forceinline__ void reduce(u32 sums, void* y, u32 m, u32 n, u32 wide) {
-    constexpr u32 FOURS = ROWS / 4;
-    constexpr u32 EACH = P::TOKENS / P::BLOCKS;
-    const u32 rank = blockIdx.x % P::BLOCKS;
-    for (u32 i = threadIdx.x; i < EACH * FOURS; i += 3 * THREADS) {
-        const u32 token = rank * EACH + i / FOURS;
-        const u32 at = sums + token * P::LINE + i % FOURS * 16;
-        float all[4] = {};
-#pragma unroll
-        for (u32 block = 0; block < P::BLOCKS; block++) {
-            float part[4];
-            load_in_cluster(part, in_block(at, block));
-#pragma unroll
-            for (u32 e = 0; e < 4; e++) all[e] += part[e];
-        }
-        const u32 j = blockIdx.y * P::TOKENS + token, row = blockIdx.x / P::BLOCKS * ROWS + i % FOURS * 4;
-        if (j >= m) continue;
-#pragma unroll
-        for (u32 e = 0; e < 4; e++) {
-            if (row + e < n) put<typename P::Kind::T>(y, u64(j) * n + row + e, all[e], wide);
-        }
-    }
-}
-
 template <class P>
 __device__ __forceinline__ void product(const uint4* words, const u32* scales, const TensorMap& x, void* y, u32 m, u32 n, u32 k, u32 wide) {
     extern __shared__ u8 shared[];
     const u32 stages = (shared_address(shared) + 1023) & ~1023u;
     const u32 full = stages + P::STAGES * P::STAGE, empty = full + 8 * P::STAGES;
     const u32 groups = k / GROUP;
-    const Share<P> share(groups);
+    const Share<P::BLOCKS> share(groups);
     if (threadIdx.x == 0) {
         prefetch_map(x);
 #pragma unroll
@@ -257,12 +208,10 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
         multiplier.sum(weights, share, d);
         // Every warp is done with the stages, where the sums go.
         asm volatile("barrier.sync 1, 256;" ::: "memory");
-        const u32 to = stages + (lane_id() % 4 * 2) * P::LINE + (warp * WARP_ROWS + lane_id() / 4) * 4;
-#pragma unroll
-        for (u32 i = 0; i < P::SUMS; i++) store_shared4(to + (i / 4 * 8 + i % 2) * P::LINE + i / 2 % 2 * 32, bits_of(d[i]));
+        Sums<P::TOKENS>::place(stages, warp * WARP_ROWS, d);
         sync_cluster();
     }
-    reduce<P>(stages, y, m, n, wide);
+    sum_up<typename P::Kind::T, P::TOKENS, P::BLOCKS>(stages, y, m, n, wide);
     // No block leaves while another reads its sums.
     sync_cluster();
 }

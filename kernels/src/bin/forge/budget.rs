@@ -81,6 +81,12 @@ pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inne
     wrong.extend(
         short.map(|(name, least)| format!("{} {name} in its loop, at least {least}", count(name))),
     );
+    for (name, least) in &budget.meanwhile {
+        let found = inner.meanwhile.get(name).copied().unwrap_or(0);
+        if found < *least {
+            wrong.push(format!("{found} {name} between its waits for products, at least {least}"));
+        }
+    }
     wrong
 }
 

@@ -51,6 +51,8 @@ pub(crate) struct Inner {
     pub kinds: BTreeMap<&'static str, u32>,
     /// How often those occur that budgets name.
     pub named: BTreeMap<String, u32>,
+    /// How often those that a budget wants beside products occur there.
+    pub meanwhile: BTreeMap<String, u32>,
     /// Weights that are taken from memory.
     pub weights: u32,
     /// Name of the products: `HMMA`.
@@ -94,6 +96,10 @@ impl Inner {
         let count = |name: &str| named.get(name).copied().unwrap_or(0);
         let mut inner = Self {
             all: count("all"),
+            meanwhile: counts(
+                between_waits(instructions),
+                budget.meanwhile.keys().map(String::as_str),
+            ),
             weights: budget.weights.iter().map(|(name, each)| count(name) * each).sum(),
             ..Self::default()
         };
@@ -135,6 +141,11 @@ impl Inner {
     pub(crate) fn shared_bytes_per_product(&self) -> Option<f64> {
         (self.products > 0).then(|| self.shared_bytes / f64::from(self.products))
     }
+}
+
+/// What stands between the first wait for products of a warpgroup and the next.
+fn between_waits<'a, 's>(instructions: &'a [Instruction<'s>]) -> &'a [Instruction<'s>] {
+    instructions.split(|one| one.is("WARPGROUP.DEPBAR")).nth(1).unwrap_or_default()
 }
 
 fn kind(one: Instruction) -> Option<&'static str> {
@@ -245,6 +256,24 @@ mod tests {
         assert_eq!(inner.flops, 2.0 * 2.0 * 64.0 * 256.0 * 16.0 / 4.0);
         assert_eq!(inner.shared_bytes, f64::from((64 + 256) * 32 + 256 * 32) / 4.0);
         assert_eq!(inner.product.as_deref(), Some("HGMMA"));
+    }
+
+    /// The compiler may move a wait ahead of what was meant to go on before it.
+    #[test]
+    fn what_goes_on_between_two_waits_is_counted() {
+        let wait = |pending| format!("/*0010*/ WARPGROUP.DEPBAR.LE gsb0, {pending} ;\n");
+        let body = |parts: [&str; 3]| {
+            let [before, between, after] = parts;
+            let (some, all) = (wait(1), wait(0));
+            format!(
+                ".L_0:\n/*0000*/ HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0 ;\n{before}{some}{between}{all}{after}/*0020*/ @P0 BRA `(.L_0) ;\n/*0030*/ EXIT ;"
+            )
+        };
+        let work = "/*0040*/ MUFU.EX2 R1, R2 ;\n";
+        for (parts, count) in [(["", work, ""], 1), (["", "", work], 0), ([work, "", ""], 0)] {
+            let inner = find(&body(parts), "meanwhile = { \"MUFU.EX2\" = 1 }").unwrap();
+            assert_eq!(inner.meanwhile.get("MUFU.EX2").copied().unwrap_or(0), count);
+        }
     }
 
     #[test]

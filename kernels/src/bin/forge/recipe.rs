@@ -94,6 +94,9 @@ pub(crate) struct InnerBudget {
     /// Instructions that may occur in it at most so often: `HMMA = 0`.
     #[serde(default)]
     pub at_most: BTreeMap<String, u32>,
+    /// Instructions that must occur at least so often between its first wait for products of a warpgroup and the next: what goes on beside them.
+    #[serde(default)]
+    pub meanwhile: BTreeMap<String, u32>,
 }
 
 /// Limits by target, each from its target on to the next.

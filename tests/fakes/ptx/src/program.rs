@@ -541,6 +541,8 @@ pub(crate) struct Program {
     pub(crate) dynamic_align: u32,
     /// Whether engines work beside the warps.
     pub(crate) engines: bool,
+    /// Whether warpgroups multiply.
+    pub(crate) group_products: bool,
     /// Parts of shared memory that accesses do not divide, bytes: 1 to 16.
     pub(crate) granule: u32,
 }

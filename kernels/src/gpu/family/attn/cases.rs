@@ -233,12 +233,13 @@ const PREFILLS: &[Problem] = &[
 ];
 
 /// What tiles of tensor cores add: more than one of the larger, queries that begin within a block of keys, and more blocks of keys than any
-/// pipeline has stages.
+/// pipeline has stages, the last of them full once.
 const TILED: &[Problem] = &[
     problem([1, 1, 64], 37, 140, 1.0),
     problem([2, 1, 128], 70, 70, 1.0),
     problem([1, 1, 64], 645, 7, 1.0),
     problem([1, 1, 128], 300, 20, 2.0),
+    problem([1, 1, 64], 250, 6, 1.0),
 ];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.

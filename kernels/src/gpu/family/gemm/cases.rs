@@ -3,7 +3,7 @@
 use super::super::number::Number;
 use super::super::operand::normal;
 use super::way::{self, Way};
-use super::{Operands, Product, hopper, launch};
+use super::{Operands, Product, few, hopper, launch};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -29,10 +29,19 @@ const OF_WARPGROUPS: &[((u32, u32, u32), u32)] = &[
     ((130, 264, 43), 2),
     ((40, 24, 105), 1),
 ];
+/// More than 2048 rows, a band, and a part of another; several tiles across each, taken in turn by few.
+const BANDS_OF_WARPGROUPS: ((u32, u32, u32), u32) = ((2090, 264, 1), 5);
 /// Odd widths, where results go straight to memory.
 const ODD_OF_WARPGROUPS: (u32, u32, u32) = (33, 131, 9);
 /// And of random numbers.
 const RANDOM_OF_WARPGROUPS: (u32, u32, u32) = (150, 200, 17);
+/// Of few tokens by warpgroups: as many as a tile has and fewer, several blocks of rows, shares of k that are empty, uneven, and of more stages than
+/// there are.
+const OF_FEW: &[(u32, u32, u32)] = &[(16, 131, 9), (64, 136, 105), (33, 260, 43), (9, 24, 240)];
+/// And of random numbers.
+const RANDOM_OF_FEW: &[(u32, u32, u32)] = &[(31, 45, 11), (60, 71, 40)];
+/// Numbers of one sign, so many that sums of fp8 which are added to where they are short lose more than the limit.
+const POSITIVE: (u32, u32, u32) = (21, 40, 66);
 /// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
 const SPECIAL_OF_WARPGROUPS: (u32, u32) = (19, 72);
 
@@ -65,7 +74,10 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
         })
     };
     let (together, alone): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| hopper::is(way));
-    let together = together.iter().flat_map(|way| of_warpgroups(product, facts, way));
+    let together = together.iter().flat_map(|way| match few::is(way) {
+        true => of_few(product, facts, way),
+        false => of_warpgroups(product, facts, way),
+    });
     together.chain(alone.iter().flat_map(cases)).collect()
 }
 
@@ -77,15 +89,36 @@ fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> 
         Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS }.whole(*size)
     };
     let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS };
-    let mut all: Vec<Case> = OF_WARPGROUPS.iter().map(sized).collect();
-    if product.output().bytes() == 4 {
+    // Results that leave by a tensor map have rows of a multiple of 16 bytes.
+    let boxed = product.output().bytes() == 2;
+    let taken =
+        |(m, n, k): &(u32, u32, u32)| (*m, n.next_multiple_of(if boxed { 8 } else { 1 }), *k);
+    let mut all: Vec<Case> =
+        OF_WARPGROUPS.iter().chain([&BANDS_OF_WARPGROUPS]).map(sized).collect();
+    all.extend(SIZES.iter().map(|size| build.whole(taken(size))));
+    if !boxed {
         all.push(build.whole(ODD_OF_WARPGROUPS));
     }
     if !product.row().input.whole() {
-        all.extend([build.random(RANDOM_OF_WARPGROUPS), build.no_number()]);
+        let sizes = RANDOM.iter().map(taken).chain([RANDOM_OF_WARPGROUPS]);
+        all.extend(sizes.map(|size| build.random(size)));
+        all.push(build.no_number());
+    }
+    if matches!(product, Product::E4m3 | Product::E5m2) {
+        all.push(build.positive(POSITIVE));
     }
     all.extend(build.once());
     all
+}
+
+/// What proves a way of few tokens by warpgroups.
+fn of_few(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
+    let facts = facts.with_variant(product.id(), way.variant.name);
+    let build = Builder { product, facts: &facts, way, special: SPECIAL };
+    let whole = SIZES.iter().chain(OF_FEW).map(|size| build.whole(*size));
+    let random = RANDOM_OF_FEW.iter().map(|size| build.random(*size));
+    let others = [build.no_number()].into_iter().chain(build.once());
+    whole.chain(random).chain(others).collect()
 }
 
 /// Largest relative error of random numbers: rounding of the result, for fp16 sums also theirs.
@@ -166,13 +199,23 @@ impl Builder<'_> {
         self.exact("whole", shape, &one)
     }
 
-    fn random(&self, (m, n, k): (u32, u32, u32)) -> Case {
+    fn random(&self, size: (u32, u32, u32)) -> Case {
+        self.near("random", size, |number| number)
+    }
+
+    /// Sums that only grow.
+    fn positive(&self, size: (u32, u32, u32)) -> Case {
+        self.near("positive", size, f64::abs)
+    }
+
+    /// Normal numbers, each made another.
+    fn near(&self, what: &str, (m, n, k): (u32, u32, u32), made: fn(f64) -> f64) -> Case {
         let shape = Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() };
         let one = |side, row: u32, column: u32| {
-            f64::from(normal((row * shape.k + column) as usize, 3 + side as u64))
+            made(normal((row * shape.k + column) as usize, 3 + side as u64).into())
         };
         let limit = limit(self.product);
-        self.case("random", shape, &one, |reference| Judge::Near { reference, limit })
+        self.case(what, shape, &one, |reference| Judge::Near { reference, limit })
     }
 
     /// Sums of the least numbers there are: nothing is flushed to zero.

@@ -4,6 +4,7 @@
 //! small for all of them is a matter of weights and few tokens, which is the part of `gemv`.
 
 mod cases;
+mod few;
 mod hopper;
 mod registry;
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! A way is a tile of Y and how a block computes it. What was picked for the device comes first; else the least time that tiles, multiprocessors
 //! and the rate of a way promise. A table by device name was rejected: it says nothing of devices and sizes that nobody listed.
 
-use super::{Operands, Product, hopper, tile};
+use super::{Operands, Product, few, hopper, tile};
 use crate::gpu::{DeviceFacts, Launch, MOST_VARIANTS, Shape, Variant};
 
 /// Where ways come from, the best first: of equal promises the first counts.
-const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[hopper::ways, tile::ways];
+const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[hopper::ways, few::ways, tile::ways];
 
 /// What is to be multiplied, and where.
 #[derive(Clone, Copy)]
@@ -82,5 +82,5 @@ pub(super) fn choose(product: Product, facts: &DeviceFacts, shape: Shape) -> Opt
     let picked = ways.iter().find(|way| Some(way.variant.name) == picked);
     let promise = |way: &&Way| way.promise(facts, shape);
     let least = || ways.iter().min_by(|a, b| promise(a).total_cmp(&promise(b)));
-    picked.or_else(least).copied()
+    picked.or_else(|| few::choose(&ways, facts, shape)).or_else(least).copied()
 }

@@ -205,7 +205,8 @@ impl Streamed for GemmF16 {
         gemm::<Self>("w4.gemm.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
     const SIZES: &'static [Size] = GEMM_SIZES;
-    const VARIANT_SIZES: &'static [Size] = &[(33, 70, 300, 80), (65, 5, 700, 80)];
+    const VARIANT_SIZES: &'static [Size] =
+        &[(33, 70, 300, 80), (65, 5, 700, 80), (33, 5, 4400, 80)];
     const TIMED: &'static [u32] = &[16, 64, 256];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
@@ -224,7 +225,8 @@ impl Streamed for GemmBf16 {
         gemm::<Self>("w4.gemm.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
     const SIZES: &'static [Size] = GEMM_SIZES;
-    const VARIANT_SIZES: &'static [Size] = &[(33, 70, 300, 80), (65, 5, 700, 80)];
+    const VARIANT_SIZES: &'static [Size] =
+        &[(33, 70, 300, 80), (65, 5, 700, 80), (33, 5, 4400, 80)];
     const TIMED: &'static [u32] = &[16, 64, 256];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {

@@ -117,6 +117,8 @@ pub(crate) fn decode<'a>(unit: &'a Unit<'a>, entry: &'a Function<'a>) -> Result<
     decoder.program.executed =
         decoder.program.code.iter().map(|_| AtomicBool::new(false)).collect();
     decoder.program.engines = decoder.program.code.iter().any(|inst| inst.op.is_beside());
+    decoder.program.group_products =
+        decoder.program.code.iter().any(|inst| matches!(inst.op, Op::GroupProduct(_)));
     decoder.program.granule = granules.min().unwrap_or(16).min(16);
     Ok(decoder.program)
 }

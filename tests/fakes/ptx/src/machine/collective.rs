@@ -31,7 +31,10 @@ impl Warp<'_> {
                 hands.shared.clocks.sync_warp(self.agent);
                 return hands.shared.arrive_in_cluster(self.agent, *relaxed);
             }
-            Op::GroupFence => self.products.fenced = true,
+            Op::GroupFence => {
+                self.products.fenced = true;
+                self.registers.fence();
+            }
             Op::GroupCommit => self.products.open += 1,
             Op::GroupWait(groups) => return self.wait_for_products(*groups, hands),
             op => {

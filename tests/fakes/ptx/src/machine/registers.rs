@@ -24,6 +24,8 @@ pub(crate) struct Registers<'a> {
     frozen: Vec<u32>,
     /// Whether some are.
     guarded: bool,
+    /// Of words, whether other instructions than products had them since the last `wgmma.fence`. Empty where there are no products.
+    accessed: Vec<Cell<bool>>,
     /// One that was touched nevertheless.
     touched: Cell<Option<Reg>>,
 }
@@ -45,6 +47,7 @@ pub(crate) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
 
 impl<'a> Registers<'a> {
     pub(crate) fn new(program: &Program, constants: &'a Constants) -> Self {
+        let watched = if program.group_products { program.words } else { 0 };
         let mut registers = Self {
             constants,
             words: vec![[0; WARP]; program.words],
@@ -52,6 +55,7 @@ impl<'a> Registers<'a> {
             predicates: vec![0; program.predicates],
             frozen: Vec::new(),
             guarded: false,
+            accessed: vec![Cell::new(false); watched],
             touched: Cell::new(None),
         };
         registers.clear();
@@ -65,6 +69,7 @@ impl<'a> Registers<'a> {
         self.predicates.fill(0);
         self.frozen.clear();
         self.guarded = false;
+        self.fence();
         self.predicates[usize::from(ALWAYS)] = ALL;
     }
 
@@ -72,7 +77,7 @@ impl<'a> Registers<'a> {
     pub(crate) fn word(&self, register: Reg) -> &Words {
         match register.checked_sub(CONSTANTS) {
             None => {
-                if self.guarded {
+                if !self.accessed.is_empty() {
                     self.look(register);
                 }
                 &self.words[usize::from(register)]
@@ -81,11 +86,21 @@ impl<'a> Registers<'a> {
         }
     }
 
-    #[cold]
     fn look(&self, register: Reg) {
-        if self.frozen[usize::from(register)] != 0 {
+        if self.guarded && self.frozen[usize::from(register)] != 0 {
             self.touched.set(Some(register));
         }
+        self.accessed[usize::from(register)].set(true);
+    }
+
+    /// `wgmma.fence`: what was accessed so far is ordered before products.
+    pub(crate) fn fence(&mut self) {
+        self.accessed.fill(Cell::new(false));
+    }
+
+    /// Whether a word was accessed that no fence orders before a product.
+    pub(crate) fn is_unordered(&self, register: Reg) -> bool {
+        self.accessed.get(usize::from(register)).is_some_and(Cell::get)
     }
 
     /// A word that a product takes or gives, be it in flight.
@@ -148,7 +163,7 @@ impl<'a> Registers<'a> {
 
     #[inline]
     pub(crate) fn set_word(&mut self, register: Reg, value: &Words, mask: u32) {
-        if self.guarded {
+        if !self.accessed.is_empty() {
             self.look(register);
         }
         let target = &mut self.words[usize::from(register)];

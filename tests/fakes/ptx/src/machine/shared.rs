@@ -5,8 +5,8 @@
 
 use super::barrier::Barriers;
 use super::clocks::{Agents, Clocks};
-use super::engine::Reading;
 use super::gathering::Gathering;
+use super::warpgroup::Pending;
 pub(crate) use super::window::Who;
 use super::window::Window;
 use crate::fault::Done;
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
     pub(crate) clocks: Clocks,
     pub(super) gathering: Gathering,
     /// What the products of each warpgroup may still read.
-    pub(super) products: Vec<Vec<Reading>>,
+    pub(super) products: Vec<Pending>,
     /// The block whose warp runs.
     pub(super) rank: usize,
     /// Counts what others may be waiting for.
@@ -39,7 +39,7 @@ impl Shared {
             windows: (0..agents.blocks).map(window).collect(),
             barriers: vec![Barriers::default(); agents.blocks],
             clocks,
-            products: vec![Vec::new(); agents.blocks * agents.groups()],
+            products: vec![Pending::default(); agents.blocks * agents.groups()],
             rank: 0,
             changes: 0,
         }
@@ -49,7 +49,7 @@ impl Shared {
     pub(crate) fn clear(&mut self) {
         self.windows.iter_mut().for_each(Window::clear);
         self.barriers.fill(Barriers::default());
-        self.products.iter_mut().for_each(Vec::clear);
+        self.products.fill(Pending::default());
         self.clocks.clear();
         let agents = self.clocks.agents;
         self.gathering = Gathering::new(agents.blocks * agents.warps, self.clocks.nothing());

@@ -1,13 +1,14 @@
 //! Warpgroups: four warps that multiply together, asynchronously.
 //!
 //! A product is computed when all four warps have come to it. Its accumulators may not be touched until they are waited for, and what it reads of
-//! shared memory counts as being read until then.
+//! shared memory counts as being read until all four have waited. Between other instructions that touch its registers and a product there must be a
+//! `wgmma.fence`, as PTX ISA 8.8 says of it.
 
 use std::ops::Range;
 
 use super::block::Block;
 use super::descriptor::{Descriptor, rows};
-use super::engine::CHUNK;
+use super::engine::{CHUNK, Reading};
 use super::hands::Hands;
 use super::registers::ALL;
 use super::shared::{Shared, Who};
@@ -27,6 +28,14 @@ pub(super) struct Products {
     pub(super) open: u32,
     /// Whether there was a `wgmma.fence`.
     pub(super) fenced: bool,
+}
+
+/// What the products of a warpgroup may still read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    readings: Vec<Reading>,
+    /// How many groups each warp has waited for.
+    over: [u32; GROUP],
 }
 
 impl Block<'_> {
@@ -61,7 +70,14 @@ impl Block<'_> {
     ) -> Done {
         let warps = &mut self.warps[all];
         let open = warps[0].products.open;
-        if warps.iter().any(|warp| !warp.products.fenced) {
+        let a_held = match &product.a {
+            MatrixA::Registers(list) => &list[..],
+            MatrixA::Shared(..) => &[],
+        };
+        let mut held = product.d.iter().chain(a_held);
+        let unordered =
+            |warp: &Warp<'_>, held: Reg| !warp.products.fenced || warp.registers.is_unordered(held);
+        if held.any(|held| warps.iter().any(|warp| unordered(warp, *held))) {
             let what = "no wgmma.fence orders the registers before wgmma.mma_async";
             return Err(Trouble::new(FaultKind::Race, what));
         }
@@ -132,9 +148,9 @@ impl Warp<'_> {
     pub(super) fn wait_for_products(&mut self, groups: u32, hands: &mut Hands<'_>) -> Done {
         let over = self.products.open.saturating_sub(groups);
         self.registers.thaw(over);
-        hands.shared.end_products(self.number / GROUP, over)?;
+        let last = hands.shared.end_products(self.number, over)?;
         let agents = hands.shared.clocks.agents;
-        if agents.engines {
+        if agents.engines && last {
             let reader = agents.reader(hands.shared.rank, self.number / GROUP);
             hands.shared.clocks.learn(self.agent, reader);
         }
@@ -153,15 +169,20 @@ impl Shared {
     ) -> Done {
         let reading = self.begin_reading(parts, (group, warps), open, who)?;
         let slot = self.rank * self.clocks.agents.groups() + group;
-        self.products[slot].push(reading);
+        self.products[slot].readings.push(reading);
         Ok(())
     }
 
-    /// Products of a warpgroup of the running block have been waited for.
-    fn end_products(&mut self, group: usize, over: u32) -> Done {
+    /// A warp of the running block has waited for so many groups of products. Whether all of its warpgroup have: only then nobody reads for them any more.
+    fn end_products(&mut self, warp: usize, over: u32) -> Done<bool> {
+        let (group, place) = (warp / GROUP, warp % GROUP);
         let slot = self.rank * self.clocks.agents.groups() + group;
-        let Some(products) = self.products.get_mut(slot) else { return Ok(()) };
-        let ended: Vec<_> = products.extract_if(.., |reading| reading.group < over).collect();
-        ended.iter().try_for_each(|reading| self.end_reading(reading, group))
+        let Some(products) = self.products.get_mut(slot) else { return Ok(true) };
+        products.over[place] = over;
+        let all = products.over.iter().copied().min().unwrap_or(over);
+        let ended: Vec<_> =
+            products.readings.extract_if(.., |reading| reading.group < all).collect();
+        ended.iter().try_for_each(|reading| self.end_reading(reading, group))?;
+        Ok(all == over)
     }
 }

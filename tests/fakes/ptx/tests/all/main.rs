@@ -11,6 +11,8 @@ mod kernels;
 mod machine;
 mod machines;
 mod mutations;
+mod promotion;
+mod proof;
 mod small;
 mod texts;
 mod timed;

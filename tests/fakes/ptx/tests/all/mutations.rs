@@ -5,10 +5,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ptx_interpreter::{Interpreter, Module, device};
-use warpscope_kernels::gpu::{GpuKernel, family, run_case};
-
-use crate::machine::text_for;
+use crate::promotion::adding;
+use crate::proof::{Proof, lines_of};
 
 /// What a line becomes; `None` where it is not one to change.
 type Change = fn(&str) -> Option<String>;
@@ -20,10 +18,12 @@ struct Mutation {
     entry: &'static str,
     /// Family of the entry, where it is not the kernel's own.
     family: Option<&'static str>,
+    /// What the names of cases have that launch it.
+    cases: &'static str,
     what: &'static str,
     change: Change,
-    /// A line that may stay unnoticed, counted from 0 among those changed, and why.
-    harmless: Option<(usize, &'static str)>,
+    /// Lines that may stay unnoticed, counted from 0 among those changed, and why.
+    harmless: (&'static [usize], &'static str),
 }
 
 const fn every(
@@ -32,21 +32,26 @@ const fn every(
     entry: &'static str,
     (what, change): (&'static str, Change),
 ) -> Mutation {
-    Mutation { kernel, device, entry, family: None, what, change, harmless: None }
+    Mutation { kernel, device, entry, family: None, cases: "", what, change, harmless: (&[], "") }
 }
 
-/// The same of a kernel that a family of warpgroups computes on sm_90.
-const fn of_warpgroups(
+/// An entry by which a family of warpgroups computes a kernel on sm_90.
+struct Together {
     kernel: &'static str,
-    (family, entry): (&'static str, &'static str),
-    change: Named,
-) -> Mutation {
-    Mutation { family: Some(family), ..every(kernel, (9, 0), entry, change) }
+    family: &'static str,
+    entry: &'static str,
+    /// Name of the variant.
+    variant: &'static str,
 }
 
-/// The same, but for one line.
-const fn but(mutation: Mutation, line: usize, why: &'static str) -> Mutation {
-    Mutation { harmless: Some((line, why)), ..mutation }
+const fn of_warpgroups(of: &Together, change: Named) -> Mutation {
+    let Together { kernel, family, entry, variant } = *of;
+    Mutation { family: Some(family), cases: variant, ..every(kernel, (9, 0), entry, change) }
+}
+
+/// The same, but for some lines.
+const fn but(mutation: Mutation, lines: &'static [usize], why: &'static str) -> Mutation {
+    Mutation { harmless: (lines, why), ..mutation }
 }
 
 /// Lines with a text have another instead.
@@ -127,8 +132,65 @@ const UNSEEN_BARRIERS: Named = ("without showing its barriers to the copy engine
 const NO_CLUSTER_WAIT: Named =
     ("without waiting for its cluster", |line| without(line, "barrier.cluster.wait"));
 
-const TILES: (&str, &str) = ("gemm_hopper", "gemm_f16_128x128");
-const PAIRS: (&str, &str) = ("gemm_hopper", "gemm_f16_128x256c2");
+const UNAWAITED: Named = ("without waiting for a barrier in shared memory", |line| {
+    let (start, rest) = line.split_once("mbarrier.try_wait")?;
+    Some(format!("{start}setp.eq.u32 p, 0, 0;{}", rest.split_once(';')?.1))
+});
+const UNCOUNTED: Named = ("expecting no bytes of the copy engine", |line| {
+    let plain = instead(line, "arrive.expect_tx.", "arrive.")?;
+    Some(format!("{};", &plain[..plain.rfind(',')?]))
+});
+const KEPT: Named = ("never giving a stage back", |line| without(line, "mbarrier.arrive.shared"));
+const GIVEN_TWICE: Named = ("giving a stage back twice", |line| {
+    line.contains("mbarrier.arrive.shared").then(|| format!("{line}\n{line}"))
+});
+const OF_ITSELF: Named = ("taking its own memory for that of another block", |line| {
+    let own = instead(line, "mapa.shared::cluster.u32", "mov.u32")?;
+    Some(format!("{};", &own[..own.rfind(',')?]))
+});
+const NO_NAMED_BARRIER: Named =
+    ("without the barrier of those that multiply", |line| without(line, "barrier.sync 1"));
+const GROUP_FRAGMENT: Named = ("multiplying with two registers of A exchanged", |line| {
+    line.contains("}, {").then(|| swapped(line, "wgmma.mma_async", 2)).flatten()
+});
+const UNTURNED: Named = ("multiplying with a matrix not transposed", |line| {
+    instead(line, "p, 1, 1, 1;", "p, 1, 1, 0;")
+});
+const FORGETFUL: Named =
+    ("adding nothing to a product", |line| adding(line, "setp.ne.u32 p, 0, 0;"));
+const STALE: Named =
+    ("adding what was there to a product", |line| adding(line, "setp.eq.u32 p, 0, 0;"));
+const KEPT_TURN: Named = ("never passing its turn", |line| without(line, "bar.arrive"));
+const SHIFTED_SUMS: Named =
+    ("writing shared memory 16 bytes further on", |line| moved(line, "st.shared.u32", 16));
+
+const TILES: Together = Together {
+    kernel: "gemm.f16",
+    family: "gemm_hopper",
+    entry: "gemm_f16_128x128",
+    variant: "wgmma128x128",
+};
+const PAIRS: Together =
+    Together { entry: "gemm_f16_128x256c2", variant: "wgmma128x256c2", ..TILES };
+const FEW: Together = Together { entry: "gemm_f16_few64c2", variant: "fewc2", ..TILES };
+const BYTES: Together = Together {
+    kernel: "gemm.e4m3",
+    entry: "gemm_e4m3_128x128c2",
+    variant: "wgmma128x128c2",
+    ..TILES
+};
+const FOUR_BITS: Together = Together {
+    kernel: "w4.gemm.f16",
+    family: "w4_hopper",
+    entry: "w4_hopper_f16_m64c2",
+    variant: "wgmma64c2",
+};
+const QUERIES: Together = Together {
+    kernel: "attn.prefill.f16",
+    family: "attn_hopper",
+    entry: "attn_prefill_wgmma_f16_h64",
+    variant: "wgmma128x128",
+};
 
 #[rustfmt::skip]
 const MUTATIONS: &[Mutation] = &[
@@ -143,70 +205,87 @@ const MUTATIONS: &[Mutation] = &[
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", TRANSPOSED),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", FRAGMENT),
     every("gemm.f16", (6, 0), "gemm_f16_128x128", SHIFTED_READ),
-    but(every("attn.prefill.f16", (8, 0), "attn_prefill_64x64_f16_h64", NO_BARRIER), 3,
+    but(every("attn.prefill.f16", (8, 0), "attn_prefill_64x64_f16_h64", NO_BARRIER), &[3],
         "results are staged where keys lay, which nobody reads after the barrier before"),
     every("attn.prefill.f16", (8, 0), "attn_prefill_64x64_f16_h64", NOT_TRANSPOSED),
     every("attn.prefill.f16", (7, 5), "attn_prefill_64x64_f16_h64", WRONG_LANE),
     every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
     every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", SHIFTED_WRITE),
-    of_warpgroups("gemm.f16", TILES, NO_PROXY_FENCE),
-    but(of_warpgroups("gemm.f16", TILES, NO_WARPGROUP_FENCE), 1,
+    of_warpgroups(&TILES, NO_PROXY_FENCE),
+    but(of_warpgroups(&TILES, NO_WARPGROUP_FENCE), &[1],
         "nothing but products of one shape touches the sums between two of them"),
-    of_warpgroups("gemm.f16", TILES, EARLY_STAGE),
-    of_warpgroups("gemm.f16", TILES, EARLY_SUMS),
-    of_warpgroups("gemm.f16", TILES, OVERWRITTEN),
-    of_warpgroups("gemm.f16", TILES, UNSEEN_BARRIERS),
-    of_warpgroups("gemm.f16", PAIRS, NO_CLUSTER_WAIT),
+    of_warpgroups(&TILES, EARLY_STAGE),
+    of_warpgroups(&TILES, EARLY_SUMS),
+    of_warpgroups(&TILES, OVERWRITTEN),
+    of_warpgroups(&TILES, UNSEEN_BARRIERS),
+    of_warpgroups(&TILES, UNAWAITED),
+    of_warpgroups(&TILES, UNCOUNTED),
+    of_warpgroups(&TILES, KEPT),
+    of_warpgroups(&TILES, GIVEN_TWICE),
+    but(of_warpgroups(&TILES, FORGETFUL), &[0], "the first product is added to nothing"),
+    of_warpgroups(&PAIRS, NO_CLUSTER_WAIT),
+    of_warpgroups(&PAIRS, OF_ITSELF),
+    of_warpgroups(&FEW, UNSEEN_BARRIERS),
+    of_warpgroups(&FEW, UNAWAITED),
+    of_warpgroups(&FEW, UNCOUNTED),
+    of_warpgroups(&FEW, KEPT),
+    of_warpgroups(&FEW, GIVEN_TWICE),
+    but(of_warpgroups(&FEW, NO_WARPGROUP_FENCE), &[1],
+        "nothing but products of one shape touches the sums between two of them"),
+    of_warpgroups(&FEW, EARLY_STAGE),
+    of_warpgroups(&FEW, EARLY_SUMS),
+    of_warpgroups(&FEW, NO_NAMED_BARRIER),
+    of_warpgroups(&FEW, NO_CLUSTER_WAIT),
+    of_warpgroups(&FEW, OF_ITSELF),
+    of_warpgroups(&FEW, SHIFTED_SUMS),
+    of_warpgroups(&BYTES, NO_WARPGROUP_FENCE),
+    of_warpgroups(&BYTES, EARLY_SUMS),
+    but(of_warpgroups(&BYTES, STALE), &[1, 2, 3], "those after the first of a stage are added"),
+    of_warpgroups(&FOUR_BITS, UNSEEN_BARRIERS),
+    of_warpgroups(&FOUR_BITS, UNAWAITED),
+    of_warpgroups(&FOUR_BITS, UNCOUNTED),
+    of_warpgroups(&FOUR_BITS, KEPT),
+    of_warpgroups(&FOUR_BITS, GIVEN_TWICE),
+    of_warpgroups(&FOUR_BITS, NO_WARPGROUP_FENCE),
+    of_warpgroups(&FOUR_BITS, EARLY_SUMS),
+    of_warpgroups(&FOUR_BITS, GROUP_FRAGMENT),
+    but(of_warpgroups(&FOUR_BITS, FORGETFUL), &[0, 8], "the first product of a group is added to nothing"),
+    of_warpgroups(&FOUR_BITS, NO_NAMED_BARRIER),
+    of_warpgroups(&FOUR_BITS, NO_CLUSTER_WAIT),
+    of_warpgroups(&FOUR_BITS, OF_ITSELF),
+    of_warpgroups(&FOUR_BITS, SHIFTED_SUMS),
+    of_warpgroups(&QUERIES, UNSEEN_BARRIERS),
+    of_warpgroups(&QUERIES, UNAWAITED),
+    of_warpgroups(&QUERIES, UNCOUNTED),
+    of_warpgroups(&QUERIES, KEPT),
+    of_warpgroups(&QUERIES, GIVEN_TWICE),
+    but(of_warpgroups(&QUERIES, NO_WARPGROUP_FENCE), &[2],
+        "nothing is touched since the fence before the products of scores"),
+    of_warpgroups(&QUERIES, EARLY_STAGE),
+    of_warpgroups(&QUERIES, EARLY_SUMS),
+    of_warpgroups(&QUERIES, GROUP_FRAGMENT),
+    of_warpgroups(&QUERIES, UNTURNED),
+    but(of_warpgroups(&QUERIES, FORGETFUL), &[0, 4], "the first product of scores is added to nothing"),
+    of_warpgroups(&QUERIES, WRONG_LANE),
+    of_warpgroups(&QUERIES, KEPT_TURN),
+    but(of_warpgroups(&QUERIES, NO_BARRIER), &[1], "whose turn it is decides when products are issued, not which"),
+    of_warpgroups(&QUERIES, SHIFTED_SUMS),
 ];
-
-/// What finds a kernel wrong; `None` where all its cases hold.
-fn finding(kernel: &GpuKernel, (family, text): (&str, &str), at: (u8, u8)) -> Option<String> {
-    let facts = device(at.0, at.1).expect("a device of the table");
-    let module = match Module::parse(text) {
-        Ok(module) => module,
-        Err(error) => panic!("a mutant of {} is no PTX: {error}", kernel.id),
-    };
-    let family = family.to_owned();
-    let images = Box::new(move |asked: &str, _| {
-        if asked == family {
-            return Ok(module.clone());
-        }
-        let facts = device(at.0, at.1).expect("a device of the table");
-        Module::parse(&text_for(asked, &facts)?).map_err(|error| error.to_string())
-    });
-    let mut machine = Interpreter::with_images(facts.clone(), images).limit(20_000_000);
-    (kernel.cases)(&facts).iter().find_map(|case| match run_case(&mut machine, case) {
-        Ok(outcome) => outcome.wrong,
-        Err(error) => Some(error.to_string()),
-    })
-}
-
-/// The lines of an entry, by their numbers in the text.
-fn lines_of<'a>(text: &'a str, entry: &str) -> Vec<(usize, &'a str)> {
-    let start = format!(".entry {entry}(");
-    let begins = |line: &(usize, &str)| line.1.contains(".entry ");
-    let all = text.lines().enumerate().skip_while(|line| !line.1.ends_with(&start));
-    all.clone().take(1).chain(all.skip(1).take_while(|line| !begins(line))).collect()
-}
 
 /// Makes every mutant; gives how many there were, and those that nobody noticed.
 fn try_all(mutation: &Mutation) -> (usize, Vec<String>) {
-    let Mutation { kernel, device: at, entry, family, what, change, harmless } = *mutation;
-    let found =
-        family::kernels().find(|known| known.id == kernel).expect("a kernel of the registry");
-    let facts = device(at.0, at.1).expect("a device of the table");
-    let family = family.unwrap_or(found.family);
-    let text = text_for(family, &facts).unwrap_or_else(|error| panic!("{kernel}: {error}"));
-    assert_eq!(finding(found, (family, &text), at), None, "{kernel} as it is");
+    let Mutation { kernel, device: at, entry, family, cases, what, change, harmless } = *mutation;
+    let proof = Proof::new(kernel, at, family, cases);
+    let text = &proof.text;
     let (mut count, mut missed) = (0, Vec::new());
-    for (number, line) in lines_of(&text, entry) {
+    for (number, line) in lines_of(text, entry) {
         let Some(mutant) = change(line) else { continue };
         let mutate = |(other, text)| if other == number { mutant.as_str() } else { text };
         let lines: Vec<&str> = text.lines().enumerate().map(mutate).collect();
         let place = format!("{entry} {}.{} line {}, {what}", at.0, at.1, number + 1);
-        let reason = harmless.filter(|row| row.0 == count).map(|row| row.1);
-        match (finding(found, (family, &lines.join("\n")), at), reason) {
+        let reason = harmless.0.contains(&count).then_some(harmless.1);
+        match (proof.finding(&lines.join("\n")), reason) {
             (Some(why), None) => println!("{place}: {why}"),
             (None, Some(reason)) => println!("{place}: no harm, {reason}"),
             (None, None) => missed.push(place),

@@ -376,6 +376,8 @@ fn what_goes_wrong_is_found() {
     let write =
         "setp.eq.u32 %p2, %r1, 0; @%p2 st.shared.v4.u32 [tile+16384], {%r5, %r6, %r7, %r8};";
     let (early, late) = (format!("{write} {wait}"), format!("{wait} bar.sync 0; {write}"));
+    let (fence, lonely) = ("wgmma.fence.sync.aligned;", format!("{wait} {write}"));
+    let touched = format!("{fence} mov.b32 %d1, %d0;");
     for (what, from, to, kind) in [
         ("nothing", "", "", None),
         ("no fence of registers", "wgmma.fence.sync.aligned;", "", Some(FaultKind::Race)),
@@ -397,6 +399,8 @@ fn what_goes_wrong_is_found() {
         ),
         ("shared memory written before the wait", wait, &early, Some(FaultKind::InFlight)),
         ("shared memory written after wait and barrier", wait, &late, None),
+        ("shared memory written while others wait", wait, &lonely, Some(FaultKind::InFlight)),
+        ("registers touched after the fence", fence, &touched, Some(FaultKind::Race)),
         (
             "memory nobody wrote",
             &format!("setp.lt.u32 %p1, %r3, {SHARED};"),

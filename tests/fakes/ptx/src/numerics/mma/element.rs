@@ -1,5 +1,6 @@
 //! The element types of multiplicands and accumulators.
 
+use super::sum::{Span, exact_sum};
 use crate::numerics::half::{bf16_value, f16_nearest, f16_value, to_odd};
 
 /// A multiplicand type: how many share a register and what they are worth.
@@ -21,6 +22,14 @@ pub(super) trait Accumulator {
     fn unpack(register: u32, index: usize) -> f64;
     /// Rounds a sum that is exact or rounded to odd.
     fn pack(sum: f64) -> u32;
+    /// Whether the sum is what `f64` arithmetic makes of so many products of two spans and of what was there.
+    fn plain(row: Span, column: Span, added: f64, terms: usize) -> bool {
+        Span::fits(row, column, Span::of([added].into_iter(), Self::FRACTION), terms)
+    }
+    /// The sum of `added` and the products of pairs, where that is not so.
+    fn sum(pairs: impl Iterator<Item = (f64, f64)> + Clone, added: f64) -> f64 {
+        exact_sum(pairs.map(|(a, b)| a * b), added)
+    }
 }
 
 pub(super) struct F16;

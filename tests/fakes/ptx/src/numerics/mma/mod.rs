@@ -1,10 +1,11 @@
 //! Warp-wide `mma.sync` on fragments: PTX ISA 8.8, 9.7.14.5 "Matrix multiply-accumulate operation using mma instruction".
 //!
 //! One table holds every form; the interpreter looks the opcode up once and then calls the entry. What a form computes is said in `sum` for floats
-//! and `tile` for layouts; `group` has `wgmma`. Not here: sparse, `.b1` and block-scaled forms, which an interpreter must refuse.
+//! and `tile` for layouts; `group` has `wgmma`, `short` its sums of fp8. Not here: sparse, `.b1` and block-scaled forms, which an interpreter must refuse.
 
 mod element;
 mod group;
+mod short;
 mod sum;
 mod table;
 mod tile;

@@ -21,8 +21,8 @@ const WORDS: usize = 10;
 /// Exponents of the first and the last bit that a set of values may have; zeros have none.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
-    first: i32,
-    last: i32,
+    pub(super) first: i32,
+    pub(super) last: i32,
 }
 
 impl Span {
@@ -37,6 +37,17 @@ impl Span {
                 first: span.first.max(if zero { -4096 } else { first }),
                 last: span.last.min(if zero { 4096 } else { first - fraction }),
             }
+        })
+    }
+
+    /// The same without what lies behind the last bit of each.
+    pub(super) fn tight(values: impl Iterator<Item = f64>) -> Span {
+        values.fold(Span::NOTHING, |span, value| {
+            let one = Span::of(
+                [value].into_iter(),
+                52 - value.to_bits().trailing_zeros().min(52).cast_signed(),
+            );
+            Span { first: span.first.max(one.first), last: span.last.min(one.last) }
         })
     }
 
