@@ -32,7 +32,12 @@ pub(super) fn workspace_bytes(facts: &DeviceFacts, kernel: &str, shape: Shape) -
     Blocks::of(facts, kernel, shape, true).workspace_bytes()
 }
 
-/// Y = X·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation. fp16 from sm_75 on, bf16 from sm_80 on.
+/// Whether a device has it for these activations: fp16 from sm_75 on, bf16 from sm_80 on.
+pub fn takes(facts: &DeviceFacts, input: Element) -> bool {
+    has_mma(facts.sm, input)
+}
+
+/// Y = X·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
 pub fn launch(
     facts: &DeviceFacts,
     operands: Operands<Weights>,
@@ -49,7 +54,7 @@ pub fn launch(
     let Some((_, kernel, entries)) = row else {
         return Err(format!("4-bit weights take no activations as {}", suffix(formats.input)));
     };
-    if !has_mma(facts.sm, formats.input) {
+    if !takes(facts, formats.input) {
         return Err(format!(
             "the tensor cores of {} multiply no {} of this shape",
             facts.sm,
