@@ -1,7 +1,12 @@
 //! The ways of threads and of warps that multiply by themselves (`mma.sync`): tiles of Y, and which product has which.
 //!
 //! A tile is called after its rows, its columns, the bytes of k of a stage (`b`) and the stages (`s`); `k4` has four warps share a part of Y and
-//! divide k, `w4` and `w8` are of four and of eight warps where others are not, `r` takes rows of any length. Entries carry the name of the tile.
+//! divide k, `d` has slabs dealt out evenly to blocks that share tiles, `w4` and `w8` are of four and of eight warps where others are not, `r` takes
+//! rows of any length. Entries carry the name of the tile.
+//!
+//! A fourth stage where two blocks of 128×128 still fit (sm_80 and sm_90) was rejected: the tensor cores of an A100 take 1024 cycles for a slab of
+//! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
+//! largest tiles have instead.
 
 use super::way::{Call, Dealt, Way};
 use super::{Operands, Product};

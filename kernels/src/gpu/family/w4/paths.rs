@@ -263,7 +263,7 @@ const GEMM_SIZES: &[Size] = &[
 
 /// Several tiles; rows of one; one group, and more tiles than blocks at once; a tile that three blocks share, and blocks with pieces of several tiles.
 const GEMM_VARIANT_SIZES: &[Size] =
-    &[(24, 270, 300, 2), (65, 5, 700, 80), (16, 300, 1, 1), (3, 70, 3200, 80), (70, 270, 200, 4)];
+    &[(24, 270, 300, 2), (65, 5, 700, 80), (16, 300, 1, 1), (11, 70, 3200, 80), (70, 135, 200, 3)];
 
 /// fp16 activations.
 const F16_STEPS: &[Step] = &[
