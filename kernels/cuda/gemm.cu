@@ -18,6 +18,7 @@ using F32Ragged = Fp32<float, float>;
 // The sums of one tile in fp16 cannot be added up by slices of k: they would be rounded in another order than one after another.
 #if __CUDA_ARCH__ >= 700
 BY_WARPS(gemm_f16, f16, f16, F16, 2 * k)
+BY_WARPS_DEALT(gemm_f16, f16, f16, F16, 2 * k)
 BY_WARPS_FEW(gemm_f16_out32, f16, float, F16, 2 * k)
 BY_WARPS_SLICED(gemm_f16_out32, f16, float, F16, 2 * k)
 BY_WARPS_WIDE(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
@@ -29,6 +30,7 @@ BY_THREADS(gemm_f16_acc16, f16, f16, F16Acc16, 2 * k)
 #endif
 #if __CUDA_ARCH__ >= 800
 BY_WARPS(gemm_bf16, bf16, bf16, Bf16, 2 * k)
+BY_WARPS_DEALT(gemm_bf16, bf16, bf16, Bf16, 2 * k)
 BY_WARPS_FEW(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
 BY_WARPS_SLICED(gemm_bf16_out32, bf16, float, Bf16, 2 * k)
 BY_WARPS_WIDE(gemm_tf32, float, float, Tf32, 4 * k)

@@ -61,16 +61,19 @@ template <typename Out> struct Result {
     template <typename Half> static __device__ __forceinline__ void put(Half* at, u32 bits) { *at = Half{u16(bits)}; }
 };
 
-// Which tile a block computes. Eight tiles down, then one to the right: neighbours in time share rows of W in the cache.
+// Where a tile is; of a block, if it has one of its own. Eight tiles down, then one to the right: neighbours in time share rows of W in the cache.
 // Volatile, so that it is found twice, before and after the products, and occupies no register in between.
 template <class T> struct Place {
     u32 row;
     u32 col;
 
     __device__ __forceinline__ Place(u32 m, u32 n) {
-        constexpr u32 DOWN = 8;
         u32 block;
         asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        *this = Place(block, m, n);
+    }
+    __device__ __forceinline__ Place(u32 block, u32 m, u32 n) {
+        constexpr u32 DOWN = 8;
         u32 tiles_down = ceil_div(m, T::M);
         u32 band = DOWN * ceil_div(n, T::N);
         u32 top = block / band * DOWN;

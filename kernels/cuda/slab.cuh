@@ -66,6 +66,11 @@ template <class T> struct Moved {
 
     __device__ __forceinline__ Moved(const Operand& of_x, const Operand& of_w)
         : x(of_x), w(of_w), pitch(of_x.pitch), left(i32(of_x.pitch - threadIdx.x % T::CHUNKS * CHUNK)) {}
+    // Begins so many slabs further on.
+    __device__ __forceinline__ void skip(u32 slabs) {
+        x.at += u64(slabs) * T::ROW, w.at += u64(slabs) * T::ROW;
+        left -= i32(slabs * T::ROW);
+    }
 };
 
 #if __CUDA_ARCH__ >= 800

@@ -2,6 +2,7 @@
 // whatever the numbers are. Where a warp owns 64 × 64 a byte of shared memory feeds half as many products again as with 64 × 32.
 #pragma once
 
+#include "deal.cuh"
 #include "slab.cuh"
 
 // Begins at the first bank, which the permutation of chunks counts on.
@@ -310,22 +311,10 @@ template <class T, class Product> __device__ __forceinline__ bool add_slices(Pro
     return true;
 }
 
-template <class Kind, class T, typename Out>
-__device__ __forceinline__ void tensor_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
-    using Product = WarpProduct<Kind, T>;
-    static_assert(Product::STEPS % 2 == 0, "fragments of even steps lie in one half of the registers");
-    const u32 shared = shared_address(stages);
-    Product product;
-    {
-        const Place<T> from(m, n);
-        Pipeline<T> pipeline({static_cast<const u8*>(x), from.row, m, pitch}, {static_cast<const u8*>(w), from.col, n, pitch});
-        pipeline.run(shared, ceil_div(pitch, T::ROW), product);
-    }
+// Stores a tile by way of shared memory.
+template <class T, class Product, typename Out>
+__device__ __forceinline__ void store_product(const Product& product, u32 shared, Out* y, const Place<T>& place, u32 m, u32 n) {
     using Rows = Gathered<Out, T::WARP_N>;
-    if constexpr (T::SLICES > 1) {
-        if (!add_slices<T>(product, shared + T::PARTS * Rows::BYTES)) return;
-    }
-    const Place<T> place(m, n);
     const u32 part = warp_id() % T::PARTS;
     const Rows rows = {shared + part * Rows::BYTES};
     const Result<Out> result = {y, place.row + part % T::DOWN * T::WARP_M, place.col + part / T::DOWN * T::WARP_N, m, n};
@@ -337,6 +326,68 @@ __device__ __forceinline__ void tensor_product(const void* x, const void* w, Out
         __syncwarp();
     }
 }
+
+template <class Kind, class T, typename Out>
+__device__ __forceinline__ void tensor_product(const void* x, const void* w, Out* y, u32 m, u32 n, u32 pitch) {
+    using Product = WarpProduct<Kind, T>;
+    static_assert(Product::STEPS % 2 == 0, "fragments of even steps lie in one half of the registers");
+    const u32 shared = shared_address(stages);
+    Product product;
+    {
+        const Place<T> from(m, n);
+        Pipeline<T> pipeline({static_cast<const u8*>(x), from.row, m, pitch}, {static_cast<const u8*>(w), from.col, n, pitch});
+        pipeline.run(shared, ceil_div(pitch, T::ROW), product);
+    }
+    if constexpr (T::SLICES > 1) {
+        if (!add_slices<T>(product, shared + T::PARTS * Gathered<Out, T::WARP_N>::BYTES)) return;
+    }
+    store_product<T>(product, shared, y, Place<T>(m, n), m, n);
+}
+
+// The same by blocks to which the slabs of all tiles are dealt out evenly.
+template <class Kind, class T, typename Out>
+__device__ __forceinline__ void dealt_product(
+    const void* x, const void* w, Out* y, uint4* left, u32* arrivals, u32 m, u32 n, u32 pitch) {
+    using Product = WarpProduct<Kind, T>;
+    constexpr u32 COUNT = sizeof(Product::c) / 4;
+    static_assert(T::SLICES == 1, "every warp has results of its own");
+    const u32 shared = shared_address(stages);
+    const auto piece_at = [&](u32 at) { return Piece(ceil_div(m, T::M) * ceil_div(n, T::N), ceil_div(pitch, T::ROW), at); };
+    const auto left_at = [&](u32 place) { return left + place * (COUNT / 4 * T::THREADS) + threadIdx.x; };
+    // Where the block is, in no register while it multiplies; and a word to agree by.
+    __shared__ u32 at, word;
+    if (threadIdx.x == 0) at = piece_at(0).deal.begin(blockIdx.x);
+    __syncthreads();
+#pragma unroll 1
+    while (at < piece_at(0).deal.begin(blockIdx.x + 1)) {
+        Product product;
+        {
+            const Piece piece = piece_at(at);
+            const Place<T> from(piece.tile, m, n);
+            Pipeline<T> pipeline({static_cast<const u8*>(x), from.row, m, pitch}, {static_cast<const u8*>(w), from.col, n, pitch});
+            pipeline.skip(piece.first);
+            pipeline.run(shared, piece.count, product);
+        }
+        const Piece piece = piece_at(at);
+        bool complete = piece.whole();
+        if (!complete) {
+            float(&sums)[COUNT] = reinterpret_cast<float(&)[COUNT]>(product.c);
+            leave(sums, left_at(piece.place()), T::THREADS);
+            complete = piece.arrives_last(arrivals, &word);
+            if (complete) add_pieces(sums, piece.pieces(), [&](u32 i) { return left_at(piece.place(i)); }, T::THREADS);
+        }
+        if (complete) store_product<T>(product, shared, y, Place<T>(piece.tile, m, n), m, n);
+        __syncthreads();
+        if (threadIdx.x == 0) at += piece.count;
+        __syncthreads();
+    }
+}
+
+#define DEALT_PRODUCT(NAME, TILE, IN, OUT, KIND, PITCH)                                                                      \
+    extern "C" __global__ void __launch_bounds__(TILE::THREADS, KIND::blocks<TILE>())                                        \
+        NAME(const IN* __restrict__ x, const IN* __restrict__ w, OUT* __restrict__ y, uint4* left, u32* arrivals, u32 m, u32 n, u32 k) { \
+        dealt_product<KIND, TILE>(x, w, y, left, arrivals, m, n, PITCH);                                                     \
+    }
 
 // Entry points: one for each tile that can be the best of some size on some device.
 #if __CUDA_ARCH__ >= 800
@@ -357,9 +408,10 @@ using Sliced32x64 = Warps<32, 64, 32, 64, 16, 3, 2, 4>;
     PRODUCT(NAME##_128x128b64s3, Half128x128, IN, OUT, KIND, PITCH) \
     PRODUCT(NAME##_64x64b128s3, Small64x64, IN, OUT, KIND, PITCH)
 #define BY_WARPS_SLICED(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_32x64b256s3k4, Sliced32x64, IN, OUT, KIND, PITCH)
-#define BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)                   \
+#define BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)                    \
     PRODUCT(NAME##_128x256b128s3, Deep128x256, IN, OUT, KIND, PITCH) \
     PRODUCT(NAME##_64x128b64s4, Flat64x128, IN, OUT, KIND, PITCH)
+#define BY_WARPS_DEALT(NAME, IN, OUT, KIND, PITCH) DEALT_PRODUCT(NAME##_128x128b64s3d, Half128x128, IN, OUT, KIND, PITCH)
 #else
 using Wide128x256 = Warps<128, 256, 64, 64, 4, 2, 1>;
 using Half128x128 = Warps<128, 128, 64, 64, 4, 2, 2>;
@@ -372,6 +424,12 @@ using Sliced32x64 = Warps<32, 64, 32, 64, 16, 2, 1, 4>;
     PRODUCT(NAME##_64x64b64s2, Small64x64, IN, OUT, KIND, PITCH)
 #define BY_WARPS_SLICED(NAME, IN, OUT, KIND, PITCH) PRODUCT(NAME##_32x64b256s2k4, Sliced32x64, IN, OUT, KIND, PITCH)
 #define BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)
+// Two blocks leave nothing of the shared memory of sm_75.
+#if __CUDA_ARCH__ < 750
+#define BY_WARPS_DEALT(NAME, IN, OUT, KIND, PITCH) DEALT_PRODUCT(NAME##_128x128b64s2d, Half128x128, IN, OUT, KIND, PITCH)
+#else
+#define BY_WARPS_DEALT(NAME, IN, OUT, KIND, PITCH)
+#endif
 #endif
 #define BY_WARPS(NAME, IN, OUT, KIND, PITCH)     \
     BY_WARPS_MORE(NAME, IN, OUT, KIND, PITCH)    \

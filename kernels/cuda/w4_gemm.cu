@@ -1,36 +1,79 @@
 // K22: products of 4-bit weights with many tokens.
-// Classes: 80.
+// Classes: 75 80.
 //
 // A block has eight warps: each 32 rows of weights, straight from memory to registers, and `parts` of them the same rows, a run of the groups each.
-// Activations of TILES × 8 tokens pass through shared memory, three stages of 64 columns for each part. Integers are exact in 16 bits, sums and
+// Activations of TILES × 8 tokens pass through shared memory, in stages of 64 columns for each part. Integers are exact in 16 bits, sums and
 // scales fp32. The parts add up in the order of their columns.
+//
+// The groups of all tiles, one tile behind the other, are dealt out evenly: as many blocks as tiles have one each, others cut tiles. A block that
+// ends last of those that share a tile adds up what each of them left in memory, in the order of their columns: results do not depend on which it is.
+#include "deal.cuh"
 #include "mma.cuh"
 #include "w4_fragment.cuh"
 #include "w4_run.cuh"
 
-constexpr u32 STAGES = 3;
 // 16-byte chunks of a token in a stage.
 constexpr u32 CHUNKS = COLUMNS * 2 / 16;
 
 // Where a chunk of a token is in a part's stage: neighbouring tokens have theirs swapped, so that the lanes of a load do not meet in the same banks.
 __device__ __forceinline__ u32 chunk_at(u32 token, u32 chunk) { return token * CHUNKS + (chunk ^ (token & 1)); }
 
-// What a thread copies of the activations of its part: a chunk of every `apart`-th token.
-template <u32 M, typename T> struct Copies {
+// What a thread moves of the activations of its part: a chunk of every `apart`-th token. `tokens` and `steps` of 64 columns are there; for the
+// rest nothing is read, and it becomes zero.
+template <typename T> struct Chunks {
     const T* from;
     u32 to, k, apart, first, tokens, steps;
-
-    // `tokens` and `steps` of 64 columns are there; for the rest nothing is read, and it becomes zero.
-    __device__ __forceinline__ void stage(u32 slot, u32 step) {
-        const u32 there = step < steps ? tokens : 0;
-#pragma unroll 1
-        for (u32 j = first; j < M; j += apart)
-            cp_async16(to + slot + j * (CHUNKS * 16), from + u64(j) * k, j < there ? 16 : 0);
-        cp_async_commit();
-        from += COLUMNS;
-        pin(from);
-    }
 };
+
+#if __CUDA_ARCH__ >= 800
+constexpr u32 STAGES = 3;
+
+template <u32 M, typename T> struct Copies : Chunks<T> {
+    __device__ __forceinline__ explicit Copies(const Chunks<T>& chunks) : Chunks<T>(chunks) {}
+    __device__ __forceinline__ void stage(u32 slot, u32 step) {
+        const u32 there = step < this->steps ? this->tokens : 0;
+#pragma unroll 1
+        for (u32 j = this->first; j < M; j += this->apart)
+            cp_async16(this->to + slot + j * (CHUNKS * 16), this->from + u64(j) * this->k, j < there ? 16 : 0);
+        cp_async_commit();
+        this->from += COLUMNS;
+        pin(this->from);
+    }
+    static __device__ __forceinline__ void land() { cp_async_wait<STAGES - 2>(); }
+    static __device__ __forceinline__ void end() { cp_async_wait<0>(); }
+};
+#else
+constexpr u32 STAGES = 2;
+
+// By registers: what is stored into one stage was loaded as the one before was.
+template <u32 M, typename T> struct Copies : Chunks<T> {
+    // Tokens times parts are 128 at most.
+    static constexpr u32 MOST = 4;
+    uint4 held[MOST];
+
+    __device__ __forceinline__ explicit Copies(const Chunks<T>& chunks) : Chunks<T>(chunks) { load(0); }
+    __device__ __forceinline__ void load(u32 step) {
+        const u32 there = step < this->steps ? min(this->tokens, M) : 0;
+#pragma unroll
+        for (u32 i = 0; i < MOST; i++) {
+            const u32 j = this->first + i * this->apart;
+            held[i] = make_uint4(0, 0, 0, 0);
+            if (j < there) held[i] = load_shared_by_all(this->from + u64(j) * this->k);
+        }
+        this->from += COLUMNS;
+    }
+    __device__ __forceinline__ void stage(u32 slot, u32 step) {
+#pragma unroll
+        for (u32 i = 0; i < MOST; i++) {
+            const u32 j = this->first + i * this->apart;
+            if (j < M) store_shared16(this->to + slot + j * (CHUNKS * 16), held[i]);
+        }
+        load(step + 1);
+    }
+    static __device__ __forceinline__ void land() {}
+    static __device__ __forceinline__ void end() {}
+};
+#endif
 
 // Adds the products of half a group.
 template <u32 TILES, typename T>
@@ -91,36 +134,61 @@ template <u32 TILES> __device__ __forceinline__ void add_parts(float (&sum)[2][T
     }
 }
 
-// AHEAD groups are loaded before the first is used.
+// Operands of a launch, and where blocks leave what they have of a tile that others share: two tiles each, in fp32, and a count for every tile, zero
+// in front of a launch and behind it.
+template <typename T> struct Call {
+    const uint4* words;
+    const u32* scales;
+    const T* x;
+    void* y;
+    uint4* left;
+    u32* arrivals;
+    u32 m, n, k, wide, parts;
+};
+
+// Where a block's piece of a tile is: tokens from `token` on and tiles of rows from `rows` on. Blocks of neighbouring tiles share rows.
+template <u32 M> struct Own : Piece {
+    u32 sharing, part, rows, token;
+
+    template <typename T>
+    __device__ __forceinline__ Own(const Call<T>& call, u32 at)
+        : Piece(ceil_div(call.n, 2 * ROWS * (WARPS / call.parts)) * ceil_div(call.m, M), call.k / GROUP, at), sharing(WARPS / call.parts) {
+        const u32 warp = uniform(warp_id()), across = ceil_div(call.m, M);
+        part = warp / sharing, rows = (tile / across * sharing + warp % sharing) * 2, token = tile % across * M;
+    }
+    // Where a thread of the last part leaves its sums.
+    __device__ __forceinline__ uint4* left_at(uint4* left, u32 place) const {
+        return left + place * (M / 4 * WARP * sharing) + warp_id() % sharing * WARP + lane_id();
+    }
+};
+
+// AHEAD groups are loaded before the first is used. The sums are in the registers of the last part.
 template <u32 TILES, u32 AHEAD, typename T>
-__device__ __forceinline__ void gemm(
-    const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide, u32 parts) {
+__device__ __forceinline__ void multiply_piece(float (&sum)[2][TILES][4], const Call<T>& call, const Own<TILES * 8>& place, uint4* staged) {
     constexpr u32 M = TILES * 8;
-    extern __shared__ uint4 staged[];
-    const u32 groups = k / GROUP, warp = uniform(warp_id()), sharing = WARPS / parts;
-    const u32 part = warp / sharing, tile = (blockIdx.x * sharing + warp % sharing) * 2;
-    const u32 first = part * groups / parts, count = (part + 1) * groups / parts - first;
-    const u32 token = blockIdx.y * M, most = ceil_div(groups, parts);
-    Run<2> run(words, scales, tile, n, groups, first);
+    const u32 warp = uniform(warp_id()), parts = call.parts, sharing = place.sharing, part = place.part, k = call.k;
+    const u32 first = part * place.count / parts, count = (part + 1) * place.count / parts - first;
+    const u32 most = ceil_div(place.count, parts), begin = place.first + first;
+    Run<2> run(call.words, call.scales, place.rows, call.n, k / GROUP, begin);
     Part<2> ring[AHEAD];
 #pragma unroll
     for (u32 d = 0; d < AHEAD; d++)
         if (d < count) run.load(ring[d], d);
     const u32 mine = warp % sharing * WARP + lane_id(), chunk = mine % CHUNKS, stage = M * CHUNKS * parts;
-    Copies<M, T> copies = {
-        x + u64(token) * k + first * GROUP + chunk * 8, shared_address(staged + part * (M * CHUNKS) + (chunk ^ (mine / CHUNKS & 1))), k,
-        sharing * WARP / CHUNKS, mine / CHUNKS, m - token, 2 * count};
+    Copies<M, T> copies(Chunks<T>{
+        call.x + u64(place.token) * k + begin * GROUP + chunk * 8, shared_address(staged + part * (M * CHUNKS) + (chunk ^ (mine / CHUNKS & 1))), k,
+        sharing * WARP / CHUNKS, mine / CHUNKS, call.m - place.token, 2 * count});
 #pragma unroll
     for (u32 s = 0; s < STAGES - 1; s++) copies.stage(s * stage * 16, s);
     u32 here = 0, next = (STAGES - 1) * stage;
-    float sum[2][TILES][4] = {}, dot[2][TILES][4] = {};
+    float dot[2][TILES][4] = {};
     for (u32 group = 0; group < most; group += AHEAD) {
 #pragma unroll
         for (u32 d = 0; d < AHEAD; d++) {
             if (group + d >= most) break;
 #pragma unroll
             for (u32 half = 0; half < 2; half++) {
-                cp_async_wait<STAGES - 2>();
+                copies.land();
                 __syncthreads();
                 copies.stage(next * 16, (group + d) * 2 + half + STAGES - 1);
                 // The runs of parts differ by a group at most.
@@ -134,27 +202,66 @@ __device__ __forceinline__ void gemm(
         }
         run.advance(AHEAD);
     }
-    cp_async_wait<0>();
+    copies.end();
     add_parts<TILES>(sum, reinterpret_cast<float*>(staged) + warp % sharing * (2 * TILES * 4 * WARP), part, parts);
-    if (part + 1 < parts) return;
+}
+
+// Stores the results of a tile.
+template <u32 TILES, typename T>
+__device__ __forceinline__ void store_tile(const float (&sum)[2][TILES][4], const Call<T>& call, const Own<TILES * 8>& place) {
 #pragma unroll
     for (u32 r = 0; r < 2; r++)
 #pragma unroll
         for (u32 i = 0; i < TILES; i++)
 #pragma unroll
             for (u32 c = 0; c < 4; c++) {
-                const u32 row = (tile + r) * ROWS + lane_id() / 4 + c / 2 * 8, j = token + 8 * i + lane_id() % 4 * 2 + c % 2;
-                if (row < n && j < m) put<T>(y, u64(j) * n + row, sum[r][i][c], wide);
+                const u32 row = (place.rows + r) * ROWS + lane_id() / 4 + c / 2 * 8, j = place.token + 8 * i + lane_id() % 4 * 2 + c % 2;
+                if (row < call.n && j < call.m) put<T>(call.y, u64(j) * call.n + row, sum[r][i][c], call.wide);
             }
 }
 
-#define W4_GEMM(name, TILES, AHEAD, T, blocks)                                                                        \
-    extern "C" __global__ void __launch_bounds__(THREADS, blocks) name(                                               \
-        const uint4* words, const u32* scales, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide, u32 parts) {       \
-        gemm<TILES, AHEAD>(words, scales, x, y, m, n, k, wide, parts);                                                \
+// Leaves the sums of a piece; whether this block was the last to do so, and has those of the whole tile.
+template <u32 TILES, typename T>
+__device__ __forceinline__ bool join(float (&sum)[2][TILES][4], const Call<T>& call, const Own<TILES * 8>& place, uint4* staged) {
+    constexpr u32 COUNT = 2 * TILES * 4;
+    float(&sums)[COUNT] = reinterpret_cast<float(&)[COUNT]>(sum);
+    const bool holds = place.part + 1 == call.parts;
+    const u32 apart = WARP * place.sharing;
+    if (holds) leave(sums, place.left_at(call.left, place.place()), apart);
+    if (!place.arrives_last(call.arrivals, reinterpret_cast<u32*>(staged))) return false;
+    if (holds) add_pieces(sums, place.pieces(), [&](u32 piece) { return place.left_at(call.left, place.place(piece)); }, apart);
+    return true;
+}
+
+template <u32 TILES, u32 AHEAD, typename T> __device__ __forceinline__ void gemm(const Call<T>& call) {
+    extern __shared__ uint4 staged[];
+    using Tile = Own<TILES * 8>;
+    u32 at = Tile(call, 0).deal.begin(blockIdx.x);
+#pragma unroll 1
+    do {
+        float sum[2][TILES][4] = {};
+        multiply_piece<TILES, AHEAD>(sum, call, Tile(call, at), staged);
+        const Tile place(call, at);
+        const bool complete = place.whole() || join<TILES>(sum, call, place, staged);
+        if (complete && place.part + 1 == call.parts) store_tile<TILES>(sum, call, place);
+        __syncthreads();
+        at += place.count;
+    } while (at < Tile(call, at).deal.begin(blockIdx.x + 1));
+}
+
+#define W4_GEMM(name, TILES, AHEAD, T, blocks)                                                                         \
+    extern "C" __global__ void __launch_bounds__(THREADS, blocks) name(                                                \
+        const uint4* words, const u32* scales, const T* x, void* y, uint4* left, u32* arrivals, u32 m, u32 n, u32 k,  \
+        u32 wide, u32 parts) {                                                                                         \
+        gemm<TILES, AHEAD>(Call<T>{words, scales, x, y, left, arrivals, m, n, k, wide, parts});                        \
     }
+#if __CUDA_ARCH__ >= 800
 // Products take longer than weights need to arrive where tokens are many.
 #define W4_GEMM_TOKENS(name, T)                                                                                       \
     W4_GEMM(name##_m16, 2, 2, T, 2) W4_GEMM(name##_m32, 4, 2, T, 1) W4_GEMM(name##_m64, 8, 1, T, 1)
-W4_GEMM_TOKENS(w4_gemm_f16, f16)
 W4_GEMM_TOKENS(w4_gemm_bf16, bf16)
+#else
+#define W4_GEMM_TOKENS(name, T)                                                                                       \
+    W4_GEMM(name##_m16, 2, 1, T, 2) W4_GEMM(name##_m32, 4, 1, T, 1) W4_GEMM(name##_m64, 8, 1, T, 1)
+#endif
+W4_GEMM_TOKENS(w4_gemm_f16, f16)

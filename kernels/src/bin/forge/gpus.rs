@@ -30,6 +30,9 @@ pub(crate) struct Asked {
     pub kernel: String,
     /// Its size.
     pub shape: Shape,
+    /// Whether blocks have equal shares of it.
+    #[serde(default)]
+    pub equal: bool,
 }
 
 /// What a multiprocessor holds.

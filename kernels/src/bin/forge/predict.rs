@@ -1,6 +1,8 @@
 //! A time for a work before anybody measured it: what each part of a GPU needs for what a kernel's loop does, and the longest of these. Neither the
 //! start and the end of a launch nor waiting are in it, nor clocks that fall under load: it is what a kernel cannot be faster than, as written.
 
+use warpscope_kernels::gpu::Launch;
+
 use crate::figures::{Doing, Launched};
 use crate::gpus::Plan;
 
@@ -32,7 +34,8 @@ pub(crate) fn bounds(doing: &Doing) -> Option<[Bound; 6]> {
         weights => work.flops / 2.0 / f64::from(work.shape.m.max(1)) / f64::from(weights),
     } / launches;
     let clocks = f64::from(gpu.sms) * gpu.mhz;
-    let us = |each: f64, rate: f64| Some(turns * each / rate / clocks);
+    let busiest = if doing.asked.equal { busiest(&doing.launch, gpu.sms) } else { 1.0 };
+    let us = |each: f64, rate: f64| Some(turns * each / rate / clocks * busiest);
     let kind = |kind: &str| f64::from(inner.kind(kind));
     let product = inner.product.as_deref();
     let rate = product.map(|product| gpu.rate(product).map(|rate| 2.0 * rate));
@@ -47,6 +50,12 @@ pub(crate) fn bounds(doing: &Doing) -> Option<[Bound; 6]> {
         },
         Bound { by: "shared", us: us(inner.shared_bytes, SHARED) },
     ])
+}
+
+/// What the multiprocessor with most blocks has more than an even share: blocks that are as many as it holds at once are one of their waves.
+fn busiest(launch: &Launch, sms: u32) -> f64 {
+    let blocks: u32 = launch.grid.iter().product();
+    f64::from(blocks.div_ceil(sms)) * f64::from(sms) / f64::from(blocks)
 }
 
 /// The longest of those that are known, and whether that is all of them.
@@ -77,6 +86,23 @@ pub(crate) fn waves(plan: &Plan, doing: &Doing) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_multiprocessor_with_most_blocks_takes_longest() {
+        let busiest = |blocks, sms| {
+            let launch = Launch {
+                family: "",
+                entry: "",
+                grid: [blocks, 1, 1],
+                block: [1, 1, 1],
+                shared_bytes: 0,
+                args: Vec::new(),
+                early: false,
+            };
+            busiest(&launch, sms)
+        };
+        assert_eq!((busiest(64, 128), busiest(128, 128), busiest(192, 128)), (2.0, 1.0, 4.0 / 3.0));
+    }
 
     #[test]
     fn the_longest_bound_is_the_time_unless_one_is_unknown() {

@@ -20,7 +20,7 @@ Targets whose figures are the same share a row. Machine code below sm_75 cannot 
 Times are **predicted, not measured**: the longest of what device memory, instruction issue (4 a clock), integer instructions (half as many), special functions (16
 lanes a clock), tensor cores and shared memory (128 bytes a clock) need for that loop, at the clock NVIDIA quotes its rates at. Starts and ends of launches, waiting
 and clocks under load are not in them: a kernel cannot be faster as it is written, and will be slower. **waves** are the launch's blocks by what the GPU holds at
-once. **of the roof** is memory's time, where tiles are multiplied or that of the tensor cores, by the predicted one. *estimate* marks a bandwidth that nobody
+once; where they have equal shares, times are those of the multiprocessor with most of them. **of the roof** is memory's time, where tiles are multiplied or that of the tensor cores, by the predicted one. *estimate* marks a bandwidth that nobody
 measured, ≥ a time of which one part is unknown.
 ";
 

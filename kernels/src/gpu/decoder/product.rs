@@ -1,7 +1,7 @@
 //! y = x·Wᵀ for any number of tokens: which kernel multiplies.
 //!
-//! Few tokens stream the weights as they are stored. Many are worth a product of matrices, for which packed weights are
-//! widened first. Sums in fp16 exist in products of matrices only, so one token is multiplied so too.
+//! Few tokens stream the weights as they are stored, and so do more where tensor cores multiply four bits with them. Many
+//! are worth a product of matrices, for which packed weights are widened first. Sums in fp16 exist in products of matrices only, so one token is multiplied so too.
 
 use super::layout::{Matrix, Weights};
 use super::path::{Path, Sums};
@@ -57,6 +57,12 @@ impl Multiplier<'_> {
                     Ok(vec![awq::launch(w4::Operands { x, weights, y }, shape)?])
                 })
             }
+            Weights::Int4(weights) if self.streams_many(rows) => {
+                let operands = w4::Operands { x: rows.x, weights, y: rows.y };
+                let shape = Shape { m: rows.tokens, n: matrix.n, k: matrix.k, ..Shape::default() };
+                let formats = self.formats(rows.output);
+                Ok(vec![w4::gemm::launch(self.facts, operands, None, formats, shape)?])
+            }
             Weights::Int4(weights) if many => {
                 let element = self.path.activations;
                 let widen = w4::dequantize(weights, self.scratch, element, matrix.n, matrix.k)?;
@@ -76,6 +82,14 @@ impl Multiplier<'_> {
                 Ok(vec![nf4::launch(self.facts, operands, self.formats(rows.output), shape)?])
             }),
         }
+    }
+
+    /// Whether packed weights are streamed once for so many tokens.
+    fn streams_many(&self, rows: Rows) -> bool {
+        let many = w4::MOST_TOKENS + 1..=w4::gemm::MOST_TOKENS;
+        many.contains(&rows.tokens)
+            && self.path.sums == Sums::Fp32
+            && w4::gemm::takes(self.facts, self.path.activations)
     }
 
     /// The logits of one token: fp32, from fp32 sums, on every path.

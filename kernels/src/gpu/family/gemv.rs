@@ -175,7 +175,7 @@ pub(in crate::gpu) const fn path(id: &'static str, formats: Formats, limit: f64)
         multiple,
         limit,
         parts,
-        scratch: |_| Vec::new(),
+        scratch: |_, _| Vec::new(),
         launch: |facts, formats, places, shape| {
             let operands = Operands { x: places.x, weights: places.weights[0], y: places.y };
             Ok(vec![launch(facts, operands, formats, shape)?])

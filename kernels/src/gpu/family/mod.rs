@@ -2,6 +2,7 @@
 
 pub mod alu;
 pub mod attn;
+pub mod deal;
 pub mod gemm;
 pub mod gemv;
 pub mod glue;

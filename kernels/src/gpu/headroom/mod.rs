@@ -121,8 +121,12 @@ impl Probe {
             machine.write(slot, part)?;
             weights_at.push(slot);
         }
-        let between = (self.path.scratch)(shape).into_iter();
-        let scratch = between.map(|bytes| hold(machine, bytes)).collect::<Result<Vec<_>, _>>()?;
+        let mut scratch = Vec::new();
+        for content in (self.path.scratch)(machine.facts(), shape) {
+            let slot = hold(machine, content.bytes())?;
+            machine.write(slot, &vec![0; content.bytes()])?;
+            scratch.push(slot);
+        }
         let places = Places { x: x_at, weights: &weights_at, scratch: &scratch, y };
         let launches =
             (self.path.launch)(machine.facts(), formats, &places, shape).map_err(refused)?;

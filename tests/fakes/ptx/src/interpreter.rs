@@ -11,7 +11,7 @@ use warpscope_kernels::gpu::{
 use warpscope_kernels::image;
 
 use crate::fault::FaultKind;
-use crate::machine::{Limits, launch};
+use crate::machine::{Limits, Order, launch};
 use crate::memory::Memory;
 use crate::module::{Entry, Module};
 use crate::tensor::Tensor;
@@ -31,6 +31,7 @@ pub struct Interpreter {
     held: u64,
     instructions: u64,
     most: u64,
+    order: Order,
 }
 
 struct Buffer {
@@ -57,12 +58,19 @@ impl Interpreter {
             held: 0,
             instructions: 0,
             most: Limits::default().instructions,
+            order: Order::default(),
         }
     }
 
     /// Allows a launch so many instructions of warps.
     pub fn limit(mut self, instructions: u64) -> Self {
         self.most = instructions;
+        self
+    }
+
+    /// Runs the blocks of launches in this order.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
         self
     }
 
@@ -115,6 +123,7 @@ impl Interpreter {
             instructions: self.most,
             shared_bytes: self.facts.shared_per_block_optin,
             sms: self.facts.sms,
+            order: self.order,
         };
         let (grid, block, shared) = (asked.grid, asked.block, asked.shared_bytes);
         let memory = &mut self.memory;

@@ -3,7 +3,7 @@
 use super::super::number::Number;
 use super::super::operand::normal;
 use super::way::{self, Way};
-use super::{Operands, Product, few, hopper, launch};
+use super::{Operands, Product, Workspace, few, hopper, launch_through, workspace_bytes};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -45,6 +45,15 @@ const POSITIVE: (u32, u32, u32) = (21, 40, 66);
 /// Rows and columns of their special cases: what leaves by a tensor map has rows of a multiple of 16 bytes.
 const SPECIAL_OF_WARPGROUPS: (u32, u32) = (19, 72);
 
+/// The same for tiles that blocks share, four multiples a step of which blocks have eight or more: a tile of three blocks; one step, and more tiles
+/// than blocks; blocks with pieces of several tiles, whose last step is short.
+const DEALT: &[((u32, u32, u32), u32)] =
+    &[((5, 131, 97), 80), ((5, 530, 1), 1), ((130, 270, 6), 2)];
+/// And of random numbers.
+const RANDOM_OF_DEALT: (u32, u32, u32) = (40, 50, 70);
+/// Their special cases have a tile of three blocks.
+const LONG_OF_DEALT: u32 = 48;
+
 /// Multiplicands of a case by row and column, X first.
 type Fill<'a> = &'a dyn Fn(Side, u32, u32) -> f64;
 
@@ -63,15 +72,18 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     let ways = way::ways(product, facts);
     let chosen =
         Shape { m: SPECIAL.0, n: SPECIAL.1, k: 8 * product.multiple(), ..Shape::default() };
-    let chosen = way::choose(product, facts, chosen).map_or("", |way| way.variant.name);
+    let chosen = way::choose(product, facts, chosen, false).map_or("", |way| way.variant.name);
     let cases = |way: &Way| {
         let facts = facts.with_variant(product.id(), way.variant.name);
-        let build = Builder { product, facts: &facts, way, special: SPECIAL };
-        build.every_way().into_iter().chain(if way.variant.name == chosen {
-            build.once()
-        } else {
-            Vec::new()
-        })
+        let build = Builder { product, facts: &facts, way, special: SPECIAL, long: 1 };
+        let mut all = build.every_way();
+        if way.variant.name == chosen {
+            all.extend(build.once());
+        }
+        if way.dealt.is_some() {
+            all.extend(of_dealt(product, &facts, way));
+        }
+        all
     };
     let (together, alone): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| hopper::is(way));
     let together = together.iter().flat_map(|way| match few::is(way) {
@@ -81,14 +93,28 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     together.chain(alone.iter().flat_map(cases)).collect()
 }
 
+/// What proves that blocks share tiles, beside what proves every way.
+fn of_dealt(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
+    let build = Builder { product, facts, way, special: SPECIAL, long: LONG_OF_DEALT };
+    let sized = |(size, sms): &((u32, u32, u32), u32)| {
+        let facts = DeviceFacts { sms: *sms, ..facts.clone() };
+        Builder { facts: &facts, ..build }.whole(*size)
+    };
+    let mut all: Vec<Case> = DEALT.iter().map(sized).collect();
+    all.extend([build.random(RANDOM_OF_DEALT), build.no_number()]);
+    all.extend(build.overflow());
+    all
+}
+
 /// What proves a way of warpgroups.
 fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
     let facts = facts.with_variant(product.id(), way.variant.name);
     let sized = |(size, sms): &((u32, u32, u32), u32)| {
         let facts = DeviceFacts { sms: *sms, ..facts.clone() };
-        Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS }.whole(*size)
+        let special = SPECIAL_OF_WARPGROUPS;
+        Builder { product, facts: &facts, way, special, long: 1 }.whole(*size)
     };
-    let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS };
+    let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS, long: 1 };
     // Results that leave by a tensor map have rows of a multiple of 16 bytes.
     let boxed = product.output().bytes() == 2;
     let taken =
@@ -114,7 +140,7 @@ fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> 
 /// What proves a way of few tokens by warpgroups.
 fn of_few(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
     let facts = facts.with_variant(product.id(), way.variant.name);
-    let build = Builder { product, facts: &facts, way, special: SPECIAL };
+    let build = Builder { product, facts: &facts, way, special: SPECIAL, long: 1 };
     let whole = SIZES.iter().chain(OF_FEW).map(|size| build.whole(*size));
     let random = RANDOM_OF_FEW.iter().map(|size| build.random(*size));
     let others = [build.no_number()].into_iter().chain(build.once());
@@ -146,6 +172,7 @@ fn output(product: Product) -> Number {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Builder<'a> {
     product: Product,
     /// With the way forced.
@@ -153,6 +180,8 @@ struct Builder<'a> {
     way: &'a Way,
     /// Rows and columns of the special cases.
     special: (u32, u32),
+    /// How many times longer than elsewhere their k is.
+    long: u32,
 }
 
 impl Builder<'_> {
@@ -281,7 +310,7 @@ impl Builder<'_> {
 
     fn special(&self, k: u32) -> Shape {
         let (m, n) = self.special;
-        Shape { m, n, k: k * self.product.multiple().max(8), ..Shape::default() }
+        Shape { m, n, k: k * self.long * self.product.multiple().max(8), ..Shape::default() }
     }
 
     fn exact(&self, what: &str, shape: Shape, fill: Fill) -> Case {
@@ -306,21 +335,31 @@ impl Builder<'_> {
         let reference = multiplied(&x, &w, k as usize);
         let facts = self.facts.clone();
         let poison = reference.len() * product.output().bytes();
+        let mut buffers = vec![
+            Content::Bytes(number.store(x)),
+            Content::Bytes(number.store(w)),
+            Content::Poison(poison),
+        ];
+        let mut expect =
+            vec![Expect { buffer: 2, element: product.output(), judge: judge(reference) }];
+        let shared = workspace_bytes(&facts, product, shape);
+        if let Some([left, arrivals]) = shared {
+            buffers.extend([Content::Poison(left), Content::Zero(arrivals)]);
+            let as_found = Judge::Bits(vec![0; arrivals]);
+            expect.push(Expect { buffer: 4, element: Element::U32, judge: as_found });
+        }
         Case {
             name: format!("{m}×{n}×{k} {what}, {}", self.way.variant.name),
-            buffers: vec![
-                Content::Bytes(number.store(x)),
-                Content::Bytes(number.store(w)),
-                Content::Poison(poison),
-            ],
+            buffers,
             plan: Box::new(move |at| {
                 let operands = Operands { x: at[0], weights: at[1], y: at[2] };
+                let through = shared.map(|_| Workspace { left: at[3], arrivals: at[4] });
                 vec![
-                    launch(&facts, operands, product, shape)
+                    launch_through(&facts, operands, through, product, shape)
                         .expect("the sizes of a case are possible"),
                 ]
             }),
-            expect: vec![Expect { buffer: 2, element: product.output(), judge: judge(reference) }],
+            expect,
         }
     }
 }

@@ -62,6 +62,7 @@ fn way(variant: Variant, entry: &'static str) -> Way {
         threads: THREADS,
         shared_bytes: shared_bytes(TILES[1]),
         rate: 1.0,
+        dealt: None,
         takes: |shape| shape.m <= MOST_TOKENS,
         launch,
     }
@@ -148,7 +149,7 @@ mod tests {
             (64, 28_672, 4096, "fewc4"),
             (65, 8192, 8192, "wgmma128x128"),
         ] {
-            let way = way::choose(Product::F16, &hopper(), shape(m, n, k)).unwrap();
+            let way = way::choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
             assert_eq!(way.variant.name, name, "{m}×{n}×{k}");
         }
     }

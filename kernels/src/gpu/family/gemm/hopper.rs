@@ -196,6 +196,7 @@ fn way(product: Product, tile: &Tile, entry: &'static str) -> Way {
         variant: tile.variant,
         family: FAMILY,
         entry,
+        dealt: None,
         tile: [ROWS, tile.columns],
         threads: THREADS,
         shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
@@ -212,7 +213,7 @@ fn fits(shape: Shape) -> bool {
 fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
-    way.blocks(call.shape)?;
+    way.blocks(call.shape, call.sms)?;
     let blocks = tile_of(way).map_or(1, |tile| tile.blocks);
     let result = if boxed(call.product) { Arg::from(results(y, call)) } else { y.into() };
     Ok(Launch {
@@ -342,7 +343,7 @@ mod tests {
             (Product::E4m3, cube(2048), "wgmma128x128c2"),
             (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
         ] {
-            let way = choose(product, &facts, shape).unwrap();
+            let way = choose(product, &facts, shape, false).unwrap();
             assert_eq!(way.variant.name, variant, "{product:?} {shape:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! K10 to K17: matrix products Y = X·Wᵀ.
 //!
-//! A block computes a tile of Y; there are several sizes of tiles, see [`way`]. Splitting k over blocks was rejected: what is too
-//! small for all of them is a matter of weights and few tokens, which is the part of `gemv`.
+//! A block computes a tile of Y; there are several sizes of tiles, see [`way`]. Where they are too few, or a few too many, for the
+//! multiprocessors, blocks of 16-bit products share tiles: slabs of k are dealt out evenly, and partial sums added up in fp32.
 
 mod cases;
 mod few;
@@ -15,6 +15,7 @@ mod way;
 pub(super) use hopper::has_wgmma;
 pub use registry::KERNELS;
 
+pub use super::deal::Workspace;
 use super::number::Number;
 use super::route::{self, Step};
 use super::stream::check_aligned;
@@ -137,15 +138,32 @@ pub fn launch(
     product: Product,
     shape: Shape,
 ) -> Result<Launch, String> {
+    launch_through(facts, operands, None, product, shape)
+}
+
+/// Bytes of [`Workspace::left`] and of [`Workspace::arrivals`]; `None` where blocks share no tile at this size.
+pub fn workspace_bytes(facts: &DeviceFacts, product: Product, shape: Shape) -> Option<[usize; 2]> {
+    let way = way::choose(product, facts, shape, true)?;
+    way.deal(shape, facts.sms).map(|deal| deal.workspace_bytes())
+}
+
+/// The same, by blocks that may share tiles through a workspace.
+pub fn launch_through(
+    facts: &DeviceFacts,
+    operands: Operands,
+    workspace: Option<Workspace>,
+    product: Product,
+    shape: Shape,
+) -> Result<Launch, String> {
     if let Route::Absent { why } = product.route(facts) {
         return Err(format!("{product:?} cannot be multiplied: {why}"));
     }
     let Operands { x, weights, y } = operands;
     check_aligned(&[x, weights, y])?;
     let pitch = pitch(product, shape)?;
-    let way = way::choose(product, facts, shape);
+    let way = way::choose(product, facts, shape, workspace.is_some());
     let way = way.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
-    (way.launch)(&way, &Call { product, operands, shape, pitch, sms: facts.sms })
+    (way.launch)(&way, &Call { product, operands, workspace, shape, pitch, sms: facts.sms })
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.

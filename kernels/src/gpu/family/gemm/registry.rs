@@ -2,7 +2,9 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::{Operands, Product, ROWS, cases, launch, pitch, way};
+use super::{
+    Operands, Product, ROWS, Workspace, cases, launch_through, pitch, way, workspace_bytes,
+};
 use crate::Dtype;
 use crate::gpu::{
     BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Variant, Work,
@@ -87,21 +89,28 @@ fn bytes(product: Product, shape: Shape) -> f64 {
 fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
     let nowhere = Slot { buffer: BufferId(0), offset: 0 };
     let operands = Operands { x: nowhere, weights: nowhere, y: nowhere };
-    launch(facts, operands, product, shape)?;
-    let variant = way::choose(product, facts, shape).map_or("", |way| way.variant.name);
+    let shared = workspace_bytes(facts, product, shape);
+    let through = |left, arrivals| shared.map(|_| Workspace { left, arrivals });
+    launch_through(facts, operands, through(nowhere, nowhere), product, shape)?;
+    let way = way::choose(product, facts, shape, shared.is_some());
+    let variant = way.map_or("", |way| way.variant.name);
     let pitch = pitch(product, shape)? as usize;
     let Shape { m, n, k, .. } = shape;
     let facts = facts.clone();
+    let mut buffers = vec![
+        noise(product, m as usize * pitch, 1),
+        noise(product, n as usize * pitch, 2),
+        Content::Zero(m as usize * n as usize * product.output().bytes()),
+    ];
+    let between = |[left, arrivals]: [usize; 2]| [Content::Poison(left), Content::Zero(arrivals)];
+    buffers.extend(shared.map(between).into_iter().flatten());
     Ok(Work {
         shape,
-        buffers: vec![
-            noise(product, m as usize * pitch, 1),
-            noise(product, n as usize * pitch, 2),
-            Content::Zero(m as usize * n as usize * product.output().bytes()),
-        ],
+        buffers,
         plan: Box::new(move |at| {
             let operands = Operands { x: at[0], weights: at[1], y: at[2] };
-            launch(&facts, operands, product, shape).into_iter().collect()
+            let through = shared.map(|_| Workspace { left: at[3], arrivals: at[4] });
+            launch_through(&facts, operands, through, product, shape).into_iter().collect()
         }),
         bytes: bytes(product, shape),
         flops: 2.0 * f64::from(m) * f64::from(n) * f64::from(k),

@@ -97,6 +97,28 @@ fn tiles_follow_the_size_and_the_device() {
     }
 }
 
+/// Tiles too few, or a few too many, are shared by one wave of blocks where there is memory between them.
+#[test]
+fn tiles_are_shared_where_that_fills_the_device() {
+    let (a100, v100) = (generous((8, 0), 108, 163), generous((7, 0), 80, 96));
+    for ((m, n, k), facts, entry, blocks) in [
+        ((256, 4096, 4096), &a100, "gemm_f16_128x128b64s3d", 216),
+        ((512, 2048, 8192), &a100, "gemm_f16_128x128b64s3d", 216),
+        ((256, 4096, 4096), &v100, "gemm_f16_128x128b64s2d", 160),
+        ((8192, 8192, 8192), &a100, "gemm_f16_128x256b128s3", 2048),
+        ((16, 4096, 4096), &a100, "gemm_f16_32x64b256s3k4", 64),
+    ] {
+        let size = shape(m, n, k);
+        let through = Some(Workspace { left: NOWHERE, arrivals: NOWHERE });
+        let launch = launch_through(facts, OPERANDS, through, Product::F16, size).unwrap();
+        assert_eq!((launch.entry, launch.grid), (entry, [blocks, 1, 1]), "{m}×{n}×{k}");
+        let shared = workspace_bytes(facts, Product::F16, size);
+        assert_eq!(shared.is_some(), entry.ends_with('d'), "{m}×{n}×{k}");
+        let alone = super::launch(facts, OPERANDS, Product::F16, size).unwrap();
+        assert!(!alone.entry.ends_with('d'), "{m}×{n}×{k}");
+    }
+}
+
 /// What is picked is launched where it can be, whatever else it is that was picked.
 #[test]
 fn picks_come_first_where_they_can_be() {

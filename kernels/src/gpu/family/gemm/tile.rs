@@ -1,12 +1,18 @@
 //! The ways of threads and of warps that multiply by themselves (`mma.sync`): tiles of Y, and which product has which.
 //!
 //! A tile is called after its rows, its columns, the bytes of k of a stage (`b`) and the stages (`s`); `k4` has four warps share a part of Y and
-//! divide k, `w4` and `w8` are of four and of eight warps where others are not, `r` takes rows of any length. Entries carry the name of the tile.
+//! divide k, `d` has slabs dealt out evenly to blocks that share tiles, `w4` and `w8` are of four and of eight warps where others are not, `r` takes
+//! rows of any length. Entries carry the name of the tile.
+//!
+//! A fourth stage where two blocks of 128×128 still fit (sm_80 and sm_90) was rejected: the tensor cores of an A100 take 1024 cycles for a slab of
+//! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
+//! largest tiles have instead.
 
-use super::way::{Call, Way};
+use super::way::{Call, Dealt, Way};
 use super::{Operands, Product};
 use crate::Sm;
-use crate::gpu::{DeviceFacts, Launch, Shape, Variant};
+use crate::gpu::family::deal::Workspace;
+use crate::gpu::{Arg, DeviceFacts, Launch, Shape, Variant};
 
 /// A tile, whatever is multiplied.
 struct Tile {
@@ -18,6 +24,8 @@ struct Tile {
     /// Share of the arithmetic rate. By shared memory: where a warp has 64×64 it reads 1 byte of fragments for 32 products of 16 bits, which
     /// leaves the tensor cores of an A100 busy; with 32×64 they wait a ninth of the time, with 32×32 a third.
     rate: f64,
+    /// Whether blocks share tiles, and how.
+    dealt: Option<Dealt>,
     takes: fn(Shape) -> bool,
 }
 
@@ -31,7 +39,20 @@ const fn tile(
     let shared_bytes = (rows + columns) * bytes * stages;
     let takes = |shape: Shape| shape.k.is_multiple_of(4);
     let variant = Variant { name, what };
-    Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, takes }
+    Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, dealt: None, takes }
+}
+
+const DEALT_S3: (&str, &str) = ("128x128b64s3d", "large tiles that one wave of blocks shares");
+const DEALT_S2: (&str, &str) = ("128x128b64s2d", "large tiles, two stages, one wave of blocks");
+
+/// The same, two blocks a multiprocessor, to which slabs of 64 bytes of 16-bit numbers are dealt out evenly.
+const fn dealt(tile: Tile) -> Tile {
+    // Slabs are counted in 32 bits.
+    let takes = |Shape { m, n, k, .. }: Shape| {
+        let tiles = u64::from(m.div_ceil(128)) * u64::from(n.div_ceil(128));
+        k.is_multiple_of(4) && tiles.saturating_mul(k.div_ceil(32).into()) < 1 << 31
+    };
+    Tile { dealt: Some(Dealt { held: 2, columns: 32 }), takes, ..tile }
 }
 
 /// Every tile. Those of threads have shared memory of their own.
@@ -47,6 +68,8 @@ const TILES: &[Tile] = &[
     tile(("128x128b64s2", "large tiles, two stages"), [128, 128], 128, [64, 2], 0.93),
     tile(("64x64b64s2", "small tiles, two stages"), [64, 64], 128, [64, 2], 0.6),
     tile(("32x64b256s2k4", "few tokens, four warps divide k"), [32, 64], 128, [256, 2], 0.5),
+    dealt(tile(DEALT_S3, [128, 128], 128, [64, 3], 0.93)),
+    dealt(tile(DEALT_S2, [128, 128], 128, [64, 2], 0.93)),
     // A thread has 8×16 of Y, 8×8, 8×4: of what it issues 0.91, 0.87 and 0.81 are products.
     tile(("128x128w4", "large tiles of four warps"), [128, 128], 128, [0, 0], 1.0),
     tile(("128x128", "large tiles"), [128, 128], 256, [0, 0], 0.96),
@@ -56,6 +79,15 @@ const TILES: &[Tile] = &[
         ..tile(("64x64r", "small tiles, rows of any length"), [64, 64], 128, [0, 0], 0.3)
     },
 ];
+
+/// The largest tiles, with deep stages and without.
+const DEEP: &str = "128x256b128s3";
+const SHALLOW: &str = "128x256b64s3";
+
+/// Shared memory of a tile by its name.
+fn shared_bytes(name: &str) -> u32 {
+    TILES.iter().find(|tile| tile.variant.name == name).map_or(0, |tile| tile.shared_bytes)
+}
 
 /// Tiles and their entries.
 type Entries = &'static [(&'static str, &'static str)];
@@ -72,6 +104,9 @@ macro_rules! staged {
     ($base:literal) => {
         entries!($base: "128x256b64s2" "128x128b64s2" "64x64b64s2" "32x64b256s2k4")
     };
+    (dealt $base:literal) => {
+        entries!($base: "128x256b64s2" "128x128b64s2" "128x128b64s2d" "64x64b64s2" "32x64b256s2k4")
+    };
     (few $base:literal) => { entries!($base: "128x128b64s2" "64x64b64s2" "32x64b256s2k4") };
     (whole $base:literal) => { entries!($base: "128x256b64s2" "128x128b64s2" "64x64b64s2") };
 }
@@ -79,6 +114,9 @@ macro_rules! staged {
 macro_rules! copied {
     ($base:literal) => {
         entries!($base: "128x256b128s3" "128x256b64s3" "128x128b64s3" "64x128b64s4" "64x64b128s3" "32x64b256s3k4")
+    };
+    (dealt $base:literal) => {
+        entries!($base: "128x256b128s3" "128x256b64s3" "128x128b64s3" "128x128b64s3d" "64x128b64s4" "64x64b128s3" "32x64b256s3k4")
     };
     (few $base:literal) => { entries!($base: "128x128b64s3" "64x64b128s3" "32x64b256s3k4") };
     (whole $base:literal) => { entries!($base: "128x256b64s3" "128x128b64s3" "64x64b128s3") };
@@ -95,8 +133,10 @@ const fn steps(product: Product) -> &'static [(Sm, Entries)] {
     match product {
         Product::F16 => &[
             (PASCAL, by_threads!("gemm_f16")),
-            (VOLTA, staged!("gemm_f16")),
-            (AMPERE, copied!("gemm_f16")),
+            (VOLTA, staged!(dealt "gemm_f16")),
+            // Two blocks leave nothing of its shared memory, and dealt ones need a word more.
+            (TURING, staged!("gemm_f16")),
+            (AMPERE, copied!(dealt "gemm_f16")),
         ],
         Product::F16Out32 => &[
             (PASCAL, by_threads!("gemm_f16_out32")),
@@ -109,7 +149,9 @@ const fn steps(product: Product) -> &'static [(Sm, Entries)] {
             (VOLTA, staged!(whole "gemm_f16_acc16")),
             (AMPERE, copied!(whole "gemm_f16_acc16")),
         ],
-        Product::Bf16 => &[(PASCAL, by_threads!("gemm_bf16")), (AMPERE, copied!("gemm_bf16"))],
+        Product::Bf16 => {
+            &[(PASCAL, by_threads!("gemm_bf16")), (AMPERE, copied!(dealt "gemm_bf16"))]
+        }
         Product::Bf16Out32 => {
             &[(PASCAL, by_threads!("gemm_bf16_out32")), (AMPERE, copied!(few "gemm_bf16_out32"))]
         }
@@ -142,6 +184,9 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
         let tile = TILES.iter().find(|tile| tile.variant.name == *name)?;
         (tile.shared_bytes <= most).then_some((tile, *entry))
     });
+    // Two of the largest tiles are one too many: where deep stages fit they are better.
+    let deep = entries.iter().any(|(name, _)| *name == DEEP) && shared_bytes(DEEP) <= most;
+    let named = named.filter(|(tile, _)| !deep || tile.variant.name != SHALLOW);
     let way = |(tile, entry): (&Tile, &'static str)| Way {
         variant: tile.variant,
         family: product.row().family,
@@ -150,6 +195,7 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
         threads: tile.threads,
         shared_bytes: tile.shared_bytes,
         rate: tile.rate,
+        dealt: tile.dealt,
         takes: tile.takes,
         launch,
     };
@@ -160,13 +206,20 @@ fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
     debug_assert!((way.takes)(call.shape), "{:?} of {} bytes a row", call.product, call.pitch);
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
+    let mut args: Vec<Arg> = vec![x.into(), weights.into(), y.into()];
+    if way.dealt.is_some() {
+        let Workspace { left, arrivals } =
+            call.workspace.ok_or("blocks share no tile without memory between them")?;
+        args.extend([left, arrivals].map(Arg::from));
+    }
+    args.extend([m, n, k].map(Arg::from));
     Ok(Launch {
         family: way.family,
         entry: way.entry,
-        grid: [way.blocks(call.shape)?, 1, 1],
+        grid: [way.blocks(call.shape, call.sms)?, 1, 1],
         block: [way.threads, 1, 1],
         shared_bytes: way.shared_bytes,
-        args: vec![x.into(), weights.into(), y.into(), m.into(), n.into(), k.into()],
+        args,
         early: false,
     })
 }

@@ -4,6 +4,7 @@
 //! and the rate of a way promise. A table by device name was rejected: it says nothing of devices and sizes that nobody listed.
 
 use super::{Operands, Product, few, hopper, tile};
+use crate::gpu::family::deal::{Deal, Workspace};
 use crate::gpu::{DeviceFacts, Launch, MOST_VARIANTS, Shape, Variant};
 
 /// Where ways come from, the best first: of equal promises the first counts.
@@ -16,6 +17,8 @@ pub(super) struct Call {
     pub product: Product,
     /// Where.
     pub operands: Operands,
+    /// Through what blocks may share a tile.
+    pub workspace: Option<Workspace>,
     /// The size.
     pub shape: Shape,
     /// Bytes of a row of X and of W.
@@ -23,6 +26,20 @@ pub(super) struct Call {
     /// Multiprocessors to fill.
     pub sms: u32,
 }
+
+/// How blocks share tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Dealt {
+    /// Blocks that a multiprocessor holds.
+    pub held: u32,
+    /// Columns of k of a step.
+    pub columns: u32,
+}
+
+/// Steps of a block below which it is not worth cutting a tile for.
+const LEAST_STEPS: u32 = 8;
+/// Products of 16-bit numbers in a cycle of a multiprocessor, of data-centre devices: adding up is dearest there.
+const PRODUCTS: f64 = 1024.0;
 
 /// One way to compute a product.
 #[derive(Clone, Copy)]
@@ -41,6 +58,8 @@ pub(super) struct Way {
     pub shared_bytes: u32,
     /// Share of the arithmetic rate it is expected to reach where blocks fill the device, relative to the best way. For choosing only.
     pub rate: f64,
+    /// How blocks share tiles, where they do.
+    pub dealt: Option<Dealt>,
     /// Whether it takes a size.
     pub takes: fn(Shape) -> bool,
     /// Its launch.
@@ -48,11 +67,23 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Blocks that a result has.
-    pub(super) fn blocks(&self, shape: Shape) -> Result<u32, String> {
+    /// Blocks that a launch has: one for each tile, unless they share them.
+    pub(super) fn blocks(&self, shape: Shape, sms: u32) -> Result<u32, String> {
+        if let Some(deal) = self.deal(shape, sms) {
+            return Ok(deal.blocks);
+        }
         let (m, n, tiles) = (shape.m, shape.n, self.tiles(shape));
         let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
         Ok(i32::try_from(tiles).map_err(too_many)?.unsigned_abs())
+    }
+
+    /// How blocks share tiles, where they do.
+    pub(super) fn deal(&self, shape: Shape, sms: u32) -> Option<Deal> {
+        let Dealt { held, columns } = self.dealt?;
+        let tiles = u32::try_from(self.tiles(shape)).unwrap_or(u32::MAX);
+        let [rows, across] = self.tile;
+        let steps = shape.k.div_ceil(columns);
+        Some(Deal::new(held * sms.max(1), tiles, steps, LEAST_STEPS, rows * across))
     }
 
     fn tiles(&self, shape: Shape) -> u64 {
@@ -60,11 +91,17 @@ impl Way {
         u64::from(shape.m.div_ceil(rows)) * u64::from(shape.n.div_ceil(columns))
     }
 
-    /// Time in elements of Y at the full rate: the busiest multiprocessor has so many tiles.
+    /// Time in elements of Y at the full rate: the busiest multiprocessor has so many tiles, or all have as many and add up in the end.
     fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
         let [rows, columns] = self.tile.map(f64::from);
-        let each = self.tiles(shape).div_ceil(facts.sms.max(1).into());
-        each as f64 * rows * columns / self.rate
+        let (tiles, sms) = (self.tiles(shape), u64::from(facts.sms.max(1)));
+        let (each, join) = match self.deal(shape, facts.sms) {
+            None => (tiles.div_ceil(sms) as f64, 0.0),
+            Some(deal) => {
+                (tiles as f64 / sms as f64, deal.join() * PRODUCTS / f64::from(shape.k.max(1)))
+            }
+        };
+        each * rows * columns / self.rate + join
     }
 }
 
@@ -74,10 +111,15 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
     all.filter(|way| hopper::leaves(way, product, facts)).take(MOST_VARIANTS).collect()
 }
 
-/// The way to take at a size; `None` where the device has none.
-pub(super) fn choose(product: Product, facts: &DeviceFacts, shape: Shape) -> Option<Way> {
+/// The way to take at a size; `None` where the device has none. Tiles are shared only `through` memory.
+pub(super) fn choose(
+    product: Product,
+    facts: &DeviceFacts,
+    shape: Shape,
+    through: bool,
+) -> Option<Way> {
     let mut ways = ways(product, facts);
-    ways.retain(|way| (way.takes)(shape));
+    ways.retain(|way| (way.takes)(shape) && (through || way.dealt.is_none()));
     let picked = facts.picks.choose(product.id(), shape);
     let picked = ways.iter().find(|way| Some(way.variant.name) == picked);
     let promise = |way: &&Way| way.promise(facts, shape);

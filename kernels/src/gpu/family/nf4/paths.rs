@@ -29,7 +29,7 @@ const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
         multiple: BLOCK as u32,
         limit,
         parts: |n, k| vec![(Element::U8, n * k / 2), (Element::F32, n * k / BLOCK)],
-        scratch: |_| Vec::new(),
+        scratch: |_, _| Vec::new(),
         launch: |facts, formats, places, shape| {
             let weights = Weights { codes: places.weights[0], maxima: places.weights[1] };
             let operands = Operands { x: places.x, weights, y: places.y };

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::Formats;
-use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot, Variant};
+use crate::gpu::{Content, DeviceFacts, Element, Launch, Limiter, Shape, Slot, Variant};
 use crate::model::hash;
 
 /// Weights as a path stores them, and the numbers that are then really stored.
@@ -49,8 +49,8 @@ pub(in crate::gpu) struct Path {
     pub limit: f64,
     /// What weights are stored in.
     pub parts: Parts,
-    /// Bytes needed in between.
-    pub scratch: fn(Shape) -> Vec<usize>,
+    /// Memory needed in between: poisoned, or zero in front of a launch and behind it.
+    pub scratch: fn(&DeviceFacts, Shape) -> Vec<Content>,
     /// What is launched.
     pub launch: fn(&DeviceFacts, Formats, &Places, Shape) -> Launches,
     /// How they are stored.
@@ -106,6 +106,11 @@ pub(in crate::gpu) trait Streamed {
     /// The ways a device can compute them.
     fn variants(_: &DeviceFacts) -> Vec<Variant> {
         Vec::new()
+    }
+
+    /// What is expected to limit a size.
+    fn limiter(_: &DeviceFacts, _: Shape) -> Limiter {
+        Limiter::Memory
     }
 
     /// Name of the one that a size is computed in; empty where there is one only.

@@ -33,7 +33,10 @@ pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
     let forced = S::variants(facts).into_iter().flat_map(|variant| {
         let facts = facts.with_variant(S::KERNEL, variant.name);
         S::PATHS.first().into_iter().flat_map(move |path| {
+            let longest = S::VARIANT_SIZES.iter().map(|size| size.2).max().unwrap_or(1);
+            let overflow = overflow(path, &facts, longest).ok();
             let mut cases = ragged(path, &facts, S::VARIANT_SIZES);
+            cases.extend(overflow);
             cases
                 .iter_mut()
                 .for_each(|case| case.name = format!("{}, {}", case.name, variant.name));
@@ -69,11 +72,13 @@ fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case>
 fn of_path(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case> {
     let m = path.most_tokens.min(8);
     let long = trial(path, facts, (m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
-    let (m, k) = (path.most_tokens.min(3), path.multiple.max(128));
-    let overflow =
-        Trial { path, facts, shape: Shape { m, n: 5, k, ..Shape::default() } }.overflow();
-    let extremes = [long, overflow].into_iter().filter_map(Result::ok);
+    let extremes = [long, overflow(path, facts, 128)].into_iter().filter_map(Result::ok);
     ragged(path, facts, sizes).into_iter().chain(extremes).collect()
+}
+
+fn overflow(path: &'static Path, facts: &DeviceFacts, k: u32) -> Result<Case, String> {
+    let (m, k) = (path.most_tokens.min(3), k.next_multiple_of(path.multiple));
+    Trial { path, facts, shape: Shape { m, n: 5, k, ..Shape::default() } }.overflow()
 }
 
 impl Trial<'_> {
@@ -125,7 +130,8 @@ impl Trial<'_> {
             Content::Poison(m as usize * n as usize * path.formats.output.bytes()),
         ];
         buffers.extend(stored.parts.into_iter().map(Content::Bytes));
-        buffers.extend((path.scratch)(shape).into_iter().map(Content::Poison));
+        let between = buffers.len();
+        buffers.extend((path.scratch)(facts, shape));
         let planned = facts.clone();
         let launch = move |slots: &[Slot]| {
             let (weights, scratch) = slots[2..].split_at(parts);
@@ -133,13 +139,21 @@ impl Trial<'_> {
             (path.launch)(&planned, path.formats, &places, shape)
         };
         launch(&vec![NOWHERE; buffers.len()])?;
+        let mut expect = vec![Expect { buffer: 1, element: path.formats.output, judge }];
+        expect.extend((between..buffers.len()).filter_map(|at| as_found(at, &buffers[at])));
         Ok(Case {
             name: format!("{} {m}×{n}×{k} {name}, {} multiprocessors", path.id, facts.sms),
             buffers,
             plan: Box::new(move |slots| launch(slots).expect("it was possible elsewhere")),
-            expect: vec![Expect { buffer: 1, element: path.formats.output, judge }],
+            expect,
         })
     }
+}
+
+/// What is zero in front of a launch is so behind it, for the next one.
+fn as_found(buffer: usize, content: &Content) -> Option<Expect> {
+    let Content::Zero(bytes) = content else { return None };
+    Some(Expect { buffer, element: Element::U8, judge: Judge::Bits(vec![0; *bytes]) })
 }
 
 /// NaNs as instructions make them: all bits but the sign.

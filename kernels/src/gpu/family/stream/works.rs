@@ -32,14 +32,14 @@ fn timed<S: Streamed>(
     shape: Shape,
     arena: u64,
 ) -> Result<Work, String> {
-    let variant = S::chosen(facts, shape);
-    Ok(Work { variant, ..rotating(path, facts, shape, arena)? })
+    let (variant, limiter) = (S::chosen(facts, shape), S::limiter(facts, shape));
+    Ok(Work { variant, limiter, ..rotating(path, facts, shape, arena)? })
 }
 
 /// Copies of the weights of one product that together are twice the second-level cache, as far as they fit.
 fn copies(path: &Path, facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<u64, String> {
     let weights = path.weight_bytes(shape.n, shape.k) as u64;
-    let scratch: usize = (path.scratch)(shape).iter().sum();
+    let scratch: usize = (path.scratch)(facts, shape).iter().map(Content::bytes).sum();
     let besides = activations(path, shape) + scratch as u64;
     let room = arena.saturating_sub(besides) / weights.max(1);
     if room == 0 {
@@ -63,7 +63,7 @@ fn rotating(
 ) -> Result<Work, String> {
     let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
     let parts = (path.parts)(n, k);
-    let scratch = (path.scratch)(shape);
+    let scratch = (path.scratch)(facts, shape);
     let (count, between) = (parts.len(), scratch.len());
     let planned = facts.clone();
     let plan = move |slots: &[Slot]| -> Result<Vec<Launch>, String> {
@@ -79,7 +79,7 @@ fn rotating(
     let noise = |(element, count): (Element, usize), seed| Content::Noise { element, count, seed };
     let outputs = Content::Poison(m * n * path.formats.output.bytes());
     let mut buffers = vec![noise((path.formats.input, m * k), 1), outputs];
-    buffers.extend(scratch.into_iter().map(Content::Poison));
+    buffers.extend(scratch);
     for (seed, part) in (2..).zip((0..copies).flat_map(|_| &parts)) {
         buffers.push(noise(*part, seed));
     }

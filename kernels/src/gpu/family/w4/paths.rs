@@ -9,7 +9,7 @@ use super::{
 };
 use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{Path, Size, Stored, Streamed, kernel};
-use crate::gpu::{DeviceFacts, Element, GpuKernel, Shape, Variant};
+use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Shape, Variant};
 use crate::{Dtype, Sm};
 
 /// Groups of `[n, k]` weights in four bits, and what is then stored.
@@ -64,7 +64,7 @@ const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
         multiple: GROUP as u32,
         limit,
         parts,
-        scratch: |_| Vec::new(),
+        scratch: |_, _| Vec::new(),
         launch: |facts, formats, places, shape| {
             let weights = Weights { words: places.weights[0], scales: places.weights[1] };
             let operands = Operands { x: places.x, weights, y: places.y };
@@ -80,7 +80,7 @@ const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
 const fn eight_bits(id: &'static str, element: Element) -> Path {
     Path {
         most_tokens: w4a8::MOST_TOKENS,
-        scratch: |shape| w4a8::quantized_bytes(shape).into(),
+        scratch: |_, shape| w4a8::quantized_bytes(shape).map(Content::Poison).into(),
         launch: |facts, formats, places, shape| {
             let weights = Weights { words: places.weights[0], scales: places.weights[1] };
             let operands = Operands { x: places.x, weights, y: places.y };
@@ -100,14 +100,21 @@ const fn eight_bits(id: &'static str, element: Element) -> Path {
 const fn gemm<S: Streamed>(id: &'static str, formats: Formats, limit: f64) -> Path {
     Path {
         most_tokens: gemm::MOST_TOKENS,
-        scratch: |shape| vec![hopper::scratch(shape)],
+        scratch: |facts, shape| {
+            let [left, arrivals] = gemm::workspace_bytes(facts, S::KERNEL, shape);
+            let ordered = Content::Poison(hopper::scratch(shape));
+            vec![ordered, Content::Poison(left), Content::Zero(arrivals)]
+        },
         launch: |facts, formats, places, shape| {
             let weights = Weights { words: places.weights[0], scales: places.weights[1] };
             let operands = Operands { x: places.x, weights, y: places.y };
-            let given = (operands, places.scratch[0]);
-            match hopper::launch(S::KERNEL, facts, given, formats, shape)? {
+            let [ordered, left, arrivals] = [0, 1, 2].map(|index| places.scratch[index]);
+            match hopper::launch(S::KERNEL, facts, (operands, ordered), formats, shape)? {
                 Some(launches) => Ok(launches),
-                None => Ok(vec![gemm::launch(facts, operands, formats, shape)?]),
+                None => {
+                    let workspace = Some(gemm::Workspace { left, arrivals });
+                    Ok(vec![gemm::launch(facts, operands, workspace, formats, shape)?])
+                }
             }
         },
         ..path(id, formats, limit)
@@ -205,12 +212,15 @@ impl Streamed for GemmF16 {
         gemm::<Self>("w4.gemm.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
     const SIZES: &'static [Size] = GEMM_SIZES;
-    const VARIANT_SIZES: &'static [Size] =
-        &[(33, 70, 300, 80), (65, 5, 700, 80), (33, 5, 4400, 80)];
+    const VARIANT_SIZES: &'static [Size] = GEMM_VARIANT_SIZES;
     const TIMED: &'static [u32] = &[16, 64, 256];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        gemm::variants(facts)
+        gemm::variants(facts, Element::F16)
+    }
+
+    fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
+        gemm::limiter(facts, shape)
     }
 
     fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
@@ -225,12 +235,15 @@ impl Streamed for GemmBf16 {
         gemm::<Self>("w4.gemm.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
     const SIZES: &'static [Size] = GEMM_SIZES;
-    const VARIANT_SIZES: &'static [Size] =
-        &[(33, 70, 300, 80), (65, 5, 700, 80), (33, 5, 4400, 80)];
+    const VARIANT_SIZES: &'static [Size] = GEMM_VARIANT_SIZES;
     const TIMED: &'static [u32] = &[16, 64, 256];
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
-        gemm::variants(facts)
+        gemm::variants(facts, Element::Bf16)
+    }
+
+    fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
+        gemm::limiter(facts, shape)
     }
 
     fn chosen(facts: &DeviceFacts, shape: Shape) -> &'static str {
@@ -248,6 +261,10 @@ const GEMM_SIZES: &[Size] = &[
     (130, 35, 200, 80),
 ];
 
+/// Several tiles; rows of one; one group, and more tiles than blocks at once; a tile that three blocks share, and blocks with pieces of several tiles.
+const GEMM_VARIANT_SIZES: &[Size] =
+    &[(24, 270, 300, 2), (65, 5, 700, 80), (16, 300, 1, 1), (11, 70, 3200, 80), (70, 135, 200, 3)];
+
 /// fp16 activations.
 const F16_STEPS: &[Step] = &[
     (Sm::new(6, 0), Way::By("fma.f32")),
@@ -261,8 +278,12 @@ const BF16_STEPS: &[Step] = &[
     (Sm::new(8, 0), Way::By("mma.m16n8k16")),
 ];
 
-/// Many tokens.
-const GEMM_STEPS: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+/// Many tokens of fp16.
+const GEMM_F16_STEPS: &[Step] =
+    &[(Sm::new(7, 5), Way::By("mma.m16n8k8")), (Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+
+/// Many tokens of bf16.
+const GEMM_BF16_STEPS: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
 
 /// fp16 sums.
 const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
@@ -291,11 +312,11 @@ pub(super) const GEMM_F16_KERNEL: GpuKernel = kernel::<GemmF16>(
     "4-bit weights, many tokens of fp16",
     "w4_gemm",
     Dtype::Int4Weight,
-    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_STEPS, facts)),
+    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_F16_STEPS, facts)),
 );
 pub(super) const GEMM_BF16_KERNEL: GpuKernel = kernel::<GemmBf16>(
     "4-bit weights, many tokens of bf16",
     "w4_gemm",
     Dtype::Int4Weight,
-    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_STEPS, facts)),
+    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_BF16_STEPS, facts)),
 );

@@ -48,11 +48,37 @@ pub struct Limits {
     pub shared_bytes: u32,
     /// Multiprocessors, for kernels that ask.
     pub sms: u32,
+    /// Which block comes when.
+    pub order: Order,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { instructions: 1 << 32, shared_bytes: 48 << 10, sms: 1 }
+        Self { instructions: 1 << 32, shared_bytes: 48 << 10, sms: 1, order: Order::default() }
+    }
+}
+
+/// The order of blocks, one after the other: a device promises none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The first one first.
+    #[default]
+    Forwards,
+    /// The last one first.
+    Backwards,
+    /// From both ends, those in the middle last.
+    Inwards,
+}
+
+impl Order {
+    /// Which of so many is next.
+    fn number(self, turn: u64, count: u64) -> u64 {
+        match self {
+            Self::Forwards => turn,
+            Self::Backwards => count - 1 - turn,
+            Self::Inwards if turn.is_multiple_of(2) => turn / 2,
+            Self::Inwards => count - 1 - turn / 2,
+        }
     }
 }
 
@@ -192,25 +218,26 @@ fn run(
     let most = limits.instructions;
     let mut hands = Hands { program, params, memory, shared: &mut shared, done: 0, most };
     let clusters: Vec<u32> = grid.grid.iter().zip(grid.cluster).map(|(all, of)| all / of).collect();
-    for z in 0..clusters[2] {
-        for y in 0..clusters[1] {
-            for x in 0..clusters[0] {
-                cluster::restart(&mut blocks, &mut hands);
-                for (rank, block) in blocks.iter_mut().enumerate() {
-                    let at = grid.block_at([x, y, z], rank as u32);
-                    for warp in block.warps() {
-                        for (special, register) in &program.specials {
-                            let value = grid.special(*special, warp.number as u32, at);
-                            warp.registers.set_word(*register, &value, u32::MAX);
-                        }
-                    }
+    let count: u64 = clusters.iter().map(|side| u64::from(*side)).product();
+    for turn in 0..count {
+        let number = limits.order.number(turn, count);
+        let [width, height] = [u64::from(clusters[0]), u64::from(clusters[1])];
+        let cluster = [number % width, number / width % height, number / width / height];
+        let cluster = cluster.map(|side| side as u32);
+        cluster::restart(&mut blocks, &mut hands);
+        for (rank, block) in blocks.iter_mut().enumerate() {
+            let at = grid.block_at(cluster, rank as u32);
+            for warp in block.warps() {
+                for (special, register) in &program.specials {
+                    let value = grid.special(*special, warp.number as u32, at);
+                    warp.registers.set_word(*register, &value, u32::MAX);
                 }
-                cluster::run(&mut blocks, &mut hands).map_err(|(rank, trouble)| {
-                    let at = grid.block_at([x, y, z], rank as u32);
-                    grid.fault(entry, &blocks[rank], at, *trouble)
-                })?;
             }
         }
+        cluster::run(&mut blocks, &mut hands).map_err(|(rank, trouble)| {
+            let at = grid.block_at(cluster, rank as u32);
+            grid.fault(entry, &blocks[rank], at, *trouble)
+        })?;
     }
     Ok(Outcome { instructions: hands.done })
 }

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod collectives;
+mod dealt;
 mod decoder;
 mod engines;
 mod faults;

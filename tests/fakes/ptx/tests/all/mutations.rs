@@ -132,6 +132,13 @@ const UNSEEN_BARRIERS: Named = ("without showing its barriers to the copy engine
 const NO_CLUSTER_WAIT: Named =
     ("without waiting for its cluster", |line| without(line, "barrier.cluster.wait"));
 
+const COUNTED_TWICE: Named = ("counting itself twice", |line| {
+    line.contains("atom.global.add.u32").then(|| line.replacen(", 1;", ", 2;", 1))
+});
+const COUNT_KEPT: Named = ("leaving its count", |line| without(line, "st.global.u32"));
+const OTHER_SUMS: Named =
+    ("adding what another thread left", |line| moved(line, "ld.global.cg.v4.u32", 16));
+
 const UNAWAITED: Named = ("without waiting for a barrier in shared memory", |line| {
     let (start, rest) = line.split_once("mbarrier.try_wait")?;
     Some(format!("{start}setp.eq.u32 p, 0, 0;{}", rest.split_once(';')?.1))
@@ -212,6 +219,12 @@ const MUTATIONS: &[Mutation] = &[
     every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
     every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", SHIFTED_WRITE),
+    every("gemm.f16", (8, 0), "gemm_f16_128x128b64s3d", COUNTED_TWICE),
+    every("gemm.f16", (8, 0), "gemm_f16_128x128b64s3d", COUNT_KEPT),
+    every("w4.gemm.f16", (8, 0), "w4_gemm_f16_m64", COUNTED_TWICE),
+    every("w4.gemm.f16", (8, 0), "w4_gemm_f16_m64", COUNT_KEPT),
+    every("w4.gemm.f16", (7, 5), "w4_gemm_f16_m16", OTHER_SUMS),
+    every("w4.gemm.f16", (8, 0), "w4_gemm_f16_m32", SHORT_WAIT),
     of_warpgroups(&TILES, NO_PROXY_FENCE),
     but(of_warpgroups(&TILES, NO_WARPGROUP_FENCE), &[1],
         "nothing but products of one shape touches the sums between two of them"),
