@@ -4,7 +4,8 @@
 // There are two kinds: one in plain fp32 arithmetic for every class and storage, and one on tensor cores. In the first a masked key never
 // touches a row. The second skips blocks that are masked as a whole, but multiplies a masked value of the same block by zero, so that a NaN
 // among them reaches up to 63 earlier tokens.
-#include "attn.cuh"
+#include "attn_rows.cuh"
+#include "attn_volta.cuh"
 
 // As an instruction: the compiler splits some vector loads from shared memory, and not the same ones every time.
 __device__ __forceinline__ float4 load_quad(u32 address) {
@@ -160,43 +161,39 @@ __device__ __forceinline__ void prefill(const T* q, const T* keys, const T* valu
 
 // ---- Prefill on tensor cores ----
 
-#if __CUDA_ARCH__ >= 750
+#if __CUDA_ARCH__ >= 700
 
-constexpr u32 KEYS = 64;
-constexpr u32 CORE_THREADS = 128;
+// What is known to be a constant is added anew wherever it is needed, which costs the largest tile two registers too many.
+__device__ __forceinline__ u32 opaque(u32 x) {
+    u32 out;
+    asm("mov.u32 %0, %1;" : "=r"(out) : "r"(x));
+    return out;
+}
 
 // Sixteen or thirty-two rows for each of four warps. Keys and values have one tile each: values are on their way while scores are computed, the
 // next keys while scores become weights and gather values, so two barriers a block of keys order everything, and shared memory is half of
 // what two stages of both would take. One tile of sixteen rows borrows that of the values for its queries, which then stay in registers.
 // Heads are the fast index of the grid and the last queries come first: the longest work starts first, and heads that share keys run together.
-template <typename T, u32 HEAD, u32 TILES>
+template <typename T, u32 HEAD, u32 KEYS, u32 TILES>
 __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T* values, T* out, const State* state,
                                              u32 tokens, u32 heads, u32 kv_heads, float scale) {
     constexpr u32 ROWS = CORE_THREADS / WARP * 16 * TILES;
-    using Queries = Mover<HEAD, ROWS, CORE_THREADS>;
     using Tile = Mover<HEAD, KEYS, CORE_THREADS>;
     extern __shared__ __align__(256) uint4 dynamic[];
-    u32 key_tile = shared_address(dynamic), value_tile = key_tile + Tile::BYTES;
+    u32 key_tile = opaque(shared_address(dynamic)), value_tile = key_tile + Tile::BYTES;
     u32 queries = TILES == 1 ? value_tile : value_tile + Tile::BYTES;
     u32 row = (gridDim.y - 1 - blockIdx.y) * ROWS, head = blockIdx.x, kv_head = head / (heads / kv_heads);
     u32 position = state->position, count = min(ROWS, tokens - row), end = position + row + count;
     u32 stride = kv_heads * HEAD, mine = 16 * TILES * warp_id();
+    const Share share = {row, tokens, heads, head};
     const T* next_keys = keys + kv_head * HEAD;
     const T* next_values = values + kv_head * HEAD;
+    Rows<T, HEAD, KEYS, TILES> rows;
     Tile tile;
-    {
-        Queries block;
-        block.issue(queries, q + (u64(row) * heads + head) * HEAD, heads * HEAD, count, threadIdx.x);
-        block.land(queries, threadIdx.x);
-    }
+    rows.fetch_queries(queries, q, share, mine);
     tile.issue(key_tile, next_keys, stride, end, threadIdx.x);
     commit_copies();
-    Rows<T, HEAD, KEYS, TILES> rows;
-    if (TILES == 1) {
-        wait_for_copies<0>();
-        __syncthreads();
-        rows.take_queries(queries, mine);
-    }
+    rows.take_queries(queries, mine);
     // The last keys that the warp's first row and its last row see.
     u32 first_sees = position + row + mine, last_sees = first_sees + 16 * TILES - 1;
     for (u32 first = 0; first < end; first += KEYS) {
@@ -206,7 +203,7 @@ __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T*
         tile.issue(value_tile, next_values, stride, end - first, threadIdx.x);
         commit_copies();
         bool seen = first <= last_sees;
-        float s[TILES][KEYS / 8][4] = {};
+        float s[TILES][KEYS / Held::WIDTH][Held::SUMS] = {};
         if (seen) rows.scores(queries, mine, key_tile, s);
         wait_for_copies<0>();
         tile.land(value_tile, threadIdx.x);
@@ -220,32 +217,8 @@ __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T*
         rows.soften(s, scale * LOG2_E);
         rows.gather(value_tile, s);
     }
-    // Through shared memory, so that a row leaves in chunks of 16 bytes; every warp its own part.
-    __syncthreads();
-    u32 staged = TILES == 1 ? key_tile : queries;
-#pragma unroll
-    for (u32 t = 0; t < TILES; t++)
-#pragma unroll
-        for (u32 r = 0; r < 2; r++) {
-            float total = rows.total[t][r];
-            total += shuffle_xor(total, 1);
-            total += shuffle_xor(total, 2);
-            float share = 1.0f / total;
-            u32 at = mine + 16 * t + 8 * r + lane_id() / 4;
-#pragma unroll
-            for (u32 j = 0; j < HEAD / 8; j++)
-                store_word(staged + swizzled<HEAD>(at, j) + lane_id() % 4 * 4,
-                           pack<T>(rows.sum[t][j][2 * r] * share, rows.sum[t][j][2 * r + 1] * share));
-        }
-    __syncwarp();
-    constexpr u32 CHUNKS = HEAD / 8;
-#pragma unroll 4
-    for (u32 i = lane_id(); i < 16 * TILES * CHUNKS; i += WARP) {
-        u32 at = mine + i / CHUNKS, chunk = i % CHUNKS;
-        if (row + at >= tokens) continue;
-        T* to = out + (u64(row + at) * heads + head) * HEAD + chunk * 8;
-        *reinterpret_cast<uint4*>(to) = load_chunk(staged + swizzled<HEAD>(at, chunk));
-    }
+    // Nobody reads the last keys any more; the queries were each warp's own.
+    rows.give(TILES == 1 ? key_tile : queries, out, share, mine);
 }
 
 #endif
@@ -259,20 +232,23 @@ __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T*
 #define PLAIN(T)                                                                                                      \
     PREFILL(attn_prefill_##T##_h64, (prefill<T, 64>), PLAIN_THREADS, T)                                               \
     PREFILL(attn_prefill_##T##_h128, (prefill<T, 128>), PLAIN_THREADS, T)
-#define CORE(T, ROWS, TILES)                                                                                          \
-    PREFILL(attn_prefill_##ROWS##x64_##T##_h64, (prefill_core<T, 64, TILES>), CORE_THREADS, T)                        \
-    PREFILL(attn_prefill_##ROWS##x64_##T##_h128, (prefill_core<T, 128, TILES>), CORE_THREADS, T)
+#define CORE(T, ROWS, KEYS)                                                                                           \
+    PREFILL(attn_prefill_##ROWS##x##KEYS##_##T##_h64, (prefill_core<T, 64, KEYS, ROWS / 64>), CORE_THREADS, T)        \
+    PREFILL(attn_prefill_##ROWS##x##KEYS##_##T##_h128, (prefill_core<T, 128, KEYS, ROWS / 64>), CORE_THREADS, T)
 
 using f32 = float;
 PLAIN(f32)
 PLAIN(f16)
 PLAIN(bf16)
 
-#if __CUDA_ARCH__ >= 750
-CORE(f16, 64, 1)
+#if __CUDA_ARCH__ >= 700
+CORE(f16, 64, 64)
+#endif
+#if __CUDA_ARCH__ == 700
+CORE(f16, 128, 32)
 #endif
 #if __CUDA_ARCH__ >= 800
-CORE(f16, 128, 2)
-CORE(bf16, 64, 1)
-CORE(bf16, 128, 2)
+CORE(f16, 128, 64)
+CORE(bf16, 64, 64)
+CORE(bf16, 128, 64)
 #endif

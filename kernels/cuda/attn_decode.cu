@@ -5,6 +5,7 @@
 // and an instruction does what hundreds do on CUDA cores. The weights are rounded to the storage format in front of the values, as in prefill.
 // The plain kernel serves what has no tensor cores for its storage.
 #include "attn_decode_plain.cuh"
+#include "attn_rows.cuh"
 
 #if __CUDA_ARCH__ >= 750
 
@@ -74,7 +75,7 @@ __device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>&
     if (!task.rotate) {
         for (u32 at = threadIdx.x; at < count * CHUNKS; at += DECODE_THREADS) {
             u32 row = at / CHUNKS, chunk = at % CHUNKS;
-            store_chunk(shared.queries + swizzled<HEAD>(row, chunk), *reinterpret_cast<const uint4*>(task.q + (head + row) * HEAD + chunk * 8));
+            store_shared16(shared.queries + swizzled<HEAD>(row, chunk), *reinterpret_cast<const uint4*>(task.q + (head + row) * HEAD + chunk * 8));
         }
         return;
     }
@@ -83,7 +84,7 @@ __device__ __forceinline__ void prepare(const Task<T>& task, const Shared<HEAD>&
     if (!append) return;
     if (threadIdx.x < PAIRS) rotate_pair<T, HEAD>(task.key + kv_head * HEAD, angles, threadIdx.x, shared.new_key, 0);
     if (threadIdx.x < CHUNKS)
-        store_chunk(shared.new_value + threadIdx.x * 16, *reinterpret_cast<const uint4*>(task.value + kv_head * HEAD + threadIdx.x * 8));
+        store_shared16(shared.new_value + threadIdx.x * 16, *reinterpret_cast<const uint4*>(task.value + kv_head * HEAD + threadIdx.x * 8));
 }
 
 // The sums of the four warps are one part, or the result where there is one piece only.
@@ -150,7 +151,7 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
 #pragma unroll
     for (u32 i = 0; i < STAGES; i++) issue(first + i * APART, shared.ring + i * 2 * Chunk::BYTES);
     for (u32 at = threadIdx.x + count * (HEAD / 8); at < MOST_ROWS * (HEAD / 8); at += DECODE_THREADS)
-        store_chunk(shared.queries + at * 16, make_uint4(0, 0, 0, 0));
+        store_shared16(shared.queries + at * 16, make_uint4(0, 0, 0, 0));
     take_turn();
     prepare<T, HEAD>(task, shared, head, count, kv_head, append);
     __syncthreads();
@@ -160,7 +161,7 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
         *reinterpret_cast<uint4*>(values + at) = load_chunk(shared.new_value + threadIdx.x * 16);
     }
     Rows<T, HEAD, CHUNK_KEYS, 1> rows;
-    rows.take_queries(shared.queries, 0);
+    rows.keep_queries(shared.queries, 0);
     for (; first < end; first += APART) {
         wait_for_copies<STAGES - 1>();
         of_keys.land(stage, lane_id());
@@ -170,9 +171,9 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
         if (append && cached < first + CHUNK_KEYS) {
             constexpr u32 CHUNKS = HEAD / 8;
             u32 chunk = lane_id() % CHUNKS, row = cached - first;
-            if (lane_id() < CHUNKS) store_chunk(stage + swizzled<HEAD>(row, chunk), load_chunk(shared.new_key + chunk * 16));
+            if (lane_id() < CHUNKS) store_shared16(stage + swizzled<HEAD>(row, chunk), load_chunk(shared.new_key + chunk * 16));
             else if (lane_id() < 2 * CHUNKS)
-                store_chunk(stage + Chunk::BYTES + swizzled<HEAD>(row, chunk), load_chunk(shared.new_value + chunk * 16));
+                store_shared16(stage + Chunk::BYTES + swizzled<HEAD>(row, chunk), load_chunk(shared.new_value + chunk * 16));
             __syncwarp();
         }
         float s[1][CHUNK_KEYS / 8][4] = {};
@@ -200,8 +201,8 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
 #pragma unroll
         for (u32 j = 0; j < HEAD / 8; j++) {
             u32 at = shared.sums(warp_id(), row, 2 * j + lane / 2) + lane % 2 * 8;
-            store_word(at, bits_of(rows.sum[0][j][2 * r]));
-            store_word(at + 4, bits_of(rows.sum[0][j][2 * r + 1]));
+            store_shared4(at, bits_of(rows.sum[0][j][2 * r]));
+            store_shared4(at + 4, bits_of(rows.sum[0][j][2 * r + 1]));
         }
     }
     __syncthreads();

@@ -49,12 +49,15 @@ impl Packed {
         Ok(packed)
     }
 
-    /// Whether a kernel with parameters of these sizes may have them; yes where the driver does not tell its sizes.
+    /// Whether a kernel with parameters of these sizes may have them; yes where the driver does not tell its sizes, or tells of none at all: every
+    /// kernel here has some, and the launch itself says better what is wrong.
     pub(super) fn fits(&self, declared: Option<&[usize]>) -> Result<(), MachineError> {
         match declared {
-            Some(declared) if declared != self.sizes => Err(MachineError::Refused {
-                why: format!("parameters of {declared:?} bytes were given as {:?}", self.sizes),
-            }),
+            Some(declared) if !declared.is_empty() && declared != self.sizes => {
+                Err(MachineError::Refused {
+                    why: format!("parameters of {declared:?} bytes were given as {:?}", self.sizes),
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -127,7 +130,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let args = packed(&[5_u32.into(), Arg::U64(1)]);
-        assert_eq!(args.fits(None), Ok(()));
+        assert_eq!((args.fits(None), args.fits(Some(&[]))), (Ok(()), Ok(())));
         assert_eq!(args.fits(Some(&[4, 8])), Ok(()));
         for declared in [&[4, 4][..], &[4], &[4, 8, 4]] {
             assert!(args.fits(Some(declared)).is_err(), "{declared:?}");

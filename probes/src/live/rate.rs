@@ -2,6 +2,11 @@
 //!
 //! Ratios, because clocks, power and neighbours fall on both; against another instruction and not a figure of a data sheet, because the
 //! question is how it is done here. Between the two limits nothing is said.
+//!
+//! The loops are those of `rate.cuh` and not the kernels of `warpscope_kernels::gpu::family::alu`, though both repeat one instruction. Those give
+//! the peak that a GPU is measured against: each architecture has its own instructions, operands come from memory and results are proven. Here an
+//! instruction is asked for wherever it assembles, above all where it is imitated; a step is the same product on every architecture; and nothing
+//! has to come out right, so that a loop needs no operands and no reference. What is found is a ratio; the two rates behind it are no peaks.
 
 use warpscope_kernels::cuda::CudaMachine;
 use warpscope_kernels::gpu::{Arg, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot};

@@ -1,34 +1,15 @@
-use std::collections::BTreeMap;
 use std::io::PipeWriter;
 use std::sync::Mutex;
 
-use warpscope_kernels::Sm;
-use warpscope_kernels::cuda::{CudaMachine, ImageUse};
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, Nanoseconds, Route, Slot,
-};
+use warpscope_kernels::gpu::{Launch, Nanoseconds, Route};
 use warpscope_probes::nvml::Look;
 
 use super::super::glob::Globs;
 use super::super::request::{Burst, Timing};
+use super::super::toy::{Manner, Memory, Toy, facts};
 use super::*;
 use crate::bench::{Events, KernelReport};
-
-fn facts(simulated: bool) -> DeviceFacts {
-    DeviceFacts {
-        name: "Toy".to_owned(),
-        sm: Sm::new(8, 0),
-        sms: 108,
-        shared_per_block: 48 << 10,
-        shared_per_block_optin: 163 << 10,
-        l2_bytes: 1 << 20,
-        memory_bytes: 1 << 30,
-        driver_cuda: 12_080,
-        simulated,
-        picks: warpscope_kernels::gpu::Picks::default(),
-    }
-}
 
 /// What every toy of a test shares: what was done to it and what is to go wrong.
 #[derive(Clone, Default)]
@@ -61,19 +42,14 @@ impl Toys {
     }
 }
 
-/// Keeps bytes, and computes nothing: a microsecond each.
-struct Toy {
+/// Computes nothing, a microsecond a launch, and writes down what is done to it.
+struct Noted {
     toys: Toys,
-    facts: DeviceFacts,
-    cap: u64,
-    memory: BTreeMap<u32, Vec<u8>>,
-    graphs: BTreeMap<u32, Vec<Launch>>,
-    next: u32,
     stop: Arc<AtomicBool>,
     ended: Option<MachineError>,
 }
 
-impl Drop for Toy {
+impl Drop for Noted {
     fn drop(&mut self) {
         let mut notes = self.toys.notes();
         notes.given_back += 1;
@@ -81,108 +57,45 @@ impl Drop for Toy {
     }
 }
 
-impl Machine for Toy {
-    fn facts(&self) -> &DeviceFacts {
-        &self.facts
-    }
-
-    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
+impl Manner for Noted {
+    fn run(&mut self, _: &mut Memory, _: &Launch) -> Result<(), MachineError> {
         let mut notes = self.toys.notes();
-        notes.held_bytes += bytes;
-        if notes.held_bytes > self.cap {
-            return Err(MachineError::OverCap { asked: notes.held_bytes, cap: self.cap });
-        }
-        self.next += 1;
-        self.memory.insert(self.next, vec![0; bytes as usize]);
-        Ok(BufferId(self.next))
-    }
-
-    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
-        let freed = self.memory.remove(&buffer.0).expect("freed once");
-        self.toys.notes().held_bytes -= freed.len() as u64;
-        Ok(())
-    }
-
-    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
-        let buffer = self.memory.get_mut(&to.buffer.0).expect("is there");
-        buffer[to.offset as usize..][..bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
-        let buffer = &self.memory[&from.buffer.0];
-        bytes.copy_from_slice(&buffer[from.offset as usize..][..bytes.len()]);
-        Ok(())
-    }
-
-    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
-        for _ in launches {
-            let mut notes = self.toys.notes();
-            notes.launched += 1;
-            let count = notes.launched;
-            if let Some((_, parent, request)) = notes.ask_at.take_if(|ask| ask.0 == count) {
-                ask(&parent, &request);
-                while !self.stop.load(Ordering::Relaxed) {
-                    thread::yield_now();
-                }
-            }
-            let comes = notes.stranger_at.is_some_and(|at| at <= count);
-            let dies = notes.dies_at == Some(count);
-            drop(notes);
-            while comes && !self.stop.load(Ordering::Relaxed) {
+        notes.launched += 1;
+        let count = notes.launched;
+        if let Some((_, parent, request)) = notes.ask_at.take_if(|ask| ask.0 == count) {
+            ask(&parent, &request);
+            while !self.stop.load(Ordering::Relaxed) {
                 thread::yield_now();
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(MachineError::Stopped);
-            }
-            if dies {
-                let (call, name) = ("cuStreamSynchronize".to_owned(), "DEAD".to_owned());
-                let error = MachineError::Driver { call, code: 700, name };
-                self.ended = Some(error.clone());
-                return Err(error);
-            }
         }
-        Ok(())
+        let comes = notes.stranger_at.is_some_and(|at| at <= count);
+        let dies = notes.dies_at == Some(count);
+        drop(notes);
+        while comes && !self.stop.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(MachineError::Stopped);
+        }
+        if !dies {
+            return Ok(());
+        }
+        let (call, name) = ("cuStreamSynchronize".to_owned(), "DEAD".to_owned());
+        let error = MachineError::Driver { call, code: 700, name };
+        self.ended = Some(error.clone());
+        Err(error)
     }
 
-    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
-        self.next += 1;
-        self.graphs.insert(self.next, launches.to_vec());
-        Ok(GraphId(self.next))
+    fn time(&mut self, graph: &[Launch]) -> Nanoseconds {
+        1000.0 * graph.len() as f64
     }
 
-    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError> {
-        self.graphs.remove(&graph.0).map(drop).expect("forgotten once");
-        Ok(())
-    }
-
-    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
-        let launches = self.graphs[&graph.0].clone();
-        self.run(&launches)?;
-        let time = 1000.0 * launches.len() as f64 * f64::from(times);
-        Ok((!self.facts.simulated).then_some(time))
-    }
-}
-
-impl Held for Toy {
-    fn arena(&self) -> (u64, u64) {
-        (self.toys.notes().held_bytes, self.cap)
-    }
-
-    fn set_cap(&mut self, arena_bytes: u64) {
-        self.cap = arena_bytes;
-    }
-
-    fn images(&self) -> Vec<ImageUse> {
-        Vec::new()
+    fn hold(&mut self, bytes: u64) {
+        self.toys.notes().held_bytes = bytes;
     }
 
     fn ended(&self) -> Option<&MachineError> {
         self.ended.as_ref()
-    }
-
-    fn cuda(&mut self) -> Option<&mut CudaMachine> {
-        None
     }
 }
 
@@ -198,16 +111,9 @@ impl Opener for Toys {
     fn open(&self, hold: &Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
         let mut notes = self.notes();
         notes.opened += 1;
-        let toy = Toy {
-            toys: self.clone(),
-            facts: facts(notes.simulated),
-            cap: hold.arena_bytes.unwrap_or(64 << 20),
-            memory: BTreeMap::new(),
-            graphs: BTreeMap::new(),
-            next: 0,
-            stop: Arc::clone(stop),
-            ended: None,
-        };
+        let cap = hold.arena_bytes.unwrap_or(64 << 20);
+        let noted = Noted { toys: self.clone(), stop: Arc::clone(stop), ended: None };
+        let toy = Toy::new(notes.simulated, cap, noted);
         Ok(Opened { uuid: self.name(), machine: Box::new(toy) })
     }
 

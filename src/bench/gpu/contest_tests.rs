@@ -1,27 +1,22 @@
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
-use warpscope_kernels::cuda::{CudaMachine, ImageUse};
+use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::{
-    Arg, Case, Content, Element, Expect, GraphId, Judge, Launch, Limiter, MOST_VARIANTS,
-    Nanoseconds,
+    Arg, Case, Content, Element, Expect, Judge, Launch, Limiter, MOST_VARIANTS, Nanoseconds,
 };
-use warpscope_kernels::{Dtype, Sm};
 
-use super::super::held::Held;
+use super::super::toy::{Manner, Memory, Toy};
 use super::*;
 
-/// Keeps bytes; a launch whose first parameter is 1 writes what it should. Its time is that of its entry.
-struct Scripted {
-    facts: DeviceFacts,
-    cap: u64,
-    memory: BTreeMap<u32, Vec<u8>>,
-    graphs: BTreeMap<u32, Vec<Launch>>,
-    next: u32,
+/// A launch whose first parameter is 1 writes what it should. Its time is that of its entry.
+#[derive(Default)]
+struct Script {
     /// Entries in the order in which graphs with them were replayed.
     replayed: Vec<&'static str>,
     stopped: bool,
 }
+
+type Scripted = Toy<Script>;
 
 /// Nanoseconds of an entry.
 fn time_of(entry: &str) -> Nanoseconds {
@@ -34,100 +29,21 @@ fn time_of(entry: &str) -> Nanoseconds {
 }
 
 fn machine(simulated: bool) -> Scripted {
-    let facts = DeviceFacts {
-        name: "Toy".to_owned(),
-        sm: Sm::new(8, 0),
-        sms: 108,
-        shared_per_block: 48 << 10,
-        shared_per_block_optin: 163 << 10,
-        l2_bytes: 1 << 20,
-        memory_bytes: 1 << 30,
-        driver_cuda: 12_080,
-        simulated,
-        picks: Picks::default(),
-    };
-    let (memory, graphs) = (BTreeMap::new(), BTreeMap::new());
-    let replayed = Vec::new();
-    Scripted { facts, cap: 4096, memory, graphs, next: 0, replayed, stopped: false }
+    Toy::new(simulated, 4096, Script::default())
 }
 
-impl Machine for Scripted {
-    fn facts(&self) -> &DeviceFacts {
-        &self.facts
-    }
-
-    fn allocate(&mut self, bytes: u64) -> Result<BufferId, MachineError> {
-        let asked = bytes + self.arena().0;
-        if asked > self.cap {
-            return Err(MachineError::OverCap { asked, cap: self.cap });
-        }
-        self.next += 1;
-        self.memory.insert(self.next, vec![0; bytes as usize]);
-        Ok(BufferId(self.next))
-    }
-
-    fn free(&mut self, buffer: BufferId) -> Result<(), MachineError> {
-        self.memory.remove(&buffer.0).map(drop).expect("freed once");
-        Ok(())
-    }
-
-    fn write(&mut self, to: Slot, bytes: &[u8]) -> Result<(), MachineError> {
-        let buffer = self.memory.get_mut(&to.buffer.0).expect("is there");
-        buffer[to.offset as usize..][..bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn read(&mut self, from: Slot, bytes: &mut [u8]) -> Result<(), MachineError> {
-        let buffer = &self.memory[&from.buffer.0];
-        bytes.copy_from_slice(&buffer[from.offset as usize..][..bytes.len()]);
-        Ok(())
-    }
-
-    fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
-        for launch in launches.iter().filter(|launch| launch.family == "toy") {
+impl Manner for Script {
+    fn run(&mut self, memory: &mut Memory, launch: &Launch) -> Result<(), MachineError> {
+        if launch.family == "toy" {
             let [Arg::Slot(to), Arg::U32(value)] = launch.args[..] else { panic!("{launch:?}") };
-            self.write(to, &value.to_le_bytes())?;
+            memory.write(to, &value.to_le_bytes());
         }
         if self.stopped { Err(MachineError::Stopped) } else { Ok(()) }
     }
 
-    fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
-        self.next += 1;
-        self.graphs.insert(self.next, launches.to_vec());
-        Ok(GraphId(self.next))
-    }
-
-    fn forget(&mut self, graph: GraphId) -> Result<(), MachineError> {
-        self.graphs.remove(&graph.0).map(drop).expect("forgotten once");
-        Ok(())
-    }
-
-    fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
-        let launches = self.graphs[&graph.0].clone();
-        self.run(&launches)?;
-        self.replayed.push(launches[0].entry);
-        let once: Nanoseconds = launches.iter().map(|launch| time_of(launch.entry)).sum();
-        Ok((!self.facts.simulated).then_some(once * f64::from(times)))
-    }
-}
-
-impl Held for Scripted {
-    fn arena(&self) -> (u64, u64) {
-        (self.memory.values().map(|bytes| bytes.len() as u64).sum(), self.cap)
-    }
-
-    fn set_cap(&mut self, _: u64) {}
-
-    fn images(&self) -> Vec<ImageUse> {
-        Vec::new()
-    }
-
-    fn ended(&self) -> Option<&MachineError> {
-        None
-    }
-
-    fn cuda(&mut self) -> Option<&mut CudaMachine> {
-        None
+    fn time(&mut self, graph: &[Launch]) -> Nanoseconds {
+        self.replayed.push(graph[0].entry);
+        graph.iter().map(|launch| time_of(launch.entry)).sum()
     }
 }
 
@@ -232,7 +148,7 @@ fn contests(
         Trouble::Away(why) => why,
         Trouble::Output(error) => error.to_string(),
     });
-    assert_eq!(machine.memory.len(), 0, "all memory is given back");
+    assert!(machine.memory.is_empty(), "all memory is given back");
     (found, ended)
 }
 
@@ -257,8 +173,9 @@ fn both_sides_take_turns_and_the_order_turns_round() {
         assert_eq!((&turn.usual_ns[..], &turn.rival_ns[..]), (&[400e3; 5][..], &[250e3; 5][..]));
     }
     // Two replays of each find out how long one takes.
-    let order: Vec<_> = machine.replayed[4..].chunks(SAMPLES + 1).map(|block| block[0]).collect();
-    assert!(machine.replayed[4..].chunks(SAMPLES + 1).all(|b| b.iter().all(|e| *e == b[0])));
+    let order: Vec<_> =
+        machine.manner.replayed[4..].chunks(SAMPLES + 1).map(|block| block[0]).collect();
+    assert!(machine.manner.replayed[4..].chunks(SAMPLES + 1).all(|b| b.iter().all(|e| *e == b[0])));
     assert_eq!(order[..4], ["usual", "large", "large", "usual"]);
     assert!(machine.graphs.is_empty(), "every graph is forgotten");
 }
@@ -301,7 +218,7 @@ fn what_was_picked_before_has_no_say_in_what_is_usual() {
 fn one_way_only_is_no_contest() {
     let mut machine = machine(false);
     assert_eq!(contests(&mut machine, &["usual"], &at(64)), (Vec::new(), Ok(())));
-    assert!(machine.replayed.is_empty());
+    assert!(machine.manner.replayed.is_empty());
 }
 
 #[test]
@@ -317,7 +234,7 @@ fn a_stand_in_walks_through_and_has_no_times() {
 #[test]
 fn who_is_told_to_stop_says_nothing_of_a_size_half_done() {
     let mut machine = machine(false);
-    machine.stopped = true;
+    machine.manner.stopped = true;
     let (found, ended) = contests(&mut machine, &["usual", "large"], &at(64));
     assert_eq!((found, ended), (Vec::new(), Err("told to stop".to_owned())));
 }

@@ -24,6 +24,8 @@ mod request;
 mod selftest;
 mod supervisor;
 mod timing;
+#[cfg(test)]
+mod toy;
 
 pub use child::{GpuEnd, Opened, Opener, run_gpu_child};
 pub use device::CudaOpener;

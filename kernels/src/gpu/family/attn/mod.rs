@@ -47,15 +47,15 @@ pub struct Attention {
 pub enum Engine {
     /// fp32 arithmetic, whatever the storage.
     Plain,
-    /// Tensor cores: fp16 since sm_75, bf16 since sm_80.
+    /// Tensor cores: fp16 since sm_70, bf16 since sm_80.
     Cores,
 }
 
 impl Engine {
-    /// The best there is for a format on a device.
+    /// The best there is for many queries of a format on a device.
     pub fn best(sm: Sm, element: Element) -> Self {
         let since = match element {
-            Element::F16 => (7, 5),
+            Element::F16 => (7, 0),
             Element::Bf16 => (8, 0),
             _ => return Self::Plain,
         };

@@ -1,7 +1,7 @@
 //! The kernels as data, and the sizes at which they are timed.
 
 use super::super::glue::{Heads, State};
-use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits};
+use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits, takes_fresh};
 use super::tile::{Tile, variants};
 use super::{Attention, Engine, cases};
 use crate::Dtype;
@@ -14,6 +14,9 @@ const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: 128 };
 fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     let sm = facts.sm;
     match (Engine::best(sm, element), element) {
+        (Engine::Cores, _) if (sm.major, sm.minor) < (7, 5) => {
+            Route::Native { by: "mma.m8n8k4".to_owned() }
+        }
         (Engine::Cores, _) if sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
         (Engine::Cores, _) if has_wgmma(facts) => {
             Route::Native { by: "wgmma.m64n128k16".to_owned() }
@@ -28,11 +31,12 @@ fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
 }
 
 fn decode_route(facts: &DeviceFacts, element: Element) -> Route {
-    match Engine::best(facts.sm, element) {
-        Engine::Cores if facts.sm.major < 8 => Route::Native { by: "mma.m16n8k8".to_owned() },
-        Engine::Cores => Route::Native { by: "mma.m16n8k16".to_owned() },
-        Engine::Plain => Route::Native { by: "fma.f32".to_owned() },
-    }
+    let by = match takes_fresh(facts, element) {
+        true if facts.sm.major < 8 => "mma.m16n8k8",
+        true => "mma.m16n8k16",
+        false => "fma.f32",
+    };
+    Route::Native { by: by.to_owned() }
 }
 
 /// Queries, keys, values, result, state, scratch, arrivals of an attention over `keys` positions.

@@ -4,18 +4,24 @@
 //! is what feeds the tensor cores of A100 and later data centre chips; there two such blocks share a multiprocessor. On chips with a quarter or half
 //! of their rate, and less shared memory, sixteen rows are enough, and three small blocks hide each other's softmax. Hopper's tensor cores are only
 //! reached by wgmma, in a family of its own.
+//!
+//! Volta's quad-pairs load what two of them share twice. Per block of 64 keys a warp with 16 rows keeps the tensor cores busy for 256 × 8 cycles, and
+//! shared memory for 4 × 604; with 32 rows and 32 keys it is 256 × 8 and 4 × 448 (instructions counted in the machine code of sm_75 from the same PTX:
+//! no disassembler here reads that of sm_70). So there the larger tile is not bound by shared memory, and 64 keys would not leave it its registers.
 
-use super::{Attention, Heads, THREADS};
+use super::{Attention, Engine, Heads, THREADS};
 use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::{Arg, DeviceFacts, Element, Shape, TensorElement, TensorMap, Variant};
 
-/// Rows of a block; all take 64 keys at a time.
+/// Rows and keys of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
-    /// 64 rows, 16 a warp, queries in registers.
+    /// 64 rows, 16 a warp, queries in registers; 64 keys.
     Narrow,
-    /// 128 rows, 32 a warp, queries in shared memory.
+    /// 128 rows, 32 a warp, queries in shared memory; 64 keys.
     Wide,
+    /// As wide, 32 keys: Volta's.
+    Flat,
     /// 128 rows and 128 keys, by wgmma and the copy engine of sm_90a.
     Hopper,
 }
@@ -23,16 +29,16 @@ pub enum Tile {
 const NARROW: Variant =
     Variant { name: "64x64", what: "64 queries and 64 keys a block, queries in registers" };
 const WIDE: Variant = Variant { name: "128x64", what: "128 queries and 64 keys a block" };
-
+const FLAT: Variant = Variant { name: "128x32", what: "128 queries and 32 keys a block" };
 const HOPPER: Variant =
     Variant { name: "wgmma128x128", what: "128 queries and 128 keys a block, by wgmma" };
 
 /// Every tile by its name.
-const TILES: [(Tile, Variant); 3] =
-    [(Tile::Narrow, NARROW), (Tile::Wide, WIDE), (Tile::Hopper, HOPPER)];
+const TILES: [(Tile, Variant); 4] =
+    [(Tile::Narrow, NARROW), (Tile::Wide, WIDE), (Tile::Flat, FLAT), (Tile::Hopper, HOPPER)];
 
-/// Entries by tile and storage, then by width of a head.
-const ENTRIES: [[[&str; 2]; 2]; 3] = [
+/// Entries by tile and storage, then by width of a head; none where the storage has no such tile.
+const ENTRIES: [[[&str; 2]; 2]; 4] = [
     [
         ["attn_prefill_64x64_f16_h64", "attn_prefill_64x64_f16_h128"],
         ["attn_prefill_64x64_bf16_h64", "attn_prefill_64x64_bf16_h128"],
@@ -41,22 +47,21 @@ const ENTRIES: [[[&str; 2]; 2]; 3] = [
         ["attn_prefill_128x64_f16_h64", "attn_prefill_128x64_f16_h128"],
         ["attn_prefill_128x64_bf16_h64", "attn_prefill_128x64_bf16_h128"],
     ],
+    [["attn_prefill_128x32_f16_h64", "attn_prefill_128x32_f16_h128"], ["", ""]],
     [
         ["attn_prefill_wgmma_f16_h64", "attn_prefill_wgmma_f16_h128"],
         ["attn_prefill_wgmma_bf16_h64", "attn_prefill_wgmma_bf16_h128"],
     ],
 ];
 
-/// The variants of a device: large tiles since sm_80, where two of the largest share a multiprocessor, and wgmma where there is.
+/// The variants of a device: two where tensor cores and shared memory take larger tiles, and wgmma where there is.
 pub(super) fn variants(facts: &DeviceFacts, element: Element) -> Vec<Variant> {
-    let two = 2 * Tile::Wide.shared_bytes(128) <= facts.shared_per_block_optin;
-    let stored = matches!(element, Element::F16 | Element::Bf16);
-    if facts.sm.major < 8 || !two || !stored {
+    if Engine::best(facts.sm, element) != Engine::Cores {
         return Vec::new();
     }
-    let fits = Tile::Hopper.shared_bytes(128) <= facts.shared_per_block_optin;
-    let there = |tile: Tile| tile != Tile::Hopper || (has_wgmma(facts) && fits);
-    TILES.iter().filter(|(tile, _)| there(*tile)).map(|(_, variant)| *variant).collect()
+    let there: Vec<Variant> =
+        TILES.iter().filter(|(tile, _)| tile.is_on(facts)).map(|(_, variant)| *variant).collect();
+    if there.len() > 1 { there } else { Vec::new() }
 }
 
 /// Kernel of a storage format.
@@ -72,10 +77,7 @@ impl Tile {
         heads: Heads,
         shape: Shape,
     ) -> Result<Self, String> {
-        let since = if element == Element::F16 { (7, 5) } else { (8, 0) };
-        if !matches!(element, Element::F16 | Element::Bf16)
-            || (facts.sm.major, facts.sm.minor) < since
-        {
+        if Engine::best(facts.sm, element) != Engine::Cores {
             return Err(format!("the tensor cores of {} take no {element:?}", facts.sm));
         }
         let there = variants(facts, element);
@@ -87,10 +89,23 @@ impl Tile {
         }
         let blocks = shape.m.div_ceil(128) * heads.heads;
         // A block of wgmma is done before a third as many small ones would be; large ones want two on every multiprocessor.
+        let filled = blocks >= 2 * facts.sms;
         let rules =
-            [(Self::Hopper, 3 * blocks >= facts.sms), (Self::Wide, blocks >= 2 * facts.sms)];
+            [(Self::Hopper, 3 * blocks >= facts.sms), (Self::Wide, filled), (Self::Flat, filled)];
         let chosen = rules.into_iter().find(|(tile, enough)| *enough && has(*tile));
         Ok(chosen.map_or(Self::Narrow, |(tile, _)| tile))
+    }
+
+    /// Whether a device with tensor cores takes the tile: two of the larger share a multiprocessor.
+    fn is_on(self, facts: &DeviceFacts) -> bool {
+        let most = facts.shared_per_block_optin;
+        let volta = (facts.sm.major, facts.sm.minor) < (7, 5);
+        match self {
+            Self::Narrow => true,
+            Self::Wide => facts.sm.major >= 8 && 2 * self.shared_bytes(128) <= most,
+            Self::Flat => volta && 2 * self.shared_bytes(128) <= most,
+            Self::Hopper => has_wgmma(facts) && self.shared_bytes(128) <= most,
+        }
     }
 
     fn named(self) -> Variant {
@@ -101,14 +116,14 @@ impl Tile {
     pub fn rows(self) -> u32 {
         match self {
             Self::Narrow => 64,
-            Self::Wide | Self::Hopper => 128,
+            Self::Wide | Self::Flat | Self::Hopper => 128,
         }
     }
 
     /// Image it is in, and threads of a block.
     pub(super) fn family(self) -> (&'static str, u32) {
         match self {
-            Self::Narrow | Self::Wide => ("attn", THREADS),
+            Self::Narrow | Self::Wide | Self::Flat => ("attn", THREADS),
             Self::Hopper => ("attn_hopper", 3 * THREADS),
         }
     }
@@ -124,6 +139,7 @@ impl Tile {
         match self {
             Self::Narrow => (64 + 64) * row,
             Self::Wide => (64 + 64 + 128) * row,
+            Self::Flat => (32 + 32 + 128) * row,
             // Two stages of both, barriers, and up to 1023 bytes to begin at a multiple of 1024.
             Self::Hopper => (2 * (128 + 128) + 128) * row + 128 + 1024,
         }
