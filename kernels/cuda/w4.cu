@@ -22,7 +22,7 @@ W4_SIMT(w4_simt_bf16, bf16)
 #endif
 
 #define W4_MMA(name, T)                                                                                               \
-    W4(name##_m4_r16, T, (THREADS_R16), mma<1, 4>)                                                                    \
+    W4(name##_m4_r16, T, (MOST_THREADS), mma<1, 4>)                                                                   \
     W4(name##_m8_r32, T, (THREADS_R32), mma<2, 8>)                                                                    \
     W4(name##_m16_r32, T, (THREADS_M16), mma<2, 16>)                                                                  \
     W4(name##_m16_r64, T, (THREADS_M16), mma<4, 16>)

@@ -49,6 +49,11 @@ template <> struct Few<bf16> : Tensor<bf16> {
 };
 #endif
 
+// Pair p of a lane's activations, in their order, as the nibbles want it.
+template <typename T> __device__ __forceinline__ u32 fitted(u32 pair, u32 p) {
+    return p / 2 % 2 == Few<T>::FITTED ? Few<T>::times(pair, Few<T>::FACTOR) : pair;
+}
+
 // The A fragments of two words.
 template <typename T> __device__ __forceinline__ void nibbles(u32 first, u32 second, u32 magic, u32 (&low)[4], u32 (&high)[4]) {
     const u32 word[4] = {first, first >> 8, second, second >> 8};

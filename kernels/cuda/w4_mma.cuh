@@ -4,8 +4,8 @@
 #include "w4_few.cuh"
 #include "w4_run.cuh"
 
-// Threads of the largest blocks, by what registers leave: as many warps as may share the groups of a row.
-constexpr u32 THREADS_R16 = 16 * WARP, THREADS_R32 = 12 * WARP, THREADS_M16 = 8 * WARP;
+// Threads of the largest block: as many warps as may share the groups of a row. Registers leave fewer where there are two tiles, or sixteen tokens.
+constexpr u32 MOST_THREADS = 16 * WARP, THREADS_R32 = 12 * WARP, THREADS_M16 = 8 * WARP;
 
 #if __CUDA_ARCH__ >= 750
 // Up to four tokens take half of the columns of a product; the other half then has the same tokens with the second half of a group. A lane so loads and
@@ -23,7 +23,7 @@ template <u32 M> struct Tokens {
     static __device__ __forceinline__ u32 summed(u32 i, u32 c) { return 8 * i + (M == 4 ? lane_id() % 2 : lane_id() % 4) * 2 + c % 2; }
 };
 
-// What a group makes of its lanes' activations.
+// A lane's activations of a group, fitted.
 template <u32 M> using Pairs = u32[Tokens<M>::TILES][Tokens<M>::PAIRS];
 // Sums of R tiles: of the products, and of the tokens.
 template <u32 R, u32 M> using Products = float[R][Tokens<M>::SUMS][4];
@@ -53,7 +53,7 @@ template <u32 M, typename T> struct Activations {
 #pragma unroll
             for (u32 p = 0; p < Tokens<M>::PAIRS; p++) {
                 if (AGAIN) b[i][p] = Few<T>::times(b[i][p], size[i]);
-                if (p / 2 % 2 == Few<T>::FITTED) b[i][p] = Few<T>::times(b[i][p], Few<T>::FACTOR);
+                b[i][p] = fitted<T>(b[i][p], p);
             }
         }
     }
