@@ -104,17 +104,17 @@ NF4_TOKENS(nf4_f16, f16)
 NF4_TOKENS(nf4_bf16, bf16)
 
 #if __CUDA_ARCH__ >= 750
-#define NF4_MMA(name, TILES, T)                                                                                       \
+#define NF4_MMA(name, M, T)                                                                                           \
     extern "C" __global__ void __launch_bounds__(THREADS, 2) name(                                                    \
         const u8* codes, const float* maxima, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {                   \
-        mma<TILES>(codes, maxima, x, y, m, n, k, wide);                                                               \
+        mma<M>(codes, maxima, x, y, m, n, k, wide);                                                               \
     }
-NF4_MMA(nf4_mma_f16_m4, 1, f16)
-NF4_MMA(nf4_mma_f16_m8, 2, f16)
+NF4_MMA(nf4_mma_f16_m4, 4, f16)
+NF4_MMA(nf4_mma_f16_m8, 8, f16)
 #endif
 #if __CUDA_ARCH__ >= 800
-NF4_MMA(nf4_mma_bf16_m4, 1, bf16)
-NF4_MMA(nf4_mma_bf16_m8, 2, bf16)
+NF4_MMA(nf4_mma_bf16_m4, 4, bf16)
+NF4_MMA(nf4_mma_bf16_m8, 8, bf16)
 #endif
 
 // Eight weights a thread; the table once for each lane.

@@ -1,8 +1,9 @@
 // K24 on tensor cores: a block takes 16 rows at a time, its warps share the columns in runs of 128.
 //
-// A byte is a pair of weights: one load from a table that every lane has for itself gives a register of an A fragment. Of the eight tokens of a
-// product four are used, twice: lanes t = 0 and 1 have one block of 64 columns, t = 2 and 3 the next; activations of the one go with tokens 0 … 3,
-// of the other with 4 … 7, zeros elsewhere, so that both blocks have sums of their own.
+// A byte is a pair of weights: one load from a table that every lane has for itself gives a register of an A fragment. A block of 64 columns has sums
+// of its own. Eight tokens take a product for themselves, and lanes of a row 16 columns each of one block and then of the next, 8 bytes at a time. Of up
+// to four a product is taken twice: lanes t = 0 and 1 have one block, 16 bytes at a time, t = 2 and 3 the next; activations of the one go with tokens
+// 0 … 3, of the other with 4 … 7, zeros elsewhere.
 #pragma once
 #include "fragment.cuh"
 #include "nf4.cuh"
@@ -12,19 +13,39 @@ constexpr u32 TILE_ROWS = 16;
 // Columns that a warp takes at a time, and those of a lane.
 constexpr u32 STEP = 2 * BLOCK;
 constexpr u32 MINE = STEP / 4;
-// Tokens of a product.
-constexpr u32 TOKENS = 4;
 // Steps that are loaded before the first is used: 1 KiB each.
 constexpr u32 AHEAD = 4;
 
+// How lanes share a step with M tokens: the blocks that each has a part of, and which columns those are.
+template <u32 M> struct Lanes {
+    static constexpr u32 BLOCKS = M == 8 ? 2 : 1;
+    // A lane's first column, and the one that its eight columns `s` begin with from there.
+    static __device__ __forceinline__ u32 first() { return lane_id() % 4 * (MINE / BLOCKS); }
+    static __device__ constexpr u32 column(u32 s) { return s / (4 / BLOCKS) * BLOCK + s % (4 / BLOCKS) * 8; }
+};
+
+// Eight bytes that nobody writes meanwhile and nobody reads twice.
+__device__ __forceinline__ void load_once(u32 (&out)[2], const void* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "l"(from));
+#else
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "l"(from));
+#endif
+}
+
+// The same, of which others read the neighbours.
+__device__ __forceinline__ void load_words(u32 (&out)[2], const u32* from) {
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "l"(from));
+}
+
 // Rows g and g + 8 of a step.
-struct Step {
-    uint4 codes[2];
-    float maxima[2];
+template <u32 M> struct Step {
+    u32 codes[2][4];
+    float maxima[2][Lanes<M>::BLOCKS];
 };
 
 // Where a lane finds its parts of the steps of 16 rows.
-struct Rows {
+template <u32 M> struct Rows {
     const u8* codes[2];
     const u32* maxima[2];
 
@@ -32,16 +53,26 @@ struct Rows {
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {
             // Missing rows repeat the last one; nothing of them is stored.
-            const u64 at = u64(min(first_row + lane_id() / 4 + 8 * h, n - 1)) * k + first * STEP + lane_id() % 4 * MINE;
-            codes[h] = all_codes + at / 2;
-            maxima[h] = reinterpret_cast<const u32*>(all_maxima) + at / BLOCK;
+            const u64 at = u64(min(first_row + lane_id() / 4 + 8 * h, n - 1)) * k + first * STEP;
+            codes[h] = all_codes + (at + Lanes<M>::first()) / 2;
+            maxima[h] = reinterpret_cast<const u32*>(all_maxima) + (M == 8 ? at : at + Lanes<M>::first()) / BLOCK;
         }
     }
-    __device__ __forceinline__ void load(Step& step, u32 ahead) const {
+    __device__ __forceinline__ void load(Step<M>& step, u32 ahead) const {
 #pragma unroll
         for (u32 h = 0; h < 2; h++) {
-            step.codes[h] = load_once(codes[h] + ahead * (STEP / 2));
-            step.maxima[h] = float_of(load_word(maxima[h] + ahead * (STEP / BLOCK)));
+            const u8* from = codes[h] + ahead * (STEP / 2);
+            const u32* of = maxima[h] + ahead * (STEP / BLOCK);
+            if constexpr (M == 8) {
+                load_once(*(u32(*)[2]) & step.codes[h][0], from);
+                load_once(*(u32(*)[2]) & step.codes[h][2], from + BLOCK / 2);
+                u32 both[2];
+                load_words(both, of);
+                step.maxima[h][0] = float_of(both[0]), step.maxima[h][1] = float_of(both[1]);
+            } else {
+                words_of(load_once(from), step.codes[h]);
+                step.maxima[h][0] = float_of(load_word(of));
+            }
         }
     }
     __device__ __forceinline__ void advance(u32 by) {
@@ -75,50 +106,46 @@ template <u32 AT> __device__ __forceinline__ u32 pair(u32 mine, u32 word) {
     return out;
 }
 
-// Adds the products of a step with TILES × 4 tokens; `x` are a lane's columns of the step, those of the second tile `apart` further on.
-template <u32 TILES, typename T>
-__device__ __forceinline__ void multiply(float (&sum)[TILES][4], const Step& step, u32 table, const T* x, u32 apart) {
-    u32 b[TILES][16];
+// Adds the products of a step with M tokens; `x` are a lane's columns of it.
+template <u32 M, typename T>
+__device__ __forceinline__ void multiply(float (&sum)[4], const Step<M>& step, u32 table, const T* x) {
+    constexpr u32 BLOCKS = Lanes<M>::BLOCKS;
+    u32 b[4][4];
 #pragma unroll
-    for (u32 i = 0; i < TILES; i++)
-#pragma unroll
-        for (u32 at = 0; at < 4; at++) words_of(load_shared_by_all(x + i * apart + 8 * at), *(u32(*)[4]) & b[i][4 * at]);
-    float part[TILES][4] = {};
+    for (u32 s = 0; s < 4; s++) words_of(load_shared_by_all(x + Lanes<M>::column(s)), b[s]);
+    float part[BLOCKS][4] = {};
 #pragma unroll
     for (u32 s = 0; s < 4; s++) {
-        const u32 rows[2] = {
-            s == 0 ? step.codes[0].x : s == 1 ? step.codes[0].y : s == 2 ? step.codes[0].z : step.codes[0].w,
-            s == 0 ? step.codes[1].x : s == 1 ? step.codes[1].y : s == 2 ? step.codes[1].z : step.codes[1].w};
+        const u32 rows[2] = {step.codes[0][s], step.codes[1][s]};
         const u32 a[2][4] = {
             {pair<0>(table, rows[0]), pair<0>(table, rows[1]), pair<1>(table, rows[0]), pair<1>(table, rows[1])},
             {pair<2>(table, rows[0]), pair<2>(table, rows[1]), pair<3>(table, rows[0]), pair<3>(table, rows[1])}};
+        float(&of)[4] = part[s / (4 / BLOCKS)];
 #pragma unroll
-        for (u32 h = 0; h < 2; h++)
-#pragma unroll
-            for (u32 i = 0; i < TILES; i++) Tensor<T>::mma(part[i], a[h], b[i][4 * s + 2 * h], b[i][4 * s + 2 * h + 1], part[i]);
+        for (u32 h = 0; h < 2; h++) Tensor<T>::mma(of, a[h], b[s][2 * h], b[s][2 * h + 1], of);
     }
 #pragma unroll
-    for (u32 i = 0; i < TILES; i++)
+    for (u32 i = 0; i < BLOCKS; i++)
 #pragma unroll
-        for (u32 c = 0; c < 4; c++) sum[i][c] += step.maxima[c / 2] * part[i][c];
+        for (u32 c = 0; c < 4; c++) sum[c] += step.maxima[c / 2][i] * part[i][c];
 }
 
-template <u32 TILES, typename T>
+template <u32 M, typename T>
 __device__ __forceinline__ void mma(
     const u8* codes, const float* maxima, const T* x, void* y, u32 m, u32 n, u32 k, u32 wide) {
     __shared__ uint4 table[256 * WARP / 4];
-    __shared__ float parts[WARPS][TILE_ROWS * TOKENS * TILES];
+    __shared__ float parts[WARPS][TILE_ROWS * M];
     const u32 steps = k / STEP, warp = uniform(warp_id());
     const u32 first = warp * steps / WARPS, count = (warp + 1) * steps / WARPS - first;
-    const u32 token = blockIdx.y * (TOKENS * TILES), pairs = u32(__cvta_generic_to_shared(table)) + lane_id() * 4;
+    const u32 token = blockIdx.y * M, pairs = u32(__cvta_generic_to_shared(table)) + lane_id() * 4;
     // Missing tokens repeat the last one; nothing of them is stored.
-    const u32 mine = min(token + lane_id() / 4 % TOKENS, m - 1);
-    const bool goes = lane_id() / 16 == lane_id() % 4 / 2;
-    const u32 apart = goes ? (min(mine + TOKENS, m - 1) - mine) * k : 0, stride = goes ? AHEAD * STEP : 0;
-    const T* from = goes ? x + u64(mine) * k + first * STEP + lane_id() % 4 * MINE : reinterpret_cast<const T*>(ZEROS);
+    const u32 mine = min(token + lane_id() / 4 % M, m - 1);
+    const bool goes = M == 8 || lane_id() / 16 == lane_id() % 4 / 2;
+    const u32 stride = goes ? AHEAD * STEP : 0;
+    const T* from = goes ? x + u64(mine) * k + first * STEP + Lanes<M>::first() : reinterpret_cast<const T*>(ZEROS);
     for (u32 row = blockIdx.x * TILE_ROWS; row < n; row += gridDim.x * TILE_ROWS) {
-        Rows rows(codes, maxima, row, n, k, first);
-        Step ring[AHEAD];
+        Rows<M> rows(codes, maxima, row, n, k, first);
+        Step<M> ring[AHEAD];
 #pragma unroll
         for (u32 d = 0; d < AHEAD; d++)
             if (d < count) rows.load(ring[d], d);
@@ -126,12 +153,12 @@ __device__ __forceinline__ void mma(
         if (row == blockIdx.x * TILE_ROWS) fill<T>(table);
         else __syncthreads();
         const T* at = from;
-        float sum[TILES][4] = {};
+        float sum[4] = {};
         for (u32 step = 0; step < count; step += AHEAD) {
 #pragma unroll
             for (u32 d = 0; d < AHEAD; d++) {
                 if (step + d >= count) break;
-                multiply<TILES, T>(sum, ring[d], pairs, at + d * STEP, apart);
+                multiply<M, T>(sum, ring[d], pairs, at + d * STEP);
                 if (step + d + AHEAD < count) rows.load(ring[d], d + AHEAD);
             }
             rows.advance(AHEAD);
@@ -139,14 +166,12 @@ __device__ __forceinline__ void mma(
             pin(at);
         }
 #pragma unroll
-        for (u32 i = 0; i < TILES; i++)
-#pragma unroll
-            for (u32 c = 0; c < 4; c++) {
-                const float both = sum[i][c] + shuffle_xor(sum[i][c], 2);
-                const u32 j = TOKENS * i + lane_id() % 2 * 2 + c % 2;
-                if (lane_id() % 4 < 2) parts[warp][j * TILE_ROWS + lane_id() / 4 + c / 2 * 8] = both;
-            }
-        store_sums<TILE_ROWS, TOKENS * TILES, T>(&parts[0][0], y, Extent{m, n, row, token}, wide);
+        for (u32 c = 0; c < 4; c++) {
+            const float both = M == 8 ? sum[c] : sum[c] + shuffle_xor(sum[c], 2);
+            const u32 j = lane_id() % (M / 2) * 2 + c % 2;
+            if (lane_id() % 4 < M / 2) parts[warp][j * TILE_ROWS + lane_id() / 4 + c / 2 * 8] = both;
+        }
+        store_sums<TILE_ROWS, M, T>(&parts[0][0], y, Extent{m, n, row, token}, wide);
     }
 }
 #endif

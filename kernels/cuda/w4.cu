@@ -21,11 +21,11 @@ W4_SIMT(w4_simt_f16, f16)
 W4_SIMT(w4_simt_bf16, bf16)
 #endif
 
-// Two tiles of rows and two of tokens need more registers than there are for sixteen warps.
 #define W4_MMA(name, T)                                                                                               \
-    W4(name##_m8_r16, T, (MOST_THREADS), mma<1, 8>)                                                                   \
-    W4(name##_m8_r32, T, (MOST_THREADS), mma<2, 8>)                                                                   \
-    W4(name##_m16_r16, T, (MOST_THREADS), mma<1, 16>)
+    W4(name##_m4_r16, T, (MOST_THREADS), mma<1, 4>)                                                                   \
+    W4(name##_m8_r32, T, (THREADS_R32), mma<2, 8>)                                                                    \
+    W4(name##_m16_r32, T, (THREADS_M16), mma<2, 16>)                                                                  \
+    W4(name##_m16_r64, T, (THREADS_M16), mma<4, 16>)
 #if __CUDA_ARCH__ >= 750
 W4_MMA(w4_mma_f16, f16)
 #endif

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
 use crate::gpu::family::route::{F32 as FP32, Step, Way, route};
-use crate::gpu::family::stream::{Path, Stored, Streamed, Widened, kernel, widening};
+use crate::gpu::family::stream::{Path, Size, Stored, Streamed, Widened, kernel, widening};
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
 use crate::{Dtype, Sm};
 
@@ -41,6 +41,9 @@ const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     }
 }
 
+/// Uneven shares of the columns, fewer than a warp takes, and as many as each loads ahead and more, on one multiprocessor and on many.
+const SIZES: &[Size] = &[(1, 37, 1100, 80), (3, 19, 100, 1), (2, 35, 5376, 1), (7, 18, 5376, 80)];
+
 /// Largest relative errors, wherever results are stored: tensor cores take the sixteen values rounded to the format of the activations, as bitsandbytes
 /// does.
 const F16_LIMIT: f64 = 5e-4;
@@ -57,6 +60,7 @@ impl Streamed for F16 {
         path("nf4.f16 fp16 out", Formats::same(Element::F16), F16_LIMIT),
         path("nf4.f16 fp32 out", Formats::wide(Element::F16), F16_LIMIT),
     ];
+    const VARIANT_SIZES: &'static [Size] = SIZES;
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
         super::variants(facts, Element::F16)
@@ -73,6 +77,7 @@ impl Streamed for Bf16 {
         path("nf4.bf16 bf16 out", Formats::same(Element::Bf16), BF16_LIMIT),
         path("nf4.bf16 fp32 out", Formats::wide(Element::Bf16), BF16_LIMIT),
     ];
+    const VARIANT_SIZES: &'static [Size] = SIZES;
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
         super::variants(facts, Element::Bf16)

@@ -11,6 +11,9 @@ const LONG: u32 = 17_000;
 /// How many of them, on one multiprocessor: warps then share rows, but read activations that other warps have loaded.
 const LONG_ROWS: u32 = 25;
 
+/// Tokens of extremes: as many as few-token kernels take at a time.
+const FEW: [u32; 3] = [3, 8, 16];
+
 /// Which numbers a case has.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
@@ -72,7 +75,15 @@ fn ragged(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case>
 fn of_path(path: &'static Path, facts: &DeviceFacts, sizes: &[Size]) -> Vec<Case> {
     let m = path.most_tokens.min(8);
     let long = trial(path, facts, (m, LONG_ROWS, LONG / m, 1), Numbers::Random, 99);
-    let extremes = [long, overflow(path, facts, 128)].into_iter().filter_map(Result::ok);
+    let k = path.multiple.max(128);
+    let few = FEW.iter().filter(|m| **m <= path.most_tokens.max(FEW[0]));
+    let overflows = few.flat_map(|m| {
+        let shape = Shape { m: path.most_tokens.min(*m), n: 5, k, ..Shape::default() };
+        let trial = Trial { path, facts, shape };
+        let wide = path.formats.input == Element::Bf16;
+        [Some(trial.overflow()), wide.then(|| trial.reach())].into_iter().flatten()
+    });
+    let extremes = [long].into_iter().chain(overflows).filter_map(Result::ok);
     ragged(path, facts, sizes).into_iter().chain(extremes).collect()
 }
 
@@ -102,23 +113,48 @@ impl Trial<'_> {
         self.build(name, x, stored, judge)
     }
 
-    /// One large activation beside zeros, which binary16 cannot hold after three times itself, and a token that is no number.
-    /// No sum is large before it is stored, so that paths with fp16 sums are judged alike.
+    /// One large activation beside zeros, which binary16 cannot hold after three times itself, a token that is no number, and whole numbers in the
+    /// others. No sum is large before it is stored, so that paths with fp16 sums are judged alike.
     fn overflow(&self) -> Result<Case, String> {
+        // 127 · 2⁸: eight bits of an activation hold it.
+        self.extremes(
+            "overflow and NaN",
+            32_512.0,
+            |column, _| {
+                if column == 3 { f64::NAN } else { 0.0 }
+            },
+        )
+    }
+
+    /// Ends of the range that bfloat16 has and binary16 has not: an activation near the largest, a token of whole multiples of 2⁻¹⁰⁰, and whole numbers
+    /// in the others.
+    fn reach(&self) -> Result<Case, String> {
+        let large = 127.0 * 113.0_f64.exp2();
+        self.extremes("large and tiny", large, |_, whole| whole * (-100.0_f64).exp2())
+    }
+
+    /// A token with one activation beside zeros, one made of whole numbers by column, and whole numbers.
+    fn extremes(
+        &self,
+        name: &str,
+        large: f64,
+        second: fn(usize, f64) -> f64,
+    ) -> Result<Case, String> {
         let Self { path, shape: Shape { m, n, k, .. }, .. } = *self;
         let [m, n, k] = [m, n, k].map(|size| size as usize);
         let stored = (path.store)(n, k, &numbers(n, k, 7, path.whole_weight))?;
-        let mut x = vec![0.0; m * k];
-        // 127 · 2⁸: eight bits of an activation hold it.
-        x[0] = 32_512.0;
-        if m > 1 {
-            x[k + 3] = f64::NAN;
-        }
-        let x = store(path.formats.input, &x);
+        let whole = numbers(m, k, 8, path.whole_x);
+        let x = whole.into_iter().enumerate().map(|(i, whole)| match (i / k, i % k) {
+            (0, 0) => large,
+            (0, _) => 0.0,
+            (1, column) => second(column, f64::from(whole)),
+            _ => f64::from(whole),
+        });
+        let x = store(path.formats.input, &x.collect::<Vec<_>>());
         let reference = product(&path.formats.input.values(&x), &stored.values, k);
         let bytes = store(path.formats.output, &reference);
         let judge = Judge::Bits(canonical(path.formats.output, bytes));
-        self.build("overflow and NaN", x, stored, judge)
+        self.build(name, x, stored, judge)
     }
 
     fn build(&self, name: &str, x: Vec<u8>, stored: Stored, judge: Judge) -> Result<Case, String> {

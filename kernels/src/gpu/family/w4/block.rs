@@ -1,9 +1,9 @@
 //! How many rows and warps a block has on tensor cores.
 //!
-//! Two tiles of rows share what a warp loads of the activations and the correction of its sums, so they cost fewer instructions
-//! a weight; one tile makes twice as many blocks. Warps share the groups of a row. Splitting k over blocks was rejected: it
-//! needs memory for partial sums and a block that waits for the others, while sixteen warps keep a multiprocessor's share of
-//! the memory busy, as long as there are about as many blocks as multiprocessors.
+//! Tiles of 16 rows share what a warp loads of the activations, makes of them and takes off its sums, so more of them cost fewer instructions a weight:
+//! one does for four tokens, two for eight and four for sixteen, and half as many where blocks would be too few. Warps share the groups of a row.
+//! Splitting k over blocks was rejected: it needs memory for partial sums and a block that waits for the others, while sixteen warps keep a
+//! multiprocessor's share of the memory busy, as long as there are about as many blocks as multiprocessors.
 
 use super::ROWS;
 use crate::gpu::family::stream::has_mma;
@@ -12,7 +12,7 @@ use crate::gpu::{DeviceFacts, Element, Shape, Variant};
 /// Rows of a block, and the warps that share their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// 16 or 32.
+    /// 16, 32 or 64.
     pub(super) rows: u32,
     /// Up to sixteen.
     pub(super) warps: u32,
@@ -24,7 +24,8 @@ pub(super) const BLOCKS: &[(Variant, Block)] = &[
     named("r16w16", "16 rows, 16 warps a block", 16, 16),
     named("r32w4", "32 rows, 4 warps a block", 32, 4),
     named("r32w8", "32 rows, 8 warps a block", 32, 8),
-    named("r32w16", "32 rows, 16 warps a block", 32, 16),
+    named("r32w12", "32 rows, 12 warps a block", 32, 12),
+    named("r64w8", "64 rows, 8 warps a block", 64, 8),
 ];
 
 const fn named(name: &'static str, what: &'static str, rows: u32, warps: u32) -> (Variant, Block) {
@@ -52,14 +53,26 @@ pub(super) fn name(
 /// about 23 KB on an H200, where it is most.
 const BUSY: u32 = 16;
 
-/// Most tokens of blocks of 32 rows: registers end with them.
-const TALL_TOKENS: u32 = 8;
+/// Blocks by the most tokens they are for: fewer and more rows, and the most warps that registers leave of both.
+const SIZES: &[(u32, [Block; 2])] = &[
+    (4, [Block { rows: 16, warps: 16 }, Block { rows: 32, warps: 12 }]),
+    (8, [Block { rows: 32, warps: 12 }, Block { rows: 32, warps: 12 }]),
+    (16, [Block { rows: 32, warps: 8 }, Block { rows: 64, warps: 8 }]),
+];
 
-/// The block for a size: the one that was picked, else what leaves the busiest multiprocessor the fewest rows, the larger where they are about as
-/// many, with as many warps as keep it busy.
+/// The two sizes of blocks for so many tokens.
+fn sizes(tokens: u32) -> [Block; 2] {
+    let fitting = SIZES.iter().find(|(most, _)| tokens <= *most).or(SIZES.last());
+    fitting.expect("there are sizes").1
+}
+
+/// The block for a size: the one that was picked, where it can be, else what leaves the busiest multiprocessor the fewest rows, the larger where they are
+/// about as many, with as many warps as keep it busy.
 pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
     let picked = facts.picks.choose(kernel, shape);
-    let possible = |block: &Block| shape.m <= TALL_TOKENS || block.rows == ROWS;
+    let possible = |block: &Block| {
+        sizes(shape.m).iter().any(|size| size.rows == block.rows && size.warps >= block.warps)
+    };
     let found = BLOCKS.iter().find(|(variant, _)| Some(variant.name) == picked);
     let found = found.map(|(_, block)| *block).filter(possible);
     found.unwrap_or_else(|| chosen(facts.sms.max(1), shape))
@@ -67,11 +80,14 @@ pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
 
 fn chosen(sms: u32, Shape { m, n, .. }: Shape) -> Block {
     let blocks = |rows: u32| n.div_ceil(rows).div_ceil(sms);
+    let [low, tall] = sizes(m);
     // About: a tenth more.
-    let tall = m <= TALL_TOKENS && blocks(2 * ROWS) * 20 <= blocks(ROWS) * 11;
-    let rows = if tall { 2 * ROWS } else { ROWS };
-    let few = if rows == ROWS { 8 } else { 4 };
-    Block { rows, warps: (BUSY / blocks(rows).min(BUSY)).next_power_of_two().clamp(few, BUSY) }
+    let wasted = blocks(tall.rows) * tall.rows * 10 > blocks(low.rows) * low.rows * 11;
+    let Block { rows, warps: most } = if wasted { low } else { tall };
+    // The fewest that have a name.
+    let few = if rows == 2 * ROWS { 4 } else { 8 };
+    let busy = (BUSY / blocks(rows).min(BUSY)).next_power_of_two();
+    Block { rows, warps: busy.clamp(few, most) }
 }
 
 #[cfg(test)]
@@ -80,10 +96,11 @@ mod tests {
 
     #[test]
     fn blocks_fill_the_device_evenly() {
-        let chosen = |sms, n| {
-            let Block { rows, warps } = chosen(sms, Shape { m: 1, n, ..Shape::default() });
+        let of = |sms, m, n| {
+            let Block { rows, warps } = chosen(sms, Shape { m, n, ..Shape::default() });
             (rows, warps)
         };
+        let chosen = |sms, n| of(sms, 1, n);
         // H200: 132 multiprocessors. 8192 rows are two blocks of 32 for each.
         assert_eq!(chosen(132, 8192), (32, 8));
         assert_eq!(chosen(132, 28_672), (32, 4));
@@ -91,12 +108,15 @@ mod tests {
         assert_eq!(chosen(132, 2048), (16, 16), "one a multiprocessor");
         assert_eq!(chosen(40, 8192), (32, 4));
         assert_eq!(chosen(132, 1), (16, 16));
+        assert_eq!(of(132, 8, 2048), (32, 12));
+        assert_eq!(of(132, 16, 2048), (32, 8), "32 multiprocessors would have all of 64 rows");
+        assert_eq!(of(132, 16, 8192), (64, 8), "one a multiprocessor");
     }
 
     #[test]
     fn every_choice_has_a_name() {
         for (sms, n) in [(1, 1), (1, 1 << 20), (132, 8192), (132, 5632), (10, 2048), (46, 4096)] {
-            for m in [1, 16] {
+            for m in [1, 4, 5, 8, 9, 16] {
                 let chosen = chosen(sms, Shape { m, n, ..Shape::default() });
                 assert!(BLOCKS.iter().any(|(_, block)| *block == chosen), "{sms} {m} {n}");
             }

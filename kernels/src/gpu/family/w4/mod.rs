@@ -37,13 +37,12 @@ pub struct Weights {
     pub scales: Slot,
 }
 
-/// Entries by format of x: on CUDA cores for 1 and 4 tokens, on tensor cores for 8 and 16; and for 8 with 32 rows a block.
+/// Entries by format of x: on CUDA cores for 1 and 4 tokens; on tensor cores for 4, 8 and 16 in blocks of 16, 32 and 64 rows.
 struct Entries {
     input: Element,
     kernel: &'static str,
     simt: [&'static str; 2],
-    mma: [&'static str; 2],
-    tall: &'static str,
+    mma: [&'static str; 4],
 }
 
 const ENTRIES: &[Entries] = &[
@@ -51,17 +50,40 @@ const ENTRIES: &[Entries] = &[
         input: Element::F16,
         kernel: "w4.f16",
         simt: ["w4_simt_f16_m1", "w4_simt_f16_m4"],
-        mma: ["w4_mma_f16_m8_r16", "w4_mma_f16_m16_r16"],
-        tall: "w4_mma_f16_m8_r32",
+        mma: ["w4_mma_f16_m4_r16", "w4_mma_f16_m8_r32", "w4_mma_f16_m16_r32", "w4_mma_f16_m16_r64"],
     },
     Entries {
         input: Element::Bf16,
         kernel: "w4.bf16",
         simt: ["w4_simt_bf16_m1", "w4_simt_bf16_m4"],
-        mma: ["w4_mma_bf16_m8_r16", "w4_mma_bf16_m16_r16"],
-        tall: "w4_mma_bf16_m8_r32",
+        mma: [
+            "w4_mma_bf16_m4_r16",
+            "w4_mma_bf16_m8_r32",
+            "w4_mma_bf16_m16_r32",
+            "w4_mma_bf16_m16_r64",
+        ],
     },
 ];
+
+impl Entries {
+    /// The entry, and the block and tokens it has.
+    fn choose(&self, facts: &DeviceFacts, shape: Shape) -> (&'static str, Block, u32) {
+        if !has_mma(facts.sm, self.input) {
+            let tiles = [1, 4];
+            let index = token_tile(shape.m, &tiles);
+            return (self.simt[index], Block { rows: ROWS, warps: WARPS }, tiles[index]);
+        }
+        let [four, eight, sixteen, tall] = self.mma;
+        let block = block::of(facts, self.kernel, shape);
+        let (entry, tokens) = match block.rows {
+            16 => (four, 4),
+            32 if shape.m <= 8 => (eight, 8),
+            32 => (sixteen, 16),
+            _ => (tall, 16),
+        };
+        (entry, block, tokens)
+    }
+}
 
 /// y = x·Wᵀ of up to [`MOST_TOKENS`] tokens; f16 or bf16 in, the same or f32 out; fp32 accumulation.
 pub fn launch(
@@ -77,23 +99,20 @@ pub fn launch(
     let Some(entries) = row else {
         return Err(format!("4-bit weights take no activations as {}", suffix(formats.input)));
     };
-    let mma = has_mma(facts.sm, formats.input);
-    let tiles = if mma { [8, 16] } else { [1, 4] };
-    let index = token_tile(shape.m, &tiles);
-    let (entry, block) = match block::of(facts, entries.kernel, shape) {
-        _ if !mma => (entries.simt[index], Block { rows: ROWS, warps: WARPS }),
-        tall if tall.rows > ROWS => (entries.tall, tall),
-        block => (entries.mma[index], block),
-    };
+    let (entry, block, tokens) = entries.choose(facts, shape);
     let warps = block.warps.min(shape.k / GROUP as u32);
     let args = [weights.words, weights.scales, x, y].map(Arg::from).into_iter();
     Ok(Launch {
         family: "w4",
         entry,
-        grid: [shape.n.div_ceil(block.rows), shape.m.div_ceil(tiles[index]), 1],
+        grid: [shape.n.div_ceil(block.rows), shape.m.div_ceil(tokens), 1],
         block: [32 * warps, 1, 1],
         // On tensor cores, the sums of every warp.
-        shared_bytes: if mma { warps * block.rows * tiles[index] * 4 } else { 0 },
+        shared_bytes: if has_mma(facts.sm, formats.input) {
+            warps * block.rows * tokens * 4
+        } else {
+            0
+        },
         args: args.chain([shape.m, shape.n, shape.k, wide(formats)?].map(Arg::from)).collect(),
         early: false,
     })

@@ -140,6 +140,7 @@ impl Streamed for F16 {
         path("w4.f16 fp16 out", Formats::same(Element::F16), 3e-4),
         path("w4.f16 fp32 out", Formats::wide(Element::F16), WIDE_LIMIT),
     ];
+    const VARIANT_SIZES: &'static [Size] = FEW_SIZES;
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
         block::variants(facts, Element::F16)
@@ -156,6 +157,7 @@ impl Streamed for Bf16 {
         path("w4.bf16 bf16 out", Formats::same(Element::Bf16), 2.5e-3),
         path("w4.bf16 fp32 out", Formats::wide(Element::Bf16), WIDE_LIMIT),
     ];
+    const VARIANT_SIZES: &'static [Size] = FEW_SIZES;
 
     fn variants(facts: &DeviceFacts) -> Vec<Variant> {
         block::variants(facts, Element::Bf16)
@@ -250,6 +252,10 @@ impl Streamed for GemmBf16 {
         gemm::chosen(facts, Self::KERNEL, shape)
     }
 }
+
+/// Fewer rows than a block has, and more; uneven shares of the groups, one group only, and as many as each warp loads ahead and more.
+const FEW_SIZES: &[Size] =
+    &[(1, 37, 1100, 80), (3, 19, 100, 1), (2, 18, 5200, 80), (8, 18, 4200, 80), (16, 18, 4200, 80)];
 
 /// Tokens of one tile and of several, rows of one block and of several, one group and uneven shares of many.
 const GEMM_SIZES: &[Size] = &[
