@@ -36,7 +36,8 @@ impl Device {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: `uuid` is written.
         unsafe { driver.device_uuid(&raw mut uuid, self.handle) }?;
-        Ok(uuid_text(uuid.bytes.map(c_char::cast_unsigned)))
+        // Characters of C have a sign on x86 and none on ARM.
+        Ok(uuid_text(uuid.bytes.map(|byte| byte.to_ne_bytes()[0])))
     }
 
     /// One attribute by its number.

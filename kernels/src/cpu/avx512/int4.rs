@@ -7,7 +7,7 @@
 //! from a sixteenth of the largest on, and smaller ones are off by 2⁻¹⁵ of it at most. In a group whose largest is at most six
 //! times its root mean square, that is in the mean half of what storing in binary16 took from the group before, or less. Where
 //! one input dwarfs the others there are three planes, 21 to 22 bits, so that rows which meet it with a weight of zero still
-//! see the others. Three planes everywhere cost a fifth of the speed beyond the caches. With one plane the inputs are quantised to
+//! see the others. Three planes everywhere cost a quarter of the speed beyond the caches. With one plane the inputs are quantised to
 //! 8 bits, which is another function (w4a8). Two bfloat16 numbers for an input and a look-up for the weights took four products
 //! and four shuffles where three planes take three products, and reached 0.45 of the read bandwidth.
 //!
