@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use warpscope_kernels::gpu::decoder::Storage;
 use warpscope_kernels::gpu::{Picks, Shape};
 
 use super::glob::Globs;
+use crate::bench::ways::way;
 
 /// One line of the parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +130,12 @@ impl Request {
     /// Whether it is heard at once, whatever runs.
     pub fn is_urgent(&self) -> bool {
         matches!(self, Self::Pause { .. } | Self::Stop | Self::Quit)
+    }
+
+    /// Whether the CPU has long to prepare it each time: NF4 searches for the nearest of its numbers, weight by weight. Silence then is no hang.
+    pub fn is_long_prepared(&self) -> bool {
+        let Self::Decode { path, .. } = self else { return false };
+        way(path).is_some_and(|way| way.weights == Storage::Nf4)
     }
 }
 

@@ -244,7 +244,8 @@ impl Supervisor {
     /// Longest silence and longest time of what a child does now.
     fn limits_of(&self, up: &Up) -> (Duration, Option<Duration>) {
         let Limits { silence, job, first, .. } = self.limits;
-        let known = up.doing.as_ref().is_some_and(|(request, _)| up.known.contains(request));
+        let quick = |request: &Request| up.known.contains(request) && !request.is_long_prepared();
+        let known = up.doing.as_ref().is_some_and(|(request, _)| quick(request));
         if known && !up.simulated {
             (silence, job)
         } else {

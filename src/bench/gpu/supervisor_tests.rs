@@ -1,6 +1,7 @@
 use warpscope_kernels::gpu::{DeviceFacts, MachineError};
 
 use super::super::glob::Globs;
+use super::super::request::Size;
 use super::*;
 use crate::bench::{Hello, Holding};
 
@@ -106,8 +107,8 @@ fn a_job_that_takes_too_long_is_killed_however_much_it_talks() {
     assert_eq!(deaths(&actions)[0].ending, Ending::OverTime { limit_ms: 1000 });
 }
 
-/// Job `a`, done once before, on a device that is held.
-fn asked_again(simulated: bool) -> Supervisor {
+/// A job done once before, on a device that is held.
+fn asked_again(job: &Request, simulated: bool) -> Supervisor {
     let device = DeviceFacts {
         name: "synthetic".to_owned(),
         sm: "75".parse().expect("is one"),
@@ -130,17 +131,25 @@ fn asked_again(simulated: bool) -> Supervisor {
         busy_ns: 0.0,
     };
     let mut supervisor = Supervisor::new(Limits::LIVE);
-    supervisor.step(at(0.0), Event::Asked(job("a")));
+    supervisor.step(at(0.0), Event::Asked(job.clone()));
     supervisor.step(at(0.5), said(BenchEvent::Holding(holding)));
     supervisor.step(at(1.0), finished());
-    supervisor.step(at(2.0), Event::Asked(job("a")));
+    supervisor.step(at(2.0), Event::Asked(job.clone()));
     supervisor
 }
 
 #[test]
 fn a_device_has_a_second_for_what_it_did_before_and_a_stand_in_the_time_of_the_first() {
-    assert_eq!(asked_again(false).wake_at(), Some(at(3.0)));
-    assert_eq!(asked_again(true).wake_at(), Some(at(32.0)));
+    assert_eq!(asked_again(&job("a"), false).wake_at(), Some(at(3.0)));
+    assert_eq!(asked_again(&job("a"), true).wake_at(), Some(at(32.0)));
+    // Of two paths of the decoder the weights of one take the CPU long to prepare, each time anew.
+    let decode = |path: &str| Request::Decode {
+        path: path.to_owned(),
+        profile: "clean".to_owned(),
+        model: Size::M0,
+    };
+    assert_eq!(asked_again(&decode("w4"), false).wake_at(), Some(at(3.0)));
+    assert_eq!(asked_again(&decode("nf4.bf16"), false).wake_at(), Some(at(32.0)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! M0: what comes out, where it first goes wrong, and how far it is from fp64.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use super::layout::Layout;
 use super::memory::{Memory, keep};
@@ -11,7 +12,7 @@ use super::{found, refused, upload};
 use crate::gpu::family::attn::Engine;
 use crate::gpu::{DeviceFacts, Machine, MachineError, Nanoseconds};
 use crate::model::oracle::Oracle;
-use crate::model::{Golden, M0, Place, Profile, Shape, golden_of, prompt, text};
+use crate::model::{Golden, M0, PROFILES, Place, Profile, Shape, golden_of, prompt, text};
 
 /// How much of M0 is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +67,26 @@ pub struct Numeric {
     pub memory_bytes: u64,
 }
 
+/// What fp64 says of the numbers NF4 has, profile by profile. Computed once: it takes seconds, and a process may judge the same path again and again.
+static OF_NF4: [OnceLock<Golden>; PROFILES.len()] = [const { OnceLock::new() }; PROFILES.len()];
+
 /// What fp64 says. Embedded where the storage keeps the weights as they are, else computed.
 fn reference(path: &Path, profile: Profile, length: Length) -> Cow<'static, Golden> {
-    if length == Length::Full && path.weights != Storage::Nf4 {
-        return Cow::Borrowed(golden_of(profile));
+    let place = PROFILES.iter().position(|row| row.0 == profile);
+    match (length, path.weights, place) {
+        (Length::Full, Storage::Nf4, Some(place)) => {
+            Cow::Borrowed(OF_NF4[place].get_or_init(|| computed(path.weights, profile, length)))
+        }
+        (Length::Full, _, _) => Cow::Borrowed(golden_of(profile)),
+        (Length::Short, _, _) => Cow::Owned(computed(path.weights, profile, length)),
     }
+}
+
+fn computed(weights: Storage, profile: Profile, length: Length) -> Golden {
     let shape = length.shape();
-    let store = |_, weights| upload::kept(path.weights, weights);
+    let store = |_, values| upload::kept(weights, values);
     let mut oracle = Oracle::stored(profile, store, |_, _| {});
-    Cow::Owned(oracle.run_for(&prompt()[..shape.prompt], shape.decode))
+    oracle.run_for(&prompt()[..shape.prompt], shape.decode)
 }
 
 /// Runs M0 on a path under a profile, and gives all memory back.
@@ -167,4 +179,21 @@ fn judge(
         error,
         ..done
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::decoder::path;
+
+    #[test]
+    fn the_reference_of_nf4_is_computed_once_and_is_its_own() {
+        let nf4 = path("nf4").expect("is one");
+        let first = reference(nf4, Profile::Clean, Length::Full);
+        let Cow::Borrowed(first) = first else { panic!("is kept") };
+        let again = reference(path("nf4.bf16").expect("is one"), Profile::Clean, Length::Full);
+        assert!(matches!(again, Cow::Borrowed(again) if std::ptr::eq(first, again)));
+        assert_eq!(first.steps.len(), M0.decode);
+        assert_ne!(first, golden_of(Profile::Clean), "other numbers");
+    }
 }
