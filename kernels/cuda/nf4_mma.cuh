@@ -4,6 +4,7 @@
 // product four are used, twice: lanes t = 0 and 1 have one block of 64 columns, t = 2 and 3 the next; activations of the one go with tokens 0 … 3,
 // of the other with 4 … 7, zeros elsewhere, so that both blocks have sums of their own.
 #pragma once
+#include "activations.cuh"
 #include "fragment.cuh"
 #include "nf4.cuh"
 
@@ -76,13 +77,13 @@ template <u32 AT> __device__ __forceinline__ u32 pair(u32 mine, u32 word) {
 }
 
 // Adds the products of a step with TILES × 4 tokens; `x` are a lane's columns of the step, those of the second tile `apart` further on.
-template <u32 TILES, typename T>
-__device__ __forceinline__ void multiply(float (&sum)[TILES][4], const Step& step, u32 table, const T* x, u32 apart) {
+template <u32 TILES, typename T, typename X>
+__device__ __forceinline__ void multiply(float (&sum)[TILES][4], const Step& step, u32 table, X x, u32 apart) {
     u32 b[TILES][16];
 #pragma unroll
     for (u32 i = 0; i < TILES; i++)
 #pragma unroll
-        for (u32 at = 0; at < 4; at++) words_of(load_shared_by_all(x + i * apart + 8 * at), *(u32(*)[4]) & b[i][4 * at]);
+        for (u32 at = 0; at < 4; at++) words_of(eight(x + i * apart, 8 * at), *(u32(*)[4]) & b[i][4 * at]);
     float part[TILES][4] = {};
 #pragma unroll
     for (u32 s = 0; s < 4; s++) {

@@ -1,6 +1,7 @@
 // K21 on tensor cores: one to sixteen tokens.
 // A block has R tiles of 16 rows; its warps share the groups, each a run of neighbours.
 #pragma once
+#include "activations.cuh"
 #include "w4_fragment.cuh"
 #include "w4_run.cuh"
 
@@ -10,16 +11,16 @@ constexpr u32 MOST_THREADS = 16 * WARP;
 #if __CUDA_ARCH__ >= 750
 // Adds the products of a group with TILES × 8 tokens. `x` are a lane's columns of the group, those of the second tile `apart` further on;
 // `less` is the constant A.
-template <u32 R, u32 TILES, typename T>
+template <u32 R, u32 TILES, typename T, typename X>
 __device__ __forceinline__ void multiply(
-    float (&sum)[R][TILES][4], const Part<R>& part, const T* x, u32 apart, const u32 (&less)[4]) {
+    float (&sum)[R][TILES][4], const Part<R>& part, X x, u32 apart, const u32 (&less)[4]) {
     using Of = Fragment<T>;
     u32 b[TILES][16];
 #pragma unroll
     for (u32 i = 0; i < TILES; i++)
 #pragma unroll
         for (u32 at = 0; at < 4; at++)
-            words_of(load_shared_by_all(x + i * apart + at / 2 * COLUMNS + at % 2 * 8), *(u32(*)[4]) & b[i][4 * at]);
+            words_of(eight(x + i * apart, at / 2 * COLUMNS + at % 2 * 8), *(u32(*)[4]) & b[i][4 * at]);
     float offset[TILES][4] = {}, dot[R][TILES][Of::SUMS][4] = {};
 #pragma unroll
     for (u32 s = 0; s < 8; s++)

@@ -65,13 +65,33 @@ pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
     found.unwrap_or_else(|| chosen(facts.sms.max(1), shape))
 }
 
+/// Whether a block has 32 rows, as [`of`] one token or where halves of a matrix are to meet in it, and its warps.
+pub(in crate::gpu::family) fn of_token(
+    facts: &DeviceFacts,
+    kernel: &str,
+    shape: Shape,
+    halves: bool,
+) -> (bool, u32) {
+    let block = of(facts, kernel, shape);
+    let tall = Block::of_rows(2 * ROWS, facts.sms.max(1), shape.n);
+    let block = if halves && block.rows == ROWS { tall } else { block };
+    (block.rows > ROWS, block.warps)
+}
+
 fn chosen(sms: u32, Shape { m, n, .. }: Shape) -> Block {
     let blocks = |rows: u32| n.div_ceil(rows).div_ceil(sms);
     // About: a tenth more.
     let tall = m <= TALL_TOKENS && blocks(2 * ROWS) * 20 <= blocks(ROWS) * 11;
-    let rows = if tall { 2 * ROWS } else { ROWS };
-    let few = if rows == ROWS { 8 } else { 4 };
-    Block { rows, warps: (BUSY / blocks(rows).min(BUSY)).next_power_of_two().clamp(few, BUSY) }
+    Block::of_rows(if tall { 2 * ROWS } else { ROWS }, sms, n)
+}
+
+impl Block {
+    /// With as many warps as keep a multiprocessor busy where there are so many rows.
+    fn of_rows(rows: u32, sms: u32, n: u32) -> Self {
+        let few = if rows == ROWS { 8 } else { 4 };
+        let blocks = n.div_ceil(rows).div_ceil(sms).min(BUSY);
+        Self { rows, warps: (BUSY / blocks).next_power_of_two().clamp(few, BUSY) }
+    }
 }
 
 #[cfg(test)]
