@@ -2,7 +2,7 @@
 //! where the row and the stream are.
 
 use super::registry::OneToken;
-use super::{Kept, Made, Product, Then, launch};
+use super::{GROUP, Kept, Made, Product, Then, launch};
 use crate::gpu::family::operand::{encode, nan, noise, normal, rounding_limit, words};
 use crate::gpu::family::stream::{NOWHERE, Path, Places, product, store, streamed_cases};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Slot};
@@ -54,6 +54,8 @@ pub(super) fn cases<S: OneToken>(facts: &DeviceFacts) -> Vec<Case> {
     use About::{Between, BetweenWide, Infinite, Known, Unknown};
     let mut all = streamed_cases::<S>(facts);
     for path in S::PATHS {
+        // Packed storages are multiplied in steps of 128 columns, dense ones normed in eights.
+        let multiple = if path.multiple > 8 { GROUP } else { 8 };
         let wide = path.formats.output != path.formats.input;
         let kept = if wide { Kept::Wide } else { Kept::Same };
         let between = if wide { BetweenWide } else { Between };
@@ -66,7 +68,7 @@ pub(super) fn cases<S: OneToken>(facts: &DeviceFacts) -> Vec<Case> {
         {
             let facts = DeviceFacts { sms, ..facts.clone() };
             let rows = if kept == Kept::Gated { 2 * n } else { n };
-            let size = [rows, k.next_multiple_of(path.multiple.max(8))].map(|size| size as usize);
+            let size = [rows, k.next_multiple_of(multiple)].map(|size| size as usize);
             all.extend(Trial { path, facts: &facts, about, kept, size }.case::<S>().ok());
         }
     }
@@ -225,5 +227,45 @@ impl Trial<'_> {
                 Expect { buffer: Y, element: self.output(), judge: y },
             ],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::KERNELS;
+    use super::*;
+    use crate::Sm;
+    use crate::gpu::{Picks, Route};
+
+    /// A size that no kernel takes is left out of the cases: none of these may be.
+    #[test]
+    fn wherever_a_kernel_is_every_way_to_make_and_to_keep_a_row_has_cases() {
+        for (major, minor) in [(6, 0), (7, 0), (7, 5), (8, 0), (9, 0), (12, 0)] {
+            let facts = DeviceFacts {
+                name: String::new(),
+                sm: Sm::new(major, minor),
+                sms: 80,
+                shared_per_block: 48 << 10,
+                shared_per_block_optin: 64 << 10,
+                l2_bytes: 1 << 20,
+                memory_bytes: 1 << 30,
+                driver_cuda: 12_080,
+                simulated: true,
+                picks: Picks::default(),
+            };
+            for kernel in KERNELS {
+                let cases = (kernel.cases)(&facts);
+                if let Route::Absent { .. } = (kernel.route)(&facts) {
+                    assert!(cases.is_empty(), "{} on {}", kernel.id, facts.sm);
+                    continue;
+                }
+                let abouts = ["whole", "random", "overflow", "Known Same", "Unknown Same"];
+                let gated = ["Between Same", "Infinite Same", "Between Gated", "Infinite Gated"];
+                for about in abouts.into_iter().chain(gated) {
+                    let found = cases.iter().filter(|case| case.name.contains(about)).count();
+                    assert!(found > 0, "{} on {}: {about}", kernel.id, facts.sm);
+                }
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::gpu::{DeviceFacts, Element, GpuKernel, Route, Shape};
 use crate::{Dtype, Sm};
 
 /// One row, and more than blocks have at a time.
-const SIZES: &[Size] = &[(1, 1, 1, 80), (1, 37, 1100, 80), (1, 67, 600, 1), (1, 300, 300, 2)];
+const SIZES: &[Size] = &[(1, 1, 1, 80), (1, 37, 1100, 80), (1, 67, 600, 1), (1, 300, 384, 2)];
 
 /// How the parts of a matrix are weights.
 pub(super) trait OneToken: Streamed {
