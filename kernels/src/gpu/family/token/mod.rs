@@ -111,6 +111,8 @@ const MOST_NORMED: u32 = 16 * THREADS;
 /// Rows of a tile of packed weights, and columns of a group.
 const TILE: u32 = 16;
 const GROUP: u32 = 128;
+/// Most warps of a block that streams packed weights.
+const MOST_WARPS: u32 = 16;
 /// What NF4 has behind a row: 32 bytes, and 512 zeros.
 const NF4_BEHIND: u32 = 32 + 1024;
 /// Most columns of NF4: beside 32 KiB of table there is room for so many.
@@ -200,13 +202,18 @@ fn int4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
     // A thread has eight numbers of a norm.
     let needed = if product.is_normed() { k.div_ceil(8 * 32) } else { 1 };
     let warps = warps.max(needed).min(k / GROUP);
-    if !product.takes_norm(8 * 32 * warps.min(16)) {
+    if !product.takes_norm(8 * 32 * warps.min(MOST_WARPS)) {
         return None;
     }
+    // Two tiles take all registers for sixteen warps; their blocks take further rows where there are more.
+    let (tiles, fit) = (
+        rows.div_ceil(if tall { 2 * TILE } else { TILE }),
+        facts.sms.max(1) * (MOST_WARPS / warps),
+    );
     Some(Way {
         family: "w4_token",
         entry: entries[usize::from(tall)],
-        blocks: rows.div_ceil(if tall { 2 * TILE } else { TILE }),
+        blocks: if tall { tiles.min(fit) } else { tiles },
         threads: 32 * warps,
         shared_bytes: 2 * k,
         split: None,
