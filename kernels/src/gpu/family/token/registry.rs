@@ -10,7 +10,7 @@ use crate::{Dtype, Sm};
 
 /// One row, more than blocks have at a time, and more columns than warps have on their way.
 const SIZES: &[Size] =
-    &[(1, 1, 1, 80), (1, 37, 1100, 80), (1, 67, 600, 1), (1, 300, 384, 1), (1, 24, 5000, 1)];
+    &[(1, 1, 1, 80), (1, 37, 1100, 80), (1, 67, 600, 1), (1, 300, 384, 1), (1, 24, 5120, 1)];
 
 /// How the parts of a matrix are weights.
 pub(super) trait OneToken: Streamed {
