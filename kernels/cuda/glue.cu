@@ -2,6 +2,7 @@
 // The position of the current token is read from device memory, so that one recorded graph serves every token.
 // Every entry takes its turn behind the launch in front of it, so that a chain of them may be launched early.
 #include "eights.cuh"
+#include "silu.cuh"
 
 constexpr u32 BLOCK = 256;
 constexpr u32 GROUP = 128;
@@ -24,7 +25,6 @@ struct Found {
 
 __device__ __forceinline__ u32 thread_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ bool finite(float x) { return (bits_of(x) & 0x7f800000u) != 0x7f800000u; }
-__device__ __forceinline__ float silu(float x) { return x / (1.0f + expf(-x)); }
 
 // 1/√(mean(x²) + ε). An infinity makes it 0, and 0·∞ is NaN: how one overflow becomes a row of NaN.
 template <typename In>

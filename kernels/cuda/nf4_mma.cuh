@@ -5,6 +5,7 @@
 // to four a product is taken twice: lanes t = 0 and 1 have one block, 16 bytes at a time, t = 2 and 3 the next; activations of the one go with tokens
 // 0 … 3, of the other with 4 … 7, zeros elsewhere.
 #pragma once
+#include "activations.cuh"
 #include "fragment.cuh"
 #include "nf4.cuh"
 
@@ -107,12 +108,12 @@ template <u32 AT> __device__ __forceinline__ u32 pair(u32 mine, u32 word) {
 }
 
 // Adds the products of a step with M tokens; `x` are a lane's columns of it.
-template <u32 M, typename T>
-__device__ __forceinline__ void multiply(float (&sum)[4], const Step<M>& step, u32 table, const T* x) {
+template <u32 M, typename T, typename X>
+__device__ __forceinline__ void multiply(float (&sum)[4], const Step<M>& step, u32 table, X x) {
     constexpr u32 BLOCKS = Lanes<M>::BLOCKS;
     u32 b[4][4];
 #pragma unroll
-    for (u32 s = 0; s < 4; s++) words_of(load_shared_by_all(x + Lanes<M>::column(s)), b[s]);
+    for (u32 s = 0; s < 4; s++) words_of(eight(x, Lanes<M>::column(s)), b[s]);
     float part[BLOCKS][4] = {};
 #pragma unroll
     for (u32 s = 0; s < 4; s++) {

@@ -1,92 +1,198 @@
 //! One token more where nobody looks at what is in between: as few launches as possible, each of which may start early.
 //!
-//! Matrices with the same input are one, keys are rotated and appended on the way into the attention, and the norms between two blocks are one
-//! launch: 8 a layer instead of 15. Prologues in the products would save more; a persistent kernel for the whole token was rejected for now, since
-//! its barrier over the device asks for a launch that old drivers refuse on a shared card.
+//! Five a layer instead of the fifteen of a step that is looked at: {norms, QKV} {rotation, append, attention} {O} {norms, gate·up, SwiGLU} {down},
+//! and before the first and behind the last nothing but the head and the choice; the embedding is read by the first QKV. Each block of a product makes
+//! the row for itself ([`token`]), so the residual stream has two places, of which one is read while the other is written. What a storage or a device has no
+//! such kernel for is launched apart: products, norms between two blocks as one, gate.
 //!
-//! On sm_90 and later a launch of [`WAITING`] starts while the one in front of it runs, and waits inside. Every such kernel waits before it lets the
-//! next one start, so at most two are in the air, and what the one before the predecessor wrote is there without waiting. The first launch of a token
-//! is never early: all tokens before it have ended.
+//! On sm_90 and later a launch of [`WAITING`] starts while the one in front of it runs, and waits inside, with its first weights on their way. Every
+//! such kernel waits before it lets the next one start, so at most two are in the air, and what the one before the predecessor wrote is there without
+//! waiting. The first launch of a token is never early: all tokens before it have ended.
+//!
+//! A persistent kernel for the whole token was rejected. What it saves is the dependency of a launch, about 1.2 µs each (an estimate), 62 · 1.2 = 74 µs a
+//! token, against 260 µs (bf16) or 73 µs (4 bits) of streaming on an H200. But each of those dependencies becomes a barrier over the device: an
+//! atomic of every block and a poll of memory, two trips to the second-level cache, which is about a microsecond itself; early starts hide the same
+//! latency behind the same prefetched weights. It would need all blocks resident at once, by a launch that old drivers refuse on a shared card, and
+//! registers and shared memory of its greediest part for all parts. This is an argument and no measurement: whether it pays, a device tells.
 
 use super::layout::Matrix;
+use super::path::Sums;
 use super::product::Rows;
 use super::step::{Step, Written};
 use crate::gpu::family::attn::{self, Fresh};
 use crate::gpu::family::glue;
-use crate::gpu::{Launch, Slot};
+use crate::gpu::family::token::{self, Kept, Made, Product, Then};
+use crate::gpu::{Element, Launch, Slot};
 use crate::model::{LayerTensor, Op};
 
 /// Families every entry of which waits for its predecessor, from class sm_90 on.
-pub(super) const WAITING: [&str; 2] = ["attn_decode", "glue"];
+pub(super) const WAITING: [&str; 5] =
+    ["attn_decode", "gemv_token", "glue", "nf4_token", "w4_token"];
+
+/// What is between a product and what is in front of it.
+#[derive(Clone, Copy)]
+enum Before {
+    /// Nothing: it multiplies this.
+    Nothing(Slot),
+    /// The embedding of this token, and a norm with these gains.
+    Embedding(Slot, Slot),
+    /// The norm behind a block, the sum with the residual stream, and the norm in front of what follows.
+    Norms([Slot; 2]),
+}
+
+/// A token being written down.
+struct Chain<'a> {
+    step: Step<'a>,
+    /// Where the residual stream is, and its other place.
+    stream: [Slot; 2],
+}
 
 impl Step<'_> {
     /// The launches of one token, none of which is looked at.
-    pub(super) fn chained(mut self, token: Slot) -> Result<Vec<Launch>, String> {
+    pub(super) fn chained(self, token: Slot) -> Result<Vec<Launch>, String> {
+        let at = &self.layout.activations;
+        let mut chain = Chain { stream: [at.x, at.spare], step: self };
+        chain.write(token)?;
+        Ok(chain.hastened())
+    }
+}
+
+impl Chain<'_> {
+    fn write(&mut self, token: Slot) -> Written {
         use LayerTensor as T;
-        let layout = self.layout;
+        let layout = self.step.layout;
+        let at = &layout.activations;
+        let sums = self.step.path.sums;
+        let narrow = if self.step.path.wide { Kept::Wide } else { Kept::Same };
         let layers = || layout.layers.iter().cycle();
-        self.embedding(token)?;
-        self.enter(0, Op::InputNorm, layout.layers[0].norm(T::InputNorm))?;
+        let mut before = Before::Embedding(token, layout.layers[0].norm(T::InputNorm));
         for (l, (layer, next)) in (0..layout.shape.layers).zip(layers().zip(layers().skip(1))) {
-            let at = &layout.activations;
             let last = l + 1 == layout.shape.layers;
             let then = if last { layout.final_norm } else { next.norm(T::InputNorm) };
-            self.stack(&layer.stacked[0], at.q)?;
+            let inner = Before::Norms([layer.norm(T::PostAttnNorm), layer.norm(T::PreMlpNorm)]);
+            self.multiply(&layer.stacked[0], sums, before, (at.q, Kept::Same))?;
             self.attend_fresh(l)?;
-            self.project((l, Op::OProj), layer, T::O, [at.context, at.out])?;
-            self.between([layer.norm(T::PostAttnNorm), layer.norm(T::PreMlpNorm)])?;
-            self.stack(&layer.stacked[1], at.gate)?;
-            let (element, ffn) = (self.path.activations, layout.shape.ffn);
-            let up = at.gate.plus((ffn * element.bytes()) as u64);
-            self.launches.push(glue::swiglu(element, [at.gate, up, at.gate], ffn as u32)?);
-            self.project((l, Op::DownProj), layer, T::Down, [at.gate, at.out])?;
-            self.between([layer.norm(T::PostMlpNorm), then])?;
+            self.multiply(layer.matrix(T::O), sums, Before::Nothing(at.context), (at.out, narrow))?;
+            self.multiply(&layer.stacked[1], sums, inner, (at.gate, Kept::Gated))?;
+            self.multiply(layer.matrix(T::Down), sums, Before::Nothing(at.gate), (at.out, narrow))?;
+            before = Before::Norms([layer.norm(T::PostMlpNorm), then]);
         }
-        let at = &layout.activations;
-        self.launches.extend(self.multiplier().head(&layout.head, at.normed, at.logits)?);
-        self.end()?;
-        Ok(self.hastened())
+        self.multiply(&layout.head, Sums::Fp32, before, (at.logits, Kept::Wide))?;
+        self.step.end()
     }
 
-    /// Matrices that share the result of a norm, as one.
-    fn stack(&mut self, matrix: &Matrix, y: Slot) -> Written {
-        let x = self.layout.activations.normed;
-        let rows = Rows { x, y, output: self.path.activations, tokens: 1 };
-        self.launches.extend(self.multiplier().launches(matrix, rows)?);
+    /// A product and what is in front of it, in one launch where there is a kernel for that.
+    fn multiply(
+        &mut self,
+        matrix: &Matrix,
+        sums: Sums,
+        before: Before,
+        to: (Slot, Kept),
+    ) -> Written {
+        match self.fused(matrix, sums, before, to)? {
+            Some(launch) => {
+                self.step.launches.push(launch);
+                if let Before::Norms(_) = before {
+                    self.stream.reverse();
+                }
+                Ok(())
+            }
+            None => self.apart(matrix, sums, before, to),
+        }
+    }
+
+    fn fused(
+        &self,
+        matrix: &Matrix,
+        sums: Sums,
+        before: Before,
+        (y, kept): (Slot, Kept),
+    ) -> Result<Option<Launch>, String> {
+        let (layout, element) = (self.step.layout, self.step.path.activations);
+        let (Sums::Fp32, Some(weights)) = (sums, matrix.of_token()) else { return Ok(None) };
+        let [stream, other] = self.stream;
+        let made = match before {
+            Before::Nothing(x) => Made::AsIs(x),
+            Before::Embedding(token, gains) => {
+                let (table, vocab) = (layout.embedding, layout.shape.vocab as u32);
+                Made::Embedded { table, token, vocab, then: Then { sum: stream, gains } }
+            }
+            Before::Norms([gains, next]) => {
+                let (x, input) = (layout.activations.out, self.step.out_element());
+                let then = Then { sum: other, gains: next };
+                Made::Normed { x, input, gains, stream, then }
+            }
+        };
+        let Matrix { n, k, .. } = *matrix;
+        let product = Product { made, element, weights, rows: n, k, kept, y };
+        token::launch(self.step.facts, &product)
+    }
+
+    /// The same in launches of their own.
+    fn apart(
+        &mut self,
+        matrix: &Matrix,
+        sums: Sums,
+        before: Before,
+        (y, kept): (Slot, Kept),
+    ) -> Written {
+        let (layout, element) = (self.step.layout, self.step.path.activations);
+        let normed = layout.activations.normed;
+        let x = match before {
+            Before::Nothing(x) => x,
+            Before::Embedding(token, gains) => {
+                self.step.embedding(token)?;
+                self.step.enter(0, Op::InputNorm, gains)?;
+                normed
+            }
+            Before::Norms(gains) => {
+                self.between(gains)?;
+                normed
+            }
+        };
+        let output = if kept == Kept::Wide { Element::F32 } else { element };
+        let rows = Rows { x, y, output, tokens: 1 };
+        self.step.launches.extend(self.step.multiplier().summed(matrix, rows, sums)?);
+        if kept == Kept::Gated {
+            let half = matrix.n / 2;
+            let up = y.plus(u64::from(half) * element.bytes() as u64);
+            self.step.launches.push(glue::swiglu(element, [y, up, y], half)?);
+        }
         Ok(())
     }
 
     fn attend_fresh(&mut self, l: usize) -> Written {
-        let (layout, element) = (self.layout, self.path.activations);
+        let (layout, element) = (self.step.layout, self.step.path.activations);
         let (shape, size) = (layout.shape, element.bytes());
         let key = layout.activations.q.plus((shape.heads * shape.head * size) as u64);
         let value = key.plus((shape.kv_width() * size) as u64);
-        let fresh = attn::takes_fresh(self.facts, element);
+        let fresh = attn::takes_fresh(self.step.facts, element);
         if !fresh {
-            self.launches.push(self.rope(l, [key, value])?);
+            self.step.launches.push(self.step.rope(l, [key, value])?);
         }
         let fresh = fresh.then_some(Fresh { key, value, table: layout.kept.rope });
-        self.launches.extend(self.attend(l, fresh)?);
+        self.step.launches.extend(self.step.attend(l, fresh)?);
         Ok(())
     }
 
-    /// The norm behind a block, the sum with the residual stream, and the norm in front of what follows.
+    /// What is between two blocks, with the residual stream where it is.
     fn between(&mut self, [gains, next]: [Slot; 2]) -> Written {
-        let (at, element) = (&self.layout.activations, self.path.activations);
-        let norm = self.norm(at.out, gains, 1, self.out_element());
+        let (at, element) = (&self.step.layout.activations, self.step.path.activations);
+        let norm = self.step.norm(at.out, gains, 1, self.step.out_element());
+        let [stream, _] = self.stream;
         if glue::takes_next(norm.width) {
-            self.launches.push(glue::rms_norm_next(&norm, at.x, next)?);
+            self.step.launches.push(glue::rms_norm_next(&norm, stream, next)?);
             return Ok(());
         }
-        self.launches.push(glue::rms_norm_add(&norm, at.x)?);
-        self.launches.push(glue::rms_norm(&self.norm(at.x, next, 1, element))?);
+        self.step.launches.push(glue::rms_norm_add(&norm, stream)?);
+        self.step.launches.push(glue::rms_norm(&self.step.norm(stream, next, 1, element))?);
         Ok(())
     }
 
     /// Lets what waits by itself start early.
     fn hastened(self) -> Vec<Launch> {
-        let can = self.facts.sm.major >= 9;
-        let mut launches = self.launches;
+        let can = self.step.facts.sm.major >= 9;
+        let mut launches = self.step.launches;
         for launch in launches.iter_mut().skip(1) {
             launch.early = can && WAITING.contains(&launch.family);
         }

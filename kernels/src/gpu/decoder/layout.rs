@@ -3,6 +3,7 @@
 use crate::gpu::family::attn::{Scratch, arrival_bytes};
 use crate::gpu::family::glue::{Heads, State};
 use crate::gpu::family::nf4;
+use crate::gpu::family::token;
 use crate::gpu::family::w4::{self, awq};
 use crate::gpu::{Machine, MachineError, Slot};
 use crate::model::{LayerTensor, Shape};
@@ -29,6 +30,18 @@ pub(super) struct Matrix {
     pub(super) k: u32,
     /// Its weights.
     pub(super) weights: Weights,
+}
+
+impl Matrix {
+    /// Its weights as the products of one token take them, where they do.
+    pub(super) fn of_token(&self) -> Option<token::Weights> {
+        match self.weights {
+            Weights::Dense(weights) => Some(token::Weights::Dense(weights)),
+            Weights::Int4(weights) => Some(token::Weights::Int4(weights)),
+            Weights::Nf4(weights) => Some(token::Weights::Nf4(weights)),
+            Weights::Int4Zero(_) => None,
+        }
+    }
 }
 
 /// Matrices of a layer, in the order of [`LayerTensor`].
@@ -69,6 +82,8 @@ impl Layer {
 pub(super) struct Activations {
     /// Residual stream.
     pub(super) x: Slot,
+    /// Its other place, of one token: where it is written while it is read.
+    pub(super) spare: Slot,
     /// Result of a norm.
     pub(super) normed: Slot,
     /// Queries.

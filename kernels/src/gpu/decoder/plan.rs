@@ -108,6 +108,7 @@ impl Plan<'_> {
         let pieces = attn::splits(facts, path.activations, heads(s), s.positions() as u32);
         Ok(Activations {
             x,
+            spare: take((s.width * size) as u64)?,
             normed,
             q,
             k,

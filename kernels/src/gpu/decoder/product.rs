@@ -38,11 +38,21 @@ pub(super) struct Multiplier<'a> {
 }
 
 impl Multiplier<'_> {
-    /// The launches of a product.
+    /// The launches of a product, summed as the path sums.
     pub(super) fn launches(&self, matrix: &Matrix, rows: Rows) -> Result<Vec<Launch>, String> {
+        self.summed(matrix, rows, self.path.sums)
+    }
+
+    /// The launches of a product, summed otherwise where that is a choice.
+    pub(super) fn summed(
+        &self,
+        matrix: &Matrix,
+        rows: Rows,
+        sums: Sums,
+    ) -> Result<Vec<Launch>, String> {
         let many = rows.tokens as usize > NARROW;
         match matrix.weights {
-            Weights::Dense(weights) => self.dense(matrix, weights, rows, self.path.sums),
+            Weights::Dense(weights) => self.dense(matrix, weights, rows, sums),
             Weights::Int4(weights) if self.path.sums == Sums::Int32 => {
                 self.tiles(matrix, rows, w4a8::MOST_TOKENS, |x, y, shape| {
                     let operands = w4::Operands { x, weights, y };
@@ -94,10 +104,7 @@ impl Multiplier<'_> {
 
     /// The logits of one token: fp32, from fp32 sums, on every path.
     pub(super) fn head(&self, matrix: &Matrix, x: Slot, y: Slot) -> Result<Vec<Launch>, String> {
-        let Weights::Dense(weights) = matrix.weights else {
-            return Err("heads are not packed".to_owned());
-        };
-        self.dense(matrix, weights, Rows { x, y, output: Element::F32, tokens: 1 }, Sums::Fp32)
+        self.summed(matrix, Rows { x, y, output: Element::F32, tokens: 1 }, Sums::Fp32)
     }
 
     /// Where activations in eight bits are.

@@ -206,23 +206,53 @@ fn every_stored_tensor_of_m0_is_scanned_once_a_step_and_none_of_m1() {
 fn token(sm: (u8, u8), id: &str) -> Vec<Launch> {
     let mut machine = Ledger::new(0);
     machine.facts.sm = Sm::new(sm.0, sm.1);
-    throughput(&mut machine, path(id).unwrap(), 1024 * MIB).unwrap();
-    let all = machine.recorded.concat();
-    let begins = |launch: &Launch| launch.entry.starts_with("embed_");
-    let first = all.iter().rposition(begins).expect("a token is embedded");
-    all[first..].to_vec()
+    let m1 = throughput(&mut machine, path(id).unwrap(), 1024 * MIB).unwrap();
+    // Its graphs are recorded last.
+    machine.recorded[machine.recorded.len() - m1.decode.graphs.len()..].concat()
 }
 
-/// Embedding and its norm, eight a layer, head and choice; and seven more a layer where a step is looked at, which has the same head.
+/// kernels.md counts 62: five a layer, head and choice. What is not fused is counted by hand.
 #[test]
-fn a_token_is_a_hundred_launches() {
-    for id in ["f16", "bf16", "w4", "w4.bf16", "nf4"] {
-        assert_eq!(token((8, 0), id).len(), 2 + 12 * 8 + 2, "{id}");
+fn a_token_is_sixty_two_launches() {
+    let (layers, ends) = (12, 2);
+    for (sm, id, a_layer, more) in [
+        ((9, 0), "f16", 5, 0),
+        ((9, 0), "f16.wide", 5, 0),
+        ((9, 0), "bf16", 5, 0),
+        ((9, 0), "w4", 5, 0),
+        ((9, 0), "w4.bf16", 5, 0),
+        ((9, 0), "nf4", 5, 0),
+        ((9, 0), "nf4.bf16", 5, 0),
+        // fp32 has no tensor cores: rotation, pieces and their join are launches of their own.
+        ((9, 0), "f32", 7, 0),
+        // Products of their own: embedding and norm in front; norms and gate in each layer, but the last norms, which the head makes.
+        ((9, 0), "f16.acc16", 8, 1),
+        ((9, 0), "awq", 8, 1),
+        // Activations are rounded in front of each of four products.
+        ((9, 0), "w4a8", 14, 1),
+        ((7, 5), "f16", 5, 0),
+        ((7, 5), "w4", 5, 0),
+        ((7, 5), "nf4", 5, 0),
+        ((7, 0), "f16", 7, 0),
+        // Packed weights on CUDA cores.
+        ((7, 0), "w4", 10, 1),
+        ((6, 1), "nf4", 10, 1),
+        ((8, 0), "bf16", 5, 0),
+    ] {
+        let got = token(sm, id).len();
+        assert_eq!(got, layers * a_layer + ends + more, "{id} on {sm:?}");
     }
-    // fp32 has no tensor cores: rotation, pieces and their join are launches of their own.
-    assert_eq!(token((8, 0), "f32").len(), 2 + 12 * 10 + 2);
-    assert_eq!(token((7, 0), "f16").len(), 2 + 12 * 10 + 2);
-    assert_eq!(token((7, 5), "f16").len(), 2 + 12 * 8 + 2);
+}
+
+/// All but the first where every product is fused; elsewhere those that wait.
+#[test]
+fn all_launches_of_a_token_but_the_first_start_early() {
+    for sm in [(9, 0), (10, 0), (12, 0)] {
+        for id in ["f32", "f16", "f16.wide", "bf16", "w4", "w4.bf16", "nf4", "nf4.bf16"] {
+            let late = token(sm, id).iter().filter(|launch| !launch.early).count();
+            assert_eq!(late, 1, "{id} on {sm:?}");
+        }
+    }
 }
 
 /// PTX of an entry on a compute capability.
@@ -241,7 +271,7 @@ fn whatever_is_launched_early_waits_for_what_is_in_front_of_it() {
             let launches = token(sm, one.id);
             assert!(!launches[0].early, "{}: nothing orders it behind the token before", one.id);
             let early: Vec<_> = launches.iter().filter(|launch| launch.early).collect();
-            assert!(early.len() >= 4 * 12, "{}: {} of {}", one.id, early.len(), launches.len());
+            assert!(early.len() > 2 * 12, "{}: {} of {}", one.id, early.len(), launches.len());
             for launch in early {
                 let what = format!("{} on {sm:?}", launch.entry);
                 let body = ptx(Sm::new(sm.0, sm.1), launch);

@@ -12,13 +12,14 @@ mod number;
 mod operand;
 mod route;
 pub(in crate::gpu) mod stream;
+pub mod token;
 pub mod w4;
 
 use super::GpuKernel;
 
 /// Every kernel, family by family.
 pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
-    let families: [&[GpuKernel]; 8] = [
+    let families: [&[GpuKernel]; 9] = [
         alu::KERNELS,
         attn::KERNELS,
         gemm::KERNELS,
@@ -26,6 +27,7 @@ pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
         glue::KERNELS,
         mem::KERNELS,
         nf4::KERNELS,
+        token::KERNELS,
         w4::KERNELS,
     ];
     families.into_iter().flatten()

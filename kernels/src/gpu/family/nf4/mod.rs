@@ -2,6 +2,7 @@
 
 mod paths;
 
+pub(super) use paths::path;
 pub(in crate::gpu) use paths::{Bf16, F16};
 
 pub use super::stream::{Formats, Operands};

@@ -21,7 +21,7 @@ fn whole_weight(column: usize, random: u64) -> f32 {
     sign * (1 + column / BLOCK % 3) as f32
 }
 
-const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
+pub(in crate::gpu::family) const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     Path {
         id,
         formats,

@@ -31,7 +31,7 @@ struct Trial<'a> {
 }
 
 /// The cases of a kernel that a device has.
-pub(super) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
+pub(in crate::gpu::family) fn cases<S: Streamed>(facts: &DeviceFacts) -> Vec<Case> {
     let chosen = S::PATHS.iter().flat_map(|path| of_path(path, facts, S::SIZES));
     let forced = S::variants(facts).into_iter().flat_map(|variant| {
         let facts = facts.with_variant(S::KERNEL, variant.name);

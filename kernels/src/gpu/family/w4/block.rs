@@ -78,16 +78,37 @@ pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
     found.unwrap_or_else(|| chosen(facts.sms.max(1), shape))
 }
 
+/// Whether a block has 32 rows, as [`of`] one token or where halves of a matrix are to meet in it, and its warps.
+pub(in crate::gpu::family) fn of_token(
+    facts: &DeviceFacts,
+    kernel: &str,
+    shape: Shape,
+    halves: bool,
+) -> (bool, u32) {
+    let block = of(facts, kernel, shape);
+    let [_, Block { rows, warps }] = sizes(1);
+    let tall = Block::of_rows(rows, warps, [facts.sms.max(1), shape.n]);
+    let block = if halves && block.rows == ROWS { tall } else { block };
+    (block.rows > ROWS, block.warps)
+}
+
 fn chosen(sms: u32, Shape { m, n, .. }: Shape) -> Block {
     let blocks = |rows: u32| n.div_ceil(rows).div_ceil(sms);
     let [low, tall] = sizes(m);
     // About: a tenth more.
     let wasted = blocks(tall.rows) * tall.rows * 10 > blocks(low.rows) * low.rows * 11;
-    let Block { rows, warps: most } = if wasted { low } else { tall };
-    // The fewest that have a name.
-    let few = if rows == 2 * ROWS { 4 } else { 8 };
-    let busy = (BUSY / blocks(rows).min(BUSY)).next_power_of_two();
-    Block { rows, warps: busy.clamp(few, most) }
+    let Block { rows, warps } = if wasted { low } else { tall };
+    Block::of_rows(rows, warps, [sms, n])
+}
+
+impl Block {
+    /// With as many warps, up to `most`, as keep a multiprocessor busy where there are so many rows.
+    fn of_rows(rows: u32, most: u32, [sms, n]: [u32; 2]) -> Self {
+        // The fewest that have a name.
+        let few = if rows == 2 * ROWS { 4 } else { 8 };
+        let blocks = n.div_ceil(rows).div_ceil(sms).min(BUSY);
+        Self { rows, warps: (BUSY / blocks).next_power_of_two().clamp(few, most) }
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub use super::stream::{Formats, Operands};
 use super::stream::{WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide};
 use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
 use block::Block;
+pub(super) use block::of_token as token_block;
+pub(super) use paths::path;
 pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16, GemmBf16, GemmF16};
 
 /// Most tokens of one launch.

@@ -56,7 +56,7 @@ fn whole_x(_column: usize, random: u64) -> f32 {
 const WIDE_LIMIT: f64 = 1e-4;
 
 /// Tensor cores where they take the format, CUDA cores elsewhere; fp32 sums.
-const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
+pub(in crate::gpu::family) const fn path(id: &'static str, formats: Formats, limit: f64) -> Path {
     Path {
         id,
         formats,

@@ -169,10 +169,12 @@ const TINY: Shape = Shape {
     decode: 1,
 };
 
-/// The logits a graph leaves, and that it leaves them again.
-fn logits(machine: &mut dyn Machine, timed: &Timed, at: Slot) -> Vec<f64> {
+/// The logits a graph leaves behind a token, and that it leaves them again.
+fn logits(machine: &mut dyn Machine, timed: &Timed, at: Slot, token: u32) -> Vec<f64> {
     let mut bytes = [vec![0; 4 * TINY.vocab], vec![1; 4 * TINY.vocab]];
-    machine.write(timed.start.0, &timed.start.1).expect("fits");
+    let (state, mut start) = timed.start.clone();
+    start[..4].copy_from_slice(&token.to_le_bytes());
+    machine.write(state, &start).expect("fits");
     for bytes in &mut bytes {
         timed.replay(machine).expect("runs");
         machine.read(at, bytes).expect("fits");
@@ -181,31 +183,59 @@ fn logits(machine: &mut dyn Machine, timed: &Timed, at: Slot) -> Vec<f64> {
     Element::F32.values(&bytes[0])
 }
 
-/// Logits of the prompt and of a token behind it.
-fn timed_logits(sm: (u8, u8), path: &Path) -> [Vec<f64>; 2] {
+/// The token that would be next in a prompt of a shape.
+fn behind(shape: Shape) -> u32 {
+    let prompt = prompt();
+    prompt[shape.prompt % prompt.len()] % shape.vocab as u32
+}
+
+/// Logits of the prompt and of the token behind it.
+fn timed_logits(sm: (u8, u8), path: &Path, shape: Shape) -> [Vec<f64>; 2] {
     let mut machine = machine(&small(sm, 4));
-    let m1 = throughput_of(&mut machine, path, TINY, 16 << 20);
+    let m1 = throughput_of(&mut machine, path, shape, 16 << 20);
     let m1 = m1.unwrap_or_else(|error| panic!("{} on {sm:?}: {error}", path.id));
     assert_eq!((m1.layers, m1.distinct_layers), (2, 2));
-    let both = [&m1.prefill, &m1.decode].map(|timed| logits(&mut machine, timed, m1.logits));
+    let of = |timed| logits(&mut machine, timed, m1.logits, behind(shape));
+    let both = [&m1.prefill, &m1.decode].map(of);
     m1.free(&mut machine).expect("is held");
     both
+}
+
+/// How far logits are from others, relative to these.
+fn distance(got: &[f64], want: &[f64]) -> f64 {
+    assert!(got.iter().all(|logit| logit.is_finite()));
+    let off: f64 = got.iter().zip(want).map(|(g, w)| (g - w).powi(2)).sum();
+    (off / want.iter().map(|w| w.powi(2)).sum::<f64>()).sqrt()
+}
+
+/// A token is a chain of fused launches, a prompt is not: that of a longer prompt must be the same.
+#[test]
+fn a_token_behind_a_prompt_is_the_last_of_a_longer_one() {
+    let longer = Shape { prompt: TINY.prompt + 1, ..TINY };
+    let few: &[_] = &[((8, 0), "f16"), ((7, 5), "w4"), ((9, 0), "nf4")];
+    let ids = ["f32", "f16", "f16.wide", "bf16", "w4", "w4.bf16", "nf4", "nf4.bf16"];
+    let many = [(6, 0), (7, 5), (8, 0), (9, 0)].map(|sm| ids.map(|id| (sm, id)));
+    for &(sm, id) in if all() { many.as_flattened() } else { few } {
+        let path = found(id);
+        let [_, token] = timed_logits(sm, path, TINY);
+        let [last, _] = timed_logits(sm, path, longer);
+        let error = distance(&token, &last);
+        println!("{id} on {sm:?}: {error:.2e}");
+        assert!(error < path.error_limit(), "{id} on {sm:?}: {error}");
+    }
 }
 
 /// Weights are the same numbers in fp32, 16 bits and 4 bits: so must the logits be, but for rounding.
 #[test]
 fn graphs_that_are_timed_compute_the_model() {
-    let reference = timed_logits((6, 0), found("f32"));
+    let reference = timed_logits((6, 0), found("f32"), TINY);
     let few: &[_] = &[((6, 0), "f16"), ((7, 0), "f16"), ((7, 5), "w4"), ((8, 0), "bf16")];
     let ids = ["f16", "f16.wide", "f16.acc16", "bf16", "w4", "w4.bf16", "nf4"];
     let many = [(6, 0), (7, 0), (7, 5), (8, 0), (9, 0)].map(|sm| ids.map(|id| (sm, id)));
     for &(sm, id) in if all() { many.as_flattened() } else { few } {
         let path = found(id);
-        for (got, want) in timed_logits(sm, path).iter().zip(&reference) {
-            assert!(got.iter().all(|logit| logit.is_finite()), "{id} on {sm:?}");
-            let square = |x: &f64| x * x;
-            let distance: f64 = got.iter().zip(want).map(|(g, w)| square(&(g - w))).sum();
-            let error = (distance / want.iter().map(square).sum::<f64>()).sqrt();
+        for (got, want) in timed_logits(sm, path, TINY).iter().zip(&reference) {
+            let error = distance(got, want);
             println!("{id} on {sm:?}: {error:.2e}");
             assert!(id == "nf4" || error < path.error_limit(), "{id} on {sm:?}: {error}");
         }

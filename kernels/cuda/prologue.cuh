@@ -1,0 +1,135 @@
+// The row that the products of one token multiply, in the shared memory of every block, and what becomes of their sums.
+//
+// A norm between two products costs a launch for eight kilobytes of reading. Here every block computes it for itself, all of them from the same
+// rows: redundant, but next to the weights it is little, and those are on their way meanwhile. The residual stream is written by the first block
+// only, and to another place than it is read from, since other blocks may still be reading.
+#pragma once
+#include "eights.cuh"
+#include "silu.cuh"
+#include "stream.cuh"
+
+// How the row comes to be: kernels/src/gpu/family/token names the same numbers.
+enum Made : u32 {
+    // As it lies at `x`.
+    AS_IS = 0,
+    // A row of the table at `x` is the residual stream; its norm is the row.
+    EMBEDDED = 1,
+    // The norm behind a block, of `x`, is added to the residual stream; the sum's norm is the row.
+    NORMED = 2,
+    // The same, of an `x` in fp32.
+    NORMED_WIDE = 3,
+};
+
+// What is stored: sums in the format of the row, in fp32, or silu of the first half of the rows times the second.
+enum Kept : u32 { SAME = 0, IN_F32 = 1, GATED = 2 };
+
+template <typename T> struct Row {
+    const void* x;
+    const float* gains;
+    const T* stream;
+    T* sum;
+    const float* next;
+    const u32* token;
+    u32 vocab, width, made;
+    float epsilon;
+};
+
+// Of a row, what a thread has in registers: E eights.
+template <u32 E> using Eights = float[E][8];
+
+// Asks for what will be read soon, and keeps it out of registers until then.
+__device__ __forceinline__ void fetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
+
+template <u32 E, typename Work> __device__ __forceinline__ void each_eight(u32 width, Work&& work) {
+#pragma unroll
+    for (u32 e = 0; e < E; e++) {
+        const u32 at = (e * blockDim.x + threadIdx.x) * 8;
+        if (at < width) work(e, at);
+    }
+}
+
+// 1/√(mean(x²) + ε). An infinity makes it 0, and 0·∞ is NaN: how one overflow becomes a row of NaN.
+template <u32 E> __device__ __forceinline__ float norm_factor(const Eights<E>& x, u32 width, float epsilon) {
+    __shared__ float scratch[WARP];
+    float sum = 0.0f;
+#pragma unroll
+    for (u32 e = 0; e < E; e++)
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) sum = fmaf(x[e][i], x[e][i], sum);
+    return 1.0f / sqrtf(block_sum(sum, scratch) / float(width) + epsilon);
+}
+
+// The row of the token; one that is not in the vocabulary is NaN.
+template <u32 E, typename T> __device__ __forceinline__ void embed(const Row<T>& row, Eights<E>& stream) {
+    const u32 token = *row.token;
+    const bool known = token < row.vocab;
+    const T* from = static_cast<const T*>(row.x) + u64(known ? token : 0) * row.width;
+    each_eight<E>(row.width, [&](u32 e, u32 at) {
+        load8(from + at, stream[e]);
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) stream[e][i] = known ? stream[e][i] : float_of(0x7fffffffu);
+    });
+}
+
+// The residual stream and the norm of `x`.
+template <u32 E, typename T> __device__ __forceinline__ void add_norm(const Row<T>& row, Eights<E>& stream) {
+    Eights<E> value = {}, gain;
+    each_eight<E>(row.width, [&](u32 e, u32 at) {
+        load8(row.gains + at, gain[e]);
+        if (row.made == NORMED_WIDE) load8(static_cast<const float*>(row.x) + at, value[e]);
+        else load8(static_cast<const T*>(row.x) + at, value[e]);
+        load8(row.stream + at, stream[e]);
+    });
+    const float factor = norm_factor<E>(value, row.width, row.epsilon);
+    each_eight<E>(row.width, [&](u32 e, u32) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) {
+            const float rescued = to_f32(from_f32<T>(value[e][i] * factor * gain[e][i]));
+            stream[e][i] = to_f32(from_f32<T>(stream[e][i] + rescued));
+        }
+    });
+}
+
+// Waits for the launch in front, and puts the row into shared memory. What comes before it must not depend on that launch. Norms take rows of
+// E eights a thread.
+template <u32 E, typename T> __device__ __forceinline__ void stage(const Row<T>& row, uint4* staged) {
+    if (row.made != AS_IS) {
+        each_eight<E>(row.width, [&](u32, u32 at) {
+            if (row.made != EMBEDDED) fetch(row.gains + at);
+            fetch(row.next + at);
+        });
+    }
+    take_turn();
+    if (row.made == AS_IS) {
+        const uint4* from = static_cast<const uint4*>(row.x);
+        for (u32 i = threadIdx.x; i < row.width / WIDE<T>; i += blockDim.x) staged[i] = from[i];
+        __syncthreads();
+        return;
+    }
+    Eights<E> stream = {}, next;
+    if (row.made == EMBEDDED) embed<E>(row, stream);
+    else add_norm<E>(row, stream);
+    each_eight<E>(row.width, [&](u32 e, u32 at) {
+        load8(row.next + at, next[e]);
+        if (blockIdx.x == 0) store8(row.sum + at, stream[e]);
+    });
+    const float factor = norm_factor<E>(stream, row.width, row.epsilon);
+    each_eight<E>(row.width, [&](u32 e, u32 at) {
+#pragma unroll
+        for (u32 i = 0; i < 8; i++) stream[e][i] = stream[e][i] * factor * next[e][i];
+        store8(reinterpret_cast<T*>(staged) + at, stream[e]);
+    });
+    __syncthreads();
+}
+
+// Stores a sum, or of two that belong together the product with the gate: rounded where launches of their own would store them.
+template <typename T> __device__ __forceinline__ void keep(void* y, u32 at, float sum, float up, u32 kept) {
+    if (kept == GATED) sum = silu(to_f32(from_f32<T>(sum))) * to_f32(from_f32<T>(up));
+    put<T>(y, at, sum, kept == IN_F32);
+}
+
+// What entries take behind their weights.
+#define ROW(T)                                                                                                        \
+    const void *x, const float *gains, const T *stream, T *sum, const float *next, const u32 *token, void *y, u32 n,  \
+        u32 k, u32 vocab, u32 made, u32 kept, float epsilon
+#define MADE(T) Row<T>{x, gains, stream, sum, next, token, vocab, k, made, epsilon}

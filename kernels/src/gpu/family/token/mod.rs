@@ -1,0 +1,310 @@
+//! Products of one token with what is between them: a decode chain of five launches a layer instead of eight.
+//!
+//! The row is made by every block for itself while its weights are on their way, from what the launch in front stored ([`Made`]), and gate and up
+//! projection are one product whose sums are stored as the product of both ([`Kept::Gated`]). Nothing is rounded elsewhere than by launches of
+//! their own. Where a device, a format or a size has no such kernel, [`launch`] says so, and the chain takes those.
+//!
+//! Families of their own beside `gemv`, `w4` and `nf4` were chosen over more entries there, since only these are launched early: a class for sm_90
+//! of kernels for up to sixteen tokens would be embedded for nothing.
+
+mod cases;
+mod registry;
+
+pub use registry::KERNELS;
+
+use super::stream::{check_aligned, check_shape, has_mma};
+use super::{nf4, w4};
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Slot};
+use crate::model::EPSILON;
+
+/// The residual stream after what is made of it, and the norm of that.
+#[derive(Clone, Copy, Debug)]
+pub struct Then {
+    /// Where the stream is stored: not where it is read.
+    pub sum: Slot,
+    /// Gains of the norm, fp32.
+    pub gains: Slot,
+}
+
+/// How the row comes to be that is multiplied.
+#[derive(Clone, Copy, Debug)]
+pub enum Made {
+    /// As it lies there.
+    AsIs(Slot),
+    /// The norm of a row of the embedding, with which the residual stream begins.
+    Embedded {
+        /// The table, row by row.
+        table: Slot,
+        /// The word with the token; one that is not in the vocabulary gives a row of NaN.
+        token: Slot,
+        /// Rows of the table.
+        vocab: u32,
+        /// What follows.
+        then: Then,
+    },
+    /// The norm of the sum of the residual stream and a norm: what is between two blocks.
+    Normed {
+        /// What a block computed.
+        x: Slot,
+        /// How it is stored.
+        input: Element,
+        /// Gains of its norm, fp32.
+        gains: Slot,
+        /// The residual stream.
+        stream: Slot,
+        /// What follows.
+        then: Then,
+    },
+}
+
+/// What is stored of the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The sums, in the format of the row.
+    Same,
+    /// The sums, in fp32.
+    Wide,
+    /// `silu(gate) · up`: the matrix has the rows of the gate and then as many of what goes through it.
+    Gated,
+}
+
+/// A matrix, and how it is stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Weights {
+    /// Row by row, in the format of the row that is multiplied.
+    Dense(Slot),
+    /// Packed 4-bit integers.
+    Int4(w4::Weights),
+    /// NF4 codes.
+    Nf4(nf4::Weights),
+}
+
+/// A product of one token.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// How its row comes to be.
+    pub made: Made,
+    /// In which format.
+    pub element: Element,
+    /// What it is multiplied with.
+    pub weights: Weights,
+    /// Rows of the matrix: twice the results where they are gated.
+    pub rows: u32,
+    /// Its columns, and numbers of the row.
+    pub k: u32,
+    /// What is stored.
+    pub kept: Kept,
+    /// Where.
+    pub y: Slot,
+}
+
+/// Threads of a block that streams dense or NF4 weights.
+const THREADS: u32 = 256;
+/// Warps of it.
+const WARPS: u32 = 8;
+/// Rows of a warp.
+const WARP_ROWS: u32 = 4;
+/// Most bytes of a row in shared memory.
+const ROW_BYTES: u32 = 32 << 10;
+/// Most numbers of a row whose norm a block of [`THREADS`] computes: two eights a thread.
+const MOST_NORMED: u32 = 16 * THREADS;
+/// Rows of a tile of packed weights, and columns of a group.
+const TILE: u32 = 16;
+const GROUP: u32 = 128;
+/// Most warps of a block that streams packed weights.
+const MOST_WARPS: u32 = 16;
+/// What NF4 has behind a row: 32 bytes, and 512 zeros.
+const NF4_BEHIND: u32 = 32 + 1024;
+/// Most columns of NF4: beside 32 KiB of table there is room for so many.
+const NF4_COLUMNS: u32 = 7 << 10;
+
+/// What a storage has of its own.
+struct Way {
+    family: &'static str,
+    entry: &'static str,
+    blocks: u32,
+    threads: u32,
+    shared_bytes: u32,
+    /// Warps that share rows, where that is a choice.
+    split: Option<u32>,
+}
+
+/// The launch of a product; `None` where there is no such kernel, and launches of their own have to do.
+pub fn launch(facts: &DeviceFacts, product: &Product) -> Result<Option<Launch>, String> {
+    let Product { rows, k, kept, .. } = *product;
+    if kept == Kept::Gated && !rows.is_multiple_of(2) {
+        return Err(format!("{rows} rows are no pairs"));
+    }
+    check_shape(Shape { m: 1, n: rows, k, ..Shape::default() }, 1, 1)?;
+    let way = match product.weights {
+        Weights::Dense(_) => dense(facts, product),
+        Weights::Int4(_) => int4(facts, product),
+        Weights::Nf4(_) => nf4(facts, product),
+    };
+    way.map(|way| product.launch(&way)).transpose()
+}
+
+/// Dense weights: as many blocks as leave room for those of the launch behind.
+fn dense(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+    let entry = match product.element {
+        Element::F16 => "gemv_token_f16",
+        Element::Bf16 => "gemv_token_bf16",
+        Element::F32 => "gemv_token_f32",
+        _ => return None,
+    };
+    let size = product.element.bytes() as u32;
+    let fits = product.k.is_multiple_of(16 / size) && product.k * size <= ROW_BYTES;
+    if !fits || !product.takes_norm(MOST_NORMED) {
+        return None;
+    }
+    let most = 2 * facts.sms.max(1);
+    let split = split(most, product.rows, product.k.div_ceil(32 * 16 / size));
+    let blocks = product.rows.div_ceil(WARP_ROWS * WARPS / split).min(most);
+    let shared_bytes = product.k * size;
+    Some(Way {
+        family: "gemv_token",
+        entry,
+        blocks,
+        threads: THREADS,
+        shared_bytes,
+        split: Some(split),
+    })
+}
+
+/// Warps that share four rows: what leaves the busiest of so many blocks the fewest rows, of equals the fewest. None is without work in rows of so
+/// many steps.
+fn split(blocks: u32, rows: u32, steps: u32) -> u32 {
+    let busiest = |split: u32| {
+        let turn = WARP_ROWS * WARPS / split;
+        rows.div_ceil(turn).div_ceil(blocks) * turn
+    };
+    let useful = |split: &u32| *split <= steps.next_power_of_two();
+    [1, 2, 4, 8].into_iter().filter(useful).min_by_key(|split| busiest(*split)).unwrap_or(1)
+}
+
+/// Packed weights, on tensor cores.
+fn int4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+    let (kernel, entries) = match product.element {
+        Element::F16 => ("w4.f16", ["w4_token_f16_r16", "w4_token_f16_r32"]),
+        Element::Bf16 => ("w4.bf16", ["w4_token_bf16_r16", "w4_token_bf16_r32"]),
+        _ => return None,
+    };
+    let Product { rows, k, kept, .. } = *product;
+    let gated = kept == Kept::Gated;
+    let fits = k.is_multiple_of(GROUP) && 2 * k <= ROW_BYTES;
+    // A gate and what goes through it are tiles of their own.
+    let tiles = !gated || rows.is_multiple_of(2 * TILE);
+    if !has_mma(facts.sm, product.element) || !fits || !tiles {
+        return None;
+    }
+    let shape = Shape { m: 1, n: rows, k, ..Shape::default() };
+    let (tall, warps) = w4::token_block(facts, kernel, shape, gated);
+    // A thread has eight numbers of a norm.
+    let needed = if product.is_normed() { k.div_ceil(8 * 32) } else { 1 };
+    let warps = warps.max(needed).min(k / GROUP);
+    if !product.takes_norm(8 * 32 * warps.min(MOST_WARPS)) {
+        return None;
+    }
+    // Two tiles take all registers for sixteen warps; their blocks take further rows where there are more.
+    let (tiles, fit) = (
+        rows.div_ceil(if tall { 2 * TILE } else { TILE }),
+        facts.sms.max(1) * (MOST_WARPS / warps),
+    );
+    Some(Way {
+        family: "w4_token",
+        entry: entries[usize::from(tall)],
+        blocks: if tall { tiles.min(fit) } else { tiles },
+        threads: 32 * warps,
+        shared_bytes: 2 * k,
+        split: None,
+    })
+}
+
+/// NF4 weights, on tensor cores.
+fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+    let entry = match product.element {
+        Element::F16 => "nf4_token_f16",
+        Element::Bf16 => "nf4_token_bf16",
+        _ => return None,
+    };
+    let fits = product.k.is_multiple_of(GROUP) && product.k <= NF4_COLUMNS;
+    if !has_mma(facts.sm, product.element) || !fits || !product.takes_norm(MOST_NORMED) {
+        return None;
+    }
+    // Each fills its table once and takes rows until none are left.
+    let blocks = product.rows.div_ceil(TILE).min(2 * facts.sms.max(1));
+    let shared_bytes = 2 * product.k + NF4_BEHIND;
+    Some(Way { family: "nf4_token", entry, blocks, threads: THREADS, shared_bytes, split: None })
+}
+
+impl Product {
+    fn is_normed(&self) -> bool {
+        !matches!(self.made, Made::AsIs(_))
+    }
+
+    /// Whether a block can make the row whose norms it has so many numbers of at most.
+    fn takes_norm(&self, most: u32) -> bool {
+        let format = match self.made {
+            Made::Normed { input, .. } => input == self.element || input == Element::F32,
+            _ => true,
+        };
+        !self.is_normed() || format && self.k.is_multiple_of(8) && self.k <= most
+    }
+
+    /// Places and numbers as entries take them: x, gains, stream, sum, next, token; vocabulary and way. What is not read is where x is.
+    fn row(&self) -> ([Slot; 6], u32, u32) {
+        match self.made {
+            Made::AsIs(x) => ([x; 6], 0, 0),
+            Made::Embedded { table, token, vocab, then } => {
+                ([table, table, table, then.sum, then.gains, token], vocab, 1)
+            }
+            Made::Normed { x, input, gains, stream, then } => {
+                let way = if input == self.element { 2 } else { 3 };
+                ([x, gains, stream, then.sum, then.gains, x], 0, way)
+            }
+        }
+    }
+
+    fn launch(&self, way: &Way) -> Result<Launch, String> {
+        let parts = match self.weights {
+            Weights::Dense(weights) => vec![weights],
+            Weights::Int4(weights) => vec![weights.words, weights.scales],
+            Weights::Nf4(weights) => vec![weights.codes, weights.maxima],
+        };
+        let ([x, gains, stream, sum, next, token], vocab, made) = self.row();
+        check_aligned(&parts)?;
+        check_aligned(&[x, gains, stream, sum, next, self.y])?;
+        let places = parts.into_iter().chain([x, gains, stream, sum, next, token, self.y]);
+        let (n, kept) = match self.kept {
+            Kept::Same => (self.rows, 0),
+            Kept::Wide => (self.rows, 1),
+            Kept::Gated => (self.rows / 2, 2),
+        };
+        let sizes = [n, self.k, vocab, made, kept].map(Arg::U32).into_iter();
+        let rest = [Arg::F32(EPSILON as f32)].into_iter().chain(way.split.map(Arg::U32));
+        Ok(Launch {
+            family: way.family,
+            entry: way.entry,
+            grid: [way.blocks, 1, 1],
+            block: [way.threads, 1, 1],
+            shared_bytes: way.shared_bytes,
+            args: places.map(Arg::from).chain(sizes).chain(rest).collect(),
+            early: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of an H200 with two blocks on each of 132 multiprocessors.
+    #[test]
+    fn rows_are_shared_as_evenly_as_can_be() {
+        let of = |rows| split(264, rows, 8);
+        assert_eq!(of(8192), 1, "32 rows for 256 of 264 blocks, whatever is shared");
+        assert_eq!(of(2048), 4, "one turn of eight rows is two of four");
+        assert_eq!(of(11_264), 8, "eleven turns of four rows; three of sixteen are 48");
+        assert_eq!(split(264, 4, 1), 1, "a row of one step is not shared");
+    }
+}
