@@ -5,7 +5,7 @@
 //! Splitting k over blocks was rejected: it needs memory for partial sums and a block that waits for the others, while sixteen warps keep a
 //! multiprocessor's share of the memory busy, as long as there are about as many blocks as multiprocessors.
 
-use super::ROWS;
+use super::{MOST_TOKENS, ROWS};
 use crate::gpu::family::stream::has_mma;
 use crate::gpu::{DeviceFacts, Element, Shape, Variant};
 
@@ -70,8 +70,12 @@ fn sizes(tokens: u32) -> [Block; 2] {
 /// about as many, with as many warps as keep it busy.
 pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
     let picked = facts.picks.choose(kernel, shape);
+    // Those of the most rows take fewer tokens than they are for as well.
+    let [_, tallest] = sizes(MOST_TOKENS);
     let possible = |block: &Block| {
-        sizes(shape.m).iter().any(|size| size.rows == block.rows && size.warps >= block.warps)
+        let sizes = sizes(shape.m);
+        let mut fitting = sizes.iter().chain([&tallest]);
+        fitting.any(|size| size.rows == block.rows && size.warps >= block.warps)
     };
     let found = BLOCKS.iter().find(|(variant, _)| Some(variant.name) == picked);
     let found = found.map(|(_, block)| *block).filter(possible);
