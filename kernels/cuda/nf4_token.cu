@@ -36,7 +36,7 @@ __device__ __forceinline__ void product(const u8* codes, const float* maxima, co
             fill<T>(table);
             stage<2>(row, staged);
         } else __syncthreads();
-        Staged at = begin + (goes ? first * STEP + lane_id() % 4 * MINE : k + APART);
+        Staged at = begin + (goes ? first * STEP + Lanes<4>::first() : k + APART);
         float sum[4] = {};
         for (u32 step = 0; step < count; step += AHEAD) {
 #pragma unroll

@@ -23,6 +23,8 @@ template <> struct Few<f16> : Tensor<f16> {
     // What results are too small by, and by how much more where activations were made small: 1/16.
     static constexpr float UNIT = 1048576.0f, MORE = 16.0f;
     static constexpr u32 ONE = 0x3c003c00u, SMALL = 0x2c002c00u;
+    // The least of a magnitude, as bits, that the factor leads out of the range.
+    static constexpr u32 MOST = 0x6c00u;
 
     static __device__ __forceinline__ u32 times(u32 pair, u32 factor) {
         u32 out;
@@ -40,6 +42,7 @@ template <> struct Few<bf16> : Tensor<bf16> {
     static constexpr u32 MAGIC = 0x32803280u;
     static constexpr float UNIT = 8589934592.0f, MORE = 79228162514264337593543950336.0f;
     static constexpr u32 ONE = 0x3f803f80u, SMALL = 0x0f800f80u;
+    static constexpr u32 MOST = 0x4f80u;
 
     static __device__ __forceinline__ u32 times(u32 pair, u32 factor) {
         u32 out;

@@ -1,45 +1,30 @@
 // K21 of one token in a chain of launches, on tensor cores: what is between the products is in them.
 // Classes: 75 (m16n8k8), 80 (m16n8k16, bf16), 90 (starts early).
-#include "activations.cuh"
 #include "prologue.cuh"
-#include "w4_fragment.cuh"
-#include "w4_run.cuh"
+#include "activations.cuh"
+#include "w4_mma.cuh"
 
-// Threads of the largest block: as many warps as may share the groups of a row.
-constexpr u32 MOST_THREADS = 16 * WARP;
-
-// Adds the products of a group with the token. `x` are a lane's columns of the group; `less` is the constant A.
-template <u32 R, typename T>
-__device__ __forceinline__ void multiply(float (&sum)[R][4], const Part<R>& part, Staged x, const u32 (&less)[4]) {
-    using Of = Fragment<T>;
-    u32 b[16];
+// Fits the row in shared memory to nibbles; gives what results are multiplied by because it had to be made small for that.
+template <typename T> __device__ __forceinline__ float fit(uint4* staged, u32 width) {
+    __shared__ float scratch[WARP];
+    bool wide = false;
+    for (u32 i = threadIdx.x; i < width / 8; i += blockDim.x) {
+        u32 b[4];
+        words_of(staged[i], b);
 #pragma unroll
-    for (u32 at = 0; at < 4; at++) words_of(eight(x, at / 2 * COLUMNS + at % 2 * 8), *(u32(*)[4]) & b[4 * at]);
-    float offset[4] = {}, dot[R][Of::SUMS][4] = {};
-#pragma unroll
-    for (u32 s = 0; s < 8; s++) Of::mma(offset, less, b[2 * s], b[2 * s + 1], offset);
-#pragma unroll
-    for (u32 s = 0; s < 4; s++)
-#pragma unroll
-        for (u32 r = 0; r < R; r++) {
-            const uint4 raw = part.raw[r][s / 2];
-            u32 low[4], high[4];
-            Of::weights(s % 2 ? raw.z : raw.x, s % 2 ? raw.w : raw.y, low, high);
-            float(&last)[4] = dot[r][Of::SUMS - 1];
-            Of::mma(last, high, b[4 * s + 2], b[4 * s + 3], s == 0 ? offset : last);
-            Of::mma(dot[r][0], low, b[4 * s], b[4 * s + 1], dot[r][0]);
-        }
-#pragma unroll
-    for (u32 r = 0; r < R; r++) {
-        float scale[2];
-        Word<f16>::widen(part.scales[r], scale);
-#pragma unroll
-        for (u32 c = 0; c < 4; c++) {
-            float all = dot[r][0][c];
-            if constexpr (Of::SUMS == 2) all = Of::joined(all, dot[r][1][c]);
-            sum[r][c] += scale[c / 2] * all;
-        }
+        for (u32 p = 0; p < 4; p++)
+            if (p / 2 == Few<T>::FITTED) wide |= (b[p] & 0x7fffu) >= Few<T>::MOST || (b[p] >> 16 & 0x7fffu) >= Few<T>::MOST;
     }
+    const bool small = block_sum(wide ? 1.0f : 0.0f, scratch) > 0.0f;
+    for (u32 i = threadIdx.x; i < width / 8; i += blockDim.x) {
+        u32 b[4];
+        words_of(staged[i], b);
+#pragma unroll
+        for (u32 p = 0; p < 4; p++) b[p] = fitted<T>(small ? Few<T>::times(b[p], Few<T>::SMALL) : b[p], p);
+        staged[i] = uint4{b[0], b[1], b[2], b[3]};
+    }
+    __syncthreads();
+    return small ? Few<T>::MORE : 1.0f;
 }
 
 // R tiles of rows at a time, the warps share the groups. A gate and what goes through it are two tiles, n rows apart; n is a multiple of their rows
@@ -48,7 +33,7 @@ __device__ __forceinline__ void multiply(float (&sum)[R][4], const Part<R>& part
 template <u32 R, typename T>
 __device__ __forceinline__ void product(const uint4* words, const u32* scales, const Row<T>& row, void* y, u32 n, u32 kept) {
     // Groups that are loaded before the row is there, and asked for while other rows are summed: R × 2 KiB a warp.
-    constexpr u32 AHEAD = 2, N = R * ROWS;
+    constexpr u32 AHEAD = 2, N = R * ROWS, M = 4;
     extern __shared__ uint4 staged[];
     // Twice where there are turns: one is stored while the next is summed.
     __shared__ float parts[R][MOST_THREADS / WARP][N];
@@ -73,23 +58,25 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
     Run<R> run = place(blockIdx.x * outputs);
     begin(run);
     stage<1>(row, staged);
-    // All eight tokens of a product are the one there is.
-    const Staged mine = Staged{u32(__cvta_generic_to_shared(staged))} + (first * GROUP + lane_id() % 4 * 16);
-    // What is added is zero, but no compiler knows: what it knows it puts into registers again for every group.
-    u32 less[4];
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) less[i] = Fragment<T>::LESS + (kept >> 31);
+    // The four tokens of a product are the one there is.
+    const float more = fit<T>(staged, row.width);
+    const Staged mine = Staged{u32(__cvta_generic_to_shared(staged))} + (first * GROUP + Tokens<M>::column());
+    const Constants of = constants<T>();
     u32 half = 0, output = blockIdx.x * outputs;
     do {
         if (R == 2 && output > blockIdx.x * outputs) begin(run);
         Staged at = mine;
-        float sum[R][4] = {};
-        for (u32 group = 0; group < count; group += AHEAD) {
+        Products<R, M> sum = {};
+        for (i32 left = i32(count); left > 0; left -= AHEAD) {
 #pragma unroll
             for (u32 d = 0; d < AHEAD; d++) {
-                if (group + d >= count) break;
-                multiply<R, T>(sum, ring[d], at + d * GROUP, less);
-                if (group + d + AHEAD < count) run.load(ring[d], d + AHEAD);
+                Pairs<M> b;
+#pragma unroll
+                for (u32 q = 0; q < Tokens<M>::PAIRS / 4; q++)
+                    words_of(eight(at, d * GROUP + q / 2 * COLUMNS + q % 2 * 8), *(u32(*)[4]) & b[0][4 * q]);
+                multiply<R, M, T>(sum, ring[d], b, of);
+                if (left > i32(d + AHEAD)) run.load(ring[d], d + AHEAD);
+                if (left <= i32(d + 1)) break;
             }
             run.advance(AHEAD);
             at.advance(AHEAD * GROUP);
@@ -101,11 +88,13 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
 #pragma unroll 1
                 for (u32 at = 0; at < 2 * min(AHEAD, count); at++) fetch(run.words[r] + at * WARP);
         }
+        Sums<R, M> all;
+        join<R, M>(all, sum);
 #pragma unroll
         for (u32 r = 0; r < R; r++)
 #pragma unroll
             for (u32 h = 0; h < 2; h++)
-                if (lane_id() % 4 == 0) parts[half][warp][r * ROWS + lane_id() / 4 + h * 8] = sum[r][2 * h] * Fragment<T>::UNIT;
+                if (lane_id() % 4 == 0) parts[half][warp][r * ROWS + lane_id() / 4 + h * 8] = all[r][0][2 * h] * Few<T>::UNIT * more;
         __syncthreads();
         if (threadIdx.x < outputs && output + threadIdx.x < n) {
             float all = 0.0f, up = 0.0f;
