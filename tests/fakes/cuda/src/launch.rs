@@ -98,7 +98,7 @@ impl Driver {
         let model = self.boards[board].seat.model;
         let shared_bytes = model.limits().shared_optin_kib << 10;
         let instructions = self.scenario.limit.unwrap_or(Limits::default().instructions);
-        Limits { instructions, shared_bytes, sms: model.sms.0 }
+        Limits { instructions, shared_bytes, sms: model.sms.0, ..Limits::default() }
     }
 
     /// What the scenario does to work that starts now, if anything.

@@ -220,6 +220,7 @@ const MUTATIONS: &[Mutation] = &[
     every("attn.prefill.f16", (7, 0), "attn_prefill_64x64_f16_h64", WRONG_LANE),
     every("attn.prefill.f16", (6, 0), "attn_prefill_f16_h64", NO_BARRIER),
     every("gemv.f16", (8, 0), "gemv_f16_m1", STRAY_READ),
+    every("w4.bf16", (8, 0), "w4_mma_bf16_m4_r16", STRAY_READ),
     every("w4.f16", (7, 5), "w4_mma_f16_m8_r32", NO_BARRIER),
     every("nf4.f16", (8, 0), "nf4_mma_f16_m8", FRAGMENT),
     every("gemm.f16", (7, 5), "gemm_f16_64x64b64s2", SHIFTED_WRITE),
