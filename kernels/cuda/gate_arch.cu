@@ -70,7 +70,8 @@ extern "C" __global__ void wgmma(const u32* in, u32* out) {
 #pragma unroll
     for (u32 i = 0; i < 4; i++) a[i] = in[4 * threadIdx.x + i];
     const u64 matrix = (shared_address(ones) >> 4) | (u64(8) << 16) | (u64(16) << 32);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    // Registers are to be there before the fence, not between it and the product.
+    asm volatile("wgmma.fence.sync.aligned;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) :: "memory");
     asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, 0, 1, 1, 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(matrix) : "memory");
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) :: "memory");

@@ -48,13 +48,13 @@ pub const PEAKS: &[Peak] = &[
     Peak {
         label: "fp16",
         kernel: "alu.mma.f16",
-        of: &["gemm.f16", "gemm.f16out32", "attn.prefill.f16"],
+        of: &["gemm.f16", "gemm.f16out32", "attn.prefill.f16", "w4.gemm.f16"],
     },
     Peak { label: "fp16 sums", kernel: "alu.mma.f16acc16", of: &["gemm.f16acc16"] },
     Peak {
         label: "bf16",
         kernel: "alu.mma.bf16",
-        of: &["gemm.bf16", "gemm.bf16out32", "attn.prefill.bf16"],
+        of: &["gemm.bf16", "gemm.bf16out32", "attn.prefill.bf16", "w4.gemm.bf16"],
     },
     Peak { label: "tf32", kernel: "alu.mma.tf32", of: &["gemm.tf32"] },
     Peak { label: "int8", kernel: "alu.mma.s8", of: &["gemm.s8"] },
