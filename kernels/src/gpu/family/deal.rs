@@ -12,7 +12,8 @@ pub struct Workspace {
     pub arrivals: Slot,
 }
 
-/// Bytes from the second-level cache that a multiprocessor takes in a cycle.
+/// Bytes from the second-level cache that a multiprocessor takes in a cycle. This and what follows are guesses that no device was asked about: they only
+/// decide which way is taken, and `bench --tune` decides better.
 pub(super) const CACHED: f64 = 40.0;
 /// Cycles from the end of the products until a tile is stored: a fence, a count, and the first piece to arrive.
 const JOIN: f64 = 3000.0;

@@ -18,7 +18,7 @@ const LEAST_GROUPS: u32 = 8;
 
 /// Clock cycles of a multiprocessor for 32 rows of a group. By instructions: 370, 433 and 588 (kernels/BUDGETS.md), four begin in each.
 const ISSUED: [f64; 3] = [93.0, 108.0, 147.0];
-/// What of the other limits the longest does not hide.
+/// What of the other limits the longest does not hide: a guess, for choosing only.
 const SHOWN: f64 = 0.25;
 
 /// A way to divide the work.
