@@ -252,7 +252,7 @@ fn all_paths(app: &mut App) {
     });
     app.view.bench.at = place.unwrap_or(0);
     app.view.say(if all {
-        "Every path and weight profile is measured, in every second pulse; p leaves out the rests."
+        "Every path and profile, in every second pulse; p leaves out the rests."
     } else {
         "The usual four paths under two weight profiles."
     });
