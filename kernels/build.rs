@@ -1,15 +1,11 @@
-//! Packs the images that the manifest lists into the program: those of a family as one, and a table of them in Rust.
-//!
-//! Images of a family are much alike, and further apart than the window of deflate reaches: LZMA makes them three times smaller than each
-//! deflated by itself. All families as one would save another 5 % and take ten times as long to unpack.
+//! Makes a table in Rust of the images that the manifest lists and the packs hold, so that nothing is parsed when the program starts.
 //!
 //! Without a manifest there are no images, and everything else still builds.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 #[path = "src/bin/forge/manifest.rs"]
@@ -18,19 +14,14 @@ mod manifest;
 #[expect(dead_code, unreachable_pub, reason = "the program uses the rest of it")]
 mod sm;
 
-use lzma_rust2::{Lzma2Options, Lzma2Writer};
 use manifest::{Entry, Family, Image, Manifest};
 use sm::Sm;
-
-/// Effort, of 9: what is above it takes longer and saves nothing here.
-const LEVEL: u32 = 6;
 
 fn main() -> Result<(), Box<dyn Error>> {
     for watched in ["image", "build.rs", "src/bin/forge/manifest.rs", "src/sm.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
-    let out = PathBuf::from(env::var("OUT_DIR")?);
-    let folder = Path::new("image");
+    let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("image");
     let manifest = match fs::read_to_string(folder.join("manifest.toml")) {
         Ok(text) => {
             toml::from_str(&text).map_err(|error| format!("image/manifest.toml: {error}"))?
@@ -39,14 +30,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut table = String::new();
     for (index, family) in manifest.family.iter().enumerate() {
-        let name = format!("images.{index}.bin");
-        let plain = family.image.iter().map(|image| plain(folder, image));
-        let plain: Vec<u8> = plain.collect::<Result<Vec<_>, _>>()?.concat();
-        let dictionary = u32::try_from(plain.len().next_multiple_of(1 << 16))?;
-        fs::write(out.join(&name), packed(&plain, dictionary)?)?;
+        let path = folder.join(family.pack());
+        if !path.is_file() {
+            return Err(format!("{} is missing: run forge {}", path.display(), family.name).into());
+        }
         writeln!(
             table,
-            "static PACK_{index}: Pack = Pack {{ packed: include_bytes!({name:?}), dictionary: {dictionary} }};"
+            "static PACK_{index}: Pack = Pack {{ packed: include_bytes!({path:?}), dictionary: {} }};",
+            family.dictionary()
         )?;
     }
     table += "static IMAGES: &[Image] = &[\n";
@@ -57,29 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             start += image.bytes;
         }
     }
+    let out = PathBuf::from(env::var("OUT_DIR")?);
     Ok(fs::write(out.join("images.rs"), table + "];\n")?)
-}
-
-fn packed(plain: &[u8], dictionary: u32) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut options = Lzma2Options::with_preset(LEVEL);
-    options.lzma_options.dict_size = dictionary;
-    let mut writer = Lzma2Writer::new(Vec::new(), options);
-    writer.write_all(plain)?;
-    Ok(writer.finish()?)
-}
-
-/// The file of an image.
-fn plain(folder: &Path, image: &Image) -> Result<Vec<u8>, String> {
-    let path = folder.join(&image.file);
-    let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    if bytes.len() != image.bytes {
-        let (name, found) = (path.display(), bytes.len());
-        return Err(format!(
-            "{name} has {found} bytes, the manifest says {}: run forge",
-            image.bytes
-        ));
-    }
-    Ok(bytes)
 }
 
 fn row(

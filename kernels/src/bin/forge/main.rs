@@ -15,6 +15,7 @@ mod gpus;
 mod inner;
 mod manifest;
 mod occupancy;
+mod pack;
 mod predict;
 mod ptx;
 mod recipe;
@@ -29,8 +30,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, thread};
 
+use compare::MANIFEST;
 use manifest::{Family, Kind, Manifest};
 use recipe::{FamilyRecipe, Recipe};
 use sources::Sources;
@@ -39,10 +42,10 @@ use warpscope_kernels::Sm;
 
 const USAGE: &str = "forge [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
 
-Compiles kernels/cuda/FAMILY.cu, all where none is named, into kernels/image, as kernels/forge.toml says, and writes what it costs into
+Compiles kernels/cuda/FAMILY.cu, all where none is named, into the packs of kernels/image, as kernels/forge.toml says, and writes what it costs into
 kernels/BUDGETS.md.
   --table          build nothing, print what the committed images cost
-  --check          build aside and name every committed file that differs, is missing or is no longer built
+  --check          build aside and name every committed image that differs, is missing or is no longer built
   --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
   --kernels DIR    folder with cuda/, image/ and forge.toml; otherwise this package's";
 
@@ -102,22 +105,29 @@ impl Arguments {
                 .map(|(name, text)| format!("## {name}\n\n{text}"))
                 .collect());
         }
-        let aside = env::temp_dir().join(format!("forge-{}", std::process::id()));
-        fs::create_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
-        let built = self.build(&tools, &recipe, &chosen, &aside).and_then(|families| {
-            let said = families.iter().map(summary).collect::<Vec<_>>().join("\n");
-            let manifest = merged(families, &images, &recipe)?;
-            let text = write::text(&manifest);
-            fs::write(aside.join("manifest.toml"), text).map_err(|error| error.to_string())?;
-            match self.check {
-                true => compare::same(&aside, &images, &manifest)?,
-                false => compare::replace(&aside, &images, &manifest)?,
-            }
-            self.renew(&tools, &chosen)?;
-            Ok(said)
-        });
-        fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))?;
-        built
+        let aside = Aside::new()?;
+        let (built, unpacked) = (aside.folder("built")?, self.unpack(&aside)?);
+        let families = self.build(&tools, &recipe, &chosen, &built)?;
+        let said = families.iter().map(summary).collect::<Vec<_>>().join("\n");
+        let manifest = merged(families, &images, &recipe)?;
+        fs::write(built.join(MANIFEST), write::text(&manifest))
+            .map_err(|error| error.to_string())?;
+        match self.check {
+            true => compare::same(&built, &unpacked, &images, &manifest)?,
+            false => compare::replace(&built, &unpacked, &images, &manifest)?,
+        }
+        self.renew(&tools, &chosen)?;
+        Ok(said)
+    }
+
+    /// A folder with the committed images and their manifest.
+    fn unpack(&self, aside: &Aside) -> Result<PathBuf, String> {
+        let (packs, folder) = (self.kernels.join("image"), aside.folder("unpacked")?);
+        if let Ok(text) = fs::read_to_string(packs.join(MANIFEST)) {
+            pack::unpack(&packs, &parse(&text)?, &folder)?;
+            fs::write(folder.join(MANIFEST), text).map_err(|error| error.to_string())?;
+        }
+        Ok(folder)
     }
 
     /// What the committed images of families cost, by family.
@@ -126,9 +136,9 @@ impl Arguments {
         tools: &Toolchain,
         chosen: &[&FamilyRecipe],
     ) -> Result<BTreeMap<String, String>, String> {
-        let images = self.kernels.join("image");
-        let text = toolchain::read(&images.join("manifest.toml"))?;
-        let manifest: Manifest = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let aside = Aside::new()?;
+        let images = self.unpack(&aside)?;
+        let manifest = parse(&toolchain::read(&images.join(MANIFEST))?)?;
         let plan = gpus::Plan::read(&self.kernels)?;
         let figures = figures::gather(tools, &images, &manifest, chosen)?;
         let (doings, launches) = figures::doings(&plan, &figures);
@@ -220,10 +230,41 @@ fn next<I: Iterator>(open: &Mutex<I>) -> Option<I::Item> {
     lock(open).next()
 }
 
+fn parse(manifest: &str) -> Result<Manifest, String> {
+    toml::from_str(manifest).map_err(|error| format!("{MANIFEST}: {error}"))
+}
+
+/// A temporary folder of this process, removed when dropped.
+struct Aside(PathBuf);
+
+impl Aside {
+    fn new() -> Result<Self, String> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("forge-{}-{count}", std::process::id()));
+        made(path).map(Self)
+    }
+
+    fn folder(&self, name: &str) -> Result<PathBuf, String> {
+        made(self.0.join(name))
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // it lies where the system cleans up
+    }
+}
+
+fn made(path: PathBuf) -> Result<PathBuf, String> {
+    let made = fs::create_dir_all(&path);
+    made.map(|()| path.clone()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// The manifest: families built now, and of the others what it said before.
 fn merged(built: Vec<Family>, images: &Path, recipe: &Recipe) -> Result<Manifest, String> {
-    let before: Manifest = match fs::read_to_string(images.join("manifest.toml")) {
-        Ok(text) => toml::from_str(&text).map_err(|error| format!("manifest.toml: {error}"))?,
+    let before = match fs::read_to_string(images.join(MANIFEST)) {
+        Ok(text) => parse(&text)?,
         Err(_) => Manifest::default(),
     };
     let newly: Vec<String> = built.iter().map(|family| family.name.clone()).collect();

@@ -1,5 +1,5 @@
-//! `kernels/image/manifest.toml`: what was built from what. `forge` writes it, the build script packs what it lists, tests hold it
-//! against the files. All three read it through this file.
+//! `kernels/image/manifest.toml`: what was built from what, and what lies in the packs beside it. `forge` writes both, the build script
+//! makes a table of them, tests hold them against each other. All three read the manifest through this file.
 
 use std::collections::BTreeMap;
 
@@ -34,11 +34,24 @@ pub(crate) struct Family {
     pub image: Vec<Image>,
 }
 
-/// One file.
+impl Family {
+    /// The file in `kernels/image` with all its images, one behind the other, as an LZMA2 stream.
+    pub(crate) fn pack(&self) -> String {
+        format!("{}.lzma2", self.name)
+    }
+
+    /// How far that stream refers back, bytes.
+    pub(crate) fn dictionary(&self) -> u32 {
+        let all: usize = self.image.iter().map(|image| image.bytes).sum();
+        u32::try_from(all.next_multiple_of(1 << 16)).unwrap_or(u32::MAX)
+    }
+}
+
+/// One image.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Image {
-    /// Its name in `kernels/image`.
+    /// Its name when unpacked.
     pub file: String,
     /// Whether it is PTX.
     pub kind: Kind,
@@ -51,9 +64,9 @@ pub(crate) struct Image {
     /// What assembles the PTX besides the assembler named above; absent for cubins.
     #[serde(default)]
     pub also_assembled_by: Vec<String>,
-    /// SHA-256 of the file.
+    /// SHA-256 of its bytes.
     pub sha256: String,
-    /// Length of the file.
+    /// Its length.
     pub bytes: usize,
     /// CUDA version a driver must support to load it: `12.0`.
     pub oldest_cuda: String,
