@@ -1,5 +1,7 @@
 //! The NVML provider with the real client library against the stand-in.
 
+mod late;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -584,21 +586,6 @@ fn beside_a_sleeping_gpu_only_the_others_are_asked() {
     let calls = bench.calls();
     assert_eq!(calls("nvmlDeviceGetPowerUsage"), 15);
     assert_eq!(calls("nvmlDeviceGetName"), 1);
-}
-
-#[test]
-fn a_call_that_hangs_only_blocks_the_poll_it_is_in() {
-    let mut bench = Bench::new("t4");
-    bench.poll();
-    bench.nvml.set("t4+hang:nvmlDeviceGetPowerUsage:0.3");
-    let start = Instant::now();
-    let section = bench.poll();
-    assert!(
-        start.elapsed() >= Duration::from_millis(300),
-        "the poll blocks; its thread and deadline are the source's"
-    );
-    assert_eq!(presences(&section), [Presence::Present]);
-    assert!(section.gpus[0].vitals.power_w.value().is_some());
 }
 
 #[test]

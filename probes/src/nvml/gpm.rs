@@ -27,15 +27,6 @@ pub(super) enum Gpm {
     Offered(Option<KeptSample>),
 }
 
-impl Gpm {
-    /// Frees the kept sample and forgets what was known; to be called before `nvml` goes.
-    pub(super) fn release(&mut self, nvml: &Nvml) {
-        if let Self::Offered(Some(sample)) = std::mem::take(self) {
-            drop(sample.give_back(nvml));
-        }
-    }
-}
-
 type Place = fn(&mut Vitals) -> &mut Reading<Percent>;
 
 const METRICS: [(GpmMetricId, Place); 10] = [
@@ -71,10 +62,10 @@ pub(super) fn metrics(probe: &Probe<'_>, slot: &mut Slot) {
     match probe.ask(|device| {
         let now = device.gpm_sample()?;
         let values = match kept.take() {
-            Some(before) => Some(compute(device.nvml(), &before.give_back(device.nvml()), &now)?),
+            Some(before) => Some(compute(device.nvml(), &before.sample(), &now)?),
             None => None,
         };
-        *kept = Some(KeptSample::keep(now));
+        *kept = probe.library().map(|nvml| KeptSample::keep(now, nvml));
         Ok(values)
     }) {
         Reading::Value(Some(values)) => {

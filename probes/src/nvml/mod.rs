@@ -7,6 +7,7 @@
 //! tell nothing that the next poll does not.
 
 mod blocks;
+mod enumerate;
 mod error;
 mod gpm;
 mod links;
@@ -19,8 +20,10 @@ mod readers;
 mod session;
 mod slot;
 mod throttle;
+mod visit;
 mod watch;
 mod words;
+mod workers;
 
 pub use watch::{Look, Strained, Watch};
 
@@ -32,6 +35,8 @@ use nvml_wrapper::error::NvmlError;
 use self::pci::PciGpu;
 use self::session::{Round, Session};
 use self::slot::Slot;
+use self::visit::Answer;
+use self::workers::Workers;
 use crate::driver::{Driver, DriverState, Versions};
 use crate::frame::{Notice, Severity};
 use crate::gpu::Presence;
@@ -65,6 +70,7 @@ impl Default for NvmlOptions {
 pub struct NvmlProvider {
     options: NvmlOptions,
     session: Option<Session>,
+    workers: Workers<Answer>,
     state: DriverState,
     slots: Vec<Slot>,
     bus: Vec<PciGpu>,
@@ -82,6 +88,7 @@ impl NvmlProvider {
             patience: options.retry,
             options,
             session: None,
+            workers: Workers::new(),
             state: DriverState::Starting,
             slots: Vec::new(),
             bus: Vec::new(),
@@ -113,9 +120,9 @@ impl NvmlProvider {
     fn leave_asleep(&mut self) {
         self.state = DriverState::AllSuspended;
         let mut old = std::mem::take(&mut self.slots);
-        self.slots = session::asleep(&mut old, &self.bus);
+        self.slots = enumerate::asleep(&mut old, &self.bus);
         self.slots.append(&mut old);
-        session::arrange(&mut self.slots);
+        enumerate::arrange(&mut self.slots);
     }
 
     fn ask(&mut self, since_last: Duration) {
@@ -130,7 +137,8 @@ impl NvmlProvider {
             }
         }
         let Some(session) = &mut self.session else { return };
-        match session.poll(&mut self.slots, &Round { pci: &self.bus, since_last }) {
+        let mut round = Round { pci: &self.bus, workers: &mut self.workers };
+        match session.poll(&mut self.slots, &mut round) {
             Ok(0) if !self.bus.iter().any(|gpu| gpu.suspended) => {
                 self.close();
                 self.state = DriverState::NoDevice;
@@ -182,20 +190,44 @@ impl NvmlProvider {
     fn notices(&self) -> Vec<Notice> {
         match self.state.explain() {
             Some(notice) => vec![notice],
-            None => self.slots.iter().filter_map(lost_notice).collect(),
+            None => self.slots.iter().filter_map(|slot| self.notice(slot)).collect(),
         }
+    }
+
+    fn notice(&self, slot: &Slot) -> Option<Notice> {
+        if slot.gpu.presence == Presence::Lost {
+            return Some(lost_notice(slot));
+        }
+        let others_live = self.slots.iter().any(|other| other.fresh);
+        slot.is_late().then(|| late_notice(slot, others_live))
     }
 }
 
 /// What to say of a GPU that fell off the bus.
-fn lost_notice(slot: &Slot) -> Option<Notice> {
-    let name = slot.gpu.identity.name.last().map_or("", String::as_str);
-    (slot.gpu.presence == Presence::Lost).then(|| Notice {
+fn lost_notice(slot: &Slot) -> Notice {
+    Notice {
         id: "gpu.lost".to_owned(),
         severity: Severity::Error,
-        what: format!("GPU {} {name} is lost: the driver cannot reach it any more.", slot.gpu.index),
+        what: format!("{} is lost: the driver cannot reach it any more.", slot.called()),
         remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
-    })
+    }
+}
+
+/// What to say of a GPU that does not answer while the driver does.
+fn late_notice(slot: &Slot, others_live: bool) -> Notice {
+    let name = slot.called();
+    let silence = match slot.asked.as_secs() {
+        0 => "does not answer".to_owned(),
+        seconds => format!("has not answered for {seconds} s"),
+    };
+    let others = if others_live { "; the others are live" } else { "" };
+    Notice {
+        id: "gpu.late".to_owned(),
+        severity: Severity::Warning,
+        what: format!("{name} {silence}{others}."),
+        remedy: "A GPU takes seconds to start without persistence mode (nvidia-smi -pm 1); if it stays so, look for its Xid \
+                 with: sudo dmesg | grep -i xid".to_owned(),
+    }
 }
 
 impl Provider for NvmlProvider {
@@ -205,11 +237,13 @@ impl Provider for NvmlProvider {
 
     fn poll(&mut self, context: &Context) -> Section {
         self.look_at_bus();
+        self.slots.iter_mut().for_each(|slot| slot.pass(context.since_last));
         if self.all_sleep() {
             self.leave_asleep();
         } else {
             self.ask(context.since_last);
         }
+        self.slots.iter_mut().filter(|slot| slot.is_late()).for_each(Slot::make_late);
         self.polls += 1;
         Section::Gpu(Box::new(self.section()))
     }

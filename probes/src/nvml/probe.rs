@@ -1,10 +1,11 @@
 //! Asking one device: every answer becomes a reading, and trouble beyond the one value is remembered.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
-use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
 
 use super::error::{self, Meaning};
 use crate::Reading;
@@ -12,8 +13,8 @@ use crate::text::printable;
 
 /// What stands at the other end of the questions.
 pub(super) enum Target<'a> {
-    /// A device handle.
-    Device(Device<'a>),
+    /// A device handle, and the library it is of.
+    Device(Device<'a>, &'a Arc<Nvml>),
     /// Nobody was asked yet.
     NotAsked,
     /// No handle could be had: the answer to every question.
@@ -102,7 +103,7 @@ impl<'a> Probe<'a> {
         match &self.target {
             Target::NotAsked => Reading::Late(None),
             Target::Absent(answer) => error::same_absence(answer),
-            Target::Device(device) => question(device).map_or_else(
+            Target::Device(device, _) => question(device).map_or_else(
                 |error| {
                     self.trouble.set(Trouble::of(&error));
                     error::reading(&error)
@@ -134,7 +135,15 @@ impl<'a> Probe<'a> {
     /// The device, while it answers.
     pub(super) fn device(&self) -> Option<&Device<'a>> {
         match &self.target {
-            Target::Device(device) if self.trouble.get().is_none() => Some(device),
+            Target::Device(device, _) if self.trouble.get().is_none() => Some(device),
+            _ => None,
+        }
+    }
+
+    /// The library, where there is a device.
+    pub(super) fn library(&self) -> Option<&'a Arc<Nvml>> {
+        match &self.target {
+            Target::Device(_, nvml) => Some(nvml),
             _ => None,
         }
     }

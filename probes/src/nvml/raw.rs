@@ -5,6 +5,9 @@
 
 #![expect(unsafe_code, reason = "NVML is a C library; these calls have no safe wrapper")]
 
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
 use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};
 use nvml_wrapper::gpm::GpmSample;
 use nvml_wrapper::{Device, Nvml};
@@ -126,22 +129,29 @@ fn field_number(field: &nvmlFieldValue_t) -> Result<u64, NvmlError> {
 
 /// A GPM sample kept from one poll to the next, which the wrapper's borrowed type cannot be.
 #[derive(Debug)]
-pub(super) struct KeptSample(nvmlGpmSample_t);
+pub(super) struct KeptSample {
+    handle: nvmlGpmSample_t,
+    nvml: Arc<Nvml>,
+}
 
 // SAFETY: an opaque handle to memory of the library, which any one thread at a time may use.
 unsafe impl Send for KeptSample {}
 
 impl KeptSample {
-    /// Takes a sample out of the wrapper's lifetime.
-    pub(super) fn keep(sample: GpmSample<'_>) -> Self {
-        Self(sample.into_handle())
+    /// Takes a sample of this library out of the wrapper's lifetime. The library stays until the sample is freed.
+    pub(super) fn keep(sample: GpmSample<'_>, nvml: &Arc<Nvml>) -> Self {
+        Self { handle: sample.into_handle(), nvml: Arc::clone(nvml) }
     }
 
-    /// Gives the sample back, to be used and freed.
-    ///
-    /// `nvml` must be the library the sample was taken from; the session sees to that by keeping both.
-    pub(super) fn give_back(self, nvml: &Nvml) -> GpmSample<'_> {
-        // SAFETY: the handle came from `keep`, which gave up its ownership, and is given back only once.
-        unsafe { GpmSample::from_handle(nvml, self.0) }
+    /// The sample, to be compared with another.
+    pub(super) fn sample(&self) -> ManuallyDrop<GpmSample<'_>> {
+        // SAFETY: the handle came from `keep`, which took its ownership; this one never frees it.
+        ManuallyDrop::new(unsafe { GpmSample::from_handle(&self.nvml, self.handle) })
+    }
+}
+
+impl Drop for KeptSample {
+    fn drop(&mut self) {
+        drop(ManuallyDrop::into_inner(self.sample()));
     }
 }

@@ -9,13 +9,22 @@ use super::links::Counters;
 use super::pci::{PciAddress, PciGpu};
 use super::probe::{Probe, Target};
 use super::readers;
+use super::workers::Ticket;
 use crate::gpu::{Gpu, Presence};
-use crate::process::GpuProcess;
+use crate::process::{GpuProcess, Usage};
 
 /// One GPU between two polls.
+///
+/// While a thread reads the device it owns the slot, and a copy with what was last known stays behind.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) gpu: Gpu,
+    /// The call it is away with; only in the copy that stays behind.
+    pub(super) away: Option<Away>,
+    /// Whether the device answered in this poll.
+    pub(super) fresh: bool,
+    /// Time since the device was last asked.
+    pub(super) asked: Duration,
     pub(super) address: Option<PciAddress>,
     /// Whether its identity has been read since it last appeared.
     pub(super) identified: bool,
@@ -27,6 +36,14 @@ pub(super) struct Slot {
     pub(super) counters: Option<Counters>,
     pub(super) gpm: Gpm,
     pub(super) processes: Vec<GpuProcess>,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Away {
+    ticket: Ticket,
+    /// Whether its answer no longer counts: the device fell asleep or was lost meanwhile.
+    outdated: bool,
 }
 
 impl Slot {
@@ -41,14 +58,82 @@ impl Slot {
     /// A device that sleeps and must not be asked.
     pub(super) fn suspended(index: u32, pci: &PciGpu) -> Self {
         let mut slot = Self::new(index, format!("pci:{}", pci.address));
-        slot.address = Some(pci.address);
-        slot.gpu.identity.pci_bus_id = pci.address.to_string().into();
-        slot.gpu.identity.pci_device_id = pci.device_id.into();
-        if let Some(subsystem) = pci.subsystem_id {
-            slot.gpu.identity.pci_subsystem_id = subsystem.into();
-        }
+        slot.place(pci);
         slot.suspend();
         slot
+    }
+
+    /// Fills in what the kernel knows of a device that cannot be asked.
+    pub(super) fn place(&mut self, pci: &PciGpu) {
+        self.address = Some(pci.address);
+        self.gpu.identity.pci_bus_id = pci.address.to_string().into();
+        self.gpu.identity.pci_device_id = pci.device_id.into();
+        if let Some(subsystem) = pci.subsystem_id {
+            self.gpu.identity.pci_subsystem_id = subsystem.into();
+        }
+    }
+
+    /// Takes the slot out for a thread, and leaves a copy with what was last known.
+    pub(super) fn lend(&mut self) -> Self {
+        let copy = Self {
+            gpu: self.gpu.clone(),
+            fresh: self.fresh,
+            address: self.address,
+            processes: self.processes.clone(),
+            fans: self.fans,
+            ..Self::default()
+        };
+        std::mem::replace(self, copy)
+    }
+
+    /// Notes the call that must return before the device is asked again.
+    pub(super) fn wait_for(&mut self, ticket: Ticket) {
+        self.away = Some(Away { ticket, outdated: false });
+    }
+
+    /// Whether this is the call the slot is away with.
+    pub(super) fn waits_for(&self, ticket: Ticket) -> bool {
+        self.away.is_some_and(|away| away.ticket == ticket)
+    }
+
+    /// Puts the slot back in the place of its copy, unless what it says is no longer true.
+    pub(super) fn take_back(&mut self, mut lent: Self) {
+        if self.away.take().is_some_and(|away| away.outdated) {
+            return;
+        }
+        lent.gpu.index = self.gpu.index;
+        lent.gpu.identity.cuda_ordinal = self.gpu.identity.cuda_ordinal.clone();
+        lent.asked = self.asked;
+        lent.fresh = true;
+        *self = lent;
+    }
+
+    /// Lets time pass up to this poll.
+    pub(super) fn pass(&mut self, since_last: Duration) {
+        self.fresh = false;
+        self.asked = if self.away.is_some() { self.asked + since_last } else { since_last };
+    }
+
+    /// What messages call it: its number, and its name where known.
+    pub(super) fn called(&self) -> String {
+        let name = self.gpu.identity.name.last();
+        name.map_or_else(
+            || format!("GPU {}", self.gpu.index),
+            |name| format!("GPU {} {name}", self.gpu.index),
+        )
+    }
+
+    /// Whether it shows what an earlier poll read.
+    pub(super) fn is_late(&self) -> bool {
+        self.away.is_some() && !self.fresh
+    }
+
+    /// Marks what it shows as late.
+    pub(super) fn make_late(&mut self) {
+        self.gpu.make_late();
+        for process in &mut self.processes {
+            Usage::FIELDS.iter().for_each(|field| (field.make_late)(&mut process.usage));
+        }
     }
 
     /// Keeps what was last known of a device that fell asleep.
@@ -69,8 +154,11 @@ impl Slot {
         self.forget();
     }
 
-    /// Drops what is true only while the device answers. GPM samples are the session's to free.
+    /// Drops what is true only while the device answers. GPM samples go with their session.
     fn forget(&mut self) {
+        if let Some(away) = &mut self.away {
+            away.outdated = true;
+        }
         self.identified = false;
         self.counters = None;
         self.processes.clear();

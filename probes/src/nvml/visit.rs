@@ -1,0 +1,134 @@
+//! What is asked of one device in one go, by a thread that may be left alone with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::{Device, Nvml};
+
+use super::error;
+use super::pci::PciAddress;
+use super::probe::{Probe, Target, Trouble};
+use super::readers;
+use super::slot::Slot;
+use crate::Reading;
+use crate::gpu::Presence;
+use crate::text::printable;
+
+/// What a call to a device returns.
+pub(super) enum Answer {
+    /// The device at a place, if there is one. An error is the driver's, not the device's.
+    Found(Result<Option<Found>, NvmlError>),
+    /// The values of a device.
+    Read(Box<Visit>),
+}
+
+/// Where a device may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) index: u32,
+    /// As far as the kernel tells.
+    pub(super) address: Option<PciAddress>,
+    /// Whether to ask by address: asking by index would wake a device that sleeps.
+    pub(super) by_address: bool,
+}
+
+impl Place {
+    /// Whether the slot is that of the device here.
+    pub(super) fn is_of(&self, slot: &Slot) -> bool {
+        match (self.address, slot.address) {
+            (Some(here), Some(there)) => here == there,
+            _ => self.index == slot.gpu.index,
+        }
+    }
+}
+
+/// A device as enumeration finds it.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) index: u32,
+    pub(super) uuid: Option<String>,
+    pub(super) address: Option<PciAddress>,
+}
+
+/// Asks who is there.
+pub(super) fn find(nvml: &Nvml, place: Place) -> Result<Option<Found>, NvmlError> {
+    let device = match place.address.filter(|_| place.by_address) {
+        Some(address) => nvml.device_by_pci_bus_id(address.to_string()),
+        None => nvml.device_by_index(place.index),
+    };
+    let device = match device {
+        Err(why) if matches!(Trouble::of(&why), Some(Trouble::DriverGone(_))) => return Err(why),
+        Err(NvmlError::NotFound | NvmlError::InvalidArg) => return Ok(None),
+        other => other.ok(),
+    };
+    let index = device.as_ref().filter(|_| place.by_address).and_then(|it| it.index().ok());
+    let uuid = device.as_ref().and_then(|it| it.uuid().ok()).map(|uuid| printable(&uuid));
+    let own = || device.as_ref()?.pci_info().ok()?.bus_id.parse().ok();
+    let address = if place.by_address { place.address } else { own() };
+    Ok(Some(Found { index: index.unwrap_or(place.index), uuid, address }))
+}
+
+/// One reading of a device.
+pub(super) struct Visit {
+    pub(super) slot: Slot,
+    pub(super) nvml: Arc<Nvml>,
+    /// Whether values are due that are dear to ask.
+    pub(super) turn: bool,
+    /// Time since the device was last read.
+    pub(super) since_last: Duration,
+    /// How it went; an error is the driver's.
+    pub(super) result: Result<Met, NvmlError>,
+}
+
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    /// The device of the slot, or nobody.
+    Same,
+    /// Another device has its index now.
+    Another,
+}
+
+impl Visit {
+    /// Reads what is due.
+    pub(super) fn make(mut self) -> Self {
+        self.result = self.read();
+        self
+    }
+
+    fn read(&mut self) -> Result<Met, NvmlError> {
+        let Self { slot, nvml, turn, since_last, .. } = self;
+        let target = match nvml.device_by_index(slot.gpu.index) {
+            Ok(device) => Target::Device(device, nvml),
+            Err(why) => match Trouble::of(&why) {
+                Some(Trouble::DriverGone(_)) => return Err(why),
+                Some(Trouble::Lost) => {
+                    if slot.gpu.presence != Presence::Lost {
+                        slot.lose(&why);
+                    }
+                    return Ok(Met::Same);
+                }
+                None => Target::Absent(error::reading(&why)),
+            },
+        };
+        let probe = Probe::new(target, *since_last);
+        if slot.gpu.presence == Presence::Lost {
+            match probe.text(Device::uuid) {
+                Reading::Value(uuid) if uuid == slot.gpu.key => {}
+                Reading::Value(_) => return Ok(Met::Another),
+                _ => return Ok(Met::Same),
+            }
+        }
+        readers::read_due(&probe, slot, *turn);
+        match probe.trouble() {
+            Some(trouble @ Trouble::DriverGone(_)) => return Err(trouble.error()),
+            Some(trouble @ Trouble::Lost) => slot.lose(&trouble.error()),
+            None => {
+                slot.gpu.presence = Presence::Present;
+                slot.identified = probe.device().is_some();
+            }
+        }
+        Ok(Met::Same)
+    }
+}

@@ -1,0 +1,191 @@
+//! GPUs that hang or are slow beside others that answer.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use warpscope_probes::Reading;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::provider::GpuSection;
+
+use super::{Bench, notice_ids};
+use crate::fake::{OwnNvml, Sysfs};
+
+/// Longer than any test.
+const FOR_EVER: &str = "600";
+
+fn hanging(function: &str) -> String {
+    format!("h100*8+procs+hang:3@{function}:{FOR_EVER}")
+}
+
+/// Polls until the section is as wanted.
+fn poll_until(bench: &mut Bench, wanted: impl Fn(&GpuSection) -> bool) -> GpuSection {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let section = bench.poll();
+        if wanted(&section) {
+            return section;
+        }
+        assert!(Instant::now() < end, "still {:?}", notice_ids(&section));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_live(section: &GpuSection, index: usize) -> bool {
+    let gpu = &section.gpus[index];
+    gpu.presence == Presence::Present && gpu.vitals.power_w.value().is_some()
+}
+
+/// All but GPU 3 have answered, and it is named.
+fn assert_others_live(section: &GpuSection, about: &str) {
+    assert_eq!(section.gpus.len(), 8, "{about}");
+    for (index, gpu) in section.gpus.iter().enumerate() {
+        assert_eq!(gpu.index, index as u32, "{about}");
+        assert_eq!(is_live(section, index), index != 3, "{about}: GPU {index}");
+    }
+    assert_eq!(notice_ids(section), ["gpu.late"], "{about}");
+    let what = &section.notices[0].what;
+    assert!(what.starts_with("GPU 3 ") && what.contains("the others are live"), "{about}: {what}");
+}
+
+#[test]
+fn a_gpu_that_hangs_from_the_start_hides_no_other_whatever_it_hangs_in() {
+    let functions = [
+        "all",
+        "nvmlDeviceGetHandleByIndex_v2",
+        "nvmlDeviceGetUUID",
+        "nvmlDeviceGetPciInfo_v3",
+        "nvmlDeviceGetName",
+        "nvmlDeviceGetMigMode",
+        "nvmlDeviceGetPowerUsage",
+        "nvmlDeviceGetFieldValues",
+        "nvmlGpmSampleGet",
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+    ];
+    for function in functions {
+        let mut bench = Bench::new(&hanging(function));
+        let first = bench.poll();
+        assert_others_live(&first, function);
+        assert_eq!(first.gpus[3].presence, Presence::Starting, "{function}");
+        assert_eq!(first.gpus[3].vitals.power_w, Reading::Late(None), "{function}");
+        assert_others_live(&bench.poll(), function);
+
+        bench.nvml.set("h100*8+procs");
+        let after = poll_until(&mut bench, |section| is_live(section, 3));
+        assert_eq!(notice_ids(&after), [""; 0], "{function}");
+        let uuid = after.gpus[3].identity.uuid.value().expect("told now");
+        assert_eq!((after.gpus.len(), &after.gpus[3].key), (8, uuid), "{function}");
+    }
+}
+
+#[test]
+fn a_gpu_that_never_answered_has_the_address_the_kernel_knows() {
+    let addresses: Vec<_> =
+        (0..8).map(|board| format!("0000:{:02x}:00.0", 1 + board * 8)).collect();
+    let gpus: Vec<_> = addresses.iter().map(|it| (it.as_str(), 0x2330, "active")).collect();
+    let sysfs = Sysfs::new(&gpus);
+    let nvml = OwnNvml::new(&hanging("all"));
+    let section = Bench::with(nvml, sysfs.root().into()).poll();
+    assert_others_live(&section, "with sysfs");
+    assert_eq!(section.gpus[3].key, "pci:00000000:19:00.0");
+    assert_eq!(section.gpus[3].identity.pci_bus_id, "00000000:19:00.0".to_owned().into());
+    assert_eq!(section.gpus[3].identity.cuda_ordinal, 3.into());
+    let without = Bench::new(&hanging("all")).poll();
+    assert_eq!(without.gpus[3].key, "nvml:3");
+}
+
+#[test]
+fn a_gpu_that_hangs_later_keeps_its_last_values_and_recovers() {
+    let mut bench = Bench::new("h100*8+procs");
+    let before = bench.poll();
+    bench.nvml.set(&hanging("nvmlDeviceGetPowerUsage"));
+    let during = bench.poll();
+    assert_others_live(&during, "first");
+    let (then, now) = (&before.gpus[3], &during.gpus[3]);
+    assert_eq!((now.presence, &now.key), (Presence::Present, &then.key));
+    assert_eq!(now.identity, then.identity);
+    assert_eq!(now.vitals.power_w, Reading::Late(then.vitals.power_w.value().copied()));
+    let process = during.processes.iter().find(|it| it.gpu == then.key).expect("as last seen");
+    assert!(process.usage.gpu_memory_bytes.is_late());
+    let later = bench.poll_after(12.0);
+    assert_others_live(&later, "later");
+    assert!(later.notices[0].what.contains("for 12 s"), "{:?}", later.notices);
+
+    bench.nvml.set("h100*8+procs");
+    let after = poll_until(&mut bench, |section| is_live(section, 3));
+    assert_eq!((notice_ids(&after), &after.gpus[3].key), (vec![], &then.key));
+    let process = after.processes.iter().find(|it| it.gpu == then.key).expect("listed");
+    assert!(process.usage.gpu_memory_bytes.value().is_some());
+}
+
+#[test]
+fn a_slow_gpu_is_updated_when_it_answers() {
+    let mut bench = Bench::new("t4x2");
+    let energy = |section: &GpuSection| section.gpus[1].vitals.energy_j.value().map(|it| it.0);
+    let mut last = energy(&bench.poll()).expect("answers at once");
+    bench.nvml.set("t4x2+hang:1@nvmlDeviceGetPowerUsage:0.5");
+    for _ in 0..3 {
+        let late = poll_until(&mut bench, |section| !is_live(section, 1));
+        assert!(is_live(&late, 0), "the other answers meanwhile");
+        let live = poll_until(&mut bench, |section| is_live(section, 1));
+        assert!(energy(&live).expect("a value") > last, "and it has moved on");
+        last = energy(&live).expect("a value");
+    }
+}
+
+#[test]
+fn when_every_gpu_hangs_the_poll_still_ends_and_all_are_listed() {
+    let mut bench = Bench::new(&format!("gpus16+hang:nvmlDeviceGetUUID:{FOR_EVER}"));
+    for _ in 0..3 {
+        let section = bench.poll();
+        assert_eq!(section.gpus.len(), 16);
+        assert_eq!(notice_ids(&section), ["gpu.late"; 16]);
+        assert!(!section.notices[0].what.contains("live"), "{:?}", section.notices[0]);
+    }
+    bench.nvml.set("gpus16");
+    poll_until(&mut bench, |section| (0..16).all(|index| is_live(section, index)));
+}
+
+#[test]
+fn a_driver_that_goes_while_a_gpu_hangs_comes_back_with_it() {
+    let mut bench = Bench::new("t4x2");
+    let before = bench.poll();
+    bench.nvml.set(&format!("t4x2+hang:1@nvmlDeviceGetPowerUsage:{FOR_EVER}"));
+    bench.poll();
+    bench.nvml.set(&format!("nodriver+hang:1@nvmlDeviceGetPowerUsage:{FOR_EVER}"));
+    poll_until(&mut bench, |section| notice_ids(section) == ["driver.not_loaded"]);
+    bench.nvml.set("t4x2");
+    let after = poll_until(&mut bench, |section| {
+        section.gpus.len() == 2 && is_live(section, 0) && is_live(section, 1)
+    });
+    assert_eq!(after.gpus[1].key, before.gpus[1].key);
+}
+
+#[test]
+fn closing_does_not_wait_and_what_hung_shuts_the_library_down_when_it_returns() {
+    let mut bench = Bench::new("t4x2");
+    bench.poll();
+    bench.nvml.set(&format!("t4x2+hang:1@nvmlDeviceGetPowerUsage:{FOR_EVER}"));
+    bench.poll();
+    drop(bench.provider.take());
+    assert_eq!(bench.nvml.calls().get("nvmlShutdown"), None, "a call is under way");
+    bench.nvml.set("t4x2");
+    let end = Instant::now() + Duration::from_secs(60);
+    while bench.nvml.calls().get("nvmlShutdown") != Some(&1) {
+        assert!(Instant::now() < end, "shut down when the call is back");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_sleeping_gpu_is_left_alone_while_another_hangs() {
+    let sysfs =
+        Sysfs::new(&[("0000:01:00.0", 0x1eb8, "suspended"), ("0000:09:00.0", 0x1eb8, "active")]);
+    let root: PathBuf = sysfs.root().into();
+    let mut bench = Bench::with(OwnNvml::new(&format!("t4x2+hang:1@all:{FOR_EVER}")), root);
+    for _ in 0..2 {
+        let section = bench.poll();
+        let presences: Vec<_> = section.gpus.iter().map(|gpu| gpu.presence).collect();
+        assert_eq!(presences, [Presence::Suspended, Presence::Starting]);
+        assert_eq!(section.gpus[1].key, "pci:00000000:09:00.0");
+    }
+}
