@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "stands in for a C library: every function takes C pointers")]
 #![expect(clippy::missing_safety_doc, reason = "the contracts are NVML's")]
 
+pub mod faults;
 pub mod ledger;
 pub mod models;
 pub mod scenario;
@@ -21,6 +22,7 @@ mod structs;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::time::SystemTime;
 
+use faults::Call;
 use models::{Feature, LAYOUT, Model, Profile};
 use scenario::with;
 use structs::*;
@@ -220,18 +222,21 @@ fn here() -> Option<String> {
         .then(|| unsafe { CStr::from_ptr(info.file) }.to_string_lossy().into_owned())
 }
 
-fn enter(function: &'static str, body: impl FnOnce() -> Answer) -> u32 {
-    let (refused, hang) = with(|state| state.enter(function));
-    if !hang.is_zero() {
-        std::thread::sleep(hang);
-    }
+fn enter(call: Call, body: impl FnOnce() -> Answer) -> u32 {
+    let refused = with(|state| state.enter(call.function));
+    faults::strike(call);
     refused.unwrap_or_else(|| body().err().unwrap_or(0))
+}
+
+/// A call that is about no board.
+fn global(function: &'static str) -> Call {
+    Call { function, board: None }
 }
 
 /// Starts the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlInit_v2() -> u32 {
-    enter("nvmlInit_v2", || {
+    enter(global("nvmlInit_v2"), || {
         with(|state| state.inits += 1);
         Ok(())
     })
@@ -246,7 +251,7 @@ pub extern "C" fn nvmlInitWithFlags(_flags: u32) -> u32 {
 /// Ends the library's use, and writes down which calls were made.
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlShutdown() -> u32 {
-    enter("nvmlShutdown", || {
+    enter(global("nvmlShutdown"), || {
         with(|state| {
             state.inits -= 1;
             state.write_statistics();
@@ -256,12 +261,13 @@ pub extern "C" fn nvmlShutdown() -> u32 {
 }
 
 macro_rules! exports {
-    ($($function:ident($($argument:ident: $ty:ty),*) $body:block)*) => {$(
+    ($($function:ident($first:ident: $first_ty:ty $(, $argument:ident: $ty:ty)*) $body:block)*) => {$(
         #[unsafe(no_mangle)]
         #[expect(missing_docs, reason = "documented by NVIDIA")]
-        pub unsafe extern "C" fn $function($($argument: $ty),*) -> u32 {
+        pub unsafe extern "C" fn $function($first: $first_ty $(, $argument: $ty)*) -> u32 {
+            let board = faults::board(stringify!($first), $first as usize);
             // SAFETY: NVML's contract: each out-parameter points to a writable value of its type.
-            enter(stringify!($function), || unsafe { $body })
+            enter(Call { function: stringify!($function), board }, || unsafe { $body })
         }
     )*};
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
+use crate::faults::Fault;
 use crate::models::{MODELS, Model};
 use crate::{codes, here};
 
@@ -38,8 +38,8 @@ pub struct Scenario {
     pub refusal: Option<u32>,
     /// Code every question about a value returns.
     pub weird: Option<u32>,
-    /// Function that hangs, and for how long.
-    pub hang: Option<(String, Duration)>,
+    /// Calls that hang, or take the process with them.
+    pub faults: Vec<Fault>,
     /// Clock-event mask, instead of the one that follows from the load.
     pub reasons: Option<u64>,
     /// Driver version.
@@ -72,7 +72,10 @@ impl Scenario {
     /// | `nodriver`, `noperm`, `mismatch` | every call fails so, `nvmlInit_v2` too |
     /// | `nodevice` | no boards |
     /// | `weird:N` | every question about a value returns code N |
-    /// | `hang:FUNCTION:SECONDS` | calls of a function take so long |
+    /// | `hang:FUNCTION:SECONDS` | calls of a function take so long, or until the scenario no longer says so |
+    /// | `hang:N@FUNCTION:SECONDS`, `hang:N@all:SECONDS` | calls of it about board N do; every call about board N does |
+    /// | `crash:FUNCTION`, `abort:FUNCTION` | the function ends the process by SIGSEGV or SIGABRT; also `N@FUNCTION` |
+    /// | `exit:FUNCTION` | it ends the process as if all were well; also `N@FUNCTION` |
     /// | `reasons:N` | clock-event mask, decimal |
     /// | `driver:X` | driver version, 570.124.06, or its CUDA version, 12080 |
     /// | `exclusive`, `prohibited` | compute mode |
@@ -119,11 +122,7 @@ impl Scenario {
             "still" => self.steady_from = Some(0),
             "steady" => self.steady_from = Some(1),
             "escapes" => self.escapes = true,
-            "hang" => {
-                let (function, seconds) = rest.split_once(':')?;
-                self.hang =
-                    Some((function.to_owned(), Duration::from_secs_f64(seconds.parse().ok()?)));
-            }
+            "hang" | "crash" | "abort" | "exit" => self.faults.push(Fault::parse(name, rest)?),
             _ => match REFUSALS.iter().find(|refusal| refusal.0 == name) {
                 Some(refusal) => self.refusal = Some(refusal.1),
                 None => self.boards.extend(boards(name)?),
@@ -178,18 +177,16 @@ impl State {
         }
     }
 
-    /// Counts a call, and tells the code it must return and how long it hangs.
-    pub fn enter(&mut self, function: &'static str) -> (Option<u32>, Duration) {
+    /// Counts a call, and tells the code it must return.
+    pub fn enter(&mut self, function: &'static str) -> Option<u32> {
         *self.calls.entry(function).or_default() += 1;
         if matches!(function, "nvmlInit_v2" | "nvmlDeviceGetCount_v2") {
             self.reload();
         }
-        let hangs = self.scenario.hang.as_ref().filter(|hang| hang.0 == function);
-        let hang = hangs.map_or(Duration::ZERO, |hang| hang.1);
         let refused = self.scenario.refusal.filter(|_| function != "nvmlShutdown");
         let asleep = self.inits == 0 && function != "nvmlInit_v2";
         let weird = self.scenario.weird.filter(|_| asks_a_value(function));
-        (refused.or(asleep.then_some(codes::UNINITIALIZED)).or(weird), hang)
+        refused.or(asleep.then_some(codes::UNINITIALIZED)).or(weird)
     }
 
     /// Appends the calls made to the statistics file, and counts anew.
@@ -259,10 +256,8 @@ mod tests {
             ["t4", "t4", "v100"]
         );
         assert_eq!((scenario.lost, scenario.procs), (vec![1], true));
-        assert_eq!(
-            scenario.hang,
-            Some(("nvmlDeviceGetName".to_owned(), Duration::from_millis(2500)))
-        );
+        let hang = Fault::parse("hang", "nvmlDeviceGetName:2.5").expect("a fault");
+        assert_eq!(scenario.faults, [hang]);
         assert_eq!(Scenario::parse("t4x2+steady").steady_from, Some(1));
         assert!(Scenario::parse("nodevice").boards.is_empty());
         assert_eq!(Scenario::parse("lost:0").boards.len(), 8);
