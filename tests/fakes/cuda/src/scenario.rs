@@ -23,7 +23,10 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Words of the stand-in NVML that change nothing CUDA shows.
-const NOT_OURS: &[&str] = &["weird", "reasons", "procs", "still", "steady", "escapes", "idle"];
+const NOT_OURS: &[&str] = &[
+    "weird", "reasons", "procs", "still", "steady", "escapes", "idle", "hang", "crash", "abort",
+    "exit", "lies",
+];
 
 /// CUDA version of the default driver, the one the stand-in NVML names.
 const DRIVER: u32 = 13000;
@@ -136,7 +139,6 @@ impl Scenario {
             "lacks" => self.lacks.push(rest.to_owned()),
             "limit" => self.limit = Some(rest.parse().ok()?),
             "leaks" => self.leaks = true,
-            "hang" if rest.starts_with("nvml") => {}
             _ if NOT_OURS.contains(&name) => {}
             _ => self.boards.extend(boards(word)?),
         }
@@ -218,7 +220,7 @@ mod tests {
         }
         assert_eq!(Scenario::parse("gpus16").boards.len(), 16);
         assert!(Scenario::parse("none").boards.is_empty());
-        assert_eq!(Scenario::parse("lost:0+procs+hang:nvmlInit_v2:3").boards.len(), 8);
+        assert_eq!(Scenario::parse("lost:0+procs+hang:3@all:3+crash:nvmlInit_v2").boards.len(), 8);
     }
 
     #[test]
