@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZero;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -167,6 +168,19 @@ impl Session {
 
     /// Waits for the end; the exit code.
     pub(crate) fn end(&mut self) -> u32 {
+        self.hear_out();
+        self.child.wait().expect("is waited for").exit_code()
+    }
+
+    /// Waits for the end; the signal that caused it.
+    pub(crate) fn end_by_signal(&mut self) -> Option<i32> {
+        self.hear_out();
+        let child: &mut dyn Child = &mut *self.child;
+        let child = child.downcast_mut::<std::process::Child>().expect("is a process");
+        child.wait().expect("is waited for").signal()
+    }
+
+    fn hear_out(&mut self) {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.output.recv_timeout(end.saturating_duration_since(Instant::now())) {
@@ -178,7 +192,6 @@ impl Session {
                 }
             }
         }
-        self.child.wait().expect("is waited for").exit_code()
     }
 
     /// Where a word stands, column and row from 1, as mouse reports count.

@@ -5,6 +5,7 @@
 
 mod bench;
 mod canvas;
+mod fatal;
 mod gpu;
 mod history;
 mod input;
@@ -13,6 +14,7 @@ mod mailbox;
 mod model;
 mod probe;
 mod recording;
+mod restore;
 mod signal;
 mod terminal;
 

@@ -2,21 +2,18 @@
 
 use std::io::{self, Write};
 use std::panic;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::clipboard::CopyToClipboard;
-use crossterm::event::DisableMouseCapture;
-use crossterm::style::{Attribute, Print, SetAttribute};
+use crossterm::style::Print;
 use crossterm::terminal::{
-    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode,
-    enable_raw_mode, size,
+    EnterAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode, size,
 };
 use crossterm::{cursor, execute};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, erases_in_color, knows_links};
+use super::{fatal, restore};
 use crate::app::App;
 use crate::ui::{self, Hits, Skin};
 
@@ -31,45 +28,41 @@ pub(super) struct Screen {
     mouse: bool,
     /// Whether parts of the screen may be links.
     links: bool,
-    /// Once it is, nothing is drawn any more: half a frame must not follow a panic's message onto
-    /// the shell's screen.
-    given_back: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal, and makes sure that a panic gives it back before it prints.
+    /// Takes the terminal, and makes sure that a panic gives it back before it prints, and a signal before it ends the program.
     ///
     /// Links are sent only if they are `wanted` and the terminal is one that knows them.
     pub(super) fn take(mouse: bool, wanted: bool) -> io::Result<Self> {
-        let given_back = Arc::new(AtomicBool::new(false));
-        let gate = Arc::clone(&given_back);
         let area = area()?;
         let term = std::env::var("TERM").unwrap_or_default();
         let canvas = Canvas::new(area, erases_in_color(&term));
         let links = wanted && knows_links(&term);
-        let screen = Self { buffer: Buffer::empty(area), canvas, mouse, links, given_back };
+        let screen = Self { buffer: Buffer::empty(area), canvas, mouse, links };
         let print = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             // Threads that only read the machine are caught and reported on the screen itself.
             if std::thread::current().name() == Some("main") {
-                give_back(&gate);
+                give_back();
                 print(info);
             }
         }));
+        fatal::before_the_end(restore::give_back);
         screen.enter()?;
         Ok(screen)
     }
 
     fn enter(&self) -> io::Result<()> {
+        restore::note(self.links);
         enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen, SetTitle("warpscope"))?;
+        self.set_modes()
+    }
+
+    fn set_modes(&self) -> io::Result<()> {
         let mouse = if self.mouse { ENABLE_MOUSE } else { "" };
-        execute!(
-            io::stdout(),
-            EnterAlternateScreen,
-            cursor::Hide,
-            SetTitle("warpscope"),
-            Print(mouse)
-        )
+        execute!(io::stdout(), cursor::Hide, Print(mouse))
     }
 
     /// Draws the state; writes only what changed since the last time.
@@ -78,7 +71,8 @@ impl Screen {
         let hits = ui::draw(app, skin, self.buffer.area, &mut self.buffer);
         let links = if self.links { hits.links() } else { &[] };
         let bytes = self.canvas.update(&self.buffer, links);
-        if !bytes.is_empty() && !self.given_back.load(Ordering::Relaxed) {
+        // Half a frame must not follow a panic's message onto the shell's screen.
+        if !bytes.is_empty() && restore::is_held() {
             let mut out = io::stdout().lock();
             out.write_all(bytes)?;
             out.flush()?;
@@ -108,10 +102,19 @@ impl Screen {
 
     /// Gives the terminal back, stops this process as job control expects, and takes it again.
     pub(super) fn suspend(&mut self) -> io::Result<()> {
-        give_back(&self.given_back);
-        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
-        self.given_back.store(false, Ordering::Relaxed);
+        give_back();
+        fatal::stop();
         self.enter()?;
+        self.repaint();
+        Ok(())
+    }
+
+    /// Sets everything again after a stop that came from outside, which left the terminal to the shell as it was.
+    pub(super) fn resume(&mut self) -> io::Result<()> {
+        // Its own note of raw mode would keep it from looking.
+        disable_raw_mode()?;
+        enable_raw_mode()?;
+        self.set_modes()?;
         self.repaint();
         Ok(())
     }
@@ -124,25 +127,14 @@ fn area() -> io::Result<Rect> {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back(&self.given_back);
+        give_back();
     }
 }
 
-/// Errors are of no use here: there may be no terminal left to tell them to.
-fn give_back(given_back: &AtomicBool) {
-    if given_back.swap(true, Ordering::Relaxed) {
-        return;
-    }
-    let mut out = io::stdout();
-    execute!(
-        out,
-        EndSynchronizedUpdate,
-        SetAttribute(Attribute::Reset),
-        DisableMouseCapture,
-        cursor::Show,
-        LeaveAlternateScreen
-    )
-    .ok();
+/// Errors are of no use here: there may be no terminal left to report them to.
+fn give_back() {
+    io::stdout().flush().ok();
+    restore::give_back();
+    // Crossterm keeps its own note of raw mode.
     disable_raw_mode().ok();
-    out.flush().ok();
 }

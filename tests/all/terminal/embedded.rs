@@ -2,7 +2,7 @@
 //! program can bring about (a panic), and what must not depend on this machine (whose process is visible).
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,10 @@ use super::*;
 /// Where the child finds the pid of the process it shows.
 const PID: &str = "WARPSCOPE_TEST_PID";
 const READONLY: &str = "WARPSCOPE_TEST_READONLY";
+/// Where it finds how it is to end, by a panic if nothing is said.
+const END: &str = "WARPSCOPE_TEST_END";
 
-/// One frame with one process; its control panics when asked for another interval.
+/// One frame with one process; its control ends the program when asked for another interval.
 struct Given(Frame);
 struct Brittle;
 
@@ -37,8 +39,19 @@ impl Source for Given {
 
 impl Control for Brittle {
     fn set_interval(&mut self, _interval: Duration) {
-        panic!("on purpose");
+        match std::env::var(END).as_deref() {
+            // As a C library would: this runs what `atexit` was told of.
+            Ok("exit") => std::process::exit(7),
+            Ok("overflow") => drop(std::hint::black_box(descend(u64::MAX))),
+            _ => panic!("on purpose"),
+        }
     }
+}
+
+/// Needs more stack than there is.
+fn descend(left: u64) -> u64 {
+    let room = std::hint::black_box([left; 1024]);
+    if left == 0 { room[0] } else { descend(left - 1) + room[1023] }
 }
 
 fn frame(pid: u32) -> Frame {
@@ -83,7 +96,9 @@ fn dashboard() {
 fn start(env: &[(&str, &str)]) -> Session {
     let program: PathBuf = std::env::current_exe().expect("a test binary has a path");
     let args = ["terminal::embedded::dashboard", "--exact", "--ignored", "--nocapture"];
-    Session::start(&Start { program: Some(&program), args: &args, env, ..Start::default() })
+    let args = [&NO_CORE[..], &[program.to_str().expect("is text")], &args].concat();
+    let program = Some(Path::new("/bin/sh"));
+    Session::start(&Start { program, args: &args, env, ..Start::default() })
 }
 
 #[test]
@@ -98,6 +113,27 @@ fn a_panic_gives_the_terminal_back_before_it_speaks() {
     assert!(leaves.is_some() && leaves < speaks, "{leaves:?} {speaks:?}");
     let after = &raw[speaks.unwrap_or_default()..];
     assert!(!after.contains('\x1b'), "nothing is drawn after the message: {after:?}");
+}
+
+#[test]
+fn a_library_that_calls_exit_gives_the_terminal_back() {
+    let mut screen = start(&[(END, "exit")]);
+    screen.see("Overview");
+    screen.keys("+");
+    assert_eq!(screen.end(), 7);
+    screen.assert_clean();
+}
+
+#[test]
+fn a_stack_that_overflows_is_reported_on_a_clean_terminal() {
+    let mut screen = start(&[(END, "overflow")]);
+    screen.see("Overview");
+    screen.keys("+");
+    assert_eq!(screen.end_by_signal(), Some(6));
+    screen.assert_clean();
+    let raw = String::from_utf8_lossy(&screen.raw);
+    let (leaves, speaks) = (raw.rfind("\x1b[?1049l"), raw.find("has overflowed its stack"));
+    assert!(leaves.is_some() && leaves < speaks, "{leaves:?} {speaks:?}");
 }
 
 #[test]

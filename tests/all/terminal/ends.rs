@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -26,6 +27,40 @@ fn signals_leave_a_clean_terminal_and_exit_as_shells_count() {
         assert_eq!(ended, code, "{signal:?}: {}", live.screen.text());
         live.screen.assert_clean();
     }
+}
+
+#[test]
+fn signals_that_end_a_program_at_once_leave_a_clean_terminal_and_their_own_status() {
+    let nvml = OwnNvml::new("t4");
+    let library = nvml.library().display().to_string();
+    let env = [("WARPSCOPE_LIBRARY", library.as_str())];
+    let own = [env!("CARGO_BIN_EXE_warpscope"), "--no-bench"];
+    let args = [&NO_CORE[..], &own].concat();
+    let program = Some(Path::new("/bin/sh"));
+    // By signal(7); 34 and 64 are the first and the last of the real-time signals.
+    for number in [3, 4, 5, 6, 7, 8, 10, 11, 12, 14, 16, 24, 25, 26, 27, 29, 30, 31, 34, 64] {
+        let mut screen =
+            Session::start(&Start { program, args: &args, env: &env, ..Start::default() });
+        screen.see("Tesla T4");
+        assert!(!screen.line_is_restored(), "the terminal is in raw mode");
+        let pid = screen.child.process_id().expect("runs");
+        let kill = format!("kill -{number} {pid}");
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("starts").success());
+        assert_eq!(screen.end_by_signal(), Some(number), "{}", screen.text());
+        screen.assert_clean();
+    }
+}
+
+#[test]
+fn a_pipe_nobody_reads_is_no_reason_to_end() {
+    let mut live = Live::start("t4");
+    live.screen.see("Tesla T4");
+    live.screen.signal(Signal::PIPE);
+    live.screen.keys("?");
+    live.screen.see("Leave warpscope.");
+    live.screen.keys("\x1b");
+    live.screen.see_gone("Leave warpscope.");
+    quit(&mut live.screen);
 }
 
 #[test]

@@ -39,6 +39,9 @@ impl Live {
     }
 }
 
+/// What starts a program that leaves no core dump behind, whatever ends it: for `sh`, before the program and its arguments.
+const NO_CORE: [&str; 2] = ["-c", "ulimit -c 0; exec \"$0\" \"$@\""];
+
 /// A recording that plays.
 fn replay(file: &str, more: &[&str], size: (u16, u16)) -> Session {
     let path = frames::path(file).display().to_string();
