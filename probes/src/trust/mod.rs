@@ -16,12 +16,18 @@ mod walk;
 
 use std::path::{Path, PathBuf};
 
+use crate::text::printable;
 use caller::Credentials;
 pub use walk::Refused;
 
 /// The path under which a library that was found may be loaded.
 pub fn check(path: &Path) -> Result<PathBuf, Refused> {
     dependencies::check(path, Credentials::of_process().trustees())
+}
+
+/// The user whose libraries count as the user's own.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Why this process may do more than the user who started it, where it may. That user's words then do not decide what code it runs.
@@ -36,6 +42,9 @@ pub fn as_named(path: &Path) -> Result<PathBuf, Refused> {
         Some(_) => check(path),
     }
 }
+
+/// Libraries left alone that are named.
+const MOST_SHOWN: usize = 8;
 
 /// Libraries that were found, and what becomes of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,10 +63,36 @@ impl Sifted {
         for path in found {
             match dependencies::check(&path, trustees) {
                 Ok(path) if sifted.load.contains(&path) => {}
+                // Paths go to the processes that load them as text.
+                Ok(path) if path.to_str().is_none() => {
+                    sifted.left.push((path, "its name is not UTF-8".to_owned()));
+                }
                 Ok(path) => sifted.load.push(path),
                 Err(why) => sifted.left.push((path, why.to_string())),
             }
         }
         sifted
     }
+
+    /// What is said before anything is loaded: what that will be, and what not. `named` says how the user names a library of this kind.
+    pub fn lines(&self, kind: &str, named: &str) -> Vec<String> {
+        let loads: Vec<String> = self.load.iter().map(|path| text(path)).collect();
+        let loads =
+            (!loads.is_empty()).then(|| format!("loads {kind} from {}", loads.join(", or else ")));
+        let how = format!("to load one of these all the same, {named}");
+        let how = (!self.left.is_empty()).then_some(how);
+        loads.into_iter().chain(self.left_alone()).chain(how).collect()
+    }
+
+    /// The libraries that are left alone, a line each.
+    pub fn left_alone(&self) -> impl Iterator<Item = String> {
+        let shown = self.left.iter().take(MOST_SHOWN);
+        let lines = shown.map(|(path, why)| format!("not loaded: {} ({why})", text(path)));
+        let more = self.left.len().saturating_sub(MOST_SHOWN);
+        lines.chain((more > 0).then(|| format!("not loaded: {more} more")))
+    }
+}
+
+fn text(path: &Path) -> String {
+    printable(&path.to_string_lossy())
 }
