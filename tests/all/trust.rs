@@ -225,6 +225,60 @@ fn goals_leave_an_untrusted_library_alone() {
     );
 }
 
+const SPEC: &str = r#"
+name = "gemv"
+kind = "cu"
+source = "k.cu"
+entry = "gemv"
+[launch]
+grid = ["n"]
+block = [32]
+args = ["w", "x", "y", "n", "k"]
+[contract]
+kind = "gemv"
+[[shape]]
+n = 32
+k = 32
+"#;
+
+/// `tune` looks for the compiler where variables say, and no further than it trusts.
+#[test]
+fn a_compiler_in_a_folder_that_others_can_write_is_left_alone() {
+    let Some(desk) = Desk::new() else { return };
+    fs::write(desk.at("gemv.toml"), SPEC).expect("writes");
+    fs::write(desk.at("k.cu"), "extern \"C\" __global__ void gemv() {}\n").expect("writes");
+    assert!(desk.plant("cuda/lib64/libnvrtc.so.12") && desk.plant("conda/lib/libnvrtc.so.13"));
+    let spec = desk.at("gemv.toml").display().to_string();
+    let tune = || {
+        let mut command = desk.command(&["tune", &spec, "--once"]);
+        command.env("TMPDIR", desk.at("home"));
+        command.env("CUDA_HOME", desk.at("cuda")).env("CONDA_PREFIX", desk.at("conda"));
+        desk.run(&mut command)
+    };
+    let (said, code, ran) = tune();
+    assert!(ran, "{said}");
+    let (first, second) =
+        (desk.at("cuda/lib64/libnvrtc.so.12"), desk.at("conda/lib/libnvrtc.so.13"));
+    let loads = format!("loads NVRTC from {}, or else {}", first.display(), second.display());
+    assert!(said.contains(&loads), "{said}");
+    desk.mode("cuda/lib64", 0o777);
+    desk.mode("conda", 0o777);
+    let (said, without, ran) = tune();
+    assert!(!ran && without == code, "{said}");
+    for (path, component) in [(first, "cuda/lib64"), (second, "conda")] {
+        let line =
+            said.lines().find(|line| line.contains(&format!("not loaded: {}", path.display())));
+        let folder =
+            format!("its folder {} is writable by everybody", desk.at(component).display());
+        assert!(line.is_some_and(|line| line.contains(&folder)), "{said}");
+    }
+    assert!(said.contains("name it as `nvrtc` in the spec"), "{said}");
+    let named = SPEC
+        .replace("entry =", &format!("nvrtc = {:?}\nentry =", desk.at("conda/lib/libnvrtc.so.13")));
+    fs::write(desk.at("gemv.toml"), named).expect("writes");
+    assert!(tune().2, "the spec names it");
+}
+
 /// Driver and NVML are the loader's to find; what lies in the working directory or an environment is none of its places.
 #[test]
 fn drivers_are_not_looked_for_in_folders() {
