@@ -18,6 +18,7 @@ mod reading;
 pub mod rules;
 pub mod text;
 mod time;
+pub mod trust;
 pub mod units;
 
 pub use frame::{Frame, Notice, Origin, SCHEMA, Severity};

@@ -1,11 +1,11 @@
 //! Live probes on a GPU in view: what was found before is recalled once, a key finds it anew.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::{Gpu, Presence};
-use warpscope_probes::live::{Answer, ProbeReport, cublas_copies};
+use warpscope_probes::live::{Answer, CublasCopies, ProbeReport};
+use warpscope_probes::trust::{self, Sifted};
 
 use super::{App, Cmd};
 use crate::bench::pulse::around;
@@ -18,8 +18,8 @@ pub struct Probing {
     pub uuid: String,
     /// Version of its driver.
     pub driver: String,
-    /// Copies of cuBLAS to ask, best first.
-    pub cublas: Vec<PathBuf>,
+    /// Copies of cuBLAS that were found.
+    pub cublas: CublasCopies,
 }
 
 /// Which GPUs were asked about.
@@ -29,6 +29,8 @@ pub struct Probed {
     recalled: BTreeSet<(String, String)>,
     /// The GPU on which probes run.
     pub running: Option<String>,
+    /// Libraries that are not loaded for them, each with the reason.
+    left: Vec<String>,
 }
 
 /// What was found before on GPUs that are new in view. A recording shows other GPUs, or another day.
@@ -55,6 +57,7 @@ pub(super) fn start(app: &mut App) -> Vec<Cmd> {
     match wanted(app) {
         Ok(probing) => {
             app.compat.probed.running = Some(probing.uuid.clone());
+            app.compat.probed.left.clear();
             app.view.say("The probes run; what they find goes before the rules.");
             vec![Cmd::Probe(probing)]
         }
@@ -80,10 +83,20 @@ fn wanted(app: &App) -> Result<Probing, String> {
         named(&app.frame, gpu).ok_or("Not probed: its driver does not say which it is.")?;
     let target = Target::from_gpu(gpu, &app.frame.driver);
     let copies = |survey: &warpscope_probes::inspect::Survey| {
-        cublas_copies(&survey.inventory, target.cuda.as_deref(), target.sm)
+        let (cuda, user) = (target.cuda.as_deref(), trust::user());
+        CublasCopies::of(&survey.inventory, cuda, target.sm, user)
     };
     let cublas = app.compat.survey().map(copies).unwrap_or_default();
     Ok(Probing { uuid, driver, cublas })
+}
+
+/// Says which libraries the probes are about to load, and which not.
+pub(super) fn announce(app: &mut App, cublas: &Sifted) {
+    let lines = cublas.lines("cuBLAS", "run `warpscope probe --cublas PATH`");
+    if !lines.is_empty() {
+        app.view.say(lines.join("; "));
+    }
+    app.compat.probed.left = cublas.left_alone().collect();
 }
 
 /// Takes what was found before, or now.
@@ -95,7 +108,8 @@ pub(super) fn take(app: &mut App, uuid: &str, found: Result<Vec<ProbeReport>, St
     match found {
         Ok(reports) => {
             if now {
-                app.view.say(summary(&reports));
+                let left = &app.compat.probed.left;
+                app.view.say([&[summary(&reports)], left.as_slice()].concat().join(" "));
             }
             app.compat.set_measured(reports);
         }

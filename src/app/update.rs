@@ -60,6 +60,7 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
             compat::keys::staying(app, |app| probing::take(app, &uuid, found));
             settle(app);
         }
+        Msg::ProbeLibraries(cublas) => probing::announce(app, &cublas),
         Msg::Model(path, read) => {
             compat::model::take(app, &path, read);
             settle(app);

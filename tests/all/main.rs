@@ -35,6 +35,8 @@ mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(target_os = "linux")]
+mod trust;
+#[cfg(target_os = "linux")]
 mod tune;
 #[cfg(target_os = "linux")]
 mod tune_cuda;

@@ -18,7 +18,7 @@ mod store;
 mod table;
 
 pub use gate::{Element, Exchange, Gate, Layout, Tile, Words, exchange};
-pub use libraries::cublas_copies;
+pub use libraries::CublasCopies;
 pub use load::Load;
 pub use product::{Call, Grid, Lie, Trial};
 pub use rate::{Loop, Rate};

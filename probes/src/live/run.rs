@@ -11,6 +11,7 @@ use super::found::Found;
 use super::product::{self, Grid};
 use super::table::{Probe, Subject};
 use super::{ProbeReport, gate, load, mechanics, rate, shared};
+use crate::trust::as_named;
 
 /// Where probes run. Driver and day are for the parent to say, which knows them.
 #[derive(Clone, Debug)]
@@ -65,7 +66,8 @@ impl<'m> Bench<'m> {
         let Self { machine, setting, blas } = self;
         let blas = blas.get_or_insert_with(|| {
             first(&setting.cublas, |path| {
-                Blas::open(path, machine).map_err(|error| error.to_string())
+                let path = as_named(path).map_err(|why| why.to_string())?;
+                Blas::open(&path, machine).map_err(|error| error.to_string())
             })
         });
         match blas {
@@ -88,7 +90,7 @@ fn first<T>(
         }
     }
     if why.is_empty() {
-        return Err("no cuBLAS was found: name one, or the environment that has it".to_owned());
+        return Err("no cuBLAS was found that may be loaded: name one".to_owned());
     }
     Err(why.join("; "))
 }

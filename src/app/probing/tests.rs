@@ -78,7 +78,8 @@ fn bf16(app: &App) -> (Option<Level>, bool) {
 fn an_idle_gpu_is_probed_and_a_busy_one_is_left_alone() {
     let mut idle = app(0.0);
     let cmds = press(&mut idle);
-    let want = Probing { uuid: UUID.into(), driver: "570.124.06".into(), cublas: Vec::new() };
+    let want =
+        Probing { uuid: UUID.into(), driver: "570.124.06".into(), cublas: CublasCopies::default() };
     assert_eq!(cmds, [Cmd::Probe(want)]);
     assert_eq!(press(&mut idle), [], "once is enough");
     let mut busy = app(60.0);

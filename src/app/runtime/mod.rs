@@ -29,6 +29,7 @@ use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
+use warpscope_probes::trust::Sifted;
 
 use self::bench::Outside;
 pub use self::history::Kept;
@@ -81,6 +82,7 @@ enum Event {
     Compared((i64, i64), Result<Comparison, String>),
     Processes(Arc<Survey>, String),
     Probed(String, Result<Vec<ProbeReport>, String>),
+    ProbeLibraries(Sifted),
     End(i32),
 }
 
@@ -247,6 +249,7 @@ impl Owner {
             Event::History(read) => self.handle(screen, Msg::History(read)),
             Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
             Event::Probed(uuid, found) => self.handle(screen, Msg::Probed(uuid, found)),
+            Event::ProbeLibraries(cublas) => self.handle(screen, Msg::ProbeLibraries(cublas)),
             Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));

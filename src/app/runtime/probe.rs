@@ -1,5 +1,6 @@
 //! Live probes beside the dashboard: reads what was found before, and runs them in a child of the GPU's own.
 
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use std::{io, thread};
 
@@ -31,13 +32,16 @@ pub(super) fn recall_aside(gpus: Vec<(String, String)>, post: Post) -> io::Resul
 /// Starts the probes on a GPU; the answer comes as an event when all have ended.
 pub(super) fn start_aside(probing: Probing, post: Post) -> io::Result<()> {
     aside(move || {
-        let found = run(&probing).map_err(|error| error.to_string()).and_then(|round| {
-            keep(&probing, &round.reports);
-            match round.paused {
-                Some(why) if round.reports.is_empty() => Err(format!("Not probed: {why}.")),
-                _ => Ok(round.reports),
-            }
-        });
+        let cublas = probing.cublas.clone().sift();
+        post.send(Event::ProbeLibraries(cublas.clone()));
+        let found =
+            run(&probing, &cublas.load).map_err(|error| error.to_string()).and_then(|round| {
+                keep(&probing, &round.reports);
+                match round.paused {
+                    Some(why) if round.reports.is_empty() => Err(format!("Not probed: {why}.")),
+                    _ => Ok(round.reports),
+                }
+            });
         post.send(Event::Probed(probing.uuid, found));
     })
 }
@@ -46,11 +50,11 @@ fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name("probes".into()).spawn(work).map(drop)
 }
 
-fn run(probing: &Probing) -> io::Result<ProbeRound> {
+fn run(probing: &Probing, cublas: &[PathBuf]) -> io::Result<ProbeRound> {
     let exe = std::env::current_exe()?;
     let all: Vec<_> = probes().collect();
     let (sender, asked) = unbounded_channel();
-    for job in ProbeRound::jobs(&all, &probing.cublas, Hold::default()) {
+    for job in ProbeRound::jobs(&all, cublas, Hold::default()) {
         sender.send(job).ok();
     }
     let mut asking = Some(sender);

@@ -21,8 +21,8 @@ pub use command_line::CommandLine;
 pub use contract::{Amount, Check, Contract, Work};
 pub use cpu::{KERNEL_ARGUMENT, run_kernel, why_missing};
 pub use cuda::{
-    CUDA_ARGUMENT, Candidate, Code, Cuda, CudaJob, Expression, FIND, JobArgument, default_limit,
-    find_device, run_cuda,
+    CUDA_ARGUMENT, Candidate, Code, Cuda, CudaJob, Expression, FIND, JobArgument, Libraries,
+    default_limit, find_device, run_cuda,
 };
 pub use parse::{SpecError, parse};
 pub use said::{Said, read_output};

@@ -9,8 +9,9 @@ use warpscope_kernels::gpu::family::kernels;
 use warpscope_probes::Frame;
 
 use super::course::{self, Course};
+use super::libraries::Libraries;
 use super::picks::Tuned;
-use super::probe::{copies, target};
+use super::probe::target;
 use super::session::Session;
 use super::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::bench::goals::{GOALS, Goal, GoalReport, Own, Verdict};
@@ -37,7 +38,8 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     let devices = chosen(options, &exe)?;
     let frame = first_frame_of(options).ok();
-    let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted);
+    let libraries = Libraries::new(options);
+    let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
     let results = each(options, devices, on)?;
     let fine = results.iter().all(DeviceResult::is_fine);
     if let Some(path) = &options.bench.record {
@@ -154,12 +156,13 @@ fn on_device(
     exe: &Path,
     (here, frame): (DeviceHere, Option<&Frame>),
     wanted: &[&Goal],
+    libraries: &Libraries<'_>,
 ) -> Result<DeviceResult, CliError> {
     let hindrance =
         hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway measures"));
     let cublas = match hindrance {
         Some(_) => Vec::new(),
-        None => copies(options, &target(&here, frame)),
+        None => libraries.cublas(&target(&here, frame))?,
     };
     let mut result = DeviceResult {
         tuned: Tuned::of(&options.env, &here, frame),

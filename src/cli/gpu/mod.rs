@@ -7,6 +7,7 @@ mod choose;
 mod course;
 mod found;
 pub(super) mod goals;
+mod libraries;
 mod picks;
 pub(super) mod probe;
 mod progress;

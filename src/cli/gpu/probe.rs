@@ -1,14 +1,14 @@
 //! `warpscope probe`: instructions, images and library calls, run on the devices here.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use warpscope_probes::Frame;
-use warpscope_probes::inspect::env::{Places, Progress as Looking, Sweep};
-use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, cublas_copies, probes};
+use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
+use super::libraries::Libraries;
 use super::progress::Progress;
 use super::session::{Session, talk};
 use super::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
@@ -32,7 +32,8 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     let devices = chosen(options, &exe)?;
     let frame = first_frame_of(options).ok();
-    let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted);
+    let libraries = Libraries::new(options);
+    let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
     let results = each(options, devices, run)?;
     let fine = results.iter().all(DeviceResult::is_fine);
     if options.output.json {
@@ -86,6 +87,7 @@ fn on_device(
     exe: &Path,
     (here, frame): (DeviceHere, Option<&Frame>),
     wanted: &[&Probe],
+    libraries: &Libraries<'_>,
 ) -> Result<DeviceResult, CliError> {
     let hindrance =
         hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
@@ -102,7 +104,7 @@ fn on_device(
     }
     let target = target(&result.here, frame);
     let asks = wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_)));
-    let cublas = if asks { copies(options, &target) } else { Vec::new() };
+    let cublas = if asks { libraries.cublas(&target)? } else { Vec::new() };
     let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
@@ -142,16 +144,6 @@ pub(super) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
             ..Target::of_sm(&*here.device.name, here.device.sm)
         },
     }
-}
-
-/// Copies of cuBLAS to ask, best first.
-pub(super) fn copies(options: &Options, target: &Target) -> Vec<PathBuf> {
-    if let Some(path) = &options.gpu.cublas {
-        return vec![path.clone()];
-    }
-    let sweep = Sweep { places: Places::here(Vec::new()), pids: Vec::new(), only_named: false };
-    let inventory = sweep.run(&mut Looking::silent());
-    cublas_copies(&inventory, target.cuda.as_deref(), target.sm)
 }
 
 /// Lays the reports beside the rules, and keeps those of real devices.

@@ -27,9 +27,10 @@ use super::output;
 use crate::bench::compare::Limits;
 use crate::bench::points::Key;
 use crate::bench::tune::{
-    Board, Fault, Halt, Interrupted, Invalid, Kind, Problem, Spec, parse, search,
+    Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
 };
 use crate::sink::export::tuned;
+use crate::sink::text::clean;
 use book::Book;
 use facts::Roof;
 use show::{Show, view};
@@ -53,12 +54,18 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let thresholds = super::noise::thresholds(options);
     // Found before anything is made: a wrong name is told at once.
     files(&folder, &spec.sources).map_err(CliError::Usage)?;
+    let libraries = Libraries::find();
+    let lines = spec.cuda.as_ref().map(|cuda| libraries.lines(cuda, spec.contract.work));
+    for line in lines.into_iter().flatten() {
+        eprintln!("warpscope: {}", clean(&line, options.view.ascii));
+    }
     let show =
         Show::new(view(options.output.json), output::style(options), Book::open(options, &spec)?);
     let mut session = Session {
         path,
         folder: &folder,
         scratch: Scratch::new().map_err(failed)?,
+        libraries,
         signals,
         watching,
         limits: &|key| thresholds.limits(key),
@@ -140,6 +147,7 @@ struct Session<'a> {
     path: &'a Path,
     folder: &'a Path,
     scratch: Scratch,
+    libraries: Libraries,
     signals: Signals,
     watching: bool,
     limits: &'a dyn Fn(&Key) -> Limits,
@@ -261,7 +269,7 @@ impl Session<'_> {
             }
             !seen.1.is_empty()
         };
-        let mut workshop = Workshop::new(spec, self.folder, &self.scratch, &stop);
+        let mut workshop = Workshop::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
         match workshop.prepare() {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::super::worker::NAME as WORKER;
 use super::process::{self, End, MAX_OUTPUT};
 use crate::bench::tune::{
-    Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Runner,
-    Said, Spec, compare, default_limit, read_output, why_missing,
+    Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
+    Runner, Said, Spec, compare, default_limit, read_output, why_missing,
 };
 
 /// Largest file of results that is read.
@@ -57,6 +57,7 @@ pub(super) struct Workshop<'a> {
     folder: &'a Path,
     scratch: &'a Scratch,
     stop: &'a dyn Fn() -> bool,
+    libraries: &'a Libraries,
     /// By candidate, where builds differ by it.
     builds: BTreeMap<usize, Result<(), Invalid>>,
     /// By problem.
@@ -69,8 +70,10 @@ impl<'a> Workshop<'a> {
         folder: &'a Path,
         scratch: &'a Scratch,
         stop: &'a dyn Fn() -> bool,
+        libraries: &'a Libraries,
     ) -> Self {
-        Self { spec, folder, scratch, stop, builds: BTreeMap::new(), wanted: BTreeMap::new() }
+        let (builds, wanted) = (BTreeMap::new(), BTreeMap::new());
+        Self { spec, folder, scratch, stop, libraries, builds, wanted }
     }
 
     /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
@@ -296,6 +299,7 @@ impl<'a> Workshop<'a> {
             values,
             samples: job.samples,
             device: self.spec.device.as_deref(),
+            libraries: self.libraries,
         };
         let job = cuda.job(&candidate).map_err(|why| invalid(Fault::Constraints, why))?;
         let job = serde_json::to_string(&job);

@@ -4,6 +4,7 @@
 //! machine with CUDA is. A crate for ELF would want the whole file in memory, or mapped, and bring far more than this.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// Program headers looked at; libraries have about ten.
 const MOST_HEADERS: u64 = 64;
@@ -16,18 +17,24 @@ const MOST_NEEDED: usize = 256;
 
 /// The loader's view of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Dynamic {
+pub(crate) struct Dynamic {
     pub(super) soname: Option<String>,
-    pub(super) needed: Vec<String>,
+    pub(crate) needed: Vec<String>,
     /// Searched before `LD_LIBRARY_PATH`, unless there is a run path.
-    pub(super) rpath: Vec<String>,
+    pub(crate) rpath: Vec<String>,
     /// Searched after `LD_LIBRARY_PATH`.
-    pub(super) runpath: Vec<String>,
+    pub(crate) runpath: Vec<String>,
+}
+
+/// Search paths of a library that lies in the folder `origin`.
+pub(crate) fn expand(paths: &[String], origin: &Path) -> impl Iterator<Item = String> {
+    let origin = origin.to_string_lossy();
+    paths.iter().map(move |path| path.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin))
 }
 
 impl Dynamic {
     /// Reads a library; `None` when it is none, is static, or makes no sense.
-    pub(super) fn read(file: &mut (impl Read + Seek)) -> Option<Self> {
+    pub(crate) fn read(file: &mut (impl Read + Seek)) -> Option<Self> {
         let header: [u8; 64] = exact(file, 0)?;
         // Magic, 64-bit, little-endian.
         if header[..6] != [0x7f, b'E', b'L', b'F', 2, 1] {
@@ -130,14 +137,15 @@ fn string(file: &mut (impl Read + Seek), at: u64) -> Option<String> {
 }
 
 fn paths(text: &str) -> Vec<String> {
-    text.split(':').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+    // The loader takes an empty one for the working directory.
+    text.split(':').map(|path| if path.is_empty() { "." } else { path }.to_owned()).collect()
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use std::fs::File;
     use std::io::Cursor;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
     use std::process::Command;
 
     use proptest::prelude::*;
@@ -189,7 +197,7 @@ pub(super) mod tests {
     }
 
     /// A library with one load segment that maps the file to itself.
-    pub(in crate::inspect::env) fn library(entries: &[(u64, &str)]) -> Vec<u8> {
+    pub(crate) fn library(entries: &[(u64, &str)]) -> Vec<u8> {
         let (mut strings, mut dynamic) = (vec![0_u8], Vec::new());
         let mut entry = |tag: u64, value: u64| {
             dynamic.extend([tag.to_le_bytes(), value.to_le_bytes()].concat())
@@ -231,7 +239,9 @@ pub(super) mod tests {
         let found = Dynamic::read(&mut Cursor::new(&bytes)).expect("a library");
         assert_eq!(found.soname.as_deref(), Some("libx.so.1"));
         assert_eq!(found.needed, ["libcublas.so.12"]);
-        assert_eq!(found.runpath, ["$ORIGIN/../lib", "/opt"]);
+        assert_eq!(found.runpath, ["$ORIGIN/../lib", ".", "/opt"]);
+        let folders = expand(&found.runpath, Path::new("/a/b"));
+        assert_eq!(folders.collect::<Vec<_>>(), ["/a/b/../lib", ".", "/opt"]);
     }
 
     proptest! {

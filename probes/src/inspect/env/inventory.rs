@@ -72,6 +72,9 @@ pub struct Unreadable {
 pub struct ProcessUse {
     /// The process.
     pub pid: u32,
+    /// The user it runs as; `None` where that is hidden, or where it has the rights of two.
+    #[serde(default)]
+    pub uid: Option<u32>,
     /// Root of the environment it uses, as in [`Environment::root`].
     pub environment: Option<PathBuf>,
     /// Packages whose libraries it has mapped, the largest first and NVIDIA's own left out: `torch`, `llama.cpp`.
@@ -174,6 +177,11 @@ pub struct CudaLibrary {
 }
 
 impl Environment {
+    /// Whether a process led to it, and no place where environments live.
+    pub fn is_by_process(&self) -> bool {
+        self.found_by.starts_with("pid ")
+    }
+
     /// A package by any spelling of its name.
     pub fn package(&self, name: &str) -> Option<&Package> {
         let wanted = super::normalized(name);

@@ -6,7 +6,7 @@
 mod conda;
 mod cuda;
 mod disk;
-mod elf;
+pub(crate) mod elf;
 mod find;
 mod image;
 mod inventory;

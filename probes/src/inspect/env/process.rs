@@ -19,6 +19,7 @@ use crate::text::printable;
 /// The largest maps met have some 10 000 lines of 100 bytes.
 const MAPS_BYTES: u64 = 16 << 20;
 const ENVIRON_BYTES: u64 = 1 << 20;
+const STATUS_BYTES: u64 = 64 << 10;
 const COMMAND_BYTES: u64 = 64 << 10;
 /// Packages named of one process.
 const MOST_PACKAGES: usize = 32;
@@ -70,6 +71,7 @@ fn parse(maps: &str) -> Vec<Mapped> {
 /// A process as `/proc` shows it.
 struct Shown {
     pid: u32,
+    uid: Option<u32>,
     /// Its file system, and whether that is ours.
     disk: Disk,
     contained: bool,
@@ -96,6 +98,7 @@ impl Shown {
         let contained = !disk::same_file(&root, &places.root).map_err(|error| hidden(&error))?;
         Ok(Self {
             pid,
+            uid: user(&text("status", STATUS_BYTES).unwrap_or_default()),
             disk: Disk::new(if contained { &root } else { &places.root }),
             contained,
             mapped: parse(&maps),
@@ -163,6 +166,13 @@ impl Shown {
         };
         Places { vars: self.vars.clone().into_iter().collect(), ..Places::at(root) }
     }
+}
+
+/// The user in `/proc/PID/status`, where real, effective, saved and file system user are one.
+fn user(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let ids = line.split_whitespace().map(|id| id.parse().ok()).collect::<Option<Vec<u32>>>()?;
+    ids.first().copied().filter(|first| ids.iter().all(|id| id == first))
 }
 
 /// The `site-packages` a file lies in.
@@ -235,6 +245,7 @@ pub(super) fn read(
         });
         uses.push(ProcessUse {
             pid: *pid,
+            uid: shown.uid,
             environment: environment.map(|one| one.root.clone()),
             packages: shown.packages(environment),
             cuda: shown.cuda(environment, progress),
@@ -291,6 +302,15 @@ mod tests {
             parse(maps),
             [mapped("/usr/lib/libx.so.1", 0x3000), mapped("/home/a b/site-packages/y.so", 0x1000)]
         );
+    }
+
+    /// Lines as `proc_pid_status(5)` describes them.
+    #[test]
+    fn a_process_has_a_user_where_all_four_are_one() {
+        let of = |ids: &str| user(&format!("Name:\tx\nUid:\t{ids}\nGid:\t5\t5\t5\t5\n"));
+        assert_eq!(of("1000\t1000\t1000\t1000"), Some(1000));
+        assert_eq!(of("1000\t0\t0\t0"), None, "setuid");
+        assert_eq!((of(""), of("x\tx\tx\tx"), user("")), (None, None, None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use warpscope_kernels::cuda::CudaMachine;
 use warpscope_kernels::cuda::blas::{Blas, BlasError, Compute, Kind, Product, Workspace};
 use warpscope_kernels::gpu::{Element, Machine, MachineError, Shape, Slot};
+use warpscope_probes::trust::as_named;
 
 use super::super::job::On;
 use super::super::operands::refused;
@@ -65,11 +66,14 @@ pub(super) fn arm(
 
 /// The first copy that works.
 fn open(machine: &CudaMachine, cublas: &[PathBuf]) -> Result<Blas, MachineError> {
-    let mut why = "no cuBLAS was found on this machine; --cublas names one".to_owned();
+    let mut why = "no cuBLAS was found that may be loaded; --cublas names one".to_owned();
     for path in cublas {
-        match Blas::open(path, machine) {
+        let opened = as_named(path)
+            .map_err(|error| error.to_string())
+            .and_then(|path| Blas::open(&path, machine).map_err(|error| error.to_string()));
+        match opened {
             Ok(blas) => return Ok(blas),
-            Err(error) => why = error.to_string(),
+            Err(error) => why = error,
         }
     }
     Err(refused(why))

@@ -97,7 +97,7 @@ fn load(machine: &mut CudaMachine, job: &CudaJob) -> Result<(), String> {
     if job.code != Code::Cu {
         return take(machine, &read(&job.file)?).map_err(|(error, log)| told(error, &log));
     }
-    let compiler = Compiler::new(&job.file, &job.options, job.nvrtc.as_deref())?;
+    let compiler = Compiler::new(&job.file, &job.options, &job.nvrtc)?;
     let facts = machine.facts().clone();
     match take(machine, &compiler.compile(&facts, Output::Ptx)?) {
         Ok(()) => Ok(()),
@@ -273,8 +273,7 @@ impl<'a> Bench<'a> {
             layout.iter().find(|place| place.0 == name).map(|(_, start, _)| *start as u64)
         };
         let operands = (self.operands.sizes.as_slice(), self.operands.output.1);
-        let vendor =
-            Vendor::find(self.machine, self.job.cublas.as_deref(), work, operands, offset)?;
+        let vendor = Vendor::find(self.machine, &self.job.cublas, work, operands, offset)?;
         vendor.run(self.machine, copy).ok()?;
         let error = self.judge(copy).ok()?.ok()?;
         let most = default_limit(work, &self.job.dtype)?;

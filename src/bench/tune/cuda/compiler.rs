@@ -4,22 +4,21 @@ use std::path::{Path, PathBuf};
 
 use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
 use warpscope_kernels::gpu::DeviceFacts;
-
-use super::libraries::{NVRTC, places};
+use warpscope_probes::trust::as_named;
 
 /// Largest source that is read.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The library and where it is from.
-fn load(given: Option<&Path>) -> Result<(Nvrtc, PathBuf), String> {
-    if let Some(path) = given {
-        return Nvrtc::load(path).map(|nvrtc| (nvrtc, path.to_owned()));
+/// The first library that loads, and where it is from.
+fn load(paths: &[PathBuf]) -> Result<(Nvrtc, PathBuf), String> {
+    let open = |path: &PathBuf| {
+        let path = as_named(path).map_err(|why| format!("{}: {why}", path.display()))?;
+        Nvrtc::load(&path).map(|nvrtc| (nvrtc, path))
+    };
+    if let [only] = paths {
+        return open(only);
     }
-    let found = places(&NVRTC).into_iter().find_map(|path| {
-        let nvrtc = Nvrtc::load(&path).ok()?;
-        Some((nvrtc, path))
-    });
-    found.ok_or_else(|| {
+    paths.iter().find_map(|path| open(path).ok()).ok_or_else(|| {
         "no NVRTC is found, which compiles .cu: install CUDA or `pip install nvidia-cuda-nvrtc-cu12`, or name the library with \
          `nvrtc` in the spec"
             .to_owned()
@@ -44,16 +43,12 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// Reads the source and finds the compiler.
-    pub(super) fn new(
-        file: &Path,
-        options: &[String],
-        given: Option<&Path>,
-    ) -> Result<Self, String> {
+    /// Reads the source and loads the compiler from the first of these files that is one.
+    pub(super) fn new(file: &Path, options: &[String], paths: &[PathBuf]) -> Result<Self, String> {
         let bytes = read(file)?;
         let text =
             String::from_utf8(bytes).map_err(|_| format!("{} is no text", file.display()))?;
-        let (nvrtc, library) = load(given)?;
+        let (nvrtc, library) = load(paths)?;
         let include = |path: &Path| format!("--include-path={}", path.display());
         let own = file.parent().map(include);
         let headers = headers(&library);
@@ -108,7 +103,8 @@ mod tests {
     #[test]
     fn a_library_that_is_none_is_named() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let error = Compiler::new(file.path(), &[], Some(file.path())).err().expect("no library");
+        let paths = [file.path().to_owned()];
+        let error = Compiler::new(file.path(), &[], &paths).err().expect("no library");
         assert!(error.contains(&file.path().display().to_string()), "{error}");
         assert!(read(Path::new("/nowhere/k.cu")).is_err_and(|why| why.contains("/nowhere/k.cu")));
         assert!(read(Path::new("/")).is_err_and(|why| why.contains("16 MiB")));

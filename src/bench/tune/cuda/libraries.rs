@@ -3,33 +3,66 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use warpscope_probes::trust::Sifted;
+
+use super::{Code, Cuda};
+use crate::bench::tune::contract::Work;
+
 /// A library of NVIDIA's.
-pub(super) struct Wanted {
+struct Wanted {
     /// Its file, the newest first.
-    pub(super) names: &'static [&'static str],
+    names: &'static [&'static str],
     /// Where it lies below a folder of Python packages, as NVIDIA's wheels put it.
-    pub(super) wheels: &'static [&'static str],
+    wheels: &'static [&'static str],
 }
 
 /// The compiler of CUDA C++.
-pub(super) const NVRTC: Wanted = Wanted {
+const NVRTC: Wanted = Wanted {
     names: &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"],
     wheels: &["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"],
 };
 
 /// The vendor's products of matrices.
-pub(super) const CUBLAS: Wanted = Wanted {
+const CUBLAS: Wanted = Wanted {
     names: &["libcublas.so.13", "libcublas.so.12", "libcublas.so.11"],
     wheels: &["nvidia/cu13/lib", "nvidia/cublas/lib"],
 };
 
-/// Files that may be it, in the order they are to be tried; names alone, for the loader's own search, come last: what an environment brings
-/// belongs to the source that is worked on in it.
-pub(super) fn places(wanted: &Wanted) -> Vec<PathBuf> {
+/// The libraries that kernels of a spec are compiled by and held against, as this machine and its environment variables have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Libraries {
+    /// NVRTC.
+    pub(super) nvrtc: Sifted,
+    /// cuBLAS.
+    pub(super) cublas: Sifted,
+}
+
+impl Libraries {
+    /// Looks for both, and at who could have put them there. Nothing is loaded.
+    pub fn find() -> Self {
+        Self { nvrtc: find(&NVRTC), cublas: find(&CUBLAS) }
+    }
+
+    /// What is said of them before a kernel is tried: which are loaded for it, and which are left alone.
+    pub fn lines(&self, cuda: &Cuda, work: Work) -> Vec<String> {
+        let compiles = cuda.code == Code::Cu && cuda.nvrtc.is_none();
+        let multiplies = matches!(work, Work::Gemm | Work::Gemv) && cuda.cublas.is_none();
+        let nvrtc = compiles.then(|| self.nvrtc.lines("NVRTC", "name it as `nvrtc` in the spec"));
+        let cublas =
+            multiplies.then(|| self.cublas.lines("cuBLAS", "name it as `cublas` in the spec"));
+        [nvrtc, cublas].into_iter().flatten().flatten().collect()
+    }
+}
+
+/// Files to try, in this order; names alone, for the loader's own search, come last: what an environment brings belongs to the source that
+/// is worked on in it.
+fn find(wanted: &Wanted) -> Sifted {
     let folders = folders(wanted.wheels, |name| std::env::var_os(name));
     let placed =
         folders.iter().flat_map(|folder| wanted.names.iter().map(|name| folder.join(name)));
-    placed.filter(|path| path.is_file()).chain(wanted.names.iter().map(PathBuf::from)).collect()
+    let mut sifted = Sifted::of(placed.filter(|path| path.is_file()));
+    sifted.load.extend(wanted.names.iter().map(PathBuf::from));
+    sifted
 }
 
 /// Folders it may lie in. `variable` gives one of the environment.

@@ -16,11 +16,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use warpscope_probes::trust::Sifted;
 
 use super::command_line::CommandLine;
 use super::contract::Work;
 pub use child::{find_device, run_cuda};
 pub use expression::Expression;
+pub use libraries::Libraries;
 pub use operands::default_limit;
 pub(super) use operands::{check, operand_names};
 
@@ -113,10 +115,10 @@ pub struct CudaJob {
     pub samples: usize,
     /// UUID of the device, or its index; the first where nothing is said.
     pub device: Option<String>,
-    /// The NVRTC to use.
-    pub nvrtc: Option<PathBuf>,
-    /// The cuBLAS to be held against.
-    pub cublas: Option<PathBuf>,
+    /// Where NVRTC may be, in the order it is tried.
+    pub nvrtc: Vec<PathBuf>,
+    /// Where the cuBLAS to be held against may be.
+    pub cublas: Vec<PathBuf>,
 }
 
 /// A parameter with its value.
@@ -151,12 +153,19 @@ pub struct Candidate<'a> {
     pub samples: usize,
     /// Where it runs.
     pub device: Option<&'a str>,
+    /// The libraries to use where the spec names none.
+    pub libraries: &'a Libraries,
 }
 
 impl Cuda {
     /// The job of a candidate. `Err` says why this candidate cannot be launched.
     pub fn job(&self, candidate: &Candidate<'_>) -> Result<CudaJob, String> {
-        let Candidate { folder, name, work, dtype, shape, values, samples, device } = *candidate;
+        let Candidate { folder, name, work, dtype, shape, values, samples, device, libraries } =
+            *candidate;
+        let named = |path: &Option<PathBuf>, found: &Sifted| match path {
+            Some(path) => vec![path.clone()],
+            None => found.load.clone(),
+        };
         let mut words = self.words.fill(values).into_iter();
         let (file, entry) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let number = |what: &str, expression: &Expression| {
@@ -196,8 +205,8 @@ impl Cuda {
             arguments: self.arguments.iter().map(argument).collect::<Result<_, _>>()?,
             samples,
             device: device.map(str::to_owned),
-            nvrtc: self.nvrtc.clone(),
-            cublas: self.cublas.clone(),
+            nvrtc: named(&self.nvrtc, &libraries.nvrtc),
+            cublas: named(&self.cublas, &libraries.cublas),
         })
     }
 

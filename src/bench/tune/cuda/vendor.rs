@@ -1,12 +1,12 @@
 //! The same product by cuBLAS, beside which a kernel's time says something.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use warpscope_kernels::cuda::CudaMachine;
 use warpscope_kernels::cuda::blas::{Blas, BlasError, Compute, Kind, Product};
 use warpscope_kernels::gpu::{BufferId, Element, GraphId, MachineError, Slot};
+use warpscope_probes::trust::as_named;
 
-use super::libraries::{CUBLAS, places};
 use crate::bench::tune::contract::Work;
 
 /// A library that does the same work.
@@ -19,10 +19,10 @@ pub(super) struct Vendor {
 }
 
 impl Vendor {
-    /// The library, where one is found and does this work. `offset` tells where an operand lies in each copy.
+    /// The first library that loads, where one does this work. `offset` tells where an operand lies in each copy.
     pub(super) fn find(
         machine: &CudaMachine,
-        given: Option<&Path>,
+        paths: &[PathBuf],
         work: Work,
         (sizes, element): (&[u32], Element),
         offset: impl Fn(&str) -> Option<u64>,
@@ -30,8 +30,8 @@ impl Vendor {
         let (product, names) = product(work, sizes, kind(element)?)?;
         let [a, b, c] = names.map(offset);
         let offsets = [a?, b?, c?];
-        let all = given.map_or_else(|| places(&CUBLAS), |path| vec![path.to_owned()]);
-        let blas = all.iter().find_map(|path| Blas::open(path, machine).ok())?;
+        let open = |path| Blas::open(&as_named(path).ok()?, machine).ok();
+        let blas = paths.iter().find_map(|path: &PathBuf| open(path))?;
         Some(Self { blas, product, offsets })
     }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bench::tune::{Candidate, Check, Code, JobArgument, Numbers};
+use crate::bench::tune::{Candidate, Check, Code, JobArgument, Libraries, Numbers};
 
 const GOOD: &str = r#"name = "sum"
 source = ["sum.sh", "src/*.c"]
@@ -122,6 +122,7 @@ fn the_launch_of_a_kernel_is_worked_out_for_each_candidate() {
         values: &values,
         samples: 5,
         device: None,
+        libraries: &Libraries::default(),
     };
     let job = spec.cuda.expect("a kernel").job(&candidate).expect("a job");
     assert_eq!((job.grid, job.block, job.shared), ([334, 1, 1], [32, 3, 1], 12));

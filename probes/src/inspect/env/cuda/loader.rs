@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::super::disk::Disk;
-use super::super::elf::Dynamic;
+use super::super::elf::{Dynamic, expand};
 use super::super::inventory::Package;
 use super::super::links::lexical;
 use super::super::progress::Progress;
@@ -53,12 +53,8 @@ impl Object {
     }
 
     fn expand(&self, paths: &[String]) -> Vec<PathBuf> {
-        let origin = self.folder().to_string_lossy();
-        let full = |path: &String| {
-            let path = path.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin);
-            lexical(Path::new(&path))
-        };
-        paths.iter().map(full).filter(|path| path.is_absolute()).collect()
+        let full = expand(paths, self.folder()).map(|path| lexical(Path::new(&path)));
+        full.filter(|path| path.is_absolute()).collect()
     }
 }
 

@@ -1,0 +1,98 @@
+//! Which libraries of those found on a machine may be loaded: loading one runs its code.
+//!
+//! A library counts as the user's own choice when nobody but root and the user could have put it there or can change it: every folder on the
+//! way, every symbolic link and the file belong to one of them, and nobody else may write. What the user names on the command line needs
+//! none of this. The path that is given back leads through no symbolic link up to its last name, so that between the check and the loading
+//! only root and the user themselves can put something else there. Loading the very descriptor that was checked, as `/proc/self/fd/N`, would
+//! close even that gap, but the loader would then take `$ORIGIN` for `/proc/self/fd` and not find what lies beside the library.
+
+mod caller;
+mod dependencies;
+mod policy;
+mod secure;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::path::{Path, PathBuf};
+
+use crate::text::printable;
+use caller::Credentials;
+pub use walk::Refused;
+
+/// The path under which a library that was found may be loaded.
+pub fn check(path: &Path) -> Result<PathBuf, Refused> {
+    dependencies::check(path, Credentials::of_process().trustees())
+}
+
+/// The user whose libraries count as the user's own.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Why this process may do more than the user who started it, where it may. That user's words then do not decide what code it runs.
+pub fn raised() -> Option<&'static str> {
+    Credentials::of_process().raised()
+}
+
+/// A library that the user named: as named, unless the process may do more than that user.
+pub fn as_named(path: &Path) -> Result<PathBuf, Refused> {
+    match raised() {
+        None => Ok(path.to_owned()),
+        Some(_) => check(path),
+    }
+}
+
+/// Libraries left alone that are named.
+const MOST_SHOWN: usize = 8;
+
+/// Libraries that were found, and what becomes of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sifted {
+    /// May be loaded, in this order.
+    pub load: Vec<PathBuf>,
+    /// Are left alone, each with the reason.
+    pub left: Vec<(PathBuf, String)>,
+}
+
+impl Sifted {
+    /// Checks each of the libraries found.
+    pub fn of(found: impl IntoIterator<Item = PathBuf>) -> Self {
+        let trustees = Credentials::of_process().trustees();
+        let mut sifted = Self::default();
+        for path in found {
+            match dependencies::check(&path, trustees) {
+                Ok(path) if sifted.load.contains(&path) => {}
+                // Paths go to the processes that load them as text.
+                Ok(path) if path.to_str().is_none() => {
+                    sifted.left.push((path, "its name is not UTF-8".to_owned()));
+                }
+                Ok(path) => sifted.load.push(path),
+                Err(why) => sifted.left.push((path, why.to_string())),
+            }
+        }
+        sifted
+    }
+
+    /// What is said before anything is loaded: what that will be, and what not. `named` says how the user names a library of this kind.
+    pub fn lines(&self, kind: &str, named: &str) -> Vec<String> {
+        let loads: Vec<String> = self.load.iter().map(|path| text(path)).collect();
+        let loads =
+            (!loads.is_empty()).then(|| format!("loads {kind} from {}", loads.join(", or else ")));
+        let how = format!("to load one of these all the same, {named}");
+        let how = (!self.left.is_empty()).then_some(how);
+        loads.into_iter().chain(self.left_alone()).chain(how).collect()
+    }
+
+    /// The libraries that are left alone, a line each.
+    pub fn left_alone(&self) -> impl Iterator<Item = String> {
+        let shown = self.left.iter().take(MOST_SHOWN);
+        let lines = shown.map(|(path, why)| format!("not loaded: {} ({why})", text(path)));
+        let more = self.left.len().saturating_sub(MOST_SHOWN);
+        lines.chain((more > 0).then(|| format!("not loaded: {more} more")))
+    }
+}
+
+fn text(path: &Path) -> String {
+    printable(&path.to_string_lossy())
+}

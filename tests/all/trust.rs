@@ -1,0 +1,297 @@
+//! Which libraries are loaded, and which are left alone: planted ones that leave a mark when their code runs.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use stage::Stage;
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_warpscope");
+const SITE: &str = "lib/python3.12/site-packages";
+const CUBLAS: &str = "lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12";
+const NOBODY: u32 = 65_534;
+
+/// Code that runs when it is loaded. It has none of the functions of the libraries it is named after.
+const SOURCE: &str = r#"
+#include <stdio.h>
+__attribute__((constructor)) static void mark(void) {
+    FILE *file = fopen(MARK, "w");
+    if (file) fclose(file);
+}
+"#;
+
+/// A folder with an environment that has cuBLAS, and a project two folders below, in which commands run.
+struct Desk {
+    folder: TempDir,
+    stage: Stage,
+}
+
+impl Desk {
+    /// Nothing where there is no compiler to build the library with, or where temporary folders are not the user's own.
+    fn new() -> Option<Self> {
+        let folder = TempDir::new().expect("a folder");
+        let desk = Self { folder, stage: Stage::new("t4").without(stage::CUBLAS) };
+        for path in ["project/deep", "home", ".venv"] {
+            fs::create_dir_all(desk.at(path)).expect("a folder");
+        }
+        fs::write(desk.at(".venv/pyvenv.cfg"), "home = /usr/bin\nversion = 3.12.1\n")
+            .expect("writes");
+        let info = format!(".venv/{SITE}/nvidia_cublas_cu12-12.8.4.1.dist-info");
+        fs::create_dir_all(desk.at(&info)).expect("a folder");
+        let metadata = "Metadata-Version: 2.1\nName: nvidia-cublas-cu12\nVersion: 12.8.4.1\n";
+        fs::write(desk.at(&format!("{info}/METADATA")), metadata).expect("writes");
+        let record = "nvidia/cublas/lib/libcublas.so.12,,\n";
+        fs::write(desk.at(&format!("{info}/RECORD")), record).expect("writes");
+        if !desk.plant(&format!(".venv/{CUBLAS}")) {
+            println!("SKIPPED: there is no cc to build a library with");
+            return None;
+        }
+        for path in ["", ".venv", ".venv/lib"] {
+            desk.mode(path, 0o755);
+        }
+        if let Err(why) = warpscope_probes::trust::check(&desk.cublas()) {
+            println!("SKIPPED: temporary folders are not trusted here: {why}");
+            return None;
+        }
+        Some(desk)
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        let folder = self.folder.path().canonicalize().expect("is there");
+        if path.is_empty() { folder } else { folder.join(path) }
+    }
+
+    /// A library that leaves the mark.
+    fn plant(&self, path: &str) -> bool {
+        let (path, source) = (self.at(path), self.at("planted.c"));
+        fs::create_dir_all(path.parent().expect("has one")).expect("a folder");
+        fs::write(&source, SOURCE).expect("writes");
+        let mark = format!("-DMARK={:?}", self.at("mark").display().to_string());
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC"]).arg(mark).arg("-o").arg(&path).arg(&source);
+        compiler.status().is_ok_and(|status| status.success())
+    }
+
+    fn cublas(&self) -> PathBuf {
+        self.at(".venv").join(CUBLAS)
+    }
+
+    fn mode(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.at(path), Permissions::from_mode(mode)).expect("own");
+    }
+
+    /// A command on the stage, below the environment.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.stage.command(PROGRAM);
+        for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "WARPSCOPE_CONFIG"] {
+            command.env_remove(name);
+        }
+        let home = self.at("home");
+        command.env("HOME", &home).env("XDG_CACHE_HOME", &home).env("XDG_STATE_HOME", home);
+        command.current_dir(self.at("project/deep")).args(arguments);
+        command
+    }
+
+    /// What `probe` says and ends with, and whether the planted library ran.
+    fn probe(&self, more: &[&str]) -> (String, Option<i32>, bool) {
+        self.run(self.command(&["probe", "--only", "cublas.hgemm"]).args(more))
+    }
+
+    fn run(&self, command: &mut Command) -> (String, Option<i32>, bool) {
+        let output = command.output().expect("starts");
+        let mark = self.at("mark");
+        let ran = mark.exists();
+        if ran {
+            fs::remove_file(mark).expect("own");
+        }
+        (said(&output), output.status.code(), ran)
+    }
+
+    /// The planted library is named with the component that is in the way, it does not run, and the command ends as if there were none.
+    #[track_caller]
+    fn left_alone(&self, component: &str, why: &str) {
+        let (said, code, ran) = self.probe(&[]);
+        assert!(!ran, "{said}");
+        assert_eq!(code, Some(0), "{said}");
+        let line = said
+            .lines()
+            .find(|line| line.contains("not loaded: "))
+            .unwrap_or_else(|| panic!("{said}"));
+        assert!(line.contains(&self.cublas().display().to_string()), "{line}");
+        assert!(line.contains(&format!(" {} {why}", self.at(component).display())), "{line}");
+        assert!(said.contains("name it with --cublas PATH"), "{said}");
+    }
+}
+
+fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stderr) + &text(&output.stdout)
+}
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("SKIPPED: only root can give files to another user");
+    }
+    root
+}
+
+fn give(path: &Path) {
+    chown(path, Some(NOBODY), Some(NOBODY)).expect("root may");
+}
+
+#[test]
+fn an_environment_of_the_users_own_is_loaded_and_said_before() {
+    let Some(desk) = Desk::new() else { return };
+    let (said, code, ran) = desk.probe(&[]);
+    assert!(ran && code == Some(0), "{said}");
+    let path = desk.cublas().display().to_string();
+    let loads = said.find(&format!("warpscope: loads cuBLAS from {path}"));
+    assert!(loads < said.find("has no cublasCreate_v2") && loads.is_some(), "{said}");
+}
+
+#[test]
+fn an_environment_that_others_can_write_is_left_alone() {
+    let Some(desk) = Desk::new() else { return };
+    for (part, mode) in [(".venv", 0o777), (".venv/lib", 0o757), ("", 0o777)] {
+        desk.mode(part, mode);
+        desk.left_alone(part, "is writable by everybody: chmod o-w");
+        desk.mode(part, 0o755);
+    }
+    desk.mode(&format!(".venv/{SITE}/nvidia/cublas/lib"), 0o1777);
+    desk.left_alone(&format!(".venv/{SITE}/nvidia/cublas/lib"), "is shared");
+}
+
+#[test]
+fn an_environment_of_another_user_is_left_alone() {
+    let Some(desk) = Desk::new() else { return };
+    if !is_root() {
+        return;
+    }
+    let file = format!(".venv/{CUBLAS}");
+    for part in [file.as_str(), ".venv/lib", ".venv"] {
+        give(&desk.at(part));
+        desk.left_alone(part, "belongs to uid 65534");
+        chown(desk.at(part), Some(0), Some(0)).expect("root may");
+    }
+    // What comes with it is held to the same.
+    let beside = format!(".venv/{SITE}/nvidia/cublas/lib/libcublasLt.so.12");
+    assert!(desk.plant(&beside));
+    give(&desk.at(&beside));
+    desk.left_alone(&beside, "belongs to uid 65534");
+}
+
+#[test]
+fn a_link_that_leaves_for_an_untrusted_folder_is_not_followed() {
+    let Some(desk) = Desk::new() else { return };
+    fs::create_dir(desk.at("open")).expect("a folder");
+    fs::rename(desk.cublas(), desk.at("open/planted.so")).expect("own");
+    symlink(desk.at("open/planted.so"), desk.cublas()).expect("links");
+    desk.mode("open", 0o777);
+    desk.left_alone("open", "is writable by everybody");
+    desk.mode("open", 0o755);
+    assert!(desk.probe(&[]).2, "a link within what is trusted is followed");
+}
+
+#[test]
+fn what_the_user_names_is_loaded_as_named() {
+    let Some(desk) = Desk::new() else { return };
+    desk.mode(".venv", 0o777);
+    let path = desk.cublas().display().to_string();
+    let (said, code, ran) = desk.probe(&["--cublas", &path]);
+    assert!(ran && code == Some(0), "{said}");
+    assert!(said.contains(&format!("{path} has no cublasCreate_v2")), "{said}");
+}
+
+/// Goals that are held against cuBLASLt look for it in the same way.
+#[test]
+fn goals_leave_an_untrusted_library_alone() {
+    if !warpscope_kernels::image::images().iter().any(|image| image.family == "gemm") {
+        println!("SKIPPED: this build has no images of gemm");
+        return;
+    }
+    let Some(desk) = Desk::new() else { return };
+    let goals = ["bench", "--goals", "--gpu", "--kernel", "gemm.f16.2048"];
+    let (said, code, ran) = desk.run(&mut desk.command(&goals));
+    assert!(ran && code == Some(1), "{said}");
+    desk.mode(".venv", 0o777);
+    let (said, code, ran) = desk.run(&mut desk.command(&goals));
+    assert!(!ran && code == Some(1), "{said}");
+    assert!(
+        said.contains("not loaded: ") && said.contains("no cuBLAS was found that may be"),
+        "{said}"
+    );
+}
+
+const SPEC: &str = r#"
+name = "gemv"
+kind = "cu"
+source = "k.cu"
+entry = "gemv"
+[launch]
+grid = ["n"]
+block = [32]
+args = ["w", "x", "y", "n", "k"]
+[contract]
+kind = "gemv"
+[[shape]]
+n = 32
+k = 32
+"#;
+
+/// `tune` looks for the compiler where variables say, and no further than it trusts.
+#[test]
+fn a_compiler_in_a_folder_that_others_can_write_is_left_alone() {
+    let Some(desk) = Desk::new() else { return };
+    fs::write(desk.at("gemv.toml"), SPEC).expect("writes");
+    fs::write(desk.at("k.cu"), "extern \"C\" __global__ void gemv() {}\n").expect("writes");
+    assert!(desk.plant("cuda/lib64/libnvrtc.so.12") && desk.plant("conda/lib/libnvrtc.so.13"));
+    let spec = desk.at("gemv.toml").display().to_string();
+    let tune = || {
+        let mut command = desk.command(&["tune", &spec, "--once"]);
+        command.env("TMPDIR", desk.at("home"));
+        command.env("CUDA_HOME", desk.at("cuda")).env("CONDA_PREFIX", desk.at("conda"));
+        desk.run(&mut command)
+    };
+    let (said, code, ran) = tune();
+    assert!(ran, "{said}");
+    let (first, second) =
+        (desk.at("cuda/lib64/libnvrtc.so.12"), desk.at("conda/lib/libnvrtc.so.13"));
+    let loads = format!("loads NVRTC from {}, or else {}", first.display(), second.display());
+    assert!(said.contains(&loads), "{said}");
+    desk.mode("cuda/lib64", 0o777);
+    desk.mode("conda", 0o777);
+    let (said, without, ran) = tune();
+    assert!(!ran && without == code, "{said}");
+    for (path, component) in [(first, "cuda/lib64"), (second, "conda")] {
+        let line =
+            said.lines().find(|line| line.contains(&format!("not loaded: {}", path.display())));
+        let folder =
+            format!("its folder {} is writable by everybody", desk.at(component).display());
+        assert!(line.is_some_and(|line| line.contains(&folder)), "{said}");
+    }
+    assert!(said.contains("name it as `nvrtc` in the spec"), "{said}");
+    let named = SPEC
+        .replace("entry =", &format!("nvrtc = {:?}\nentry =", desk.at("conda/lib/libnvrtc.so.13")));
+    fs::write(desk.at("gemv.toml"), named).expect("writes");
+    assert!(tune().2, "the spec names it");
+}
+
+/// Driver and NVML are the loader's to find; what lies in the working directory or an environment is none of its places.
+#[test]
+fn drivers_are_not_looked_for_in_folders() {
+    let Some(desk) = Desk::new() else { return };
+    for name in ["libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"] {
+        for folder in ["project/deep", ".venv/lib"] {
+            assert!(desk.plant(&format!("{folder}/{name}")));
+        }
+    }
+    for arguments in [&["probe"][..], &["snapshot"]] {
+        let mut command = desk.command(arguments);
+        command.env_remove("LD_LIBRARY_PATH").env("VIRTUAL_ENV", desk.at(".venv"));
+        let (said, _, ran) = desk.run(&mut command);
+        assert!(!ran, "{said}");
+    }
+}
