@@ -9,9 +9,9 @@ use ratatui::widgets::Widget;
 use warpscope::engine::{Level, OUTCOMES, Outcome};
 use warpscope::ui::format::{self, Short};
 use warpscope::ui::glyphs::Glyphs;
-use warpscope::ui::svg;
 use warpscope::ui::theme::{ColorChoice, ColorDepth, Ramp, Role, Theme};
 use warpscope::ui::widgets::*;
+use warpscope::ui::{read_theme, svg};
 
 const WIDTH: u16 = 120;
 const HEIGHT: u16 = 40;
@@ -28,8 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(ColorChoice::Never) => ColorDepth::None,
         _ => ColorDepth::TrueColor,
     };
-    let theme =
-        Theme::load(&choice, &[], |path| std::fs::read_to_string(path).ok())?.at_depth(depth);
+    let theme = Theme::load(&choice, &[], read_theme)?.at_depth(depth);
     let buffer = gallery(Look::new(&theme, Glyphs::choose(ascii)));
     std::fs::write(path, svg::svg(&buffer, &theme, &format!("Widgets, theme {choice}")))?;
     print!("{}", svg::text(&buffer));

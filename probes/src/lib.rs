@@ -2,6 +2,7 @@
 //!
 //! Providers may block and may fail; what they return is plain data. Nothing here draws or decides.
 
+pub mod bounded;
 pub mod catalogue;
 pub mod driver;
 pub mod frame;
@@ -12,6 +13,7 @@ pub mod inspect;
 pub mod live;
 pub mod model;
 pub mod nvml;
+pub mod private;
 pub mod process;
 pub mod provider;
 mod reading;

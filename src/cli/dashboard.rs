@@ -21,8 +21,8 @@ use crate::bench::pulse::Wish;
 use crate::config::{Environment, data_folder};
 use crate::sink::history::FILE;
 use crate::sink::text::clean;
-use crate::ui::LookOptions;
 use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
+use crate::ui::{LookOptions, read_theme};
 
 /// Opens the dashboard and stays until the user leaves.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -108,8 +108,7 @@ pub(super) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, 
         .map(|dir| dir.join("themes"))
         .into_iter()
         .collect();
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
-    Theme::load(&name, &folders, read).map_err(|error| CliError::Usage(error.to_string()))?;
+    Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),
         ascii: options.view.ascii || !speaks_utf8(&options.env),

@@ -1,16 +1,16 @@
 //! `warpscope export`: a journal in the format of another tool.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
+
+use warpscope_probes::bounded::{Accept, Input};
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
-use crate::sink::Holds;
+use crate::bench::journal::Reader;
 use crate::sink::export::{EXPORTS, Recordings};
-
-/// Longest line of a journal.
-const MAX_LINE: u64 = 64 << 20;
+use crate::sink::text::clean;
 
 /// Writes the journal that was named.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -19,9 +19,6 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let export = export.ok_or_else(|| CliError::Usage(format!("no format {:?}", asked.format)))?;
     let journal = asked.journal.as_deref().unwrap_or(Path::new("")); // the operand is required
     let recordings = read(journal)?;
-    if recordings.damaged > 0 {
-        eprintln!("warpscope: {} damaged lines left out", recordings.damaged);
-    }
     let Some(path) = &options.picture.output else {
         let mut out = BufWriter::new(io::stdout().lock());
         (export.write)(&recordings.runs, &mut out)?;
@@ -39,17 +36,20 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
 fn read(path: &Path) -> Result<Recordings, CliError> {
     let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
     let failed = |error: io::Error| wrong(error.to_string());
-    let mut input = BufReader::new(File::open(path).map_err(failed)?);
-    if !input.fill_buf().map_err(failed)?.starts_with(Holds::Journal.start()) {
+    let input = Input::open(path, Accept::Pipes).map_err(failed)?;
+    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, input));
+    let mut recordings = Recordings::default();
+    while let Some(record) = reader.record().map_err(failed)? {
+        recordings.take(record);
+    }
+    if !reader.is_journal() {
         return Err(wrong(
             "is no journal of runs; `warpscope record FILE -- COMMAND` writes one".to_owned(),
         ));
     }
-    let mut recordings = Recordings::default();
-    let mut line = Vec::new();
-    while input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(failed)? > 0 {
-        recordings.take(&String::from_utf8_lossy(&line));
-        line.clear();
+    let skipped = reader.skipped();
+    if skipped.count > 0 {
+        eprintln!("{}", clean(&format!("{}: {skipped}", path.display()), true));
     }
     Ok(recordings)
 }

@@ -97,13 +97,8 @@ fn import(options: &Options, mut store: History) -> Result<History, CliError> {
             imported.runs,
             imported.samples
         );
-        if let Some(why) = &imported.first_damage {
-            let lines = imported.damaged;
-            eprintln!(
-                "{}: {lines} damaged lines left out, the first: {}",
-                clean(&name, true),
-                clean(why, true)
-            );
+        if imported.skipped.count > 0 {
+            eprintln!("{}: {}", clean(&name, true), clean(&imported.skipped.to_string(), true));
         }
     }
     Ok(store)

@@ -1,10 +1,11 @@
 //! The rules in force: those that come with the program, and the user's own on top.
 
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::rules::RuleBase;
 
 use super::exit::CliError;
@@ -55,18 +56,8 @@ fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>, CliError> {
 }
 
 fn text(path: &Path) -> Result<String, CliError> {
-    let mut bytes = Vec::new();
-    let read = fs::File::open(path).and_then(|file| {
-        if !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("it is no plain file"));
-        }
-        file.take(MOST_BYTES + 1).read_to_end(&mut bytes)
-    });
-    read.map_err(|error| unreadable(path, &error.to_string()))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(unreadable(path, "it is larger than rule files are"));
-    }
-    String::from_utf8(bytes).map_err(|_| unreadable(path, "it is not UTF-8 text"))
+    bounded::text(path, Accept::Files, MOST_BYTES)
+        .map_err(|error| unreadable(path, &error.to_string()))
 }
 
 fn unreadable(path: &Path, why: &str) -> CliError {

@@ -1,10 +1,12 @@
 //! A panel as a picture, drawn without a terminal.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufReader};
+use std::path::Path;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope_probes::bounded::{Accept, Input};
 
 use super::exit::{CliError, Exit};
 use super::live::first_frame;
@@ -15,7 +17,7 @@ use super::{dashboard, output};
 use crate::app::update::update;
 use crate::app::view::{TABS, Tab};
 use crate::app::{App, Msg};
-use crate::bench::parse_event;
+use crate::bench::Events;
 use crate::config::data_folder;
 use crate::sink::FrameReader;
 use crate::sink::history::{FILE, History, HistoryError};
@@ -77,10 +79,8 @@ fn panel(name: &str) -> Result<Tab, CliError> {
 fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
     match &options.source.recording {
         Some(path) => {
-            let failed =
-                |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
-            let file = fs::File::open(path).map_err(failed)?;
-            let mut frames = FrameReader::new(BufReader::new(file));
+            let failed = |error: io::Error| unreadable(path, &error.to_string());
+            let mut frames = FrameReader::new(input(path)?);
             while let Some(frame) = frames.next_frame().map_err(failed)? {
                 update(app, Msg::Frame(Box::new(frame)));
             }
@@ -94,12 +94,23 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
         fill_history(options, app)?;
     }
     let Some(path) = &options.picture.bench_events else { return Ok(()) };
-    let failed = |error| CliError::Usage(format!("{}: {error}", path.display()));
-    for (line, number) in BufReader::new(fs::File::open(path).map_err(failed)?).lines().zip(1..) {
-        let event = parse_event(number, &line.map_err(failed)?);
-        let event =
-            event.map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))?;
+    fill_bench(path, app)
+}
+
+/// What a benchmark said, an event a line.
+fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
+    for event in Events::new(input(path)?) {
+        let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
         update(app, Msg::Bench(Box::new(event)));
     }
     Ok(())
+}
+
+fn input(path: &Path) -> Result<BufReader<Input>, CliError> {
+    let input = Input::open(path, Accept::Pipes);
+    input.map(BufReader::new).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &Path, why: &str) -> CliError {
+    CliError::Usage(format!("{}: {why}", path.display()))
 }

@@ -1,5 +1,7 @@
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use warpscope_probes::bounded::{self, Accept};
 
 use super::file::{FileSettings, MAX_BYTES, parse};
 use super::layers::Environment;
@@ -71,9 +73,9 @@ pub fn state_folder(env: &Environment) -> Option<PathBuf> {
 pub fn load(path: ConfigPath) -> Config {
     let settings = match &path {
         ConfigPath::Nowhere => Ok(None),
-        ConfigPath::Named(file) => read(file).and_then(|text| understood(file, &text)).map(Some),
+        ConfigPath::Named(file) => read(file).map(Some),
         ConfigPath::Usual(file) if !exists(file) => Ok(None),
-        ConfigPath::Usual(file) => read(file).and_then(|text| understood(file, &text)).map(Some),
+        ConfigPath::Usual(file) => read(file).map(Some),
     };
     Config { path, settings }
 }
@@ -86,26 +88,11 @@ fn exists(file: &Path) -> bool {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, String> {
-    let error = |error| format!("cannot read the configuration {}: {error}", file.display());
-    let mut bytes = Vec::new();
-    let limit = MAX_BYTES as u64 + 1;
-    std::fs::File::open(file)
-        .and_then(|file| file.take(limit).read_to_end(&mut bytes))
-        .map_err(error)?;
-    Ok(bytes)
-}
-
-fn understood(file: &Path, bytes: &[u8]) -> Result<FileSettings, String> {
+fn read(file: &Path) -> Result<FileSettings, String> {
     let name = file.display().to_string();
-    if bytes.len() > MAX_BYTES {
-        return Err(format!("{name}: larger than {MAX_BYTES} bytes; this is no configuration"));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        format!("{name}:{line}: not UTF-8 text; save the file as UTF-8")
-    })?;
-    parse(&name, text).map_err(|problems| problems.to_string())
+    let text = bounded::text(file, Accept::Pipes, MAX_BYTES as u64)
+        .map_err(|error| format!("cannot read the configuration {name}: {error}"))?;
+    parse(&name, &text).map_err(|problems| problems.to_string())
 }
 
 #[cfg(test)]
@@ -156,6 +143,9 @@ mod tests {
         let file = folder.path().join("c.toml");
         std::fs::write(&file, b"ascii = true\n\xff").expect("writes");
         let error = load(ConfigPath::Usual(file)).settings.expect_err("no text");
-        assert!(error.ends_with("c.toml:2: not UTF-8 text; save the file as UTF-8"), "{error}");
+        assert!(
+            error.ends_with("c.toml: line 2 is not UTF-8 text; save the file as UTF-8"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Frames from JSON Lines of unknown origin and health.
+//! Frames from JSON Lines, or other streams of JSON values, of unknown origin and health.
 //!
 //! A damaged line costs one frame and is counted; the text before and after it stays readable. The
 //! length of a line is bounded before it is believed.
@@ -6,11 +6,14 @@
 use std::io::{self, BufRead};
 
 use serde::Deserialize;
+use warpscope_probes::bounded::Values;
 use warpscope_probes::{Frame, SCHEMA, Timestamp};
 
 /// Longest line that is read; a longer one is skipped as damaged. Sixteen GPUs with a hundred
 /// processes each take less than a sixteenth of it.
 pub const MAX_LINE: usize = 16 << 20;
+/// Bytes without any frame after which a stream is taken for something else.
+const HOPELESS: u64 = 256 << 20;
 
 /// The first fields of a frame: enough to know that a line is one, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -48,17 +51,16 @@ pub struct Located<T> {
 }
 
 /// Reads frames, or their heads, one after the other.
+#[derive(Debug)]
 pub struct FrameReader<R> {
-    input: R,
-    line: Vec<u8>,
-    offset: u64,
+    values: Values<R>,
     stats: ReadStats,
 }
 
 impl<R: BufRead> FrameReader<R> {
     /// Reads from the current position of `input`.
     pub fn new(input: R) -> Self {
-        Self { input, line: Vec::new(), offset: 0, stats: ReadStats::default() }
+        Self { values: Values::new(input, MAX_LINE), stats: ReadStats::default() }
     }
 
     /// What was met so far.
@@ -66,7 +68,7 @@ impl<R: BufRead> FrameReader<R> {
         self.stats
     }
 
-    /// The next frame; `None` at the end. An error is one of the input itself.
+    /// The next frame; `None` at the end, or where a long stretch has shown that there is none. An error is one of the input itself.
     pub fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         let found = self.next_of(|frame: &Frame| frame.schema)?;
         Ok(found.map(|found| found.what))
@@ -81,69 +83,23 @@ impl<R: BufRead> FrameReader<R> {
         &mut self,
         schema: fn(&T) -> u32,
     ) -> io::Result<Option<Located<T>>> {
-        loop {
-            let offset = self.offset;
-            match self.next_line()? {
-                Line::End => return Ok(None),
-                Line::TooLong => self.stats.damaged += 1,
-                Line::Whole if self.line.trim_ascii().is_empty() => {}
-                Line::Whole => match serde_json::from_slice::<T>(&self.line) {
-                    Ok(what) => {
-                        self.stats.frames += 1;
-                        self.stats.newer += u64::from(schema(&what) > SCHEMA);
-                        let length = u32::try_from(self.line.len()).unwrap_or(u32::MAX);
-                        return Ok(Some(Located { offset, length, what }));
-                    }
-                    Err(_) => self.stats.damaged += 1,
-                },
+        while self.stats.frames > 0 || self.values.position() < HOPELESS {
+            let Some(value) = self.values.next()? else { return Ok(None) };
+            let line = value.bytes.unwrap_or_default();
+            if value.bytes.is_some() && line.trim_ascii().is_empty() {
+                continue;
+            }
+            match serde_json::from_slice::<T>(line) {
+                Ok(what) => {
+                    self.stats.frames += 1;
+                    self.stats.newer += u64::from(schema(&what) > SCHEMA);
+                    let length = u32::try_from(line.len()).unwrap_or(u32::MAX);
+                    return Ok(Some(Located { offset: value.offset, length, what }));
+                }
+                Err(_) => self.stats.damaged += 1,
             }
         }
-    }
-
-    /// Reads one line into the buffer, without its line feed; skips the rest of one that is too long.
-    fn next_line(&mut self) -> io::Result<Line> {
-        self.line.clear();
-        let mut too_long = false;
-        let mut any = false;
-        loop {
-            let chunk = match self.input.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if chunk.is_empty() {
-                return Ok(Line::ended(any, too_long));
-            }
-            any = true;
-            let feed = chunk.iter().position(|byte| *byte == b'\n');
-            let part = &chunk[..feed.unwrap_or(chunk.len())];
-            too_long |= self.line.len() + part.len() > MAX_LINE;
-            if !too_long {
-                self.line.extend_from_slice(part);
-            }
-            let used = part.len() + usize::from(feed.is_some());
-            self.offset += used as u64;
-            self.input.consume(used);
-            if feed.is_some() {
-                return Ok(Line::ended(true, too_long));
-            }
-        }
-    }
-}
-
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-impl Line {
-    fn ended(any: bool, too_long: bool) -> Self {
-        match (any, too_long) {
-            (_, true) => Self::TooLong,
-            (true, false) => Self::Whole,
-            (false, false) => Self::End,
-        }
+        Ok(None)
     }
 }
 
@@ -261,7 +217,6 @@ mod tests {
         assert_eq!((first.what.seq, second.what.seq), (7, 7));
         assert_eq!(second.offset, (good.len() + MAX_LINE + 2) as u64);
         assert_eq!(usize::try_from(second.length).expect("small") + 1, good.len());
-        assert!(reader.line.capacity() <= MAX_LINE);
         assert_eq!(reader.stats().damaged, 1);
     }
 

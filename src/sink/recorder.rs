@@ -11,9 +11,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use warpscope_probes::bounded;
 
 use super::jsonl;
 use super::reader::{FrameReader, MAX_LINE};
+use crate::bench::journal::begins_journal;
 
 /// How much disk a recording may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,7 +123,7 @@ impl Recorder {
     /// As [`Recorder::open`], for a file that holds something else.
     pub fn open_as(holds: Holds, path: &Path, limits: Limits) -> Result<Self, RecordError> {
         for number in 1..=limits.keep.min(MAX_KEEP) {
-            match File::open(numbered(path, number)) {
+            match bounded::open(&numbered(path, number)) {
                 Ok(file) => check(holds, &numbered(path, number), &file)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => break,
                 Err(error) => return Err(RecordError::Io(numbered(path, number), error)),
@@ -169,6 +171,8 @@ impl Recorder {
     }
 }
 
+/// The beginning that shows what a file holds.
+const HEAD: u64 = 1 << 20;
 /// More files than anyone keeps; bounds the loops over their names.
 const MAX_KEEP: u64 = 1000;
 
@@ -216,7 +220,7 @@ fn check(holds: Holds, path: &Path, file: &File) -> Result<(), RecordError> {
     }
     let fits = match holds {
         Holds::Frames => holds_frames(file),
-        Holds::Journal => begins(file, holds),
+        Holds::Journal => holds_records(file),
     };
     if about.len() == 0 || fits.map_err(failed)? {
         return Ok(());
@@ -233,10 +237,11 @@ fn holds_frames(file: &File) -> io::Result<bool> {
     Ok(found || (begins_as_one && reader.stats().damaged == 1))
 }
 
-/// Whether the first line is, or was torn while becoming, what such a file begins with.
-fn begins(file: &File, holds: Holds) -> io::Result<bool> {
-    let mut input = BufReader::new(file.take(MAX_LINE as u64));
-    Ok(begins_as(input.fill_buf()?, holds))
+/// Whether a record is found near the start, or nothing but a first line torn while it was written.
+fn holds_records(file: &File) -> io::Result<bool> {
+    let mut head = Vec::new();
+    file.take(HEAD).read_to_end(&mut head)?;
+    Ok(begins_journal(&head) || begins_as(&head, Holds::Journal))
 }
 
 fn begins_as(first: &[u8], holds: Holds) -> bool {

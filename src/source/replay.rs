@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use warpscope_probes::{Frame, Origin};
+use warpscope_probes::{Frame, Origin, bounded};
 
 use super::player::{Entry, Player};
 use super::{Control, FrameSink, Position, Seek, Source};
@@ -67,10 +67,7 @@ impl ReplaySource {
     /// at the end.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let failed = |error| ReplayError::Io(path.to_owned(), error);
-        let file = File::open(path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(ReplayError::NotARecording(path.to_owned()));
-        }
+        let file = bounded::open(path).map_err(failed)?;
         let (entries, stats) = index(&file).map_err(failed)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         match Player::new(entries) {

@@ -1,9 +1,11 @@
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use ratatui::layout::{Position, Rect};
+use warpscope_probes::bounded::{self, Accept};
 
 use super::glyphs::Glyphs;
-use super::theme::{ColorDepth, Theme};
+use super::theme::{self, ColorDepth, Theme};
 use super::widgets::Look;
 use crate::app::{Hit, Shown};
 
@@ -20,6 +22,17 @@ pub struct LookOptions {
     pub folders: Vec<PathBuf>,
 }
 
+/// The text of a theme file; nothing where there is none.
+pub fn read_theme(path: &Path) -> Result<Option<String>, String> {
+    match bounded::text(path, Accept::Pipes, theme::LIMIT) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// How everything looks: the theme at this terminal's depth, and the glyphs.
 #[derive(Debug)]
 pub struct Skin {
@@ -34,8 +47,7 @@ impl Skin {
     /// The theme with this name or path; the default one when it cannot be read, which the
     /// command line has refused before.
     pub fn new(options: &LookOptions, theme: &str) -> Self {
-        let read = |path: &std::path::Path| std::fs::read_to_string(path).ok();
-        let found = Theme::load(theme, &options.folders, read).unwrap_or_default();
+        let found = Theme::load(theme, &options.folders, read_theme).unwrap_or_default();
         Self {
             name: theme.to_owned(),
             theme: found.at_depth(options.depth).painted(options.paint),

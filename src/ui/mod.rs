@@ -17,7 +17,7 @@ pub mod widgets;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use look::{Hits, Link, LookOptions, Skin};
+pub use look::{Hits, Link, LookOptions, Skin, read_theme};
 
 use crate::app::App;
 

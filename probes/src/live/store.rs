@@ -4,15 +4,16 @@
 //! folder, so nothing of it is believed that can be looked up: its length, its schema, the device, and of each answer the rules it
 //! settles, which are the table's. What a stand-in computed is never kept.
 
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, io};
 
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::image::images;
 
 use super::table::probe;
 use super::{ProbeReport, short};
+use crate::bounded::{self, Accept};
+use crate::private;
 
 /// Number of the file's format.
 const SCHEMA: u32 = 1;
@@ -74,10 +75,9 @@ impl Store {
         reports.retain(|old| !is_new(old));
         reports.extend(found);
         let file = File { schema: SCHEMA, uuid: uuid.to_owned(), reports };
-        fs::create_dir_all(&self.folder)?;
         let mut text = serde_json::to_vec(&file)?;
         text.push(b'\n');
-        replace(&path, &text)
+        private::cache(&path, &text)
     }
 
     /// The file of a device; `None` where its name is no name of one.
@@ -89,13 +89,8 @@ impl Store {
 }
 
 fn file_at(path: &Path) -> Option<File> {
-    let file = fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut text).ok()?;
-    (text.len() as u64 <= LONGEST).then(|| serde_json::from_slice(&text).ok())?
+    let text = bounded::read(path, Accept::Files, LONGEST).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 /// A report as far as it can be looked up; nothing of one that is of another build or makes no sense.
@@ -132,17 +127,10 @@ fn is_current(ran: &str) -> bool {
 /// Digits of a digest that are told.
 const SHORT: usize = 12;
 
-/// Writes beside and renames, so that nobody reads half a file.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = fs::File::create(&beside)?;
-    file.write_all(text)?;
-    drop(file);
-    fs::rename(&beside, path).inspect_err(|_| drop(fs::remove_file(&beside)))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::Answer;
     use super::*;
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::safetensors::Weights;
 use super::{Facts, Model, ModelError, folder, gguf};
+use crate::bounded::{self, Accept};
 
 /// Indexes of the largest models have some ten megabytes.
 const MOST_JSON: u64 = 64 << 20;
@@ -65,9 +66,7 @@ impl Model {
 }
 
 fn open(path: &Path) -> Result<File, ModelError> {
-    let file = File::open(path).map_err(|error| ModelError::io(path, &error))?;
-    let meta = file.metadata().map_err(|error| ModelError::io(path, &error))?;
-    if meta.is_file() { Ok(file) } else { Err(ModelError::new(path, "is not a plain file")) }
+    bounded::open(path).map_err(|error| ModelError::io(path, &error))
 }
 
 fn magic(path: &Path) -> Result<[u8; 4], ModelError> {
@@ -112,13 +111,9 @@ fn say_unfinished(facts: &mut Facts, size: u64) {
 
 /// A JSON file of a size that such files have.
 pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
-    let mut bytes = Vec::new();
-    let read = open(path)?.take(MOST_JSON + 1).read_to_end(&mut bytes);
-    read.map_err(|error| ModelError::io(path, &error))?;
-    if bytes.len() as u64 > MOST_JSON {
-        return Err(ModelError::new(path, format!("is larger than {} MiB", MOST_JSON >> 20)));
-    }
-    serde_json::from_slice(&bytes)
+    let text = bounded::text(path, Accept::Files, MOST_JSON);
+    let text = text.map_err(|error| ModelError::io(path, &error))?;
+    serde_json::from_str(&text)
         .map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
 }
 

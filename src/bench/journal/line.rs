@@ -1,14 +1,17 @@
 //! Lines of a journal. A point is read into its type at once: most of a file is numbers, and a tree of values would hold each of them twice.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
-use super::{End, Identity, JOURNAL_SCHEMA, Mark, Record, Taken, Window};
+use super::{Identity, JOURNAL_SCHEMA, Record, Taken, Window};
 use crate::bench::points::{Key, Point, Shape, parse_line};
 
-/// Reads one line. A line that names no kind is a point of another program.
-pub fn read_record(line: &str) -> Result<Record, String> {
-    match kind(line) {
-        Some("run") => {
+/// Reads one line, and says whether it names its kind. One that does not is a point of another program.
+pub(super) fn read_record(line: &str) -> Result<(Record, bool), String> {
+    let Some(kind) = kind(line) else { return Ok((foreign(line)?, false)) };
+    let record = match &*kind {
+        RUN => {
             let identity: Identity = typed(line)?;
             if identity.schema != JOURNAL_SCHEMA {
                 return Err(format!(
@@ -16,18 +19,29 @@ pub fn read_record(line: &str) -> Result<Record, String> {
                     identity.schema
                 ));
             }
-            Ok(Record::Run(Box::new(identity)))
+            Record::Run(Box::new(identity))
         }
-        Some("point") => match typed::<PointLine>(line) {
-            Ok(point) => point.checked().map(Box::new).map(Record::Point),
-            Err(_) => foreign(line),
+        POINT => match typed::<PointLine>(line) {
+            Ok(point) => Record::Point(Box::new(point.checked()?)),
+            Err(_) => foreign(line)?,
         },
-        Some("around") => typed(line).map(Box::new).map(Record::Around),
-        Some("mark") => typed::<Mark>(line).map(Record::Mark),
-        Some("end") => typed::<End>(line).map(Record::End),
-        Some(other) => Err(format!("a record of kind {other:?}")),
-        None => foreign(line),
-    }
+        AROUND => Record::Around(Box::new(typed(line)?)),
+        MARK => Record::Mark(typed(line)?),
+        END => Record::End(typed(line)?),
+        other => return Err(format!("a record of kind {other:?}")),
+    };
+    Ok((record, true))
+}
+
+const RUN: &str = "run";
+const POINT: &str = "point";
+const AROUND: &str = "around";
+const MARK: &str = "mark";
+const END: &str = "end";
+
+/// Whether records of this kind are read.
+pub(super) fn is_kind(kind: &str) -> bool {
+    [RUN, POINT, AROUND, MARK, END].contains(&kind)
 }
 
 fn typed<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {
@@ -39,9 +53,23 @@ fn foreign(line: &str) -> Result<Record, String> {
     Ok(Record::Point(Box::new(Taken { point, ..Taken::default() })))
 }
 
-/// The kind a line names as its first key.
-fn kind(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix("{\"type\":\"")?;
+/// The kind a line names. Mostly its first key does, and then the line is parsed only once.
+fn kind(line: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(borrow, default, rename = "type")]
+        kind: Option<Cow<'a, str>>,
+    }
+    if !line.starts_with('{') {
+        return None;
+    }
+    first_kind(line).map(Cow::Borrowed).or_else(|| serde_json::from_str::<Kind>(line).ok()?.kind)
+}
+
+/// The kind where it is the first key; the line may break off behind it.
+pub(super) fn first_kind(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('{')?.trim_start().strip_prefix("\"type\"")?;
+    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     rest.split_once('"').map(|(kind, _)| kind)
 }
 
@@ -120,7 +148,7 @@ mod tests {
             r#"{"type":"point","name":"a","shape":{"m":16},"t_ns":[1000]}"#,
             "name=a m=16 t_us=1",
         ] {
-            let Ok(Record::Point(taken)) = read_record(line) else { panic!("{line}") };
+            let Ok((Record::Point(taken), _)) = read_record(line) else { panic!("{line}") };
             assert_eq!(taken.point.key.to_string(), "a m=16");
             assert_eq!(taken.point.t_ns, [1000.0]);
         }

@@ -1,18 +1,20 @@
 //! A run on paper: who ran what, every sample taken, and the state of the machine around each.
 //!
-//! JSON Lines, one record a line, the first one naming the run. Raw samples and never only means: a mean cannot be compared again. Lines are
-//! told apart by their first key, so that a reader of ten million samples parses each once. Points are written when they come and the machine
+//! JSON Lines, one record a line, the first one naming the run. Raw samples and never only means: a mean cannot be compared again. Lines
+//! begin with their kind, so that a reader of ten million samples parses each once. Points are written when they come and the machine
 //! around them when the next frame does: a point that waited for its window would be lost with the program.
 
 mod identity;
 mod line;
+mod reader;
 mod stream;
 mod window;
 
 use serde::{Deserialize, Serialize};
+use warpscope_probes::bounded::Skipped;
 
 pub use identity::{Device, ENVIRONMENT, Identity, Regime};
-pub use line::read_record;
+pub use reader::{Reader, begins_journal};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
 pub use window::{Span, Window};
 
@@ -125,33 +127,19 @@ pub struct Journal {
     /// Its runs, in order.
     pub runs: Vec<Run>,
     /// Lines that could not be read.
-    pub damaged: u64,
-    /// The first of them, and why.
-    pub first_damage: Option<String>,
+    pub skipped: Skipped,
 }
 
 impl Journal {
-    /// Takes one line. What does not read is counted and costs itself only.
-    pub fn take(&mut self, number: u64, line: &str) {
-        let line = line.trim();
-        if line.is_empty() {
-            return;
-        }
-        if let Err(why) = self.try_take(line) {
-            self.damaged += 1;
-            self.first_damage.get_or_insert_with(|| format!("line {number}: {why}"));
-        }
-    }
-
-    fn try_take(&mut self, line: &str) -> Result<(), String> {
-        match read_record(line)? {
+    /// Takes one record.
+    pub fn take(&mut self, record: Record) {
+        match record {
             Record::Run(identity) => self.runs.push(Run { identity: *identity, ..Run::default() }),
             Record::Point(taken) => self.run().points.push(taken.point),
             Record::Around(around) => around.mark(&mut self.run().points),
             Record::Mark(mark) => self.run().marks.push(mark),
             Record::End(end) => self.run().end = Some(end),
         }
-        Ok(())
     }
 
     fn run(&mut self) -> &mut Run {
@@ -173,11 +161,7 @@ mod tests {
     }
 
     fn read(text: &str) -> Journal {
-        let mut journal = Journal::default();
-        for (number, line) in text.lines().enumerate() {
-            journal.take(number as u64 + 1, line);
-        }
-        journal
+        Journal::read(text.as_bytes()).expect("memory does not fail")
     }
 
     fn records() -> (Identity, Point, Vec<Record>) {
@@ -199,7 +183,7 @@ mod tests {
     fn what_is_written_reads_back() {
         let (identity, point, all) = records();
         let journal = read(&text(&all));
-        assert_eq!((journal.damaged, journal.first_damage), (0, None));
+        assert_eq!(journal.skipped, Skipped::default());
         let run = &journal.runs[0];
         assert_eq!((&run.identity, &run.points, run.marks.len()), (&identity, &vec![point], 1));
         assert_eq!(run.end.as_ref().map(|end| end.samples), Some(2));
@@ -216,10 +200,10 @@ mod tests {
                 tainted: vec!["shared".into()],
                 ..Around::default()
             };
-            journal.take(5, &text(&[Record::Around(Box::new(around))]));
+            journal.take(Record::Around(Box::new(around)));
             let points = &journal.runs[0].points;
             let seen: Vec<bool> = points.iter().map(|one| one.tainted == ["shared"]).collect();
-            assert_eq!((seen.as_slice(), journal.damaged), (&marked[..], 0));
+            assert_eq!(seen.as_slice(), &marked[..]);
         }
         let device = |at: usize| journal.runs[0].points[at].key.device.as_deref();
         assert_eq!((device(1), device(2)), (Some("T4"), Some("cpu")));
@@ -232,15 +216,20 @@ mod tests {
         for end in 1..second.len() - 1 {
             let torn = format!("{first}{}\n{second}", &second[..end]);
             let journal = read(&torn);
-            assert_eq!((journal.runs[0].points.len(), journal.damaged), (1, 1), "torn at {end}");
+            assert_eq!(
+                (journal.runs[0].points.len(), journal.skipped.count),
+                (1, 1),
+                "torn at {end}"
+            );
         }
     }
 
     #[test]
     fn a_run_of_another_format_is_refused_by_name() {
         let journal = read("{\"type\":\"run\",\"schema\":99}\n{\"type\":\"dream\"}");
-        assert_eq!(journal.damaged, 2);
-        assert!(journal.first_damage.is_some_and(|why| why.contains("line 1: format 99")));
+        assert_eq!(journal.skipped.count, 2);
+        let first = journal.skipped.first.expect("is told");
+        assert!(first.0 == 1 && first.1.starts_with("format 99"), "{first:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Record, Regime, read_record};
+use super::{Record, Regime};
 use crate::bench::points::Point;
 
 /// Most points, and samples of them, a record of the machine around them may lie behind. A writer puts one in before it is more.
@@ -10,7 +10,7 @@ pub const HELD_POINTS: usize = 1 << 16;
 /// As [`HELD_POINTS`], of samples.
 pub const HELD_SAMPLES: usize = 1 << 20;
 
-/// Takes lines, gives points once nothing more can be said of them.
+/// Takes records, gives points once nothing more can be said of them.
 #[derive(Debug, Default)]
 pub struct PointStream {
     regime: Regime,
@@ -18,36 +18,24 @@ pub struct PointStream {
     samples: usize,
     /// Devices of the machines the runs were on.
     pub devices: BTreeSet<String>,
-    /// Lines that could not be read.
-    pub damaged: u64,
-    /// The first of them, and why.
-    pub first_damage: Option<String>,
 }
 
 impl PointStream {
-    /// Takes one line. What does not read is counted and costs itself only.
-    pub fn take(&mut self, number: u64, line: &str, give: &mut impl FnMut(Point, Regime)) {
-        let line = line.trim();
-        if line.is_empty() {
-            return;
-        }
-        match read_record(line) {
-            Ok(Record::Run(run)) => {
+    /// Takes one record.
+    pub fn take(&mut self, record: Record, give: &mut impl FnMut(Point, Regime)) {
+        match record {
+            Record::Run(run) => {
                 self.release(0, 0, give);
                 self.regime = run.regime;
                 self.devices.extend(run.devices.into_iter().map(|device| device.name));
             }
-            Ok(Record::Point(taken)) => {
+            Record::Point(taken) => {
                 self.samples += taken.point.t_ns.len();
                 self.held.push_back(taken.point);
                 self.release(HELD_POINTS, HELD_SAMPLES, give);
             }
-            Ok(Record::Around(around)) => around.mark(self.held.make_contiguous()),
-            Ok(Record::Mark(_) | Record::End(_)) => {}
-            Err(why) => {
-                self.damaged += 1;
-                self.first_damage.get_or_insert_with(|| format!("line {number}: {why}"));
-            }
+            Record::Around(around) => around.mark(self.held.make_contiguous()),
+            Record::Mark(_) | Record::End(_) => {}
         }
     }
 
@@ -67,6 +55,7 @@ impl PointStream {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Reader, Taken};
     use super::*;
 
     fn read(text: &str) -> Vec<(String, Regime, bool)> {
@@ -75,11 +64,12 @@ mod tests {
             all.push((point.key.name, regime, !point.tainted.is_empty()));
         };
         let mut stream = PointStream::default();
-        for (at, line) in text.lines().enumerate() {
-            stream.take(at as u64, line, &mut give);
+        let mut reader = Reader::new(text.as_bytes());
+        while let Some(record) = reader.record().expect("memory does not fail") {
+            stream.take(record, &mut give);
         }
         stream.finish(&mut give);
-        assert_eq!(stream.first_damage, None);
+        assert_eq!(reader.skipped().count, 0);
         all
     }
 
@@ -115,10 +105,10 @@ name=d t_us=1"#;
     fn what_is_held_has_a_bound() {
         let mut stream = PointStream::default();
         let mut given = 0;
-        let long =
-            format!("{{\"type\":\"point\",\"name\":\"a\",\"t_ns\":[{}1]}}", "1,".repeat(9_999));
-        for at in 0..200 {
-            stream.take(at, &long, &mut |_, _| given += 1);
+        for _ in 0..200 {
+            let point = Point { t_ns: vec![1.0; 10_000], ..Point::default() };
+            let taken = Taken { point, ..Taken::default() };
+            stream.take(Record::Point(Box::new(taken)), &mut |_, _| given += 1);
             assert!(stream.samples <= HELD_SAMPLES);
         }
         assert_eq!(given + stream.held.len(), 200);

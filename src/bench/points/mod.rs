@@ -170,20 +170,22 @@ pub const FORMATS: &[Format] = &[
 /// Longest beginning a format is told by.
 const HEAD: usize = 64 << 10;
 
-/// Reads a whole text.
-pub fn read(text: &str) -> Result<Points, PointsError> {
+/// The format of a text, known by its beginning.
+pub fn format(text: &str) -> Result<&'static Format, PointsError> {
     let mut end = text.len().min(HEAD);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let head = text[..end].trim_start_matches('\u{feff}').trim_start();
-    let Some(format) = FORMATS.iter().find(|format| (format.sniff)(head)) else {
+    FORMATS.iter().find(|format| (format.sniff)(head)).ok_or_else(|| {
         let known: Vec<&str> = FORMATS.iter().map(|format| format.about).collect();
-        return Err(PointsError(format!(
-            "no format warpscope knows; it reads {}",
-            known.join(", ")
-        )));
-    };
+        PointsError(format!("no format warpscope knows; it reads {}", known.join(", ")))
+    })
+}
+
+/// Reads a whole text.
+pub fn read(text: &str) -> Result<Points, PointsError> {
+    let format = format(text)?;
     let mut points = (format.read)(text.trim_start_matches('\u{feff}'))?;
     points.format = format.id;
     Ok(points)

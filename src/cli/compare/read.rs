@@ -1,20 +1,20 @@
 //! Files of runs, one at a time.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+
+use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
 use super::super::exit::CliError;
 use crate::bench::compare::Groups;
-use crate::bench::journal::{PointStream, Regime};
+use crate::bench::journal::{PointStream, Reader, Regime, begins_journal};
 use crate::bench::points;
-use crate::sink::Holds;
 
-/// Largest document of another tool that is read whole.
-const MAX_DOCUMENT: u64 = 1 << 30;
-/// Longest line of a journal.
-const MAX_LINE: u64 = 64 << 20;
+/// Largest document of another tool, which is held whole.
+const MAX_DOCUMENT: u64 = 256 << 20;
+/// The beginning that shows what a file is.
+const HEAD: u64 = 1 << 20;
 
 /// Samples of one file, and what a person should know about it.
 #[derive(Default)]
@@ -26,27 +26,29 @@ pub(super) struct Contents {
 }
 
 pub(super) fn read(path: &Path) -> Result<Contents, CliError> {
-    let failed = |error: std::io::Error| CliError::Usage(format!("{}: {error}", path.display()));
-    let mut input = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
-    let contents = if input.fill_buf().map_err(failed)?.starts_with(Holds::Journal.start()) {
-        journal(input).map_err(failed)?
-    } else {
-        document(input, path)?
-    };
+    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
+    let contents = contents(path).map_err(|error| wrong(error.to_string()))?;
     if contents.groups.is_empty() {
-        return Err(CliError::Usage(format!("{}: holds no measurement", path.display())));
+        return Err(wrong("holds no measurement".to_owned()));
     }
     Ok(contents)
 }
 
-fn document(mut input: impl BufRead, path: &Path) -> Result<Contents, CliError> {
-    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
-    let mut text = String::new();
-    let long = input.by_ref().take(MAX_DOCUMENT).read_to_string(&mut text);
-    if long.map_err(|error| wrong(error.to_string()))? as u64 == MAX_DOCUMENT {
-        return Err(wrong("larger than 1 GiB".to_owned()));
+/// What a file is shows in its beginning; it is opened once, because a pipe cannot be opened again.
+fn contents(path: &Path) -> io::Result<Contents> {
+    let mut input = BufReader::with_capacity(1 << 16, Input::open(path, Accept::Pipes)?);
+    let mut head = Vec::new();
+    input.by_ref().take(HEAD).read_to_end(&mut head)?;
+    if begins_journal(&head) {
+        return journal(head.chain(input));
     }
-    let read = points::read(&text).map_err(|error| wrong(error.to_string()))?;
+    points::format(&String::from_utf8_lossy(&head)).map_err(io::Error::other)?;
+    document(head.chain(input))
+}
+
+fn document(input: impl Read) -> io::Result<Contents> {
+    let text = into_text(read_all(input, MAX_DOCUMENT)?)?;
+    let read = points::read(&text).map_err(io::Error::other)?;
     let left_out =
         (read.left_out > 0).then(|| format!("{} entries without a time left out", read.left_out));
     let mut contents = Contents {
@@ -59,20 +61,17 @@ fn document(mut input: impl BufRead, path: &Path) -> Result<Contents, CliError> 
     Ok(contents)
 }
 
-/// A journal is read as a stream: a line at a time, whatever the size of the file.
-fn journal(mut input: impl BufRead) -> std::io::Result<Contents> {
+/// A journal is read as a stream: a record at a time, whatever the size of the file.
+fn journal(input: impl BufRead) -> io::Result<Contents> {
+    let mut reader = Reader::new(input);
     let mut stream = PointStream::default();
     let mut groups = Groups::default();
     let mut give = |point, regime| groups.add(point, regime);
-    let (mut line, mut number) = (Vec::new(), 0);
-    while input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? > 0 {
-        number += 1;
-        stream.take(number, &String::from_utf8_lossy(&line), &mut give);
-        line.clear();
+    while let Some(record) = reader.record()? {
+        stream.take(record, &mut give);
     }
     stream.finish(&mut give);
-    let damaged = stream
-        .first_damage
-        .map(|why| format!("{} damaged lines, the first: {why}", stream.damaged));
-    Ok(Contents { groups, remarks: damaged.into_iter().collect(), devices: stream.devices })
+    let skipped = reader.skipped();
+    let remarks = (skipped.count > 0).then(|| skipped.to_string());
+    Ok(Contents { groups, remarks: remarks.into_iter().collect(), devices: stream.devices })
 }

@@ -11,7 +11,7 @@ mod workshop;
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
+use warpscope_probes::bounded::{self, Accept};
 
 use super::exit::{CliError, Exit};
 use super::identity::now_ms;
@@ -88,12 +89,8 @@ fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
 
 fn read(path: &Path) -> Result<Spec, CliError> {
     let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err(wrong("is no file".to_owned()));
-    }
-    file.take(MAX_SPEC).read_to_string(&mut text).map_err(|error| wrong(error.to_string()))?;
+    let text = bounded::text(path, Accept::Files, MAX_SPEC);
+    let text = text.map_err(|error| wrong(error.to_string()))?;
     parse(&path.display().to_string(), &text).map_err(|error| CliError::Usage(error.to_string()))
 }
 

@@ -4,12 +4,13 @@
 //! deaf on network drives.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::hash::Hasher as _;
 use std::hash::{DefaultHasher, Hash as _};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+
+use warpscope_probes::bounded;
 
 /// Time between two looks.
 pub(super) const LOOK: Duration = Duration::from_millis(300);
@@ -118,7 +119,7 @@ pub(super) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
     let hash = |path: &PathBuf| {
         let mut hasher = DefaultHasher::new();
         let mut bytes = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
+        let read = bounded::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
         (read.is_ok(), bytes).hash(&mut hasher);
         hasher.finish()
     };

@@ -1,11 +1,13 @@
 //! Builds candidates, runs them and checks what they computed.
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File};
-use std::io::{self, Read};
+use std::fs::DirBuilder;
+use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use warpscope_probes::bounded::{self, Accept};
 
 use super::super::worker::NAME as WORKER;
 use super::process::{self, End, MAX_OUTPUT};
@@ -369,14 +371,5 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
         io::ErrorKind::NotFound => "wrote no output".to_owned(),
         _ => format!("{}: {error}", path.display()),
     };
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("{} is no file", path.display()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_RESULTS + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_RESULTS {
-        return Err(format!("wrote more than {} MiB", MAX_RESULTS >> 20));
-    }
-    Ok(bytes)
+    bounded::read(path, Accept::Files, MAX_RESULTS).map_err(failed)
 }

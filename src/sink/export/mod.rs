@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::bench::compare::Series;
-use crate::bench::journal::{Identity, Mark, Record, Window, read_record};
+use crate::bench::journal::{Identity, Mark, Record, Window};
 use crate::bench::points::{Key, Point};
 pub use tuned::tuned;
 
@@ -44,27 +44,21 @@ pub struct Recorded {
 pub struct Recordings {
     /// The runs, in order.
     pub runs: Vec<Recorded>,
-    /// Lines that could not be read.
-    pub damaged: u64,
 }
 
 impl Recordings {
-    /// Takes one line. What does not read is counted and costs itself only.
-    pub fn take(&mut self, line: &str) {
-        let line = line.trim();
-        if line.is_empty() {
-            return;
-        }
-        match read_record(line) {
-            Ok(Record::Run(identity)) => {
+    /// Takes one record.
+    pub fn take(&mut self, record: Record) {
+        match record {
+            Record::Run(identity) => {
                 self.runs.push(Recorded { identity: *identity, ..Recorded::default() });
             }
-            Ok(Record::Point(taken)) => self.run().measured.push(Measured {
+            Record::Point(taken) => self.run().measured.push(Measured {
                 at_ms: taken.at_ms,
                 point: taken.point,
                 window: taken.window,
             }),
-            Ok(Record::Around(around)) => {
+            Record::Around(around) => {
                 let measured = &mut self.run().measured;
                 let count =
                     usize::try_from(around.points).unwrap_or(usize::MAX).min(measured.len());
@@ -74,9 +68,8 @@ impl Recordings {
                     one.window.clone_from(&around.window);
                 }
             }
-            Ok(Record::Mark(mark)) => self.run().marks.push(mark),
-            Ok(Record::End(_)) => {}
-            Err(_) => self.damaged += 1,
+            Record::Mark(mark) => self.run().marks.push(mark),
+            Record::End(_) => {}
         }
     }
 

@@ -1,19 +1,16 @@
-//! Journals into the store, a line at a time: memory does not grow with the file.
+//! Journals into the store, a record at a time: memory does not grow with the file.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use rusqlite::{Transaction, TransactionBehavior, params};
+use warpscope_probes::bounded::{Accept, Input, Skipped};
 
 use super::run::Open;
 use super::{History, HistoryError};
-use crate::bench::journal::{Identity, Journal, Run};
+use crate::bench::journal::{Identity, Journal, Reader, Record, Run};
 use crate::bench::points::Point;
-use crate::sink::Holds;
 
-/// Longest line of a journal.
-const MAX_LINE: u64 = 64 << 20;
 /// Points, and samples, that wait for a line about the machine around them. It comes once a second, and looks back no further.
 const WAITING: (usize, usize) = (1 << 16, 1 << 20);
 
@@ -27,52 +24,42 @@ pub struct Imported {
     /// Samples of them.
     pub samples: u64,
     /// Lines that could not be read.
-    pub damaged: u64,
-    /// The first of them, and why.
-    pub first_damage: Option<String>,
+    pub skipped: Skipped,
 }
 
 impl History {
     /// Takes every run of a journal into the store. A run that is there already is built anew; either all is taken or nothing.
     pub fn import(&mut self, journal: &Path) -> Result<Imported, HistoryError> {
-        let failed = |error| HistoryError::Io(journal.to_owned(), error);
-        let file = File::open(journal).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(HistoryError::NotAJournal(journal.to_owned()));
-        }
-        let mut input = BufReader::with_capacity(1 << 18, file);
-        if !input.fill_buf().map_err(failed)?.starts_with(Holds::Journal.start()) {
-            return Err(HistoryError::NotAJournal(journal.to_owned()));
-        }
+        let input = Input::open(journal, Accept::Pipes)
+            .map_err(|error| HistoryError::Io(journal.to_owned(), error))?;
         let name = std::path::absolute(journal).unwrap_or_else(|_| journal.to_owned());
+        let input = BufReader::with_capacity(1 << 18, input);
         self.take(input, &name.display().to_string(), journal)
     }
 
-    /// The same from anything that is read by lines; `name` is what the runs are said to come from.
+    /// The same from any input; `name` is what the runs are said to come from.
     fn take(
         &mut self,
-        mut input: impl BufRead,
+        input: impl BufRead,
         name: &str,
         journal: &Path,
     ) -> Result<Imported, HistoryError> {
+        let failed = |error| HistoryError::Io(journal.to_owned(), error);
         let path = self.path.clone();
         let refused = |error| super::refused(&path, error);
         let work = self.database.transaction_with_behavior(TransactionBehavior::Immediate);
         let work = work.map_err(refused)?;
         let mut intake = Intake::new(&work, name);
-        let (mut line, mut number) = (Vec::new(), 0);
-        loop {
-            line.clear();
-            let read = input.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
-            if read.map_err(|error| HistoryError::Io(journal.to_owned(), error))? == 0 {
-                break;
-            }
-            number += 1;
-            intake.line(number, &String::from_utf8_lossy(&line)).map_err(refused)?;
+        let mut reader = Reader::new(input);
+        while let Some(record) = reader.record().map_err(failed)? {
+            intake.take(record).map_err(refused)?;
+        }
+        if !reader.is_journal() {
+            return Err(HistoryError::NotAJournal(journal.to_owned()));
         }
         let imported = intake.end().map_err(refused)?;
         work.commit().map_err(refused)?;
-        Ok(imported)
+        Ok(Imported { skipped: reader.skipped().clone(), ..imported })
     }
 }
 
@@ -99,9 +86,9 @@ impl<'a> Intake<'a> {
         }
     }
 
-    fn line(&mut self, number: u64, line: &str) -> rusqlite::Result<()> {
+    fn take(&mut self, record: Record) -> rusqlite::Result<()> {
         let before = self.journal.runs.last().map_or(0, |run| run.points.len());
-        self.journal.take(number, line);
+        self.journal.take(record);
         if self.journal.runs.len() > 1 {
             let run = self.journal.runs.remove(0);
             self.close(run)?;
@@ -152,8 +139,6 @@ impl<'a> Intake<'a> {
         for run in std::mem::take(&mut self.journal.runs) {
             self.close(run)?;
         }
-        let journal = self.journal;
-        let (damaged, first_damage) = (journal.damaged, journal.first_damage);
-        Ok(Imported { damaged, first_damage, ..self.imported })
+        Ok(self.imported)
     }
 }

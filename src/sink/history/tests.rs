@@ -70,7 +70,7 @@ fn the_same_run_imported_twice_is_one_run() {
     let journal = folder.journal("a.jsonl", &(run(0, 10.0) + &run(1, 11.0)));
     let mut store = folder.store();
     let first = store.import(&journal).expect("imports");
-    assert_eq!((first.runs, first.again, first.samples, first.damaged), (2, 0, 60, 0));
+    assert_eq!((first.runs, first.again, first.samples, first.skipped.count), (2, 0, 60, 0));
     let before = store.trends().expect("reads");
     let copy = folder.journal("copy.jsonl", &std::fs::read_to_string(&journal).expect("reads"));
     let second = store.import(&copy).expect("imports");
@@ -97,8 +97,8 @@ fn a_journal_that_has_grown_is_built_anew() {
     store.import(&journal).expect("imports");
     let more = whole + "name=gemm m=16 device=cpu t_us=10,10 tainted=shared\nnot a line\n";
     let imported = store.import(&folder.journal("a.jsonl", &more)).expect("imports");
-    assert_eq!((imported.runs, imported.again, imported.damaged), (1, 1, 1));
-    assert!(imported.first_damage.is_some_and(|why| why.starts_with("line 5")));
+    assert_eq!((imported.runs, imported.again, imported.skipped.count), (1, 1, 1));
+    assert!(imported.skipped.first.is_some_and(|(line, _)| line == 5));
     let moment = &store.trends().expect("reads")[0].moments[0];
     assert_eq!((moment.clean, moment.tainted, moment.run.ended), (30, 2, true));
 }

@@ -32,6 +32,10 @@ impl ThemeError {
         };
         Self { file: name.to_owned(), line: None, message }
     }
+
+    pub(super) fn unreadable(file: &str, why: String) -> Self {
+        Self { file: file.to_owned(), line: None, message: why }
+    }
 }
 
 impl fmt::Display for ThemeError {
@@ -45,8 +49,8 @@ impl fmt::Display for ThemeError {
 
 impl std::error::Error for ThemeError {}
 
-/// Longest theme file that is looked at.
-const LIMIT: usize = 64 * 1024;
+/// Bytes of the longest theme file that is read.
+pub const LIMIT: u64 = 64 << 10;
 
 const KEYS: &[&str] = &["name", "kind", "background", "paint_background", "colors"];
 
@@ -59,7 +63,7 @@ struct Reader<'a> {
 
 pub(super) fn parse(text: &str, file: &str) -> Result<Theme, ThemeError> {
     let reader = Reader { text, file };
-    if text.len() > LIMIT {
+    if text.len() as u64 > LIMIT {
         return Err(reader.error(None, format!("longer than {LIMIT} bytes; is it a theme?")));
     }
     let table = DeTable::parse(text).map_err(|error| {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use ratatui::style::{Color, Modifier, Style};
 
 pub use depth::{COLOR_CHOICES, ColorChoice, ColorDepth, ColorFacts};
-pub use file::ThemeError;
+pub use file::{LIMIT, ThemeError};
 pub use rgb::{NAMED, Rgb};
 pub use role::{RAMPS, ROLES, Ramp, Role, RoleInfo};
 
@@ -67,15 +67,17 @@ impl Theme {
     }
 
     /// The theme with this name or at this path. A file `<name>.toml` in one of `folders` comes
-    /// before a built-in theme of the same name. `read` gives the text of a file, if it exists.
+    /// before a built-in theme of the same name. `read` gives the text of a file, if it exists, or
+    /// says why it cannot be read.
     pub fn load(
         choice: &str,
         folders: &[PathBuf],
-        read: impl Fn(&Path) -> Option<String>,
+        read: impl Fn(&Path) -> Result<Option<String>, String>,
     ) -> Result<Self, ThemeError> {
         for path in candidates(choice, folders) {
-            if let Some(text) = read(&path) {
-                return Self::parse(&text, &path.display().to_string());
+            let file = path.display().to_string();
+            if let Some(text) = read(&path).map_err(|why| ThemeError::unreadable(&file, why))? {
+                return Self::parse(&text, &file);
             }
         }
         Self::builtin(choice).ok_or_else(|| ThemeError::no_such_theme(choice))

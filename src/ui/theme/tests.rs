@@ -282,13 +282,15 @@ fn errors_name_file_line_and_the_nearest_valid_name() {
 fn a_users_file_comes_before_a_built_in_theme() {
     let folders = [PathBuf::from("/home/u/themes")];
     let read = |path: &Path| match path.to_str() {
-        Some("/home/u/themes/dark.toml" | "./my.toml") => Some(SMALL.to_owned()),
-        _ => None,
+        Some("/home/u/themes/dark.toml" | "./my.toml") => Ok(Some(SMALL.to_owned())),
+        Some("./pipe.toml") => Err("is a pipe".to_owned()),
+        _ => Ok(None),
     };
     let load = |choice| Theme::load(choice, &folders, read);
     assert_eq!(load("dark").unwrap().name(), "/home/u/themes/dark.toml");
     assert_eq!(load("./my.toml").unwrap().name(), "./my.toml");
     assert_eq!(load("light").unwrap().name(), "light");
+    assert_eq!(load("./pipe.toml").unwrap_err().to_string(), "theme ./pipe.toml: is a pipe");
     let error = load("drak").unwrap_err().to_string();
     assert!(error.starts_with("theme drak: no such theme; did you mean \"dark\"?"), "{error}");
     assert!(load("no/such.toml").unwrap_err().to_string().contains("colorblind"));

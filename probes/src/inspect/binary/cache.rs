@@ -5,9 +5,9 @@
 //! two programs writing it would lose each other's entries.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, Metadata};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{ScanError, scan_file};
 use super::scan::Scan;
+use crate::bounded::{self, Accept};
+use crate::private;
 
 /// Version of the entries; a scanner that finds more than the one before counts it up.
 const FORMAT: u32 = 1;
@@ -99,8 +101,7 @@ impl Cache {
     }
 
     fn get(&self, key: Key) -> Option<Scan> {
-        let mut bytes = Vec::new();
-        File::open(self.entry_path(key)).ok()?.take(LARGEST_ENTRY).read_to_end(&mut bytes).ok()?;
+        let bytes = bounded::read(&self.entry_path(key), Accept::Files, LARGEST_ENTRY).ok()?;
         let entry: Entry = serde_json::from_slice(&bytes).ok()?;
         (entry.format == FORMAT && entry.key == key).then_some(entry.scan)
     }
@@ -111,15 +112,8 @@ impl Cache {
         if length > LARGEST_ENTRY {
             return Ok(());
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let order = self.written.fetch_add(length, Ordering::Relaxed);
-        let draft = self.folder.join(format!(".{}-{order}", std::process::id()));
-        let done = File::create(&draft)
-            .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| fs::rename(&draft, self.entry_path(entry.key)));
-        if done.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
+        let done = private::cache(&self.entry_path(entry.key), &bytes);
         if order / (MOST_BYTES / 4) != (order + length) / (MOST_BYTES / 4) {
             self.prune(MOST_BYTES);
         }
@@ -190,7 +184,7 @@ mod tests {
         fn write(&self, fixture: &str, age: Duration) {
             let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/binaries").join(fixture);
             fs::write(&self.file, fs::read(from).unwrap()).unwrap();
-            File::options()
+            fs::File::options()
                 .append(true)
                 .open(&self.file)
                 .unwrap()
@@ -276,7 +270,7 @@ mod tests {
         let cache = place.cache();
         fs::create_dir_all(&cache.folder).unwrap();
         for (name, age) in [("old", 3), ("older", 4), ("new", 1)] {
-            let file = File::create(cache.folder.join(name)).unwrap();
+            let file = fs::File::create(cache.folder.join(name)).unwrap();
             file.set_len(400).unwrap();
             file.set_modified(SystemTime::now() - LONG_AGO * age).unwrap();
         }

@@ -1,9 +1,7 @@
 //! Scanning a file: a binary, or a wheel with binaries in it.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::collect::Collector;
@@ -12,6 +10,7 @@ use super::inflate::Inflated;
 use super::scan::{Scan, inside};
 use super::source::{Fault, OnDisk, Reader, Source};
 use super::zip::{self, Member, Method};
+use crate::bounded;
 use crate::text::printable;
 
 /// Why a file could not be scanned.
@@ -80,13 +79,7 @@ pub fn scan_source(path: &Path, source: &dyn Source) -> Result<Scan, ScanError> 
 
 pub(super) fn open(path: &Path) -> Result<OnDisk, ScanError> {
     let failed = |error| ScanError { path: path.to_owned(), why: Why::Read(error) };
-    // A pipe without a writer must not hold anybody up.
-    let file =
-        File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
-    match file.metadata().map_err(failed)?.is_file() {
-        true => OnDisk::new(file).map_err(failed),
-        false => Err(failed(io::Error::other("not a regular file"))),
-    }
+    OnDisk::new(bounded::open(path).map_err(failed)?).map_err(failed)
 }
 
 pub(super) fn recognised(path: &Path, source: &dyn Source) -> Result<Format, ScanError> {

@@ -1,16 +1,17 @@
 //! Files as seen from one root: this machine's, a container's through `/proc/PID/root`, an image's, or a test's.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Cursor, ErrorKind, Read, Seek};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::links::follow;
 use super::progress::Progress;
 use super::tree::{Node, Tree};
+use crate::bounded;
 
 /// Entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 1 << 16;
@@ -145,7 +146,7 @@ impl Disk {
     pub(super) fn open(&self, inside: &Path) -> io::Result<Box<dyn Source>> {
         let end = self.canonical(inside)?;
         match self {
-            Self::Real(_) => Ok(Box::new(open_regular(&self.outer(&end))?)),
+            Self::Real(_) => Ok(Box::new(bounded::open(&self.outer(&end))?)),
             Self::Image(tree) => match tree.get(&end) {
                 Some(Node::File { contents: Some(contents), .. }) => {
                     Ok(Box::new(Cursor::new(Rc::clone(contents))))
@@ -232,19 +233,10 @@ pub(super) fn same_file(one: &Path, other: &Path) -> io::Result<bool> {
     Ok(identity_of(one)? == identity_of(other)?)
 }
 
-/// Opens a regular file of this machine without waiting for the other end of a pipe.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
-    }
-    Err(io::Error::other("not a regular file"))
-}
-
 /// The first `limit` bytes of one of the kernel's own files.
 pub(super) fn kernel_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(limit).read_to_end(&mut bytes)?;
+    bounded::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

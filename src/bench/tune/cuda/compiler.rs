@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
 use warpscope_kernels::gpu::DeviceFacts;
+use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::trust::as_named;
 
 /// Largest source that is read.
@@ -81,12 +82,8 @@ fn error_first(said: &str) -> String {
 
 /// A file of no absurd size.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let wrong = |why: String| format!("{}: {why}", path.display());
-    let about = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return Err(wrong(format!("no file of at most {} MiB", MOST_BYTES >> 20)));
-    }
-    std::fs::read(path).map_err(|error| wrong(error.to_string()))
+    let read = bounded::read(path, Accept::Files, MOST_BYTES);
+    read.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -107,6 +104,6 @@ mod tests {
         let error = Compiler::new(file.path(), &[], &paths).err().expect("no library");
         assert!(error.contains(&file.path().display().to_string()), "{error}");
         assert!(read(Path::new("/nowhere/k.cu")).is_err_and(|why| why.contains("/nowhere/k.cu")));
-        assert!(read(Path::new("/")).is_err_and(|why| why.contains("16 MiB")));
+        assert!(read(Path::new("/")).is_err_and(|why| why == "/: is a folder, not a file"));
     }
 }

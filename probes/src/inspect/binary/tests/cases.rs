@@ -121,11 +121,11 @@ fn what_is_no_binary_is_refused_with_the_way_out() {
     let file = folder().join("make.sh");
     let said = scan_file(&file).unwrap_err().to_string();
     assert!(said.contains("make.sh") && said.contains(".fatbin"), "{said}");
-    assert!(scan_file(&folder()).unwrap_err().to_string().contains("not a regular file"));
+    assert!(scan_file(&folder()).unwrap_err().to_string().contains("is a folder"));
     let place = tempfile::tempdir().unwrap();
     let pipe = place.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(scan_file(&pipe).unwrap_err().to_string().contains("not a regular file"));
+    assert!(scan_file(&pipe).unwrap_err().to_string().contains("is a pipe"));
     assert!(scan_file(&folder().join("absent")).unwrap_err().to_string().contains("No such file"));
 }
 

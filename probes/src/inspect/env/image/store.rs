@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::super::disk::open_regular;
 use super::super::links::lexical;
 use super::super::progress::Progress;
 use super::ImageError;
 use super::gzip::Gunzip;
 use super::part::{Part, Stream};
 use super::tar::{Kind, Tar};
+use crate::bounded;
 
 /// Members of the outer archive: three for each layer and some more.
 const MOST_MEMBERS: usize = 1 << 16;
@@ -35,11 +35,11 @@ impl Store {
             return Ok(Self::Folder(path.to_owned()));
         }
         let mut magic = Vec::new();
-        open_regular(path).map_err(io)?.take(4).read_to_end(&mut magic).map_err(io)?;
+        bounded::open(path).map_err(io)?.take(4).read_to_end(&mut magic).map_err(io)?;
         if let Some(packed) = Packing::of(&magic) {
             return Err(ImageError::Packed(path.to_owned(), packed));
         }
-        let file = open_regular(path).map_err(io)?;
+        let file = bounded::open(path).map_err(io)?;
         let mut tar = Tar::new(Part::whole(file).map_err(io)?);
         let mut members = HashMap::new();
         while let Some(member) = tar.next().map_err(io)? {
@@ -64,7 +64,7 @@ impl Store {
         match self {
             Self::Folder(root) => {
                 let path = root.join(inside.strip_prefix("/").unwrap_or(&inside));
-                Part::whole(open_regular(&path)?)
+                Part::whole(bounded::open(&path)?)
             }
             Self::Archive { file, members } => {
                 let found = match members.get(&inside) {
@@ -74,7 +74,7 @@ impl Store {
                 let Some(Place::At { offset, bytes }) = found else {
                     return Err(io::ErrorKind::NotFound.into());
                 };
-                Part::new(open_regular(file)?, *offset, *bytes)
+                Part::new(bounded::open(file)?, *offset, *bytes)
             }
         }
     }
