@@ -33,7 +33,7 @@ impl Desk {
     fn new() -> Option<Self> {
         let folder = TempDir::new().expect("a folder");
         let desk = Self { folder, stage: Stage::new("t4").without(stage::CUBLAS) };
-        for path in ["project/deep", "home", ".venv"] {
+        for path in ["project/deep", "home", ".venv", "marks"] {
             fs::create_dir_all(desk.at(path)).expect("a folder");
         }
         fs::write(desk.at(".venv/pyvenv.cfg"), "home = /usr/bin\nversion = 3.12.1\n")
@@ -51,6 +51,7 @@ impl Desk {
         for path in ["", ".venv", ".venv/lib"] {
             desk.mode(path, 0o755);
         }
+        desk.mode("marks", 0o777);
         if let Err(why) = warpscope_probes::trust::check(&desk.cublas()) {
             println!("SKIPPED: temporary folders are not trusted here: {why}");
             return None;
@@ -68,7 +69,7 @@ impl Desk {
         let (path, source) = (self.at(path), self.at("planted.c"));
         fs::create_dir_all(path.parent().expect("has one")).expect("a folder");
         fs::write(&source, SOURCE).expect("writes");
-        let mark = format!("-DMARK={:?}", self.at("mark").display().to_string());
+        let mark = format!("-DMARK={:?}", self.at("marks/mark").display().to_string());
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC"]).arg(mark).arg("-o").arg(&path).arg(&source);
         compiler.status().is_ok_and(|status| status.success())
@@ -101,7 +102,7 @@ impl Desk {
 
     fn run(&self, command: &mut Command) -> (String, Option<i32>, bool) {
         let output = command.output().expect("starts");
-        let mark = self.at("mark");
+        let mark = self.at("marks/mark");
         let ran = mark.exists();
         if ran {
             fs::remove_file(mark).expect("own");
@@ -294,4 +295,44 @@ fn drivers_are_not_looked_for_in_folders() {
         let (said, _, ran) = desk.run(&mut command);
         assert!(!ran, "{said}");
     }
+}
+
+/// A program with rights its caller has not does not let the caller's words choose code; here it is setuid to a user without any.
+#[test]
+fn with_raised_rights_neither_environment_nor_options_choose_libraries() {
+    let Some(desk) = Desk::new() else { return };
+    if !is_root() {
+        return;
+    }
+    assert!(desk.plant("nvml/libnvidia-ml.so.1"));
+    let library = desk.at("nvml/libnvidia-ml.so.1");
+    let setuid = |program: &Path| {
+        let copy = desk.at("home").join(program.file_name().expect("has a name"));
+        fs::copy(program, &copy).expect("copies");
+        give(&copy);
+        fs::set_permissions(&copy, Permissions::from_mode(0o4755)).expect("root may");
+        copy
+    };
+    let id = Command::new(setuid(Path::new("/usr/bin/id"))).output().expect("starts");
+    if !said(&id).contains("euid=65534") {
+        println!("SKIPPED: setuid programs have no effect here");
+        return;
+    }
+    let run = |program: &Path, arguments: &[&str], variable: &str| {
+        let mut command = Command::new(program);
+        command.args(arguments).env("HOME", desk.at("home")).env(variable, &library);
+        desk.run(command.current_dir(desk.at("project")))
+    };
+    let raised = setuid(Path::new(PROGRAM));
+    let (said, _, ran) = run(Path::new(PROGRAM), &["snapshot"], "WARPSCOPE_LIBRARY");
+    assert!(ran, "the user's own process takes it: {said}");
+    let (said, _, ran) = run(&raised, &["snapshot"], "WARPSCOPE_LIBRARY");
+    assert!(!ran && said.contains("WARPSCOPE_LIBRARY is ignored: it runs setuid"), "{said}");
+    let (said, code, ran) = run(&raised, &["__worker", "--gpu"], "CUDA_INJECTION64_PATH");
+    assert!(!ran && code == Some(1), "{said}");
+    assert!(said.contains("CUDA_INJECTION64_PATH names code"), "{said}");
+    give(&library);
+    let named = ["snapshot", "--library", &library.display().to_string()];
+    let (said, code, ran) = run(&raised, &named, "UNUSED");
+    assert!(!ran && code == Some(2) && said.contains("belongs to uid 65534"), "{said}");
 }
