@@ -4,9 +4,12 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use stage::Stage;
 use tempfile::TempDir;
+
+use crate::pty::{Session, Start};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_warpscope");
 const SITE: &str = "lib/python3.12/site-packages";
@@ -224,6 +227,32 @@ fn goals_leave_an_untrusted_library_alone() {
         said.contains("not loaded: ") && said.contains("no cuBLAS was found that may be"),
         "{said}"
     );
+}
+
+/// The dashboard's key `p`, with the environment that is active.
+#[test]
+fn the_dashboard_names_what_it_leaves_alone() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.stage = Stage::new("t4+idle").without(stage::CUBLAS);
+    desk.mode(".venv", 0o777);
+    let text = |path: &str| desk.at(path).display().to_string();
+    let (home, venv, mut env) = (text("home"), text(".venv"), desk.stage.variables());
+    env.extend([("HOME", home.clone()), ("XDG_CACHE_HOME", home), ("VIRTUAL_ENV", venv.clone())]);
+    env.push(("WARPSCOPE_INSPECT", "on".to_owned()));
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let args = ["--tab", "compat", "--no-bench", "--interval", "2s"];
+    let start = Start { args: &args, env: &env, size: (300, 40), ..Start::default() };
+    let mut screen = Session::start(&start);
+    screen.see("looking for what is installed");
+    let done = |text: &str| !text.contains("looking for what is") && !text.contains("inspecting ");
+    screen.wait(Duration::from_secs(300), done).expect("the look around ends");
+    screen.keys("p");
+    screen.see("probes: ");
+    screen.see(&format!("not loaded: {}", desk.cublas().display()));
+    screen.see(&format!("its folder {venv} is writable by everybody"));
+    assert!(!desk.at("marks/mark").exists(), "the planted library ran");
+    screen.keys("q");
+    assert_eq!(screen.end(), 0);
 }
 
 const SPEC: &str = r#"
