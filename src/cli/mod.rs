@@ -32,6 +32,7 @@ mod options;
 mod output;
 mod parser;
 mod query;
+mod raised;
 mod record;
 mod recording;
 mod replay;
@@ -68,7 +69,7 @@ use crate::config::Environment;
 
 /// The whole program.
 pub fn main() -> ExitCode {
-    let outcome = run(std::env::args_os(), Environment::of_process());
+    let outcome = run(std::env::args_os(), raised::environment());
     exit::report(outcome).into()
 }
 
@@ -77,7 +78,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
     let mut args = args.into_iter().peekable();
     let program = args.next().unwrap_or_default();
     if args.peek().is_some_and(|first| first == worker::NAME) {
-        return worker::run(args.skip(1));
+        return worker::run(args.skip(1), &env);
     }
     let low = match parse(std::iter::once(program).chain(args))? {
         Parsed::Run(low) => low,

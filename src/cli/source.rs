@@ -3,6 +3,7 @@ use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::exit::CliError;
 use super::options::Options;
+use super::raised;
 use crate::source::Source;
 use crate::source::local::LocalSource;
 pub use crate::source::replay::AtEnd;
@@ -12,18 +13,20 @@ use crate::source::replay::ReplaySource;
 /// `at_end` says what a recording does after its last frame.
 pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
     let Some(path) = &options.source.recording else {
-        return Ok(local(options));
+        return local(options);
     };
     let source = ReplaySource::open(path).map_err(|error| CliError::Usage(error.to_string()))?;
     let source = source.at_speed(options.source.speed).from(options.source.start).ending(at_end);
     Ok(Box::new(source))
 }
 
-fn local(options: &Options) -> Box<dyn Source> {
-    let nvml = NvmlOptions { library: options.source.library.clone(), ..NvmlOptions::default() };
-    Box::new(LocalSource::new(
+fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
+    let library = options.source.library.as_deref();
+    let library = library.map(|path| raised::named("--library", path)).transpose()?;
+    let nvml = NvmlOptions { library, ..NvmlOptions::default() };
+    Ok(Box::new(LocalSource::new(
         Box::new(NvmlProvider::new(nvml)),
         Box::new(HostProvider::new(HostOptions::default())),
         options.source.interval,
-    ))
+    )))
 }

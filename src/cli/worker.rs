@@ -4,16 +4,21 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
-use super::output;
+use super::{output, raised};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
+use crate::config::Environment;
 
 /// The first argument that makes this process a worker.
 pub(super) const NAME: &str = "__worker";
 
 /// Computes until the parent is gone or has heard enough.
-pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {
+pub(super) fn run(
+    arguments: impl Iterator<Item = OsString>,
+    env: &Environment,
+) -> Result<Exit, CliError> {
+    raised::forbid_injections(env)?;
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
@@ -23,7 +28,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, Cli
             return find_device(device).map(|()| Exit::Fine).map_err(CliError::NoGpu);
         }
         Some((CUDA_ARGUMENT, [job])) => return print(run_cuda(job)),
-        Some((GPU_ARGUMENT, rest)) => return gpu(rest),
+        Some((GPU_ARGUMENT, rest)) => return gpu(rest, env),
         _ => {}
     }
     let options = WorkerOptions::from_arguments(&arguments)
@@ -33,13 +38,13 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, Cli
 }
 
 /// Serves one device, or none in particular.
-fn gpu(arguments: &[String]) -> Result<Exit, CliError> {
+fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
     let uuid = match arguments {
         [] => None,
         [uuid] => Some(uuid.clone()),
         more => return Err(CliError::Usage(format!("one device at a time: {}", more.join(" ")))),
     };
-    let nvml = std::env::var_os("WARPSCOPE_LIBRARY").map(Into::into);
+    let nvml = env.get("WARPSCOPE_LIBRARY").map(Into::into);
     match run_gpu_child(&CudaOpener { uuid, nvml }, std::io::stdin(), std::io::stdout())? {
         GpuEnd::Told => Ok(Exit::Fine),
         GpuEnd::ContextLost => Ok(Exit::Command(CONTEXT_LOST)),

@@ -25,6 +25,11 @@ impl Environment {
     pub fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(|value| value.to_string_lossy().into_owned())
     }
+
+    /// Takes a variable out; says whether it was set.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.0.remove(OsString::from(name).as_os_str()).is_some()
+    }
 }
 
 impl<K: Into<OsString>, V: Into<OsString>> FromIterator<(K, V)> for Environment {

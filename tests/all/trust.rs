@@ -4,9 +4,12 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use stage::Stage;
 use tempfile::TempDir;
+
+use crate::pty::{Session, Start};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_warpscope");
 const SITE: &str = "lib/python3.12/site-packages";
@@ -33,7 +36,7 @@ impl Desk {
     fn new() -> Option<Self> {
         let folder = TempDir::new().expect("a folder");
         let desk = Self { folder, stage: Stage::new("t4").without(stage::CUBLAS) };
-        for path in ["project/deep", "home", ".venv"] {
+        for path in ["project/deep", "home", ".venv", "marks"] {
             fs::create_dir_all(desk.at(path)).expect("a folder");
         }
         fs::write(desk.at(".venv/pyvenv.cfg"), "home = /usr/bin\nversion = 3.12.1\n")
@@ -51,6 +54,7 @@ impl Desk {
         for path in ["", ".venv", ".venv/lib"] {
             desk.mode(path, 0o755);
         }
+        desk.mode("marks", 0o777);
         if let Err(why) = warpscope_probes::trust::check(&desk.cublas()) {
             println!("SKIPPED: temporary folders are not trusted here: {why}");
             return None;
@@ -68,7 +72,7 @@ impl Desk {
         let (path, source) = (self.at(path), self.at("planted.c"));
         fs::create_dir_all(path.parent().expect("has one")).expect("a folder");
         fs::write(&source, SOURCE).expect("writes");
-        let mark = format!("-DMARK={:?}", self.at("mark").display().to_string());
+        let mark = format!("-DMARK={:?}", self.at("marks/mark").display().to_string());
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC"]).arg(mark).arg("-o").arg(&path).arg(&source);
         compiler.status().is_ok_and(|status| status.success())
@@ -101,7 +105,7 @@ impl Desk {
 
     fn run(&self, command: &mut Command) -> (String, Option<i32>, bool) {
         let output = command.output().expect("starts");
-        let mark = self.at("mark");
+        let mark = self.at("marks/mark");
         let ran = mark.exists();
         if ran {
             fs::remove_file(mark).expect("own");
@@ -225,6 +229,32 @@ fn goals_leave_an_untrusted_library_alone() {
     );
 }
 
+/// The dashboard's key `p`, with the environment that is active.
+#[test]
+fn the_dashboard_names_what_it_leaves_alone() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.stage = Stage::new("t4+idle").without(stage::CUBLAS);
+    desk.mode(".venv", 0o777);
+    let text = |path: &str| desk.at(path).display().to_string();
+    let (home, venv, mut env) = (text("home"), text(".venv"), desk.stage.variables());
+    env.extend([("HOME", home.clone()), ("XDG_CACHE_HOME", home), ("VIRTUAL_ENV", venv.clone())]);
+    env.push(("WARPSCOPE_INSPECT", "on".to_owned()));
+    let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let args = ["--tab", "compat", "--no-bench", "--interval", "2s"];
+    let start = Start { args: &args, env: &env, size: (300, 40), ..Start::default() };
+    let mut screen = Session::start(&start);
+    screen.see("looking for what is installed");
+    let done = |text: &str| !text.contains("looking for what is") && !text.contains("inspecting ");
+    screen.wait(Duration::from_secs(300), done).expect("the look around ends");
+    screen.keys("p");
+    screen.see("probes: ");
+    screen.see(&format!("not loaded: {}", desk.cublas().display()));
+    screen.see(&format!("its folder {venv} is writable by everybody"));
+    assert!(!desk.at("marks/mark").exists(), "the planted library ran");
+    screen.keys("q");
+    assert_eq!(screen.end(), 0);
+}
+
 const SPEC: &str = r#"
 name = "gemv"
 kind = "cu"
@@ -294,4 +324,44 @@ fn drivers_are_not_looked_for_in_folders() {
         let (said, _, ran) = desk.run(&mut command);
         assert!(!ran, "{said}");
     }
+}
+
+/// A program with rights its caller has not does not let the caller's words choose code; here it is setuid to a user without any.
+#[test]
+fn with_raised_rights_neither_environment_nor_options_choose_libraries() {
+    let Some(desk) = Desk::new() else { return };
+    if !is_root() {
+        return;
+    }
+    assert!(desk.plant("nvml/libnvidia-ml.so.1"));
+    let library = desk.at("nvml/libnvidia-ml.so.1");
+    let setuid = |program: &Path| {
+        let copy = desk.at("home").join(program.file_name().expect("has a name"));
+        fs::copy(program, &copy).expect("copies");
+        give(&copy);
+        fs::set_permissions(&copy, Permissions::from_mode(0o4755)).expect("root may");
+        copy
+    };
+    let id = Command::new(setuid(Path::new("/usr/bin/id"))).output().expect("starts");
+    if !said(&id).contains("euid=65534") {
+        println!("SKIPPED: setuid programs have no effect here");
+        return;
+    }
+    let run = |program: &Path, arguments: &[&str], variable: &str| {
+        let mut command = Command::new(program);
+        command.args(arguments).env("HOME", desk.at("home")).env(variable, &library);
+        desk.run(command.current_dir(desk.at("project")))
+    };
+    let raised = setuid(Path::new(PROGRAM));
+    let (said, _, ran) = run(Path::new(PROGRAM), &["snapshot"], "WARPSCOPE_LIBRARY");
+    assert!(ran, "the user's own process takes it: {said}");
+    let (said, _, ran) = run(&raised, &["snapshot"], "WARPSCOPE_LIBRARY");
+    assert!(!ran && said.contains("WARPSCOPE_LIBRARY is ignored: it runs setuid"), "{said}");
+    let (said, code, ran) = run(&raised, &["__worker", "--gpu"], "CUDA_INJECTION64_PATH");
+    assert!(!ran && code == Some(1), "{said}");
+    assert!(said.contains("CUDA_INJECTION64_PATH names code"), "{said}");
+    give(&library);
+    let named = ["snapshot", "--library", &library.display().to_string()];
+    let (said, code, ran) = run(&raised, &named, "UNUSED");
+    assert!(!ran && code == Some(2) && said.contains("belongs to uid 65534"), "{said}");
 }

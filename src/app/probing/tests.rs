@@ -88,6 +88,33 @@ fn an_idle_gpu_is_probed_and_a_busy_one_is_left_alone() {
     assert_eq!(said.as_deref(), Some("Not probed: busy: 60 % in use."));
 }
 
+/// What will be loaded is said before, what is left alone again at the end: by then the first line may be gone.
+#[test]
+fn libraries_are_named_before_they_are_loaded() {
+    let mut app = app(0.0);
+    press(&mut app);
+    let cublas = Sifted {
+        load: vec!["/usr/lib/libcublas.so.12".into()],
+        left: vec![("/tmp/.venv/libcublas.so.12".into(), "its folder /tmp/.venv is shared".into())],
+    };
+    let toast = |app: &App| app.view.toast.as_ref().map(|toast| toast.0.clone()).expect("is said");
+    update(&mut app, Msg::ProbeLibraries(cublas));
+    let said = toast(&app);
+    assert!(said.starts_with("loads cuBLAS from /usr/lib/libcublas.so.12; not loaded: "), "{said}");
+    assert!(said.contains("warpscope probe --cublas PATH"), "{said}");
+    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
+    let left = "not loaded: /tmp/.venv/libcublas.so.12 (its folder /tmp/.venv is shared)";
+    assert!(
+        toast(&app).starts_with("1 probes: ") && toast(&app).ends_with(left),
+        "{}",
+        toast(&app)
+    );
+    press(&mut app);
+    update(&mut app, Msg::ProbeLibraries(Sifted::default()));
+    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
+    assert!(!toast(&app).contains("not loaded"), "of that round alone");
+}
+
 /// A T4 has no bf16 products by the rules: what a probe finds decides, and a contradiction is shown as one.
 #[test]
 fn what_is_found_goes_before_the_rules() {

@@ -10,6 +10,7 @@ use warpscope_probes::trust;
 
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
+use crate::cli::raised;
 use crate::engine::Target;
 use crate::sink::text::clean;
 
@@ -29,9 +30,7 @@ impl<'a> Libraries<'a> {
     /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
     pub(super) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
         if let Some(path) = &self.options.gpu.cublas {
-            let named = trust::as_named(path);
-            let refused = |why| CliError::Usage(format!("--cublas {}: {why}", path.display()));
-            return named.map(|path| vec![path]).map_err(refused);
+            return raised::named("--cublas", path).map(|path| vec![path]);
         }
         let inventory = self.inventory.get_or_init(sweep);
         let copies = CublasCopies::of(inventory, target.cuda.as_deref(), target.sm, trust::user());
