@@ -31,7 +31,7 @@ pub fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
     let last = last_before(&frames, Instant::now() + PATIENCE);
     match last {
         ControlFlow::Break(frame) => Ok(frame),
-        ControlFlow::Continue(frame) => control.overdue().or(frame).ok_or_else(|| {
+        ControlFlow::Continue(frame) => frame.or_else(|| control.overdue()).ok_or_else(|| {
             CliError::Failed(format!("no answer within {} seconds", PATIENCE.as_secs()))
         }),
     }
