@@ -7,13 +7,14 @@ use super::exit::{CliError, Exit};
 use super::output;
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
-use crate::bench::{WorkerOptions, run_worker};
+use crate::bench::{WorkerOptions, children, run_worker};
 
 /// The first argument that makes this process a worker.
 pub(super) const NAME: &str = "__worker";
 
 /// Computes until the parent is gone or has heard enough.
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, CliError> {
+    children::die_with_parent();
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
@@ -26,6 +27,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, Cli
         Some((GPU_ARGUMENT, rest)) => return gpu(rest),
         _ => {}
     }
+    children::die_with_input();
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     run_worker(options, std::io::stdin(), std::io::stdout())?;
@@ -39,6 +41,7 @@ fn gpu(arguments: &[String]) -> Result<Exit, CliError> {
         [uuid] => Some(uuid.clone()),
         more => return Err(CliError::Usage(format!("one device at a time: {}", more.join(" ")))),
     };
+    children::die_with_input();
     let nvml = std::env::var_os("WARPSCOPE_LIBRARY").map(Into::into);
     match run_gpu_child(&CudaOpener { uuid, nvml }, std::io::stdin(), std::io::stdout())? {
         GpuEnd::Told => Ok(Exit::Fine),
