@@ -43,6 +43,8 @@ pub enum Msg {
         /// Rows.
         rows: usize,
     },
+    /// The program is asked to go to the background.
+    Suspend,
     /// What became of a command, for the user to read.
     Answer(String),
     /// Where a recording of frames stands; none: it has ended. Or why there is none.

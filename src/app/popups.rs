@@ -6,7 +6,7 @@ use super::action::Action;
 use super::compat::{self, Line};
 use super::keymap::Chord;
 use super::processes::SIGNALS;
-use super::update::redress;
+use super::update::{redress, suspend};
 use super::view::{Cursor, Popup, Tab};
 use super::{App, Cmd};
 use crate::engine::Verdict;
@@ -145,7 +145,7 @@ fn page_key(app: &mut App, mut popup: Popup, action: Option<Action>) -> Vec<Cmd>
         Some(Action::Close | Action::Open | Action::Help | Action::Notices) => return Vec::new(),
         Some(Action::Copy) => copy(app, Some(&popup)),
         Some(Action::Repaint) => vec![Cmd::Repaint],
-        Some(Action::Suspend) => vec![Cmd::Suspend],
+        Some(Action::Suspend) => suspend(app),
         _ => Vec::new(),
     };
     let step = match action {

@@ -41,6 +41,7 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Click(hit) => return moves::click(app, hit),
         Msg::Scroll(step) => return moves::step_by(app, step),
         Msg::Resize { rows } => app.view.page = rows,
+        Msg::Suspend => return suspend(app),
         Msg::Answer(text) => app.view.say(text),
         Msg::Recorded(told) => recording::take(app, told),
         Msg::Rules(rules) => {
@@ -98,6 +99,12 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
 /// Orders of the GPUs' benchmarks, for the outside.
 pub(super) fn gpu_tasks(orders: Vec<Order>) -> impl Iterator<Item = Cmd> {
     orders.into_iter().map(|(key, task)| Cmd::GpuBench(key, task))
+}
+
+/// Goes to the background. Nobody knows for how long, so no GPU is held meanwhile.
+pub(super) fn suspend(app: &mut App) -> Vec<Cmd> {
+    let orders = app.bench.gpus.give_way("warpscope was in the background");
+    gpu_tasks(orders).chain([Cmd::Suspend]).collect()
 }
 
 fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {

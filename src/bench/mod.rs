@@ -4,6 +4,7 @@
 //! memory of the model goes when the child goes.
 
 mod budget;
+pub mod children;
 pub mod compare;
 mod events;
 pub mod goals;

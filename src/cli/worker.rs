@@ -7,7 +7,7 @@ use super::exit::{CliError, Exit};
 use super::{output, raised};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
-use crate::bench::{WorkerOptions, run_worker};
+use crate::bench::{WorkerOptions, children, run_worker};
 use crate::config::Environment;
 
 /// The first argument that makes this process a worker.
@@ -19,6 +19,7 @@ pub(super) fn run(
     env: &Environment,
 ) -> Result<Exit, CliError> {
     raised::forbid_injections(env)?;
+    children::die_with_parent();
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
@@ -31,6 +32,7 @@ pub(super) fn run(
         Some((GPU_ARGUMENT, rest)) => return gpu(rest, env),
         _ => {}
     }
+    children::die_with_input();
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     run_worker(options, std::io::stdin(), std::io::stdout())?;
@@ -44,6 +46,7 @@ fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
         [uuid] => Some(uuid.clone()),
         more => return Err(CliError::Usage(format!("one device at a time: {}", more.join(" ")))),
     };
+    children::die_with_input();
     let nvml = env.get("WARPSCOPE_LIBRARY").map(Into::into);
     match run_gpu_child(&CudaOpener { uuid, nvml }, std::io::stdin(), std::io::stdout())? {
         GpuEnd::Told => Ok(Exit::Fine),

@@ -155,6 +155,11 @@ impl Fleet {
         tasks.into_iter().map(|task| (key.to_owned(), task)).collect()
     }
 
+    /// Gives every GPU that is held back, and keeps away for a while.
+    pub fn give_way(&mut self, why: &str) -> Vec<Order> {
+        self.tell_all(&Cue::GaveWay(why.to_owned()))
+    }
+
     /// The benchmark came into view or left it.
     pub fn see(&mut self, seen: bool) -> Vec<Order> {
         if std::mem::replace(&mut self.seen, seen) == seen {

@@ -2,21 +2,28 @@
 
 use std::io;
 use std::process::Stdio;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 
 use super::gpu::Conversations;
 use super::{Event, Post};
 use crate::app::bench::gpu::{News, Task};
+use crate::bench::children::Companion;
 use crate::bench::{WorkerOptions, parse_event, worker_command};
 
 /// A line of the child that is longer than this ends the conversation.
 const LINE_LIMIT: usize = 1 << 20;
+
+/// How long children that were told to end are waited for.
+const PARTING: Duration = Duration::from_secs(2);
 
 /// The hand on the outside thread.
 pub(super) struct Outside {
@@ -27,6 +34,8 @@ enum Order {
     Start,
     Pause(Option<&'static str>),
     Gpu(String, Task),
+    /// Wait for children that are about to end, and then drop this.
+    Part(Sender<()>),
 }
 
 impl Outside {
@@ -45,6 +54,13 @@ impl Outside {
         self.orders.send(Order::Gpu(key, task)).ok();
     }
 
+    /// Waits until children of GPUs that were told to end are gone, with what they held; not for one that hangs.
+    pub(super) fn part_with_gpus(&self) {
+        let (gone, wait) = channel();
+        self.orders.send(Order::Part(gone)).ok();
+        wait.recv_timeout(PARTING).ok();
+    }
+
     /// Starts the benchmark child.
     pub(super) fn start_bench(&self) {
         self.orders.send(Order::Start).ok();
@@ -56,11 +72,13 @@ impl Outside {
     }
 }
 
-/// Takes the signals that ask a program to end.
+/// Takes the signals that ask a program to end, to stop and to go on.
 fn watch(runtime: &Runtime) -> io::Result<Vec<(SignalKind, Signal)>> {
-    let kinds = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
+    let job_control = [libc::SIGTSTP, libc::SIGCONT].map(SignalKind::from_raw);
+    let ends = [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::terminate()];
+    let kinds = ends.into_iter().chain(job_control);
     let _context = runtime.enter();
-    kinds.into_iter().map(|kind| Ok((kind, signal(kind)?))).collect()
+    kinds.map(|kind| Ok((kind, signal(kind)?))).collect()
 }
 
 type Inputs = (Vec<(SignalKind, Signal)>, UnboundedReceiver<Order>);
@@ -69,8 +87,13 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
     for (kind, mut stream) in signals {
         let post = post.clone();
         tokio::spawn(async move {
-            stream.recv().await;
-            post.send(Event::End(kind.as_raw_value()));
+            while stream.recv().await.is_some() {
+                post.send(match kind.as_raw_value() {
+                    libc::SIGTSTP => Event::Stop,
+                    libc::SIGCONT => Event::Continued,
+                    end => Event::End(end),
+                });
+            }
         });
     }
     let mut orders: Option<ChildStdin> = None;
@@ -84,6 +107,12 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
                     post.send(Event::GpuBench(key, News::Died(how)));
                 }
             },
+            Order::Part(gone) => {
+                if let Ok(gpus) = &mut gpus {
+                    timeout(PARTING, gpus.part()).await.ok();
+                }
+                drop(gone);
+            }
             Order::Start => match spawn(options) {
                 Ok(mut child) => {
                     orders = child.stdin.take();
@@ -115,6 +144,7 @@ fn spawn(options: &WorkerOptions) -> io::Result<Child> {
 }
 
 async fn follow(post: Post, mut child: Child) {
+    let companion = child.id().map(Companion::new);
     let said = match child.stdout.take() {
         Some(stdout) => listen(&post, BufReader::new(stdout)).await,
         None => Some("has no output".into()),
@@ -126,6 +156,7 @@ async fn follow(post: Post, mut child: Child) {
         Ok(status) => said.unwrap_or_else(|| ending(status)),
         Err(error) => format!("cannot be waited for: {error}"),
     };
+    drop(companion);
     post.send(Event::BenchEnded(how));
 }
 

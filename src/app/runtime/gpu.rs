@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use super::{Event, Post};
 use crate::app::bench::gpu::{News, Task};
@@ -19,12 +19,14 @@ pub(super) struct Conversations {
     exe: PathBuf,
     post: Post,
     open: BTreeMap<String, Conversation>,
+    /// Those that were told to end.
+    ending: Vec<JoinHandle<()>>,
 }
 
 impl Conversations {
     /// None yet; children are started from this program.
     pub(super) fn new(exe: PathBuf, post: Post) -> Self {
-        Self { exe, post, open: BTreeMap::new() }
+        Self { exe, post, open: BTreeMap::new(), ending: Vec::new() }
     }
 
     /// Does what is to be done about the child of a GPU. Has to be called within the runtime.
@@ -39,21 +41,32 @@ impl Conversations {
                     talk.asked.send(Request::Stop).ok();
                 }
             }
-            // Dropped, a conversation ends, and with it the child.
-            Task::End => drop(self.open.remove(&key)),
+            Task::End => {
+                self.ending.retain(|whole| !whole.is_finished());
+                let ended = self.open.remove(&key);
+                self.ending.extend(ended.and_then(|mut talk| talk.whole.take()));
+            }
             Task::Kill => {
-                if let Some(talk) = self.open.remove(&key) {
-                    talk.whole.abort();
+                if let Some(whole) = self.open.remove(&key).and_then(|mut talk| talk.whole.take()) {
+                    whole.abort();
                 }
             }
         }
     }
+
+    /// Waits until all that were told to end have ended, and their children.
+    pub(super) async fn part(&mut self) {
+        while let Some(whole) = self.ending.pop() {
+            whole.await.ok();
+        }
+    }
 }
 
+/// Dropped, it ends, and with it the child.
 struct Conversation {
     asked: UnboundedSender<Request>,
     meter: Arc<Mutex<Meter>>,
-    whole: AbortHandle,
+    whole: Option<JoinHandle<()>>,
     /// What the child says from now on is of nobody's concern.
     over: Arc<AtomicBool>,
 }
@@ -77,7 +90,7 @@ impl Conversation {
             }
         };
         let talk = converse(start, Supervisor::new(Limits::LIVE), inbox, tell);
-        let whole = tokio::spawn(talk).abort_handle();
+        let whole = Some(tokio::spawn(talk));
         Self { asked, meter, whole, over }
     }
 

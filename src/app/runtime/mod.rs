@@ -40,6 +40,7 @@ use self::terminal::Screen;
 use super::bench::gpu::News;
 use super::update::update;
 use super::{App, Cmd, Msg};
+use crate::bench::children;
 use crate::bench::compare::Comparison;
 use crate::bench::{BenchEvent, WorkerOptions};
 use crate::source::{Control, Source};
@@ -83,6 +84,8 @@ enum Event {
     Processes(Arc<Survey>, String),
     Probed(String, Result<Vec<ProbeReport>, String>),
     ProbeLibraries(Sifted),
+    Stop,
+    Continued,
     End(i32),
 }
 
@@ -251,6 +254,8 @@ impl Owner {
             Event::Probed(uuid, found) => self.handle(screen, Msg::Probed(uuid, found)),
             Event::ProbeLibraries(cublas) => self.handle(screen, Msg::ProbeLibraries(cublas)),
             Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
+            Event::Stop => self.handle(screen, Msg::Suspend),
+            Event::Continued => screen.resume(),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
                 Ok(())
@@ -274,7 +279,13 @@ impl Owner {
             Cmd::GpuBench(key, task) => self.outside.gpu(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
-            Cmd::Suspend => screen.suspend()?,
+            Cmd::Suspend => {
+                self.outside.part_with_gpus();
+                children::stop_all();
+                let resumed = screen.suspend();
+                children::continue_all();
+                resumed?;
+            }
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
             Cmd::ReadHistory => history::read_aside(self.kept.store.clone(), self.post.clone())?,

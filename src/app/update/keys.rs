@@ -5,7 +5,7 @@ use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
 use super::moves::{page, step_aside, step_by};
-use super::{BY_KEY, gpu_tasks, redress, settle};
+use super::{BY_KEY, gpu_tasks, redress, settle, suspend};
 use crate::app::action::{Action, Scope};
 use crate::app::bench::Phase;
 use crate::app::keymap::Chord;
@@ -76,7 +76,7 @@ fn act(app: &mut App, action: Action) -> Vec<Cmd> {
     match action {
         Action::Quit => return vec![Cmd::Quit],
         Action::Repaint => return vec![Cmd::Repaint],
-        Action::Suspend => return vec![Cmd::Suspend],
+        Action::Suspend => return suspend(app),
         Action::Help => app.view.popup = Some(Popup::Help { scroll: 0 }),
         Action::Notices => app.view.popup = Some(Popup::Notices { scroll: 0 }),
         Action::WhatIf => app.view.popup = Some(picker()),

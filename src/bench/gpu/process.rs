@@ -16,6 +16,7 @@ use tokio::time::{timeout, timeout_at};
 use super::ending::{Ending, telling};
 use super::request::Request;
 use super::supervisor::{Action, Death, Event, Supervisor};
+use crate::bench::children::Companion;
 use crate::bench::{BenchEvent, parse_event};
 
 /// A line of the child that is longer than this ends the conversation.
@@ -190,6 +191,7 @@ impl<S: Fn() -> Command> Talk<'_, S> {
 
 /// Hears a child out, and then says how it ended.
 async fn follow(mut child: Child, mut killed: UnboundedReceiver<()>, send: impl Fn(Event)) {
+    let companion = child.id().map(Companion::new);
     let stderr = tokio::spawn(last_words(child.stderr.take()));
     let stdout = child.stdout.take();
     let to_kill = {
@@ -211,6 +213,7 @@ async fn follow(mut child: Child, mut killed: UnboundedReceiver<()>, send: impl 
             timeout(FAREWELL, child.wait()).await.ok().and_then(Result::ok)
         }
     };
+    drop(companion);
     let words = timeout(FAREWELL, stderr).await.ok().and_then(Result::ok).flatten();
     send(Event::Ended(status.map_or(Ending::Signal { signal: libc::SIGKILL }, ending), words));
 }
