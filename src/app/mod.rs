@@ -19,6 +19,7 @@ pub mod update;
 pub mod view;
 pub mod whatif;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,8 +50,8 @@ pub struct Settings {
     pub readonly: bool,
     /// Look at what is installed on this machine.
     pub inspect: bool,
-    /// Name of the theme in use.
-    pub theme: String,
+    /// Name of the theme in use, or its file.
+    pub theme: OsString,
 }
 
 /// The whole state of the dashboard.

@@ -7,6 +7,7 @@ use super::bench::{BenchRequest, BenchResult, run_and, show};
 use super::exit::{CliError, Exit};
 use super::gpu::{timing, tuning};
 use super::options::{Form, Options};
+use crate::sink::{Holds, Limits, Recorder};
 
 /// Runs the benchmark once and prints what it reached.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -26,6 +27,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         let why = "--path names paths of GPUs; the CPU has one for each format of --dtype";
         return Err(CliError::Usage(why.to_owned()));
     }
+    check_record(options)?;
     let request = BenchRequest {
         device: options.bench.device.clone(),
         profiles: vec![options.bench.profile.clone()],
@@ -51,6 +53,13 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         super::history::remember(options, &journal);
     }
     Ok(exit)
+}
+
+/// Opens the journal once before anything is measured: afterwards is too late to learn that it cannot be written.
+pub(super) fn check_record(options: &Options) -> Result<(), CliError> {
+    let Some(path) = &options.bench.record else { return Ok(()) };
+    let opened = Recorder::open_as(Holds::Journal, path, Limits::default());
+    opened.map(drop).map_err(|error| CliError::Usage(error.to_string()))
 }
 
 /// Tries the variants of kernels. Those of the CPU are chosen by its instructions.

@@ -1,5 +1,6 @@
 //! The dashboard: options in, everything it needs to start out.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
@@ -87,14 +88,14 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
 }
 
 /// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.
-fn theme_name(options: &Options) -> String {
+fn theme_name(options: &Options) -> OsString {
     if options.view.theme != "auto" {
         return options.view.theme.clone();
     }
     let colors = options.env.text("COLORFGBG").unwrap_or_default();
     let background = colors.rsplit(';').next().and_then(|number| number.parse::<u8>().ok());
     let light = matches!(background, Some(7 | 15));
-    if light { "light" } else { "dark" }.to_owned()
+    if light { "light" } else { "dark" }.into()
 }
 
 /// How things look on this terminal; a theme that cannot be read is an error.

@@ -1,6 +1,5 @@
 //! `warpscope export`: a journal in the format of another tool.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 
@@ -8,6 +7,7 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::target::Target;
 use crate::bench::journal::Reader;
 use crate::sink::export::{EXPORTS, Recordings};
 use crate::sink::text::clean;
@@ -25,11 +25,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         out.flush()?;
         return Ok(Exit::Fine);
     };
-    let written = File::create(path).map(BufWriter::new).and_then(|mut out| {
-        (export.write)(&recordings.runs, &mut out)?;
-        out.flush()
-    });
-    written.map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
+    let target = Target { path, force: options.output.force };
+    target.write(|out| (export.write)(&recordings.runs, out))?;
     Ok(Exit::Fine)
 }
 

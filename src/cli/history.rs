@@ -45,7 +45,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     })?;
     let path = folder.join(FILE);
     let store = if options.history.import.is_empty() {
-        History::open(&path).map_err(unusable)?
+        open(&path)?
     } else {
         Some(import(options, History::create(&path).map_err(unusable)?)?)
     };
@@ -75,6 +75,15 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         return output::print(&history_text::overview(&chosen, weak, style));
     }
     output::print(&history_text::details(&chosen, weak, style))
+}
+
+fn open(path: &Path) -> Result<Option<History>, CliError> {
+    let store = History::open(path).map_err(unusable)?;
+    if store.as_ref().is_some_and(History::is_read_only) {
+        let name = clean(&path.display().to_string(), true).into_owned();
+        eprintln!("{name} cannot be written: it is shown as it is, and no run is added to it");
+    }
+    Ok(store)
 }
 
 /// A store that cannot be used is a file that cannot be used.

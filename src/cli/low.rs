@@ -70,15 +70,12 @@ fn collect(command: &CommandSpec, matches: &ArgMatches, values: &mut BTreeMap<Id
 
 /// Several values of a list become one.
 fn given(matches: &ArgMatches, name: &str) -> Option<Value> {
-    let all: Vec<&Value> = matches.get_many::<Value>(name)?.collect();
-    let lists = all.iter().map(|value| match value {
-        Value::List(texts) => Some(texts.as_slice()),
-        _ => None,
-    });
-    match lists.collect::<Option<Vec<_>>>() {
-        Some(lists) => Some(Value::List(lists.concat())),
-        None => all.last().map(|value| (*value).clone()),
-    }
+    let all = matches.get_many::<Value>(name)?.cloned();
+    all.reduce(|before, last| match (before, last) {
+        (Value::List(before), Value::List(last)) => Value::List([before, last].concat()),
+        (Value::Paths(before), Value::Paths(last)) => Value::Paths([before, last].concat()),
+        (_, last) => last,
+    })
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ mod snapshot;
 mod source;
 mod stream;
 mod tables;
+mod target;
 mod tune;
 mod verdict_text;
 mod verdicts;
@@ -52,6 +53,7 @@ mod why_text;
 mod worker;
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 pub use commands::{COMMANDS, CommandSpec, DASHBOARD};
@@ -64,6 +66,8 @@ pub use options::{
 };
 pub use parser::command;
 pub use source::{AtEnd, open_source};
+
+use warpscope_probes::bounded;
 
 use crate::config::Environment;
 
@@ -85,8 +89,24 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
         Parsed::Print(text) => return output::print(&text),
     };
     let options = resolve(&low, env)?;
+    check_libraries(&options)?;
     if low.command.screen {
         output::demand_terminal()?;
     }
     (low.command.run)(&options)
+}
+
+/// The dynamic linker would wait for a pipe and map a device: libraries that were named are looked at first. A name without a folder is one
+/// it finds by itself.
+fn check_libraries(options: &Options) -> Result<(), CliError> {
+    let named = [&options.source.library, &options.gpu.cublas].into_iter().flatten();
+    for path in named.filter(|path| path.components().count() > 1) {
+        match bounded::open(path) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                return Err(CliError::Usage(format!("{}: {error}", path.display())));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }

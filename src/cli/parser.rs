@@ -1,4 +1,6 @@
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{
+    OsStringValueParser, PathBufValueParser, PossibleValuesParser, TypedValueParser as _,
+};
 use clap::{Arg, ArgAction, Command};
 
 use super::commands::{COMMANDS, CommandSpec, DASHBOARD};
@@ -116,9 +118,9 @@ fn parsed(arg: Arg, spec: &'static ArgSpec) -> Arg {
         Kind::AnyOf(words) => arg
             .value_delimiter(',')
             .value_parser(PossibleValuesParser::new(words).map(|word| Value::List(vec![word]))),
-        kind => arg.value_parser(move |text: &str| {
-            kind.parse(text).map_err(|allowed| format!("must be {allowed}"))
-        }),
+        kind => arg.value_parser(OsStringValueParser::new().try_map(move |text| {
+            kind.parse_os(&text).map_err(|allowed| format!("must be {allowed}"))
+        })),
     }
 }
 

@@ -1,6 +1,5 @@
 //! A panel as a picture, drawn without a terminal.
 
-use std::fs;
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use super::live::first_frame;
 use super::options::{Options, PictureFormat};
 use super::rules::rule_base;
 use super::source::{AtEnd, open_source};
+use super::target::Target;
 use super::{dashboard, output};
 use crate::app::update::update;
 use crate::app::view::{TABS, Tab};
@@ -42,8 +42,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     };
     match &options.picture.output {
         Some(path) => {
-            let failed = |error| CliError::Failed(format!("{}: {error}", path.display()));
-            fs::write(path, picture).map_err(failed)?;
+            let target = Target { path, force: options.output.force };
+            target.write(|out| out.write_all(picture.as_bytes()))?;
             Ok(Exit::Fine)
         }
         None => output::print(&picture),

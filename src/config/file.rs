@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::de::Error as _;
 use toml::de::{DeTable, DeValue};
@@ -153,6 +154,10 @@ fn understand(kind: Kind, value: &DeValue<'_>) -> Result<Value, String> {
         (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
         (Kind::Switch, _) => wrong_type(),
         (Kind::List, _) => texts(value).map(Value::List).map_or_else(wrong_type, Ok),
+        (Kind::Folders, _) => {
+            let paths = texts(value).map(|texts| texts.into_iter().map(PathBuf::from).collect());
+            paths.map(Value::Paths).map_or_else(wrong_type, Ok)
+        }
         (Kind::Interval | Kind::Span, DeValue::Integer(number)) => parsed(kind, number.as_str()),
         (Kind::Interval | Kind::Span, DeValue::Float(number)) => parsed(kind, number.as_str()),
         (_, DeValue::String(text)) => parsed(kind, text),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::file::FileSettings;
 use super::table::{ARGS, ArgSpec, EnvRule, Id, spec};
-use super::value::{Kind, Value};
+use super::value::Value;
 
 /// Environment variables, given and not asked for, so that resolving stays pure.
 #[derive(Clone, Debug, Default)]
@@ -107,8 +107,7 @@ fn from_env(
     for (name, rule) in spec.env {
         let Some(content) = env.get(name) else { continue };
         let value = match rule {
-            EnvRule::Value if spec.kind == Kind::Path => Ok(Value::Path(content.into())),
-            EnvRule::Value => spec.kind.parse(&content.to_string_lossy()),
+            EnvRule::Value => spec.kind.parse_os(content),
             EnvRule::Means(text) => spec.kind.parse(text),
             EnvRule::OneShotMeans(text) if one_shot && content != "0" => spec.kind.parse(text),
             EnvRule::OneShotMeans(_) => continue,
@@ -130,6 +129,7 @@ fn default(spec: &ArgSpec) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::Kind;
     use super::*;
 
     /// Four values that differ, weakest layer first.
@@ -139,7 +139,7 @@ mod tests {
             Kind::OneOf(words) | Kind::AnyOf(words) => [words[0], words[1], words[0]],
             Kind::Text => ["a", "b", "c"],
             Kind::List | Kind::Devices => ["T4", "V100", "A10,H200"],
-            Kind::Path | Kind::Paths | Kind::Words => ["/a", "/b", "/c"],
+            Kind::Path | Kind::Paths | Kind::Folders | Kind::Words => ["/a", "/b", "/c"],
             Kind::Interval | Kind::Span => ["3s", "4s", "5s"],
             Kind::Size | Kind::Count | Kind::Factor | Kind::Percent => ["3", "4", "5"],
             Kind::Cells => ["3x3", "4x4", "5x5"],

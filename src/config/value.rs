@@ -1,3 +1,5 @@
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ pub enum Kind {
     Cells,
     /// Any number of file names.
     Paths,
+    /// Any number of folders, in one text separated by commas.
+    Folders,
     /// A share in per cent.
     Percent,
     /// Any number of words, taken as they are.
@@ -59,10 +63,12 @@ pub enum Value {
     Switch(bool),
     /// Of [`Kind::OneOf`] and [`Kind::Text`].
     Text(String),
-    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Devices`], [`Kind::Paths`] and [`Kind::Words`].
+    /// Of [`Kind::AnyOf`], [`Kind::List`], [`Kind::Devices`] and [`Kind::Words`].
     List(Vec<String>),
     /// Of [`Kind::Path`].
     Path(PathBuf),
+    /// Of [`Kind::Paths`] and [`Kind::Folders`].
+    Paths(Vec<PathBuf>),
     /// Of [`Kind::Interval`] and [`Kind::Span`].
     Span(Duration),
     /// Of [`Kind::Size`].
@@ -93,6 +99,22 @@ const SIZE_UNITS: &[(&str, u64)] = &[
 ];
 
 impl Kind {
+    /// Understands a text that need not be UTF-8 where it names files.
+    pub fn parse_os(self, text: &OsStr) -> Result<Value, String> {
+        let parsed = match self {
+            Self::Path => (!text.is_empty()).then(|| Value::Path(text.into())),
+            Self::Paths => (!text.is_empty()).then(|| Value::Paths(vec![text.into()])),
+            Self::Folders => {
+                let parts = text.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+                let parts = parts.filter(|part| !part.is_empty());
+                let folder = |part| PathBuf::from(OsStr::from_bytes(part));
+                Some(Value::Paths(parts.map(folder).collect()))
+            }
+            _ => return self.parse(text.to_str().ok_or_else(|| self.allowed())?),
+        };
+        parsed.ok_or_else(|| self.allowed())
+    }
+
     /// Understands a text, or says what is allowed.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         let parsed = match self {
@@ -105,7 +127,7 @@ impl Kind {
             }
             Self::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
             Self::List | Self::Devices => Some(Value::List(split(text))),
-            Self::Path => (!text.is_empty()).then(|| Value::Path(PathBuf::from(text))),
+            Self::Path | Self::Paths | Self::Folders => return self.parse_os(text.as_ref()),
             Self::Interval => span(text)
                 .filter(|span| (INTERVAL_MIN..=INTERVAL_MAX).contains(span))
                 .map(Value::Span),
@@ -117,7 +139,6 @@ impl Kind {
             }
             Self::Cells => cells(text),
             Self::Words => Some(Value::List(vec![text.to_owned()])),
-            Self::Paths => (!text.is_empty()).then(|| Value::List(vec![text.to_owned()])),
             Self::Percent => {
                 let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
                 number.filter(|share| PERCENT_RANGE.contains(share)).map(Value::Percent)
@@ -136,7 +157,7 @@ impl Kind {
             Self::Text | Self::Path | Self::Paths => {
                 "a text in quotes that is not empty".to_owned()
             }
-            Self::List | Self::Words => "a list of texts".to_owned(),
+            Self::List | Self::Words | Self::Folders => "a list of texts".to_owned(),
             Self::Devices => "numbers or UUIDs of devices".to_owned(),
             Self::Interval => "a time from 0.1s to 60s, such as 500ms, 2s or 1.5".to_owned(),
             Self::Span => "a time such as 500ms, 30s, 5m or 1h".to_owned(),
@@ -157,7 +178,10 @@ impl Kind {
 
     /// Whether giving it again adds to it.
     pub fn adds_up(self) -> bool {
-        matches!(self, Self::List | Self::Devices | Self::AnyOf(_) | Self::Paths | Self::Words)
+        matches!(
+            self,
+            Self::List | Self::Devices | Self::AnyOf(_) | Self::Paths | Self::Folders | Self::Words
+        )
     }
 }
 
@@ -169,6 +193,10 @@ impl Value {
             Self::Text(text) => text.clone(),
             Self::List(texts) => texts.join(","),
             Self::Path(path) => path.display().to_string(),
+            Self::Paths(paths) => {
+                let texts: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+                texts.join(",")
+            }
             Self::Span(span) => humantime::format_duration(*span).to_string().replace(' ', ""),
             Self::Size(number) | Self::Count(number) => number.to_string(),
             Self::Factor(factor) => factor.to_string(),

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use warpscope_probes::bounded;
+use warpscope_probes::{bounded, private};
 
 use super::jsonl;
 use super::reader::{FrameReader, MAX_LINE};
@@ -188,7 +188,7 @@ fn open_file(holds: Holds, path: &Path) -> Result<Lines<File>, RecordError> {
         .read(true)
         .append(true)
         .create(true)
-        .mode(0o600)
+        .mode(private::MODE)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)
         .map_err(failed)?;

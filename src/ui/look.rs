@@ -1,3 +1,4 @@
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ pub fn read_theme(path: &Path) -> Result<Option<String>, String> {
 /// How everything looks: the theme at this terminal's depth, and the glyphs.
 #[derive(Debug)]
 pub struct Skin {
-    name: String,
+    name: OsString,
     /// Colours by meaning.
     pub theme: Theme,
     /// Every character that is not a letter.
@@ -46,7 +47,8 @@ pub struct Skin {
 impl Skin {
     /// The theme with this name or path; the default one when it cannot be read, which the
     /// command line has refused before.
-    pub fn new(options: &LookOptions, theme: &str) -> Self {
+    pub fn new(options: &LookOptions, theme: impl AsRef<OsStr>) -> Self {
+        let theme = theme.as_ref();
         let found = Theme::load(theme, &options.folders, read_theme).unwrap_or_default();
         Self {
             name: theme.to_owned(),
@@ -61,7 +63,7 @@ impl Skin {
     }
 
     /// The name this look was asked for with.
-    pub fn theme_name(&self) -> &str {
+    pub fn theme_name(&self) -> &OsStr {
         &self.name
     }
 }

@@ -8,6 +8,8 @@ mod compare;
 mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
+#[cfg(target_os = "linux")]
+mod files;
 mod frames;
 #[cfg(target_os = "linux")]
 mod goals;

@@ -76,11 +76,12 @@ impl<R: BufRead> Values<R> {
         self.line += lines;
         if self.text.is_empty() {
             match self.read_line()? {
-                Next::Line => self.drop_mark(),
+                Next::Line => {}
                 Next::TooLong(bytes) => return Ok(Some(self.too_long(bytes, 1))),
                 Next::End => return Ok(None),
             }
         }
+        self.drop_mark();
         if self.text.trim_ascii_end() != b"{" {
             return Ok(Some(self.give(self.text.len(), 1)));
         }
@@ -166,10 +167,11 @@ impl<R: BufRead> Values<R> {
         Ok(skipped)
     }
 
+    /// A byte order mark stands where a file begins, and that may be in the middle of another one.
     fn drop_mark(&mut self) {
-        if self.offset == 0 && self.text.starts_with(MARK) {
+        if self.text.starts_with(MARK) {
             self.text.drain(..MARK.len());
-            self.offset = MARK.len() as u64;
+            self.offset += MARK.len() as u64;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use std::{env, fs};
 
-use warpscope_probes::Frame;
+use warpscope_probes::{Frame, private};
 
 use crate::app::Recorded;
 use crate::sink::{Limits, Recorder};
@@ -19,7 +19,7 @@ impl Recording {
     /// Begins a file named after the moment, where programs keep what they were asked to keep.
     pub(super) fn start() -> Result<Self, String> {
         let folder = folder().ok_or("no home to record into; set XDG_STATE_HOME")?;
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        private::folder(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let path = folder.join(format!("{}.jsonl", now.replace(':', "-")));
         let recorder =

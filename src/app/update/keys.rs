@@ -145,7 +145,7 @@ fn look_at_installed(app: &mut App) -> Vec<Cmd> {
 
 fn next_theme(app: &mut App) {
     let theme = crate::ui::theme::next(&app.settings.theme);
-    app.settings.theme = theme.to_owned();
+    app.settings.theme = theme.into();
     app.view.say(format!("theme {theme}"));
 }
 

@@ -75,6 +75,7 @@ pub(super) const SCREENSHOT: CommandSpec = CommandSpec {
             Id::Size,
             Id::PictureFormat,
             Id::Output,
+            Id::Force,
             Id::Source,
             Id::BenchEvents,
             Id::Import,

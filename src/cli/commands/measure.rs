@@ -112,7 +112,7 @@ pub(super) const TUNE: CommandSpec = CommandSpec {
            $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
            Ends with 0 when something right was found for every shape, 1 when not, 3 without a GPU for a kernel that needs one.",
     args: &[
-        &[Id::TuneSpec, Id::TuneOnce, Id::Record, Id::TuneExport, Id::Noise],
+        &[Id::TuneSpec, Id::TuneOnce, Id::Record, Id::TuneExport, Id::Force, Id::Noise],
         &[Id::Json],
         LOOK,
         CONFIG_FILE,

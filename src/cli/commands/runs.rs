@@ -22,7 +22,7 @@ pub(super) const COMPARE: CommandSpec = CommandSpec {
 pub(super) const EXPORT: CommandSpec = CommandSpec {
     name: "export",
     about: "Write a journal of runs in the format of another tool",
-    args: &[&[Id::Journal, Id::ExportFormat, Id::Output], CONFIG_FILE],
+    args: &[&[Id::Journal, Id::ExportFormat, Id::Output, Id::Force], CONFIG_FILE],
     examples: &[
         ("export run.jsonl --format csv -o run.csv", "one row per sample"),
         ("export run.jsonl --format perfetto -o run.json", "for ui.perfetto.dev"),

@@ -19,6 +19,7 @@ use crate::bench::gpu::{Burst, Hold, Limits, Request, Told};
 use crate::bench::journal::{End, Record, Regime, Taken};
 use crate::bench::points::{Key, Point};
 use crate::bench::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+use crate::cli::bench_command::check_record;
 use crate::cli::exit::{CliError, Exit};
 use crate::cli::options::Options;
 use crate::cli::{identity, inspect, output};
@@ -36,6 +37,7 @@ pub(in crate::cli) fn run(options: &Options) -> Result<Exit, CliError> {
         let (asked, all) = (&options.gpu.kernels, all.join(", "));
         return Err(CliError::Usage(format!("no goal is called {asked}; there are: {all}")));
     }
+    check_record(options)?;
     let devices = chosen(options, &exe)?;
     let frame = first_frame_of(options).ok();
     let libraries = Libraries::new(options);

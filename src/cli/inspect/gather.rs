@@ -53,16 +53,16 @@ pub(super) fn report(
     Ok(report)
 }
 
-fn sort(names: &[String]) -> Result<Named, CliError> {
+fn sort(names: &[PathBuf]) -> Result<Named, CliError> {
     let mut named = Named::default();
-    for name in names {
-        let path = PathBuf::from(name);
+    for path in names.iter().cloned() {
         match () {
             () if path.is_dir() => named.folders.push(path),
             () if is_archive(&path) => named.images.push(path),
             () if path.exists() => named.files.push(path),
             () => {
-                let pid = name.parse().map_err(|_| {
+                let pid = path.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
+                    let name = path.display();
                     let hint = "name a binary, a wheel, an environment's folder, image.tar or a process id";
                     CliError::Usage(format!("{name}: there is no such file or process; {hint}"))
                 })?;

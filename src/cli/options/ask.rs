@@ -28,7 +28,7 @@ impl AskOptions {
             words: get.list(Id::Frameworks),
             dtype: get.word(Id::AskedDtype),
             model: get.path(Id::Model),
-            rules: get.list(Id::Rules).into_iter().map(PathBuf::from).collect(),
+            rules: get.paths(Id::Rules),
             filter: get.list(Id::Filter),
             installed: match get.text(Id::Installed).as_str() {
                 "yes" => Some(true),

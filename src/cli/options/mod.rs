@@ -47,7 +47,7 @@ pub struct Options {
     /// What is asked about.
     pub ask: AskOptions,
     /// What to inspect; everything where nothing is named.
-    pub inspect: Vec<String>,
+    pub inspect: Vec<PathBuf>,
     /// Runs to compare and how.
     pub compare: CompareOptions,
     /// What is asked of the history.
@@ -91,7 +91,7 @@ pub fn resolve(low: &LowArgs, env: Environment) -> Result<Options, CliError> {
         record: RecordOptions::of(&get),
         picture: PictureOptions::of(&get),
         ask: AskOptions::of(&get),
-        inspect: get.list(Id::Inspected),
+        inspect: get.paths(Id::Inspected),
         export: ExportOptions::of(&get),
         compare: CompareOptions::of(&get),
         history: HistoryOptions::of(&get),

@@ -23,6 +23,8 @@ pub struct OutputOptions {
     pub fix: Option<u64>,
     /// File the fix is written to.
     pub write: Option<PathBuf>,
+    /// Whether a file that is written may replace another.
+    pub force: bool,
     /// Whether to end with code 3 when no GPU answers.
     pub require_gpu: bool,
     /// End after so many frames.
@@ -72,6 +74,7 @@ impl OutputOptions {
             },
             fix: get.number(Id::FixNumber),
             write: get.path(Id::Write),
+            force: get.switch(Id::Force),
             require_gpu: get.switch(Id::RequireGpu),
             count: once.or(get.number(Id::Count)),
             duration: get.span(Id::Duration),

@@ -19,7 +19,7 @@ pub struct CompareOptions {
 impl CompareOptions {
     pub(super) fn of(get: &Typed<'_>) -> Self {
         Self {
-            runs: get.list(Id::Runs).into_iter().map(PathBuf::from).collect(),
+            runs: get.paths(Id::Runs),
             fail_on: get.word(Id::FailOn),
             noise: get.percent(Id::Noise),
         }
@@ -37,10 +37,7 @@ pub struct HistoryOptions {
 
 impl HistoryOptions {
     pub(super) fn of(get: &Typed<'_>) -> Self {
-        Self {
-            import: get.list(Id::Import).into_iter().map(PathBuf::from).collect(),
-            weak: get.switch(Id::Weak),
-        }
+        Self { import: get.paths(Id::Import), weak: get.switch(Id::Weak) }
     }
 }
 

@@ -38,6 +38,13 @@ impl Typed<'_> {
         }
     }
 
+    pub(super) fn paths(&self, id: Id) -> Vec<PathBuf> {
+        match self.0.get(id) {
+            Some(Value::Paths(paths)) => paths.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     pub(super) fn span(&self, id: Id) -> Option<Duration> {
         match self.0.get(id) {
             Some(Value::Span(span)) => Some(*span),

@@ -1,6 +1,7 @@
 //! How things look and which keys do what.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use super::typed::Typed;
 use crate::config::Id;
@@ -20,7 +21,7 @@ pub enum ColorChoice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
     /// Theme by name.
-    pub theme: String,
+    pub theme: OsString,
     /// When to use colour.
     pub color: ColorChoice,
     /// ASCII characters only.
@@ -40,7 +41,7 @@ pub struct ViewOptions {
 impl ViewOptions {
     pub(super) fn of(get: &Typed<'_>, keys: BTreeMap<String, Vec<String>>) -> Self {
         Self {
-            theme: get.text(Id::Theme),
+            theme: get.path(Id::Theme).unwrap_or_default().into_os_string(),
             color: match get.text(Id::Color).as_str() {
                 "always" => ColorChoice::Always,
                 "never" => ColorChoice::Never,

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, mkfifoat};
+use rustix::fs::{CWD, Mode, chmod, mkfifoat};
 use rustix::process::getuid;
 
 use super::super::exit::CliError;
@@ -69,7 +69,10 @@ impl Inbox {
         self.datagrams = Some(UnixDatagram::bind(self.folder.join(DATAGRAM_NAME))?);
         self.stream = Some(UnixListener::bind(self.folder.join(STREAM_NAME))?);
         self.control = Some(UnixListener::bind(self.folder.join(CONTROL_NAME))?);
-        Ok(())
+        // A socket takes its mode from the umask, which may be anything.
+        [DATAGRAM_NAME, STREAM_NAME, CONTROL_NAME].iter().try_for_each(|name| {
+            chmod(self.folder.join(name), Mode::RUSR | Mode::WUSR).map_err(io::Error::from)
+        })
     }
 
     /// Variables that tell a program where the ends are.

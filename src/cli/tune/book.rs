@@ -1,8 +1,8 @@
 //! The journal of a search.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
+
+use warpscope_probes::private;
 
 use super::super::exit::CliError;
 use super::super::identity::{self, now_ms};
@@ -126,7 +126,7 @@ impl Book {
 /// `$XDG_STATE_HOME/warpscope/tune/NAME.jsonl`; nothing where there is no such place.
 fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
     let folder = noise::file(&options.env)?.parent()?.join("tune");
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    let made = private::folder(&folder);
     match made {
         Ok(()) => Some(folder.join(format!("{}.jsonl", spec.name))),
         Err(error) => {

@@ -10,8 +10,7 @@ mod watch;
 mod workshop;
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -25,6 +24,7 @@ use super::exit::{CliError, Exit};
 use super::identity::now_ms;
 use super::options::Options;
 use super::output;
+use super::target::Target;
 use crate::bench::compare::Limits;
 use crate::bench::points::Key;
 use crate::bench::tune::{
@@ -60,6 +60,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     for line in lines.into_iter().flatten() {
         eprintln!("warpscope: {}", clean(&line, options.view.ascii));
     }
+    let force = options.output.force;
+    let export = options.tune.export.as_deref().map(|path| Target { path, force });
+    export.map_or(Ok(None), |target| target.check())?;
     let show =
         Show::new(view(options.output.json), output::style(options), Book::open(options, &spec)?);
     let mut session = Session {
@@ -70,7 +73,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         signals,
         watching,
         limits: &|key| thresholds.limits(key),
-        export: options.tune.export.as_deref(),
+        export,
         show,
     };
     session.follow(spec)
@@ -148,7 +151,7 @@ struct Session<'a> {
     signals: Signals,
     watching: bool,
     limits: &'a dyn Fn(&Key) -> Limits,
-    export: Option<&'a Path>,
+    export: Option<Target<'a>>,
     show: Show,
 }
 
@@ -286,13 +289,12 @@ impl Session<'_> {
         (board, None)
     }
 
-    fn write(&self, board: &Board) -> Result<(), CliError> {
-        let Some(path) = self.export else { return Ok(()) };
-        let written = File::create(path).map(io::BufWriter::new).and_then(|mut out| {
-            tuned(board, now_ms(), &mut out)?;
-            out.flush()
-        });
-        written.map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))
+    fn write(&mut self, board: &Board) -> Result<(), CliError> {
+        let Some(target) = &mut self.export else { return Ok(()) };
+        target.write(|out| tuned(board, now_ms(), out))?;
+        // The next iteration replaces what this one wrote.
+        target.force = true;
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use warpscope_probes::bounded::{self, Accept};
+use warpscope_probes::private;
 
 use super::super::worker::NAME as WORKER;
 use super::process::{self, End, MAX_OUTPUT};
@@ -165,7 +166,7 @@ impl<'a> Workshop<'a> {
             return built.clone().map_err(Halt::Invalid);
         }
         let folder = self.build_folder(candidate);
-        let made = std::fs::create_dir_all(&folder);
+        let made = private::folder(&folder);
         let built = made
             .map_err(|error| invalid(Fault::Compile, format!("{}: {error}", folder.display())))
             .and_then(|()| self.make(values));

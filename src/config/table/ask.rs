@@ -41,7 +41,7 @@ pub(super) const ROWS: &[ArgSpec] = &[
         key: Some("rules"),
         key_help: "Folders of rules of your own, besides the folder rules beside this file",
         help: "Read the rules (*.toml) in this folder too; they win over those that come with the program; may be repeated",
-        ..ArgSpec::option(Id::Rules, "rules", "DIR", Kind::List)
+        ..ArgSpec::option(Id::Rules, "rules", "DIR", Kind::Folders)
     },
     ArgSpec {
         help: "Binary, wheel, folder of an environment, image.tar or process id; everything on this machine when empty",

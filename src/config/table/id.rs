@@ -31,6 +31,7 @@ pub enum Id {
     File,
     Filter,
     FixNumber,
+    Force,
     Frameworks,
     Full,
     Goals,

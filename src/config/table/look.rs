@@ -16,7 +16,7 @@ pub(super) const ROWS: &[ArgSpec] = &[
         key: Some("theme"),
         key_help: "Colours by name; auto follows COLORFGBG and is dark without it",
         help: "Colours by name or file; auto follows COLORFGBG and is dark without it",
-        ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Text)
+        ..ArgSpec::option(Id::Theme, "theme", "NAME", Kind::Path)
     },
     ArgSpec {
         default: Some("auto"),

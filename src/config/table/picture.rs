@@ -25,6 +25,11 @@ pub(super) const ROWS: &[ArgSpec] = &[
         help: "File to write instead of standard output",
         ..ArgSpec::option(Id::Output, "output", "FILE", Kind::Path)
     },
+    ArgSpec::switch(
+        Id::Force,
+        &[("force", "on")],
+        "Replace the file to write where it exists already",
+    ),
     ArgSpec {
         help: "Show what a benchmark said: a file of its events, one per line",
         ..ArgSpec::option(Id::BenchEvents, "bench-events", "FILE", Kind::Path)

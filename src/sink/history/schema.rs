@@ -108,6 +108,11 @@ pub(super) fn prepare(database: &mut Connection, path: &Path) -> Result<(), Hist
     work.commit().map_err(failed)
 }
 
+/// Whether a database that cannot be changed is of today's format.
+pub(super) fn is_today(database: &Connection, path: &Path) -> Result<bool, HistoryError> {
+    format(database, path).map(|found| found == TODAY)
+}
+
 /// The format of a database; 0 for an empty one.
 fn format(database: &Connection, path: &Path) -> Result<i64, HistoryError> {
     let number = |name: &str| {

@@ -209,6 +209,51 @@ fn what_is_not_ours_or_too_new_is_refused_and_left_as_it_is() {
 }
 
 #[test]
+fn a_damaged_store_is_named_with_the_way_to_build_it_anew() {
+    let folder = Folder::new();
+    let journal = folder.journal("a.jsonl", &run(0, 10.0));
+    folder.store().import(&journal).expect("imports");
+    let path = folder.path(FILE);
+    let mut bytes = std::fs::read(&path).expect("is there");
+    for byte in &mut bytes[200..] {
+        *byte = 0xff;
+    }
+    std::fs::write(&path, &bytes).expect("writes");
+    let read = History::open(&path).and_then(|store| store.expect("is there").trends());
+    let error = read.expect_err("is damaged").to_string();
+    assert!(
+        error.contains("history.db is damaged (") || error.contains("is no history"),
+        "{error}"
+    );
+    for part in ["`mv ", "history.db.old`", "`warpscope history --import JOURNAL`"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_store_is_read_where_nothing_can_be_written() {
+    let folder = Folder::new();
+    let journal = folder.journal("a.jsonl", &run(0, 10.0));
+    let mut store = folder.store();
+    store.import(&journal).expect("imports");
+    let want = store.trends().expect("reads");
+    drop(store);
+    // A name that would mean something else in an address.
+    let odd = folder.path("a %41?b#c.db");
+    std::fs::rename(folder.path(FILE), &odd).expect("moves");
+    let store = History::unwritable(&odd).expect("opens");
+    assert!(store.is_read_only());
+    assert_eq!(store.trends().expect("reads"), want);
+    assert!(store.database.execute("DELETE FROM runs", []).is_err());
+    let refusal = |code| {
+        let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        refused(&odd, error).is_read_only()
+    };
+    let codes = [rusqlite::ffi::SQLITE_READONLY, rusqlite::ffi::SQLITE_CANTOPEN];
+    assert!(codes.into_iter().all(refusal) && !refusal(rusqlite::ffi::SQLITE_CORRUPT));
+}
+
+#[test]
 fn another_writer_is_named_and_readers_are_not_disturbed() {
     let folder = Folder::new();
     let journal = folder.journal("a.jsonl", &run(0, 10.0));

@@ -10,6 +10,7 @@ mod role;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ratatui::style::{Color, Modifier, Style};
@@ -70,17 +71,19 @@ impl Theme {
     /// before a built-in theme of the same name. `read` gives the text of a file, if it exists, or
     /// says why it cannot be read.
     pub fn load(
-        choice: &str,
+        choice: impl AsRef<OsStr>,
         folders: &[PathBuf],
         read: impl Fn(&Path) -> Result<Option<String>, String>,
     ) -> Result<Self, ThemeError> {
+        let choice = choice.as_ref();
         for path in candidates(choice, folders) {
             let file = path.display().to_string();
             if let Some(text) = read(&path).map_err(|why| ThemeError::unreadable(&file, why))? {
                 return Self::parse(&text, &file);
             }
         }
-        Self::builtin(choice).ok_or_else(|| ThemeError::no_such_theme(choice))
+        let name = choice.to_string_lossy();
+        Self::builtin(&name).ok_or_else(|| ThemeError::no_such_theme(&name))
     }
 
     fn new(name: String, kind: Kind, background: Color, declared: [Color; Role::COUNT]) -> Self {
@@ -211,15 +214,19 @@ impl Default for Theme {
 }
 
 /// The built-in theme after the one with this name; the first one after a theme of the user's own.
-pub fn next(name: &str) -> &'static str {
+pub fn next(name: &OsStr) -> &'static str {
     let at = BUILTIN.iter().position(|(builtin, _)| *builtin == name).map_or(0, |at| at + 1);
     BUILTIN[at % BUILTIN.len()].0
 }
 
 /// Files to try for a choice, in order: the path itself, or the name in each folder.
-fn candidates(choice: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
-    if choice.ends_with(".toml") || choice.contains(std::path::is_separator) {
-        return vec![PathBuf::from(choice)];
+fn candidates(choice: &OsStr, folders: &[PathBuf]) -> Vec<PathBuf> {
+    let path = Path::new(choice);
+    let has_folder = choice.as_encoded_bytes().contains(&b'/');
+    if has_folder || path.extension().is_some_and(|end| end == "toml") {
+        return vec![path.to_owned()];
     }
-    folders.iter().map(|folder| folder.join(format!("{choice}.toml"))).collect()
+    let mut file = choice.to_owned();
+    file.push(".toml");
+    folders.iter().map(|folder| folder.join(&file)).collect()
 }

@@ -1,0 +1,151 @@
+//! Every option and operand that takes a path, named things that are no file it could want.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use warpscope::cli::{COMMANDS, CommandSpec};
+use warpscope::config::{ArgSpec, Form, Id, Kind, spec};
+
+use super::{Desk, fifo, journal, text};
+
+/// Longest time a command may take; a silent pipe is given up after half a minute.
+const DEADLINE: Duration = Duration::from_secs(300);
+/// Kibibytes of address space a command may have.
+const MEMORY: u64 = 2 << 20;
+
+/// Options that many commands take and one place reads: two commands are enough.
+const READ_IN_ONE_PLACE: &[Id] = &[Id::Config, Id::Library, Id::Rules, Id::Theme];
+
+/// What a command answers without naming the path, with the reason.
+const UNNAMED: &[(&str, Id, &str)] = &[
+    ("replay", Id::Recording, "the terminal comes first, and there is none"),
+    ("replay", Id::Theme, "the terminal comes first, and there is none"),
+    ("probe", Id::Cublas, "asked on a GPU, and there is none"),
+];
+
+fn takes_path(row: &ArgSpec) -> bool {
+    matches!(row.kind, Kind::Path | Kind::Paths | Kind::Folders)
+}
+
+/// Every command with each of its options that take a path.
+fn pairs() -> Vec<(&'static CommandSpec, &'static ArgSpec)> {
+    let mut seen: Vec<Id> = Vec::new();
+    let mut pairs = Vec::new();
+    for command in COMMANDS.iter().filter(|command| !command.hidden) {
+        for row in command.ids().map(spec).filter(|row| takes_path(row)) {
+            let before = seen.iter().filter(|id| **id == row.id).count();
+            if before < 2 || !READ_IN_ONE_PLACE.contains(&row.id) {
+                pairs.push((command, row));
+                seen.push(row.id);
+            }
+        }
+    }
+    pairs
+}
+
+/// What other operands a command demands, and what makes it short.
+fn others(desk: &Desk, command: &CommandSpec, tried: Id) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for row in command.ids().map(spec).filter(|row| row.id != tried) {
+        match (row.id, row.form, row.kind) {
+            (Id::File, ..) => words.push(desk.path(format!("new-{tried:?}.jsonl")).into()),
+            (Id::Recording | Id::Journal, ..) => words.push(desk.path("run.jsonl").into()),
+            (Id::Runs, ..) => {
+                words.extend([desk.path("run.jsonl").into(), desk.path("run.jsonl").into()])
+            }
+            (Id::TuneSpec, ..) => words.push(desk.path("spec.toml").into()),
+            (Id::Action, ..) => words.push("check".into()),
+            (Id::Frameworks, ..) => words.push("vllm".into()),
+            (Id::Once | Id::TuneOnce | Id::RequireGpu, ..) => {
+                words.push(format!("--{}", row.name()).into())
+            }
+            (_, Form::RequiredOperand, Kind::OneOf(known)) => words.push(known[0].into()),
+            (_, Form::RequiredOperand, _) => words.push("x".into()),
+            _ => {}
+        }
+    }
+    words
+}
+
+fn words(desk: &Desk, command: &CommandSpec, row: &ArgSpec, path: &Path) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec![command.name.into()];
+    match row.long {
+        Some(long) => words.extend([format!("--{long}").into(), path.into()]),
+        None => words.push(path.into()),
+    }
+    if row.id == Id::Runs {
+        words.push(desk.path("run.jsonl").into());
+    }
+    words.extend(others(desk, command, row.id));
+    words
+}
+
+struct Case {
+    command: &'static CommandSpec,
+    id: Id,
+    path: PathBuf,
+    child: Child,
+    started: Instant,
+}
+
+impl Case {
+    fn start(desk: &Desk, command: &'static CommandSpec, row: &ArgSpec, path: &Path) -> Self {
+        let mut shell = desk.shell(&format!("ulimit -v {MEMORY}"));
+        shell.args(words(desk, command, row, path)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = shell.spawn().expect("starts");
+        Self { command, id: row.id, path: path.to_owned(), child, started: Instant::now() }
+    }
+
+    /// What is wrong with how it ended.
+    fn fault(mut self) -> Option<String> {
+        let label = format!("{} {:?} {}", self.command.name, self.id, self.path.display());
+        while self.child.try_wait().expect("is a child").is_none() {
+            if self.started.elapsed() > DEADLINE {
+                self.child.kill().expect("is a child");
+                self.child.wait().expect("is a child");
+                return Some(format!("{label}: hangs"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let output = self.child.wait_with_output().expect("is a child");
+        let said = text(&output.stderr);
+        let ended = (output.status.code(), output.status.signal());
+        if ended.1.is_some() || ended.0 == Some(0) || said.contains("panicked") {
+            return Some(format!("{label}: ends with {ended:?}: {said}"));
+        }
+        let excused = UNNAMED.iter().any(|row| row.0 == self.command.name && row.1 == self.id);
+        let name = self.path.file_name().expect("has a name").to_string_lossy().into_owned();
+        (!excused && !said.contains(&name)).then(|| format!("{label}: names no path: {said}"))
+    }
+}
+
+#[test]
+fn no_path_makes_a_command_wait_for_ever_or_fill_the_memory() {
+    let desk = Desk::new();
+    desk.file("run.jsonl", journal(&["gemm"]));
+    desk.spec();
+    let (pipe, sparse) = (desk.path("pipe"), desk.path("sparse"));
+    fifo(&pipe);
+    File::create(&sparse).expect("creates").set_len(6 << 30).expect("grows");
+    let pairs = pairs();
+    assert!(pairs.len() > 20, "{}", pairs.len());
+    // All at once: they wait side by side.
+    let waiting: Vec<Case> =
+        pairs.iter().map(|(command, row)| Case::start(&desk, command, row, &pipe)).collect();
+    let mut faults = Vec::new();
+    for path in [Path::new("/dev/zero"), &sparse, desk.0.path()] {
+        for (command, row) in &pairs {
+            let is_wanted =
+                path.is_dir() && matches!(row.id, Id::Rules | Id::Model | Id::Inspected);
+            if !is_wanted {
+                faults.extend(Case::start(&desk, command, row, path).fault());
+            }
+        }
+    }
+    faults.extend(waiting.into_iter().filter_map(Case::fault));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
