@@ -1,0 +1,33 @@
+//! What parent and child processes of a benchmark say to each other, one JSON object a line.
+
+use warpscope::bench::gpu::Request;
+use warpscope::bench::{Events, parse_event};
+
+use crate::Trace;
+
+/// An event that is read can be written, and reads back as itself.
+pub(super) fn events(bytes: &[u8], trace: &mut Trace) {
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let mut count = 0;
+    for event in Events::new(bytes) {
+        count += 1;
+        trace.result(&event);
+        if let Ok(event) = event {
+            let text = serde_json::to_string(&event).expect("an event can be written");
+            assert_eq!(parse_event(1, &text), Ok(event), "{text}");
+        }
+    }
+    assert!(count <= lines);
+}
+
+/// A request that is read can be written, and reads back as itself; its sentence is no longer than it is.
+pub(super) fn requests(bytes: &[u8], trace: &mut Trace) {
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let request = serde_json::from_slice::<Request>(line);
+        trace.result(&request);
+        let Ok(request) = request else { continue };
+        let text = serde_json::to_string(&request).expect("a request can be written");
+        assert_eq!(serde_json::from_str::<Request>(&text).ok().as_ref(), Some(&request), "{text}");
+        assert!(request.to_string().len() <= 100 + 4 * line.len());
+    }
+}

@@ -1,0 +1,63 @@
+//! What warpscope records itself: frames, which are also what `stream` sends, and journals.
+
+use warpscope::bench::journal::{Journal, PointStream, read_record};
+use warpscope::sink::{FrameReader, csv, jsonl};
+use warpscope_probes::Frame;
+
+use crate::Trace;
+
+/// Every frame that is read can be written, and reads back as itself; damage costs the lines it touches.
+pub(super) fn frames(bytes: &[u8], trace: &mut Trace) {
+    let lines = 1 + bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let mut reader = FrameReader::new(bytes);
+    while let Some(frame) = reader.next_frame().expect("memory can be read") {
+        trace.value(&frame);
+        let line = jsonl::line(&frame).expect("a frame can be written");
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert!(line.len() <= 100_000 + 16 * bytes.len(), "{} from {}", line.len(), bytes.len());
+        let again: Option<Frame> = FrameReader::new(&line[..]).next_frame().expect("is memory");
+        assert_eq!(again.as_ref(), Some(&frame));
+        assert_eq!(csv::rows(&frame).lines().count(), frame.gpus.len());
+    }
+    let stats = reader.stats();
+    assert!(stats.frames + stats.damaged <= lines && stats.newer <= stats.frames);
+    trace.count("damaged", stats.damaged as usize);
+    let mut heads = FrameReader::new(bytes);
+    let mut end = 0;
+    while let Some(head) = heads.next_head().expect("memory can be read") {
+        assert!(head.offset >= end);
+        end = head.offset + u64::from(head.length);
+        assert!(end <= bytes.len() as u64);
+    }
+    assert!(heads.stats().frames >= stats.frames, "a frame begins with a head");
+}
+
+/// Both readers of a journal take the same points from it, and count the same lines as damaged.
+pub(super) fn journal(bytes: &[u8], trace: &mut Trace) {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut journal, mut stream) = (Journal::default(), PointStream::default());
+    let mut streamed = 0;
+    for (number, line) in text.lines().enumerate() {
+        journal.take(number as u64, line);
+        stream.take(number as u64, line, &mut |_, _| streamed += 1);
+    }
+    stream.finish(&mut |_, _| streamed += 1);
+    let kept: usize = journal.runs.iter().map(|run| run.points.len()).sum();
+    assert_eq!((kept, journal.damaged), (streamed, stream.damaged));
+    assert_eq!(journal.first_damage, stream.first_damage);
+    trace.value(&journal);
+    trace.count("damaged", journal.damaged as usize);
+}
+
+/// A record that is read can be written, and reads back as itself.
+pub(super) fn record_line(bytes: &[u8], trace: &mut Trace) {
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        let record = read_record(line);
+        trace.result(&record);
+        let Ok(record) = record else { continue };
+        let written = serde_json::to_string(&record).expect("a record can be written");
+        assert!(written.len() <= 2000 + 32 * line.len(), "{} from {}", written.len(), line.len());
+        assert_eq!(read_record(&written), Ok(record), "{written}");
+    }
+}

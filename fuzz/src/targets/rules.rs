@@ -1,0 +1,64 @@
+//! Facts and rules, the user's own files among them.
+
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
+use warpscope::engine::{Question, Target, evaluate};
+use warpscope_kernels::{Dtype, Sm};
+use warpscope_probes::catalogue::Catalogue;
+use warpscope_probes::inspect::binary::PtxIsa;
+use warpscope_probes::rules::{NumberRange, RuleBase, SmSet, Version, VersionRange};
+
+use crate::Trace;
+
+/// Rules that are read can be asked.
+pub(super) fn rules(bytes: &[u8], trace: &mut Trace) {
+    let text = String::from_utf8_lossy(bytes);
+    let result = RuleBase::parse(&[("rules.toml", &text)]);
+    let Ok(base) = &result else {
+        trace.result(&result.map(drop));
+        return;
+    };
+    trace.count("rules", base.rules().len());
+    for row in base.configs().iter().take(4) {
+        let target = Target::of_sm("a card", Sm::new(8, 0));
+        let verdict = evaluate(base, &target, &Question::of_row(base, row), &[]);
+        assert!(!verdict.reason.is_empty());
+        trace.value(&verdict.outcome);
+    }
+}
+
+pub(super) fn catalogue(bytes: &[u8], trace: &mut Trace) {
+    let text = String::from_utf8_lossy(bytes);
+    trace.result(&Catalogue::parse(&[("facts.toml", &text)]).map(drop));
+}
+
+/// One version, range, set or name a line. What is printed of it reads back as the same.
+pub(super) fn versions(bytes: &[u8], trace: &mut Trace) {
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        trace.result(&line.parse::<VersionRange>());
+        trace.result(&line.parse::<SmSet>());
+        trace.result(&line.parse::<NumberRange>());
+        reads_back::<PtxIsa>(line, trace);
+        reads_back::<Sm>(line, trace);
+        trace.result(&line.parse::<Dtype>());
+        let version = line.parse::<Version>();
+        trace.result(&version);
+        if let Ok(version) = version {
+            assert_eq!(line.parse(), Ok(version), "a version is equal to itself");
+        }
+    }
+}
+
+fn reads_back<T>(text: &str, trace: &mut Trace)
+where
+    T: FromStr<Err: Display + Debug> + Display + Debug + PartialEq,
+{
+    let read = text.parse::<T>();
+    trace.result(&read);
+    if let Ok(read) = read {
+        let again = read.to_string().parse::<T>();
+        assert_eq!(again.ok().as_ref(), Some(&read), "{text:?}");
+    }
+}
