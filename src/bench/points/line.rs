@@ -73,8 +73,8 @@ pub fn parse_line(line: &str) -> Result<Point, LineError> {
     let (times, ns) =
         times.ok_or_else(|| LineError("no time: write t_us=, t_ms=, t_ns= or t_s=".to_owned()))?;
     let t_ns: Vec<f64> = numbers("time", &times)?.into_iter().map(|time| time * ns).collect();
-    if t_ns.iter().any(|time| *time <= 0.0) {
-        return Err(LineError(format!("time {times}: must be above zero")));
+    if !t_ns.iter().all(|time| time.is_finite() && *time > 0.0) {
+        return Err(LineError(format!("time {times}: must be above zero and finite")));
     }
     let mut point = Point { t_ns, ..Point::default() };
     point.key.name = words.remove("name").ok_or_else(|| LineError("no name=".to_owned()))?;

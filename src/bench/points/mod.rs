@@ -85,6 +85,16 @@ pub struct Point {
     pub tainted: Vec<String>,
 }
 
+impl Point {
+    /// Whether it can be compared, and kept: JSON has no numbers that are not finite.
+    fn is_sound(&self) -> bool {
+        let good = |time: &f64| time.is_finite() && *time > 0.0;
+        let mut others = self.sm_mhz.iter().chain(&self.flops).chain(&self.bytes);
+        let is_named = !self.key.name.is_empty();
+        is_named && self.t_ns.iter().all(good) && others.all(|number| number.is_finite())
+    }
+}
+
 /// Points of one file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Points {
@@ -185,6 +195,9 @@ pub fn read(text: &str) -> Result<Points, PointsError> {
         )));
     };
     let mut points = (format.read)(text.trim_start_matches('\u{feff}'))?;
+    let all = points.points.len();
+    points.points.retain(Point::is_sound);
+    points.left_out += all - points.points.len();
     points.format = format.id;
     Ok(points)
 }

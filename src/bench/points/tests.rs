@@ -34,6 +34,7 @@ fn a_bad_line_says_what_is_wrong() {
     assert!(message("t_us=1").contains("no name="));
     assert!(message("name=a t_us=fast").contains("\"fast\" is not a number"));
     assert!(message("name=a t_us=0").contains("above zero"));
+    assert!(message("name=a t_s=1e308").contains("finite"));
     assert!(message("name=a name=b t_us=1").contains("twice"));
     assert!(message("name=a t_us=nan").contains("not a number"));
     assert!(message("hello world").contains("name=value"));
@@ -93,6 +94,17 @@ fn llama_bench_keeps_its_raw_samples() {
     let points = only(text, "llama-bench");
     assert_eq!(points.points[0].key.to_string(), "llama 8B Q4_0 prompt=512 T4");
     assert_eq!(points.points[0].t_ns, [10.0, 12.0]);
+}
+
+#[test]
+fn entries_without_a_name_and_times_beyond_all_numbers_are_left_out() {
+    let text = r#"[{"n_prompt":512,"n_gen":0,"avg_ts":1.0,"samples_ns":[10]},{"model_type":"q","n_prompt":1,"n_gen":0,"samples_ns":[5]}]"#;
+    let points = only(text, "llama-bench");
+    assert_eq!((points.points.len(), points.left_out), (1, 1));
+    let text = r#"{"meta":{},"devices":[],"benchmarks":[{"name":"copy","states":[{"summaries":[
+        {"tag":"nv/cold/time/gpu/mean","data":[{"name":"value","value":"1e305"}]}]}]}]}"#;
+    let points = only(text, "nvbench");
+    assert_eq!((points.points.len(), points.left_out), (0, 1));
 }
 
 #[test]

@@ -16,8 +16,8 @@ pub(super) enum Node {
         contents: Option<Rc<[u8]>>,
         /// Which layer it is in.
         layer: usize,
-        /// The name its contents have there, where this is another one.
-        stored: Option<Rc<Path>>,
+        /// Where its contents begin there.
+        offset: u64,
     },
     Link(PathBuf),
     Folder,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn file() -> Node {
-        Node::File { bytes: 1, contents: None, layer: 0, stored: None }
+        Node::File { bytes: 1, contents: None, layer: 0, offset: 0 }
     }
 
     #[test]

@@ -65,14 +65,8 @@ pub struct ImageFile {
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
-    /// The path its contents have in the layer, where this is another name of them.
-    pub stored: Option<PathBuf>,
-}
-
-impl ImageFile {
-    fn stored(&self) -> &Path {
-        self.stored.as_deref().unwrap_or(&self.path)
-    }
+    /// Where its contents begin in the unpacked layer. A path may stand there several times; the last one counts.
+    pub offset: u64,
 }
 
 /// Why an image cannot be read.
@@ -132,9 +126,8 @@ pub fn read_image(path: &Path, progress: &mut Progress<'_>) -> Result<Image, Ima
 
 fn image(described: Described, tree: Tree, progress: &mut Progress<'_>) -> Image {
     let binary = |(path, node): (&PathBuf, &Node)| match node {
-        Node::File { bytes, layer, stored, .. } if path.to_str().is_some_and(is_library) => {
-            let stored = stored.as_deref().map(Path::to_owned);
-            Some(ImageFile { layer: *layer, path: path.clone(), bytes: *bytes, stored })
+        Node::File { bytes, layer, offset, .. } if path.to_str().is_some_and(is_library) => {
+            Some(ImageFile { layer: *layer, path: path.clone(), bytes: *bytes, offset: *offset })
         }
         _ => None,
     };
@@ -163,10 +156,10 @@ pub fn stream_image(
 ) -> Result<(), ImageError> {
     let store = Store::open(path, progress)?;
     for (number, name) in image.layers.iter().enumerate() {
-        let wanted: HashMap<&Path, &ImageFile> = wanted
+        let wanted: HashMap<u64, &ImageFile> = wanted
             .iter()
             .filter(|file| file.layer == number)
-            .map(|file| (file.stored(), file))
+            .map(|file| (file.offset, file))
             .collect();
         if wanted.is_empty() || progress.cancelled() {
             continue;
@@ -178,8 +171,7 @@ pub fn stream_image(
             if progress.cancelled() {
                 break;
             }
-            let Some(file) =
-                wanted.get(member.path.as_path()).filter(|_| member.kind == Kind::File)
+            let Some(file) = wanted.get(&member.offset).filter(|_| member.kind == Kind::File)
             else {
                 continue;
             };
@@ -256,7 +248,7 @@ impl Layers {
                         bytes: member.bytes,
                         contents: contents.map(Rc::from),
                         layer: number,
-                        stored: None,
+                        offset: member.offset,
                     }
                 }
                 Kind::Link(target) => Node::Link(target),
@@ -265,7 +257,7 @@ impl Layers {
                     let Some(node) = known.filter(|_| keep::of(&member.path).is_some()) else {
                         continue;
                     };
-                    again(node, &target)
+                    node.clone()
                 }
                 Kind::Folder | Kind::Other => continue,
             };
@@ -273,15 +265,6 @@ impl Layers {
         }
         Ok(())
     }
-}
-
-/// Another name of what is at `target`.
-fn again(node: &Node, target: &Path) -> Node {
-    let mut node = node.clone();
-    if let Node::File { stored, .. } = &mut node {
-        stored.get_or_insert_with(|| Rc::from(target));
-    }
-    node
 }
 
 impl Changes {

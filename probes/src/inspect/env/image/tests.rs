@@ -208,6 +208,30 @@ fn what_cannot_be_read_is_named_with_the_way_out() {
     assert!(read_image(Path::new("/missing.tar"), &mut Progress::silent()).is_err());
 }
 
+/// tar appends: what stands later replaces what stood before, and is streamed alone, also under the names it was given.
+#[test]
+fn of_a_path_that_stands_twice_in_a_layer_the_last_counts() {
+    let layer = Archive::default()
+        .file("a/x.so", "old")
+        .file("a/x.so", "newer")
+        .member("a/y.so", b'1', "a/x.so", b"")
+        .end();
+    let (_dir, path) = written(&docker(&[layer]));
+    let image = read_image(&path, &mut Progress::silent()).expect("an image");
+    assert_eq!(image.files.len(), 2);
+    for file in &image.files {
+        let mut streamed = Vec::new();
+        let mut each = |_: &ImageFile, body: &mut dyn Read| {
+            let mut text = String::new();
+            body.read_to_string(&mut text).expect("is text");
+            streamed.push(text);
+        };
+        let wanted = std::slice::from_ref(file);
+        stream_image(&path, &image, wanted, &mut each, &mut Progress::silent()).expect("streams");
+        assert_eq!(streamed, ["newer"], "{}", file.path.display());
+    }
+}
+
 /// A layer made by the tar program from a real venv reads like the venv itself.
 #[test]
 fn a_real_environment_in_an_image_reads_as_on_disk() {
