@@ -22,8 +22,9 @@ def tar(files, format=tarfile.GNU_FORMAT, links=()):
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, target
             archive.addfile(info)
-    # Without the zeros up to 10 240 bytes that tarfile adds.
-    return out.getvalue().rstrip(b"\0") + bytes(1024)
+        end = archive.offset
+    # Two blocks of zeros end it; tarfile fills up to 10 240 bytes.
+    return out.getvalue()[: end + 1024]
 
 
 SITE = "v/lib/python3.11/site-packages/"

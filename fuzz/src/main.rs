@@ -43,7 +43,9 @@ fn repeat(target: &Target, files: &[PathBuf]) -> ExitCode {
         match fs::read(file) {
             Ok(bytes) => {
                 println!("{}: {} bytes of {}", target.name, bytes.len(), file.display());
-                (target.run)(&bytes, &mut Trace::default());
+                let mut trace = Trace::default();
+                (target.run)(&bytes, &mut trace);
+                println!("{} features", trace.features().len());
             }
             Err(error) => {
                 eprintln!("{}: {error}", file.display());

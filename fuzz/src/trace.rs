@@ -6,6 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Longest text that is looked at, in bytes.
 const LONGEST: usize = 16 << 10;
+/// Different features there can be. Messages with words of the input in them would else look new for ever.
+const MOST_FEATURES: u64 = 1 << 13;
 /// Longest word that counts as itself. A longer one is data.
 const LONGEST_WORD: usize = 24;
 
@@ -61,7 +63,7 @@ impl Trace {
     fn note(&mut self, feature: &impl Hash) {
         let mut hasher = DefaultHasher::new();
         feature.hash(&mut hasher);
-        self.features.insert(hasher.finish());
+        self.features.insert(hasher.finish() % MOST_FEATURES);
     }
 }
 

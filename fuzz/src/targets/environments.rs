@@ -40,6 +40,11 @@ fn read(bytes: &[u8], trace: &mut Trace) {
     let result = read_image(&path, &mut Progress::silent());
     trace.result(&result);
     let Ok(image) = result else { return };
+    for environment in &image.inventory.environments {
+        trace.value(environment);
+    }
+    trace.value(&image.inventory.unreadable);
+    trace.count("files", image.files.len());
     let json = serde_json::to_string(&image).expect("an image can be written");
     assert!(json.len() <= 20_000 + 64 * bytes.len(), "{} from {}", json.len(), bytes.len());
     assert_eq!(serde_json::from_str::<Image>(&json).expect("reads back"), image);

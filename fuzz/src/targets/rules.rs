@@ -1,11 +1,10 @@
-//! Facts and rules, the user's own files among them.
+//! Rules, which users may add their own to, and the versions and ranges in them.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use warpscope::engine::{Question, Target, evaluate};
 use warpscope_kernels::{Dtype, Sm};
-use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::rules::{NumberRange, RuleBase, SmSet, Version, VersionRange};
 
@@ -20,17 +19,13 @@ pub(super) fn rules(bytes: &[u8], trace: &mut Trace) {
         return;
     };
     trace.count("rules", base.rules().len());
+    base.rules().iter().take(4).for_each(|rule| trace.value(rule));
     for row in base.configs().iter().take(4) {
         let target = Target::of_sm("a card", Sm::new(8, 0));
         let verdict = evaluate(base, &target, &Question::of_row(base, row), &[]);
         assert!(!verdict.reason.is_empty());
         trace.value(&verdict.outcome);
     }
-}
-
-pub(super) fn catalogue(bytes: &[u8], trace: &mut Trace) {
-    let text = String::from_utf8_lossy(bytes);
-    trace.result(&Catalogue::parse(&[("facts.toml", &text)]).map(drop));
 }
 
 /// One version, range, set or name a line. What is printed of it reads back as the same.
