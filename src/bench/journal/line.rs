@@ -8,16 +8,8 @@ use crate::bench::points::{Key, Point, Shape, parse_line};
 /// Reads one line. A line that names no kind is a point of another program.
 pub fn read_record(line: &str) -> Result<Record, String> {
     match kind(line) {
-        Some("run") => {
-            let identity: Identity = typed(line)?;
-            if identity.schema != JOURNAL_SCHEMA {
-                return Err(format!(
-                    "format {} of a run; this warpscope reads {JOURNAL_SCHEMA}",
-                    identity.schema
-                ));
-            }
-            Ok(Record::Run(Box::new(identity)))
-        }
+        Some("run") => identity(line).map(Record::Run),
+        Some("identity") => identity(line).map(Record::Identity),
         Some("point") => match typed::<PointLine>(line) {
             Ok(point) => point.checked().map(Box::new).map(Record::Point),
             Err(_) => foreign(line),
@@ -28,6 +20,14 @@ pub fn read_record(line: &str) -> Result<Record, String> {
         Some(other) => Err(format!("a record of kind {other:?}")),
         None => foreign(line),
     }
+}
+
+fn identity(line: &str) -> Result<Box<Identity>, String> {
+    let identity: Identity = typed(line)?;
+    if identity.schema == JOURNAL_SCHEMA {
+        return Ok(Box::new(identity));
+    }
+    Err(format!("format {} of a run; this warpscope reads {JOURNAL_SCHEMA}", identity.schema))
 }
 
 fn typed<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Record, Regime, read_record};
+use super::{Identity, Record, Regime, read_record};
 use crate::bench::points::Point;
 
 /// Most points, and samples of them, a record of the machine around them may lie behind. A writer puts one in before it is more.
@@ -34,9 +34,9 @@ impl PointStream {
         match read_record(line) {
             Ok(Record::Run(run)) => {
                 self.release(0, 0, give);
-                self.regime = run.regime;
-                self.devices.extend(run.devices.into_iter().map(|device| device.name));
+                self.know(*run);
             }
+            Ok(Record::Identity(run)) => self.know(*run),
             Ok(Record::Point(taken)) => {
                 self.samples += taken.point.t_ns.len();
                 self.held.push_back(taken.point);
@@ -49,6 +49,11 @@ impl PointStream {
                 self.first_damage.get_or_insert_with(|| format!("line {number}: {why}"));
             }
         }
+    }
+
+    fn know(&mut self, run: Identity) {
+        self.regime = run.regime;
+        self.devices.extend(run.devices.into_iter().map(|device| device.name));
     }
 
     /// Gives what is still held.
@@ -100,6 +105,16 @@ name=d t_us=1"#;
             ("d", sustained, false),
         ];
         assert_eq!(read(text), want.map(|(name, regime, bad)| (name.to_owned(), regime, bad)));
+    }
+
+    #[test]
+    fn devices_found_out_later_are_known_too() {
+        let mut stream = PointStream::default();
+        let text = "{\"type\":\"run\"}\nname=a t_us=1\n{\"type\":\"identity\",\"devices\":[{\"name\":\"T4\"}]}";
+        let mut given = 0;
+        text.lines().for_each(|line| stream.take(1, line, &mut |_, _| given += 1));
+        assert_eq!((given, stream.first_damage), (0, None));
+        assert!(stream.devices.contains("T4"));
     }
 
     #[test]

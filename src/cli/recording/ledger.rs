@@ -159,7 +159,7 @@ impl Ledger {
     /// Closes the run and says what became of it.
     pub(super) fn end(mut self, exit: Option<i32>) -> Summary {
         self.surround();
-        let end = End { at_ms: now_ms(), samples: self.samples, exit };
+        let end = End { at_ms: now_ms(), samples: self.samples, exit, signal: None };
         let _ = self.write(&Record::End(end));
         Summary {
             samples: self.samples,

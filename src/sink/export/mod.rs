@@ -59,6 +59,7 @@ impl Recordings {
             Ok(Record::Run(identity)) => {
                 self.runs.push(Recorded { identity: *identity, ..Recorded::default() });
             }
+            Ok(Record::Identity(identity)) => self.run().identity = *identity,
             Ok(Record::Point(taken)) => self.run().measured.push(Measured {
                 at_ms: taken.at_ms,
                 point: taken.point,
