@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
 use super::output;
+use super::recording::{RELAY, relay};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
@@ -24,6 +25,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<Exit, Cli
         }
         Some((CUDA_ARGUMENT, [job])) => return print(run_cuda(job)),
         Some((GPU_ARGUMENT, rest)) => return gpu(rest),
+        Some((RELAY, [])) => return Ok(relay().map(|()| Exit::Fine)?),
         _ => {}
     }
     let options = WorkerOptions::from_arguments(&arguments)
