@@ -200,7 +200,7 @@ fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
             journal.write(&Record::Point(Box::new(taken)))?;
         }
     }
-    journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, exit: None }))
+    journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }))
 }
 
 /// Decode steps and prompts of one path of the small model. What the scheduler interrupted is kept, and marked.

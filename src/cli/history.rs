@@ -189,7 +189,7 @@ fn json_run(moment: &Moment) -> JsonRun<'_> {
         at: (identity.at_ms > 0).then_some(Timestamp(identity.at_ms)),
         name: identity.name.as_deref(),
         commit: identity.commit.as_deref(),
-        dirty: identity.dirty.as_deref(),
+        dirty: identity.dirty.text(),
         driver: identity.driver.as_deref(),
         samples: moment.clean,
         tainted: moment.tainted,

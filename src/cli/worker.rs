@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
+use super::recording::{RELAY, relay};
 use super::{output, raised};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
@@ -19,9 +20,12 @@ pub(super) fn run(
     env: &Environment,
 ) -> Result<Exit, CliError> {
     raised::forbid_injections(env)?;
-    children::die_with_parent();
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    if arguments == [RELAY] {
+        return Ok(relay().map(|()| Exit::Fine)?);
+    }
+    children::die_with_parent();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some((KERNEL_ARGUMENT, rest)) => return print(run_kernel(rest)),

@@ -1,8 +1,9 @@
 //! A recording on disk: every complete line readable whatever happens to the writer.
 //!
-//! A line is one `write` in append mode, so a killed program leaves at most its last line torn. A torn
-//! line is closed with a line feed and becomes one damaged line; cutting it off instead was rejected,
-//! because a recorder should never destroy what it did not write.
+//! A line is one `write` in append mode, so a killed program leaves at most its last line torn. A line
+//! another recorder left torn is closed with a line feed and becomes one damaged line; cutting it off instead
+//! was rejected, because a recorder should never destroy what it did not write. What a full disk left of a
+//! line of its own is taken back.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -259,14 +260,35 @@ struct Lines<W> {
     size: u64,
 }
 
-impl<W: Write> Lines<W> {
-    /// One `write` per line; a line torn before is closed first.
+/// What the beginning of a line can be taken back from.
+trait Shorten {
+    /// Makes it as long as before; fails where somebody else has written meanwhile.
+    fn shorten(&mut self, now: u64, before: u64) -> io::Result<()>;
+}
+
+impl Shorten for File {
+    fn shorten(&mut self, now: u64, before: u64) -> io::Result<()> {
+        if self.metadata()?.len() != now {
+            return Err(ErrorKind::ResourceBusy.into());
+        }
+        self.set_len(before)
+    }
+}
+
+impl<W: Write + Shorten> Lines<W> {
+    /// One `write` per line; a line torn before is closed first, and one that cannot be written whole is taken back.
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         if self.torn {
             self.put(b"\n")?;
             self.torn = false;
         }
-        self.put(line)
+        let before = self.size;
+        let outcome = self.put(line);
+        if self.torn && self.out.shorten(self.size, before).is_ok() {
+            self.size = before;
+            self.torn = false;
+        }
+        outcome
     }
 
     fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -448,6 +470,7 @@ mod tests {
     struct Disk {
         room: usize,
         content: Vec<u8>,
+        is_shortened: bool,
     }
 
     impl Write for Disk {
@@ -466,17 +489,34 @@ mod tests {
         }
     }
 
+    impl Shorten for Disk {
+        fn shorten(&mut self, now: u64, before: u64) -> io::Result<()> {
+            if !self.is_shortened {
+                return Err(ErrorKind::Unsupported.into());
+            }
+            self.content.truncate(before as usize);
+            self.room += (now - before) as usize;
+            Ok(())
+        }
+    }
+
     #[test]
     fn a_disk_full_at_any_byte_is_reported_and_recording_goes_on_after() {
         let lines: Vec<_> = (1..=3).map(|seq| jsonl::line(&frame(seq)).expect("is JSON")).collect();
-        for room in 0..lines[0].len() + lines[1].len() {
-            let mut out = Lines { out: Disk { room, content: Vec::new() }, torn: false, size: 0 };
+        let rooms =
+            (0..lines[0].len() + lines[1].len()).flat_map(|room| [(room, true), (room, false)]);
+        for (room, is_shortened) in rooms {
+            let disk = Disk { room, content: Vec::new(), is_shortened };
+            let mut out = Lines { out: disk, torn: false, size: 0 };
             let outcomes: Vec<_> = lines[..2].iter().map(|line| out.write(line).is_ok()).collect();
             assert!(!outcomes[1], "there was room for one line at most");
+            let is_whole = matches!(out.out.content.last(), None | Some(b'\n'));
+            assert!(is_whole || !is_shortened, "a torn line is left: room {room}");
             out.out.room = usize::MAX;
             out.write(&lines[2]).expect("there is room again");
             let all = seqs(&out.out.content);
-            assert_eq!(all.first() == Some(&1), room + 1 >= lines[0].len(), "room {room}");
+            let missing = usize::from(!is_shortened); // without its line feed a line reads all the same
+            assert_eq!(all.first() == Some(&1), room + missing >= lines[0].len(), "room {room}");
             assert_eq!(all.last(), Some(&3), "room {room}");
             assert_eq!(out.size, out.out.content.len() as u64);
         }

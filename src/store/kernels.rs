@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::bench::compare::{Limits, Quartiles, Settings, changes};
-use crate::bench::journal::{Identity, Mark, Regime};
+use crate::bench::journal::{Dirty, Identity, Mark, Regime};
 use crate::bench::points::Key;
 
 /// Fewest runs a lasting change is looked for in.
@@ -151,10 +151,14 @@ pub fn regime_word(regime: Regime) -> &'static str {
     }
 }
 
-/// The commit of a run as people name it; `+` for a folder that differed from it.
+/// The commit of a run as people name it; `+` for a folder that differed from it, `?` for one that may have.
 pub fn commit(identity: &Identity) -> Option<String> {
     let short: String = identity.commit.as_ref()?.chars().take(8).collect();
-    Some(if identity.dirty.is_some() { short + "+" } else { short })
+    Some(match identity.dirty {
+        Dirty::No => short,
+        Dirty::Hash(_) | Dirty::NotHashed => short + "+",
+        Dirty::Unknown => short + "?",
+    })
 }
 
 /// One thing that two runs do not have in common.
@@ -168,27 +172,34 @@ pub struct Difference {
     pub after: Option<String>,
 }
 
+/// Two commits, or folders that are not certain to have held the same.
+fn other_commit(before: &Identity, after: &Identity) -> Option<Difference> {
+    let whole = |one: &Identity| one.commit.clone().map(|id| (id, one.dirty.clone()));
+    let certain = after.commit.is_none() || after.dirty.is_settled();
+    if whole(before) == whole(after) && certain {
+        return None;
+    }
+    let mut names = (commit(before), commit(after));
+    if names.0 == names.1 {
+        // The same to eight letters: another change on top of one commit.
+        let told = |one: &Identity| {
+            let dirty = one.dirty.text().unwrap_or("");
+            commit(one).map(|name| format!("{name} {dirty}").trim_end().to_owned())
+        };
+        names = (told(before), told(after));
+    }
+    Some(Difference { what: "commit".to_owned(), before: names.0, after: names.1 })
+}
+
 /// Everything that two runs do not have in common and that changes speed, the likeliest cause first.
 pub fn differences(before: &Identity, after: &Identity) -> Vec<Difference> {
     let mut found = Vec::new();
+    found.extend(other_commit(before, after));
     let mut tell = |what: &str, before: Option<String>, after: Option<String>| {
         if before != after {
             found.push(Difference { what: what.to_owned(), before, after });
         }
     };
-    let whole = |one: &Identity| one.commit.clone().map(|id| (id, one.dirty.clone()));
-    if whole(before) != whole(after) {
-        let mut names = (commit(before), commit(after));
-        if names.0 == names.1 {
-            // The same to eight letters: another change on top of one commit.
-            let told = |one: &Identity| {
-                let dirty = one.dirty.as_deref().unwrap_or("");
-                commit(one).map(|name| format!("{name} {dirty}").trim_end().to_owned())
-            };
-            names = (told(before), told(after));
-        }
-        tell("commit", names.0, names.1);
-    }
     tell("driver", before.driver.clone(), after.driver.clone());
     tell("CUDA", before.cuda.clone(), after.cuda.clone());
     tell("image", before.image.clone(), after.image.clone());
@@ -427,7 +438,7 @@ mod tests {
         });
         let mut second = first.identity.clone();
         assert_eq!(differences(&first.identity, &second), []);
-        second.dirty = Some("77".into());
+        second.dirty = Dirty::Hash("77".into());
         second.driver = Some("580".into());
         second.environment.clear();
         let told: Vec<String> = differences(&first.identity, &second)
@@ -439,8 +450,15 @@ mod tests {
             .collect();
         assert_eq!(told, ["commit 01234567 01234567+", "driver 570 580", "OMP_NUM_THREADS 4 -"]);
         let mut third = second.clone();
-        third.dirty = Some("88".into());
+        third.dirty = Dirty::Hash("88".into());
         let other = &differences(&second, &third)[0];
         assert_eq!(other.before.as_deref(), Some("01234567+ 77"));
+        for (dirty, shown) in
+            [(Dirty::NotHashed, "01234567+ not hashed"), (Dirty::Unknown, "01234567? unknown")]
+        {
+            third.dirty = dirty;
+            let other = &differences(&third, &third)[0];
+            assert_eq!(other.after.as_deref(), Some(shown), "it may have held anything");
+        }
     }
 }

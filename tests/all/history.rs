@@ -34,7 +34,7 @@ fn identity(at: usize) -> Identity {
         warpscope: "0.1.0".into(),
         command: vec!["python".into(), "tune.py".into()],
         commit: Some(format!("{:08x}{:032x}", 0xc0de_0000_u32 + at as u32 / 2, 0)),
-        dirty: (at == 9).then(|| "5a5a5a5a5a5a5a5a".into()),
+        dirty: (at == 9).then(|| "5a5a5a5a5a5a5a5a".to_owned()).into(),
         driver: Some(driver.into()),
         cuda: Some("13.0".into()),
         devices: vec![Device { name: "Example-GPU".into(), ..Device::default() }],
@@ -62,7 +62,7 @@ pub(crate) fn build(runs: usize) -> String {
             text +=
                 &line(&Record::Mark(Mark { at_ms: 1_781_468_800_500, text: "new tile".into() }));
         }
-        text += &line(&Record::End(End { at_ms: 0, samples: 36, exit: Some(0) }));
+        text += &line(&Record::End(End { samples: 36, exit: Some(0), ..End::default() }));
     }
     text
 }

@@ -28,6 +28,10 @@ mod properties;
 mod pty;
 #[cfg(target_os = "linux")]
 mod record;
+#[cfg(target_os = "linux")]
+mod record_alone;
+#[cfg(target_os = "linux")]
+mod record_ends;
 mod score;
 mod screens;
 mod screenshots;

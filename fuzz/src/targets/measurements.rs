@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use warpscope::bench::journal::{Record, Taken, read_record};
+use warpscope::bench::journal::{Record, Taken};
 use warpscope::bench::points::{Found, PARSERS, Point, Scan, read};
 
 use crate::Trace;
@@ -42,5 +42,5 @@ fn check(point: Point, length: usize) {
     let record = Record::Point(Box::new(Taken { point, ..Taken::default() }));
     let line = serde_json::to_string(&record).expect("a point can be written");
     assert!(line.len() <= 1000 + 32 * length, "{} bytes from {length}", line.len());
-    assert_eq!(read_record(&line), Ok(record), "{line}");
+    assert_eq!(super::recordings::record(line.as_bytes()), Some(record), "{line}");
 }

@@ -1,6 +1,6 @@
 //! What warpscope records itself: frames, which are also what `stream` sends, and journals.
 
-use warpscope::bench::journal::{Journal, PointStream, read_record};
+use warpscope::bench::journal::{Journal, PointStream, Reader, Record};
 use warpscope::sink::{FrameReader, csv, jsonl};
 use warpscope_probes::Frame;
 
@@ -32,32 +32,33 @@ pub(super) fn frames(bytes: &[u8], trace: &mut Trace) {
     assert!(heads.stats().frames >= stats.frames, "a frame begins with a head");
 }
 
-/// Both readers of a journal take the same points from it, and count the same lines as damaged.
+/// Both readers of a journal take the same points from it.
 pub(super) fn journal(bytes: &[u8], trace: &mut Trace) {
-    let text = String::from_utf8_lossy(bytes);
-    let (mut journal, mut stream) = (Journal::default(), PointStream::default());
+    let journal = Journal::read(bytes).expect("memory can be read");
+    let (mut reader, mut stream) = (Reader::new(bytes), PointStream::default());
     let mut streamed = 0;
-    for (number, line) in text.lines().enumerate() {
-        journal.take(number as u64, line);
-        stream.take(number as u64, line, &mut |_, _| streamed += 1);
+    while let Some(record) = reader.record().expect("memory can be read") {
+        stream.take(record, &mut |_, _| streamed += 1);
     }
     stream.finish(&mut |_, _| streamed += 1);
     let kept: usize = journal.runs.iter().map(|run| run.points.len()).sum();
-    assert_eq!((kept, journal.damaged), (streamed, stream.damaged));
-    assert_eq!(journal.first_damage, stream.first_damage);
+    assert_eq!((kept, &journal.skipped), (streamed, reader.skipped()));
     trace.value(&journal);
-    trace.count("damaged", journal.damaged as usize);
+    trace.count("skipped", journal.skipped.count as usize);
 }
 
 /// A record that is read can be written, and reads back as itself.
 pub(super) fn record_line(bytes: &[u8], trace: &mut Trace) {
-    let text = String::from_utf8_lossy(bytes);
-    for line in text.lines() {
-        let record = read_record(line);
-        trace.result(&record);
-        let Ok(record) = record else { continue };
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Some(record) = record(line) else { continue };
+        trace.value(&record);
         let written = serde_json::to_string(&record).expect("a record can be written");
         assert!(written.len() <= 2000 + 32 * line.len(), "{} from {}", written.len(), line.len());
-        assert_eq!(read_record(&written), Ok(record), "{written}");
+        assert_eq!(self::record(written.as_bytes()), Some(record), "{written}");
     }
+}
+
+/// The first record of some bytes.
+pub(super) fn record(bytes: &[u8]) -> Option<Record> {
+    Reader::new(bytes).record().expect("memory can be read")
 }

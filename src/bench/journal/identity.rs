@@ -45,6 +45,60 @@ pub struct Device {
     pub vbios: Option<String>,
 }
 
+/// Whether the working folder differs from its commit.
+///
+/// In JSON: nothing, a hash, `"not hashed"` or `"unknown"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Option<String>", into = "Option<String>")]
+pub enum Dirty {
+    /// It does not differ, or there is no commit.
+    #[default]
+    No,
+    /// It differs; a hash over what it holds.
+    Hash(String),
+    /// It differs by more than could be read in time.
+    NotHashed,
+    /// Too much would have had to be read to know.
+    Unknown,
+}
+
+const NOT_HASHED: &str = "not hashed";
+const UNKNOWN: &str = "unknown";
+
+impl Dirty {
+    /// As JSON and the history store have it.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::No => None,
+            Self::Hash(hash) => Some(hash),
+            Self::NotHashed => Some(NOT_HASHED),
+            Self::Unknown => Some(UNKNOWN),
+        }
+    }
+
+    /// Whether two folders of this state hold the same for certain.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Self::No | Self::Hash(_))
+    }
+}
+
+impl From<Option<String>> for Dirty {
+    fn from(text: Option<String>) -> Self {
+        match text.as_deref() {
+            None => Self::No,
+            Some(NOT_HASHED) => Self::NotHashed,
+            Some(UNKNOWN) => Self::Unknown,
+            Some(_) => Self::Hash(text.unwrap_or_default()),
+        }
+    }
+}
+
+impl From<Dirty> for Option<String> {
+    fn from(dirty: Dirty) -> Self {
+        dirty.text().map(str::to_owned)
+    }
+}
+
 /// Who ran what, with what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -61,8 +115,8 @@ pub struct Identity {
     pub command: Vec<String>,
     /// Commit of the working folder.
     pub commit: Option<String>,
-    /// Hash over what differs from that commit; none where nothing does.
-    pub dirty: Option<String>,
+    /// Whether the working folder differs from that commit.
+    pub dirty: Dirty,
     /// Environment variables that change speed.
     pub environment: BTreeMap<String, String>,
     /// Driver version.
@@ -92,7 +146,7 @@ impl Default for Identity {
             warpscope: String::new(),
             command: Vec::new(),
             commit: None,
-            dirty: None,
+            dirty: Dirty::No,
             environment: BTreeMap::new(),
             driver: None,
             cuda: None,

@@ -11,16 +11,8 @@ use crate::bench::points::{Key, Point, Shape, parse_line};
 pub(super) fn read_record(line: &str) -> Result<(Record, bool), String> {
     let Some(kind) = kind(line) else { return Ok((foreign(line)?, false)) };
     let record = match &*kind {
-        RUN => {
-            let identity: Identity = typed(line)?;
-            if identity.schema != JOURNAL_SCHEMA {
-                return Err(format!(
-                    "format {} of a run; this warpscope reads {JOURNAL_SCHEMA}",
-                    identity.schema
-                ));
-            }
-            Record::Run(Box::new(identity))
-        }
+        RUN => Record::Run(identity(line)?),
+        IDENTITY => Record::Identity(identity(line)?),
         POINT => match typed::<PointLine>(line) {
             Ok(point) => Record::Point(Box::new(point.checked()?)),
             Err(_) => foreign(line)?,
@@ -34,6 +26,7 @@ pub(super) fn read_record(line: &str) -> Result<(Record, bool), String> {
 }
 
 const RUN: &str = "run";
+const IDENTITY: &str = "identity";
 const POINT: &str = "point";
 const AROUND: &str = "around";
 const MARK: &str = "mark";
@@ -41,7 +34,15 @@ const END: &str = "end";
 
 /// Whether records of this kind are read.
 pub(super) fn is_kind(kind: &str) -> bool {
-    [RUN, POINT, AROUND, MARK, END].contains(&kind)
+    [RUN, IDENTITY, POINT, AROUND, MARK, END].contains(&kind)
+}
+
+fn identity(line: &str) -> Result<Box<Identity>, String> {
+    let identity: Identity = typed(line)?;
+    if identity.schema == JOURNAL_SCHEMA {
+        return Ok(Box::new(identity));
+    }
+    Err(format!("format {} of a run; this warpscope reads {JOURNAL_SCHEMA}", identity.schema))
 }
 
 fn typed<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {

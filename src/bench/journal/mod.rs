@@ -1,7 +1,8 @@
 //! A run on paper: who ran what, every sample taken, and the state of the machine around each.
 //!
-//! JSON Lines, one record a line, the first one naming the run. Raw samples and never only means: a mean cannot be compared again. Lines
-//! begin with their kind, so that a reader of ten million samples parses each once. Points are written when they come and the machine
+//! JSON Lines, one record a line, the first one naming the run. What takes time to find out about it, such as commit and driver, follows in a
+//! line of its own (`Identity`): nothing waits for it, and a killed run keeps its points. Raw samples and never only means: a mean cannot be
+//! compared again. Lines begin with their kind, so that a reader of ten million samples parses each once. Points are written when they come and the machine
 //! around them when the next frame does: a point that waited for its window would be lost with the program.
 
 mod identity;
@@ -13,7 +14,7 @@ mod window;
 use serde::{Deserialize, Serialize};
 use warpscope_probes::bounded::Skipped;
 
-pub use identity::{Device, ENVIRONMENT, Identity, Regime};
+pub use identity::{Device, Dirty, ENVIRONMENT, Identity, Regime};
 pub use reader::{Reader, begins_journal};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
 pub use window::{Span, Window};
@@ -29,6 +30,8 @@ pub const JOURNAL_SCHEMA: u32 = 1;
 pub enum Record {
     /// First line of a run.
     Run(Box<Identity>),
+    /// All that is known of the run by now; takes the place of what its first line says.
+    Identity(Box<Identity>),
     /// Samples, and the machine while they were taken.
     Point(Box<Taken>),
     /// The machine around points that stand above it.
@@ -106,6 +109,9 @@ pub struct End {
     /// Exit code of the command, where there was one.
     #[serde(default)]
     pub exit: Option<i32>,
+    /// Number of the signal that asked the run to end, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
 }
 
 /// One run read back.
@@ -135,6 +141,7 @@ impl Journal {
     pub fn take(&mut self, record: Record) {
         match record {
             Record::Run(identity) => self.runs.push(Run { identity: *identity, ..Run::default() }),
+            Record::Identity(identity) => self.run().identity = *identity,
             Record::Point(taken) => self.run().points.push(taken.point),
             Record::Around(around) => around.mark(&mut self.run().points),
             Record::Mark(mark) => self.run().marks.push(mark),
@@ -174,7 +181,7 @@ mod tests {
             Record::Run(Box::new(identity.clone())),
             Record::Point(Box::new(taken)),
             Record::Mark(Mark { at_ms: 7, text: "new tile".into() }),
-            Record::End(End { at_ms: 8, samples: 2, exit: Some(0) }),
+            Record::End(End { at_ms: 8, samples: 2, exit: Some(0), signal: None }),
         ];
         (identity, point, all)
     }
@@ -187,6 +194,35 @@ mod tests {
         let run = &journal.runs[0];
         assert_eq!((&run.identity, &run.points, run.marks.len()), (&identity, &vec![point], 1));
         assert_eq!(run.end.as_ref().map(|end| end.samples), Some(2));
+    }
+
+    #[test]
+    fn what_is_found_out_later_takes_the_place_of_the_first_line() {
+        let mut identity = Identity { at_ms: 5, ..Identity::default() };
+        let first = Record::Run(Box::new(identity.clone()));
+        identity.commit = Some("c0ffee".into());
+        identity.dirty = Dirty::NotHashed;
+        let later = Record::Identity(Box::new(identity.clone()));
+        let journal = read(&(text(&[first]) + "name=a t_us=1\n" + &text(&[later])));
+        let run = &journal.runs[0];
+        assert_eq!((journal.runs.len(), &journal.first_damage), (1, &None));
+        assert_eq!((&run.identity, run.points.len()), (&identity, 1));
+    }
+
+    #[test]
+    fn every_state_of_a_folder_reads_back_and_older_journals_have_two() {
+        for (json, dirty) in [
+            ("null", Dirty::No),
+            ("\"5a5a\"", Dirty::Hash("5a5a".into())),
+            ("\"not hashed\"", Dirty::NotHashed),
+            ("\"unknown\"", Dirty::Unknown),
+        ] {
+            let identity: Identity =
+                serde_json::from_str(&format!("{{\"dirty\":{json}}}")).expect("reads");
+            assert_eq!(identity.dirty, dirty);
+            let text = serde_json::to_string(&identity).expect("serialises");
+            assert!(text.contains(&format!("\"dirty\":{json}")), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Record, Regime};
+use super::{Identity, Record, Regime};
 use crate::bench::points::Point;
 
 /// Most points, and samples of them, a record of the machine around them may lie behind. A writer puts one in before it is more.
@@ -26,9 +26,9 @@ impl PointStream {
         match record {
             Record::Run(run) => {
                 self.release(0, 0, give);
-                self.regime = run.regime;
-                self.devices.extend(run.devices.into_iter().map(|device| device.name));
+                self.know(*run);
             }
+            Record::Identity(run) => self.know(*run),
             Record::Point(taken) => {
                 self.samples += taken.point.t_ns.len();
                 self.held.push_back(taken.point);
@@ -37,6 +37,11 @@ impl PointStream {
             Record::Around(around) => around.mark(self.held.make_contiguous()),
             Record::Mark(_) | Record::End(_) => {}
         }
+    }
+
+    fn know(&mut self, run: Identity) {
+        self.regime = run.regime;
+        self.devices.extend(run.devices.into_iter().map(|device| device.name));
     }
 
     /// Gives what is still held.
@@ -90,6 +95,16 @@ name=d t_us=1"#;
             ("d", sustained, false),
         ];
         assert_eq!(read(text), want.map(|(name, regime, bad)| (name.to_owned(), regime, bad)));
+    }
+
+    #[test]
+    fn devices_found_out_later_are_known_too() {
+        let mut stream = PointStream::default();
+        let text = "{\"type\":\"run\"}\nname=a t_us=1\n{\"type\":\"identity\",\"devices\":[{\"name\":\"T4\"}]}";
+        let mut given = 0;
+        text.lines().for_each(|line| stream.take(1, line, &mut |_, _| given += 1));
+        assert_eq!((given, stream.first_damage), (0, None));
+        assert!(stream.devices.contains("T4"));
     }
 
     #[test]

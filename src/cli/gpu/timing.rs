@@ -321,7 +321,7 @@ impl GpuResult {
         let taken = |point| Record::Point(Box::new(Taken { at_ms, point, window: None }));
         let mut records = vec![Record::Run(Box::new(self.identity()))];
         records.extend(points.into_iter().map(taken));
-        records.push(Record::End(End { at_ms: identity::now_ms(), samples, exit: None }));
+        records.push(Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }));
         records
     }
 }

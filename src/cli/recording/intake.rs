@@ -4,18 +4,19 @@
 //! round without waiting takes it. With a thread per end nobody knows when that is done.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::getuid;
 use tokio::sync::mpsc::Sender;
 
-use super::Event;
 use super::inbox::Inbox;
 use super::lines::Lines;
+use super::{Event, say};
 
 /// Bytes taken from one end at a time; no datagram is longer.
 const PIECE: usize = 64 << 10;
@@ -23,6 +24,10 @@ const PIECE: usize = 64 << 10;
 const CONNECTIONS: usize = 64;
 /// Pieces taken after the program ended: a writer it left behind is not listened to for ever.
 const LAST_PIECES: usize = 4096;
+/// How long the output of processes that outlive the program is recorded.
+const GRACE: Duration = Duration::from_secs(10);
+/// Part of it after which that is said: most are about to end too.
+const QUIET: Duration = Duration::from_secs(1);
 /// Longest remark.
 const MAX_REMARK: usize = 4096;
 
@@ -62,9 +67,33 @@ enum Outcome {
 pub(super) struct Intake {
     ends: Vec<End>,
     sender: Sender<Event>,
-    /// Readable, that is closed, when the program has ended.
-    ended: OwnedFd,
+    /// Has a byte when the program has ended, and is closed when nothing is to be waited for.
+    ended: PipeReader,
+    out: Out,
+}
+
+/// Where output is passed on to.
+struct Out {
     out: Box<dyn Write + Send>,
+    is_failing: bool,
+}
+
+impl Out {
+    /// Passes a piece on. What cannot be written is said and recorded all the same; an error is the end of the one who reads.
+    fn pass(&mut self, piece: &[u8]) -> io::Result<()> {
+        let outcome = self.out.write_all(piece).and_then(|()| self.out.flush());
+        let Err(error) = outcome else {
+            self.is_failing = false;
+            return Ok(());
+        };
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Err(error);
+        }
+        if !std::mem::replace(&mut self.is_failing, true) {
+            say(&format!("the program's output cannot be passed on: {error}"));
+        }
+        Ok(())
+    }
 }
 
 impl Intake {
@@ -73,7 +102,7 @@ impl Intake {
         inbox: &mut Inbox,
         output: Option<OwnedFd>,
         out: Box<dyn Write + Send>,
-        ended: OwnedFd,
+        ended: PipeReader,
         sender: Sender<Event>,
     ) -> Self {
         let ports = [
@@ -84,6 +113,7 @@ impl Intake {
             inbox.control.take().map(Port::Remarkers),
         ];
         let end = |port| End { port, lines: Lines::default() };
+        let out = Out { out, is_failing: false };
         Self { ends: ports.into_iter().flatten().map(end).collect(), sender, ended, out }
     }
 
@@ -92,15 +122,53 @@ impl Intake {
         // Without anybody to tell, there is nothing left to do either.
         let _ = self.listen();
         let dropped = self.ends.iter().map(|end| end.lines.dropped).sum();
-        let _ = self.sender.blocking_send(Event::Drained { dropped });
+        let output = self.ends.into_iter().find_map(|end| match end.port {
+            Port::Output(file) => Some(file.into()),
+            _ => None,
+        });
+        let _ = self.sender.blocking_send(Event::Drained { dropped, output });
     }
 
     fn listen(&mut self) -> io::Result<()> {
-        while let Some(ready) = self.ready(true)? {
+        while let Some(ready) = self.ready(None)? {
             self.serve(&ready)?;
         }
+        if self.ended.read(&mut [0])? > 0 {
+            self.linger()?;
+        }
+        self.drain()
+    }
+
+    /// The program has ended; what it started may still write to its output.
+    fn linger(&mut self) -> io::Result<()> {
+        let end = Instant::now();
+        let mut told = false;
+        while self.ends.iter().any(|end| matches!(end.port, Port::Output(_))) {
+            let (gone, next) = (end.elapsed(), if told { GRACE } else { QUIET });
+            if gone >= next && told {
+                break;
+            }
+            if gone >= next {
+                told = true;
+                say(&format!(
+                    "the program has ended, what it started still writes: recording that for {} s; Ctrl-C ends it at once",
+                    GRACE.as_secs()
+                ));
+            }
+            let Some(ready) = self.ready(Some(next.saturating_sub(gone)))? else { break };
+            self.serve(&ready)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what lies in the kernel already.
+    fn drain(&mut self) -> io::Result<()> {
         let mut left = LAST_PIECES;
-        while let Some(ready) = self.ready(false)?.filter(|ready| !ready.is_empty()) {
+        loop {
+            let ready = self.poll(Some(Duration::ZERO))?.0;
+            if ready.is_empty() {
+                break;
+            }
             left = left.saturating_sub(ready.len());
             if left == 0 {
                 break;
@@ -115,35 +183,34 @@ impl Intake {
         Ok(())
     }
 
-    /// Places of the ends that have something; `None` when, while waiting, the program ended.
-    fn ready(&self, wait: bool) -> io::Result<Option<Vec<usize>>> {
+    /// Places of the ends that have something, within a time where one is given; `None` when the program ended or nothing is to be waited for.
+    fn ready(&self, within: Option<Duration>) -> io::Result<Option<Vec<usize>>> {
+        let (ready, ended) = self.poll(within)?;
+        Ok((!ended).then_some(ready))
+    }
+
+    fn poll(&self, within: Option<Duration>) -> io::Result<(Vec<usize>, bool)> {
         let full = self.ends.len() >= CONNECTIONS;
-        let mut fds: Vec<PollFd<'_>> = self
-            .ends
-            .iter()
+        let ends = self.ends.iter();
+        let mut fds: Vec<PollFd<'_>> = ends
             .map(|end| PollFd::from_borrowed_fd(end.port.fd(), end.asks(full)))
+            .chain([PollFd::from_borrowed_fd(self.ended.as_fd(), PollFlags::IN)])
             .collect();
-        if wait {
-            fds.push(PollFd::from_borrowed_fd(self.ended.as_fd(), PollFlags::IN));
-        }
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match poll(&mut fds, (!wait).then_some(&at_once)) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Some(Vec::new())),
-            Err(error) => return Err(error.into()),
-        }
-        if wait && fds.pop().is_some_and(|fd| !fd.revents().is_empty()) {
-            return Ok(None);
-        }
+        let within = within.and_then(|within| Timespec::try_from(within).ok());
+        match poll(&mut fds, within.as_ref()) {
+            Err(rustix::io::Errno::INTR) => return Ok((Vec::new(), false)),
+            other => other?,
+        };
+        let ended = fds.pop().is_some_and(|fd| !fd.revents().is_empty());
         let ready = fds.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty());
-        Ok(Some(ready.map(|row| row.0).collect()))
+        Ok((ready.map(|row| row.0).collect(), ended))
     }
 
     fn serve(&mut self, ready: &[usize]) -> io::Result<()> {
         let mut opened = Vec::new();
         let mut closed = Vec::new();
         for &at in ready {
-            match self.ends[at].serve(&mut *self.out, &self.sender) {
+            match self.ends[at].serve(&mut self.out, &self.sender) {
                 Ok(Outcome::More) => {}
                 Ok(Outcome::Opened(port)) => opened.push(End { port, lines: Lines::default() }),
                 Ok(Outcome::Closed) => closed.push(at),
@@ -215,7 +282,7 @@ impl End {
         }
     }
 
-    fn serve(&mut self, out: &mut dyn Write, sender: &Sender<Event>) -> Result<Outcome, Trouble> {
+    fn serve(&mut self, out: &mut Out, sender: &Sender<Event>) -> Result<Outcome, Trouble> {
         let mut piece = [0; PIECE];
         let count = match &mut self.port {
             Port::Callers(listener) => return accept(listener).map(opened(Port::Caller)),
@@ -229,11 +296,8 @@ impl End {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(Outcome::More),
             other => other?,
         };
-        if let Port::Output(_) = self.port {
-            // Where nobody reads any more, the program is to meet the closed pipe it would have met without us.
-            out.write_all(&piece[..count])?;
-            out.flush()?;
-        }
+        let is_output = matches!(self.port, Port::Output(_));
+        let passed = if is_output { out.pass(&piece[..count]) } else { Ok(()) };
         let mut lines = self.lines.take(&piece[..count]);
         let datagram = matches!(self.port, Port::Datagrams(_));
         if datagram {
@@ -242,6 +306,8 @@ impl End {
         if !lines.is_empty() {
             send(sender, Event::Lines(self.port.from(), lines)).map_err(|_| Trouble::Nobody)?;
         }
+        // Where nobody reads any more, the program is to meet the closed pipe it would have met without us.
+        passed?;
         Ok(if count == 0 && !datagram { Outcome::Closed } else { Outcome::More })
     }
 }

@@ -3,12 +3,17 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use warpscope_probes::Frame;
 
-use super::super::identity::now_ms;
+use super::super::identity::{Checkout, add_machine, now_ms};
+use super::super::live::is_complete;
 use super::intake::From;
 use super::own::Own;
-use crate::bench::journal::{Around, End, HELD_POINTS, HELD_SAMPLES, Mark, Record, Taken, Window};
+use super::say;
+use crate::bench::journal::{
+    Around, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken, Window,
+};
 use crate::bench::points::{Found, Point, Scan};
 use crate::sink::Recorder;
 
@@ -31,7 +36,13 @@ pub(super) struct Ledger {
     waiting: Vec<Waiting>,
     waiting_samples: usize,
     own: Own,
+    run: Identity,
+    /// What is not known of the run yet: its commit, its machine.
+    unknown: [bool; 2],
+    /// Samples that are written, and those that could not be.
     samples: u64,
+    lost: u64,
+    signal: Option<Signal>,
     /// Lines that were meant as points, and the first one's fault.
     damaged: u64,
     first_damage: Option<String>,
@@ -39,19 +50,53 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(recorder: Recorder, scan: Scan, own: Own) -> Self {
-        Self {
+    /// Writes down at once what is known of the run.
+    pub(super) fn new(recorder: Recorder, scan: Scan, own: Own, run: Identity) -> Self {
+        let first = Record::Run(Box::new(run.clone()));
+        let mut ledger = Self {
             recorder,
             scan,
             frames: VecDeque::new(),
             waiting: Vec::new(),
             waiting_samples: 0,
             own,
+            run,
+            unknown: [true; 2],
             samples: 0,
+            lost: 0,
+            signal: None,
             damaged: 0,
             first_damage: None,
             trouble: None,
+        };
+        // Told where it happened; a full disk may have room again when the points come.
+        let _ = ledger.write(&first);
+        ledger
+    }
+
+    /// What is checked out where the run is.
+    pub(super) fn checkout(&mut self, found: Checkout) {
+        found.put_into(&mut self.run);
+        self.unknown[0] = false;
+        self.identify();
+    }
+
+    /// Whether all is known of the run.
+    pub(super) fn is_identified(&self) -> bool {
+        self.unknown == [false; 2]
+    }
+
+    /// Once all is known, it is written, in one line.
+    fn identify(&mut self) {
+        if self.is_identified() {
+            let whole = Record::Identity(Box::new(self.run.clone()));
+            let _ = self.write(&whole);
         }
+    }
+
+    /// A signal that asks the run to end.
+    pub(super) fn signal(&mut self, signal: Signal) {
+        self.signal = Some(signal);
     }
 
     /// Writes a record; says on stderr when trouble comes, changes and goes.
@@ -59,7 +104,7 @@ impl Ledger {
         let outcome = self.recorder.write(record).map_err(|error| error.to_string());
         let trouble = outcome.clone().err();
         if trouble != self.trouble {
-            eprintln!("warpscope: {}", trouble.as_deref().unwrap_or("recording goes on"));
+            say(trouble.as_deref().unwrap_or("recording goes on"));
         }
         self.trouble = trouble;
         outcome
@@ -87,9 +132,11 @@ impl Ledger {
         let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
         let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
         let samples = point.t_ns.len();
-        self.samples += samples as u64;
         let taken = Taken { at_ms: Some(now_ms()), point, window: None };
-        if self.write(&Record::Point(Box::new(taken))).is_ok() {
+        if self.write(&Record::Point(Box::new(taken))).is_err() {
+            self.lost += samples as u64;
+        } else {
+            self.samples += samples as u64;
             self.waiting.push(Waiting { began });
             self.waiting_samples += samples;
             if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
@@ -112,11 +159,21 @@ impl Ledger {
     /// A frame: what stood before it is now surrounded.
     pub(super) fn frame(&mut self, frame: Frame) {
         self.own.see(&frame);
+        if self.unknown[1] {
+            add_machine(&mut self.run, &frame);
+            if is_complete(&frame) {
+                self.unknown[1] = false;
+                self.identify();
+            }
+        }
         if self.frames.len() == FRAMES {
             self.frames.pop_front();
         }
         self.frames.push_back((Instant::now(), frame));
-        self.surround();
+        // One frame cannot show what moved: points older than the first wait for two.
+        if self.frames.len() > 1 {
+            self.surround();
+        }
     }
 
     /// Whether points wait for a frame that can say something of them.
@@ -159,10 +216,16 @@ impl Ledger {
     /// Closes the run and says what became of it.
     pub(super) fn end(mut self, exit: Option<i32>) -> Summary {
         self.surround();
-        let end = End { at_ms: now_ms(), samples: self.samples, exit };
-        let _ = self.write(&Record::End(end));
+        if !self.is_identified() {
+            self.unknown = [false; 2]; // nothing more is waited for
+            self.identify();
+        }
+        let signal = self.signal.map(Signal::as_raw);
+        let _ =
+            self.write(&Record::End(End { at_ms: now_ms(), samples: self.samples, exit, signal }));
         Summary {
             samples: self.samples,
+            lost: self.lost,
             damaged: self.damaged,
             first_damage: self.first_damage,
             trouble: self.trouble,
@@ -172,7 +235,10 @@ impl Ledger {
 
 /// What became of a recording.
 pub(super) struct Summary {
+    /// Samples that are in the journal.
     pub(super) samples: u64,
+    /// Samples that could not be written.
+    pub(super) lost: u64,
     pub(super) damaged: u64,
     pub(super) first_damage: Option<String>,
     pub(super) trouble: Option<String>,
@@ -207,8 +273,8 @@ mod tests {
         let path = folder.path().join("run.jsonl");
         let recorder = Recorder::open_as(Holds::Journal, &path, Limits::default()).expect("opens");
         let scan = Scan::new(&[], None).expect("no pattern");
-        let mut ledger = Ledger::new(recorder, scan, Own::of(std::process::id()));
-        ledger.write(&Record::Run(Box::default())).expect("writes");
+        let own = Own::of(std::process::id());
+        let mut ledger = Ledger::new(recorder, scan, own, Identity::default());
         work(&mut ledger);
         ledger.end(Some(0));
         let bytes = std::fs::read(&path).expect("reads");

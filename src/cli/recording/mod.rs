@@ -1,7 +1,7 @@
 //! `warpscope record FILE -- COMMAND`: a run of any program, its points and the machine around them.
 //!
-//! One owner: the thread that waits here has the journal; the program's output, its end, frames and signals come to it as events. The
-//! program keeps its terminal on stdin and stderr; its stdout is a pipe that is read and passed on. A pseudo-terminal instead was rejected:
+//! The program starts at once; its commit, driver and GPUs are found out beside it. One owner: the thread that waits here has the journal; the
+//! program's output, its end, frames and signals come to it as events. The program keeps its terminal on stdin and stderr; its stdout is a pipe that is read and passed on. A pseudo-terminal instead was rejected:
 //! programs print other things to terminals, and the bytes would no longer be the ones written.
 
 mod inbox;
@@ -11,42 +11,38 @@ mod lines;
 mod mark;
 mod own;
 mod program;
+mod relay;
+mod session;
+mod signals;
 
-use std::io::{self, PipeWriter};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::channel;
 use warpscope_probes::Frame;
 
 use super::exit::{CliError, Exit};
-use super::identity;
-use super::live::{demand_gpu, is_complete};
+use super::identity::{self, Checkout};
 use super::options::Options;
-use super::source::{AtEnd, open_source};
-use crate::bench::journal::Record;
 use crate::bench::points::Scan;
+use crate::sink::text::clean;
 use crate::sink::{Holds, Limits, Recorder};
 use inbox::Inbox;
-use intake::Intake;
-use ledger::{Ledger, Summary};
+use ledger::Summary;
 pub(super) use mark::run as mark;
-use own::{Own, started};
-use program::{Program, exit_of, shell_code};
+use own::started;
+pub(super) use relay::{ARGUMENT as RELAY, run as relay};
+use session::Session;
 
 /// Events that may wait for a slow disk.
 const QUEUE: usize = 64;
-/// How long the command waits for the first frame, which tells driver and GPUs.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// What shells answer to a command that is not there.
-const NOT_FOUND: u8 = 127;
-
 /// What the owner of a recording hears.
 enum Event {
     Frame(Box<Frame>),
+    /// What is checked out in the working folder.
+    Checkout(Checkout),
     Lines(intake::From, Vec<String>),
     /// Lines longer than the limit.
     Dropped(u64),
@@ -61,6 +57,8 @@ enum Event {
     /// Everything it said has been read.
     Drained {
         dropped: u64,
+        /// Its output, where other processes may still write there.
+        output: Option<OwnedFd>,
     },
     Signal(Signal),
 }
@@ -73,6 +71,17 @@ enum Subject {
     Process { pid: u32, start: u64 },
     /// Lines on standard input.
     Input,
+}
+
+impl Subject {
+    /// What was started.
+    fn command(&self) -> Vec<String> {
+        match self {
+            Self::Command(words) => words.clone(),
+            Self::Process { pid, .. } => identity::command_of(*pid),
+            Self::Input => Vec::new(),
+        }
+    }
 }
 
 /// Whether the options ask for a run and not for frames.
@@ -94,9 +103,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let failed = |error| CliError::Failed(format!("cannot wait for the program: {error}"));
     let (exit, summary) = runtime.map_err(failed)?.block_on(async {
         let (sender, events) = channel(QUEUE);
-        watch_signals(&subject, &sender).map_err(failed)?;
-        let mut session = Session::begin(options, inbox, (sender, events)).await?;
-        session.start(options, subject, recorder, scan).await
+        signals::watch(&sender).map_err(failed)?;
+        let session = Session::begin(options, inbox, (sender, events)).await?;
+        session.run(subject, recorder, scan).await
     })?;
     report(&summary, path);
     super::history::remember(options, path);
@@ -140,170 +149,14 @@ fn report(summary: &Summary, path: &std::path::Path) {
         (Some(why), count) => format!("; {count} lines were no points, the first: {why}"),
         (None, _) => String::new(),
     };
-    let line = format!("warpscope: {} samples in {}{damaged}", summary.samples, path.display());
-    eprintln!("{}", crate::sink::text::clean(&line, false));
+    let lost = match summary.lost {
+        0 => String::new(),
+        count => format!("; {count} more could not be written"),
+    };
+    say(&format!("{} samples in {}{lost}{damaged}", summary.samples, path.display()));
 }
 
-/// The terminal sends its interrupt to the program too; other signals are passed on. Not the hang-up: `nohup` has it ignored, and a handler
-/// would undo that.
-fn watch_signals(subject: &Subject, sender: &Sender<Event>) -> io::Result<()> {
-    for (kind, passed) in
-        [(SignalKind::interrupt(), Signal::INT), (SignalKind::terminate(), Signal::TERM)]
-    {
-        let mut signals = signal(kind)?;
-        let sender = sender.downgrade();
-        let ignored = matches!(subject, Subject::Command(_)) && passed == Signal::INT;
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                let Some(sender) = sender.upgrade() else { return };
-                if !ignored {
-                    let _ = sender.send(Event::Signal(passed)).await;
-                }
-            }
-        });
-    }
-    Ok(())
-}
-
-/// A recording that runs.
-struct Session {
-    inbox: Inbox,
-    sender: Sender<Event>,
-    events: Receiver<Event>,
-    first: Option<Frame>,
-    _control: Box<dyn crate::source::Control>,
-}
-
-impl Session {
-    /// Starts the frames and waits for the first that says something.
-    async fn begin(
-        options: &Options,
-        inbox: Inbox,
-        (sender, mut events): (Sender<Event>, Receiver<Event>),
-    ) -> Result<Self, CliError> {
-        let source = open_source(options, AtEnd::Stop)?;
-        let frames = sender.downgrade();
-        let control = source.start(Arc::new(move |frame| {
-            let Some(frames) = frames.upgrade() else { return false };
-            frames.blocking_send(Event::Frame(Box::new(frame))).is_ok()
-        }));
-        let end = Instant::now() + PATIENCE;
-        let mut first = None;
-        while let Ok(Some(event)) = tokio::time::timeout_at(end.into(), events.recv()).await {
-            if let Event::Frame(frame) = event {
-                let complete = is_complete(&frame);
-                first = Some(*frame);
-                if complete {
-                    break;
-                }
-            }
-        }
-        Ok(Self { inbox, sender, events, first, _control: control })
-    }
-
-    async fn start(
-        &mut self,
-        options: &Options,
-        subject: Subject,
-        recorder: Recorder,
-        scan: Scan,
-    ) -> Result<(Exit, Summary), CliError> {
-        let failed = |error: io::Error| CliError::Failed(format!("cannot record: {error}"));
-        demand_gpu(options, self.first.as_ref().unwrap_or(&Frame::default()))?;
-        let mut run = identity::here(match &subject {
-            Subject::Command(words) => words.clone(),
-            Subject::Process { pid, .. } => identity::command_of(*pid),
-            Subject::Input => Vec::new(),
-        });
-        if let Some(frame) = &self.first {
-            identity::add_machine(&mut run, frame);
-        }
-        let (ended, ending) = io::pipe().map_err(failed)?;
-        let mut program = match subject {
-            Subject::Command(words) => Program::start(&words, &self.inbox, &self.sender),
-            Subject::Process { pid, start } => {
-                self.tell_ends();
-                Ok(Program::Process(pid, start))
-            }
-            Subject::Input => Ok(Program::Input),
-        };
-        let own = program.as_ref().map_or_else(|_| Own::unknown(), Program::family);
-        let mut ledger = Ledger::new(recorder, scan, own);
-        // Told where it happened; a full disk may have room again when the points come.
-        let _ = ledger.write(&Record::Run(Box::new(run)));
-        if let Some(first) = self.first.take() {
-            ledger.frame(first);
-        }
-        let program = match &mut program {
-            Ok(program) => program,
-            Err(error) => {
-                eprintln!("warpscope: {error}");
-                return Ok((Exit::Command(NOT_FOUND), ledger.end(Some(NOT_FOUND.into()))));
-            }
-        };
-        let output = program.output().map_err(failed)?;
-        let out = Box::new(io::stdout());
-        let sender = self.sender.clone();
-        let intake = Intake::new(&mut self.inbox, output, out, ended.into(), sender);
-        std::thread::Builder::new()
-            .name("intake".to_owned())
-            .spawn(move || intake.run())
-            .map_err(failed)?;
-        self.follow(program, &mut ledger, ending).await;
-        self.last_frame(&mut ledger, options.source.interval).await;
-        let status = program.status().map_err(failed)?;
-        Ok((status.map_or(Exit::Fine, exit_of), ledger.end(status.map(shell_code))))
-    }
-
-    /// Where the points of a program that runs already can be sent.
-    fn tell_ends(&self) {
-        for (name, path) in self.inbox.variables() {
-            eprintln!("{name}={}", path.display());
-        }
-    }
-
-    /// Takes events until the program has ended and everything it said is written.
-    async fn follow(&mut self, program: &Program, ledger: &mut Ledger, ending: PipeWriter) {
-        let mut ending = Some(ending);
-        while let Some(event) = self.events.recv().await {
-            match event {
-                Event::Frame(frame) => {
-                    ledger.frame(*frame);
-                    if program.is_gone() {
-                        ending = None;
-                    }
-                }
-                Event::Lines(from, lines) => ledger.lines(from, &lines),
-                Event::Dropped(count) => ledger.damage(count, "longer than 1 MiB"),
-                Event::Remark { text, answer } => mark::answer(answer, &ledger.remark(text)),
-                Event::OutputEnded if matches!(program, Program::Input) => ending = None,
-                Event::OutputEnded => {}
-                Event::Ended => ending = None,
-                Event::Signal(signal) => {
-                    if !program.pass(signal) {
-                        ending = None;
-                    }
-                }
-                Event::Drained { dropped } => {
-                    if dropped > 0 {
-                        ledger.damage(dropped, "longer than 1 MiB");
-                    }
-                    break;
-                }
-            }
-        }
-        drop(ending);
-    }
-
-    /// Where the program was on a GPU, its last points wait for the frame after them.
-    async fn last_frame(&mut self, ledger: &mut Ledger, interval: Duration) {
-        let end = Instant::now() + interval + Duration::from_millis(500);
-        while ledger.waits()
-            && let Ok(Some(event)) = tokio::time::timeout_at(end.into(), self.events.recv()).await
-        {
-            if let Event::Frame(frame) = event {
-                ledger.frame(*frame);
-            }
-        }
-    }
+/// A line on stderr, where there still is one: a terminal that went away is no reason to lose the end of a journal.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "warpscope: {}", clean(text, false));
 }

@@ -110,7 +110,7 @@ pub(super) fn started(pid: u32) -> Option<u64> {
 }
 
 /// A number of `/proc/PID/stat`, counted from the state, which is 0. A name may hold spaces and brackets.
-fn stat(pid: u32, place: usize) -> Option<u64> {
+pub(super) fn stat(pid: u32, place: usize) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_ascii_whitespace().nth(place)?.parse().ok()

@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::sync::mpsc::Sender;
 
 use super::super::exit::Exit;
-use super::Event;
 use super::inbox::Inbox;
 use super::own::{Own, started};
+use super::{Event, Subject};
 
 /// What is recorded, once it runs.
 pub(super) enum Program {
@@ -22,11 +22,20 @@ pub(super) enum Program {
 }
 
 impl Program {
+    /// Starts what is to be started.
     pub(super) fn start(
-        words: &[String],
+        subject: Subject,
         inbox: &Inbox,
         sender: &Sender<Event>,
     ) -> Result<Self, String> {
+        match subject {
+            Subject::Command(words) => Self::spawn(&words, inbox, sender),
+            Subject::Process { pid, start } => Ok(Self::Process(pid, start)),
+            Subject::Input => Ok(Self::Input),
+        }
+    }
+
+    fn spawn(words: &[String], inbox: &Inbox, sender: &Sender<Event>) -> Result<Self, String> {
         let Some((name, rest)) = words.split_first() else { return Err("no command".to_owned()) };
         let mut command = Command::new(name);
         command.args(rest).envs(inbox.variables()).stdout(Stdio::piped());
@@ -67,13 +76,6 @@ impl Program {
             Self::Process(pid, start) => started(*pid) != Some(*start),
             Self::Child(_) | Self::Input => false,
         }
-    }
-
-    /// Passes a signal on; false where it is meant for the recording itself.
-    pub(super) fn pass(&self, signal: Signal) -> bool {
-        let Self::Child(child) = self else { return false };
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
     }
 
     pub(super) fn status(&mut self) -> io::Result<Option<ExitStatus>> {

@@ -119,7 +119,8 @@ impl Book {
 
     /// The end of a run.
     pub(super) fn end(&mut self) {
-        self.write(&Record::End(End { at_ms: now_ms(), samples: self.samples, exit: None }));
+        let end = End { at_ms: now_ms(), samples: self.samples, ..End::default() };
+        self.write(&Record::End(end));
     }
 }
 

@@ -53,6 +53,7 @@ impl Recordings {
             Record::Run(identity) => {
                 self.runs.push(Recorded { identity: *identity, ..Recorded::default() });
             }
+            Record::Identity(identity) => self.run().identity = *identity,
             Record::Point(taken) => self.run().measured.push(Measured {
                 at_ms: taken.at_ms,
                 point: taken.point,

@@ -68,6 +68,9 @@ struct Intake<'a> {
     work: &'a Transaction<'a>,
     file: &'a str,
     journal: Journal,
+    /// What the first line of the run says that is being read. Only this goes into its hash: the rest may come when a part of the run is
+    /// in the store already.
+    begun: Identity,
     /// The run whose lines are being read.
     run: Option<Open>,
     waiting: usize,
@@ -80,6 +83,7 @@ impl<'a> Intake<'a> {
             work,
             file,
             journal: Journal::default(),
+            begun: Identity::default(),
             run: None,
             waiting: 0,
             imported: Imported::default(),
@@ -87,13 +91,19 @@ impl<'a> Intake<'a> {
     }
 
     fn take(&mut self, record: Record) -> rusqlite::Result<()> {
+        let runs = self.journal.runs.len();
         let before = self.journal.runs.last().map_or(0, |run| run.points.len());
         self.journal.take(record);
+        let begun = match self.journal.runs.last() {
+            Some(run) if self.journal.runs.len() > runs => run.identity.clone(),
+            _ => self.begun.clone(),
+        };
         if self.journal.runs.len() > 1 {
             let run = self.journal.runs.remove(0);
             self.close(run)?;
             self.waiting = 0;
         }
+        self.begun = begun;
         let Some(run) = self.journal.runs.last() else { return Ok(()) };
         let new = run.points.get(before..).unwrap_or(&run.points);
         self.waiting += new.iter().map(|point| point.t_ns.len()).sum::<usize>();
@@ -111,7 +121,7 @@ impl<'a> Intake<'a> {
         self.waiting = run.points.iter().map(|point| point.t_ns.len()).sum();
         let open = match &mut self.run {
             Some(open) => open,
-            None => self.run.insert(Open::begin(self.work, &run.identity, self.file)?),
+            None => self.run.insert(Open::begin(self.work, &self.begun, self.file)?),
         };
         self.imported.samples += open.add(self.work, settled)?;
         Ok(())
@@ -122,10 +132,10 @@ impl<'a> Intake<'a> {
         let mut open = match self.run.take() {
             Some(open) => open,
             None if run.points.is_empty() && run.identity == Identity::default() => return Ok(()),
-            None => Open::begin(self.work, &run.identity, self.file)?,
+            None => Open::begin(self.work, &self.begun, self.file)?,
         };
         self.imported.samples += open.add(self.work, run.points)?;
-        let again = open.end(self.work, run.end.is_some())?;
+        let again = open.end(self.work, &run.identity, run.end.is_some())?;
         let mut mark = self.work.prepare("INSERT INTO marks VALUES (?1, ?2, ?3)")?;
         for one in &run.marks {
             mark.execute(params![open.id, one.at_ms.cast_signed(), one.text])?;

@@ -9,6 +9,7 @@ use super::samples::Part;
 use crate::bench::compare::Quartiles;
 use crate::bench::journal::Identity;
 use crate::bench::points::{Key, Point};
+use crate::store::kernels::regime_word;
 
 /// Samples of one row of the store.
 const PART: usize = 1 << 16;
@@ -31,28 +32,18 @@ struct Group {
 impl Open {
     pub(super) fn begin(
         work: &Transaction<'_>,
-        identity: &Identity,
+        begun: &Identity,
         file: &str,
     ) -> rusqlite::Result<Self> {
-        let whole = serde_json::to_string(identity).map_err(unwritable)?;
+        let whole = serde_json::to_string(begun).map_err(unwritable)?;
         let mut hash = Fnv::default();
         hash.take(whole.as_bytes());
         work.execute(
-            "INSERT INTO runs (at_ms, name, commit_id, dirty, driver, regime, identity, file)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                identity.at_ms.cast_signed(),
-                identity.name,
-                identity.commit,
-                identity.dirty,
-                identity.driver,
-                crate::store::kernels::regime_word(identity.regime),
-                whole,
-                file
-            ],
+            "INSERT INTO runs (at_ms, regime, identity, file) VALUES (?1, ?2, ?3, ?4)",
+            params![begun.at_ms.cast_signed(), regime_word(begun.regime), whole, file],
         )?;
         // Without its first line a run is known by its samples only.
-        hash.whole = *identity == Identity::default();
+        hash.whole = *begun == Identity::default();
         Ok(Self { id: work.last_insert_rowid(), hash, groups: HashMap::new() })
     }
 
@@ -87,7 +78,12 @@ impl Open {
     }
 
     /// Writes what waits and the summaries, and takes the place of the same run; returns whether there was one.
-    pub(super) fn end(&mut self, work: &Transaction<'_>, ended: bool) -> rusqlite::Result<bool> {
+    pub(super) fn end(
+        &mut self,
+        work: &Transaction<'_>,
+        identity: &Identity,
+        ended: bool,
+    ) -> rusqlite::Result<bool> {
         for group in self.groups.values_mut() {
             let sums = if group.written == 0 {
                 let mut clean = Vec::new();
@@ -104,8 +100,20 @@ impl Open {
         let hash = self.hash.value.cast_signed();
         let replaced = work.execute("DELETE FROM runs WHERE hash = ?1", [hash])?;
         work.execute(
-            "UPDATE runs SET hash = ?1, ended = ?2 WHERE id = ?3",
-            params![hash, ended, self.id],
+            "UPDATE runs SET hash = ?1, ended = ?2, at_ms = ?3, name = ?4, commit_id = ?5, dirty = ?6,
+             driver = ?7, regime = ?8, identity = ?9 WHERE id = ?10",
+            params![
+                hash,
+                ended,
+                identity.at_ms.cast_signed(),
+                identity.name,
+                identity.commit,
+                identity.dirty.text(),
+                identity.driver,
+                regime_word(identity.regime),
+                serde_json::to_string(identity).map_err(unwritable)?,
+                self.id
+            ],
         )?;
         Ok(replaced > 0)
     }

@@ -47,7 +47,7 @@ fn run(at: usize, level: f64) -> String {
         (0..30).map(|_| (level * (1.0 + 0.01 * random.normal())).to_string()).collect();
     line(&Record::Run(Box::new(identity)))
         + &format!("name=gemm m=16 device=cpu t_us={}\n", times.join(","))
-        + &line(&Record::End(End { at_ms: 1, samples: 30, exit: None }))
+        + &line(&Record::End(End { at_ms: 1, samples: 30, ..End::default() }))
 }
 
 #[test]
@@ -101,6 +101,28 @@ fn a_journal_that_has_grown_is_built_anew() {
     assert!(imported.skipped.first.is_some_and(|(line, _)| line == 5));
     let moment = &store.trends().expect("reads")[0].moments[0];
     assert_eq!((moment.clean, moment.tainted, moment.run.ended), (30, 2, true));
+}
+
+#[test]
+fn a_run_whose_commit_was_found_later_is_the_same_run_with_it() {
+    let folder = Folder::new();
+    let mut identity = Identity { at_ms: 7, ..Identity::default() };
+    let points = "name=k device=cpu t_us=1\n".repeat(2);
+    let begun = line(&Record::Run(Box::new(identity.clone()))) + &points;
+    let mut store = folder.store();
+    store.import(&folder.journal("a.jsonl", &begun)).expect("imports");
+    identity.commit = Some("c0ffee".into());
+    let whole = begun + &line(&Record::Identity(Box::new(identity.clone()))) + &points;
+    let imported = store.import(&folder.journal("a.jsonl", &whole)).expect("imports");
+    assert_eq!((imported.runs, imported.again, imported.first_damage), (1, 1, None));
+    let trends = store.trends().expect("reads");
+    assert_eq!((trends[0].moments.len(), trends[0].moments[0].clean), (1, 4));
+    assert_eq!(trends[0].moments[0].run.identity, identity);
+    let commit: String = store
+        .database
+        .query_row("SELECT commit_id FROM runs", [], |row| row.get(0))
+        .expect("reads");
+    assert_eq!(commit, "c0ffee");
 }
 
 #[test]

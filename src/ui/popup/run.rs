@@ -6,6 +6,7 @@ use super::{Page, section};
 use crate::app::App;
 use crate::app::history::Compared;
 use crate::bench::compare::{Call, Comparison, Row, Side};
+use crate::bench::journal::Dirty;
 use crate::store::kernels::{Past, Trend, differences, regime_word};
 use crate::ui::format;
 use crate::ui::theme::Role;
@@ -31,8 +32,11 @@ pub(super) fn page(app: &App, look: Look<'_>, run: i64, width: usize) -> Page {
     tell("started", &format::minute(identity.at_ms));
     tell("command", &identity.command.join(" "));
     tell("commit", &text(&identity.commit));
-    if let Some(dirty) = &identity.dirty {
-        tell("", &format!("with changes on top, hash {dirty}"));
+    match &identity.dirty {
+        Dirty::No => {}
+        Dirty::Hash(hash) => tell("", &format!("with changes on top, hash {hash}")),
+        Dirty::NotHashed => tell("", "with changes on top, too large to be hashed"),
+        Dirty::Unknown => tell("", "not known whether with changes on top"),
     }
     tell("driver", &text(&identity.driver));
     tell("CUDA", &text(&identity.cuda));

@@ -1,0 +1,175 @@
+//! Numbers of git's objects: of a file, of a folder, and of the folder a commit names.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use sha1_smol::Sha1;
+
+use super::repository::open;
+
+/// Bytes of a number.
+pub(super) const ID: usize = 20;
+/// Number of an object.
+pub(super) type Id = [u8; ID];
+
+/// Bytes of a packed commit that are read: its first line is all that is needed.
+const HEAD: usize = 4096;
+/// Most of it after it is unpacked.
+const UNPACKED: usize = 256;
+/// Mode of a folder within a folder.
+const FOLDER: u32 = 0o40000;
+/// A commit, among the kinds of packed objects.
+const COMMIT: u8 = 1;
+
+/// Takes the bytes of an object whose length is known.
+pub(super) fn object(kind: &str, length: u64) -> Sha1 {
+    Sha1::from(format!("{kind} {length}\0"))
+}
+
+/// Builds the folders of a work tree from its files in the order of the index, and gives the number of the outermost.
+#[derive(Default)]
+pub(super) struct Tree {
+    /// The folders that are open, from the outside in, each with what it holds so far. The outermost has no name.
+    open: Vec<(Vec<u8>, Vec<u8>)>,
+    root: Vec<u8>,
+}
+
+impl Tree {
+    /// Adds a file.
+    pub(super) fn add(&mut self, path: &[u8], mode: u32, id: &Id) {
+        let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        let name = parts.pop().unwrap_or_default();
+        let same = self.open.iter().zip(&parts).take_while(|(open, part)| open.0 == **part);
+        let same = same.count();
+        self.close(same);
+        let new = parts.drain(same..).map(|part| (part.to_owned(), Vec::new()));
+        self.open.extend(new);
+        self.put(mode, name, id);
+    }
+
+    /// The number of the whole.
+    pub(super) fn finish(mut self) -> Id {
+        self.close(0);
+        number(&self.root)
+    }
+
+    fn close(&mut self, left: usize) {
+        while self.open.len() > left
+            && let Some((name, content)) = self.open.pop()
+        {
+            self.put(FOLDER, &name, &number(&content));
+        }
+    }
+
+    fn put(&mut self, mode: u32, name: &[u8], id: &Id) {
+        let into = self.open.last_mut().map_or(&mut self.root, |folder| &mut folder.1);
+        into.extend_from_slice(format!("{mode:o} ").as_bytes());
+        into.extend_from_slice(name);
+        into.push(0);
+        into.extend_from_slice(id);
+    }
+}
+
+fn number(content: &[u8]) -> Id {
+    let mut hash = object("tree", content.len() as u64);
+    hash.update(content);
+    hash.digest().bytes()
+}
+
+/// The folder a commit names. `None` also where the commit is packed as a difference to another, which is rare and not unpacked here.
+pub(super) fn of_commit(objects: &Path, commit: &Id) -> Option<Id> {
+    loose(objects, commit).or_else(|| {
+        let packs = std::fs::read_dir(objects.join("pack")).ok()?.flatten().map(|one| one.path());
+        let mut indexes = packs.filter(|path| path.extension().is_some_and(|ext| ext == "idx"));
+        indexes.find_map(|index| packed(&index, commit))
+    })
+}
+
+fn loose(objects: &Path, commit: &Id) -> Option<Id> {
+    let hex = hex(commit);
+    let (file, _) = open(&objects.join(&hex[..2]).join(&hex[2..]))?;
+    let mut bytes = Vec::new();
+    file.take(HEAD as u64).read_to_end(&mut bytes).ok()?;
+    let content = unpack(&bytes);
+    let end = content.strip_prefix(b"commit ")?.iter().position(|byte| *byte == 0)?;
+    named(&content[b"commit ".len() + end + 1..])
+}
+
+/// A commit within a pack: its index is a table of 256 counts, sorted numbers, checksums and places.
+fn packed(index: &Path, commit: &Id) -> Option<Id> {
+    let (file, _) = open(index)?;
+    let number = |at: u64| {
+        let mut bytes = [0; 4];
+        file.read_exact_at(&mut bytes, at).ok()?;
+        Some(u64::from(u32::from_be_bytes(bytes)))
+    };
+    if (number(0)?, number(4)?) != (0xff74_4f63, 2) {
+        return None;
+    }
+    let count = number(8 + 4 * 255)?;
+    let first = u64::from(commit[0]);
+    let mut low = if first == 0 { 0 } else { number(8 + 4 * (first - 1))? };
+    let mut high = number(8 + 4 * first)?.min(count);
+    let ids = 8 + 4 * 256;
+    while low < high {
+        let middle = low.midpoint(high);
+        let mut id = [0; ID];
+        file.read_exact_at(&mut id, ids + middle * ID as u64).ok()?;
+        match id.cmp(commit) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+            std::cmp::Ordering::Equal => {
+                let places = ids + count * (ID as u64 + 4);
+                let place = number(places + 4 * middle)?;
+                let far = places + 4 * count + 8 * (place & 0x7fff_ffff);
+                let place = match place >> 31 {
+                    0 => place,
+                    _ => number(far)? << 32 | number(far + 4)?,
+                };
+                return in_pack(&open(&index.with_extension("pack"))?.0, place);
+            }
+        }
+    }
+    None
+}
+
+fn in_pack(pack: &File, place: u64) -> Option<Id> {
+    let mut bytes = [0; HEAD];
+    let count = pack.read_at(&mut bytes, place).ok()?;
+    let bytes = &bytes[..count];
+    // Kind and length come first, in bytes of which all but the last have the highest bit set.
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0)?;
+    if bytes[0] >> 4 & 7 != COMMIT {
+        return None;
+    }
+    named(&unpack(&bytes[end + 1..]))
+}
+
+/// The beginning of what was packed. That the rest is missing is no error here.
+fn unpack(bytes: &[u8]) -> Vec<u8> {
+    decompress_to_vec_zlib_with_limit(bytes, UNPACKED).unwrap_or_else(|partly| partly.output)
+}
+
+/// The number in the first line of a commit.
+fn named(commit: &[u8]) -> Option<Id> {
+    let line = commit.strip_prefix(b"tree ")?.get(..2 * ID)?;
+    from_hex(std::str::from_utf8(line).ok()?)
+}
+
+pub(super) fn from_hex(text: &str) -> Option<Id> {
+    let mut id = [0; ID];
+    if text.len() != 2 * ID || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in id.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(id)
+}
+
+pub(super) fn hex(id: &Id) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}

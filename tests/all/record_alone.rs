@@ -1,0 +1,206 @@
+//! A recording starts its program and nothing else: what a repository or a program called git would do does not happen.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use warpscope::bench::journal::{Dirty, Journal};
+
+use crate::record::{Desk, names, text};
+
+/// Longer than any machine takes, and shorter than what hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A repository with one committed file, `a`.
+struct Repository(PathBuf);
+
+impl Repository {
+    /// Nothing where there is no git to make one.
+    fn new(desk: &Desk) -> Option<Self> {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("SKIPPED: there is no git to make a repository with");
+            return None;
+        }
+        let repository = Self(desk.0.path().join("repository"));
+        std::fs::create_dir(&repository.0).expect("makes");
+        repository.git(&["init", "-q", "."]);
+        repository.write("a", "one\n");
+        repository.git(&["add", "."]);
+        repository.git(&["commit", "-q", "-m", "text"]);
+        Some(repository)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("writes");
+    }
+
+    fn git(&self, words: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(&self.0);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        let output = git.output().expect("starts");
+        assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    }
+
+    /// A command that is run in it.
+    fn run(&self, mut command: Command) -> Output {
+        in_time(command.current_dir(&self.0))
+    }
+}
+
+/// What a command says, which ends in time or fails.
+fn in_time(command: &mut Command) -> Output {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let end = Instant::now() + PATIENCE;
+    while child.try_wait().expect("waits").is_none() {
+        if Instant::now() > end {
+            child.kill().expect("is killed");
+            panic!("did not end: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().expect("ends")
+}
+
+/// A program that leaves a mark when it is run.
+fn trap(folder: &Path, name: &str, then: &str) -> PathBuf {
+    let path = folder.join(name);
+    let mark = folder.join("was-run").display().to_string();
+    std::fs::write(&path, format!("#!/bin/sh\necho {name} >> {mark}\n{then}\n")).expect("writes");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("sets");
+    path
+}
+
+fn assert_nothing_ran(folder: &Path) {
+    let ran = std::fs::read_to_string(folder.join("was-run")).unwrap_or_default();
+    assert_eq!(ran, "", "these were run");
+}
+
+/// A repository whose configuration names a program wherever one can be named, and a file to be looked at.
+fn trapped(desk: &Desk) -> Option<Repository> {
+    let repository = Repository::new(desk)?;
+    let program = trap(desk.0.path(), "trap", "cat");
+    let hooks = desk.0.path().join("hooks");
+    std::fs::create_dir(&hooks).expect("makes");
+    for hook in ["post-index-change", "fsmonitor-watchman", "post-checkout"] {
+        std::fs::copy(&program, hooks.join(hook)).expect("copies");
+    }
+    let (program, hooks) = (program.display().to_string(), hooks.display().to_string());
+    for key in [
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "diff.external",
+        "diff.evil.command",
+        "diff.evil.textconv",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+    ] {
+        repository.git(&["config", key, &program]);
+    }
+    repository.git(&["config", "core.hooksPath", &hooks]);
+    repository.write(".gitattributes", "* filter=evil diff=evil\n");
+    repository.write("a", "two\n");
+    Some(repository)
+}
+
+#[test]
+fn no_program_that_a_repository_names_is_run() {
+    let desk = Desk::new();
+    let Some(repository) = trapped(&desk) else { return };
+    let output = repository.run(desk.record(&[], &["echo", "name=a", "t_us=1"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_nothing_ran(desk.0.path());
+    let run = desk.run();
+    assert_eq!((names(&run), run.end.as_ref().expect("ended").exit), (vec!["a"], Some(0)));
+    assert!(matches!(run.identity.dirty, Dirty::Hash(_)), "{:?}", run.identity.dirty);
+    // Read from the file: git itself would run the traps.
+    let branch = std::fs::read_to_string(repository.path(".git/HEAD")).expect("reads");
+    let branch = branch.trim().strip_prefix("ref: ").expect("a branch");
+    let commit = std::fs::read_to_string(repository.path(".git").join(branch)).expect("reads");
+    assert_eq!(run.identity.commit.as_deref(), Some(commit.trim()));
+}
+
+#[test]
+fn a_search_for_the_best_candidate_runs_none_of_them_either() {
+    let desk = Desk::new();
+    let Some(repository) = trapped(&desk) else { return };
+    let journal = desk.journal().display().to_string();
+    repository.write(
+        "f.toml",
+        "name = \"f\"\nsource = \"a\"\nrun = [\"echo\", \"name=f t_us=1,1,1 error=0\"]\n\
+         [contract]\nkind = \"elementwise\"\ntolerance = 1e-5\n[[shape]]\nn = 1000\n",
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+    command.args(["tune", "f.toml", "--once", "--record", &journal]);
+    let output = repository.run(command);
+    assert_nothing_ran(desk.0.path());
+    let run = desk.run();
+    assert!(matches!(run.identity.dirty, Dirty::Hash(_)), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_git_that_hangs_holds_nothing_back() {
+    let desk = Desk::new();
+    let Some(repository) = Repository::new(&desk) else { return };
+    let tools = desk.0.path().join("tools");
+    std::fs::create_dir(&tools).expect("makes");
+    trap(&tools, "git", "exec sleep 100000");
+    let mut command = desk.record(&[], &["echo", "name=a", "t_us=1"]);
+    let path = std::env::var("PATH").expect("is set");
+    command.env("PATH", format!("{}:{path}", tools.display()));
+    let output = repository.run(command);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_nothing_ran(&tools);
+    let run = desk.run();
+    assert_eq!((names(&run), &run.identity.dirty), (vec!["a"], &Dirty::No));
+    assert_eq!(run.identity.commit, Some(repository.git(&["rev-parse", "HEAD"])));
+}
+
+#[test]
+fn a_changed_file_too_large_to_read_is_said_to_be_changed_and_not_hashed() {
+    let desk = Desk::new();
+    let Some(repository) = Repository::new(&desk) else { return };
+    let large = std::fs::OpenOptions::new().write(true).open(repository.path("a")).expect("opens");
+    large.set_len(1 << 40).expect("has holes and takes no room");
+    let output = repository.run(desk.record(&[], &["echo", "name=a", "t_us=1"]));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let run = desk.run();
+    assert_eq!((names(&run), &run.identity.dirty), (vec!["a"], &Dirty::NotHashed));
+    assert_eq!(run.end.expect("ended").exit, Some(0));
+}
+
+/// The first line is there before anything that takes time is known, and points follow it: killed at any moment, they are read.
+#[test]
+fn points_do_not_wait_for_what_is_found_out_later() {
+    let desk = Desk::new();
+    desk.sh("echo name=a t_us=1");
+    let text = std::fs::read_to_string(desk.journal()).expect("reads");
+    let kinds: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("{\"type\":\"")?.split('"').next())
+        .collect();
+    assert_eq!((kinds.first(), kinds.last()), (Some(&"run"), Some(&"end")));
+    assert_eq!(kinds.iter().filter(|kind| **kind == "identity").count(), 1, "{kinds:?}");
+    for lines in 1..kinds.len() {
+        let mut journal = Journal::default();
+        let begun = text.lines().take(lines);
+        begun.enumerate().for_each(|(at, line)| journal.take(at as u64 + 1, line));
+        let points = kinds[..lines].iter().filter(|kind| **kind == "point").count();
+        assert_eq!((journal.runs.len(), journal.first_damage), (1, None));
+        assert_eq!(journal.runs[0].points.len(), points);
+        assert_eq!(journal.runs[0].identity.command, ["sh", "-c", "echo name=a t_us=1"]);
+    }
+}
