@@ -205,7 +205,7 @@ mod tests {
         let later = Record::Identity(Box::new(identity.clone()));
         let journal = read(&(text(&[first]) + "name=a t_us=1\n" + &text(&[later])));
         let run = &journal.runs[0];
-        assert_eq!((journal.runs.len(), &journal.first_damage), (1, &None));
+        assert_eq!((journal.runs.len(), &journal.skipped), (1, &Skipped::default()));
         assert_eq!((&run.identity, run.points.len()), (&identity, 1));
     }
 

@@ -101,9 +101,10 @@ name=d t_us=1"#;
     fn devices_found_out_later_are_known_too() {
         let mut stream = PointStream::default();
         let text = "{\"type\":\"run\"}\nname=a t_us=1\n{\"type\":\"identity\",\"devices\":[{\"name\":\"T4\"}]}";
-        let mut given = 0;
-        text.lines().for_each(|line| stream.take(1, line, &mut |_, _| given += 1));
-        assert_eq!((given, stream.first_damage), (0, None));
+        let mut reader = Reader::new(text.as_bytes());
+        while let Some(record) = reader.record().expect("memory does not fail") {
+            stream.take(record, &mut |_, _| {});
+        }
         assert!(stream.devices.contains("T4"));
     }
 

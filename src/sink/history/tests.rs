@@ -114,7 +114,7 @@ fn a_run_whose_commit_was_found_later_is_the_same_run_with_it() {
     identity.commit = Some("c0ffee".into());
     let whole = begun + &line(&Record::Identity(Box::new(identity.clone()))) + &points;
     let imported = store.import(&folder.journal("a.jsonl", &whole)).expect("imports");
-    assert_eq!((imported.runs, imported.again, imported.first_damage), (1, 1, None));
+    assert_eq!((imported.runs, imported.again, imported.skipped.count), (1, 1, 0));
     let trends = store.trends().expect("reads");
     assert_eq!((trends[0].moments.len(), trends[0].moments[0].clean), (1, 4));
     assert_eq!(trends[0].moments[0].run.identity, identity);
