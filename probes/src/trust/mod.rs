@@ -8,6 +8,7 @@
 
 mod caller;
 mod dependencies;
+mod mounts;
 mod policy;
 mod secure;
 #[cfg(test)]

@@ -27,6 +27,13 @@ impl fmt::Display for Kind {
     }
 }
 
+/// Who mounted a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mounter {
+    User(u32),
+    Anybody,
+}
+
 /// What the kernel says of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
@@ -36,6 +43,8 @@ pub(super) struct Facts {
     pub(super) mode: u32,
     /// The file system it lies on.
     pub(super) device: u64,
+    /// Who mounted that there, where it begins here and is not the system's.
+    pub(super) mounter: Option<Mounter>,
     /// Whether an access control list may let more users in than owner and group.
     pub(super) listed: bool,
 }
@@ -57,8 +66,9 @@ pub(super) enum Objection {
     OthersWrite,
     /// What lies directly in a folder where everybody may put files.
     Shared,
-    /// Mounted in a folder where everybody may mount.
+    /// Mounted where everybody may mount.
     Mounted,
+    MountedBy(u32),
     /// A link the kernel takes elsewhere than it says: into a container, for one.
     Magic,
     NotAFile,
@@ -73,7 +83,8 @@ impl fmt::Display for Objection {
             Self::Shared => f.write_str(
                 "is shared, so anybody can put a library beside it: move it into a folder of its own",
             ),
-            Self::Mounted => f.write_str("is a mount point in a folder shared by all users"),
+            Self::Mounted => f.write_str("is mounted where any user may mount"),
+            Self::MountedBy(uid) => write!(f, "is a file system that uid {uid} mounted"),
             Self::Magic => f.write_str("is one of /proc, which may lead into a container"),
             Self::NotAFile => f.write_str("is not a regular file"),
         }
@@ -83,6 +94,7 @@ impl fmt::Display for Objection {
 impl Trustees {
     /// Whether the path may go on from a folder through one of its entries. What is in the way may be the folder or the entry.
     pub(super) fn enter(&self, folder: &Facts, entry: &Facts) -> Result<(), Objection> {
+        self.mounter(entry)?;
         self.owner(entry)?;
         let shared = self.writers(folder).is_some();
         match entry.kind {
@@ -117,8 +129,19 @@ impl Trustees {
     }
 
     fn owner(&self, of: &Facts) -> Result<(), Objection> {
-        let trusted = of.uid == 0 || Some(of.uid) == self.user;
-        if trusted { Ok(()) } else { Err(Objection::Owner(of.uid)) }
+        if self.trusts(of.uid) { Ok(()) } else { Err(Objection::Owner(of.uid)) }
+    }
+
+    fn mounter(&self, of: &Facts) -> Result<(), Objection> {
+        match of.mounter {
+            Some(Mounter::Anybody) => Err(Objection::Mounted),
+            Some(Mounter::User(uid)) if !self.trusts(uid) => Err(Objection::MountedBy(uid)),
+            _ => Ok(()),
+        }
+    }
+
+    fn trusts(&self, uid: u32) -> bool {
+        uid == 0 || Some(uid) == self.user
     }
 
     /// Others who may write it. With an access control list the group's bits are its mask, so they cover everybody named there.

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::caller::{Credentials, private_group};
 use super::check;
-use super::policy::{Facts, Kind, Objection, Trustees};
+use super::policy::{Facts, Kind, Mounter, Objection, Trustees};
 use crate::inspect::env::elf::tests::library;
 
 const ME: Trustees = Trustees { user: Some(1000), private_group: Some(1000) };
@@ -14,7 +14,7 @@ const DT_NEEDED: u64 = 1;
 const DT_RUNPATH: u64 = 29;
 
 fn facts(kind: Kind, uid: u32, mode: u32) -> Facts {
-    Facts { kind, uid, gid: 50, mode, device: 1, listed: false }
+    Facts { kind, uid, gid: 50, mode, device: 1, mounter: None, listed: false }
 }
 
 fn folder(uid: u32, mode: u32) -> Facts {
@@ -61,6 +61,17 @@ fn of_a_shared_folder_only_own_folders_count() {
     assert_eq!(ME.enter(&folder(0, 0o755), &mounted), Ok(()));
     assert_eq!(ME.loadable(&tmp), Err(Objection::Shared));
     assert_eq!(ME.loadable(&folder(1000, 0o755)), Ok(()));
+}
+
+/// Who mounts a file system says whose its files are.
+#[test]
+fn what_another_user_mounted_does_not_count_whatever_its_owner() {
+    let by = |uid| Facts { mounter: Some(Mounter::User(uid)), device: 2, ..folder(0, 0o755) };
+    for (uid, want) in [(0, Ok(())), (1000, Ok(())), (2000, Err(Objection::MountedBy(2000)))] {
+        assert_eq!(ME.enter(&folder(0, 0o755), &by(uid)), want);
+    }
+    let stick = Facts { mounter: Some(Mounter::Anybody), device: 2, ..folder(0, 0o755) };
+    assert_eq!(ME.enter(&folder(0, 0o755), &stick), Err(Objection::Mounted));
 }
 
 #[test]

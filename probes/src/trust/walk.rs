@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, fstatfs, getxattr, openat, readlinkat};
 use rustix::io::Errno;
 
+use super::mounts::mounter;
 use super::policy::{Facts, Kind, Objection, Trustees};
 use crate::text::printable;
 
@@ -121,7 +122,10 @@ impl Walk {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(&here.descriptor, name, flags, Mode::empty());
         let entry = opened.and_then(|descriptor| Step::of(descriptor, path.clone()));
-        let entry = entry.map_err(|error| Refused::unreadable(&path, error))?;
+        let mut entry = entry.map_err(|error| Refused::unreadable(&path, error))?;
+        if entry.facts.device != here.facts.device {
+            entry.facts.mounter = mounter(&path, &entry.descriptor, entry.facts.device);
+        }
         let passed = self.trustees.enter(&here.facts, &entry.facts);
         passed.map_err(|why| match why {
             Objection::Shared => Refused::by(&here.path, Kind::Folder, why),
@@ -158,6 +162,7 @@ impl Step {
             gid: stat.st_gid,
             mode: stat.st_mode,
             device: stat.st_dev,
+            mounter: None,
             listed: kind != Kind::Link && has_access_list(&descriptor),
         };
         Ok(Self { descriptor, path, facts })

@@ -66,6 +66,7 @@ pub(super) const PROBE: CommandSpec = CommandSpec {
     about: "Run single instructions, images and calls of cuBLAS on the GPUs here, and say what each proves",
     more: "Answers go before the rules from then on, on this very GPU and with this driver: in check, why, doctor and on the Compat tab. \
            They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. A GPU that others use is left alone.\n\
+           A copy of cuBLAS that another user can have put there is named and not loaded; --cublas loads any.\n\
            Ends with 1 when a result is wrong, an answer contradicts a rule or a GPU was not probed to the end, and with 3 when there is no GPU.",
     args: &[
         &[Id::OnGpu, Id::OnlyProbes, Id::Cublas, Id::Anyway, Id::Patience],
