@@ -24,6 +24,7 @@ const READ_IN_ONE_PLACE: &[Id] = &[Id::Config, Id::Library, Id::Rules, Id::Theme
 const UNASKED: &[(&str, Id, &str)] = &[
     ("replay", Id::Recording, "the terminal comes first, and there is none"),
     ("replay", Id::Theme, "the terminal comes first, and there is none"),
+    ("check", Id::Library, "asked about a T4 that is named"),
     ("bench", Id::Cublas, "asked on a GPU, and there is none"),
     ("probe", Id::Cublas, "asked on a GPU, and there is none"),
 ];
