@@ -7,10 +7,10 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::source::tell_skipped;
 use super::target::Target;
 use crate::bench::journal::Reader;
 use crate::sink::export::{EXPORTS, Recordings};
-use crate::sink::text::clean;
 
 /// Writes the journal that was named.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -44,9 +44,6 @@ fn read(path: &Path) -> Result<Recordings, CliError> {
             "is no journal of runs; `warpscope record FILE -- COMMAND` writes one".to_owned(),
         ));
     }
-    let skipped = reader.skipped();
-    if skipped.count > 0 {
-        eprintln!("{}", clean(&format!("{}: {skipped}", path.display()), true));
-    }
+    tell_skipped(path, reader.skipped());
     Ok(recordings)
 }

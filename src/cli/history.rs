@@ -7,6 +7,7 @@ use warpscope_probes::Timestamp;
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::source::tell_skipped;
 use super::{history_text, output};
 use crate::bench::compare::Quartiles;
 use crate::config::data_folder;
@@ -106,9 +107,7 @@ fn import(options: &Options, mut store: History) -> Result<History, CliError> {
             imported.runs,
             imported.samples
         );
-        if imported.skipped.count > 0 {
-            eprintln!("{}: {}", clean(&name, true), clean(&imported.skipped.to_string(), true));
-        }
+        tell_skipped(journal, &imported.skipped);
     }
     Ok(store)
 }

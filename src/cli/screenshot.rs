@@ -11,7 +11,7 @@ use super::exit::{CliError, Exit};
 use super::live::first_frame;
 use super::options::{Options, PictureFormat};
 use super::rules::rule_base;
-use super::source::{AtEnd, open_source};
+use super::source::{AtEnd, open_source, tell_skipped};
 use super::target::Target;
 use super::{dashboard, output};
 use crate::app::update::update;
@@ -21,6 +21,7 @@ use crate::bench::Events;
 use crate::config::data_folder;
 use crate::sink::FrameReader;
 use crate::sink::history::{FILE, History, HistoryError};
+use crate::source::replay::ReplayError;
 use crate::ui::theme::ColorDepth;
 use crate::ui::{self, LookOptions, Skin, svg};
 
@@ -84,6 +85,11 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
             while let Some(frame) = frames.next_frame().map_err(failed)? {
                 update(app, Msg::Frame(Box::new(frame)));
             }
+            if frames.stats().frames == 0 {
+                let why = ReplayError::NotARecording(path.clone());
+                return Err(CliError::Usage(why.to_string()));
+            }
+            tell_skipped(path, frames.skipped());
         }
         None => {
             let frame = first_frame(open_source(options, AtEnd::Stop)?)?;

@@ -1,9 +1,13 @@
+use std::path::Path;
+
+use warpscope_probes::bounded::Skipped;
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::exit::CliError;
 use super::options::Options;
 use super::raised;
+use crate::sink::text::clean;
 use crate::source::Source;
 use crate::source::local::LocalSource;
 pub use crate::source::replay::AtEnd;
@@ -16,8 +20,18 @@ pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, 
         return local(options);
     };
     let source = ReplaySource::open(path).map_err(|error| CliError::Usage(error.to_string()))?;
+    if at_end == AtEnd::Stop {
+        tell_skipped(path, source.skipped());
+    }
     let source = source.at_speed(options.source.speed).from(options.source.start).ending(at_end);
     Ok(Box::new(source))
+}
+
+/// Says once what of a file could not be read.
+pub(super) fn tell_skipped(path: &Path, skipped: &Skipped) {
+    if skipped.count > 0 {
+        eprintln!("{}", clean(&format!("{}: {skipped}", path.display()), true));
+    }
 }
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {

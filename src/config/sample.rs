@@ -43,7 +43,7 @@ fn literal(spec: &ArgSpec) -> String {
     match (spec.kind, spec.default) {
         (Kind::Switch, Some("on")) => "true".to_owned(),
         (Kind::Switch, _) => "false".to_owned(),
-        (Kind::List, _) => "[]".to_owned(),
+        (Kind::List | Kind::Folders, _) => "[]".to_owned(),
         (_, default) => format!("{:?}", default.unwrap_or_default()),
     }
 }

@@ -6,7 +6,7 @@
 use std::io::{self, BufRead};
 
 use serde::Deserialize;
-use warpscope_probes::bounded::Values;
+use warpscope_probes::bounded::{Skipped, Values};
 use warpscope_probes::{Frame, SCHEMA, Timestamp};
 
 /// Longest line that is read; a longer one is skipped as damaged. Sixteen GPUs with a hundred
@@ -55,17 +55,27 @@ pub struct Located<T> {
 pub struct FrameReader<R> {
     values: Values<R>,
     stats: ReadStats,
+    skipped: Skipped,
 }
 
 impl<R: BufRead> FrameReader<R> {
     /// Reads from the current position of `input`.
     pub fn new(input: R) -> Self {
-        Self { values: Values::new(input, MAX_LINE), stats: ReadStats::default() }
+        Self {
+            values: Values::new(input, MAX_LINE),
+            stats: ReadStats::default(),
+            skipped: Skipped::default(),
+        }
     }
 
     /// What was met so far.
     pub fn stats(&self) -> ReadStats {
-        self.stats
+        ReadStats { damaged: self.skipped.count, ..self.stats }
+    }
+
+    /// What could not be read so far.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     /// The next frame; `None` at the end, or where a long stretch has shown that there is none. An error is one of the input itself.
@@ -85,8 +95,11 @@ impl<R: BufRead> FrameReader<R> {
     ) -> io::Result<Option<Located<T>>> {
         while self.stats.frames > 0 || self.values.position() < HOPELESS {
             let Some(value) = self.values.next()? else { return Ok(None) };
-            let line = value.bytes.unwrap_or_default();
-            if value.bytes.is_some() && line.trim_ascii().is_empty() {
+            let Some(line) = value.bytes else {
+                self.skipped.add(value.line, Skipped::TOO_LONG);
+                continue;
+            };
+            if line.trim_ascii().is_empty() {
                 continue;
             }
             match serde_json::from_slice::<T>(line) {
@@ -96,7 +109,7 @@ impl<R: BufRead> FrameReader<R> {
                     let length = u32::try_from(line.len()).unwrap_or(u32::MAX);
                     return Ok(Some(Located { offset: value.offset, length, what }));
                 }
-                Err(_) => self.stats.damaged += 1,
+                Err(why) => self.skipped.add(value.line, why),
             }
         }
         Ok(None)

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use warpscope_probes::{Frame, Origin, bounded};
+use warpscope_probes::bounded::{self, Skipped};
+use warpscope_probes::{Frame, Origin};
 
 use super::player::{Entry, Player};
 use super::{Control, FrameSink, Position, Seek, Source};
@@ -59,6 +60,7 @@ pub struct ReplaySource {
     name: String,
     player: Player,
     stats: ReadStats,
+    skipped: Skipped,
     at_end: AtEnd,
 }
 
@@ -68,10 +70,11 @@ impl ReplaySource {
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let failed = |error| ReplayError::Io(path.to_owned(), error);
         let file = bounded::open(path).map_err(failed)?;
-        let (entries, stats) = index(&file).map_err(failed)?;
+        let (entries, reader) = index(&file).map_err(failed)?;
+        let (stats, skipped) = (reader.stats(), reader.skipped().clone());
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         match Player::new(entries) {
-            Some(player) => Ok(Self { file, name, player, stats, at_end: AtEnd::Wait }),
+            Some(player) => Ok(Self { file, name, player, stats, skipped, at_end: AtEnd::Wait }),
             None => Err(ReplayError::NotARecording(path.to_owned())),
         }
     }
@@ -94,13 +97,18 @@ impl ReplaySource {
         self
     }
 
+    /// What of the recording could not be read.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
     /// Frames found, lines skipped, frames of a newer format.
     pub fn stats(&self) -> ReadStats {
         self.stats
     }
 }
 
-fn index(file: &File) -> io::Result<(Vec<Entry>, ReadStats)> {
+fn index(file: &File) -> io::Result<(Vec<Entry>, FrameReader<BufReader<&File>>)> {
     let mut reader = FrameReader::new(BufReader::with_capacity(1 << 18, file));
     let mut entries = Vec::new();
     while let Some(found) = reader.next_head()? {
@@ -111,7 +119,7 @@ fn index(file: &File) -> io::Result<(Vec<Entry>, ReadStats)> {
             interval_s: found.what.interval_s,
         });
     }
-    Ok((entries, reader.stats()))
+    Ok((entries, reader))
 }
 
 impl Source for ReplaySource {

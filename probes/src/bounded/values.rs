@@ -189,7 +189,12 @@ impl Skipped {
     /// Counts one more.
     pub fn add(&mut self, line: u64, why: impl fmt::Display) {
         self.count += 1;
-        self.first.get_or_insert_with(|| (line, why.to_string()));
+        self.first.get_or_insert_with(|| {
+            let mut why = why.to_string();
+            // A JSON reader counts lines from the beginning of the value.
+            why.truncate(why.find(" at line ").unwrap_or(why.len()));
+            (line, why)
+        });
     }
 
     /// Why a value without bytes was skipped.

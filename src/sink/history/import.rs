@@ -47,12 +47,15 @@ impl History {
         let failed = |error| HistoryError::Io(journal.to_owned(), error);
         let path = self.path.clone();
         let refused = |error| super::refused(&path, error);
+        let mut reader = Reader::new(input);
+        // Read before the store is locked: a pipe may keep us waiting.
+        let mut next = reader.record().map_err(failed)?;
         let work = self.database.transaction_with_behavior(TransactionBehavior::Immediate);
         let work = work.map_err(refused)?;
         let mut intake = Intake::new(&work, name);
-        let mut reader = Reader::new(input);
-        while let Some(record) = reader.record().map_err(failed)? {
+        while let Some(record) = next {
             intake.take(record).map_err(refused)?;
+            next = reader.record().map_err(failed)?;
         }
         if !reader.is_journal() {
             return Err(HistoryError::NotAJournal(journal.to_owned()));

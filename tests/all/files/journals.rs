@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Desk, journal, text};
+use super::{Desk, frames, journal, text};
 
 /// The same journal in other forms, each with how many lines of it are damaged.
 fn forms(journal: &str) -> Vec<(&'static str, String, u64)> {
@@ -87,5 +87,26 @@ fn a_journal_comes_through_a_pipe_as_well() {
         shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let output = shell.output().expect("starts");
         assert_eq!(output.status.code(), Some(0), "{words}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_recording_is_read_in_every_form_as_well() {
+    let desk = Desk::new();
+    let plain = desk.file("plain.jsonl", frames());
+    let stream = |file: &std::path::Path| {
+        let words = ["stream".as_ref(), "--source".as_ref(), file.as_os_str()];
+        let output = desk.run(words.into_iter().chain(["--speed", "1000"].map(AsRef::as_ref)));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let end =
+            |line: &str| line.replace(&*file.file_name().expect("has one").to_string_lossy(), "");
+        (text(&output.stdout).lines().map(end).collect::<Vec<_>>(), text(&output.stderr))
+    };
+    let want = stream(&plain).0;
+    assert!(!want.is_empty(), "nothing is streamed");
+    for (form, content, damaged) in forms(&frames()) {
+        let (found, said) = stream(&desk.file("form.jsonl", content));
+        assert_eq!(found, want, "{form}");
+        assert_eq!(skipped(&said), damaged, "{form}: {said}");
     }
 }

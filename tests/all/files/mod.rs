@@ -83,3 +83,8 @@ fn journal(kernels: &[&str]) -> String {
     let lines: Vec<String> = kernels.iter().map(point).collect();
     format!("{run}\n{}\n{{\"type\":\"end\",\"at_ms\":3000,\"samples\":10}}\n", lines.join("\n"))
 }
+
+/// A recording.
+fn frames() -> String {
+    std::fs::read_to_string(crate::frames::path("synthetic-t4.jsonl")).expect("is there")
+}

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::{Desk, journal, text};
+use super::{Desk, frames, journal, text};
 
 fn odd(end: &str) -> OsString {
     [OsStr::from_bytes(b"odd \xff\xfe"), end.as_ref()].into_iter().collect()
@@ -56,16 +56,4 @@ fn every_command_takes_a_name_that_is_no_text() {
     assert!(exported.exists() && recorded.exists());
     let missing = desk.run([word("compare"), desk.path(odd("missing")), run]);
     assert!(text(&missing.stderr).contains("odd \u{fffd}"), "{}", text(&missing.stderr));
-}
-
-/// Two frames of no GPU.
-fn frames() -> String {
-    let frame = |seq| warpscope_probes::Frame {
-        schema: warpscope_probes::SCHEMA,
-        seq,
-        interval_s: 1.0,
-        ..Default::default()
-    };
-    let line = |seq| serde_json::to_string(&frame(seq)).expect("serialises") + "\n";
-    [1, 2].map(line).concat()
 }
