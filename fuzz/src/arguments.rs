@@ -48,7 +48,6 @@ impl Arguments {
                 "--seed" => all.seed = number(&word, &value()?, 16)?,
                 "--target" => all.targets.extend(named(&value()?)?),
                 "--worker" => all.worker = true,
-                "--list" | "--help" | "-h" => return Err(list()),
                 _ if word.starts_with('-') => return Err(format!("{word:?} is not known")),
                 _ => all.files.push(word.into()),
             }
@@ -73,7 +72,8 @@ fn named(name: &str) -> Result<Vec<&'static Target>, String> {
     if found.is_empty() { Err(format!("no target {name:?}\n{}", list())) } else { Ok(found) }
 }
 
-fn list() -> String {
+/// Groups and their targets, one a line.
+pub(crate) fn list() -> String {
     let line = |target: &Target| format!("  {:14} {}", target.group, target.name);
     TARGETS.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use arguments::{Arguments, HELP};
+use arguments::{Arguments, HELP, list};
 use warpscope_fuzz::memory::Counting;
 use warpscope_fuzz::runner::current::Current;
 use warpscope_fuzz::runner::{end_on_silence, folder, hunt};
@@ -20,6 +20,11 @@ use warpscope_fuzz::{Trace, targets::Target};
 static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
+    let first = std::env::args().nth(1).unwrap_or_default();
+    if let "--list" | "--help" | "-h" = first.as_str() {
+        println!("{}", if first == "--list" { list() } else { HELP.to_owned() });
+        return ExitCode::SUCCESS;
+    }
     let arguments = match Arguments::read(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -4,36 +4,39 @@
 #![expect(unsafe_code, reason = "an allocator can be written in no other way")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
 
-/// Most bytes the process may hold. A request beyond it fails, so that the process ends and the machine goes on.
-const MOST: usize = 4 << 30;
+/// Most bytes a thread may hold. A request beyond it fails, so that the process ends and the machine goes on.
+const MOST: isize = 4 << 30;
 
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-/// The system's allocator with a count of bytes.
-pub struct Counting;
-
-/// Begins a new peak and returns how many bytes are in use.
-pub(crate) fn begin() -> usize {
-    let live = LIVE.load(Relaxed);
-    PEAK.store(live, Relaxed);
-    live
+thread_local! {
+    /// Bytes this thread holds. What another thread gives back for it is missing, so that it may be below zero.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Most bytes that were in use since [`begin`].
-pub(crate) fn peak() -> usize {
-    PEAK.load(Relaxed)
+/// The system's allocator with a count of bytes for each thread.
+pub struct Counting;
+
+/// Begins a new peak of this thread and returns how many bytes it holds.
+pub(crate) fn begin() -> isize {
+    PEAK.set(LIVE.get());
+    LIVE.get()
+}
+
+/// Most bytes this thread held since [`begin`].
+pub(crate) fn peak() -> isize {
+    PEAK.get()
 }
 
 fn add(bytes: usize) -> bool {
-    let live = LIVE.fetch_add(bytes, Relaxed) + bytes;
+    // A layout is never larger than `isize::MAX`.
+    let live = LIVE.get().saturating_add(bytes as isize);
     if live > MOST {
-        LIVE.fetch_sub(bytes, Relaxed);
         return false;
     }
-    PEAK.fetch_max(live, Relaxed);
+    LIVE.set(live);
+    PEAK.set(PEAK.get().max(live));
     true
 }
 
@@ -56,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
+        LIVE.set(LIVE.get() - layout.size() as isize);
         // SAFETY: the pointer came from the system's allocator with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }

@@ -8,9 +8,15 @@ use crate::targets::Target;
 /// Longest seed. A longer one is cut, a text at the end of a line: the first lines of a recording show all its fields.
 const LONGEST: usize = 16 << 10;
 
+/// The root of this repository.
+pub(crate) fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
 /// The seeds of a target in the order of their names.
 pub(crate) fn of(target: &Target) -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = repository();
     let named = target.seeds.iter().map(|seed| root.join(seed));
     let mut files: Vec<PathBuf> = named.flat_map(|path| files(&path)).collect();
     files.extend(self::files(&root.join("fuzz/seeds").join(target.name)));
@@ -42,18 +48,17 @@ mod tests {
 
     #[test]
     fn every_target_has_seeds_and_every_named_seed_is_there() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         for target in TARGETS {
             assert!(!of(target).is_empty(), "{} has no seeds", target.name);
             let missing: Vec<_> =
-                target.seeds.iter().filter(|seed| !root.join(seed).exists()).collect();
+                target.seeds.iter().filter(|seed| !repository().join(seed).exists()).collect();
             assert!(missing.is_empty(), "{}: {missing:?}", target.name);
         }
     }
 
     #[test]
     fn every_folder_of_seeds_belongs_to_a_target_and_all_are_small() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
+        let folder = repository().join("fuzz/seeds");
         let mut bytes = 0;
         for entry in fs::read_dir(folder).expect("is committed").flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();

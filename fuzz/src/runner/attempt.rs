@@ -76,10 +76,11 @@ fn run(target: &Target, bytes: &[u8]) -> Attempt {
     PANIC.set(Some(None));
     let (start, before) = (Instant::now(), memory::begin());
     let result = catch_unwind(AssertUnwindSafe(|| (target.run)(bytes, &mut trace)));
-    let (time, memory) = (start.elapsed(), memory::peak().saturating_sub(before));
+    let (time, memory) = (start.elapsed(), memory::peak() - before);
     let panic = PANIC.take().flatten();
     let unseen = || Failure::new("panic", "a panic of which nothing is known".to_owned());
     let failure = result.err().map(|_| panic.unwrap_or_else(unseen));
+    let memory = usize::try_from(memory).unwrap_or_default();
     Attempt { features: trace.features().clone(), time, memory, failure }
 }
 

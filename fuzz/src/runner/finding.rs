@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::attempt::{Failure, attempt};
+use crate::seeds;
 use crate::targets::Target;
 
 /// How long an input is made smaller.
@@ -37,7 +38,7 @@ impl Findings {
 
 /// Where findings go when nothing else is said.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/fuzz")
+    seeds::repository().join("target/fuzz")
 }
 
 /// Writes an input down under the name of its target and of what is in it.

@@ -1,5 +1,9 @@
 use super::*;
 use crate::Trace;
+use crate::memory::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn panics(bytes: &[u8], trace: &mut Trace) {
     trace.count("length", bytes.len());

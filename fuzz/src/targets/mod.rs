@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn every_target_shows_more_than_one_behaviour() {
         for target in TARGETS {
-            let mut features = BTreeSet::new();
+            let mut features = BTreeSet::<u64>::new();
             for bytes in seeds::of(target) {
                 let mut trace = Trace::default();
                 (target.run)(&bytes, &mut trace);

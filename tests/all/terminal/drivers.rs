@@ -31,6 +31,22 @@ fn a_call_that_hangs_is_said_and_keys_still_work() {
 }
 
 #[test]
+fn every_one_of_eighty_keys_is_answered_while_the_driver_hangs() {
+    let mut live = Live::start("t4");
+    live.screen.see("Tesla T4");
+    live.nvml.set("t4+hang:nvmlDeviceGetUtilizationRates:600");
+    live.screen.see("has stopped answering");
+    for _ in 0..40 {
+        live.screen.keys("4");
+        live.screen.see("of 0 processes");
+        live.screen.keys("1");
+        live.screen.see("has stopped answering");
+        live.screen.see_gone("of 0 processes");
+    }
+    quit(&mut live.screen);
+}
+
+#[test]
 fn a_gpu_that_is_lost_comes_back_without_a_restart() {
     let mut live = Live::start("t4x2");
     live.screen.see("1 Tesla T4");
