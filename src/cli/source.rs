@@ -1,10 +1,14 @@
+use std::path::PathBuf;
+
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+use warpscope_probes::provider::Provider;
 
 use super::exit::CliError;
 use super::options::Options;
 use crate::source::Source;
 use crate::source::local::LocalSource;
+use crate::source::nvml::{NvmlProcess, nvml_command};
 pub use crate::source::replay::AtEnd;
 use crate::source::replay::ReplaySource;
 
@@ -20,10 +24,18 @@ pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, 
 }
 
 fn local(options: &Options) -> Box<dyn Source> {
-    let nvml = NvmlOptions { library: options.source.library.clone(), ..NvmlOptions::default() };
     Box::new(LocalSource::new(
-        Box::new(NvmlProvider::new(nvml)),
+        gpus(options.source.library.clone()),
         Box::new(HostProvider::new(HostOptions::default())),
         options.source.interval,
     ))
+}
+
+/// NVML in a process of its own; in this one where the system starts no other.
+fn gpus(library: Option<PathBuf>) -> Box<dyn Provider> {
+    let of_child = library.clone();
+    match NvmlProcess::start(move || nvml_command(of_child.as_deref())) {
+        Ok(process) => Box::new(process),
+        Err(_) => Box::new(NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() })),
+    }
 }
