@@ -7,7 +7,8 @@
 //! ```
 //!
 //! SCENARIO is in words of the stand-in library, `h100x8+steady` if not given. CPU time is that of
-//! all threads by the scheduler's own nanoseconds; a wake-up is a voluntary context switch.
+//! all threads of the program and its children, by the scheduler's own nanoseconds; a wake-up is a
+//! voluntary context switch.
 
 use std::error::Error;
 use std::fs::{copy, read_dir, read_to_string};
@@ -136,9 +137,10 @@ impl Session {
     }
 }
 
-/// What the kernel has counted of a process so far.
+/// What the kernel has counted of a process and its children so far.
 #[derive(Default)]
 struct Sample {
+    processes: u64,
     cpu_ns: u64,
     wakeups: u64,
     rss_kb: u64,
@@ -148,21 +150,36 @@ struct Sample {
 
 impl Sample {
     fn of(pid: u32) -> Self {
-        let text = |path: String| read_to_string(path).unwrap_or_default();
-        let mut sample = Self {
-            rss_kb: field(&text(format!("/proc/{pid}/status")), "VmRSS:"),
-            pss_kb: field(&text(format!("/proc/{pid}/smaps_rollup")), "Pss:"),
-            ..Self::default()
-        };
-        for task in read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-            let file = |name: &str| text(task.path().join(name).display().to_string());
-            let ran = file("schedstat");
-            sample.cpu_ns += ran.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0);
-            sample.wakeups += field(&file("status"), "voluntary_ctxt_switches:");
-            sample.threads += 1;
+        let mut sample = Self::default();
+        for member in children(pid).into_iter().chain([pid]) {
+            sample.add(member);
         }
         sample
     }
+
+    fn add(&mut self, pid: u32) {
+        let text = |path: String| read_to_string(path).unwrap_or_default();
+        self.processes += 1;
+        self.rss_kb += field(&text(format!("/proc/{pid}/status")), "VmRSS:");
+        self.pss_kb += field(&text(format!("/proc/{pid}/smaps_rollup")), "Pss:");
+        for task in read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let file = |name: &str| text(task.path().join(name).display().to_string());
+            let ran = file("schedstat");
+            self.cpu_ns += ran.split(' ').next().and_then(|ns| ns.parse().ok()).unwrap_or(0);
+            self.wakeups += field(&file("status"), "voluntary_ctxt_switches:");
+            self.threads += 1;
+        }
+    }
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let all = read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let of_parent = |pid: &u32| {
+        let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        field(&status, "PPid:") == u64::from(parent)
+    };
+    pids.filter(of_parent).collect()
 }
 
 fn field(text: &str, name: &str) -> u64 {
@@ -201,7 +218,7 @@ fn steady(session: &mut Session, time: Duration) {
     println!("to the terminal   {:>8.0} B/s", bytes / seconds);
     println!("RSS               {:>8.1} MB", after.rss_kb as f64 / 1024.0);
     println!("PSS               {:>8.1} MB", after.pss_kb as f64 / 1024.0);
-    println!("threads           {:>8}", after.threads);
+    println!("threads           {:>8} in {} processes", after.threads, after.processes);
 }
 
 /// Arrow keys at uneven times; from each to the first byte that answers. One that moves nothing has no

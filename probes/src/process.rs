@@ -22,7 +22,7 @@ pub enum ProcessKind {
 }
 
 /// What NVML tells of one process on one GPU, before the host is asked who it is.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuProcess {
     /// Process id in the driver's own (the host's) pid namespace.
     pub pid: u32,

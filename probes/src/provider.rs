@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::driver::Driver;
 use crate::frame::Notice;
 use crate::gpu::Gpu;
@@ -19,7 +21,7 @@ pub struct Context {
 }
 
 /// What NVML knows.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuSection {
     /// Versions and state.
     pub driver: Driver,

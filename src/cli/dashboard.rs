@@ -28,6 +28,8 @@ use crate::ui::{LookOptions, read_theme};
 /// Opens the dashboard and stays until the user leaves.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     demand_cursor(&options.env)?;
+    // First: what asks the driver works while everything else is made ready.
+    let source = open_source(options, AtEnd::Wait)?;
     // A mistake in the user's own rules is said before the screen is taken; ours are read behind it.
     let rules = users_rules(options)?;
     let reads_rules = rules.is_none();
@@ -36,7 +38,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         crossterm::style::force_color_output(true);
     }
     let launch = Launch {
-        source: open_source(options, AtEnd::Wait)?,
+        source,
         look: look(options, io::stdout().is_terminal())?,
         mouse: options.view.mouse,
         bench: WorkerOptions::live(&options.bench.device)

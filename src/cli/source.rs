@@ -1,8 +1,9 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use warpscope_probes::bounded::Skipped;
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+use warpscope_probes::provider::Provider;
 
 use super::exit::CliError;
 use super::options::Options;
@@ -10,6 +11,7 @@ use super::raised;
 use crate::sink::text::clean;
 use crate::source::Source;
 use crate::source::local::LocalSource;
+use crate::source::nvml::{NvmlProcess, nvml_command};
 pub use crate::source::replay::AtEnd;
 use crate::source::replay::ReplaySource;
 
@@ -37,10 +39,18 @@ pub(super) fn tell_skipped(path: &Path, skipped: &Skipped) {
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
     let library = options.source.library.as_deref();
     let library = library.map(|path| raised::named("--library", path)).transpose()?;
-    let nvml = NvmlOptions { library, ..NvmlOptions::default() };
     Ok(Box::new(LocalSource::new(
-        Box::new(NvmlProvider::new(nvml)),
+        gpus(library),
         Box::new(HostProvider::new(HostOptions::default())),
         options.source.interval,
     )))
+}
+
+/// NVML in a process of its own; in this one where the system starts no other.
+fn gpus(library: Option<PathBuf>) -> Box<dyn Provider> {
+    let of_child = library.clone();
+    match NvmlProcess::start(move || nvml_command(of_child.as_deref())) {
+        Ok(process) => Box::new(process),
+        Err(_) => Box::new(NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() })),
+    }
 }

@@ -1,7 +1,14 @@
-//! The benchmark's child process. Not in the table of commands: its arguments are a contract between two
+//! This program as its own child: the benchmarks, and whoever asks the driver. Not in the table of commands: its arguments are a contract between two
 //! processes of one binary, written and read in [`crate::bench`], and nobody types them.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use rustix::stdio::dup2_stdout;
+use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::exit::{CliError, Exit};
 use super::recording::{RELAY, relay};
@@ -10,6 +17,7 @@ use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, children, run_worker};
 use crate::config::Environment;
+use crate::source::nvml::{NVML_ARGUMENT, serve_nvml};
 
 /// The first argument that makes this process a worker.
 pub(super) const NAME: &str = "__worker";
@@ -20,12 +28,18 @@ pub(super) fn run(
     env: &Environment,
 ) -> Result<Exit, CliError> {
     raised::forbid_injections(env)?;
-    let arguments: Vec<String> =
-        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<OsString> = arguments.collect();
     if arguments == [RELAY] {
         return Ok(relay().map(|()| Exit::Fine)?);
     }
     children::die_with_parent();
+    if let Some((first, rest)) = arguments.split_first()
+        && first == NVML_ARGUMENT
+    {
+        return nvml(rest.first().map(PathBuf::from));
+    }
+    let arguments: Vec<String> =
+        arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some((KERNEL_ARGUMENT, rest)) => return print(run_kernel(rest)),
@@ -39,7 +53,7 @@ pub(super) fn run(
     children::die_with_input();
     let options = WorkerOptions::from_arguments(&arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    run_worker(options, std::io::stdin(), std::io::stdout())?;
+    run_worker(options, io::stdin(), io::stdout())?;
     Ok(Exit::Fine)
 }
 
@@ -52,8 +66,19 @@ fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
     };
     children::die_with_input();
     let nvml = env.get("WARPSCOPE_LIBRARY").map(Into::into);
-    match run_gpu_child(&CudaOpener { uuid, nvml }, std::io::stdin(), std::io::stdout())? {
+    match run_gpu_child(&CudaOpener { uuid, nvml }, io::stdin(), io::stdout())? {
         GpuEnd::Told => Ok(Exit::Fine),
         GpuEnd::ContextLost => Ok(Exit::Command(CONTEXT_LOST)),
     }
+}
+
+/// Asks NVML for a parent that does not load it.
+fn nvml(library: Option<PathBuf>) -> Result<Exit, CliError> {
+    children::die_with_input();
+    // What the library prints must not come between two answers.
+    let answers = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    dup2_stdout(File::options().write(true).open("/dev/null")?).map_err(io::Error::from)?;
+    let mut provider = NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() });
+    serve_nvml(&mut provider, io::stdin().lock(), answers)?;
+    Ok(Exit::Fine)
 }

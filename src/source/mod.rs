@@ -3,6 +3,7 @@
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
 pub mod local;
+pub mod nvml;
 mod player;
 pub mod replay;
 

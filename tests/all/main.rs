@@ -3,6 +3,8 @@
 mod arrows;
 mod bench;
 mod bench_screen;
+#[cfg(target_os = "linux")]
+mod children;
 mod cli;
 mod compare;
 mod configs;
@@ -23,6 +25,8 @@ mod judges;
 mod nvml;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
+mod processes;
 mod properties;
 #[cfg(target_os = "linux")]
 mod pty;

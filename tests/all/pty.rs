@@ -4,13 +4,14 @@
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// Longest wait for anything; a loaded machine needs seconds, a healthy one milliseconds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,6 +24,8 @@ pub(crate) struct Session {
     screen: vt100::Parser,
     /// Settings of the terminal before the program began.
     line: String,
+    before: Termios,
+    name: PathBuf,
     /// Everything the program wrote.
     pub(crate) raw: Vec<u8>,
     /// The program.
@@ -81,6 +84,8 @@ impl Session {
             command.env(name, value);
         }
         let line = line_discipline(&*pair.master);
+        let name = pair.master.tty_name().expect("a terminal has a name");
+        let before = tcgetattr(std::fs::File::open(&name).expect("opens")).expect("has settings");
         let child = pair.slave.spawn_command(command).expect("starts warpscope");
         drop(pair.slave);
         let mut reader = pair.master.try_clone_reader().expect("reads the pty");
@@ -99,6 +104,8 @@ impl Session {
             output,
             screen: vt100::Parser::new(cells(start.size.1), cells(start.size.0), 0),
             line,
+            before,
+            name,
             raw: Vec::new(),
             child,
         }
@@ -221,6 +228,12 @@ impl Session {
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = self.child.process_id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         kill_process(pid.expect("runs"), signal).expect("is signalled");
+    }
+
+    /// Sets the terminal as it was before the program, as a shell does.
+    pub(crate) fn cook(&self) {
+        let file = std::fs::File::options().read(true).write(true).open(&self.name).expect("opens");
+        tcsetattr(file, OptionalActions::Now, &self.before).expect("sets");
     }
 
     /// Whether the settings of the terminal are those from before.

@@ -13,7 +13,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 const UNDO: &[u8] = b"\x1b\\\x1b[?2026l\x1b[m\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l";
 /// The same on a terminal that knows links, one of which may be open.
 const UNDO_LINKS: &[u8] =
-    b"\x1b\\\x1b[?2026l\x1b[m\x1b]8;;\x1b\\\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l";
+    b"\x1b\\\x1b[?2026l\x1b[m\x1b]8;;\x07\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l";
 /// How long a terminal that takes nothing (Ctrl-S) is waited for.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 

@@ -52,6 +52,7 @@ const SIGNALS: &[(i32, &str, &str)] = &[
         "SIGILL",
         "the driver or a library ran into an instruction this CPU does not have, or gave up that way",
     ),
+    (5, "SIGTRAP", "the driver or a library gave up that way"),
     (6, "SIGABRT", "the driver or a library gave up"),
     (7, "SIGBUS", "memory that was mapped is gone: the device may have fallen off the bus"),
     (8, "SIGFPE", "the driver or a library divided by zero"),
@@ -92,6 +93,12 @@ fn signal_text(signal: i32, said: &str) -> String {
         Some((_, name, meaning)) => format!("the process died of {name}: {meaning}{said}"),
         None => format!("the process died of signal {signal}{said}"),
     }
+}
+
+/// The name of a signal by its number, such as `SIGSEGV`; `signal 40` for one without.
+pub fn signal_name(signal: i32) -> String {
+    let row = SIGNALS.iter().find(|row| row.0 == signal);
+    row.map_or_else(|| format!("signal {signal}"), |row| row.1.to_owned())
 }
 
 fn time(milliseconds: u64) -> String {

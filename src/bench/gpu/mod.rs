@@ -29,7 +29,7 @@ mod toy;
 
 pub use child::{GpuEnd, Opened, Opener, run_gpu_child};
 pub use device::CudaOpener;
-pub use ending::{CONTEXT_LOST, Ending};
+pub use ending::{CONTEXT_LOST, Ending, signal_name};
 pub use glob::Globs;
 pub use held::{Held, TIERS, tier};
 pub use lookout::Eyes;

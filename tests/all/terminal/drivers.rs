@@ -47,6 +47,59 @@ fn every_one_of_eighty_keys_is_answered_while_the_driver_hangs() {
 }
 
 #[test]
+fn a_library_that_crashes_aborts_or_exits_is_a_line_on_the_screen_and_comes_back() {
+    let rows = [
+        ("crash", "management library crashed (SIGSEGV); restarting it in"),
+        ("abort", "management library crashed (SIGABRT); restarting it in"),
+        ("exit", "management library ended its process with code 0; restarting it in"),
+    ];
+    for (fault, sentence) in rows {
+        let mut live = Live::start("t4");
+        live.screen.see("MHz");
+        live.nvml.set(&format!("t4+{fault}:nvmlDeviceGetUtilizationRates"));
+        live.screen.see(sentence);
+        live.screen.see("Tesla T4");
+        live.screen.keys("n");
+        live.screen.see("the last known");
+        live.screen.keys("\x1b");
+        live.screen.see_gone("the last known");
+        live.nvml.set("t4");
+        live.screen.see_gone("restarting it in");
+        live.screen.see("Tesla T4");
+        quit(&mut live.screen);
+    }
+}
+
+#[test]
+fn a_library_that_crashes_at_once_is_said_by_a_snapshot_too() {
+    let nvml = OwnNvml::new("t4+crash:nvmlInit_v2");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_warpscope"))
+        .args(["snapshot", "--json"])
+        .env("WARPSCOPE_LIBRARY", nvml.library())
+        .output()
+        .expect("starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("NVIDIA's management library crashed (SIGSEGV)"), "{said}");
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_library_that_is_replaced_in_place_is_survived() {
+    let mut live = Live::start("t4");
+    live.screen.see("MHz");
+    let library = live.nvml.library();
+    let whole = std::fs::read(&library).expect("the copy");
+    let file = std::fs::File::options().write(true).open(&library).expect("the copy");
+    file.set_len(0).expect("is cut");
+    live.screen.see("management library crashed (SIGBUS)");
+    live.screen.see("Tesla T4");
+    std::fs::write(&library, whole).expect("is whole again");
+    live.screen.see_gone("crashed (SIGBUS)");
+    live.screen.see("MHz");
+    quit(&mut live.screen);
+}
+
+#[test]
 fn a_gpu_that_is_lost_comes_back_without_a_restart() {
     let mut live = Live::start("t4x2");
     live.screen.see("1 Tesla T4");

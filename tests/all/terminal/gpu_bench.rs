@@ -1,23 +1,12 @@
 use super::*;
 use stage::Stage;
 
+use crate::processes::{Process, wait_until};
+
 /// The processes that measure GPUs for a dashboard.
 fn workers(screen: &Session) -> usize {
     let parent = screen.child.process_id().expect("runs");
-    let all = std::fs::read_dir("/proc").expect("is there").flatten();
-    let of_parent = |pid: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let fields = stat.rsplit_once(')').map_or("", |parts| parts.1);
-        let mut fields = fields.split_whitespace();
-        let zombie = fields.next() == Some("Z");
-        !zombie && fields.next().and_then(|of| of.parse().ok()) == Some(parent)
-    };
-    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let measures = |pid: &u32| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.windows(5).any(|part| part == b"--gpu")
-    };
-    pids.filter(of_parent).filter(measures).count()
+    Process::children(parent).iter().filter(|child| child.has("--gpu")).count()
 }
 
 fn session(stage: &Stage) -> Session {
@@ -38,11 +27,7 @@ fn an_idle_gpu_is_measured_through_its_child_and_given_back_with_the_tab() {
     assert_eq!(workers(&screen), 1);
     screen.keys("1");
     screen.see("Tesla T4");
-    let begin = std::time::Instant::now();
-    while workers(&screen) > 0 {
-        assert!(begin.elapsed() < crate::pty::PATIENCE, "the child lives on");
-        std::thread::yield_now();
-    }
+    wait_until("the child ends", || workers(&screen) == 0);
     quit(&mut screen);
 }
 

@@ -28,6 +28,7 @@ const OWN: &[&str] = &[
     "\x1b[X",
     "\x1b[K",               // move on, erase cells, erase to the end of the line
     "\x1b]0;warpscope\x07", // title
+    "\x1b\\",               // the end of a text that may be half sent
 ];
 
 /// Control sequences of an output, parameters of digits made `#`; a single control character stands for itself.

@@ -7,6 +7,7 @@ mod embedded;
 mod ends;
 mod gpu_bench;
 mod hostile;
+mod jobs;
 mod keys;
 mod looks;
 mod mouse;
