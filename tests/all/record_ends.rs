@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::pty::{PATIENCE, Session, Start};
 use crate::record::{Desk, names, text};
@@ -62,7 +62,9 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // With what it left running, where a test failed in the middle.
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     }
 }
 
@@ -178,7 +180,8 @@ fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
 }
 
 /// In a shell that runs beside its parent: waits until that has ended.
-const AFTER_ITS_PARENT: &str = "until grep -q 'State:.Z' /proc/$$/status; do sleep 0.05; done";
+const AFTER_ITS_PARENT: &str =
+    "while grep -q 'State:.[^Z]' /proc/$$/status 2> /dev/null; do sleep 0.05; done";
 
 #[test]
 fn what_a_program_left_running_is_recorded_and_passed_on_too() {
