@@ -220,3 +220,21 @@ fn what_writes_after_the_recording_is_neither_killed_nor_held_back() {
     assert!(rest.ends_with("number 3999\n"));
     wait_for("the writer", || done.exists());
 }
+
+#[test]
+fn who_has_the_file_of_points_open_can_write_there_after_the_recording() {
+    let desk = Desk::new();
+    let file = |name: &str| desk.0.path().join(name).display().to_string();
+    let flood = "i=0; while [ $i -lt 4000 ]; do echo name=late i=$i t_us=1; i=$((i+1)); done >&3";
+    let script = format!(
+        "exec 3> \"$WARPSCOPE_POINTS\"; echo ready; echo name=a t_us=1 >&3; \
+         (until [ -e {} ]; do sleep 0.05; done; {flood}; : > {}) > /dev/null & exit 3",
+        file("go"),
+        file("done")
+    );
+    let mut recording = Recording::sh(&desk, &script);
+    assert_eq!(recording.end(), Some(3));
+    assert_eq!(names(&desk.run()), ["a"]);
+    std::fs::write(file("go"), "").expect("writes");
+    wait_for("the writer", || Path::new(&file("done")).exists());
+}
