@@ -275,7 +275,11 @@ fn writes_that_fail_are_said_and_survived() {
     let bytes = std::fs::read(&file).expect("is there");
     let mut reader = FrameReader::new(bytes.as_slice());
     while reader.next_frame().expect("reads").is_some() {}
-    assert_eq!((reader.stats().frames, reader.stats().damaged), (2, 1));
+    assert_eq!(
+        (reader.stats().frames, reader.stats().damaged),
+        (2, 0),
+        "the torn line is taken back"
+    );
 }
 
 fn frames_in(file: &Path) -> usize {

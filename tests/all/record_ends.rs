@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::pty::{PATIENCE, Session, Start};
 use crate::record::{Desk, names, text};
@@ -62,7 +62,9 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // With what it left running, where a test failed in the middle.
+        let group = Pid::from_raw(self.child.id().cast_signed());
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
     }
 }
 
@@ -178,7 +180,8 @@ fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
 }
 
 /// In a shell that runs beside its parent: waits until that has ended.
-const AFTER_ITS_PARENT: &str = "until grep -q 'State:.Z' /proc/$$/status; do sleep 0.05; done";
+const AFTER_ITS_PARENT: &str =
+    "while grep -q 'State:.[^Z]' /proc/$$/status 2> /dev/null; do sleep 0.05; done";
 
 #[test]
 fn what_a_program_left_running_is_recorded_and_passed_on_too() {
@@ -216,4 +219,22 @@ fn what_writes_after_the_recording_is_neither_killed_nor_held_back() {
     assert_eq!(rest.lines().count(), 4000);
     assert!(rest.ends_with("number 3999\n"));
     wait_for("the writer", || done.exists());
+}
+
+#[test]
+fn who_has_the_file_of_points_open_can_write_there_after_the_recording() {
+    let desk = Desk::new();
+    let file = |name: &str| desk.0.path().join(name).display().to_string();
+    let flood = "i=0; while [ $i -lt 4000 ]; do echo name=late i=$i t_us=1; i=$((i+1)); done >&3";
+    let script = format!(
+        "exec 3> \"$WARPSCOPE_POINTS\"; echo ready; echo name=a t_us=1 >&3; \
+         (until [ -e {} ]; do sleep 0.05; done; {flood}; : > {}) > /dev/null & exit 3",
+        file("go"),
+        file("done")
+    );
+    let mut recording = Recording::sh(&desk, &script);
+    assert_eq!(recording.end(), Some(3));
+    assert_eq!(names(&desk.run()), ["a"]);
+    std::fs::write(file("go"), "").expect("writes");
+    wait_for("the writer", || Path::new(&file("done")).exists());
 }

@@ -20,7 +20,10 @@ pub(super) const RECORD: CommandSpec = CommandSpec {
            reported and recording goes on when there is room again. Files are created for their owner only.\n\
            With a program behind -- its output is passed on unchanged, its exit code is kept, and lines such as \
            name=gemm m=16 dtype=bf16 t_us=41.3 are kept with the state of the GPU around them. The program may also write \
-           such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM.",
+           such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM.\n\
+           The program starts at once; commit, driver and GPUs are found out beside it, without running git. Signals are passed on, \
+           and a second Ctrl-C kills. What the program leaves running is recorded for 10 s more and then passed on unrecorded; \
+           Ctrl-C ends the 10 s.",
     args: &[
         &[
             Id::File,

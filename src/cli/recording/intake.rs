@@ -16,6 +16,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::inbox::Inbox;
 use super::lines::Lines;
+use super::relay::{Out, still_written};
 use super::{Event, say};
 
 /// Bytes taken from one end at a time; no datagram is longer.
@@ -72,30 +73,6 @@ pub(super) struct Intake {
     out: Out,
 }
 
-/// Where output is passed on to.
-struct Out {
-    out: Box<dyn Write + Send>,
-    is_failing: bool,
-}
-
-impl Out {
-    /// Passes a piece on. What cannot be written is said and recorded all the same; an error is the end of the one who reads.
-    fn pass(&mut self, piece: &[u8]) -> io::Result<()> {
-        let outcome = self.out.write_all(piece).and_then(|()| self.out.flush());
-        let Err(error) = outcome else {
-            self.is_failing = false;
-            return Ok(());
-        };
-        if error.kind() == ErrorKind::BrokenPipe {
-            return Err(error);
-        }
-        if !std::mem::replace(&mut self.is_failing, true) {
-            say(&format!("the program's output cannot be passed on: {error}"));
-        }
-        Ok(())
-    }
-}
-
 impl Intake {
     /// Over the ends of an inbox and, where there is one, output to be passed on to `out`.
     pub(super) fn new(
@@ -113,7 +90,7 @@ impl Intake {
             inbox.control.take().map(Port::Remarkers),
         ];
         let end = |port| End { port, lines: Lines::default() };
-        let out = Out { out, is_failing: false };
+        let out = Out::new(out);
         Self { ends: ports.into_iter().flatten().map(end).collect(), sender, ended, out }
     }
 
@@ -122,11 +99,15 @@ impl Intake {
         // Without anybody to tell, there is nothing left to do either.
         let _ = self.listen();
         let dropped = self.ends.iter().map(|end| end.lines.dropped).sum();
-        let output = self.ends.into_iter().find_map(|end| match end.port {
-            Port::Output(file) => Some(file.into()),
-            _ => None,
-        });
-        let _ = self.sender.blocking_send(Event::Drained { dropped, output });
+        let (mut output, mut points) = (None, None);
+        for end in self.ends {
+            match end.port {
+                Port::Output(file) => output = Some(file.into()),
+                Port::Fifo(file) => points = still_written(file),
+                _ => {}
+            }
+        }
+        let _ = self.sender.blocking_send(Event::Drained { dropped, output, points });
     }
 
     fn listen(&mut self) -> io::Result<()> {

@@ -23,17 +23,13 @@ const FRAMES: usize = 512;
 /// Longest fault that is told.
 const MAX_FAULT: usize = 200;
 
-/// A point on paper whose surroundings are not.
-struct Waiting {
-    began: Instant,
-}
-
 /// The journal and what is needed to write its next lines.
 pub(super) struct Ledger {
     recorder: Recorder,
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
-    waiting: Vec<Waiting>,
+    /// When points began that are on paper and whose surroundings are not.
+    waiting: Vec<Instant>,
     waiting_samples: usize,
     own: Own,
     run: Identity,
@@ -137,7 +133,7 @@ impl Ledger {
             self.lost += samples as u64;
         } else {
             self.samples += samples as u64;
-            self.waiting.push(Waiting { began });
+            self.waiting.push(began);
             self.waiting_samples += samples;
             if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
                 self.surround();
@@ -187,7 +183,7 @@ impl Ledger {
     fn surround(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_samples = 0;
-        let Some(began) = waiting.iter().map(|point| point.began).min() else { return };
+        let Some(began) = waiting.iter().min().copied() else { return };
         let before = self.frames.iter().rposition(|(at, _)| *at <= began);
         let around = self.around(before.unwrap_or(0), waiting.len() as u64);
         if around.window.is_some() {

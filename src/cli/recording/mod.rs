@@ -59,6 +59,8 @@ enum Event {
         dropped: u64,
         /// Its output, where other processes may still write there.
         output: Option<OwnedFd>,
+        /// Its points, likewise.
+        points: Option<OwnedFd>,
     },
     Signal(Signal),
 }

@@ -1,6 +1,8 @@
 //! A recording that runs: the one owner of the journal, to which everything comes as events.
 
 use std::io::{self, PipeWriter, Write};
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -162,13 +164,11 @@ impl Session {
                         ending = None;
                     }
                 }
-                Event::Drained { dropped, output } => {
+                Event::Drained { dropped, output, points } => {
                     if dropped > 0 {
                         ledger.damage(dropped, "longer than 1 MiB");
                     }
-                    if let Some(output) = output.filter(|_| matches!(program, Program::Child(_))) {
-                        hand_on(output);
-                    }
+                    hand_on(output.filter(|_| matches!(program, Program::Child(_))), points);
                     break;
                 }
             }
@@ -233,12 +233,15 @@ async fn first_frame(events: &mut Receiver<Event>, end: Instant) -> Result<Frame
     Ok(first)
 }
 
-/// Leaves the output of processes that outlive the program to one that goes on passing it on.
-fn hand_on(output: std::os::fd::OwnedFd) {
-    match relay::start(output) {
-        Ok(()) => {
-            say("what the program started still writes; it is passed on and not recorded any more")
-        }
-        Err(error) => say(&format!("what the program started loses its output: {error}")),
+/// Leaves output and points of processes that outlive the recording to one that goes on taking them.
+fn hand_on(output: Option<OwnedFd>, points: Option<OwnedFd>) {
+    let failed =
+        |error: io::Error| say(&format!("what the program started cannot write on: {error}"));
+    if let Some(output) = output {
+        say("what the program started still writes; it is passed on and not recorded any more");
+        let _ = relay::start(output, Stdio::inherit()).map_err(failed);
+    }
+    if let Some(points) = points {
+        let _ = relay::start(points, Stdio::null()).map_err(failed);
     }
 }
