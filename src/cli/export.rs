@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::output;
 use crate::sink::Holds;
 use crate::sink::export::{EXPORTS, Recordings};
 
@@ -20,10 +21,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let journal = asked.journal.as_deref().unwrap_or(Path::new("")); // the operand is required
     let recordings = read(journal)?;
     if recordings.damaged > 0 {
-        eprintln!("warpscope: {} damaged lines left out", recordings.damaged);
+        output::note(format_args!("warpscope: {} damaged lines left out", recordings.damaged));
     }
     let Some(path) = &options.picture.output else {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(output::stdout());
         (export.write)(&recordings.runs, &mut out)?;
         out.flush()?;
         return Ok(Exit::Fine);

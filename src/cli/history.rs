@@ -11,7 +11,6 @@ use super::{history_text, output};
 use crate::bench::compare::Quartiles;
 use crate::config::data_folder;
 use crate::sink::history::{FILE, History, HistoryError};
-use crate::sink::text::clean;
 use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
 
 /// Number of the JSON form.
@@ -27,11 +26,7 @@ pub(super) fn remember(options: &Options, journal: &Path) {
     let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
     if let Err(error) = kept {
         let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
-        eprintln!(
-            "not in the history yet: {}; {}",
-            clean(&error.to_string(), true),
-            clean(&way_out, true)
-        );
+        output::note(format_args!("not in the history yet: {error}; {way_out}"));
     }
 }
 
@@ -85,25 +80,19 @@ fn unusable(error: HistoryError) -> CliError {
 fn import(options: &Options, mut store: History) -> Result<History, CliError> {
     for journal in &options.history.import {
         let imported = store.import(journal).map_err(unusable)?;
-        let name = journal.display().to_string();
+        let name = journal.display();
         let again = match imported.again {
             0 => String::new(),
             again => format!(" ({again} known already, built anew)"),
         };
         let runs = if imported.runs == 1 { "run" } else { "runs" };
-        eprintln!(
-            "{}: {} {runs}{again}, {} samples",
-            clean(&name, true),
-            imported.runs,
-            imported.samples
-        );
+        output::note(format_args!(
+            "{name}: {} {runs}{again}, {} samples",
+            imported.runs, imported.samples
+        ));
         if let Some(why) = &imported.first_damage {
             let lines = imported.damaged;
-            eprintln!(
-                "{}: {lines} damaged lines left out, the first: {}",
-                clean(&name, true),
-                clean(why, true)
-            );
+            output::note(format_args!("{name}: {lines} damaged lines left out, the first: {why}"));
         }
     }
     Ok(store)

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use warpscope_probes::Frame;
 
 use super::super::identity::now_ms;
+use super::super::output;
 use super::intake::From;
 use super::own::Own;
 use crate::bench::journal::{Around, End, HELD_POINTS, HELD_SAMPLES, Mark, Record, Taken, Window};
@@ -59,7 +60,10 @@ impl Ledger {
         let outcome = self.recorder.write(record).map_err(|error| error.to_string());
         let trouble = outcome.clone().err();
         if trouble != self.trouble {
-            eprintln!("warpscope: {}", trouble.as_deref().unwrap_or("recording goes on"));
+            output::note(format_args!(
+                "warpscope: {}",
+                trouble.as_deref().unwrap_or("recording goes on")
+            ));
         }
         self.trouble = trouble;
         outcome

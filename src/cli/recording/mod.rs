@@ -26,6 +26,7 @@ use super::exit::{CliError, Exit};
 use super::identity;
 use super::live::{demand_gpu, is_complete};
 use super::options::Options;
+use super::output;
 use super::source::{AtEnd, open_source};
 use crate::bench::journal::Record;
 use crate::bench::points::Scan;
@@ -140,8 +141,8 @@ fn report(summary: &Summary, path: &std::path::Path) {
         (Some(why), count) => format!("; {count} lines were no points, the first: {why}"),
         (None, _) => String::new(),
     };
-    let line = format!("warpscope: {} samples in {}{damaged}", summary.samples, path.display());
-    eprintln!("{}", crate::sink::text::clean(&line, false));
+    let samples = summary.samples;
+    output::note(format_args!("warpscope: {samples} samples in {}{damaged}", path.display()));
 }
 
 /// The terminal sends its interrupt to the program too; other signals are passed on. Not the hang-up: `nohup` has it ignored, and a handler
@@ -237,11 +238,12 @@ impl Session {
         let program = match &mut program {
             Ok(program) => program,
             Err(error) => {
-                eprintln!("warpscope: {error}");
+                output::note(format_args!("warpscope: {error}"));
                 return Ok((Exit::Command(NOT_FOUND), ledger.end(Some(NOT_FOUND.into()))));
             }
         };
         let output = program.output().map_err(failed)?;
+        // What the program writes is between it and the terminal, byte by byte.
         let out = Box::new(io::stdout());
         let sender = self.sender.clone();
         let intake = Intake::new(&mut self.inbox, output, out, ended.into(), sender);
@@ -258,7 +260,7 @@ impl Session {
     /// Where the points of a program that runs already can be sent.
     fn tell_ends(&self) {
         for (name, path) in self.inbox.variables() {
-            eprintln!("{name}={}", path.display());
+            output::note(format_args!("{name}={}", path.display()));
         }
     }
 
