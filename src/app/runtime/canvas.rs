@@ -180,12 +180,14 @@ impl Canvas {
     fn character(&mut self, y: u16, x: usize, cells: &[Cell], wanted: Shown) -> usize {
         let start = usize::from(y) * cells.len();
         let cell = &cells[x];
-        let columns = usize::from(cell.cell_width());
         let hostile = cell.symbol().contains(is_hostile);
+        // A control character has no width to ask for.
+        let controls = hostile && cell.symbol().contains(char::is_control);
+        let columns = if controls { 1 } else { usize::from(cell.cell_width()) };
         let symbol = match columns {
+            2.. if hostile => "\u{fffd} ",
+            _ if hostile => "\u{fffd}",
             0 => " ",
-            1 if hostile => "\u{fffd}",
-            _ if hostile => "\u{fffd} ",
             _ => cell.symbol(),
         };
         let columns = columns.clamp(1, cells.len() - x);
