@@ -4,16 +4,15 @@
 //! sequence in it must not move the cursor, and one with a bidirectional override must not read as another.
 //! Hostile characters are replaced, not dropped, so that two different names stay different in length and look.
 
+use std::ops::RangeInclusive;
+
 /// Longest text kept, in characters; longer ones end in `…`.
 pub const LONGEST: usize = 4096;
-
-/// What stands in place of a character that must not reach a terminal.
-const REPLACEMENT: char = '\u{FFFD}';
 
 /// The text with everything a terminal or a reader could be fooled by replaced: controls (C0, DEL, C1),
 /// bidirectional overrides and isolates, zero-width and invisible characters. Line breaks and tabs become blanks.
 pub fn printable(text: &str) -> String {
-    let mut safe: String = text.chars().take(LONGEST).map(safe_char).collect();
+    let mut safe: String = text.chars().take(LONGEST).map(shown_as).collect();
     if text.chars().nth(LONGEST).is_some() {
         safe.pop();
         safe.push('…');
@@ -21,28 +20,45 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-fn safe_char(c: char) -> char {
+/// What is printed in place of a character: itself, if it is not hostile.
+pub fn shown_as(c: char) -> char {
     match c {
         '\t' | '\n' | '\r' => ' ',
-        _ if c.is_control() || INVISIBLE.iter().any(|range| range.contains(&c)) => REPLACEMENT,
+        _ if is_hostile(c) => char::REPLACEMENT_CHARACTER,
         _ => c,
     }
 }
 
-/// Format characters that change how their neighbours are read, or that cannot be seen.
-const INVISIBLE: &[std::ops::RangeInclusive<char>] = &[
+/// Whether a terminal may obey a character instead of showing it, or a reader be fooled by it.
+pub fn is_hostile(c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        ..='\u{9F}' => true,
+        _ => u32::from(c) & 0xFFFE == 0xFFFE || INVISIBLE.iter().any(|range| range.contains(&c)),
+    }
+}
+
+/// Characters that cannot be seen, or that change how their neighbours are read: all that Unicode calls
+/// `Default_Ignorable_Code_Point`, separators of lines, annotations, and the characters that are none.
+const INVISIBLE: &[RangeInclusive<char>] = &[
     '\u{00AD}'..='\u{00AD}',   // soft hyphen
+    '\u{034F}'..='\u{034F}',   // combining grapheme joiner
     '\u{061C}'..='\u{061C}',   // Arabic letter mark
     '\u{115F}'..='\u{1160}',   // Hangul fillers
-    '\u{180E}'..='\u{180E}',   // Mongolian vowel separator
+    '\u{17B4}'..='\u{17B5}',   // Khmer inherent vowels
+    '\u{180B}'..='\u{180F}',   // Mongolian variation selectors and vowel separator
     '\u{200B}'..='\u{200F}',   // zero-width space and joiners, direction marks
     '\u{2028}'..='\u{202E}',   // line and paragraph separators, embeddings and overrides
     '\u{2060}'..='\u{206F}',   // word joiner, invisible operators, isolates
     '\u{3164}'..='\u{3164}',   // Hangul filler
+    '\u{FDD0}'..='\u{FDEF}',   // noncharacters
+    '\u{FE00}'..='\u{FE0F}',   // variation selectors
     '\u{FEFF}'..='\u{FEFF}',   // byte-order mark
     '\u{FFA0}'..='\u{FFA0}',   // halfwidth Hangul filler
-    '\u{FFF9}'..='\u{FFFB}',   // interlinear annotations
-    '\u{E0000}'..='\u{E007F}', // tags
+    '\u{FFF0}'..='\u{FFFB}',   // reserved, interlinear annotations
+    '\u{1BCA0}'..='\u{1BCA3}', // shorthand format controls
+    '\u{1D173}'..='\u{1D17A}', // musical format controls
+    '\u{E0000}'..='\u{E0FFF}', // tags, more variation selectors
 ];
 
 #[cfg(test)]
@@ -76,8 +92,8 @@ mod tests {
 
     #[test]
     fn nothing_that_reorders_or_hides_passes() {
-        let hostile = "\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}\u{2066}\u{2067}\u{2068}\u{2069}\u{200B}\u{200D}\u{200E}\u{FEFF}\u{2060}\u{E0041}";
-        assert!(printable(hostile).chars().all(|c| c == REPLACEMENT));
+        let hostile = "\u{FE0F}\u{E0100}\u{FDD1}\u{1FFFF}\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}\u{2066}\u{2067}\u{2068}\u{2069}\u{200B}\u{200D}\u{200E}\u{FEFF}\u{2060}\u{E0041}";
+        assert!(printable(hostile).chars().all(|c| c == char::REPLACEMENT_CHARACTER));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What lies over a tab: opening, moving, closing.
 
 use warpscope_probes::Origin;
+use warpscope_probes::text::printable;
 
 use super::action::Action;
 use super::compat::{self, Line};
@@ -10,6 +11,7 @@ use super::update::{redress, suspend};
 use super::view::{Cursor, Popup, Tab};
 use super::{App, Cmd};
 use crate::engine::Verdict;
+use crate::sink::text::clean_lines;
 
 /// Rows the picker offers at most.
 pub const PICKER_ROWS: usize = 200;
@@ -246,9 +248,10 @@ pub(super) fn click(app: &mut App, mut popup: Popup, row: usize) -> Vec<Cmd> {
     Vec::new()
 }
 
-/// The text of a way out.
+/// The text of a way out, to be pasted into a shell: its lines stay lines.
 fn fix(verdict: &Verdict, at: usize) -> Option<String> {
-    verdict.fixes.get(at).map(|fix| fix.text.clone()).or_else(|| verdict.fix.clone())
+    let text = verdict.fixes.get(at).map(|fix| &fix.text).or(verdict.fix.as_ref())?;
+    Some(clean_lines(text))
 }
 
 /// Copies the fix of the verdict in view, or one line on what is selected.
@@ -260,13 +263,17 @@ pub(super) fn copy(app: &mut App, popup: Option<&Popup>) -> Vec<Cmd> {
     };
     let text = match app.view.tab {
         _ if compat => app.selected_verdict().and_then(|verdict| fix(&verdict, chosen)),
-        Tab::Processes => {
-            app.selected_process().and_then(|process| process.host.command.last().cloned())
-        }
-        Tab::History => app.selected_run().and_then(|run| run.identity.commit.clone()),
+        Tab::Processes => app
+            .selected_process()
+            .and_then(|process| process.host.command.last())
+            .map(|text| printable(text)),
+        Tab::History => app
+            .selected_run()
+            .and_then(|run| run.identity.commit.as_ref())
+            .map(|text| printable(text)),
         _ => app.selected_gpu().map(|gpu| {
             let name = gpu.identity.name.last().cloned().unwrap_or_default();
-            format!("{name} {}", gpu.identity.uuid.last().unwrap_or(&gpu.key))
+            printable(&format!("{name} {}", gpu.identity.uuid.last().unwrap_or(&gpu.key)))
         }),
     };
     let Some(text) = text else {

@@ -18,6 +18,7 @@ use crate::bench::{
     BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathReport, PathSamples,
     WorkerOptions, worker_command,
 };
+use crate::sink::jsonl;
 use crate::sink::{Holds, Limits, RecordError, Recorder};
 
 /// What a person asked for. Lists may be comma-separated; an empty list means all.
@@ -146,8 +147,7 @@ pub(super) fn show(
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, CliError> {
     if request.json {
-        serde_json::to_writer_pretty(&mut *out, result).map_err(io::Error::from)?;
-        writeln!(out)?;
+        out.write_all(&jsonl::pretty(result).map_err(io::Error::from)?)?;
     } else {
         write_table(result, out)?;
         result.gpus.iter().try_for_each(|gpu| write_table_of(gpu, out))?;

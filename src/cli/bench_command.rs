@@ -1,12 +1,12 @@
 //! `warpscope bench`: options in, [`BenchRequest`] out.
 
-use std::io;
 use std::path::Path;
 
 use super::bench::{BenchRequest, BenchResult, run_and, show};
 use super::exit::{CliError, Exit};
 use super::gpu::{timing, tuning};
 use super::options::{Form, Options};
+use super::output;
 use crate::sink::{Holds, Limits, Recorder};
 
 /// Runs the benchmark once and prints what it reached.
@@ -36,7 +36,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         record: options.bench.record.clone(),
     };
     let exe = std::env::current_exe()?;
-    let (mut out, mut err) = (io::stdout().lock(), io::stderr().lock());
+    let (mut out, mut err) = (output::stdout(), output::stderr());
     let exit = match part(options) {
         Part::Cpu => run_and(&exe, &request, |_| Ok(()), (&mut out, &mut err))?,
         Part::Both => {
@@ -98,7 +98,7 @@ fn add_gpus(options: &Options, exe: &Path, result: &mut BenchResult) -> Result<(
     match timing::measure(options, exe) {
         Ok(gpus) => result.gpus = gpus,
         Err(CliError::NoGpu(why)) => {
-            eprintln!("warpscope bench: no GPU part: {why}");
+            output::note(format_args!("warpscope bench: no GPU part: {why}"));
             result.no_gpu = Some(why);
         }
         Err(other) => return Err(other),

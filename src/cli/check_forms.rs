@@ -11,7 +11,8 @@ use super::check::Report;
 use super::verdict_text::{origin_word, summary};
 use crate::engine::{Level, Question, Verdict};
 use crate::sink::csv::quoted;
-use crate::sink::text::clean;
+use crate::sink::jsonl;
+use crate::sink::text::markdown as escaped;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 1;
@@ -65,8 +66,7 @@ pub(super) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         model: report.request.premises.model.as_ref().map(About::new),
         verdicts: report.shown().map(entry).collect(),
     };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    out.write_all(&jsonl::pretty(&document)?)
 }
 
 type Cell = fn(&Question, &Verdict) -> String;
@@ -140,16 +140,4 @@ pub(super) fn markdown(report: &Report<'_>) -> String {
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
-}
-
-/// Text that a Markdown table shows as it is.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in clean(text, false).chars() {
-        if matches!(letter, '|' | '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']') {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    escaped
 }

@@ -10,7 +10,7 @@ use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
 use super::rules::users_rules;
 use super::source::{AtEnd, open_source};
-use super::{gpu, noise, whatif};
+use super::{gpu, noise, output, whatif};
 use crate::app::bench::fleet::Fleet;
 use crate::app::keymap::Keymap;
 use crate::app::runtime::{Ended, Kept, Launch, run as run_app};
@@ -21,7 +21,6 @@ use crate::bench::picks::Book;
 use crate::bench::pulse::Wish;
 use crate::config::{Environment, data_folder};
 use crate::sink::history::FILE;
-use crate::sink::text::clean;
 use crate::ui::theme::{self, ColorDepth, ColorFacts, Theme};
 use crate::ui::{LookOptions, read_theme};
 
@@ -82,7 +81,7 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
-        eprintln!("warpscope: tuned picks ignored: {}", clean(&why, false));
+        output::note(format_args!("warpscope: tuned picks ignored: {why}"));
         Book::default()
     });
     app.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);

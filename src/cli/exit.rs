@@ -2,6 +2,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use super::output;
 use crate::sink::text::clean;
 
 /// How the program ends when it did its work.
@@ -88,13 +89,15 @@ pub(super) fn report(outcome: Result<Exit, CliError>) -> Exit {
         }
     };
     // Nothing is left to tell when stderr is gone too.
-    let _ = writeln!(io::stderr(), "error: {}", harmless(message.trim_end()));
+    let _ = writeln!(output::stderr(), "error: {}", indented(message.trim_end()));
     exit
 }
 
-/// File names and arguments are shown, not obeyed.
-fn harmless(message: &str) -> String {
-    message.lines().map(|line| clean(line, false)).collect::<Vec<_>>().join("\n")
+/// Every line but the first is indented, so that a name with a line feed in it cannot pass for a message of its own.
+fn indented(message: &str) -> String {
+    let lines: Vec<String> =
+        message.lines().map(|line| format!("  {}", clean(line, false))).collect();
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n").trim_start().to_owned()
 }
 
 #[cfg(test)]
@@ -111,6 +114,12 @@ mod tests {
                     .any(|line| line.trim_start().starts_with(&code))
             );
         }
+    }
+
+    #[test]
+    fn a_name_cannot_pass_for_another_message() {
+        assert_eq!(indented("a\nerror: b\n\n  c"), "a\n  error: b\n\n    c");
+        assert_eq!(indented("\u{9b}a\u{202e}"), "\u{fffd}a\u{fffd}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::output;
 use super::source::tell_skipped;
 use super::target::Target;
 use crate::bench::journal::Reader;
@@ -20,7 +21,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let journal = asked.journal.as_deref().unwrap_or(Path::new("")); // the operand is required
     let recordings = read(journal)?;
     let Some(path) = &options.picture.output else {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(output::stdout());
         (export.write)(&recordings.runs, &mut out)?;
         out.flush()?;
         return Ok(Exit::Fine);

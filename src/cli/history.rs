@@ -12,7 +12,6 @@ use super::{history_text, output};
 use crate::bench::compare::Quartiles;
 use crate::config::data_folder;
 use crate::sink::history::{FILE, History, HistoryError};
-use crate::sink::text::clean;
 use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
 
 /// Number of the JSON form.
@@ -28,11 +27,7 @@ pub(super) fn remember(options: &Options, journal: &Path) {
     let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
     if let Err(error) = kept {
         let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
-        eprintln!(
-            "not in the history yet: {}; {}",
-            clean(&error.to_string(), true),
-            clean(&way_out, true)
-        );
+        output::note(format_args!("not in the history yet: {error}; {way_out}"));
     }
 }
 
@@ -81,8 +76,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
 fn open(path: &Path) -> Result<Option<History>, CliError> {
     let store = History::open(path).map_err(unusable)?;
     if store.as_ref().is_some_and(History::is_read_only) {
-        let name = clean(&path.display().to_string(), true).into_owned();
-        eprintln!("{name} cannot be written: it is shown as it is, and no run is added to it");
+        let name = path.display();
+        output::note(format_args!("{name} cannot be written: it is shown as it is, and no run is added to it"));
     }
     Ok(store)
 }
@@ -95,18 +90,16 @@ fn unusable(error: HistoryError) -> CliError {
 fn import(options: &Options, mut store: History) -> Result<History, CliError> {
     for journal in &options.history.import {
         let imported = store.import(journal).map_err(unusable)?;
-        let name = journal.display().to_string();
+        let name = journal.display();
         let again = match imported.again {
             0 => String::new(),
             again => format!(" ({again} known already, built anew)"),
         };
         let runs = if imported.runs == 1 { "run" } else { "runs" };
-        eprintln!(
-            "{}: {} {runs}{again}, {} samples",
-            clean(&name, true),
-            imported.runs,
-            imported.samples
-        );
+        output::note(format_args!(
+            "{name}: {} {runs}{again}, {} samples",
+            imported.runs, imported.samples
+        ));
         tell_skipped(journal, &imported.skipped);
     }
     Ok(store)

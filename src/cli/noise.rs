@@ -24,7 +24,7 @@ pub(super) fn thresholds(options: &Options) -> Thresholds {
     let read =
         file(&options.env).map_or_else(|| Ok(Noise::default()), |path| noise_file::read(&path));
     let measured = read.unwrap_or_else(|why| {
-        eprintln!("warpscope: {}", clean(&why, false));
+        output::note(format_args!("warpscope: {why}"));
         Noise::default()
     });
     Thresholds::new(options.compare.noise, measured)
@@ -38,8 +38,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     })?;
     let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
     let exe = std::env::current_exe()?;
-    let [first, second] =
-        take_turns([&exe, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
+    let [first, second] = take_turns([&exe, &exe], options, |done, all| {
+        output::note(format_args!("block {done} of {all}"))
+    })?;
     // In the order of time: A B, B A, A B, …
     let pairs = first.iter().zip(&second).enumerate();
     let in_time: Vec<_> =
@@ -64,6 +65,6 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     noise_file::write(&path, &noise)
         .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
     output::print(&lines)?;
-    eprintln!("kept in {}", path.display());
+    output::note(format_args!("kept in {}", path.display()));
     Ok(Exit::Fine)
 }

@@ -1,11 +1,62 @@
-use std::io::{self, IsTerminal, Write};
+use std::fmt::Display;
+use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 
 use serde::Serialize;
 
 use super::exit::{CliError, Exit};
 use super::options::{ColorChoice, Options};
 use crate::sink::jsonl;
+use crate::sink::printer::Printer;
 use crate::sink::table::Style;
+use crate::sink::text::clean;
+
+/// Standard output, through the gate.
+pub(super) fn stdout() -> Printer<StdoutLock<'static>> {
+    Printer::new(io::stdout().lock())
+}
+
+/// Standard error, through the gate.
+pub(super) fn stderr() -> Printer<StderrLock<'static>> {
+    Printer::new(io::stderr().lock())
+}
+
+/// Writes one line to standard error; a line feed in a name does not begin another.
+pub(super) fn note(text: impl Display) {
+    // Nothing is left to tell when stderr is gone.
+    let _ = writeln!(stderr(), "{}", clean(&text.to_string(), false));
+}
+
+/// One line on standard error that says how far something has come, where somebody looks.
+pub(super) struct StatusLine {
+    shown: bool,
+}
+
+impl StatusLine {
+    /// A line that is empty so far.
+    pub(super) fn new() -> Self {
+        Self { shown: io::stderr().is_terminal() }
+    }
+
+    /// Whether the line can be seen.
+    pub(super) fn is_shown(&self) -> bool {
+        self.shown
+    }
+
+    /// Writes a text in place of the one before.
+    pub(super) fn show(&self, text: &str) {
+        if self.shown {
+            let mut err = stderr();
+            let _ = err.erase_line().and_then(|()| write!(err, "{}", clean(text, false)));
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&self) {
+        if self.shown {
+            let _ = stderr().erase_line();
+        }
+    }
+}
 
 /// Writes a text to standard output.
 pub(super) fn print(text: &str) -> Result<Exit, CliError> {
@@ -17,7 +68,7 @@ pub(super) fn print(text: &str) -> Result<Exit, CliError> {
 
 /// Writes bytes to standard output, at once.
 pub(super) fn write(bytes: &[u8]) -> Result<(), CliError> {
-    let mut out = io::stdout().lock();
+    let mut out = stdout();
     out.write_all(bytes)?;
     out.flush()?;
     Ok(())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warpscope_probes::trust;
 
 use super::exit::CliError;
+use super::output;
 use crate::config::Environment;
 
 /// Names the NVML library to load.
@@ -23,9 +24,9 @@ pub(super) fn environment() -> Environment {
     if let Some(why) = trust::raised()
         && env.remove(LIBRARY)
     {
-        eprintln!(
+        output::note(format_args!(
             "warpscope: {LIBRARY} is ignored: {why}, so its environment must not choose code"
-        );
+        ));
     }
     env
 }

@@ -3,6 +3,7 @@ use std::path::Path;
 use super::exit::{CliError, Exit};
 use super::live::follow;
 use super::options::Options;
+use super::output;
 use super::recording;
 use super::source::{AtEnd, open_source};
 use crate::sink::{Limits, RecordError, Recorder};
@@ -23,7 +24,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         log.take(frame);
         Ok(())
     })?;
-    eprintln!("{} frames written to {}", log.written, path.display());
+    output::note(format_args!("{} frames written to {}", log.written, path.display()));
     match log.trouble {
         Some(trouble) => Err(CliError::Failed(trouble)),
         None => Ok(Exit::Fine),
@@ -42,7 +43,7 @@ impl Log {
         let trouble = self.recorder.write(frame).err().map(|error: RecordError| error.to_string());
         self.written += u64::from(trouble.is_none());
         if trouble != self.trouble {
-            eprintln!("{}", trouble.as_deref().unwrap_or("recording goes on"));
+            output::note(trouble.as_deref().unwrap_or("recording goes on"));
         }
         self.trouble = trouble;
     }

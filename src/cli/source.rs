@@ -7,8 +7,7 @@ use warpscope_probes::provider::Provider;
 
 use super::exit::CliError;
 use super::options::Options;
-use super::raised;
-use crate::sink::text::clean;
+use super::{output, raised};
 use crate::source::Source;
 use crate::source::local::LocalSource;
 use crate::source::nvml::{NvmlProcess, nvml_command};
@@ -32,7 +31,7 @@ pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, 
 /// Says once what of a file could not be read.
 pub(super) fn tell_skipped(path: &Path, skipped: &Skipped) {
     if skipped.count > 0 {
-        eprintln!("{}", clean(&format!("{}: {skipped}", path.display()), true));
+        output::note(format_args!("{}: {skipped}", path.display()));
     }
 }
 

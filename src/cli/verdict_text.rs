@@ -1,9 +1,11 @@
 //! Verdicts as text for people: blocks, tables, wrapped prose. Nothing from outside reaches the terminal with control characters.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::engine::{Level, Origin, Outcome, Question, Verdict};
-use crate::sink::text::is_harmful;
+use crate::sink::printer::{Ink, inked, is_mark};
+use crate::sink::text::clean;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +31,13 @@ impl Style {
     }
 
     pub(super) fn paint(self, outcome: Outcome, text: &str) -> String {
-        let code = match outcome {
-            Outcome::Works => "32",
-            Outcome::Fallback | Outcome::Slow => "33",
-            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => "31",
-            Outcome::Unknown => "35",
+        let ink = match outcome {
+            Outcome::Works => Ink::Green,
+            Outcome::Fallback | Outcome::Slow => Ink::Yellow,
+            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => Ink::Red,
+            Outcome::Unknown => Ink::Magenta,
         };
-        if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.color { inked(ink, text) } else { text.to_owned() }
     }
 
     /// Separator between the parts of a title.
@@ -43,23 +45,11 @@ impl Style {
         if self.ascii { "-" } else { "·" }
     }
 
-    /// Text without control characters, and without anything but ASCII where that is asked for.
+    /// One line of text from outside, or made of such.
     pub(super) fn clean(self, text: &str) -> String {
-        let visible = text.chars().filter(|c| !is_harmful(*c) || *c == '\n');
-        if !self.ascii {
-            return visible.collect();
-        }
-        visible
-            .map(|c| {
-                if c == '·' {
-                    '-'
-                } else if c.is_ascii() {
-                    c
-                } else {
-                    '?'
-                }
-            })
-            .collect()
+        let text =
+            if self.ascii { Cow::Owned(text.replace('·', "-")) } else { Cow::Borrowed(text) };
+        clean(&text, self.ascii).into_owned()
     }
 }
 
@@ -191,19 +181,7 @@ pub(super) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize,
 
 /// Columns of a text: colours take none.
 fn columns(text: &str) -> usize {
-    let mut coloured = false;
-    let shown = |letter: &char| match (*letter, coloured) {
-        ('\u{1b}', _) => {
-            coloured = true;
-            false
-        }
-        ('m', true) => {
-            coloured = false;
-            false
-        }
-        (_, coloured) => !coloured,
-    };
-    text.chars().filter(shown).count()
+    text.chars().filter(|letter| !is_mark(*letter)).count()
 }
 
 /// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown`.
@@ -239,6 +217,6 @@ mod tests {
     #[test]
     fn nothing_from_outside_moves_the_cursor() {
         let style = Style { ascii: true, ..Style::default() };
-        assert_eq!(style.clean("a\u{1b}[2Jb\r·é\u{9b}"), "a[2Jb-?");
+        assert_eq!(style.clean("a\u{1b}[2Jb\r·é\u{9b}"), "a?[2Jb -??");
     }
 }

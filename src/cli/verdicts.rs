@@ -1,7 +1,5 @@
 //! `warpscope check` and `warpscope why`: options in, requests out.
 
-use std::io;
-
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
@@ -33,7 +31,7 @@ pub(super) fn check(options: &Options) -> Result<Exit, CliError> {
         ascii: style.ascii,
         color: style.color,
     };
-    exit(run_check(&base, &request, &mut io::stdout().lock(), &mut io::stderr().lock())?)
+    exit(run_check(&base, &request, &mut output::stdout(), &mut output::stderr())?)
 }
 
 /// One verdict with everything behind it, GPU by GPU.
@@ -53,7 +51,7 @@ pub(super) fn why(options: &Options) -> Result<Exit, CliError> {
         ascii: style.ascii,
         color: style.color,
     };
-    exit(run_why(&base, &request, &mut io::stdout().lock())?)
+    exit(run_why(&base, &request, &mut output::stdout())?)
 }
 
 /// What answers take as given: the model that was named, and what is installed here. GPUs of the catalogue are asked about what is

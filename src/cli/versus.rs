@@ -7,6 +7,7 @@ use super::blocks::{Side, keys, median, take_turns};
 use super::compare::{Shown, outcome, show};
 use super::exit::{CliError, Exit};
 use super::options::Options;
+use super::output;
 use crate::bench::compare::{Groups, compare_groups};
 use crate::bench::journal::Regime;
 use crate::bench::noise::floor_of;
@@ -21,8 +22,9 @@ pub(super) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
         ));
     }
     let exe = std::env::current_exe()?;
-    let [before, after] =
-        take_turns([base, &exe], options, |done, all| eprintln!("block {done} of {all}"))?;
+    let [before, after] = take_turns([base, &exe], options, |done, all| {
+        output::note(format_args!("block {done} of {all}"))
+    })?;
     let thresholds = super::noise::thresholds(options).between(floors(&before, &after));
     let comparison =
         compare_groups(vec![groups(before), groups(after)], |key| thresholds.limits(key));

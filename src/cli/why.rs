@@ -10,10 +10,12 @@ use warpscope_probes::rules::RuleBase;
 use super::check::exit_code;
 use super::exit::CliError;
 use super::model_text::model_text;
+use super::output::not_json;
 use super::query::{Words, asked};
 use super::verdict_text::{Style, origin_word};
 use super::why_text::{explained, ways_out};
 use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
+use crate::sink::jsonl;
 
 /// What to explain, and how.
 #[derive(Clone, Debug, Default)]
@@ -65,12 +67,9 @@ pub fn run(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result
     match (&request.write, request.fix) {
         (Some(file), number) => write_fix(&answers, number.unwrap_or(1), file, out)?,
         (None, Some(number)) => {
-            for text in fixes(&answers, number)? {
-                writeln!(
-                    out,
-                    "{}",
-                    Style { ascii: request.ascii, ..Style::default() }.clean(&text)
-                )?;
+            let style = Style { ascii: request.ascii, ..Style::default() };
+            for line in fixes(&answers, number)?.iter().flat_map(|text| text.lines()) {
+                writeln!(out, "{}", style.clean(line))?;
             }
         }
         (None, None) => explain(request, &answers, out)?,
@@ -87,8 +86,7 @@ fn explain(
     if request.json {
         for (question, verdict) in answers {
             let line = Line { origin: origin_word(question), verdict };
-            serde_json::to_writer(&mut *out, &line).map_err(super::output::not_json)?;
-            writeln!(out)?;
+            out.write_all(&jsonl::line(&line).map_err(not_json)?)?;
         }
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Words of a verdict: placeholders filled in, what the GPU has, which facts are missing.
 
 use warpscope_probes::rules::{Choice, DeviceFacts, Rule, RuleBase, Settings, Version};
+use warpscope_probes::text::printable;
 
 use super::question::Question;
 use super::target::Target;
@@ -29,14 +30,32 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// A text that is read. Names from outside stay on its line.
     pub(super) fn text(&self, text: &str) -> String {
+        self.filled(text, &printable(self.version), &printable(self.gpu))
+    }
+
+    /// A text that is pasted into a shell, where a version or a name from outside must not be a command.
+    pub(super) fn command(&self, text: &str) -> String {
+        let version = if is_plain(self.version) { self.version } else { "<version>" };
+        let gpu = if self.gpu.split(' ').all(is_plain) { self.gpu } else { "<GPU>" };
+        self.filled(text, version, gpu)
+    }
+
+    fn filled(&self, text: &str, version: &str, gpu: &str) -> String {
         if !text.contains('{') {
             return text.to_owned();
         }
         let filled = text.replace("{cc}", &self.cc).replace("{sm}", &self.sm);
         let filled = filled.replace("{capability}", &self.capability).replace("{wide}", self.wide);
-        filled.replace("{version}", self.version).replace("{gpu}", self.gpu)
+        filled.replace("{version}", version).replace("{gpu}", gpu)
     }
+}
+
+/// Whether a word means the same to every shell and language.
+pub(super) fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+".contains(c);
+    !word.starts_with('-') && word.chars().all(plain)
 }
 
 /// What the GPU and the configuration have of what the rule asks.

@@ -37,10 +37,13 @@ pub fn rows(frame: &Frame) -> String {
     text
 }
 
+/// What a spreadsheet takes for the beginning of a formula, as some do when it is full-width.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
 /// Quotes as RFC 4180 asks; cleans what a terminal obeys, and defuses what a spreadsheet would compute.
 pub fn quoted(text: &str) -> String {
     let text = super::text::clean(text, false);
-    let formula = text.starts_with(['=', '+', '-', '@']);
+    let formula = text.starts_with(FORMULA);
     let defused = if formula { format!("'{text}") } else { text.into_owned() };
     if defused.contains([',', '"']) {
         return format!("\"{}\"", defused.replace('"', "\"\""));
@@ -58,13 +61,13 @@ mod tests {
     #[test]
     fn rows_have_the_columns_of_the_head_and_absent_is_empty() {
         let mut gpu = Gpu { key: "k".into(), ..Gpu::default() };
-        gpu.identity.name = "a,\"b\"\n".to_owned().into();
+        gpu.identity.name = "a,\"b\"\u{9b}".to_owned().into();
         gpu.vitals.power_w = Watts(7.5).into();
         gpu.vitals.fan_pct = Reading::Denied;
         let frame = Frame { gpus: vec![gpu], ..Frame::default() };
         let head = head();
         let rows = rows(&frame);
-        assert!(rows.contains(",\"a,\"\"b\"\"?\","), "{rows}");
+        assert!(rows.contains(",\"a,\"\"b\"\"\u{fffd}\","), "{rows}");
         let cells: Vec<_> = rows.trim_end().rsplit(',').collect();
         let names: Vec<_> = head.trim_end().rsplit(',').collect();
         let of = |name| cells[names.iter().position(|other| *other == name).expect("a column")];
@@ -74,6 +77,7 @@ mod tests {
     #[test]
     fn a_spreadsheet_is_given_nothing_to_compute() {
         assert_eq!(quoted("=1+1"), "'=1+1");
+        assert_eq!(quoted("＝1+1"), "'＝1+1");
         assert_eq!(quoted("T4"), "T4");
     }
 }

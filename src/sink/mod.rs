@@ -6,6 +6,7 @@ pub mod history;
 pub mod jsonl;
 pub mod noise_file;
 pub mod picks_file;
+pub mod printer;
 mod reader;
 mod recorder;
 mod redact;

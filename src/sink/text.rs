@@ -4,19 +4,33 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
+use warpscope_probes::text::{is_hostile, shown_as};
 
-/// Whether a terminal may obey a character instead of showing it: controls, direction marks,
-/// line separators.
-pub fn is_harmful(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+/// A text from outside with every hostile character replaced by `\u{fffd}`; in ASCII mode everything beyond ASCII by `?`.
+pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
+    let fine = |letter: char| !is_hostile(letter) && (!ascii || letter.is_ascii());
+    if text.chars().all(fine) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(shown_as);
+    Cow::Owned(shown.map(|letter| if ascii && !letter.is_ascii() { '?' } else { letter }).collect())
 }
 
-/// A text from outside, every harmful character shown as `?`; in ASCII mode all others beyond it too.
-pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
-    let bad = |letter: char| is_harmful(letter) || (ascii && !letter.is_ascii());
-    if text.contains(bad) { Cow::Owned(text.replace(bad, "?")) } else { Cow::Borrowed(text) }
+/// A text of several lines, which stay lines; each is cleaned.
+pub fn clean_lines(text: &str) -> String {
+    text.chars().map(|letter| if letter == '\n' { letter } else { shown_as(letter) }).collect()
+}
+
+/// A text from outside for Markdown, which shows it as it is: no markup, and no entity that stands for a hostile character.
+pub fn markdown(text: &str) -> String {
+    let mut escaped = String::new();
+    for letter in clean(text, false).chars() {
+        if "&|\\`*_~<>[]".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
 }
 
 /// Cells a text takes on the screen.
@@ -71,9 +85,16 @@ mod tests {
 
     #[test]
     fn escapes_from_outside_are_shown_and_not_obeyed() {
-        assert_eq!(clean("py\u{1b}]0;x\u{7}\u{9b}", false), "py?]0;x??");
+        let name = "py\u{1b}]0;x\u{7}\n\u{9b}";
+        assert_eq!(clean(name, false), "py\u{fffd}]0;x\u{fffd} \u{fffd}");
+        assert_eq!(clean(name, true), "py?]0;x? ?");
         assert_eq!(clean("é", false), "é");
         assert_eq!(clean("é", true), "?");
+    }
+
+    #[test]
+    fn markdown_shows_what_is_there() {
+        assert_eq!(markdown("a|b<c\n&#x202e;"), "a\\|b\\<c \\&#x202e;");
     }
 
     proptest! {

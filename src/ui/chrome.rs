@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::text::printable;
 use warpscope_probes::{Origin, Severity};
 
 use super::Hits;
@@ -71,7 +72,7 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     let gap = format!(" {} ", look.glyphs.separator);
     let mut spans = Vec::new();
     let mut say = |text: String, role| {
-        spans.push(Span::styled(text, style(role)));
+        spans.push(Span::styled(printable(&text), style(role)));
         spans.push(Span::styled(gap.clone(), style(Role::Faint)));
     };
     let frame = &app.frame;

@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use warpscope_probes::text::printable;
 
 use super::Hits;
 use super::look::is_safe;
@@ -13,6 +14,7 @@ use super::popup::wrap;
 use super::theme::Role;
 use super::widgets::{Look, text_width};
 use crate::app::Hit;
+use crate::sink::text::clean_lines;
 
 /// Columns of the labels on the left.
 const INDENT: usize = 10;
@@ -120,7 +122,7 @@ impl<'a> Writer<'a> {
     pub(super) fn heading(&mut self, text: &str) {
         self.gap();
         let style = self.look.style(Role::Header);
-        self.sheet.lines.push(Line::styled(text.to_owned(), style));
+        self.sheet.lines.push(Line::styled(printable(text), style));
     }
 
     /// A paragraph beside its label; nothing for an empty text.
@@ -137,8 +139,7 @@ impl<'a> Writer<'a> {
         text: &str,
         style: Style,
     ) {
-        let text = printable(text);
-        for (at, part) in wrap(&text, self.width.saturating_sub(indent)).into_iter().enumerate() {
+        for (at, part) in wrap(text, self.width.saturating_sub(indent)).into_iter().enumerate() {
             let mut spans = Vec::new();
             if at == 0 {
                 spans.extend(
@@ -182,8 +183,8 @@ impl<'a> Writer<'a> {
 
     /// Text to paste, its blanks as they are; what is longer than a line goes on below.
     pub(super) fn verbatim(&mut self, text: &str, indent: usize, style: Style) {
-        for line in text.lines() {
-            for part in chop(&printable(line), self.width.saturating_sub(indent).max(1)) {
+        for line in clean_lines(text).lines() {
+            for part in chop(line, self.width.saturating_sub(indent).max(1)) {
                 let part = Span::styled(part, style);
                 self.sheet.lines.push(Line::from(vec![Span::raw(" ".repeat(indent)), part]));
             }
@@ -207,11 +208,6 @@ fn chop(line: &str, width: usize) -> Vec<String> {
     }
     parts.push(rest.to_owned());
     parts
-}
-
-/// The text without characters that do something instead of showing something.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -258,7 +254,7 @@ mod tests {
     #[test]
     fn a_hostile_source_is_text_and_nothing_else() {
         let (lines, links) = written("https://example.com/\x1b]8;;https://evil.com\x07", 60);
-        assert_eq!(lines, ["  https://example.com/ ]8;;https://evil.com"]);
+        assert_eq!(lines, ["  https://example.com/\u{fffd}]8;;https://evil.com\u{fffd}"]);
         assert_eq!(links, []);
     }
 }

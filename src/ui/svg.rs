@@ -11,6 +11,7 @@ mod tests;
 mod write;
 
 use ratatui::buffer::{Buffer, Cell, CellWidth};
+use warpscope_probes::text::shown_as;
 
 use self::picture::Picture;
 use super::theme::Theme;
@@ -27,7 +28,7 @@ pub fn text(buffer: &Buffer) -> String {
     for row in rows(buffer) {
         let start = out.len();
         for (_, cell) in cells(row) {
-            out.extend(cell.symbol().chars().map(printable));
+            out.extend(cell.symbol().chars().map(shown_as));
         }
         let kept = out[start..].trim_end().len();
         out.truncate(start + kept);
@@ -68,10 +69,4 @@ fn cells(row: &[Cell]) -> impl Iterator<Item = (usize, &Cell)> {
 fn width(symbol: &str) -> usize {
     let measurable = !symbol.is_empty() && !symbol.contains(char::is_control);
     if measurable { usize::from(symbol.cell_width()).max(1) } else { 1 }
-}
-
-/// What neither a terminal nor XML may be given becomes the replacement character.
-fn printable(character: char) -> char {
-    let bad = character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}');
-    if bad { char::REPLACEMENT_CHARACTER } else { character }
 }

@@ -32,6 +32,21 @@ const PURE: &[&str] = &[
 /// Files of the pure folders that touch the outside, each with its reason.
 const IMPURE: &[(&str, &str)] = &[("ui/look.rs", "reads the user's own theme files")];
 
+/// Code that writes past the printer, each with its reason.
+const WRITERS: &[(&str, &str)] = &[
+    ("app/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
+    ("cli/output.rs", "the printer's own streams"),
+    ("cli/recording/mod.rs", "a recorded program's output is passed on byte by byte"),
+    ("cli/worker.rs", "lines between two processes of the program"),
+    ("sink/printer.rs", "the printer"),
+];
+
+/// Code that makes JSON past the one writer, each with its reason.
+const JSON: &[(&str, &str)] = &[
+    ("cli/tune/workshop.rs", "a job for a child of the program"),
+    ("sink/history/run.rs", "keys in the database"),
+];
+
 const OUTSIDE: &[&str] = &[
     "std::fs",
     "std::process",
@@ -114,4 +129,36 @@ fn the_pure_part_names_no_file_process_socket_or_clock() {
         }
     }
     assert!(seen > 20 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Lines of code with one of the words in them, but for excused files.
+fn lines_with(words: &[&str], excused: &[(&str, &str)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, code) in code() {
+        if excused.iter().any(|row| name.starts_with(row.0)) {
+            continue;
+        }
+        let hits = code.lines().filter(|line| words.iter().any(|word| line.contains(word)));
+        found.extend(hits.map(|line| format!("{name}: {}", line.trim())));
+    }
+    found
+}
+
+#[test]
+fn whatever_reaches_a_terminal_passes_the_printer() {
+    let words = ["print!(", "println!(", "stdout()", "stderr()", "\\x1b", "\\u{1b}"];
+    let harmless = ["output::std", ".is_terminal()"];
+    let found = lines_with(&words, WRITERS).into_iter();
+    let found: Vec<_> =
+        found.filter(|line| !harmless.iter().any(|word| line.contains(word))).collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn commands_and_files_have_one_writer_of_json() {
+    let words = ["serde_json::to_", "serde_json::Serializer"];
+    let excused =
+        [JSON, &[("sink/jsonl.rs", "the writer"), ("bench/", "lines to children")]].concat();
+    let found = lines_with(&words, &excused);
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

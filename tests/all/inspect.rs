@@ -20,12 +20,12 @@ const GENERAL: &str = "host.so";
 /// Code for 9.0a alone.
 const HOPPER: &str = "lto.fatbin";
 
-fn fixture(name: &str) -> Vec<u8> {
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
     fs::read(Path::new(BINARIES).join(name)).expect("fixture")
 }
 
 /// Files of packages: name, version, and libraries with the fixture they hold.
-type Packages<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, &'a str)])];
+pub(crate) type Packages<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, &'a str)])];
 
 const PACKAGES: Packages<'_> = &[
     ("flash_attn", "2.7.4", &[("flash_attn_2_cuda.so", HOPPER)]),
@@ -34,7 +34,7 @@ const PACKAGES: Packages<'_> = &[
 ];
 
 /// Every file of an environment, by its path inside.
-fn files(packages: Packages<'_>) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(packages: Packages<'_>) -> Vec<(String, Vec<u8>)> {
     let mut files =
         vec![("pyvenv.cfg".to_owned(), b"home = /usr/bin\nversion = 3.11.7\n".to_vec())];
     for (name, version, libraries) in packages {
@@ -190,7 +190,7 @@ fn what_cannot_be_inspected_is_named_with_the_way_out() {
 }
 
 /// A `tar` archive of regular files, as POSIX describes it.
-fn tar(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn tar(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, contents) in files {
         let mut header = [0_u8; 512];

@@ -19,6 +19,8 @@ mod goals;
 mod gpu;
 mod history;
 #[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(target_os = "linux")]
 mod inspect;
 mod judges;
 #[cfg(target_os = "linux")]

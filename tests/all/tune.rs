@@ -210,7 +210,7 @@ fn a_build_that_fails_shows_the_first_lines_of_the_compiler() {
     let output = desk.once(&[]);
     assert_eq!(output.status.code(), Some(1));
     let error = text(&output.stderr);
-    assert!(error.contains("the build ends with 1\nsum.c:3: expected a semicolon"), "{error}");
+    assert!(error.contains("the build ends with 1\n  sum.c:3: expected a semicolon"), "{error}");
     assert!(desk.journal().runs[0].points.is_empty());
 }
 

@@ -328,6 +328,11 @@ fn the_selected_fix_is_copied() {
         text: text.into(),
         then: None,
     };
+    let harm = "a\u{1b}[201~\r\u{9b}\u{202e}b\nc";
+    verdict.fixes = vec![fix(harm)];
+    app.compat.last.replace(Some((0, 0, Arc::new(verdict.clone()))));
+    let shown = "a\u{fffd}[201~ \u{fffd}\u{fffd}b\nc".to_owned();
+    assert_eq!(press(&mut app, "y"), [Cmd::Copy(shown)], "its lines stay lines");
     verdict.fixes = vec![fix("first"), fix("second")];
     app.compat.last.replace(Some((0, 0, Arc::new(verdict))));
     let copied = |text: &str| [Cmd::Copy(text.to_owned())];

@@ -12,6 +12,7 @@ mod tests;
 use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
+use warpscope_probes::text::is_hostile;
 
 use self::ink::{Codes, Ink, VISIBLE_ON_BLANK};
 pub(super) use self::term::{erases_in_color, knows_links};
@@ -179,8 +180,16 @@ impl Canvas {
     fn character(&mut self, y: u16, x: usize, cells: &[Cell], wanted: Shown) -> usize {
         let start = usize::from(y) * cells.len();
         let cell = &cells[x];
-        let columns = usize::from(cell.cell_width());
-        let symbol = if columns == 0 { " " } else { cell.symbol() };
+        let hostile = cell.symbol().contains(is_hostile);
+        // A control character has no width to ask for.
+        let controls = hostile && cell.symbol().contains(char::is_control);
+        let columns = if controls { 1 } else { usize::from(cell.cell_width()) };
+        let symbol = match columns {
+            2.. if hostile => "\u{fffd} ",
+            _ if hostile => "\u{fffd}",
+            0 => " ",
+            _ => cell.symbol(),
+        };
         let columns = columns.clamp(1, cells.len() - x);
         self.go(x, y);
         self.dip(wanted.ink);
@@ -188,8 +197,8 @@ impl Canvas {
         self.out.extend_from_slice(symbol.as_bytes());
         self.shown[start + x] = wanted;
         self.shown[start + x + 1..start + x + columns].fill(Shown::COVERED);
-        // Terminals disagree on the width of everything but the plain case.
-        let plain = columns == 1 && wanted.glyph.is_some();
+        // Terminals disagree on the width of everything but the plain case, also of the replacement character.
+        let plain = columns == 1 && symbol != "\u{fffd}" && wanted.glyph.is_some();
         self.cursor = self.cursor.filter(|_| plain && x + 1 < cells.len()).map(|(x, y)| (x + 1, y));
         columns
     }

@@ -459,6 +459,11 @@ fn y_copies_what_is_selected_and_says_so() {
     let command = "python train.py --rank 10".to_owned();
     assert_eq!(press(&mut app, "y"), [Cmd::Copy(command)]);
     assert!(app.view.toast.is_some());
+    app.frame.processes.iter_mut().for_each(|process| {
+        process.host.command = "a\nreboot\r\u{1b}[201~\u{202e}".to_owned().into();
+    });
+    let shown = "a reboot \u{fffd}[201~\u{fffd}".to_owned();
+    assert_eq!(press(&mut app, "y"), [Cmd::Copy(shown)], "a name does not press Enter");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::Shown;
 use super::text::{interval, median, percent};
 use crate::bench::compare::{Call, Effect, Judgement, Limits, Row, Side};
 use crate::sink::csv::quoted;
-use crate::sink::text::clean;
+use crate::sink::text::markdown as escaped;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 2;
@@ -214,18 +214,6 @@ pub(super) fn markdown(shown: &Shown<'_>) -> String {
     text
 }
 
-/// Text that Markdown shows as it is.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in clean(text, false).chars() {
-        if "|\\`*_<>[]".contains(letter) {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,7 +224,6 @@ mod tests {
         for (cell, want) in [("-0.5", "-0.5"), ("=A1", "'=A1"), ("a,b", "\"a,b\""), ("", "")] {
             assert_eq!(plain_or_quoted(cell), want);
         }
-        assert_eq!(escaped("a|b<c"), "a\\|b\\<c");
     }
 
     #[test]

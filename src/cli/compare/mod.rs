@@ -11,7 +11,6 @@ use super::options::{Form, Options};
 use super::{noise, output};
 use crate::bench::Thresholds;
 use crate::bench::compare::{Call, Comparison, compare_groups};
-use crate::sink::text::clean;
 pub(super) use text::{duration, percent};
 
 /// What a comparison is shown from.
@@ -36,7 +35,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     for path in &asked.runs {
         let read = read::read(path)?;
         for remark in &read.remarks {
-            eprintln!("{}: {}", clean(&path.display().to_string(), true), clean(remark, true));
+            output::note(format_args!("{}: {remark}", path.display()));
         }
         runs.push(read.groups);
         machines.push(read.devices);
@@ -47,7 +46,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };
     show(&shown, options)?;
     if let Some(warning) = other_machine(&comparison, &machines) {
-        eprintln!("warpscope: {}", clean(&warning, true));
+        output::note(format_args!("warpscope: {warning}"));
     }
     Ok(outcome(&comparison, options))
 }

@@ -10,9 +10,8 @@ use warpscope_probes::trust;
 
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
-use crate::cli::raised;
+use crate::cli::{output, raised};
 use crate::engine::Target;
-use crate::sink::text::clean;
 
 /// What the machine has, once it was looked for.
 pub(super) struct Libraries<'a> {
@@ -37,7 +36,7 @@ impl<'a> Libraries<'a> {
         let sifted = copies.sift();
         for line in sifted.lines("cuBLAS", "name it with --cublas PATH") {
             if self.printed.borrow_mut().insert(line.clone()) {
-                eprintln!("warpscope: {}", clean(&line, self.options.view.ascii));
+                output::note(format_args!("warpscope: {line}"));
             }
         }
         Ok(sifted.load)

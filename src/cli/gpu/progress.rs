@@ -1,34 +1,30 @@
-use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
+
+use crate::cli::output::StatusLine;
 
 /// One line on stderr that says how far it is, where somebody looks.
 pub(super) struct Progress {
     total: usize,
     begun: Instant,
-    shown: bool,
+    line: StatusLine,
 }
 
 impl Progress {
     /// So many steps from now on.
     pub(super) fn new(total: usize) -> Self {
-        Self { total, begun: Instant::now(), shown: stderr().is_terminal() }
+        Self { total, begun: Instant::now(), line: StatusLine::new() }
     }
 
     /// So many are done, and this is the next.
     pub(super) fn step(&self, done: usize, what: &str) {
-        if self.shown {
-            let left = left(self.begun.elapsed(), done, self.total);
-            let left = left.map(|left| format!(" · {left} left")).unwrap_or_default();
-            // Nobody is left to tell when stderr is gone.
-            let _ = write!(stderr(), "\r\x1b[K[{done}/{}] {what}{left}", self.total);
-        }
+        let left = left(self.begun.elapsed(), done, self.total);
+        let left = left.map(|left| format!(" · {left} left")).unwrap_or_default();
+        self.line.show(&format!("[{done}/{}] {what}{left}", self.total));
     }
 
     /// Takes the line away.
     pub(super) fn end(&self) {
-        if self.shown {
-            let _ = write!(stderr(), "\r\x1b[K");
-        }
+        self.line.clear();
     }
 }
 

@@ -15,7 +15,6 @@ mod relay;
 mod session;
 mod signals;
 
-use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
@@ -26,8 +25,8 @@ use warpscope_probes::Frame;
 use super::exit::{CliError, Exit};
 use super::identity::{self, Checkout};
 use super::options::Options;
+use super::output;
 use crate::bench::points::Scan;
-use crate::sink::text::clean;
 use crate::sink::{Holds, Limits, Recorder};
 use inbox::Inbox;
 use ledger::Summary;
@@ -160,5 +159,5 @@ fn report(summary: &Summary, path: &std::path::Path) {
 
 /// A line on stderr, where there still is one: a terminal that went away is no reason to lose the end of a journal.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "warpscope: {}", clean(text, false));
+    output::note(format_args!("warpscope: {text}"));
 }

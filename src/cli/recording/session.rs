@@ -1,6 +1,6 @@
 //! A recording that runs: the one owner of the journal, to which everything comes as events.
 
-use std::io::{self, PipeWriter, Write};
+use std::io::{self, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use super::super::exit::{CliError, Exit};
 use super::super::identity::{self, Checkout};
 use super::super::live::{demand_gpu, is_complete};
 use super::super::options::Options;
+use super::super::output;
 use super::super::source::{AtEnd, open_source};
 use super::inbox::Inbox;
 use super::intake::Intake;
@@ -131,7 +132,7 @@ impl Session {
     /// Where the points of a program that runs already can be sent.
     fn tell_ends(&self) {
         for (name, path) in self.inbox.variables() {
-            let _ = writeln!(io::stderr(), "{name}={}", path.display());
+            output::note(format_args!("{name}={}", path.display()));
         }
     }
 

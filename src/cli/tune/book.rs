@@ -8,10 +8,10 @@ use super::super::exit::CliError;
 use super::super::identity::{self, now_ms};
 use super::super::noise;
 use super::super::options::Options;
+use super::super::output;
 use crate::bench::journal::{End, Mark, Record, Taken};
 use crate::bench::points::Point;
 use crate::bench::tune::{Board, Said, Spec, State};
-use crate::sink::text::clean;
 use crate::sink::{Holds, Limits, Recorder};
 
 /// Every checked sample, and a remark for each candidate that has none.
@@ -138,5 +138,5 @@ fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
 }
 
 fn warn(text: &str) {
-    eprintln!("warpscope: {}", clean(text, false));
+    output::note(format_args!("warpscope: {text}"));
 }

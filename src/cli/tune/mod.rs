@@ -31,7 +31,6 @@ use crate::bench::tune::{
     Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
 };
 use crate::sink::export::tuned;
-use crate::sink::text::clean;
 use book::Book;
 use facts::Roof;
 use show::{Show, view};
@@ -58,7 +57,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let libraries = Libraries::find();
     let lines = spec.cuda.as_ref().map(|cuda| libraries.lines(cuda, spec.contract.work));
     for line in lines.into_iter().flatten() {
-        eprintln!("warpscope: {}", clean(&line, options.view.ascii));
+        output::note(format_args!("warpscope: {line}"));
     }
     let force = options.output.force;
     let export = options.tune.export.as_deref().map(|path| Target { path, force });

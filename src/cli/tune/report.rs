@@ -1,5 +1,7 @@
 //! What is known of a search, for people.
 
+use warpscope_probes::text::printable;
+
 use super::super::compare::{duration, percent};
 use super::facts::{Facts, Roof};
 use crate::bench::compare::{Call, Judgement};
@@ -183,7 +185,7 @@ pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> St
         (4, "baseline") => "baseline".to_owned(),
         _ => format!("{label}{cell}"),
     });
-    format!("{}: {}", problem.key, words.collect::<Vec<_>>().join("  "))
+    printable(&format!("{}: {}", problem.key, words.collect::<Vec<_>>().join("  ")))
 }
 
 /// What a problem comes to.
@@ -219,7 +221,7 @@ pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
     };
     let note = problem.note.as_ref().and_then(|note| note.lines().next());
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
-    format!("{}: {answer}{note}", problem.key)
+    printable(&format!("{}: {answer}{note}", problem.key))
 }
 
 /// The change is that of the median block; its interval is that of all samples.

@@ -5,6 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use warpscope_probes::text::printable;
 
 use super::book::Book;
 use super::facts::Roof;
@@ -13,6 +14,7 @@ use super::report::{line, table, verdict};
 use crate::bench::compare::{Limits, Pair, Series, judge};
 use crate::bench::points::Key;
 use crate::bench::tune::{Board, Observer, State};
+use crate::cli::output;
 use crate::sink::jsonl;
 use crate::sink::table::Style;
 use crate::sink::text::{clean, fit};
@@ -82,8 +84,13 @@ impl Show {
     }
 
     fn print(&mut self, bytes: &[u8]) {
-        let mut out = io::stdout().lock();
-        if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        let mut out = output::stdout();
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        self.keep(written);
+    }
+
+    fn keep(&mut self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
             self.broken.get_or_insert(error);
         }
     }
@@ -105,9 +112,11 @@ impl Show {
                 fit(&line, width, self.style.ascii).into_owned()
             })
             .collect();
-        let up = if self.drawn > 0 { format!("\x1b[{}A", self.drawn) } else { String::new() };
+        let mut out = output::stdout();
+        let drawn =
+            out.erase_lines(self.drawn).and_then(|()| writeln!(out, "{}", lines.join("\n")));
+        self.keep(drawn.and_then(|()| out.flush()));
         self.drawn = lines.len();
-        self.print(format!("{up}\r\x1b[J{}\n", lines.join("\n")).as_bytes());
     }
 
     /// A message below everything.
@@ -223,10 +232,10 @@ fn since(last: &Past, now: &Past, limits: &dyn Fn(&Key) -> Limits) -> Vec<String
         let pair = Pair { times: (before.clone(), series.clone()), cycles: None };
         let judged = judge(&pair, &limits(key));
         let best = if before_name == name { String::new() } else { format!(", now {name}") };
-        lines.push(format!(
+        lines.push(printable(&format!(
             "{key}: since the last save {}{best}: {} (not timed in turn)",
             judged.call, judged.reason
-        ));
+        )));
     }
     lines
 }

@@ -3,7 +3,7 @@
 use warpscope_probes::rules::{Framework, Launch, LaunchArg};
 
 use crate::engine::question::Question;
-use crate::engine::words::Filler;
+use crate::engine::words::{Filler, is_plain};
 
 /// Stands where the text names a model and nobody named one.
 pub(super) const ANY_MODEL: &str = "<model>";
@@ -16,7 +16,7 @@ pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> S
     });
     let args: String = written.collect();
     // The model's name comes last: it is foreign, and braces in it must stay what they are.
-    let text = fill.text(&launch.text.replace("{args}", &args));
+    let text = fill.command(&launch.text.replace("{args}", &args));
     text.replace("{model}", model(question))
 }
 
@@ -32,14 +32,11 @@ fn spelt<'v>(arg: &'v LaunchArg, value: &'v str) -> Option<&'v str> {
     match name {
         Some("") => None,
         Some(name) => Some(name),
-        None => arg.write.contains("{value}").then_some(value),
+        None => Some(value).filter(|value| arg.write.contains("{value}") && is_plain(value)),
     }
 }
 
 /// The model's name where it means the same to every shell and language, else a placeholder: the text is pasted and run.
 pub(super) fn model(question: &Question) -> &str {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    let name = question.model.as_deref().unwrap_or(ANY_MODEL);
-    let harmless = !name.is_empty() && !name.starts_with('-') && name.chars().all(plain);
-    if harmless { name } else { ANY_MODEL }
+    question.model.as_deref().filter(|name| !name.is_empty() && is_plain(name)).unwrap_or(ANY_MODEL)
 }

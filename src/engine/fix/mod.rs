@@ -39,7 +39,7 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
 /// What the rule itself advises. The engine cannot read a text, so what happens then is not claimed.
 fn advice(answer: &Answer<'_>) -> Option<Fix> {
     let rule = remedy(answer)?;
-    let text = Filler::new(answer.target, answer.question).text(rule.fix.as_deref()?);
+    let text = Filler::new(answer.target, answer.question).command(rule.fix.as_deref()?);
     let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
     let title = match rule.fix_cost {
         Cost::Flag => "as the rule advises",

@@ -250,3 +250,31 @@ fn what_a_rule_advises_and_the_engine_tried_is_offered_once() {
     assert_eq!(first.text, advice.replace("<model>", "glm"));
     assert_eq!((first.then, verdict.fixes.len()), (Some(Outcome::Works), 2));
 }
+
+#[test]
+fn no_version_and_no_gpu_brings_a_command_of_its_own() {
+    let rules = RULES.replace(
+        "demo serve MODEL --attention sdpa   # as the manual says",
+        "pip install 'demo=={version}'   # on {gpu}",
+    );
+    let base = RuleBase::parse(&[("demo.toml", &rules)]).expect("reads");
+    let advice = |version: &str, gpu: &str| {
+        let question = ask(version, &[("dtype", "fp16"), ("attention", "flash_attention_2")]);
+        let card = Target::of_sm(gpu, Sm::new(7, 5));
+        let fixes = evaluate(&base, &card, &question, &[]).fixes;
+        fixes
+            .into_iter()
+            .find(|fix| fix.text.starts_with("pip install 'demo=="))
+            .map(|fix| fix.text)
+    };
+    let told = advice("1.5+cu128", "NVIDIA T4");
+    assert_eq!(told.as_deref(), Some("pip install 'demo==1.5+cu128'   # on NVIDIA T4"));
+    for hostile in ["1.5'; reboot #", "1.5\nreboot", "$(reboot)", "1.5\u{1b}[2J", "`reboot`"] {
+        let told = advice(hostile, "T4\nreboot");
+        assert_eq!(
+            told.as_deref(),
+            Some("pip install 'demo==<version>'   # on <GPU>"),
+            "{hostile:?}"
+        );
+    }
+}

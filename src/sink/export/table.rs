@@ -99,7 +99,7 @@ fn labels(group: &Group<'_>) -> String {
     written.collect::<Vec<_>>().join(",")
 }
 
-/// A label's value as the text format wants it; what a terminal would obey is shown as `?`.
+/// A label's value as the text format wants it; what is hostile is replaced.
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     crate::sink::text::clean(&value, false).into_owned()

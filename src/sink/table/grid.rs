@@ -1,4 +1,5 @@
 use super::Style;
+use crate::sink::printer::{Ink, inked};
 use crate::sink::text::{clean, fit, width};
 
 /// Cells between two columns.
@@ -84,7 +85,8 @@ fn line<T>(shown: &[Shown<'_, T>], widths: &[usize], row: usize, style: Style) -
         }
     }
     let line = fit(line.trim_end(), style.width.unwrap_or(usize::MAX), style.ascii);
-    if row == 0 && style.color { format!("\x1b[1m{line}\x1b[0m\n") } else { format!("{line}\n") }
+    let line = if row == 0 && style.color { inked(Ink::Bold, &line) } else { line.into_owned() };
+    line + "\n"
 }
 
 #[cfg(test)]
@@ -113,13 +115,17 @@ mod tests {
     fn columns_are_aligned_and_cleaned() {
         assert_eq!(
             drawn(None),
-            ["  n  name          twice", "  7  seven            14", "100  a hundred?[m    200"]
+            [
+                "  n  name          twice",
+                "  7  seven            14",
+                "100  a hundred\u{fffd}[m    200"
+            ]
         );
     }
 
     #[test]
     fn the_least_important_column_goes_first_then_the_widest_shrinks() {
-        assert_eq!(drawn(Some(18))[2], "100  a hundred?[m");
+        assert_eq!(drawn(Some(18))[2], "100  a hundred\u{fffd}[m");
         assert_eq!(drawn(Some(14))[2], "100  a hundre…");
     }
 

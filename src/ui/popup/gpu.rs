@@ -1,6 +1,7 @@
 use ratatui::text::{Line, Span};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
+use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
 use warpscope_probes::{Absence, Field, Gpu};
 
@@ -51,7 +52,7 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
         };
         lines.push(Line::from(vec![
             Span::styled(format!("{:<28}", field.label), look.style(Role::Muted)),
-            Span::styled(text, look.style(role)),
+            Span::styled(printable(&text), look.style(role)),
         ]));
     }
     lines

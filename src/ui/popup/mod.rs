@@ -9,6 +9,7 @@ mod process;
 mod run;
 mod why;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
@@ -22,6 +23,7 @@ use super::widgets::Popup as Frame;
 use super::widgets::{Look, Piece, pieces_width};
 use crate::app::view::Popup;
 use crate::app::{App, Shown};
+use crate::sink::text::{clean, clean_lines};
 
 /// A page: its title and its lines for a width.
 pub(super) struct Page {
@@ -107,7 +109,7 @@ fn rows(lines: usize) -> u16 {
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
-    for paragraph in text.lines() {
+    for paragraph in clean_lines(text).lines() {
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
             let mut word: String = word.to_owned();
@@ -144,7 +146,7 @@ pub(super) fn section(
     const INDENT: usize = 10;
     let wrapped = wrap(text, width.saturating_sub(INDENT)).into_iter().enumerate();
     let line = |(at, text): (usize, String)| {
-        let label = if at == 0 { label } else { "" };
+        let label = if at == 0 { clean(label, false) } else { Cow::default() };
         Line::from(vec![
             Span::styled(format!("{label:<INDENT$}"), look.style(Role::Muted)),
             Span::styled(text, look.style(role)),

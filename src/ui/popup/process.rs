@@ -4,7 +4,6 @@ use warpscope_probes::process::{HostSide, Usage, Visibility};
 
 use super::{Page, section};
 use crate::app::App;
-use crate::sink::text::clean;
 use crate::ui::theme::Role;
 use crate::ui::widgets::Look;
 
@@ -48,8 +47,7 @@ fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>>
         ("not seen", used.hidden.clone().unwrap_or_default()),
     ];
     let told = rows.iter().filter(|row| !row.1.is_empty());
-    told.flat_map(|(label, text)| section(look, label, &clean(text, false), Role::Text, width))
-        .collect()
+    told.flat_map(|(label, text)| section(look, label, text, Role::Text, width)).collect()
 }
 
 fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {

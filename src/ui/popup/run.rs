@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 
 use ratatui::text::Line;
+use warpscope_probes::text::printable;
 
 use super::{Page, section};
 use crate::app::App;
@@ -124,7 +125,8 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
         Call::Slower => Role::Bad,
         Call::Ambiguous => Role::Warn,
     };
-    let mut lines = vec![Line::default(), Line::styled(row_name(row), look.style(Role::Header))];
+    let mut lines =
+        vec![Line::default(), Line::styled(printable(&row_name(row)), look.style(Role::Header))];
     let head = format!("{}: {}", judgement.call, judgement.reason);
     lines.extend(
         super::wrap(&head, width).into_iter().map(|text| Line::styled(text, look.style(role))),

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use ratatui::style::Modifier;
+use warpscope_probes::text::shown_as;
 
 use super::picture::{Layer, Picture, Run, Segment};
-use super::{BASELINE, CELL, PITCH, printable};
+use super::{BASELINE, CELL, PITCH};
 use crate::ui::theme::Rgb;
 
 const MARGIN: f64 = 12.0;
@@ -128,7 +129,7 @@ fn hex(Rgb(r, g, b): Rgb) -> String {
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars().map(printable) {
+    for character in text.chars().map(shown_as) {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -6,7 +6,9 @@ use ratatui::buffer::{Buffer, Cell, CellWidth};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
+use warpscope_probes::text::shown_as;
 
+use crate::sink::text::clean;
 use crate::ui::glyphs::Glyphs;
 
 /// A text and how it is drawn.
@@ -24,18 +26,12 @@ pub enum Align {
     Center,
 }
 
-/// Columns that a text takes on the screen; control characters take none.
+/// Columns that a text takes on the screen.
 pub fn text_width(text: &str) -> u16 {
     if text.is_ascii() {
-        let shown = text.bytes().filter(|byte| !byte.is_ascii_control()).count();
-        return shown.min(usize::from(u16::MAX)) as u16;
+        return text.len().min(usize::from(u16::MAX)) as u16;
     }
-    if text.contains(char::is_control) {
-        return text
-            .split(char::is_control)
-            .fold(0, |sum, part| sum.saturating_add(text_width(part)));
-    }
-    text.cell_width()
+    clean(text, false).cell_width()
 }
 
 /// Columns that pieces take together.
@@ -89,7 +85,7 @@ impl<'b> Pen<'b> {
         self.skip(self.rest().saturating_sub(columns))
     }
 
-    /// Writes a text; what does not fit is cut, and control characters are left out.
+    /// Writes a text; what does not fit is cut, and hostile characters are replaced.
     pub fn put(&mut self, text: &str, style: Style) -> &mut Self {
         let rest = self.rest();
         self.put_within(text, rest, style)
@@ -99,13 +95,13 @@ impl<'b> Pen<'b> {
         let columns = columns.min(self.rest());
         let style = exactly(style);
         if !text.is_ascii() {
+            let text = clean(text, false);
             self.x = self.buffer.set_stringn(self.x, self.y, text, columns.into(), style).0;
             return self;
         }
-        let shown = text.bytes().filter(|byte| !byte.is_ascii_control());
         let mut written = 0;
-        for (cell, byte) in self.cells(columns).iter_mut().zip(shown) {
-            cell.set_char(char::from(byte)).set_style(style);
+        for (cell, letter) in self.cells(columns).iter_mut().zip(text.chars()) {
+            cell.set_char(shown_as(letter)).set_style(style);
             written += 1;
         }
         self.x += written;

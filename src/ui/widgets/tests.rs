@@ -620,16 +620,16 @@ fn scrollbars_reach_both_ends() {
 }
 
 #[test]
-fn pens_cut_at_the_end_and_leave_control_characters_out() {
+fn pens_cut_at_the_end_and_replace_hostile_characters() {
     let pen = |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
         let mut pen = look.pen(buffer, area);
-        pen.put("a\u{1b}[1mb\u{7}", Style::new())
+        pen.put("a\u{1b}[m\u{7}", Style::new())
             .elide("日本語", 5, Style::new())
             .put("cdef", Style::new());
     };
-    assert_drawn((12, 1), pen, &["a[1mb日本…cd"], &["a[1mb日本~cd"]);
-    assert_eq!(text_width("a\u{1b}b"), 2);
-    assert_eq!(text_width("é\u{1b}日"), 3);
+    assert_drawn((12, 1), pen, &["a\u{fffd}[m\u{fffd}日本…cd"], &["a\u{fffd}[m\u{fffd}日本~cd"]);
+    assert_eq!(text_width("a\u{1b}b"), 3);
+    assert_eq!(text_width("é\u{202e}日"), 4);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::hostile::{Inputs, is_harmful};
 
 /// Every control sequence the program itself writes, as patterns: `#` is a run of digits, `:` or `;`.
 const OWN: &[&str] = &[
@@ -91,9 +92,9 @@ fn assert_own(raw: &[u8]) {
     let foreign: std::collections::BTreeSet<_> =
         sequences(raw).into_iter().filter(|found| !OWN.contains(&found.as_str())).collect();
     assert!(foreign.is_empty(), "{foreign:?}");
-    for harmful in ['\u{202e}', '\u{2066}', '\u{200b}'] {
-        assert!(!String::from_utf8_lossy(raw).contains(harmful), "{harmful:?}");
-    }
+    let text = String::from_utf8_lossy(raw);
+    let harmful = text.chars().find(|letter| is_harmful(*letter) && !letter.is_control());
+    assert_eq!(harmful, None);
 }
 
 #[test]
@@ -150,6 +151,43 @@ fn names_in_a_recording_reach_no_terminal_as_commands() {
     screen.see("visible");
     screen.keys("\x1b");
     screen.see_gone("visible");
+    quit(&mut screen);
+    assert_own(&screen.raw);
+}
+
+#[test]
+fn no_tab_lets_a_hostile_name_through() {
+    let inputs = Inputs::new();
+    let home = inputs.folder.path().display().to_string();
+    let env = [("XDG_DATA_HOME", home.as_str()), ("HOME", &home)];
+    let import = ["history", "--import", &inputs.named("journal", ".jsonl")];
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_warpscope"));
+    let imported = program.args(import).env("XDG_DATA_HOME", &home).output().expect("starts");
+    assert!(imported.status.success(), "{imported:?}");
+    let args = ["replay", &inputs.named("recording", ".jsonl"), "--speed", "0.01"];
+    let size = (200, 60);
+    let mut screen = Session::start(&Start { args: &args, env: &env, size, ..Start::default() });
+    screen.see("Tesla T4");
+    let tabs = [
+        ("1", "Tesla T4"),
+        ("2", "What runs where"),
+        ("3", "b starts it"),
+        ("4", "COMMAND"),
+        ("5", "gemm"),
+    ];
+    for (key, seen) in tabs {
+        screen.keys(key);
+        screen.see(seen);
+        assert!(!screen.text().contains(|letter| is_harmful(letter) && letter != '\n'));
+    }
+    for (tab, seen, popup) in [("1", "Synthetic CPU", "uuid"), ("4", "COMMAND", "visible")] {
+        screen.keys(tab);
+        screen.see(seen);
+        screen.keys("\r");
+        screen.see(popup);
+        screen.keys("\x1b");
+        screen.see_gone(popup);
+    }
     quit(&mut screen);
     assert_own(&screen.raw);
 }

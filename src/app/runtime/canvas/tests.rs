@@ -21,7 +21,7 @@ fn stroke() -> impl Strategy<Value = (u16, u16, String, Style)> {
         "[ -~]{0,12}",
         " {0,30}",
         "[a-c漢字━▌⣿ ]{0,12}",
-        Just("e\u{301} ⚠\u{fe0f} x".to_owned()),
+        Just("e\u{301} 漢 x".to_owned()),
     ];
     let color = || prop::sample::select(COLORS.to_vec());
     let modifier = (0..1u16 << 9).prop_map(|bits| {
@@ -275,4 +275,23 @@ fn a_background_is_erased_only_where_the_terminal_is_known_to_do_it() {
         sent(&mut canvas, &painted).matches(' ').count()
     };
     assert_eq!((blanks(true), blanks(false)), (0, AREA.area() as usize));
+}
+
+#[test]
+fn a_cell_never_sends_what_a_terminal_obeys() {
+    let mut buffer = Buffer::empty(AREA);
+    for (x, symbol) in
+        ["\u{1b}", "a\u{e0041}", "\u{3164}", "\u{9b}", "x\u{200d}"].iter().enumerate()
+    {
+        buffer[(2 * x as u16, 0)].set_symbol(symbol);
+    }
+    let mut canvas = Canvas::new(AREA, true);
+    let text = String::from_utf8(canvas.update(&buffer, &[]).to_vec()).unwrap();
+    assert_eq!(text.matches('\u{fffd}').count(), 5, "{text:?}");
+    assert!(!text.chars().any(|letter| letter != '\x1b' && is_hostile(letter)), "{text:?}");
+    // Where the next character lands is not taken for granted.
+    assert!(
+        text.contains("\u{fffd}\u{1b}[1;2H") || text.contains("\u{fffd}\u{1b}[1;3H"),
+        "{text:?}"
+    );
 }

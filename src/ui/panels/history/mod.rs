@@ -5,6 +5,7 @@ mod model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use warpscope_probes::text::printable;
 
 use super::{cut_bottom, cut_right, cut_top};
 use crate::app::history::State;
@@ -146,7 +147,7 @@ fn narrow(look: Look<'_>, details: &Details, width: usize) -> Vec<Line<'static>>
         let words = labels.iter().filter_map(of).map(|(label, text, _)| {
             if bare(label) { text.clone() } else { format!("{label} {text}") }
         });
-        words.collect::<Vec<_>>().join(&separator)
+        printable(&words.collect::<Vec<_>>().join(&separator))
     };
     let mut lines = vec![
         Line::styled(facts(&["run", "date", "commit", "driver"]), look.style(Role::Text)),
