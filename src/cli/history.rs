@@ -77,7 +77,9 @@ fn open(path: &Path) -> Result<Option<History>, CliError> {
     let store = History::open(path).map_err(unusable)?;
     if store.as_ref().is_some_and(History::is_read_only) {
         let name = path.display();
-        output::note(format_args!("{name} cannot be written: it is shown as it is, and no run is added to it"));
+        output::note(format_args!(
+            "{name} cannot be written: it is shown as it is, and no run is added to it"
+        ));
     }
     Ok(store)
 }
