@@ -1,6 +1,6 @@
 //! A recording that runs: the one owner of the journal, to which everything comes as events.
 
-use std::io::{self, PipeWriter};
+use std::io::{self, PipeWriter, Write as _};
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::Arc;
