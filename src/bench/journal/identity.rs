@@ -105,6 +105,9 @@ impl From<Dirty> for Option<String> {
 pub struct Identity {
     /// [`JOURNAL_SCHEMA`] of the writer.
     pub schema: u32,
+    /// Tells it from runs of the same command that began in the same millisecond, on other machines too; none in older journals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Name the user gave it.
     pub name: Option<String>,
     /// Milliseconds since 1970 at its start.
@@ -141,6 +144,7 @@ impl Default for Identity {
     fn default() -> Self {
         Self {
             schema: JOURNAL_SCHEMA,
+            id: None,
             name: None,
             at_ms: 0,
             warpscope: String::new(),

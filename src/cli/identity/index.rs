@@ -60,10 +60,10 @@ pub(super) fn entries(bytes: &[u8], mut take: impl FnMut(&Entry<'_>) -> Option<(
 }
 
 /// What is left to read.
-struct Bytes<'a>(&'a [u8]);
+pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
@@ -110,7 +110,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A number of seven bits a byte, as git writes offsets.
-    fn varying(&mut self) -> Option<usize> {
+    pub(super) fn varying(&mut self) -> Option<usize> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {

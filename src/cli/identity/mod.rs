@@ -7,6 +7,7 @@ mod repository;
 mod tests;
 mod tree;
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
@@ -30,7 +31,9 @@ pub(super) fn now_ms() -> u64 {
 
 /// A run of this command, here and now, without its repository.
 pub(super) fn begun(command: Vec<String>) -> Identity {
+    let random = RandomState::new().build_hasher().finish();
     let mut identity = Identity {
+        id: Some(format!("{random:016x}")),
         at_ms: now_ms(),
         warpscope: env!("CARGO_PKG_VERSION").to_owned(),
         command,

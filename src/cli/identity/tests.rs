@@ -168,6 +168,35 @@ fn every_way_of_keeping_a_repository_is_read() {
 }
 
 #[test]
+fn every_commit_of_a_pack_names_the_tree_git_says_it_has() {
+    let Some(desk) = Desk::new() else { return };
+    let message = |at: usize| -> String {
+        (0..40).map(|line| format!("line {line} of a message, {}\n", at * (line % 3))).collect()
+    };
+    for at in 0..12 {
+        desk.write("a", &at.to_string());
+        desk.git(&["commit", "-q", "-a", "-m", &message(at)]);
+    }
+    desk.git(&["repack", "-adfq", "--depth=50", "--window=50"]);
+    desk.git(&["prune-packed"]);
+    let pack = desk.git(&["rev-parse", "--git-path", "objects/pack"]);
+    let index = std::fs::read_dir(desk.path(&pack)).expect("lists").flatten();
+    let index =
+        index.map(|one| one.path()).find(|path| path.extension().is_some_and(|ext| ext == "idx"));
+    let listed =
+        desk.git(&["verify-pack", "-v", index.expect("a pack").to_str().expect("is text")]);
+    let is_difference =
+        |line: &&str| line.contains(" commit ") && line.split_whitespace().count() > 5;
+    assert!(listed.lines().filter(is_difference).count() > 3, "no differences to try: {listed}");
+    for pair in desk.git(&["log", "--format=%H %T"]).lines() {
+        let (commit, folder) = pair.split_once(' ').expect("two numbers");
+        let id = tree::from_hex(commit).expect("a number");
+        let found = tree::of_commit(&desk.path(".git/objects"), &id);
+        assert_eq!(found.map(|id| tree::hex(&id)).as_deref(), Some(folder), "{commit}");
+    }
+}
+
+#[test]
 fn a_submodule_that_was_moved_on_is_a_change() {
     let (Some(desk), Some(inner)) = (Desk::new(), Desk::new()) else { return };
     desk.git(&["submodule", "--quiet", "add", inner.0.path().to_str().expect("is text"), "sub"]);

@@ -8,6 +8,7 @@ use std::path::Path;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use sha1_smol::Sha1;
 
+use super::index::Bytes;
 use super::repository::open;
 
 /// Bytes of a number.
@@ -15,14 +16,19 @@ pub(super) const ID: usize = 20;
 /// Number of an object.
 pub(super) type Id = [u8; ID];
 
-/// Bytes of a packed commit that are read: its first line is all that is needed.
-const HEAD: usize = 4096;
+/// Bytes of a packed commit that are read; its first line is all that is needed, and those it is put together from are hardly longer.
+const PACKED: usize = 16 << 10;
 /// Most of it after it is unpacked.
-const UNPACKED: usize = 256;
+const UNPACKED: usize = 64 << 10;
+/// Bytes of the first line.
+const LINE: usize = b"tree ".len() + 2 * ID;
+/// Longest chain of differences; git makes none longer than 50 by itself.
+const CHAIN: usize = 256;
 /// Mode of a folder within a folder.
 const FOLDER: u32 = 0o40000;
-/// A commit, among the kinds of packed objects.
+/// A commit, and a difference to an object before it, among the kinds of packed objects.
 const COMMIT: u8 = 1;
+const DIFFERENCE: u8 = 6;
 
 /// Takes the bytes of an object whose length is known.
 pub(super) fn object(kind: &str, length: u64) -> Sha1 {
@@ -79,7 +85,7 @@ fn number(content: &[u8]) -> Id {
     hash.digest().bytes()
 }
 
-/// The folder a commit names. `None` also where the commit is packed as a difference to another, which is rare and not unpacked here.
+/// The folder a commit names.
 pub(super) fn of_commit(objects: &Path, commit: &Id) -> Option<Id> {
     loose(objects, commit).or_else(|| {
         let packs = std::fs::read_dir(objects.join("pack")).ok()?.flatten().map(|one| one.path());
@@ -92,7 +98,7 @@ fn loose(objects: &Path, commit: &Id) -> Option<Id> {
     let hex = hex(commit);
     let (file, _) = open(&objects.join(&hex[..2]).join(&hex[2..]))?;
     let mut bytes = Vec::new();
-    file.take(HEAD as u64).read_to_end(&mut bytes).ok()?;
+    file.take(PACKED as u64).read_to_end(&mut bytes).ok()?;
     let content = unpack(&bytes);
     let end = content.strip_prefix(b"commit ")?.iter().position(|byte| *byte == 0)?;
     named(&content[b"commit ".len() + end + 1..])
@@ -129,23 +135,64 @@ fn packed(index: &Path, commit: &Id) -> Option<Id> {
                     0 => place,
                     _ => number(far)? << 32 | number(far + 4)?,
                 };
-                return in_pack(&open(&index.with_extension("pack"))?.0, place);
+                return in_pack(&open(&index.with_extension("pack"))?.0, place, CHAIN)
+                    .and_then(|commit| named(&commit));
             }
         }
     }
     None
 }
 
-fn in_pack(pack: &File, place: u64) -> Option<Id> {
-    let mut bytes = [0; HEAD];
+/// The beginning of a commit in a pack, which may be a difference to one before it.
+fn in_pack(pack: &File, place: u64, chain: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; PACKED];
     let count = pack.read_at(&mut bytes, place).ok()?;
-    let bytes = &bytes[..count];
+    bytes.truncate(count);
     // Kind and length come first, in bytes of which all but the last have the highest bit set.
-    let end = bytes.iter().position(|byte| byte & 0x80 == 0)?;
-    if bytes[0] >> 4 & 7 != COMMIT {
-        return None;
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
+    match bytes[0] >> 4 & 7 {
+        COMMIT => Some(unpack(&bytes[end..])),
+        DIFFERENCE => {
+            let mut rest = Bytes(&bytes[end..]);
+            let back = u64::try_from(rest.varying()?).ok().filter(|back| *back > 0)?;
+            let base = in_pack(pack, place.checked_sub(back)?, chain.checked_sub(1)?)?;
+            changed(&base, &unpack(rest.0))
+        }
+        _ => None,
     }
-    named(&unpack(&bytes[end + 1..]))
+}
+
+/// Puts an object together from one before it: pieces of that one, and new ones. No more than is needed.
+fn changed(base: &[u8], difference: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = Bytes(difference);
+    for _length in ["before", "after"] {
+        while rest.take(1)?[0] & 0x80 != 0 {}
+    }
+    let mut whole = Vec::new();
+    while whole.len() < UNPACKED && !rest.0.is_empty() {
+        let order = rest.take(1)?[0];
+        if order & 0x80 == 0 {
+            whole.extend_from_slice(rest.take(usize::from(order))?);
+            continue;
+        }
+        // Seven bits say which bytes of a place and a length follow.
+        let mut numbers = [0; 7];
+        for (bit, number) in numbers.iter_mut().enumerate() {
+            if order >> bit & 1 != 0 {
+                *number = usize::from(rest.take(1)?[0]);
+            }
+        }
+        let [a, b, c, d, e, f, g] = numbers;
+        let (from, length) = (a | b << 8 | c << 16 | d << 24, e | f << 8 | g << 16);
+        let length = if length == 0 { 1 << 16 } else { length };
+        let piece = base.get(from..)?;
+        // The base may have been cut off where nobody needs it.
+        whole.extend_from_slice(&piece[..length.min(piece.len())]);
+        if length > piece.len() {
+            break;
+        }
+    }
+    (whole.len() >= LINE).then_some(whole)
 }
 
 /// The beginning of what was packed. That the rest is missing is no error here.
@@ -155,7 +202,7 @@ fn unpack(bytes: &[u8]) -> Vec<u8> {
 
 /// The number in the first line of a commit.
 fn named(commit: &[u8]) -> Option<Id> {
-    let line = commit.strip_prefix(b"tree ")?.get(..2 * ID)?;
+    let line = commit.get(..LINE)?.strip_prefix(b"tree ")?;
     from_hex(std::str::from_utf8(line).ok()?)
 }
 

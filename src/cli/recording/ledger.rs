@@ -33,6 +33,8 @@ pub(super) struct Ledger {
     waiting_samples: usize,
     own: Own,
     run: Identity,
+    /// The part of it that is written.
+    written: Identity,
     /// What is not known of the run yet: its commit, its machine.
     unknown: [bool; 2],
     /// Samples that are written, and those that could not be.
@@ -56,6 +58,7 @@ impl Ledger {
             waiting: Vec::new(),
             waiting_samples: 0,
             own,
+            written: run.clone(),
             run,
             unknown: [true; 2],
             samples: 0,
@@ -82,9 +85,10 @@ impl Ledger {
         self.unknown == [false; 2]
     }
 
-    /// Once all is known, it is written, in one line.
+    /// Writes at once what has become known.
     fn identify(&mut self) {
-        if self.is_identified() {
+        if self.run != self.written {
+            self.written = self.run.clone();
             let whole = Record::Identity(Box::new(self.run.clone()));
             let _ = self.write(&whole);
         }
@@ -212,10 +216,7 @@ impl Ledger {
     /// Closes the run and says what became of it.
     pub(super) fn end(mut self, exit: Option<i32>) -> Summary {
         self.surround();
-        if !self.is_identified() {
-            self.unknown = [false; 2]; // nothing more is waited for
-            self.identify();
-        }
+        self.identify();
         let signal = self.signal.map(Signal::as_raw);
         let _ =
             self.write(&Record::End(End { at_ms: now_ms(), samples: self.samples, exit, signal }));

@@ -126,6 +126,18 @@ fn a_run_whose_commit_was_found_later_is_the_same_run_with_it() {
 }
 
 #[test]
+fn runs_of_one_moment_on_two_machines_are_two() {
+    let folder = Folder::new();
+    let mut store = folder.store();
+    for id in ["a", "b"] {
+        let identity = Identity { at_ms: 7, id: Some(id.into()), ..Identity::default() };
+        let text = line(&Record::Run(Box::new(identity))) + "name=k device=cpu t_us=1\n";
+        store.import(&folder.journal(id, &text)).expect("imports");
+    }
+    assert_eq!(store.trends().expect("reads")[0].moments.len(), 2);
+}
+
+#[test]
 fn what_is_imported_is_what_the_journal_says() {
     let folder = Folder::new();
     let text = line(&Record::Run(Box::default()))
