@@ -182,7 +182,7 @@ fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
         return Ok(());
     }
     let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
-    let mut run = identity::here(std::env::args().collect());
+    let mut run = identity::here(identity::own_command());
     run.regime = Regime::Sustained;
     run.devices =
         device.iter().map(|name| Device { name: name.clone(), ..Device::default() }).collect();

@@ -259,6 +259,18 @@ mod tests {
     }
 
     #[test]
+    fn names_of_files_need_not_be_utf_8_and_other_values_must() {
+        let odd = OsStr::from_bytes(b"a \xff");
+        assert_eq!(Kind::Path.parse_os(odd), Ok(Value::Path(odd.into())));
+        assert_eq!(Kind::Paths.parse_os(odd), Ok(Value::Paths(vec![odd.into()])));
+        let two = OsStr::from_bytes(b" a \xff, /b,");
+        assert_eq!(Kind::Folders.parse_os(two), Ok(Value::Paths(vec![odd.into(), "/b".into()])));
+        for kind in [Kind::Text, Kind::List, Kind::Switch, Kind::Count] {
+            assert_eq!(kind.parse_os(odd), Err(kind.allowed()));
+        }
+    }
+
+    #[test]
     fn an_interval_is_seconds_unless_it_names_a_unit() {
         for (text, want) in [
             ("1", 1000),

@@ -17,6 +17,7 @@ mod job;
 mod lookout;
 mod meter;
 mod operands;
+mod paths;
 mod probing;
 mod process;
 mod proof;

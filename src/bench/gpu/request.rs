@@ -8,6 +8,7 @@ use warpscope_kernels::gpu::decoder::Storage;
 use warpscope_kernels::gpu::{Picks, Shape};
 
 use super::glob::Globs;
+use super::paths;
 use crate::bench::ways::way;
 
 /// One line of the parent.
@@ -48,7 +49,7 @@ pub enum Request {
         /// Which: `gemm.bf16.8192`.
         id: String,
         /// Copies of cuBLAS to hold it against, best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "paths")]
         cublas: Vec<PathBuf>,
     },
     /// Runs live probes.
@@ -57,7 +58,7 @@ pub enum Request {
         #[serde(default)]
         ids: Vec<String>,
         /// Copies of cuBLAS to ask, best first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "paths")]
         cublas: Vec<PathBuf>,
     },
     /// Ends what runs, forgets what waits and gives the device back, until something is asked again.
@@ -224,6 +225,17 @@ mod tests {
             assert_eq!(serde_json::from_str::<Request>(line).expect("reads"), request);
             assert!(!request.to_string().is_empty());
         }
+    }
+
+    #[test]
+    fn a_library_may_have_any_name() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = std::ffi::OsString::from_vec(b"/lib \xff/libcublas.so".to_vec());
+        let cublas = vec![odd.into(), PathBuf::from("/usr/lib/libcublas.so")];
+        let request = Request::Goal { id: "any".to_owned(), cublas };
+        let line = serde_json::to_string(&request).expect("serialises");
+        assert!(line.contains("\"/usr/lib/libcublas.so\""), "{line}");
+        assert_eq!(serde_json::from_str::<Request>(&line).expect("reads"), request);
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl DeviceResult {
         if points.is_empty() {
             return Vec::new();
         }
-        let mut run = identity::here(std::env::args().collect());
+        let mut run = identity::here(identity::own_command());
         run.regime = Regime::Sustained;
         if let Some(frame) = frame {
             identity::add_machine(&mut run, frame);

@@ -285,7 +285,7 @@ impl GpuResult {
     /// Who was measured and how, for a journal.
     fn identity(&self) -> Identity {
         let device = &self.here.device;
-        let mut run = identity::here(std::env::args().collect());
+        let mut run = identity::here(identity::own_command());
         run.regime = match self.regime {
             Burst::Pulse => Regime::Pulse,
             Burst::Sustained => Regime::Sustained,

@@ -94,6 +94,11 @@ impl Checkout {
     }
 }
 
+/// What this program was started with, as text.
+pub(super) fn own_command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 /// What a process was started with; empty where the system does not tell.
 pub(super) fn command_of(pid: u32) -> Vec<String> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -42,6 +42,13 @@ fn every_command_takes_a_name_that_is_no_text() {
             frames.clone(),
             word("--once"),
         ],
+        vec![
+            word("bench"),
+            word("--device"),
+            word("cpu"),
+            word("--record"),
+            desk.path(odd("bench")),
+        ],
         vec![word("snapshot"), word("--source"), frames.clone()],
         vec![word("screenshot"), word("--theme"), theme.clone(), word("--source"), frames.clone()],
         vec![word("snapshot"), word("--config"), config, word("--source"), frames.clone()],
