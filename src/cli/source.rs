@@ -1,9 +1,9 @@
 use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
+use super::elevated;
 use super::exit::CliError;
 use super::options::Options;
-use super::raised;
 use crate::source::Source;
 use crate::source::local::LocalSource;
 pub use crate::source::replay::AtEnd;
@@ -22,7 +22,7 @@ pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, 
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
     let library = options.source.library.as_deref();
-    let library = library.map(|path| raised::named("--library", path)).transpose()?;
+    let library = library.map(|path| elevated::named("--library", path)).transpose()?;
     let nvml = NvmlOptions { library, ..NvmlOptions::default() };
     Ok(Box::new(LocalSource::new(
         Box::new(NvmlProvider::new(nvml)),

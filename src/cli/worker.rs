@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use super::exit::{CliError, Exit};
-use super::{output, raised};
+use super::{elevated, output};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, run_worker};
@@ -18,7 +18,7 @@ pub(super) fn run(
     arguments: impl Iterator<Item = OsString>,
     env: &Environment,
 ) -> Result<Exit, CliError> {
-    raised::forbid_injections(env)?;
+    elevated::forbid_injections(env)?;
     let arguments: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
