@@ -7,7 +7,7 @@ use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
-use warpscope_probes::trust::Sifted;
+use warpscope_probes::trust::Vetted;
 
 use super::bench::gpu::{News, Task};
 use super::keymap::Chord;
@@ -60,7 +60,7 @@ pub enum Msg {
     /// What probes found on a GPU, by its UUID: before, or now, or why not now.
     Probed(String, Result<Vec<ProbeReport>, String>),
     /// Copies of cuBLAS that probes are about to load, and those they leave alone.
-    ProbeLibraries(Sifted),
+    ProbeLibraries(Vetted),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Model, String>),
     /// What the store of runs holds, or why it cannot be read.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::{Gpu, Presence};
 use warpscope_probes::live::{Answer, CublasCopies, ProbeReport};
-use warpscope_probes::trust::{self, Sifted};
+use warpscope_probes::trust::{self, Vetted};
 
 use super::{App, Cmd};
 use crate::bench::pulse::around;
@@ -30,7 +30,7 @@ pub struct Probed {
     /// The GPU on which probes run.
     pub running: Option<String>,
     /// Libraries that are not loaded for them, each with the reason.
-    left: Vec<String>,
+    refused: Vec<String>,
 }
 
 /// What was found before on GPUs that are new in view. A recording shows other GPUs, or another day.
@@ -57,7 +57,7 @@ pub(super) fn start(app: &mut App) -> Vec<Cmd> {
     match wanted(app) {
         Ok(probing) => {
             app.compat.probed.running = Some(probing.uuid.clone());
-            app.compat.probed.left.clear();
+            app.compat.probed.refused.clear();
             app.view.say("The probes run; what they find goes before the rules.");
             vec![Cmd::Probe(probing)]
         }
@@ -91,12 +91,12 @@ fn wanted(app: &App) -> Result<Probing, String> {
 }
 
 /// Says which libraries the probes are about to load, and which not.
-pub(super) fn announce(app: &mut App, cublas: &Sifted) {
+pub(super) fn announce(app: &mut App, cublas: &Vetted) {
     let lines = cublas.lines("cuBLAS", "run `warpscope probe --cublas PATH`");
     if !lines.is_empty() {
         app.view.say(lines.join("; "));
     }
-    app.compat.probed.left = cublas.left_alone().collect();
+    app.compat.probed.refused = cublas.refusals().collect();
 }
 
 /// Takes what was found before, or now.
@@ -108,8 +108,8 @@ pub(super) fn take(app: &mut App, uuid: &str, found: Result<Vec<ProbeReport>, St
     match found {
         Ok(reports) => {
             if now {
-                let left = &app.compat.probed.left;
-                app.view.say([&[summary(&reports)], left.as_slice()].concat().join(" "));
+                let refused = &app.compat.probed.refused;
+                app.view.say([&[summary(&reports)], refused.as_slice()].concat().join(" "));
             }
             app.compat.set_measured(reports);
         }

@@ -16,6 +16,7 @@ mod completions;
 mod config;
 mod dashboard;
 mod doctor;
+mod elevated;
 mod exit;
 mod export;
 mod gpu;
@@ -32,7 +33,6 @@ mod options;
 mod output;
 mod parser;
 mod query;
-mod raised;
 mod record;
 mod recording;
 mod replay;
@@ -73,7 +73,7 @@ use crate::config::Environment;
 
 /// The whole program.
 pub fn main() -> ExitCode {
-    let outcome = run(std::env::args_os(), raised::environment());
+    let outcome = run(std::env::args_os(), elevated::environment());
     exit::report(outcome).into()
 }
 

@@ -5,9 +5,10 @@ use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use warpscope_probes::provider::Provider;
 
+use super::elevated;
 use super::exit::CliError;
 use super::options::Options;
-use super::{output, raised};
+use super::output;
 use crate::source::Source;
 use crate::source::local::LocalSource;
 use crate::source::nvml::{NvmlProcess, nvml_command};
@@ -37,7 +38,7 @@ pub(super) fn tell_skipped(path: &Path, skipped: &Skipped) {
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
     let library = options.source.library.as_deref();
-    let library = library.map(|path| raised::named("--library", path)).transpose()?;
+    let library = library.map(|path| elevated::named("--library", path)).transpose()?;
     Ok(Box::new(LocalSource::new(
         gpus(library),
         Box::new(HostProvider::new(HostOptions::default())),

@@ -12,7 +12,7 @@ use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::exit::{CliError, Exit};
 use super::recording::{RELAY, relay};
-use super::{output, raised};
+use super::{elevated, output};
 use crate::bench::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::bench::tune::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::bench::{WorkerOptions, children, run_worker};
@@ -27,7 +27,7 @@ pub(super) fn run(
     arguments: impl Iterator<Item = OsString>,
     env: &Environment,
 ) -> Result<Exit, CliError> {
-    raised::forbid_injections(env)?;
+    elevated::forbid_injections(env)?;
     let arguments: Vec<OsString> = arguments.collect();
     if arguments == [RELAY] {
         return Ok(relay().map(|()| Exit::Fine)?);

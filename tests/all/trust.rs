@@ -328,7 +328,7 @@ fn drivers_are_not_looked_for_in_folders() {
 
 /// A program with rights its caller has not does not let the caller's words choose code; here it is setuid to a user without any.
 #[test]
-fn with_raised_rights_neither_environment_nor_options_choose_libraries() {
+fn with_elevated_privileges_neither_environment_nor_options_choose_libraries() {
     let Some(desk) = Desk::new() else { return };
     if !is_root() {
         return;
@@ -352,16 +352,16 @@ fn with_raised_rights_neither_environment_nor_options_choose_libraries() {
         command.args(arguments).env("HOME", desk.at("home")).env(variable, &library);
         desk.run(command.current_dir(desk.at("project")))
     };
-    let raised = setuid(Path::new(PROGRAM));
+    let elevated = setuid(Path::new(PROGRAM));
     let (said, _, ran) = run(Path::new(PROGRAM), &["snapshot"], "WARPSCOPE_LIBRARY");
     assert!(ran, "the user's own process takes it: {said}");
-    let (said, _, ran) = run(&raised, &["snapshot"], "WARPSCOPE_LIBRARY");
+    let (said, _, ran) = run(&elevated, &["snapshot"], "WARPSCOPE_LIBRARY");
     assert!(!ran && said.contains("WARPSCOPE_LIBRARY is ignored: it runs setuid"), "{said}");
-    let (said, code, ran) = run(&raised, &["__worker", "--gpu"], "CUDA_INJECTION64_PATH");
+    let (said, code, ran) = run(&elevated, &["__worker", "--gpu"], "CUDA_INJECTION64_PATH");
     assert!(!ran && code == Some(1), "{said}");
     assert!(said.contains("CUDA_INJECTION64_PATH names code"), "{said}");
     give(&library);
     let named = ["snapshot", "--library", &library.display().to_string()];
-    let (said, code, ran) = run(&raised, &named, "UNUSED");
+    let (said, code, ran) = run(&elevated, &named, "UNUSED");
     assert!(!ran && code == Some(2) && said.contains("belongs to uid 65534"), "{said}");
 }

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use warpscope_kernels::Sm;
 
 use crate::inspect::env::{CudaLibrary, Environment, Inventory, ProcessUse};
-use crate::trust::Sifted;
+use crate::trust::Vetted;
 
 /// Newest major version for GPUs below 7.5, whose machine code CUDA 13 no longer holds.
 const LAST_FOR_VOLTA: u32 = 12;
 
-/// Copies of `libcublas` that were found. Nothing is loaded of them before [`sift`](Self::sift) has looked at each.
+/// Copies of `libcublas` that were found. Nothing is loaded of them before [`vet`](Self::vet) has looked at each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CublasCopies {
     /// Those that go with driver and device, best first, each once.
@@ -61,11 +61,11 @@ impl CublasCopies {
     }
 
     /// Looks at who could have put each copy there.
-    pub fn sift(self) -> Sifted {
-        let mut sifted = Sifted::of(self.found);
+    pub fn vet(self) -> Vetted {
+        let mut vetted = Vetted::of(self.found);
         let of_process = |pid| format!("only process {pid} of another user led to it");
-        sifted.left.extend(self.foreign.into_iter().map(|(path, pid)| (path, of_process(pid))));
-        sifted
+        vetted.refused.extend(self.foreign.into_iter().map(|(path, pid)| (path, of_process(pid))));
+        vetted
     }
 }
 

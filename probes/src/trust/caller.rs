@@ -31,7 +31,7 @@ impl Credentials {
     }
 
     /// Why the process may do more than its user. Root without setuid cannot.
-    pub(super) fn raised(&self) -> Option<&'static str> {
+    pub(super) fn elevated(&self) -> Option<&'static str> {
         if self.users[0] != self.users[1] {
             return Some("it runs setuid");
         }
@@ -51,7 +51,7 @@ impl Credentials {
 
     /// Users whose libraries may be loaded: root, and the user unless code of theirs would gain rights by it.
     pub(super) fn trustees(&self) -> Trustees {
-        if self.raised().is_some() {
+        if self.elevated().is_some() {
             return Trustees { user: None, private_group: None };
         }
         let user = self.users[1];

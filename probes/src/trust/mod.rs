@@ -32,64 +32,68 @@ pub fn user() -> u32 {
 }
 
 /// Why this process may do more than the user who started it, where it may. That user's words then do not decide what code it runs.
-pub fn raised() -> Option<&'static str> {
-    Credentials::of_process().raised()
+pub fn elevated() -> Option<&'static str> {
+    Credentials::of_process().elevated()
 }
 
 /// A library that the user named: as named, unless the process may do more than that user.
 pub fn as_named(path: &Path) -> Result<PathBuf, Refused> {
-    match raised() {
+    match elevated() {
         None => Ok(path.to_owned()),
         Some(_) => check(path),
     }
 }
 
-/// Libraries left alone that are named.
+/// Refused libraries that are named.
 const MOST_SHOWN: usize = 8;
 
 /// Libraries that were found, and what becomes of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sifted {
+pub struct Vetted {
     /// May be loaded, in this order.
     pub load: Vec<PathBuf>,
-    /// Are left alone, each with the reason.
-    pub left: Vec<(PathBuf, String)>,
+    /// Are refused, each with the reason.
+    pub refused: Vec<(PathBuf, String)>,
 }
 
-impl Sifted {
+impl Vetted {
     /// Checks each of the libraries found.
     pub fn of(found: impl IntoIterator<Item = PathBuf>) -> Self {
         let trustees = Credentials::of_process().trustees();
-        let mut sifted = Self::default();
+        let mut vetted = Self::default();
         for path in found {
             match dependencies::check(&path, trustees) {
-                Ok(path) if sifted.load.contains(&path) => {}
+                Ok(path) if vetted.load.contains(&path) => {}
                 // Paths go to the processes that load them as text.
                 Ok(path) if path.to_str().is_none() => {
-                    sifted.left.push((path, "its name is not UTF-8".to_owned()));
+                    vetted.refused.push((path, "its name is not UTF-8".to_owned()));
                 }
-                Ok(path) => sifted.load.push(path),
-                Err(why) => sifted.left.push((path, why.to_string())),
+                Ok(path) => vetted.load.push(path),
+                Err(why) => vetted.refused.push((path, why.to_string())),
             }
         }
-        sifted
+        vetted
     }
 
     /// What is said before anything is loaded: what that will be, and what not. `named` says how the user names a library of this kind.
     pub fn lines(&self, kind: &str, named: &str) -> Vec<String> {
-        let loads: Vec<String> = self.load.iter().map(|path| text(path)).collect();
+        let from = |path: &PathBuf| match path.is_absolute() {
+            true => text(path),
+            false => format!("where the loader finds {}", text(path)),
+        };
+        let loads: Vec<String> = self.load.iter().map(from).collect();
         let loads =
             (!loads.is_empty()).then(|| format!("loads {kind} from {}", loads.join(", or else ")));
         let how = format!("to load one of these all the same, {named}");
-        let how = (!self.left.is_empty()).then_some(how);
-        loads.into_iter().chain(self.left_alone()).chain(how).collect()
+        let how = (!self.refused.is_empty()).then_some(how);
+        loads.into_iter().chain(self.refusals()).chain(how).collect()
     }
 
-    /// The libraries that are left alone, a line each.
-    pub fn left_alone(&self) -> impl Iterator<Item = String> {
-        let shown = self.left.iter().take(MOST_SHOWN);
+    /// The libraries that are refused, a line each.
+    pub fn refusals(&self) -> impl Iterator<Item = String> {
+        let shown = self.refused.iter().take(MOST_SHOWN);
         let lines = shown.map(|(path, why)| format!("not loaded: {} ({why})", text(path)));
-        let more = self.left.len().saturating_sub(MOST_SHOWN);
+        let more = self.refused.len().saturating_sub(MOST_SHOWN);
         lines.chain((more > 0).then(|| format!("not loaded: {more} more")))
     }
 }

@@ -81,7 +81,11 @@ fn a_group_of_the_users_own_may_write_unless_a_list_names_more() {
     let listed = Facts { listed: true, ..own };
     assert_eq!(ME.loadable(&listed), Err(Objection::GroupWrites(1000)));
     let nobody = Trustees { user: None, private_group: None };
-    assert_eq!(nobody.loadable(&own), Err(Objection::Owner(1000)), "a process with raised rights");
+    assert_eq!(
+        nobody.loadable(&own),
+        Err(Objection::Owner(1000)),
+        "a process with elevated privileges"
+    );
     assert_eq!(nobody.loadable(&folder(0, 0o755)), Ok(()));
 }
 
@@ -109,10 +113,10 @@ fn a_private_group_has_the_users_name_and_nobody_else() {
 fn rights_beyond_the_users_are_seen() {
     let plain =
         Credentials { users: [1000; 2], groups: [1000; 2], capabilities: Some(0), secure: false };
-    assert_eq!(plain.raised(), None);
+    assert_eq!(plain.elevated(), None);
     let root = Credentials { users: [0; 2], capabilities: Some(u64::MAX), ..plain };
-    assert_eq!(root.raised(), None, "root has nothing more to gain");
-    for raised in [
+    assert_eq!(root.elevated(), None, "root has nothing more to gain");
+    for elevated in [
         Credentials { users: [1000, 0], ..plain },
         Credentials { users: [0, 1000], ..plain },
         Credentials { groups: [1000, 44], ..plain },
@@ -121,10 +125,9 @@ fn rights_beyond_the_users_are_seen() {
         Credentials { secure: true, ..plain },
         Credentials { secure: true, ..root },
     ] {
-        assert!(raised.raised().is_some(), "{raised:?}");
-        assert_eq!(raised.trustees(), Trustees { user: None, private_group: None });
+        assert!(elevated.elevated().is_some(), "{elevated:?}");
+        assert_eq!(elevated.trustees(), Trustees { user: None, private_group: None });
     }
-    assert_eq!(super::raised(), None, "tests run without");
 }
 
 /// A folder with a library in `lib`, all of it the user's own.

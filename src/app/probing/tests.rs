@@ -93,9 +93,12 @@ fn an_idle_gpu_is_probed_and_a_busy_one_is_left_alone() {
 fn libraries_are_named_before_they_are_loaded() {
     let mut app = app(0.0);
     press(&mut app);
-    let cublas = Sifted {
+    let cublas = Vetted {
         load: vec!["/usr/lib/libcublas.so.12".into()],
-        left: vec![("/tmp/.venv/libcublas.so.12".into(), "its folder /tmp/.venv is shared".into())],
+        refused: vec![(
+            "/tmp/.venv/libcublas.so.12".into(),
+            "its folder /tmp/.venv is shared".into(),
+        )],
     };
     let toast = |app: &App| app.view.toast.as_ref().map(|toast| toast.0.clone()).expect("is said");
     update(&mut app, Msg::ProbeLibraries(cublas));
@@ -110,7 +113,7 @@ fn libraries_are_named_before_they_are_loaded() {
         toast(&app)
     );
     press(&mut app);
-    update(&mut app, Msg::ProbeLibraries(Sifted::default()));
+    update(&mut app, Msg::ProbeLibraries(Vetted::default()));
     update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
     assert!(!toast(&app).contains("not loaded"), "of that round alone");
 }

@@ -29,7 +29,7 @@ use warpscope_probes::inspect::{Advance, Survey};
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
-use warpscope_probes::trust::Sifted;
+use warpscope_probes::trust::Vetted;
 
 use self::bench::Outside;
 pub use self::history::Kept;
@@ -83,7 +83,7 @@ enum Event {
     Compared((i64, i64), Result<Comparison, String>),
     Processes(Arc<Survey>, String),
     Probed(String, Result<Vec<ProbeReport>, String>),
-    ProbeLibraries(Sifted),
+    ProbeLibraries(Vetted),
     Stop,
     Continued,
     End(i32),

@@ -32,7 +32,7 @@ pub(super) fn recall_aside(gpus: Vec<(String, String)>, post: Post) -> io::Resul
 /// Starts the probes on a GPU; the answer comes as an event when all have ended.
 pub(super) fn start_aside(probing: Probing, post: Post) -> io::Result<()> {
     aside(move || {
-        let cublas = probing.cublas.clone().sift();
+        let cublas = probing.cublas.clone().vet();
         post.send(Event::ProbeLibraries(cublas.clone()));
         let found =
             run(&probing, &cublas.load).map_err(|error| error.to_string()).and_then(|round| {

@@ -8,9 +8,10 @@ use warpscope_probes::inspect::env::{Inventory, Places, Progress, Sweep};
 use warpscope_probes::live::CublasCopies;
 use warpscope_probes::trust;
 
+use crate::cli::elevated;
 use crate::cli::exit::CliError;
 use crate::cli::options::Options;
-use crate::cli::{output, raised};
+use crate::cli::output;
 use crate::engine::Target;
 
 /// What the machine has, once it was looked for.
@@ -29,17 +30,17 @@ impl<'a> Libraries<'a> {
     /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
     pub(super) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
         if let Some(path) = &self.options.gpu.cublas {
-            return raised::named("--cublas", path).map(|path| vec![path]);
+            return elevated::named("--cublas", path).map(|path| vec![path]);
         }
         let inventory = self.inventory.get_or_init(sweep);
         let copies = CublasCopies::of(inventory, target.cuda.as_deref(), target.sm, trust::user());
-        let sifted = copies.sift();
-        for line in sifted.lines("cuBLAS", "name it with --cublas PATH") {
+        let vetted = copies.vet();
+        for line in vetted.lines("cuBLAS", "name it with --cublas PATH") {
             if self.printed.borrow_mut().insert(line.clone()) {
                 output::note(format_args!("warpscope: {line}"));
             }
         }
-        Ok(sifted.load)
+        Ok(vetted.load)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use warpscope_probes::trust::Sifted;
+use warpscope_probes::trust::Vetted;
 
 use super::{Code, Cuda};
 use crate::bench::tune::contract::Work;
@@ -32,9 +32,9 @@ const CUBLAS: Wanted = Wanted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Libraries {
     /// NVRTC.
-    pub(super) nvrtc: Sifted,
+    pub(super) nvrtc: Vetted,
     /// cuBLAS.
-    pub(super) cublas: Sifted,
+    pub(super) cublas: Vetted,
 }
 
 impl Libraries {
@@ -56,13 +56,13 @@ impl Libraries {
 
 /// Files to try, in this order; names alone, for the loader's own search, come last: what an environment brings belongs to the source that
 /// is worked on in it.
-fn find(wanted: &Wanted) -> Sifted {
+fn find(wanted: &Wanted) -> Vetted {
     let folders = folders(wanted.wheels, |name| std::env::var_os(name));
     let placed =
         folders.iter().flat_map(|folder| wanted.names.iter().map(|name| folder.join(name)));
-    let mut sifted = Sifted::of(placed.filter(|path| path.is_file()));
-    sifted.load.extend(wanted.names.iter().map(PathBuf::from));
-    sifted
+    let mut vetted = Vetted::of(placed.filter(|path| path.is_file()));
+    vetted.load.extend(wanted.names.iter().map(PathBuf::from));
+    vetted
 }
 
 /// Folders it may lie in. `variable` gives one of the environment.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use warpscope_probes::trust::Sifted;
+use warpscope_probes::trust::Vetted;
 
 use super::command_line::CommandLine;
 use super::contract::Work;
@@ -162,7 +162,7 @@ impl Cuda {
     pub fn job(&self, candidate: &Candidate<'_>) -> Result<CudaJob, String> {
         let Candidate { folder, name, work, dtype, shape, values, samples, device, libraries } =
             *candidate;
-        let named = |path: &Option<PathBuf>, found: &Sifted| match path {
+        let named = |path: &Option<PathBuf>, found: &Vetted| match path {
             Some(path) => vec![path.clone()],
             None => found.load.clone(),
         };

@@ -1,4 +1,4 @@
-//! What a process leaves out that may do more than the user who started it: the environment is that user's, and would choose code for it.
+//! What is ignored while this process may do more than the user who started it: the environment is that user's, and would choose code for it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const INJECTIONS: [&str; 4] = [
 /// The environment of this process, without a library that its caller must not choose.
 pub(super) fn environment() -> Environment {
     let mut env = Environment::of_process();
-    if let Some(why) = trust::raised()
+    if let Some(why) = trust::elevated()
         && env.remove(LIBRARY)
     {
         output::note(format_args!(
@@ -33,7 +33,7 @@ pub(super) fn environment() -> Environment {
 
 /// Fails where the driver would load what the caller chose.
 pub(super) fn forbid_injections(env: &Environment) -> Result<(), CliError> {
-    let Some(why) = trust::raised() else { return Ok(()) };
+    let Some(why) = trust::elevated() else { return Ok(()) };
     match INJECTIONS.iter().find(|name| env.get(name).is_some()) {
         None => Ok(()),
         Some(name) => Err(CliError::Failed(format!(
