@@ -262,7 +262,7 @@ struct Lines<W> {
 
 /// What the beginning of a line can be taken back from.
 trait Shorten {
-    /// Makes it as long as before; fails where somebody else has written meanwhile.
+    /// Makes it as long as before; fails where another process has written meanwhile.
     fn shorten(&mut self, now: u64, before: u64) -> io::Result<()>;
 }
 

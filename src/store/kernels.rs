@@ -182,11 +182,11 @@ fn other_commit(before: &Identity, after: &Identity) -> Option<Difference> {
     let mut names = (commit(before), commit(after));
     if names.0 == names.1 {
         // The same to eight letters: another change on top of one commit.
-        let told = |one: &Identity| {
+        let full = |one: &Identity| {
             let dirty = one.dirty.text().unwrap_or("");
             commit(one).map(|name| format!("{name} {dirty}").trim_end().to_owned())
         };
-        names = (told(before), told(after));
+        names = (full(before), full(after));
     }
     Some(Difference { what: "commit".to_owned(), before: names.0, after: names.1 })
 }

@@ -233,9 +233,9 @@ fn a_full_disk_is_told_and_stops_neither_program_nor_reading() {
     assert!(points > 0 && points < 200, "{points}");
     assert_eq!(kept.skipped.first, None, "a torn line was left");
     assert!(std::fs::read(&journal).expect("reads").ends_with(b"\n"));
-    let said = text(&output.stderr);
-    assert!(said.contains(&format!("warpscope: {points} samples in ")), "{said}");
-    assert!(said.contains(&format!("; {} more could not be written", 200 - points)), "{said}");
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains(&format!("warpscope: {points} samples in ")), "{stderr}");
+    assert!(stderr.contains(&format!("; {} more could not be written", 200 - points)), "{stderr}");
     if let Some(end) = &kept.runs[0].end {
         assert_eq!((end.samples, end.exit), (points as u64, Some(4)));
     }

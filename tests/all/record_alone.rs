@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use warpscope::bench::journal::{Dirty, Journal};
+use warpscope::bench::journal::{Dirty, Journal, Run};
 
 use crate::record::{Desk, names, text};
 
@@ -52,9 +52,27 @@ impl Repository {
     fn run(&self, mut command: Command) -> Output {
         in_time(command.current_dir(&self.0))
     }
+
+    /// The journal of a program that prints a point; of the first try in which the state of the folder was found in time.
+    fn record(&self, desk: &Desk, env: &[(&str, &str)]) -> Run {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let mut command = desk.record(&[], &["echo", "name=a", "t_us=1"]);
+            command.envs(env.iter().copied());
+            let output = self.run(command);
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+            let run = desk.run();
+            assert_eq!((names(&run), run.end.as_ref().expect("ended").exit), (vec!["a"], Some(0)));
+            let is_late = run.identity.commit.is_none() || run.identity.dirty == Dirty::Unknown;
+            if !is_late || Instant::now() > end {
+                return run;
+            }
+            std::fs::remove_file(desk.journal()).expect("is there");
+        }
+    }
 }
 
-/// What a command says, which ends in time or fails.
+/// The output of a command, which has to end in time.
 fn in_time(command: &mut Command) -> Output {
     let mut child = command
         .stdin(Stdio::null())
@@ -87,7 +105,7 @@ fn assert_nothing_ran(folder: &Path) {
     assert_eq!(ran, "", "these were run");
 }
 
-/// A repository whose configuration names a program wherever one can be named, and a file to be looked at.
+/// A repository with a changed file, whose configuration names a program wherever it can.
 fn trapped(desk: &Desk) -> Option<Repository> {
     let repository = Repository::new(desk)?;
     let program = trap(desk.0.path(), "trap", "cat");
@@ -120,11 +138,8 @@ fn trapped(desk: &Desk) -> Option<Repository> {
 fn no_program_that_a_repository_names_is_run() {
     let desk = Desk::new();
     let Some(repository) = trapped(&desk) else { return };
-    let output = repository.run(desk.record(&[], &["echo", "name=a", "t_us=1"]));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let run = repository.record(&desk, &[]);
     assert_nothing_ran(desk.0.path());
-    let run = desk.run();
-    assert_eq!((names(&run), run.end.as_ref().expect("ended").exit), (vec!["a"], Some(0)));
     assert!(matches!(run.identity.dirty, Dirty::Hash(_)), "{:?}", run.identity.dirty);
     // Read from the file: git itself would run the traps.
     let branch = std::fs::read_to_string(repository.path(".git/HEAD")).expect("reads");
@@ -147,8 +162,9 @@ fn a_search_for_the_best_candidate_runs_none_of_them_either() {
     command.args(["tune", "f.toml", "--once", "--record", &journal]);
     let output = repository.run(command);
     assert_nothing_ran(desk.0.path());
-    let run = desk.run();
-    assert!(matches!(run.identity.dirty, Dirty::Hash(_)), "{}", text(&output.stderr));
+    // Beside a busy machine it may have been too late to look at the folder.
+    let dirty = desk.run().identity.dirty;
+    assert!(matches!(dirty, Dirty::Hash(_) | Dirty::Unknown), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -158,14 +174,11 @@ fn a_git_that_hangs_holds_nothing_back() {
     let tools = desk.0.path().join("tools");
     std::fs::create_dir(&tools).expect("makes");
     trap(&tools, "git", "exec sleep 100000");
-    let mut command = desk.record(&[], &["echo", "name=a", "t_us=1"]);
     let path = std::env::var("PATH").expect("is set");
-    command.env("PATH", format!("{}:{path}", tools.display()));
-    let output = repository.run(command);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let path = format!("{}:{path}", tools.display());
+    let run = repository.record(&desk, &[("PATH", &path)]);
     assert_nothing_ran(&tools);
-    let run = desk.run();
-    assert_eq!((names(&run), &run.identity.dirty), (vec!["a"], &Dirty::No));
+    assert_eq!(run.identity.dirty, Dirty::No);
     assert_eq!(run.identity.commit, Some(repository.git(&["rev-parse", "HEAD"])));
 }
 
@@ -175,11 +188,7 @@ fn a_changed_file_too_large_to_read_is_said_to_be_changed_and_not_hashed() {
     let Some(repository) = Repository::new(&desk) else { return };
     let large = std::fs::OpenOptions::new().write(true).open(repository.path("a")).expect("opens");
     large.set_len(1 << 40).expect("has holes and takes no room");
-    let output = repository.run(desk.record(&[], &["echo", "name=a", "t_us=1"]));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let run = desk.run();
-    assert_eq!((names(&run), &run.identity.dirty), (vec!["a"], &Dirty::NotHashed));
-    assert_eq!(run.end.expect("ended").exit, Some(0));
+    assert_eq!(repository.record(&desk, &[]).identity.dirty, Dirty::NotHashed);
 }
 
 /// The first line is there before anything that takes time is known, and points follow it: killed at any moment, they are read.
@@ -187,7 +196,7 @@ fn a_changed_file_too_large_to_read_is_said_to_be_changed_and_not_hashed() {
 fn points_do_not_wait_for_what_is_found_out_later() {
     let desk = Desk::new();
     let Some(repository) = Repository::new(&desk) else { return };
-    repository.run(desk.record(&[], &["sh", "-c", "echo name=a t_us=1"]));
+    repository.record(&desk, &[]);
     let text = std::fs::read_to_string(desk.journal()).expect("reads");
     let kinds: Vec<&str> = text
         .lines()
@@ -201,6 +210,6 @@ fn points_do_not_wait_for_what_is_found_out_later() {
         let points = kinds[..lines].iter().filter(|kind| **kind == "point").count();
         assert_eq!((journal.runs.len(), journal.skipped.first), (1, None));
         assert_eq!(journal.runs[0].points.len(), points);
-        assert_eq!(journal.runs[0].identity.command, ["sh", "-c", "echo name=a t_us=1"]);
+        assert_eq!(journal.runs[0].identity.command, ["echo", "name=a", "t_us=1"]);
     }
 }

@@ -46,11 +46,11 @@ impl Recording {
     }
 
     /// Reads stderr until a line has these words.
-    fn told(&mut self, words: &str) {
+    fn wait_for_line(&mut self, words: &str) {
         let mut line = String::new();
         while !line.contains(words) {
             line.clear();
-            assert!(self.stderr.read_line(&mut line).expect("reads") > 0, "never said: {words}");
+            assert!(self.stderr.read_line(&mut line).expect("reads") > 0, "never written: {words}");
         }
     }
 
@@ -108,7 +108,7 @@ fn a_second_interrupt_kills_a_program_that_is_deaf_to_the_first() {
     let desk = Desk::new();
     let mut recording = Recording::sh(&desk, &format!("trap '' INT; echo ready; {WAIT}"));
     recording.signal(Signal::INT);
-    recording.told("Ctrl-C again kills it");
+    recording.wait_for_line("Ctrl-C again kills it");
     recording.signal(Signal::INT);
     assert_eq!(recording.end(), Some(137));
     let end = desk.run().end.expect("a last line");
@@ -200,7 +200,7 @@ fn what_writes_after_the_recording_is_neither_killed_nor_held_back() {
     let file = |name: &str| desk.0.path().join(name);
     let shown = |path: &Path| path.display().to_string();
     let (go, done) = (file("go"), file("done"));
-    // More than a pipe holds: somebody has to read it.
+    // More than a pipe holds: it has to be read.
     let flood = "i=0; while [ $i -lt 4000 ]; do echo a line of some forty letters, number $i; i=$((i+1)); done";
     let script = format!(
         "echo ready; (until [ -e {} ]; do sleep 0.05; done; {flood}; : > {}) & exit 3",
@@ -208,10 +208,10 @@ fn what_writes_after_the_recording_is_neither_killed_nor_held_back() {
         shown(&done)
     );
     let mut recording = Recording::sh(&desk, &script);
-    recording.told("the program has ended, what it started still writes");
+    recording.wait_for_line("processes it started still write");
     recording.signal(Signal::INT);
     assert_eq!(recording.end(), Some(3));
-    recording.told("it is passed on");
+    recording.wait_for_line("no longer recorded");
     assert_eq!(desk.run().end.expect("a last line").exit, Some(3));
     std::fs::write(&go, "").expect("writes");
     let mut rest = String::new();

@@ -30,7 +30,7 @@ pub const JOURNAL_SCHEMA: u32 = 1;
 pub enum Record {
     /// First line of a run.
     Run(Box<Identity>),
-    /// All that is known of the run by now; takes the place of what its first line says.
+    /// All that is known of the run by now; replaces its first line.
     Identity(Box<Identity>),
     /// Samples, and the machine while they were taken.
     Point(Box<Taken>),

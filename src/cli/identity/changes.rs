@@ -3,7 +3,7 @@
 //! The tracked files of the folder, as they are now, make up a git tree: its number is that of the commit's tree, or stands for what is
 //! different. A file whose times and size are those of the index was not changed and is not read. Contents count: not modes, not files git
 //! does not know, not what is changed within a submodule. A file that git would convert (line ends, large file storage) and that was touched
-//! counts as changed, since only the converter could tell.
+//! counts as changed, since only the converter could know.
 
 use std::fs::Metadata;
 use std::io::{ErrorKind, Read};

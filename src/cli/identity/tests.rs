@@ -1,4 +1,4 @@
-//! Against git: what it says of a folder is the truth.
+//! Held against git itself.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

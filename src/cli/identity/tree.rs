@@ -186,7 +186,7 @@ fn changed(base: &[u8], difference: &[u8]) -> Option<Vec<u8>> {
         let (from, length) = (a | b << 8 | c << 16 | d << 24, e | f << 8 | g << 16);
         let length = if length == 0 { 1 << 16 } else { length };
         let piece = base.get(from..)?;
-        // The base may have been cut off where nobody needs it.
+        // The base may have been cut off behind what is needed.
         whole.extend_from_slice(&piece[..length.min(piece.len())]);
         if length > piece.len() {
             break;

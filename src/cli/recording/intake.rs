@@ -27,7 +27,7 @@ const CONNECTIONS: usize = 64;
 const LAST_PIECES: usize = 4096;
 /// How long the output of processes that outlive the program is recorded.
 const GRACE: Duration = Duration::from_secs(10);
-/// Part of it after which that is said: most are about to end too.
+/// Part of it that passes without a word: most processes end with the program.
 const QUIET: Duration = Duration::from_secs(1);
 /// Longest remark.
 const MAX_REMARK: usize = 4096;
@@ -123,16 +123,16 @@ impl Intake {
     /// The program has ended; what it started may still write to its output.
     fn linger(&mut self) -> io::Result<()> {
         let end = Instant::now();
-        let mut told = false;
+        let mut announced = false;
         while self.ends.iter().any(|end| matches!(end.port, Port::Output(_))) {
-            let (gone, next) = (end.elapsed(), if told { GRACE } else { QUIET });
-            if gone >= next && told {
+            let (gone, next) = (end.elapsed(), if announced { GRACE } else { QUIET });
+            if gone >= next && announced {
                 break;
             }
             if gone >= next {
-                told = true;
+                announced = true;
                 say(&format!(
-                    "the program has ended, what it started still writes: recording that for {} s; Ctrl-C ends it at once",
+                    "the program has ended, but processes it started still write; recording them for {} s, Ctrl-C stops at once",
                     GRACE.as_secs()
                 ));
             }
@@ -287,7 +287,7 @@ impl End {
         if !lines.is_empty() {
             send(sender, Event::Lines(self.port.from(), lines)).map_err(|_| Trouble::Nobody)?;
         }
-        // Where nobody reads any more, the program is to meet the closed pipe it would have met without us.
+        // Once the reader is gone, the program has to meet the closed pipe it would have met without us.
         passed?;
         Ok(if count == 0 && !datagram { Outcome::Closed } else { Outcome::More })
     }

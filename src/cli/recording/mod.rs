@@ -1,8 +1,9 @@
 //! `warpscope record FILE -- COMMAND`: a run of any program, its points and the machine around them.
 //!
 //! The program starts at once; its commit, driver and GPUs are found out beside it. One owner: the thread that waits here has the journal; the
-//! program's output, its end, frames and signals come to it as events. The program keeps its terminal on stdin and stderr; its stdout is a pipe that is read and passed on. A pseudo-terminal instead was rejected:
-//! programs print other things to terminals, and the bytes would no longer be the ones written.
+//! program's output, its end, frames and signals come to it as events. The program keeps its terminal on stdin and stderr; its stdout is a
+//! pipe that is read and passed on. A pseudo-terminal instead was rejected: programs print other things to terminals, and the bytes would no
+//! longer be the ones written.
 
 mod inbox;
 mod intake;

@@ -27,7 +27,7 @@ impl Out {
         Self { out, is_failing: false }
     }
 
-    /// Passes a piece on. What cannot be written is said and recorded all the same; an error is the end of the one who reads.
+    /// Passes a piece on. A failure is reported and the piece recorded all the same; an error means that the reader is gone.
     pub(super) fn pass(&mut self, piece: &[u8]) -> io::Result<()> {
         let outcome = self.out.write_all(piece).and_then(|()| self.out.flush());
         let Err(error) = outcome else {
@@ -44,7 +44,7 @@ impl Out {
     }
 }
 
-/// A FIFO as one who only reads it, where somebody else has it open for writing.
+/// The read end of a FIFO, where another process has it open for writing.
 pub(super) fn still_written(fifo: File) -> Option<OwnedFd> {
     let reading = File::open(format!("/proc/self/fd/{}", fifo.as_raw_fd())).ok()?;
     drop(fifo); // open for writing too
@@ -63,7 +63,7 @@ pub(super) fn start(input: OwnedFd, out: Stdio) -> io::Result<()> {
     relay.current_dir("/").process_group(0).spawn().map(drop)
 }
 
-/// Passes standard input on until it ends, or until nobody takes it.
+/// Passes standard input on until it ends or its reader is gone.
 pub(in super::super) fn run() -> io::Result<()> {
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);

@@ -234,12 +234,12 @@ async fn first_frame(events: &mut Receiver<Event>, end: Instant) -> Result<Frame
     Ok(first)
 }
 
-/// Leaves output and points of processes that outlive the recording to one that goes on taking them.
+/// Leaves output and points of processes that outlive the recording to a relay.
 fn hand_on(output: Option<OwnedFd>, points: Option<OwnedFd>) {
     let failed =
-        |error: io::Error| say(&format!("what the program started cannot write on: {error}"));
+        |error: io::Error| say(&format!("processes of the program lose their output: {error}"));
     if let Some(output) = output {
-        say("what the program started still writes; it is passed on and not recorded any more");
+        say("processes of the program still write; their output is passed on, no longer recorded");
         let _ = relay::start(output, Stdio::inherit()).map_err(failed);
     }
     if let Some(points) = points {

@@ -71,8 +71,8 @@ struct Intake<'a> {
     work: &'a Transaction<'a>,
     file: &'a str,
     journal: Journal,
-    /// What the first line of the run says that is being read. Only this goes into its hash: the rest may come when a part of the run is
-    /// in the store already.
+    /// First line of the run that is being read. Only this goes into its hash: the rest may come when a part of the run is in the store
+    /// already.
     begun: Identity,
     /// The run whose lines are being read.
     run: Option<Open>,
