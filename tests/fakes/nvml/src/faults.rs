@@ -7,7 +7,6 @@
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
-use crate::models;
 use crate::scenario::with;
 
 /// What happens instead of an answer.
@@ -77,9 +76,15 @@ pub(crate) fn board(argument: &str, value: usize) -> Option<usize> {
         "address" => unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(value)) }
             .to_str()
             .ok()
-            .and_then(models::board_at),
+            .and_then(board_at),
         _ => None,
     }
+}
+
+/// The board whose address this is: `00000000:19:00.0`.
+fn board_at(address: &str) -> Option<usize> {
+    let bus = usize::from_str_radix(address.split(':').nth(1)?, 16).ok()?.checked_sub(1)?;
+    (bus % 8 == 0).then_some(bus / 8)
 }
 
 /// Lets happen what the scenario says of this call. Called without the lock held.

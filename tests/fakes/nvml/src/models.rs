@@ -116,12 +116,6 @@ pub fn bus(board: usize) -> u32 {
     1 + board as u32 * 8
 }
 
-/// The board whose address this is: `00000000:19:00.0`.
-pub fn board_at(address: &str) -> Option<usize> {
-    let bus = usize::from_str_radix(address.split(':').nth(1)?, 16).ok()?.checked_sub(1)?;
-    (bus % 8 == 0).then_some(bus / 8)
-}
-
 /// One MIG instance of the MIG scenario: profile, SMs, memory in MiB, slices.
 pub struct Profile {
     /// Profile name.
