@@ -15,7 +15,8 @@ use super::options::Options;
 use crate::sink::Redactor;
 use crate::source::{FrameSink, Source};
 
-/// How long a one-shot command waits for everything to answer before it takes what there is.
+/// How long a one-shot command waits for everything to answer before it takes what there is. A GPU without persistence mode
+/// may need seconds to start, so one that hangs costs as many.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Frames that may wait for a slow disk or a slow reader.
 const QUEUE: usize = 8;

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::provider::{Context, GpuSection, HostSection, Provider, Section};
 use warpscope_probes::{Frame, Notice, Origin, SCHEMA, Severity, Timestamp};
 
@@ -17,6 +18,10 @@ use super::{Control, FrameSink, Source};
 
 /// How long after its time an answer counts as late.
 const GRACE: Duration = Duration::from_millis(250);
+
+/// How soon GPUs are asked again while one of them starts, and how long that may take.
+const SOON: Duration = Duration::from_secs(1);
+const STARTING: Duration = Duration::from_secs(10);
 
 /// This machine: one provider for the GPUs, one for the host.
 pub struct LocalSource {
@@ -91,6 +96,8 @@ struct State {
     answered: bool,
     seq: u64,
     gpu: Option<GpuSection>,
+    /// When the GPUs last answered.
+    gpu_at: Timestamp,
     host: Option<HostSection>,
     broken: Vec<Notice>,
 }
@@ -139,11 +146,11 @@ impl Shared {
         std::mem::take(&mut state.answered)
     }
 
-    /// Waits until `interval` after `start`, also when the interval changes meanwhile. False: stop.
-    fn wait_from(&self, start: Instant) -> bool {
+    /// Waits until `interval` after `start`, or `most`, also when the interval changes meanwhile. False: stop.
+    fn wait_from(&self, start: Instant, most: Duration) -> bool {
         let mut pace = self.pace();
         loop {
-            let left = pace.interval.saturating_sub(start.elapsed());
+            let left = pace.interval.min(most).saturating_sub(start.elapsed());
             if pace.stopped || left.is_zero() {
                 return !pace.stopped;
             }
@@ -153,6 +160,12 @@ impl Shared {
 }
 
 impl State {
+    /// Whether a GPU has not answered yet.
+    fn is_starting(&self) -> bool {
+        let gpus = self.gpu.iter().flat_map(|section| &section.gpus);
+        gpus.into_iter().any(|gpu| gpu.presence == Presence::Starting)
+    }
+
     fn frame(&mut self, at: Timestamp, interval: Duration, late: Late) -> Frame {
         self.seq += 1;
         let mut frame = Frame {
@@ -175,7 +188,7 @@ impl State {
         }
         frame.notices.extend(self.broken.iter().cloned());
         if late.gpu {
-            mark_gpus_late(&mut frame);
+            mark_gpus_late(&mut frame, self.gpu_at);
         }
         if late.host {
             mark_host_late(&mut frame);
@@ -184,7 +197,7 @@ impl State {
     }
 }
 
-fn mark_gpus_late(frame: &mut Frame) {
+fn mark_gpus_late(frame: &mut Frame, last: Timestamp) {
     for gpu in &mut frame.gpus {
         gpu.make_late();
     }
@@ -194,13 +207,17 @@ fn mark_gpus_late(frame: &mut Frame) {
         }
     }
     let what = match frame.driver.status {
-        DriverState::Starting => "The NVIDIA driver has not answered yet.",
-        _ => "The NVIDIA driver has stopped answering; its last values are shown dim.",
+        DriverState::Starting => "The NVIDIA driver has not answered yet.".to_owned(),
+        _ => {
+            let last = last.to_string();
+            let time = last.get(11..19).unwrap_or(&last);
+            format!("The NVIDIA driver has stopped answering; its values of {time}Z are shown dim.")
+        }
     };
     frame.notices.push(Notice {
         id: "driver.late".into(),
         severity: Severity::Warning,
-        what: what.into(),
+        what,
         remedy: "Loading the driver takes seconds without persistence mode (nvidia-smi -pm 1); otherwise look for Xid messages in dmesg.".into(),
     });
 }
@@ -227,7 +244,10 @@ fn ask(provider: &mut dyn Provider, context: &Context, shared: &Shared) {
     let mut state = shared.state();
     state.broken.retain(|notice| notice.id != format!("provider.{name}"));
     match answer {
-        Ok(Section::Gpu(section)) => state.gpu = Some(*section),
+        Ok(Section::Gpu(section)) => {
+            state.gpu = Some(*section);
+            state.gpu_at = now();
+        }
         Ok(Section::Host(section)) => state.host = Some(*section),
         Err(_) => state.broken.push(Notice {
             id: format!("provider.{name}"),
@@ -239,6 +259,7 @@ fn ask(provider: &mut dyn Provider, context: &Context, shared: &Shared) {
 }
 
 fn ask_gpus(mut provider: Box<dyn Provider>, shared: &Shared) {
+    let begin = Instant::now();
     let mut last: Option<Instant> = None;
     loop {
         let start = Instant::now();
@@ -246,7 +267,9 @@ fn ask_gpus(mut provider: Box<dyn Provider>, shared: &Shared) {
         last = Some(start);
         ask(&mut *provider, &Context { since_last, ..Context::default() }, shared);
         shared.announce();
-        if !shared.wait_from(start) {
+        // A GPU that takes seconds to start is shown when it has, however long the interval.
+        let starting = shared.state().is_starting() && begin.elapsed() < STARTING;
+        if !shared.wait_from(start, if starting { SOON } else { Duration::MAX }) {
             return;
         }
     }
@@ -373,7 +396,7 @@ mod tests {
     fn a_shorter_interval_is_heard_while_waiting_for_a_longer_one() {
         let shared = Arc::new(Shared::new(Duration::from_secs(3600)));
         let mut control = LocalControl { shared: Arc::clone(&shared) };
-        let waiter = thread::spawn(move || shared.wait_from(Instant::now()));
+        let waiter = thread::spawn(move || shared.wait_from(Instant::now(), Duration::MAX));
         control.set_interval(Duration::ZERO);
         assert!(waiter.join().expect("ends"));
     }

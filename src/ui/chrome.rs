@@ -7,7 +7,7 @@ use ratatui::widgets::Widget;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::text::printable;
-use warpscope_probes::{Origin, Severity};
+use warpscope_probes::{Frame, Origin, Severity};
 
 use super::Hits;
 use super::theme::Role;
@@ -79,13 +79,8 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     if let Some(host) = frame.host.machine.hostname.last() {
         say(host.clone(), Role::Muted);
     }
-    let versions = &frame.driver.versions;
-    match (&frame.driver.status, versions.driver.last(), versions.cuda.last()) {
-        (DriverState::Starting, ..) => say("asking the driver".into(), Role::Muted),
-        (_, Some(driver), Some(cuda)) => say(format!("driver {driver} CUDA {cuda}"), Role::Muted),
-        (_, Some(driver), None) => say(format!("driver {driver}"), Role::Muted),
-        _ => say("no driver".into(), Role::Warn),
-    }
+    let (text, role) = driver(frame);
+    say(text, role);
     if app.bench.phase == Phase::Running {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
@@ -119,6 +114,25 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     spans.pop();
     spans.push(Span::raw(" "));
     spans
+}
+
+/// The driver as the body shows it: one that is gone has left its GPUs there.
+fn driver(frame: &Frame) -> (String, Role) {
+    let late = frame.notices.iter().any(|notice| notice.id == "driver.late");
+    let had_gpus = frame.gpus.iter().any(|gpu| gpu.presence != Presence::WhatIf);
+    let versions = &frame.driver.versions;
+    let text = match (&frame.driver.status, versions.driver.last(), versions.cuda.last()) {
+        (DriverState::Starting, ..) => "asking the driver".to_owned(),
+        _ if late => return ("driver stopped answering".to_owned(), Role::Warn),
+        (DriverState::AllSuspended, ..) => "driver asleep".to_owned(),
+        (_, Some(driver), Some(cuda)) => format!("driver {driver} CUDA {cuda}"),
+        (_, Some(driver), None) => format!("driver {driver}"),
+        (DriverState::Ready, None, _) => "driver of unknown version".to_owned(),
+        (DriverState::NoDevice, ..) => return ("driver without GPUs".to_owned(), Role::Warn),
+        _ if had_gpus => return ("driver lost".to_owned(), Role::Warn),
+        _ => return ("no driver".to_owned(), Role::Warn),
+    };
+    (text, Role::Muted)
 }
 
 fn replay(app: &App, file: &str) -> String {
@@ -202,4 +216,48 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         .collect();
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     Footer { look, hints: &hints }.render(inner, buffer);
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::{Gpu, Notice};
+
+    use super::*;
+
+    /// What the header says of a driver in a state, with a GPU of some presence in the body.
+    fn said(status: DriverState, version: Option<&str>, gpu: Option<Presence>) -> String {
+        let mut frame = Frame::default();
+        frame.driver.status = status;
+        if let Some(version) = version {
+            frame.driver.versions.driver = version.to_owned().into();
+        }
+        frame.gpus.extend(gpu.map(|presence| Gpu { presence, ..Gpu::default() }));
+        driver(&frame).0
+    }
+
+    #[test]
+    fn the_header_denies_no_driver_whose_gpus_are_drawn() {
+        use DriverState::{AllSuspended, LibraryMissing, NoDevice, NotLoaded, Ready};
+        assert_eq!(said(Ready, Some("580.82.07"), Some(Presence::Present)), "driver 580.82.07");
+        assert_eq!(said(Ready, None, Some(Presence::Present)), "driver of unknown version");
+        assert_eq!(said(NotLoaded, None, Some(Presence::Lost)), "driver lost");
+        assert_eq!(said(AllSuspended, None, Some(Presence::Suspended)), "driver asleep");
+        assert_eq!(said(NoDevice, None, None), "driver without GPUs");
+        assert_eq!(said(LibraryMissing, None, Some(Presence::WhatIf)), "no driver");
+        assert_eq!(said(LibraryMissing, None, None), "no driver");
+    }
+
+    #[test]
+    fn a_driver_that_stopped_answering_is_not_shown_as_if_it_did() {
+        let mut frame = Frame::default();
+        frame.driver.status = DriverState::Ready;
+        frame.driver.versions.driver = "580.82.07".to_owned().into();
+        frame.notices.push(Notice {
+            id: "driver.late".into(),
+            severity: Severity::Warning,
+            what: String::new(),
+            remedy: String::new(),
+        });
+        assert_eq!(driver(&frame), ("driver stopped answering".to_owned(), Role::Warn));
+    }
 }

@@ -1,6 +1,7 @@
 //! The NVML provider with the real client library against the stand-in.
 
 mod late;
+mod lies;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,10 +1,11 @@
 //! Answers that fill several fields at once.
 
+use super::error::checked;
 use super::pci::PciAddress;
 use super::probe::Probe;
-use super::raw;
-use super::readers::{newer_or_older, percent};
+use super::readers::newer_or_older;
 use super::slot::Slot;
+use super::{lists, plausible, raw};
 use crate::Reading;
 use crate::catalogue::enrich;
 use crate::text::printable;
@@ -12,21 +13,22 @@ use crate::units::*;
 
 /// PCI address and ids.
 pub(super) fn pci(probe: &Probe<'_>, slot: &mut Slot) {
-    let info = probe.ask(|d| d.pci_info());
-    let address = info.value().and_then(|info| info.bus_id.parse::<PciAddress>().ok());
+    let info = probe.ask(lists::pci_info);
+    let address = info.value().and_then(|info| info.address.parse::<PciAddress>().ok());
     slot.address = address.or(slot.address);
     let identity = &mut slot.gpu.identity;
-    identity.pci_device_id = info.clone().map(|info| info.pci_device_id >> 16);
-    identity.pci_subsystem_id = info.clone().map(|info| info.pci_sub_system_id.unwrap_or_default());
-    identity.pci_bus_id = info
-        .map(|info| address.map_or_else(|| printable(&info.bus_id), |address| address.to_string()));
+    identity.pci_device_id = info.clone().map(|info| info.device_id >> 16);
+    identity.pci_subsystem_id = info.clone().map(|info| info.subsystem_id);
+    identity.pci_bus_id = info.map(|info| {
+        address.map_or_else(|| printable(&info.address), |address| address.to_string())
+    });
 }
 
 /// GPU and memory-controller utilisation.
 pub(super) fn utilization(probe: &Probe<'_>, slot: &mut Slot) {
     let both = probe.ask(|d| d.utilization_rates());
-    slot.gpu.vitals.util_gpu_pct = both.clone().map(|both| percent(both.gpu));
-    slot.gpu.vitals.util_memory_pct = both.map(|both| percent(both.memory));
+    slot.gpu.vitals.util_gpu_pct = checked(both.clone(), |both| plausible::percent(both.gpu));
+    slot.gpu.vitals.util_memory_pct = checked(both, |both| plausible::percent(both.memory));
 }
 
 /// Total, used, free and reserved memory, what is reserved apart where the driver tells it apart.
@@ -37,30 +39,35 @@ pub(super) fn memory(probe: &Probe<'_>, slot: &mut Slot) {
             raw::memory_info_v1(d).map(|(total, free, used)| (total, free, used, None))
         })
     });
+    let memory = checked(memory, |m| plausible::memory(m.0).map(|_| m));
     let vitals = &mut slot.gpu.vitals;
     vitals.memory_total_bytes = memory.clone().map(|m| Bytes(m.0));
-    vitals.memory_free_bytes = memory.clone().map(|m| Bytes(m.1));
-    vitals.memory_used_bytes = memory.clone().map(|m| Bytes(m.2));
+    vitals.memory_free_bytes = checked(memory.clone(), |m| plausible::part(m.1, m.0));
+    vitals.memory_used_bytes = checked(memory.clone(), |m| plausible::part(m.2, m.0));
     vitals.memory_reserved_bytes = match memory {
         Reading::Value((.., None)) => Reading::Unsupported,
-        other => other.map(|m| Bytes(m.3.unwrap_or_default())),
+        other => checked(other, |m| plausible::part(m.3.unwrap_or_default(), m.0)),
     };
 }
 
 /// The BAR1 aperture.
 pub(super) fn bar1(probe: &Probe<'_>, slot: &mut Slot) {
-    let bar1 = probe.ask(|d| d.bar1_memory_info());
+    let bar1 = probe.ask(|d| {
+        let bar1 = d.bar1_memory_info()?;
+        plausible::memory(bar1.total).map(|_| bar1)
+    });
     slot.gpu.vitals.bar1_total_bytes = bar1.clone().map(|it| Bytes(it.total));
-    slot.gpu.vitals.bar1_used_bytes = bar1.map(|it| Bytes(it.used));
+    slot.gpu.vitals.bar1_used_bytes = checked(bar1, |it| plausible::part(it.used, it.total));
 }
 
 /// How many fans there are to ask.
 pub(super) fn fan_count(probe: &Probe<'_>, slot: &mut Slot) {
     const MOST: u32 = 16;
-    slot.fans = probe.find(|d| d.num_fans()).unwrap_or(1).min(MOST);
+    let count = probe.find(|d| d.num_fans()).unwrap_or(1);
+    slot.fans = slot.capped("fans", count, MOST);
 }
 
-/// The fastest of all fans.
+/// The fastest of the fans that answer.
 pub(super) fn fans(probe: &Probe<'_>, slot: &mut Slot) {
     let fans = 1..slot.fans;
     let percents = fans.clone().fold(probe.ask(|d| d.fan_speed(0)), |fastest, fan| {
@@ -69,8 +76,8 @@ pub(super) fn fans(probe: &Probe<'_>, slot: &mut Slot) {
     let speeds = fans.fold(probe.ask(|d| d.fan_speed_rpm(0)), |fastest, fan| {
         faster(fastest, |probe| probe.ask(|d| d.fan_speed_rpm(fan)), probe)
     });
-    slot.gpu.vitals.fan_pct = percents.map(percent);
-    slot.gpu.vitals.fan_rpm = speeds.map(Rpm);
+    slot.gpu.vitals.fan_pct = checked(percents, plausible::fan_percent);
+    slot.gpu.vitals.fan_rpm = checked(speeds, plausible::rpm);
 }
 
 /// Asks one more fan, unless the first already told that there is no answer.
@@ -82,7 +89,7 @@ fn faster(
     match fastest {
         Reading::Value(a) => match next(probe) {
             Reading::Value(b) => Reading::Value(a.max(b)),
-            absent => absent,
+            _ => Reading::Value(a),
         },
         absent => absent,
     }
@@ -97,8 +104,9 @@ pub(super) fn catalogue(_: &Probe<'_>, slot: &mut Slot) {
 pub(super) fn remapped_rows(probe: &Probe<'_>, slot: &mut Slot) {
     let rows = probe.ask(raw::remapped_rows);
     let vitals = &mut slot.gpu.vitals;
-    vitals.rows_remapped_corrected = rows.clone().map(|rows| rows.corrected);
-    vitals.rows_remapped_uncorrected = rows.clone().map(|rows| rows.uncorrected);
+    vitals.rows_remapped_corrected = checked(rows.clone(), |rows| plausible::few(rows.corrected));
+    vitals.rows_remapped_uncorrected =
+        checked(rows.clone(), |rows| plausible::few(rows.uncorrected));
     vitals.rows_pending = rows.clone().map(|rows| rows.pending);
     vitals.rows_failed = rows.map(|rows| rows.failed);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::error::{Bits, NvmlError};
 
 use crate::Reading;
 use crate::driver::DriverState;
@@ -62,9 +62,30 @@ pub(super) fn same_absence<T>(answer: &Reading<()>) -> Reading<T> {
     }
 }
 
+/// What stands for an answer that cannot be true.
+pub(super) fn absurd() -> NvmlError {
+    NvmlError::IncorrectBits(Bits::U32(0))
+}
+
+/// A value of an answer, unless it cannot be true.
+pub(super) fn checked<T, U>(
+    answer: Reading<T>,
+    check: impl FnOnce(T) -> Result<U, NvmlError>,
+) -> Reading<U> {
+    match answer.map(check) {
+        Reading::Value(Ok(value)) => Reading::Value(value),
+        Reading::Value(Err(why)) => reading(&why),
+        Reading::Late(last) => Reading::Late(last.and_then(Result::ok)),
+        Reading::Unsupported => Reading::Unsupported,
+        Reading::Denied => Reading::Denied,
+        Reading::Failed(why) => Reading::Failed(why),
+    }
+}
+
 /// The error in NVML's words, with the number where there are none.
 pub(super) fn words(error: &NvmlError) -> String {
     match error {
+        NvmlError::IncorrectBits(_) => "the driver's answer cannot be true".to_owned(),
         NvmlError::UnexpectedVariant(code) => format!("NVML error {code}"),
         known => format!("NVML error: {}", crate::text::printable(&known.to_string())),
     }

@@ -7,10 +7,10 @@ use nvml_wrapper::enums::gpm::GpmMetricId;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::gpm::gpm_metrics_get;
 
-use super::error;
 use super::probe::Probe;
 use super::raw::KeptSample;
 use super::slot::Slot;
+use super::{error, plausible};
 use crate::Reading;
 use crate::gpu::Vitals;
 use crate::units::Percent;
@@ -100,8 +100,9 @@ fn compute<'a>(
     Ok(results
         .into_iter()
         .map(|result| match result {
-            Ok(metric) if metric.value.is_finite() => Percent(metric.value as f32).into(),
-            Ok(_) => Reading::Late(None),
+            Ok(metric) if metric.value.is_nan() => Reading::Late(None),
+            Ok(metric) => plausible::computed_percent(metric.value)
+                .map_or_else(|why| error::reading(&why), Reading::Value),
             Err(why) => error::reading(&why),
         })
         .collect())

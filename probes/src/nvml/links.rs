@@ -6,13 +6,15 @@ use nvml_wrapper::sys_exports::field_id::{
     NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX,
 };
 
+use super::error::checked;
 use super::probe::Probe;
 use super::raw::{self, FieldValue};
 use super::slot::Slot;
+use super::{lists, plausible};
 use crate::Reading;
 use crate::gpu::NvLink;
 use crate::text::printable;
-use crate::units::{BytesPerSecond, Celsius};
+use crate::units::BytesPerSecond;
 
 /// Scope of a link field that means all links together.
 const ALL_LINKS: u32 = u32::MAX;
@@ -39,12 +41,13 @@ pub(super) fn counters(probe: &Probe<'_>, slot: &mut Slot) {
     });
     let before = slot.counters.take();
     let ([memory, rx, tx], at_us) = apart(probe, fields);
+    let [rx, tx] = [rx, tx].map(|counter| checked(counter, plausible::events));
     if let (Reading::Value(rx_kib), Reading::Value(tx_kib)) = (&rx, &tx) {
         slot.counters = Some(Counters { at_us, rx_kib: *rx_kib, tx_kib: *tx_kib });
     }
-    let elapsed = before.map(|before| (before, (at_us - before.at_us) as f64 / 1e6));
+    let elapsed = before.map(|before| (before, at_us.saturating_sub(before.at_us) as f64 / 1e6));
     let vitals = &mut slot.gpu.vitals;
-    vitals.temperature_memory_c = memory.map(|degrees| Celsius(degrees as f32));
+    vitals.temperature_memory_c = checked(memory, plausible::celsius);
     vitals.nvlink_rx_bps = rate(rx, elapsed.map(|(before, seconds)| (before.rx_kib, seconds)));
     vitals.nvlink_tx_bps = rate(tx, elapsed.map(|(before, seconds)| (before.tx_kib, seconds)));
 }
@@ -71,7 +74,8 @@ fn rate(now: Reading<u64>, before: Option<(u64, f64)>) -> Reading<BytesPerSecond
     let Reading::Value(now) = now else { return now.map(|_| BytesPerSecond(0.0)) };
     match before {
         Some((then, elapsed_s)) if elapsed_s > 0.0 && now >= then => {
-            BytesPerSecond((now - then) as f64 * 1024.0 / elapsed_s).into()
+            plausible::link_rate((now - then) as f64 * 1024.0 / elapsed_s)
+                .map_or(Reading::Late(None), Reading::Value)
         }
         _ => Reading::Late(None),
     }
@@ -102,11 +106,14 @@ fn state(probe: &Probe<'_>, link: u32) -> Option<NvLink> {
     let errors =
         ERRORS.map(|counter| probe.find(|d| d.link_wrapper_for(link).error_counter(counter)));
     Some(NvLink {
-        version: probe.find(|d| d.link_wrapper_for(link).version()),
-        remote: probe
-            .find(|d| d.link_wrapper_for(link).remote_pci_info())
-            .map(|pci| printable(&pci.bus_id)),
-        errors: errors.iter().flatten().copied().reduce(u64::saturating_add),
+        version: probe.find(|d| d.link_wrapper_for(link).version().and_then(plausible::link)),
+        remote: probe.find(|d| lists::link_end(d, link)).map(|pci| printable(&pci.address)),
+        errors: errors
+            .iter()
+            .flatten()
+            .copied()
+            .reduce(u64::saturating_add)
+            .filter(|count| plausible::events(*count).is_ok()),
         ..found
     })
 }

@@ -11,8 +11,11 @@ mod enumerate;
 mod error;
 mod gpm;
 mod links;
+mod lists;
 mod mig;
+mod notices;
 mod pci;
+mod plausible;
 mod probe;
 mod processes;
 mod raw;
@@ -38,8 +41,7 @@ use self::slot::Slot;
 use self::visit::Answer;
 use self::workers::Workers;
 use crate::driver::{Driver, DriverState, Versions};
-use crate::frame::{Notice, Severity};
-use crate::gpu::Presence;
+use crate::frame::Notice;
 use crate::provider::{Context, GpuSection, Provider, Section};
 
 /// Where to look, and how often to look again.
@@ -190,43 +192,13 @@ impl NvmlProvider {
     fn notices(&self) -> Vec<Notice> {
         match self.state.explain() {
             Some(notice) => vec![notice],
-            None => self.slots.iter().filter_map(|slot| self.notice(slot)).collect(),
+            None => {
+                let others_live = self.slots.iter().any(|slot| slot.fresh);
+                let claimed = self.session.as_ref().map_or(0, |session| session.claimed);
+                let each = self.slots.iter().flat_map(|slot| notices::about(slot, others_live));
+                notices::too_many_gpus(claimed).into_iter().chain(each).collect()
+            }
         }
-    }
-
-    fn notice(&self, slot: &Slot) -> Option<Notice> {
-        if slot.gpu.presence == Presence::Lost {
-            return Some(lost_notice(slot));
-        }
-        let others_live = self.slots.iter().any(|other| other.fresh);
-        slot.is_late().then(|| late_notice(slot, others_live))
-    }
-}
-
-/// What to say of a GPU that fell off the bus.
-fn lost_notice(slot: &Slot) -> Notice {
-    Notice {
-        id: "gpu.lost".to_owned(),
-        severity: Severity::Error,
-        what: format!("{} is lost: the driver cannot reach it any more.", slot.called()),
-        remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
-    }
-}
-
-/// What to say of a GPU that does not answer while the driver does.
-fn late_notice(slot: &Slot, others_live: bool) -> Notice {
-    let name = slot.called();
-    let silence = match slot.asked.as_secs() {
-        0 => "does not answer".to_owned(),
-        seconds => format!("has not answered for {seconds} s"),
-    };
-    let others = if others_live { "; the others are live" } else { "" };
-    Notice {
-        id: "gpu.late".to_owned(),
-        severity: Severity::Warning,
-        what: format!("{name} {silence}{others}."),
-        remedy: "A GPU takes seconds to start without persistence mode (nvidia-smi -pm 1); if it stays so, look for its Xid \
-                 with: sudo dmesg | grep -i xid".to_owned(),
     }
 }
 

@@ -3,27 +3,24 @@
 use std::time::{Duration, SystemTime};
 
 use nvml_wrapper::Device;
-use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
-use nvml_wrapper::struct_wrappers::device::{ProcessInfo, ProcessUtilizationSample};
+use nvml_wrapper_sys::bindings::nvmlProcessUtilizationSample_t as Sample;
 
+use super::error::checked;
+use super::lists::{Listed, MOST_LISTED, ProcessInfo};
 use super::probe::Probe;
-use super::readers::{newer_or_older, percent};
 use super::slot::Slot;
+use super::{lists, plausible};
 use crate::Reading;
 use crate::process::{GpuProcess, ProcessKind, Usage};
-use crate::units::{Bytes, Percent};
+use crate::units::Percent;
 
-type List = fn(&Device<'_>) -> Result<Vec<ProcessInfo>, NvmlError>;
+type List = fn(&Device<'_>) -> Result<Listed<ProcessInfo>, NvmlError>;
 
-const LISTS: [(ProcessKind, List); 3] = [
-    (ProcessKind::Compute, |d| {
-        newer_or_older(d.running_compute_processes(), || d.running_compute_processes_v2())
-    }),
-    (ProcessKind::Graphics, |d| {
-        newer_or_older(d.running_graphics_processes(), || d.running_graphics_processes_v2())
-    }),
-    (ProcessKind::Mps, |d| d.mps_running_compute_processes()),
+const LISTS: [(ProcessKind, &str, List); 3] = [
+    (ProcessKind::Compute, "compute processes", lists::computing),
+    (ProcessKind::Graphics, "graphics processes", lists::drawing),
+    (ProcessKind::Mps, "MPS processes", lists::sharing),
 ];
 
 /// Who holds something on the device; with MIG on, in which instance.
@@ -34,29 +31,48 @@ pub(super) fn list(probe: &Probe<'_>, slot: &mut Slot) {
     }
     if slot.gpu.mig.is_empty() {
         let usage = probe.ask(|d| recent_usage(d, probe.since_last));
-        for (kind, ask) in LISTS {
-            let found = probe.find(ask).unwrap_or_default();
-            join(&mut slot.processes, found, kind, None);
+        if let Some(samples) = usage.value() {
+            slot.capped("process samples", samples.claimed, MOST_LISTED);
         }
+        let usage = usage.map(|samples| samples.items);
+        add(probe, slot, None, |d, ask| ask(d));
         slot.processes.iter_mut().for_each(|process| process.usage = used(process, &usage));
     } else {
-        for index in slot.gpu.mig.iter().map(|instance| instance.index) {
-            for (kind, ask) in LISTS {
-                let found = probe.find(|d| ask(&d.mig_device_by_index(index)?)).unwrap_or_default();
-                join(&mut slot.processes, found, kind, Some(index));
-            }
+        let indices: Vec<_> = slot.gpu.mig.iter().map(|instance| instance.index).collect();
+        for index in indices {
+            add(probe, slot, Some(index), |d, ask| ask(&d.mig_device_by_index(index)?));
         }
     }
     slot.processes.iter_mut().for_each(|process| process.gpu.clone_from(&slot.gpu.key));
 }
 
+/// Adds the processes of a device, or of one instance of it.
+fn add(
+    probe: &Probe<'_>,
+    slot: &mut Slot,
+    mig: Option<u32>,
+    of: impl Fn(&Device<'_>, List) -> Result<Listed<ProcessInfo>, NvmlError>,
+) {
+    let room = slot.gpu.vitals.memory_total_bytes.value().map_or(u64::MAX, |total| total.0);
+    for (kind, what, ask) in LISTS {
+        if let Some(found) = probe.find(|d| of(d, ask)) {
+            slot.capped(what, found.claimed, MOST_LISTED);
+            join(&mut slot.processes, found.items, kind, mig, room);
+        }
+    }
+}
+
 /// Adds one list to those found so far: a pid that is in several is one process.
-fn join(all: &mut Vec<GpuProcess>, found: Vec<ProcessInfo>, kind: ProcessKind, mig: Option<u32>) {
+fn join(
+    all: &mut Vec<GpuProcess>,
+    found: Vec<ProcessInfo>,
+    kind: ProcessKind,
+    mig: Option<u32>,
+    room: u64,
+) {
     for info in found {
-        let memory = match info.used_gpu_memory {
-            UsedGpuMemory::Used(bytes) => Reading::Value(Bytes(bytes)),
-            UsedGpuMemory::Unavailable => Reading::Unsupported,
-        };
+        let held = info.memory.map_or(Reading::Unsupported, Reading::Value);
+        let memory = checked(held, |bytes| plausible::part(bytes, room));
         match all.iter_mut().find(|process| process.pid == info.pid && process.mig == mig) {
             Some(known) => {
                 known.kind = both(known.kind, kind);
@@ -84,63 +100,58 @@ fn both(a: ProcessKind, b: ProcessKind) -> ProcessKind {
 }
 
 /// Usage samples not older than the last poll, or a second: the driver samples a few times a second.
-fn recent_usage(
-    device: &Device<'_>,
-    since_last: Duration,
-) -> Result<Vec<ProcessUtilizationSample>, NvmlError> {
+fn recent_usage(device: &Device<'_>, since_last: Duration) -> Result<Listed<Sample>, NvmlError> {
     const SAMPLING: Duration = Duration::from_secs(1);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since = now.saturating_sub(since_last.max(SAMPLING));
-    match device.process_utilization_stats(u64::try_from(since.as_micros()).unwrap_or(u64::MAX)) {
-        Err(NvmlError::NotFound) => Ok(Vec::new()),
+    match lists::process_samples(device, u64::try_from(since.as_micros()).unwrap_or(u64::MAX)) {
+        Err(NvmlError::NotFound) => Ok(Listed { items: Vec::new(), claimed: 0 }),
         other => other,
     }
 }
 
 /// The newest sample of a process. NVML leaves out processes that used nothing in the time asked for,
 /// so with samples supported, none for a pid is a measured zero.
-fn used(process: &GpuProcess, samples: &Reading<Vec<ProcessUtilizationSample>>) -> Usage {
-    let of = |part: fn(&ProcessUtilizationSample) -> u32| match samples {
-        Reading::Value(samples) => {
-            let newest =
-                samples.iter().filter(|it| it.pid == process.pid).max_by_key(|it| it.timestamp);
-            Reading::Value(newest.map_or(Percent(0.0), |sample| percent(part(sample))))
-        }
+fn used(process: &GpuProcess, samples: &Reading<Vec<Sample>>) -> Usage {
+    let own = samples.value().into_iter().flatten().filter(|it| it.pid == process.pid);
+    let newest = own.max_by_key(|it| it.timeStamp);
+    let of = |part: fn(&Sample) -> u32| match samples {
+        Reading::Value(_) => checked(newest.map_or(0, part).into(), plausible::percent),
         absent => absent.clone().map(|_| Percent(0.0)),
     };
     Usage {
         gpu_memory_bytes: process.usage.gpu_memory_bytes.clone(),
-        sm_pct: of(|it| it.sm_util),
-        memory_pct: of(|it| it.mem_util),
-        encoder_pct: of(|it| it.enc_util),
-        decoder_pct: of(|it| it.dec_util),
+        sm_pct: of(|it| it.smUtil),
+        memory_pct: of(|it| it.memUtil),
+        encoder_pct: of(|it| it.encUtil),
+        decoder_pct: of(|it| it.decUtil),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Bytes;
 
-    fn info(pid: u32, used_gpu_memory: UsedGpuMemory) -> ProcessInfo {
-        ProcessInfo { pid, used_gpu_memory, gpu_instance_id: None, compute_instance_id: None }
+    /// Memory of the device.
+    const ROOM: u64 = 100;
+
+    fn info(pid: u32, memory: Option<u64>) -> ProcessInfo {
+        ProcessInfo { pid, memory }
     }
 
     #[test]
     fn a_pid_in_two_lists_is_one_process_of_both_kinds() {
         let mut all = Vec::new();
+        join(&mut all, vec![info(7, Some(10)), info(8, None)], ProcessKind::Compute, None, ROOM);
         join(
             &mut all,
-            vec![info(7, UsedGpuMemory::Used(10)), info(8, UsedGpuMemory::Unavailable)],
-            ProcessKind::Compute,
-            None,
-        );
-        join(
-            &mut all,
-            vec![info(7, UsedGpuMemory::Used(20)), info(8, UsedGpuMemory::Used(5))],
+            vec![info(7, Some(20)), info(8, Some(5))],
             ProcessKind::Graphics,
             None,
+            ROOM,
         );
-        join(&mut all, vec![info(8, UsedGpuMemory::Unavailable)], ProcessKind::Mps, None);
+        join(&mut all, vec![info(8, None)], ProcessKind::Mps, None, ROOM);
         let brief: Vec<_> = all
             .iter()
             .map(|it| (it.pid, it.kind, it.usage.gpu_memory_bytes.value().copied()))
@@ -157,23 +168,29 @@ mod tests {
     #[test]
     fn memory_the_driver_cannot_tell_is_not_zero() {
         let mut all = Vec::new();
-        join(&mut all, vec![info(7, UsedGpuMemory::Unavailable)], ProcessKind::Graphics, None);
+        join(&mut all, vec![info(7, None)], ProcessKind::Graphics, None, ROOM);
         assert_eq!(all[0].usage.gpu_memory_bytes, Reading::Unsupported);
+        join(&mut all, vec![info(8, Some(ROOM + 1))], ProcessKind::Graphics, None, ROOM);
+        assert!(matches!(all[1].usage.gpu_memory_bytes, Reading::Failed(_)), "more than there is");
     }
 
     #[test]
     fn the_newest_sample_counts_and_none_is_zero_only_where_samples_are_offered() {
-        let sample = |pid, timestamp, sm_util| ProcessUtilizationSample {
+        let sample = |pid, at, sm| Sample {
             pid,
-            timestamp,
-            sm_util,
-            mem_util: 1,
-            enc_util: 0,
-            dec_util: 0,
+            timeStamp: at,
+            smUtil: sm,
+            memUtil: 1,
+            encUtil: 0,
+            decUtil: 101,
         };
         let samples = Reading::Value(vec![sample(7, 5, 50), sample(7, 9, 90), sample(8, 9, 3)]);
         let process = |pid| GpuProcess { pid, ..GpuProcess::default() };
         assert_eq!(used(&process(7), &samples).sm_pct, Percent(90.0).into());
+        assert!(
+            matches!(used(&process(7), &samples).decoder_pct, Reading::Failed(_)),
+            "101 percent"
+        );
         assert_eq!(used(&process(9), &samples).sm_pct, Percent(0.0).into());
         assert_eq!(used(&process(7), &Reading::Unsupported).sm_pct, Reading::Unsupported);
     }

@@ -1,6 +1,6 @@
 //! The NVML calls the wrapper does not offer, or offers with a loss.
 //!
-//! The only file of the provider with raw calls. Each goes through the function table the wrapper
+//! With `lists.rs` the only file of the provider with raw calls. Each goes through the function table the wrapper
 //! loaded, so a symbol an old driver lacks is an error here as everywhere else, never a crash.
 
 #![expect(unsafe_code, reason = "NVML is a C library; these calls have no safe wrapper")]
@@ -14,6 +14,7 @@ use nvml_wrapper::{Device, Nvml};
 use nvml_wrapper_sys::bindings::{nvmlFieldValue_t, nvmlGpmSample_t, nvmlMemory_t};
 
 use super::error::is_missing_symbol;
+use super::plausible;
 
 /// Calls a function of NVML by name on a device, its results in zeroed out-parameters.
 macro_rules! query {
@@ -58,14 +59,11 @@ pub(super) struct RemappedRows {
 
 /// Rows remapped so far, and whether more wait or failed.
 pub(super) fn remapped_rows(device: &Device<'_>) -> Result<RemappedRows, NvmlError> {
-    query!(device, nvmlDeviceGetRemappedRows, corrected: u32, uncorrected: u32, pending: u32, failed: u32).map(
-        |(corrected, uncorrected, pending, failed)| RemappedRows {
-            corrected,
-            uncorrected,
-            pending: pending != 0,
-            failed: failed != 0,
-        },
-    )
+    let rows: Result<(u32, u32, u32, u32), NvmlError> = query!(device, nvmlDeviceGetRemappedRows,
+        corrected: u32, uncorrected: u32, pending: u32, failed: u32);
+    let (corrected, uncorrected, pending, failed) = rows?;
+    let (pending, failed) = (plausible::switch(pending)?, plausible::switch(failed)?);
+    Ok(RemappedRows { corrected, uncorrected, pending, failed })
 }
 
 /// GPU instance id of a MIG device.

@@ -10,7 +10,7 @@ use warpscope_kernels::Sm;
 
 use super::probe::Probe;
 use super::slot::Slot;
-use super::{blocks, error, gpm, links, mig, processes, raw, throttle, words};
+use super::{blocks, error, gpm, links, lists, mig, plausible, processes, raw, throttle, words};
 use crate::units::*;
 
 /// How often a value is read, by what it costs and how fast it changes.
@@ -63,50 +63,50 @@ macro_rules! table {
 
 /// The table. `block` lines fill several fields from one answer; identity comes before what depends on it.
 const READERS: &[Reader] = table! {
-    Once text identity.name = |d| d.name();
-    Once text identity.uuid = |d| d.uuid();
+    Once text identity.name = lists::name;
+    Once text identity.uuid = lists::uuid;
     Once block [blocks::pci];
     Once value identity.architecture = |d| d.architecture().map(|it| it.to_string());
     Once value identity.sm = compute_capability;
-    Once value identity.cuda_cores = |d| d.num_cores();
+    Once value identity.cuda_cores = |d| d.num_cores().and_then(plausible::few);
     Once value identity.sm_count = sm_count;
-    Once value identity.memory_bus_bit = |d| d.memory_bus_width().map(Bits);
+    Once value identity.memory_bus_bit = |d| d.memory_bus_width().and_then(plausible::few).map(Bits);
     Once value identity.memory_bandwidth_bps = memory_bandwidth;
     Once value identity.brand = |d| d.brand().map(|it| words::brand(it).to_owned());
-    Once text identity.vbios = |d| d.vbios_version();
-    Once text identity.board_part_number = |d| d.board_part_number();
+    Once text identity.vbios = lists::vbios_version;
+    Once text identity.board_part_number = lists::board_part_number;
     Once value vitals.temperature_slowdown_c = |d| threshold(d, TemperatureThreshold::Slowdown);
     Once value vitals.temperature_shutdown_c = |d| threshold(d, TemperatureThreshold::Shutdown);
     Once value vitals.temperature_max_c = |d| threshold(d, TemperatureThreshold::GpuMax);
-    Once value vitals.power_limit_default_w = |d| d.power_management_limit_default().map(milliwatts);
-    Once value vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).map(MegaHertz);
-    Once value vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).map(MegaHertz);
-    Once value vitals.clock_memory_max_mhz = |d| d.max_clock_info(Clock::Memory).map(MegaHertz);
-    Once value vitals.clock_video_max_mhz = |d| d.max_clock_info(Clock::Video).map(MegaHertz);
-    Once value vitals.pcie_gen_max = |d| d.max_pcie_link_gen();
-    Once value vitals.pcie_width_max = |d| d.max_pcie_link_width();
+    Once value vitals.power_limit_default_w = |d| d.power_management_limit_default().and_then(plausible::milliwatts);
+    Once value vitals.clock_graphics_max_mhz = |d| d.max_clock_info(Clock::Graphics).and_then(plausible::megahertz);
+    Once value vitals.clock_sm_max_mhz = |d| d.max_clock_info(Clock::SM).and_then(plausible::megahertz);
+    Once value vitals.clock_memory_max_mhz = |d| d.max_clock_info(Clock::Memory).and_then(plausible::megahertz);
+    Once value vitals.clock_video_max_mhz = |d| d.max_clock_info(Clock::Video).and_then(plausible::megahertz);
+    Once value vitals.pcie_gen_max = |d| d.max_pcie_link_gen().and_then(plausible::link);
+    Once value vitals.pcie_width_max = |d| d.max_pcie_link_width().and_then(plausible::link);
     Once block [blocks::fan_count];
 
     Turn value identity.compute_mode = |d| d.compute_mode().map(|it| words::compute_mode(it).to_owned());
     Turn value identity.persistence = |d| d.is_in_persistent_mode();
-    Turn value identity.mig_mode = |d| d.mig_mode().map(|mode| mode.current != 0);
+    Turn value identity.mig_mode = |d| d.mig_mode().and_then(|mode| plausible::switch(mode.current));
     Turn value identity.vgpu_mode = words::virtualization;
     Turn value identity.ecc_mode = |d| d.is_ecc_enabled().map(|mode| mode.currently_enabled);
     Turn block [mig::instances];
 
     Poll block [blocks::utilization];
-    Poll value vitals.util_encoder_pct = |d| d.encoder_utilization().map(|it| percent(it.utilization));
-    Poll value vitals.util_decoder_pct = |d| d.decoder_utilization().map(|it| percent(it.utilization));
-    Poll value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).map(percent);
-    Poll value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).map(percent);
+    Poll value vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Poll value vitals.util_decoder_pct = |d| d.decoder_utilization().and_then(|it| plausible::percent(it.utilization));
+    Poll value vitals.util_jpeg_pct = |d| raw::jpeg_utilization(d).and_then(plausible::percent);
+    Poll value vitals.util_ofa_pct = |d| raw::ofa_utilization(d).and_then(plausible::percent);
     Poll block [blocks::memory];
-    Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).map(celsius);
-    Poll value vitals.power_w = |d| d.power_usage().map(milliwatts);
-    Poll value vitals.energy_j = |d| d.total_energy_consumption().map(|mj| Joules(mj as f64 / 1e3));
-    Poll value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).map(MegaHertz);
-    Poll value vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).map(MegaHertz);
-    Poll value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).map(MegaHertz);
-    Poll value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).map(MegaHertz);
+    Poll value vitals.temperature_c = |d| d.temperature(TemperatureSensor::Gpu).and_then(celsius);
+    Poll value vitals.power_w = |d| d.power_usage().and_then(plausible::milliwatts);
+    Poll value vitals.energy_j = |d| d.total_energy_consumption().and_then(plausible::millijoules);
+    Poll value vitals.clock_graphics_mhz = |d| d.clock_info(Clock::Graphics).and_then(plausible::megahertz);
+    Poll value vitals.clock_sm_mhz = |d| d.clock_info(Clock::SM).and_then(plausible::megahertz);
+    Poll value vitals.clock_memory_mhz = |d| d.clock_info(Clock::Memory).and_then(plausible::megahertz);
+    Poll value vitals.clock_video_mhz = |d| d.clock_info(Clock::Video).and_then(plausible::megahertz);
     Poll value vitals.pstate = performance_state;
     Poll block [blocks::fans];
     Poll block [throttle::reasons];
@@ -114,12 +114,12 @@ const READERS: &[Reader] = table! {
     Poll block [gpm::metrics];
     Poll block [processes::list];
 
-    Turn value vitals.power_limit_w = |d| d.enforced_power_limit().map(milliwatts);
-    Turn value vitals.clock_graphics_app_mhz = |d| d.applications_clock(Clock::Graphics).map(MegaHertz);
-    Turn value vitals.clock_memory_app_mhz = |d| d.applications_clock(Clock::Memory).map(MegaHertz);
-    Turn value vitals.pcie_gen = |d| d.current_pcie_link_gen();
-    Turn value vitals.pcie_width = |d| d.current_pcie_link_width();
-    Turn value vitals.pcie_replays = |d| d.pcie_replay_counter();
+    Turn value vitals.power_limit_w = |d| d.enforced_power_limit().and_then(plausible::milliwatts);
+    Turn value vitals.clock_graphics_app_mhz = |d| d.applications_clock(Clock::Graphics).and_then(plausible::megahertz);
+    Turn value vitals.clock_memory_app_mhz = |d| d.applications_clock(Clock::Memory).and_then(plausible::megahertz);
+    Turn value vitals.pcie_gen = |d| d.current_pcie_link_gen().and_then(plausible::link);
+    Turn value vitals.pcie_width = |d| d.current_pcie_link_width().and_then(plausible::link);
+    Turn value vitals.pcie_replays = |d| d.pcie_replay_counter().and_then(plausible::few);
     Turn block [blocks::bar1];
     Turn value vitals.ecc_corrected_volatile = |d| ecc(d, MemoryError::Corrected, EccCounter::Volatile);
     Turn value vitals.ecc_uncorrected_volatile = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Volatile);
@@ -127,8 +127,8 @@ const READERS: &[Reader] = table! {
     Turn value vitals.ecc_uncorrected_aggregate = |d| ecc(d, MemoryError::Uncorrected, EccCounter::Aggregate);
     Turn block [blocks::remapped_rows];
 
-    Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).map(kilobytes_per_second);
-    Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).map(kilobytes_per_second);
+    Rare value vitals.pcie_rx_bps = |d| d.pcie_throughput(PcieUtilCounter::Receive).and_then(plausible::kilobytes_per_second);
+    Rare value vitals.pcie_tx_bps = |d| d.pcie_throughput(PcieUtilCounter::Send).and_then(plausible::kilobytes_per_second);
     Rare value vitals.retired_pages_sbe = |d| retired(d, RetirementCause::MultipleSingleBitEccErrors);
     Rare value vitals.retired_pages_dbe = |d| retired(d, RetirementCause::DoubleBitEccError);
     Rare value vitals.retired_pages_pending = |d| d.are_pages_pending_retired();
@@ -160,53 +160,39 @@ pub(super) fn read_all(probe: &Probe<'_>, slot: &mut Slot) {
     }
 }
 
-pub(super) fn percent(share: u32) -> Percent {
-    Percent(share as f32)
-}
-
-pub(super) fn celsius(degrees: u32) -> Celsius {
-    Celsius(degrees as f32)
-}
-
-fn milliwatts(power: u32) -> Watts {
-    Watts(f64::from(power) / 1e3)
-}
-
-/// NVML's PCIe throughput is in units of 1000 bytes.
-fn kilobytes_per_second(rate: u32) -> BytesPerSecond {
-    BytesPerSecond(f64::from(rate) * 1e3)
+fn celsius(degrees: u32) -> Result<Celsius, NvmlError> {
+    plausible::celsius(u64::from(degrees))
 }
 
 fn threshold(device: &Device<'_>, which: TemperatureThreshold) -> Result<Celsius, NvmlError> {
-    device.temperature_threshold(which).map(celsius)
+    device.temperature_threshold(which).and_then(celsius)
 }
 
 fn ecc(device: &Device<'_>, kind: MemoryError, counter: EccCounter) -> Result<u64, NvmlError> {
-    device.total_ecc_errors(kind, counter)
+    device.total_ecc_errors(kind, counter).and_then(plausible::events)
 }
 
 fn retired(device: &Device<'_>, cause: RetirementCause) -> Result<u32, NvmlError> {
-    device.retired_pages(cause).map(|pages| u32::try_from(pages.len()).unwrap_or(u32::MAX))
+    lists::retired_pages(device, cause).and_then(plausible::few)
 }
 
 fn compute_capability(device: &Device<'_>) -> Result<Sm, NvmlError> {
     let cc = device.cuda_compute_capability()?;
-    let part = |number: i32| u8::try_from(number).map_err(|_| NvmlError::Unknown);
-    Ok(Sm::new(part(cc.major)?, part(cc.minor)?))
+    Ok(Sm::new(plausible::capability(cc.major)?, plausible::capability(cc.minor)?))
 }
 
 /// NVML counts CUDA cores, and SMs only of MIG devices; the cores of one SM follow from the compute capability.
 fn sm_count(device: &Device<'_>) -> Result<u32, NvmlError> {
     let sm = compute_capability(device)?;
     let lanes = words::cores_per_sm(sm).ok_or(NvmlError::NotSupported)?;
-    Ok(device.num_cores()? / lanes)
+    Ok(plausible::few(device.num_cores()?)? / lanes)
 }
 
 /// Bus width times highest memory clock times two: NVML gives half the data rate of every memory since GDDR5.
 /// Checked against NVIDIA's figures of T4 (320), V100 (898), RTX 3090 (936) and H100 (3352 GB/s).
 fn memory_bandwidth(device: &Device<'_>) -> Result<BytesPerSecond, NvmlError> {
-    let bytes = f64::from(device.memory_bus_width()?) / 8.0;
-    let clock = f64::from(device.max_clock_info(Clock::Memory)?) * 1e6;
+    let bytes = f64::from(plausible::few(device.memory_bus_width()?)?) / 8.0;
+    let clock = f64::from(plausible::megahertz(device.max_clock_info(Clock::Memory)?)?.0) * 1e6;
     Ok(BytesPerSecond(bytes * clock * 2.0))
 }
 

@@ -13,7 +13,7 @@ use super::pci::PciGpu;
 use super::slot::Slot;
 use super::visit::{Answer, Met, Visit};
 use super::workers::{Outcome, Ticket, Workers};
-use super::{enumerate, error, readers, visit};
+use super::{enumerate, error, lists, plausible, readers, visit};
 use crate::Reading;
 use crate::driver::Versions;
 use crate::gpu::Presence;
@@ -27,6 +27,9 @@ const LIBRARIES: &[&str] = &[
     "/usr/lib64-nvidia/libnvidia-ml.so.1",
 ];
 
+/// The most GPUs asked for: eight times as many as the largest machine has.
+pub(super) const MOST_GPUS: u32 = 256;
+
 type Outcomes = Vec<(Ticket, Outcome<Answer>)>;
 
 /// One initialised NVML.
@@ -36,6 +39,8 @@ pub(super) struct Session {
     polls: u64,
     /// Devices at the last enumeration; none asks for another.
     count: Option<u32>,
+    /// Devices the library counts.
+    pub(super) claimed: u32,
 }
 
 /// What one poll needs besides the devices.
@@ -51,7 +56,7 @@ impl Session {
     pub(super) fn open(library: Option<&Path>) -> Result<Self, NvmlError> {
         let nvml = Arc::new(start(library)?);
         let versions = versions(&nvml);
-        Ok(Self { nvml, versions, polls: 0, count: None })
+        Ok(Self { nvml, versions, polls: 0, count: None, claimed: 0 })
     }
 
     /// Reads what is due of every device that answers, and tells how many NVML counts. An error ends the session.
@@ -60,7 +65,8 @@ impl Session {
         slots: &mut Vec<Slot>,
         round: &mut Round<'_>,
     ) -> Result<u32, NvmlError> {
-        let count = self.nvml.device_count()?;
+        self.claimed = self.nvml.device_count()?;
+        let count = self.claimed.min(MOST_GPUS);
         self.welcome(slots, round.workers.returned())?;
         if self.count != Some(count) || enumerate::out_of_step(slots, round.pci) {
             self.enumerate(slots, count, round)?;
@@ -192,8 +198,8 @@ fn versions(nvml: &Nvml) -> Versions {
         format!("{}.{}", cuda_driver_version_major(version), cuda_driver_version_minor(version))
     };
     Versions {
-        driver: text(nvml.sys_driver_version()),
-        cuda: text(nvml.sys_cuda_driver_version().map(dotted)),
-        nvml: text(nvml.sys_nvml_version()),
+        driver: text(lists::driver_version(nvml)),
+        cuda: text(nvml.sys_cuda_driver_version().and_then(plausible::cuda_version).map(dotted)),
+        nvml: text(lists::library_version(nvml)),
     }
 }

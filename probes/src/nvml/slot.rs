@@ -36,6 +36,15 @@ pub(super) struct Slot {
     pub(super) counters: Option<Counters>,
     pub(super) gpm: Gpm,
     pub(super) processes: Vec<GpuProcess>,
+    claims: Vec<Claim>,
+}
+
+/// More of something than a device can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) what: &'static str,
+    pub(super) count: u32,
+    pub(super) most: u32,
 }
 
 /// A call that has not returned.
@@ -81,6 +90,7 @@ impl Slot {
             address: self.address,
             processes: self.processes.clone(),
             fans: self.fans,
+            claims: self.claims.clone(),
             ..Self::default()
         };
         std::mem::replace(self, copy)
@@ -108,19 +118,24 @@ impl Slot {
         *self = lent;
     }
 
+    /// How many things to ask for where the library counts so many; that it counts too many is kept to be shown.
+    pub(super) fn capped(&mut self, what: &'static str, count: u32, most: u32) -> u32 {
+        self.claims.retain(|claim| claim.what != what);
+        if count > most {
+            self.claims.push(Claim { what, count, most });
+        }
+        count.min(most)
+    }
+
+    /// What the library counts too many of.
+    pub(super) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
     /// Lets time pass up to this poll.
     pub(super) fn pass(&mut self, since_last: Duration) {
         self.fresh = false;
         self.asked = if self.away.is_some() { self.asked + since_last } else { since_last };
-    }
-
-    /// What messages call it: its number, and its name where known.
-    pub(super) fn called(&self) -> String {
-        let name = self.gpu.identity.name.last();
-        name.map_or_else(
-            || format!("GPU {}", self.gpu.index),
-            |name| format!("GPU {} {name}", self.gpu.index),
-        )
     }
 
     /// Whether it shows what an earlier poll read.

@@ -3,10 +3,9 @@
 use nvml_wrapper::enum_wrappers::device::PerformancePolicy;
 
 use super::probe::Probe;
-use super::raw;
 use super::slot::Slot;
+use super::{plausible, raw};
 use crate::gpu::{ClockReason, ReasonShare, Throttle, Violation};
-use crate::units::Seconds;
 
 /// The reasons active now, and their share of the time watched.
 pub(super) fn reasons(probe: &Probe<'_>, slot: &mut Slot) {
@@ -53,10 +52,8 @@ pub(super) fn violations(probe: &Probe<'_>, slot: &mut Slot) {
         .iter()
         .filter_map(|(policy, name)| {
             let time = probe.find(|d| d.violation_status(*policy))?;
-            Some(Violation {
-                policy: (*name).to_owned(),
-                seconds: Seconds(time.violation_time as f64 / 1e9),
-            })
+            let seconds = plausible::nanoseconds(time.violation_time).ok()?;
+            Some(Violation { policy: (*name).to_owned(), seconds })
         })
         .collect();
 }

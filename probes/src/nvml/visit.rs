@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
-use nvml_wrapper::{Device, Nvml};
 
-use super::error;
 use super::pci::PciAddress;
 use super::probe::{Probe, Target, Trouble};
-use super::readers;
 use super::slot::Slot;
+use super::{error, lists, readers};
 use crate::Reading;
 use crate::gpu::Presence;
 use crate::text::printable;
@@ -63,8 +62,8 @@ pub(super) fn find(nvml: &Nvml, place: Place) -> Result<Option<Found>, NvmlError
         other => other.ok(),
     };
     let index = device.as_ref().filter(|_| place.by_address).and_then(|it| it.index().ok());
-    let uuid = device.as_ref().and_then(|it| it.uuid().ok()).map(|uuid| printable(&uuid));
-    let own = || device.as_ref()?.pci_info().ok()?.bus_id.parse().ok();
+    let uuid = device.as_ref().and_then(|it| lists::uuid(it).ok()).map(|uuid| printable(&uuid));
+    let own = || lists::pci_info(device.as_ref()?).ok()?.address.parse().ok();
     let address = if place.by_address { place.address } else { own() };
     Ok(Some(Found { index: index.unwrap_or(place.index), uuid, address }))
 }
@@ -114,7 +113,7 @@ impl Visit {
         };
         let probe = Probe::new(target, *since_last);
         if slot.gpu.presence == Presence::Lost {
-            match probe.text(Device::uuid) {
+            match probe.text(lists::uuid) {
                 Reading::Value(uuid) if uuid == slot.gpu.key => {}
                 Reading::Value(_) => return Ok(Met::Another),
                 _ => return Ok(Met::Same),

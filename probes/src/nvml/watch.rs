@@ -8,9 +8,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use super::error::words;
-use super::raw;
-use super::readers::newer_or_older;
-use super::session;
+use super::{lists, plausible, raw, session};
 use crate::gpu::ClockReason;
 
 /// NVML, held open for one GPU.
@@ -60,8 +58,8 @@ impl Watch {
     pub fn strain(&self) -> Strained {
         let Ok(device) = self.device() else { return Strained::default() };
         Strained {
-            sm_mhz: device.clock_info(Clock::SM).ok(),
-            power_w: device.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
+            sm_mhz: sm_clock(&device),
+            power_w: device.power_usage().and_then(plausible::milliwatts).ok().map(|power| power.0),
             reasons: raw::clock_event_reasons(&device).ok().map(|mask| ClockReason::decode(mask).0),
         }
     }
@@ -72,16 +70,24 @@ impl Watch {
         let Ok(device) = self.nvml.device_count().and_then(|_| self.device()) else {
             return Look::default();
         };
-        let computing = newer_or_older(device.running_compute_processes(), || {
-            device.running_compute_processes_v2()
-        });
+        let computing = lists::computing(&device);
         Look {
-            computing: computing.ok().map(|all| all.into_iter().map(|info| info.pid).collect()),
+            computing: computing.ok().map(|all| all.items.iter().map(|info| info.pid).collect()),
             using: using(&device),
-            sm_mhz: device.clock_info(Clock::SM).ok(),
-            free_bytes: device.memory_info().ok().map(|memory| memory.free),
+            sm_mhz: sm_clock(&device),
+            free_bytes: free_memory(&device),
         }
     }
+}
+
+fn sm_clock(device: &Device<'_>) -> Option<u32> {
+    device.clock_info(Clock::SM).and_then(plausible::megahertz).ok().map(|clock| clock.0)
+}
+
+fn free_memory(device: &Device<'_>) -> Option<u64> {
+    let memory = device.memory_info().ok()?;
+    let total = plausible::memory(memory.total).ok()?;
+    plausible::part(memory.free, total).ok().map(|free| free.0)
 }
 
 /// The newest sample of each process. That nobody used the device is told as an error.
@@ -89,12 +95,12 @@ fn using(device: &Device<'_>) -> Option<Vec<(u32, u32)>> {
     const BACK: Duration = Duration::from_secs(1);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since = u64::try_from(now.saturating_sub(BACK).as_micros()).unwrap_or(u64::MAX);
-    let mut samples = match device.process_utilization_stats(since) {
-        Ok(samples) => samples,
+    let mut samples = match lists::process_samples(device, since) {
+        Ok(samples) => samples.items,
         Err(NvmlError::NotFound) => Vec::new(),
         Err(_) => return None,
     };
-    samples.sort_by_key(|sample| (sample.pid, std::cmp::Reverse(sample.timestamp)));
+    samples.sort_by_key(|sample| (sample.pid, std::cmp::Reverse(sample.timeStamp)));
     samples.dedup_by_key(|sample| sample.pid);
-    Some(samples.into_iter().map(|sample| (sample.pid, sample.sm_util)).collect())
+    Some(samples.into_iter().map(|sample| (sample.pid, sample.smUtil)).collect())
 }

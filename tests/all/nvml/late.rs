@@ -189,3 +189,28 @@ fn a_sleeping_gpu_is_left_alone_while_another_hangs() {
         assert_eq!(section.gpus[1].key, "pci:00000000:09:00.0");
     }
 }
+
+fn command(nvml: &OwnNvml, words: &[&str]) -> std::process::Output {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warpscope"));
+    command.args(words).env_clear().env("HOME", "/nowhere").env("LANG", "C.UTF-8");
+    command.env("WARPSCOPE_LIBRARY", nvml.library()).output().expect("starts")
+}
+
+#[test]
+fn one_shot_commands_answer_for_the_gpus_that_do() {
+    let nvml = OwnNvml::new(&hanging("all"));
+    let output = command(&nvml, &["snapshot", "--json"]);
+    assert!(output.status.success());
+    let frame: warpscope_probes::Frame = serde_json::from_slice(&output.stdout).expect("a frame");
+    let live = |index: usize| frame.gpus[index].vitals.power_w.value().is_some();
+    assert_eq!(frame.gpus.len(), 8);
+    assert!((0..8).all(|index| live(index) == (index != 3)), "{:?}", frame.gpus);
+    assert_eq!(frame.gpus[3].vitals.power_w, Reading::Late(None));
+    let table = command(&nvml, &["snapshot"]);
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.contains("GPU 3 has not answered for"), "{table}");
+    let check = command(&nvml, &["check", "vllm"]);
+    let text = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(text.contains("NVIDIA H100 80GB HBM3 (sm_90)") && text.contains("GPU 3"), "{text}");
+    assert_eq!(check.status.code(), Some(4), "one GPU is unknown: {text}");
+}

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 #[test]
@@ -17,8 +19,9 @@ fn the_first_frame_does_not_wait_for_the_driver() {
 fn a_call_that_hangs_is_said_and_keys_still_work() {
     let mut live = Live::start("t4");
     live.screen.see("Tesla T4");
-    live.nvml.set("t4+hang:nvmlDeviceGetUtilizationRates:10");
-    live.screen.see("has stopped answering");
+    live.nvml.set("t4+hang:nvmlDeviceGetCount_v2:600");
+    live.screen.see("driver stopped answering");
+    live.screen.see("are shown dim");
     let screen = &mut live.screen;
     screen.see("Tesla T4");
     screen.keys("4");
@@ -28,6 +31,59 @@ fn a_call_that_hangs_is_said_and_keys_still_work() {
     screen.keys("\x1b");
     screen.see_gone("persistence mode");
     quit(screen);
+}
+
+/// GPUs whose power is shown, of eight H100.
+fn with_power(screen: &str) -> usize {
+    screen.matches("/700 W").count()
+}
+
+fn see_with_power(screen: &mut Session, count: usize) {
+    let seen = screen.wait(Duration::from_secs(60), |text| with_power(text) == count);
+    seen.expect("power of every GPU");
+}
+
+#[test]
+fn a_gpu_that_hangs_from_the_start_is_named_and_the_others_are_live() {
+    let hanging = OwnNvml::new("h100*8+hang:3@all:600");
+    let mut live = Live::with(hanging, &[], (200, 60));
+    live.screen.see("GPU 3 has not answered for");
+    live.screen.see("the others are live");
+    live.screen.see("has not answered yet");
+    let text = live.screen.text();
+    assert_eq!(with_power(&text), 7, "{text}");
+    live.screen.keys("n");
+    live.screen.see("persistence mode");
+    live.screen.keys("\x1b");
+    live.nvml.set("h100*8");
+    live.screen.see_gone("the others are live");
+    see_with_power(&mut live.screen, 8);
+    quit(&mut live.screen);
+}
+
+#[test]
+fn a_gpu_that_hangs_later_keeps_its_values_and_keys_still_work() {
+    let mut live = Live::with(OwnNvml::new("h100*8"), &[], (200, 60));
+    see_with_power(&mut live.screen, 8);
+    live.nvml.set("h100*8+hang:3@nvmlDeviceGetPowerUsage:600");
+    live.screen.see("GPU 3 NVIDIA H100 80GB HBM3 has not answered for");
+    assert_eq!(with_power(&live.screen.text()), 8);
+    live.screen.keys("4");
+    live.screen.see("of 0 processes");
+    live.screen.keys("1");
+    live.nvml.set("h100*8");
+    live.screen.see_gone("has not answered for");
+    quit(&mut live.screen);
+}
+
+#[test]
+fn a_driver_that_is_unloaded_is_lost_and_not_absent_in_the_header() {
+    let mut live = Live::start("t4");
+    live.screen.see("driver 580.82.07");
+    live.nvml.set("nodriver");
+    live.screen.see("driver lost");
+    live.screen.see("Tesla T4");
+    quit(&mut live.screen);
 }
 
 #[test]

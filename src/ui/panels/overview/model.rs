@@ -175,7 +175,8 @@ fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
                 Role::Bad,
             );
         }
-        Presence::Starting | Presence::Present => {}
+        Presence::Starting => return presence("has not answered yet", Role::Late),
+        Presence::Present => {}
     }
     let facts = [
         power(gpu),

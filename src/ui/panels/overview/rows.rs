@@ -100,6 +100,7 @@ fn bar(
             (2, Presence::Lost) => "lost",
             (2, Presence::WhatIf) => "what-if",
             (2, Presence::Suspended) => "suspended",
+            (2, Presence::Starting) => "no answer yet",
             (4, Presence::WhatIf) => card.facts.last().map_or("", String::as_str),
             _ => "",
         };

@@ -81,6 +81,12 @@ pub(crate) fn board(argument: &str, value: usize) -> Option<usize> {
     }
 }
 
+/// The board whose address this is: `00000000:19:00.0`.
+fn board_at(address: &str) -> Option<usize> {
+    let bus = usize::from_str_radix(address.split(':').nth(1)?, 16).ok()?.checked_sub(1)?;
+    (bus % 8 == 0).then_some(bus / 8)
+}
+
 /// Lets happen what the scenario says of this call. Called without the lock held.
 pub(crate) fn strike(call: Call) {
     let begin = Instant::now();

@@ -15,6 +15,7 @@
 
 pub mod faults;
 pub mod ledger;
+pub mod lies;
 pub mod models;
 pub mod scenario;
 mod structs;
@@ -23,6 +24,7 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::time::SystemTime;
 
 use faults::Call;
+use lies::Lie;
 use models::{Feature, LAYOUT, Model, Profile};
 use scenario::with;
 use structs::*;
@@ -123,7 +125,9 @@ impl Device {
             |percent| (total - reserved) / 100 * percent,
         );
         let held: u64 = self.held().iter().map(|(_, bytes)| bytes).sum();
-        (total, reserved, (others + held).min(total - reserved))
+        let used =
+            if Lie::Memory.is_told() { total * 2 } else { (others + held).min(total - reserved) };
+        (total, reserved, used)
     }
 
     /// What processes on the stand-in driver hold here, each with its number.
@@ -145,8 +149,12 @@ impl Device {
 
     fn processes(&self, graphics: bool) -> Vec<ProcessInfo> {
         let none = u32::MAX;
-        let info =
-            |pid, memory| ProcessInfo { pid, memory, gpu_instance: none, compute_instance: none };
+        let info = |pid, memory| ProcessInfo {
+            pid,
+            memory: if Lie::Values.is_told() { u64::MAX - 1 } else { memory },
+            gpu_instance: none,
+            compute_instance: none,
+        };
         let held = if graphics { Vec::new() } else { self.held() };
         let held: Vec<_> = held.into_iter().map(|(pid, bytes)| info(pid, bytes)).collect();
         if !with(|state| state.scenario.procs) {
@@ -173,8 +181,11 @@ fn needs(fulfilled: bool) -> Answer {
 }
 
 /// Writes a value where the caller wants it.
-unsafe fn put<T>(place: *mut T, value: T) {
-    if !place.is_null() {
+unsafe fn put<T: 'static>(place: *mut T, value: T) {
+    if !place.is_null() && lies::about_a_value::<T>() {
+        // SAFETY: as below; every such type is one of integers, for which all bits set is a value.
+        unsafe { place.cast::<u8>().write_bytes(0xff, size_of::<T>()) }
+    } else if !place.is_null() {
         // SAFETY: NVML's contract: an out-parameter points to a writable value of its type.
         unsafe { place.write(value) }
     }
@@ -182,7 +193,7 @@ unsafe fn put<T>(place: *mut T, value: T) {
 
 unsafe fn put_text(place: *mut c_char, room: u32, text: &str) -> Answer {
     let text = CString::new(text).map_err(|_| codes::INVALID_ARGUMENT)?;
-    let bytes = text.as_bytes_with_nul();
+    let bytes = lies::text(text.as_bytes_with_nul(), room as usize);
     if bytes.len() > room as usize {
         return Err(codes::INSUFFICIENT_SIZE);
     }
@@ -195,8 +206,9 @@ unsafe fn put_text(place: *mut c_char, room: u32, text: &str) -> Answer {
 unsafe fn put_list<T>(count: *mut u32, place: *mut T, list: Vec<T>) -> Answer {
     // SAFETY: NVML's contract: `count` is readable and writable, and `place` has as many elements.
     let room = unsafe { count.read() } as usize;
+    let lie = if room < list.len() { Lie::Lists } else { Lie::Overfull };
     // SAFETY: as above.
-    unsafe { count.write(list.len() as u32) };
+    unsafe { count.write(lie.or(list.len() as u32)) };
     if room < list.len() {
         return Err(codes::INSUFFICIENT_SIZE);
     }
@@ -224,6 +236,7 @@ fn here() -> Option<String> {
 
 fn enter(call: Call, body: impl FnOnce() -> Answer) -> u32 {
     let refused = with(|state| state.enter(call.function));
+    lies::enter(call.function);
     faults::strike(call);
     refused.unwrap_or_else(|| body().err().unwrap_or(0))
 }
@@ -277,7 +290,7 @@ exports! {
     nvmlSystemGetNVMLVersion(text: *mut c_char, room: u32) { put_text(text, room, &with(|state| format!("13.{}", state.scenario.driver))) }
     nvmlSystemGetCudaDriverVersion_v2(version: *mut i32) { put(version, with(|state| state.scenario.cuda)); Ok(()) }
 
-    nvmlDeviceGetCount_v2(count: *mut u32) { put(count, with(|state| state.scenario.boards.len() as u32)); Ok(()) }
+    nvmlDeviceGetCount_v2(count: *mut u32) { put(count, Lie::Counts.or(with(|state| state.scenario.boards.len() as u32))); Ok(()) }
     nvmlDeviceGetHandleByIndex_v2(index: u32, place: *mut Handle) {
         let board = index as usize;
         let lost = with(|state| state.scenario.lost.contains(&board)) || ledger::lost(board);
@@ -344,12 +357,12 @@ exports! {
     nvmlDeviceGetOfaUtilization(d: Handle, percent: *mut u32, period: *mut u32) { let it = device(d)?; needs(it.model.has(Feature::JpegOfa) && !it.mig_enabled)?; put(percent, 2); put(period, 167_000); Ok(()) }
     nvmlDeviceGetMemoryInfo_v2(d: Handle, place: *mut MemoryV2) {
         let (total, reserved, used) = device(d)?.memory();
-        put(place, MemoryV2 { version: (*place).version, total, reserved, free: total - reserved - used, used });
+        put(place, MemoryV2 { version: (*place).version, total, reserved, free: (total - reserved).wrapping_sub(used), used });
         Ok(())
     }
     nvmlDeviceGetMemoryInfo(d: Handle, place: *mut Memory) {
         let (total, reserved, used) = device(d)?.memory();
-        put(place, Memory { total, free: total - reserved - used, used: used + reserved });
+        put(place, Memory { total, free: (total - reserved).wrapping_sub(used), used: used + reserved });
         Ok(())
     }
     nvmlDeviceGetBAR1MemoryInfo(d: Handle, place: *mut Memory) {
@@ -393,7 +406,7 @@ exports! {
     nvmlDeviceGetCurrentClocksEventReasons(d: Handle, mask: *mut u64) { put(mask, reasons(&device(d)?)); Ok(()) }
     nvmlDeviceGetCurrentClocksThrottleReasons(d: Handle, mask: *mut u64) { put(mask, reasons(&device(d)?)); Ok(()) }
     nvmlDeviceGetPerformanceState(d: Handle, state: *mut u32) { let it = device(d)?; put(state, if it.load() < 10 { 8 } else { 0 }); Ok(()) }
-    nvmlDeviceGetNumFans(d: Handle, count: *mut u32) { put(count, device(d)?.model.fans); Ok(()) }
+    nvmlDeviceGetNumFans(d: Handle, count: *mut u32) { put(count, Lie::Counts.or(device(d)?.model.fans)); Ok(()) }
     nvmlDeviceGetFanSpeed_v2(d: Handle, fan: u32, percent: *mut u32) {
         let it = device(d)?;
         needs(fan < it.model.fans)?;
@@ -403,7 +416,7 @@ exports! {
     nvmlDeviceGetFanSpeedRPM(d: Handle, place: *mut FanSpeed) {
         let it = device(d)?;
         needs((*place).fan < it.model.fans)?;
-        (*place).rpm = 900 + it.load() * 15 + (*place).fan * 50;
+        (*place).rpm = Lie::Values.or(900 + it.load() * 15 + (*place).fan * 50);
         Ok(())
     }
     nvmlDeviceGetCurrPcieLinkGeneration(d: Handle, generation: *mut u32) { put(generation, pcie(&device(d)?)); Ok(()) }
@@ -467,7 +480,7 @@ exports! {
         put(pending, u32::from(it.mig_enabled));
         Ok(())
     }
-    nvmlDeviceGetMaxMigDeviceCount(d: Handle, count: *mut u32) { put(count, if device(d)?.model.has(Feature::Mig) { 7 } else { 0 }); Ok(()) }
+    nvmlDeviceGetMaxMigDeviceCount(d: Handle, count: *mut u32) { put(count, Lie::Counts.or(if device(d)?.model.has(Feature::Mig) { 7 } else { 0 })); Ok(()) }
     nvmlDeviceGetMigDeviceHandleByIndex(d: Handle, index: u32, place: *mut Handle) {
         let it = device(d)?;
         if !it.mig_enabled || index as usize >= LAYOUT.len() { return Err(codes::NOT_FOUND) }
@@ -495,7 +508,7 @@ exports! {
         // The last of the list used nothing, and NVML leaves such out.
         let mut busy = it.processes(false);
         busy.pop().ok_or(codes::NOT_FOUND)?;
-        let sample = |info: ProcessInfo| ProcessSample { pid: info.pid, time, sm: it.load(), memory: it.load() / 2, encoder: 0, decoder: 3 };
+        let sample = |info: ProcessInfo| ProcessSample { pid: info.pid, time, sm: Lie::Values.or(it.load()), memory: Lie::Values.or(it.load() / 2), encoder: Lie::Values.or(0), decoder: Lie::Values.or(3) };
         put_list(count, place, busy.into_iter().map(sample).collect())
     }
 
@@ -514,7 +527,7 @@ exports! {
         for i in 0..(*request).count as usize {
             let metric = &mut *metrics.add(i);
             let moved = if now.tick > before.tick { f64::from(before.load + now.load) / 2.0 } else { f64::NAN };
-            metric.value = moved / f64::from(metric.id);
+            metric.value = if Lie::Values.is_told() { f64::MAX } else { moved / f64::from(metric.id) };
             metric.code = 0;
         }
         Ok(())
@@ -562,7 +575,8 @@ fn fill_field(device: &Device, field: &mut FieldValue) {
     field.time_us = device.tick as i64 * 1_000_000;
     field.kind = kind;
     field.code = if answer.is_some() { 0 } else { codes::NOT_SUPPORTED };
-    field.value = answer.unwrap_or(0);
+    let truth = answer.unwrap_or(0);
+    field.value = if Lie::Values.is_told() { u64::MAX } else { truth };
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::faults::Fault;
+use crate::lies::Lie;
 use crate::models::{MODELS, Model};
 use crate::{codes, here};
 
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub weird: Option<u32>,
     /// Calls that hang, or take the process with them.
     pub faults: Vec<Fault>,
+    /// What the library lies about.
+    pub lies: Vec<Lie>,
     /// Clock-event mask, instead of the one that follows from the load.
     pub reasons: Option<u64>,
     /// Driver version.
@@ -76,6 +79,9 @@ impl Scenario {
     /// | `hang:N@FUNCTION:SECONDS`, `hang:N@all:SECONDS` | calls of it about board N do; every call about board N does |
     /// | `crash:FUNCTION`, `abort:FUNCTION` | the function ends the process by SIGSEGV or SIGABRT; also `N@FUNCTION` |
     /// | `exit:FUNCTION` | it ends the process as if all were well; also `N@FUNCTION` |
+    /// | `lies:counts`, `lies:lists`, `lies:overfull` | there are 2^32 - 1 boards, fans and MIG instances; items of a list, when asked; when written |
+    /// | `lies:endless`, `lies:encoding` | texts do not end in their buffers; are no UTF-8 |
+    /// | `lies:values`, `lies:memory` | every bit of every value is set; twice the memory there is is used |
     /// | `reasons:N` | clock-event mask, decimal |
     /// | `driver:X` | driver version, 570.124.06, or its CUDA version, 12080 |
     /// | `exclusive`, `prohibited` | compute mode |
@@ -122,6 +128,7 @@ impl Scenario {
             "still" => self.steady_from = Some(0),
             "steady" => self.steady_from = Some(1),
             "escapes" => self.escapes = true,
+            "lies" => self.lies.push(Lie::parse(rest)?),
             "hang" | "crash" | "abort" | "exit" => self.faults.push(Fault::parse(name, rest)?),
             _ => match REFUSALS.iter().find(|refusal| refusal.0 == name) {
                 Some(refusal) => self.refusal = Some(refusal.1),
@@ -203,7 +210,7 @@ impl State {
 }
 
 /// Whether the function asks a value, and not what there is to ask.
-fn asks_a_value(function: &str) -> bool {
+pub(crate) fn asks_a_value(function: &str) -> bool {
     const IDENTITY: &[&str] = &["Count", "Handle", "UUID", "Name", "PciInfo_v3", "Index"];
     function.starts_with("nvmlDeviceGet") && !IDENTITY.iter().any(|part| function.contains(part))
 }

@@ -2,6 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
+use crate::lies;
+
 #[repr(C)]
 pub struct PciInfo {
     legacy: [u8; 16],
@@ -22,7 +24,7 @@ impl PciInfo {
             device: 0,
             ids,
             subsystem,
-            address: padded(address),
+            address: lies::field(padded(address)),
         }
     }
 }
