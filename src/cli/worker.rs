@@ -1,4 +1,4 @@
-//! This program as its own child: the benchmarks, and whoever asks the driver. Not in the table of commands: its arguments are a contract between two
+//! This program as its own child: the benchmarks, and what asks the driver. Not in the table of commands: its arguments are a contract between two
 //! processes of one binary, written and read in [`crate::bench`], and nobody types them.
 
 use std::ffi::OsString;
