@@ -12,6 +12,8 @@ use crate::targets::Target;
 
 /// How long an input is made smaller.
 const MINIMISING: Duration = Duration::from_secs(3);
+/// Longest input that is printed.
+const LONGEST_SHOWN: usize = 1000;
 
 /// Failures of one target, one input for each cause.
 pub(super) struct Findings {
@@ -32,6 +34,10 @@ impl Findings {
         let small = minimised(target, bytes.to_vec(), &failure.cause);
         let file = save(&self.folder, target.name, &small);
         eprintln!("{}: {}\n  input: {}", target.name, failure.message, file.display());
+        // A log outlives the machine it was written on.
+        if small.len() <= LONGEST_SHOWN {
+            eprintln!("  its bytes: {}", small.escape_ascii());
+        }
         self.files.push(file);
     }
 }

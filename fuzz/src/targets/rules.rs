@@ -2,6 +2,7 @@
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use warpscope::engine::{Question, Target, evaluate};
 use warpscope_kernels::{Dtype, Sm};
@@ -10,9 +11,14 @@ use warpscope_probes::rules::{NumberRange, RuleBase, SmSet, Version, VersionRang
 
 use crate::Trace;
 
-/// Rules that are read can be asked.
+/// Rules that are read can be asked, by themselves and on top of others as those of a user are.
 pub(super) fn rules(bytes: &[u8], trace: &mut Trace) {
+    static OURS: LazyLock<RuleBase> = LazyLock::new(|| {
+        let text = include_str!("../../../tests/rules/demo.toml");
+        RuleBase::parse(&[("demo.toml", text)]).expect("the tests read it")
+    });
     let text = String::from_utf8_lossy(bytes);
+    trace.result(&OURS.with_user(&[("mine.toml", &text)]).map(|base| base.rules().len()));
     let result = RuleBase::parse(&[("rules.toml", &text)]);
     let Ok(base) = &result else {
         trace.result(&result.map(drop));
