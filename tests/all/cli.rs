@@ -15,7 +15,7 @@ use crate::frames::path;
 /// The binary in an environment of its own.
 fn binary(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
-    command.args(args).env_clear().env("HOME", "/nowhere").env("LANG", "C.UTF-8");
+    command.args(args).env_clear().env("HOME", "/dev/null").env("LANG", "C.UTF-8");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

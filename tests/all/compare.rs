@@ -21,7 +21,7 @@ impl Folder {
 
 fn compare(files: &[&Path], more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
-    command.arg("compare").args(files).args(more).env_clear().env("HOME", "/nowhere");
+    command.arg("compare").args(files).args(more).env_clear().env("HOME", "/dev/null");
     command.output().expect("starts")
 }
 

@@ -26,7 +26,7 @@ fn goals(stage: &Stage, more: &[&str]) -> Output {
     let cublas = stage.folder().join(stage::CUBLAS);
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
     command.args(["bench", "--goals", "--gpu", "--patience", "120s", "--cublas"]).arg(cublas);
-    command.args(more).env("HOME", "/nowhere").stdin(Stdio::null()).output().expect("starts")
+    command.args(more).env("HOME", "/dev/null").stdin(Stdio::null()).output().expect("starts")
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_product_without_a_library_is_a_trouble_with_a_sentence() {
     let gone = stage.folder().join("libcublas.so.77");
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
     command.args(["bench", "--goals", "--gpu", "--kernel", "gemm.f16.2048,gemv.f16", "--cublas"]);
-    let output = command.arg(gone).env("HOME", "/nowhere").output().expect("starts");
+    let output = command.arg(gone).env("HOME", "/dev/null").output().expect("starts");
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("simulated: no ratios") && said.contains("cannot be loaded"), "{said}");
@@ -122,7 +122,7 @@ fn torch_and_warpscope_take_turns_on_the_same_works() {
     for (name, value) in stage.command(program).get_envs() {
         command.env(name, value.unwrap_or_default());
     }
-    command.args(["--samples", "1", "--warpscope", program]).env("HOME", "/nowhere");
+    command.args(["--samples", "1", "--warpscope", program]).env("HOME", "/dev/null");
     let told = json(&command.output().expect("starts"));
     assert_eq!((&told["order"], &told["gpu"]), (&"tWWt".into(), &"Stand-in".into()), "{told}");
     assert!(told["uuid"].as_str().is_some_and(|uuid| uuid.starts_with("GPU-")), "{told}");
@@ -145,7 +145,7 @@ fn neighbour(program: &Path, stage: Option<&Stage>) -> Option<(Value, i32)> {
     }) {
         command.env(name, value.unwrap_or_default());
     }
-    command.arg(program).args(["--seconds", "0.5", "--blocks", "1"]).env("HOME", "/nowhere");
+    command.arg(program).args(["--seconds", "0.5", "--blocks", "1"]).env("HOME", "/dev/null");
     let output = command.output().expect("starts");
     Some((json(&output), output.status.code().expect("ends by itself")))
 }

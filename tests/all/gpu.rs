@@ -53,7 +53,7 @@ impl std::fmt::Display for Ended {
 
 fn run(stage: &Stage, args: &[&str]) -> Ended {
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
-    command.args(args).env("HOME", "/nowhere").stdin(Stdio::null());
+    command.args(args).env("HOME", "/dev/null").stdin(Stdio::null());
     Ended::of(&command.output().expect("starts"))
 }
 
@@ -363,7 +363,7 @@ fn ctrl_c_keeps_what_was_found() {
     }
     let stage = Stage::new("t4").fault("slow:20");
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
-    command.args(["selftest", "--gpu", "--kernel", "mem.*"]).env("HOME", "/nowhere");
+    command.args(["selftest", "--gpu", "--kernel", "mem.*"]).env("HOME", "/dev/null");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("starts");
     let since = Instant::now();

@@ -85,7 +85,7 @@ fn output(command: &mut Command) -> String {
 
 fn warpscope(arguments: &[&str], files: &[&Path]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
-    output(command.args(arguments).args(files).env_clear().env("HOME", "/nowhere"))
+    output(command.args(arguments).args(files).env_clear().env("HOME", "/dev/null"))
 }
 
 /// What `warpscope compare` says, by kernel.

@@ -192,7 +192,7 @@ fn a_sleeping_gpu_is_left_alone_while_another_hangs() {
 
 fn command(nvml: &OwnNvml, words: &[&str]) -> std::process::Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warpscope"));
-    command.args(words).env_clear().env("HOME", "/nowhere").env("LANG", "C.UTF-8");
+    command.args(words).env_clear().env("HOME", "/dev/null").env("LANG", "C.UTF-8");
     command.env("WARPSCOPE_LIBRARY", nvml.library()).output().expect("starts")
 }
 
