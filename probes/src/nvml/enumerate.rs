@@ -4,7 +4,7 @@ use nvml_wrapper::error::NvmlError;
 
 use super::pci::{PciAddress, PciGpu};
 use super::slot::Slot;
-use super::visit::{Found, Place};
+use super::visit::{Found, Place, Progress};
 use super::workers::Ticket;
 use crate::Reading;
 use crate::gpu::Presence;
@@ -42,7 +42,7 @@ pub(super) fn assign(
         if let Some(gpu) = pci.iter().find(|gpu| place.address == Some(gpu.address)) {
             slot.place(gpu);
         }
-        slot.wait_for(ticket);
+        slot.wait_for(ticket, Progress::default());
         slots.push(slot);
     }
     slots.extend(asleep(&mut old, pci));
@@ -52,6 +52,16 @@ pub(super) fn assign(
         gone.lose(&NvmlError::GpuLost);
         slots.push(gone);
     }
+    arrange(slots);
+}
+
+/// Gives a device its slot that was found after its time, when the slot at `at` already held its place.
+pub(super) fn settle(slots: &mut Vec<Slot>, at: usize, found: &Found) {
+    let mut held = slots.swap_remove(at);
+    held.away = None;
+    let known = slots.iter().position(|slot| found.uuid.as_ref() == Some(&slot.gpu.key));
+    let mut old = vec![known.map_or(held, |known| slots.swap_remove(known))];
+    slots.push(claim(&mut old, found));
     arrange(slots);
 }
 

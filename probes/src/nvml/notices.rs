@@ -1,5 +1,7 @@
 //! What the user should know of a device that no value of it shows.
 
+use std::time::Duration;
+
 use super::session::MOST_GPUS;
 use super::slot::Slot;
 use crate::frame::{Notice, Severity};
@@ -26,9 +28,12 @@ fn lost(slot: &Slot) -> Notice {
 
 /// It does not answer, while the driver does.
 fn late(slot: &Slot, others_live: bool) -> Notice {
-    let silence = match slot.asked.as_secs() {
-        0 => "does not answer".to_owned(),
-        seconds => format!("has not answered for {seconds} s"),
+    const SLOW: Duration = Duration::from_secs(10);
+    let silence = match (slot.silence(), slot.asked.as_secs()) {
+        (Some(silence), _) if silence < SLOW => "answers slowly".to_owned(),
+        (Some(silence), _) => format!("has not answered for {} s", silence.as_secs()),
+        (None, 0) => "does not answer".to_owned(),
+        (None, seconds) => format!("has not answered for {seconds} s"),
     };
     let others = if others_live { "; the others are live" } else { "" };
     Notice {

@@ -137,8 +137,13 @@ const READERS: &[Reader] = table! {
     Rare block [blocks::catalogue];
 };
 
-/// Reads what is due: everything of `Poll`, the rest on first sight or in turn.
-pub(super) fn read_due(probe: &Probe<'_>, slot: &mut Slot, turn: bool) {
+/// Reads what is due: everything of `Poll`, the rest on first sight or in turn. `after` sees the slot after each answer.
+pub(super) fn read_due(
+    probe: &Probe<'_>,
+    slot: &mut Slot,
+    turn: bool,
+    mut after: impl FnMut(&Slot),
+) {
     let first = !slot.identified;
     for reader in READERS {
         let due = match reader.cadence {
@@ -149,6 +154,7 @@ pub(super) fn read_due(probe: &Probe<'_>, slot: &mut Slot, turn: bool) {
         };
         if due {
             (reader.read)(probe, slot);
+            after(slot);
         }
     }
 }

@@ -11,7 +11,7 @@ use nvml_wrapper::{Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 use super::gpm::Gpm;
 use super::pci::PciGpu;
 use super::slot::Slot;
-use super::visit::{Answer, Met, Visit};
+use super::visit::{Answer, Met, Progress, Visit};
 use super::workers::{Outcome, Ticket, Workers};
 use super::{enumerate, error, lists, plausible, readers, visit};
 use crate::Reading;
@@ -90,35 +90,42 @@ impl Session {
             if slot.gpu.presence == Presence::Suspended || slot.away.is_some() {
                 continue;
             }
+            let progress = Progress::default();
             let visit = Visit {
+                progress: progress.clone(),
                 turn: readers::is_turn(self.polls, position, total),
                 since_last: slot.asked,
                 slot: slot.lend(),
                 nvml: Arc::clone(&self.nvml),
                 result: Ok(Met::Same),
             };
-            slot.wait_for(workers.submit(move || Answer::Read(Box::new(visit.make()))));
+            slot.wait_for(workers.submit(move || Answer::Read(Box::new(visit.make()))), progress);
         }
         workers.settle();
     }
 
     /// Puts every slot in its place that comes back from a call. A call that panicked panics here.
-    fn welcome(&mut self, slots: &mut [Slot], outcomes: Outcomes) -> Result<(), NvmlError> {
+    fn welcome(&mut self, slots: &mut Vec<Slot>, outcomes: Outcomes) -> Result<(), NvmlError> {
         let mut result = Ok(());
         let mut panic = None;
         for (ticket, outcome) in outcomes {
-            let slot = slots.iter_mut().find(|slot| slot.waits_for(ticket));
-            match (slot, outcome) {
-                (Some(slot), Ok(Answer::Read(visit))) if Arc::ptr_eq(&visit.nvml, &self.nvml) => {
-                    slot.take_back(visit.slot);
+            let at = slots.iter().position(|slot| slot.waits_for(ticket));
+            match (at, outcome) {
+                (Some(at), Ok(Answer::Found(nvml, Ok(Some(found)))))
+                    if Arc::ptr_eq(&nvml, &self.nvml) =>
+                {
+                    enumerate::settle(slots, at, &found);
+                }
+                (Some(at), Ok(Answer::Read(visit))) if Arc::ptr_eq(&visit.nvml, &self.nvml) => {
+                    slots[at].take_back(visit.slot);
                     match visit.result {
                         Ok(Met::Same) => {}
                         Ok(Met::Another) => self.count = None,
                         Err(why) => result = Err(why),
                     }
                 }
-                (slot, outcome) => {
-                    slot.into_iter().for_each(|slot| slot.away = None);
+                (at, outcome) => {
+                    at.into_iter().for_each(|at| slots[at].away = None);
                     self.count = None;
                     panic = outcome.err().or(panic);
                 }
@@ -142,7 +149,10 @@ impl Session {
         for place in enumerate::places(count, round.pci) {
             if !slots.iter().any(|slot| slot.away.is_some() && place.is_of(slot)) {
                 let nvml = Arc::clone(&self.nvml);
-                let find = move || Answer::Found(visit::find(&nvml, place));
+                let find = move || {
+                    let found = visit::find(&nvml, place);
+                    Answer::Found(nvml, found)
+                };
                 asked.push((round.workers.submit(find), place));
             }
         }
@@ -152,8 +162,8 @@ impl Session {
         for (ticket, outcome) in round.workers.returned() {
             let own = asked.iter().position(|asked| asked.0 == ticket);
             match (own.map(|own| asked.swap_remove(own)), outcome) {
-                (Some(_), Ok(Answer::Found(Ok(device)))) => found.extend(device),
-                (Some(_), Ok(Answer::Found(Err(why)))) => result = Err(why),
+                (Some(_), Ok(Answer::Found(_, Ok(device)))) => found.extend(device),
+                (Some(_), Ok(Answer::Found(_, Err(why)))) => result = Err(why),
                 (_, outcome) => others.push((ticket, outcome)),
             }
         }

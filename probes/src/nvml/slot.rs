@@ -9,6 +9,7 @@ use super::links::Counters;
 use super::pci::{PciAddress, PciGpu};
 use super::probe::{Probe, Target};
 use super::readers;
+use super::visit::Progress;
 use super::workers::Ticket;
 use crate::gpu::{Gpu, Presence};
 use crate::process::{GpuProcess, Usage};
@@ -48,9 +49,12 @@ pub(super) struct Claim {
 }
 
 /// A call that has not returned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Away {
     ticket: Ticket,
+    progress: Progress,
+    /// When it last left some progress, as time since it was asked.
+    answered: Option<Duration>,
     /// Whether its answer no longer counts: the device fell asleep or was lost meanwhile.
     outdated: bool,
 }
@@ -97,13 +101,13 @@ impl Slot {
     }
 
     /// Notes the call that must return before the device is asked again.
-    pub(super) fn wait_for(&mut self, ticket: Ticket) {
-        self.away = Some(Away { ticket, outdated: false });
+    pub(super) fn wait_for(&mut self, ticket: Ticket, progress: Progress) {
+        self.away = Some(Away { ticket, progress, answered: None, outdated: false });
     }
 
     /// Whether this is the call the slot is away with.
     pub(super) fn waits_for(&self, ticket: Ticket) -> bool {
-        self.away.is_some_and(|away| away.ticket == ticket)
+        self.away.as_ref().is_some_and(|away| away.ticket == ticket)
     }
 
     /// Puts the slot back in the place of its copy, unless what it says is no longer true.
@@ -111,8 +115,7 @@ impl Slot {
         if self.away.take().is_some_and(|away| away.outdated) {
             return;
         }
-        lent.gpu.index = self.gpu.index;
-        lent.gpu.identity.cuda_ordinal = self.gpu.identity.cuda_ordinal.clone();
+        self.place_as_here(&mut lent.gpu);
         lent.asked = self.asked;
         lent.fresh = true;
         *self = lent;
@@ -138,13 +141,32 @@ impl Slot {
         self.asked = if self.away.is_some() { self.asked + since_last } else { since_last };
     }
 
+    /// Gives another reading of the device the numbers it has here.
+    fn place_as_here(&self, gpu: &mut Gpu) {
+        gpu.index = self.gpu.index;
+        gpu.identity.cuda_ordinal = self.gpu.identity.cuda_ordinal.clone();
+    }
+
+    /// Time since the device last answered while it is away; `None` as long as it has not answered at all.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        Some(self.asked.saturating_sub(self.away.as_ref()?.answered?))
+    }
+
     /// Whether it shows what an earlier poll read.
     pub(super) fn is_late(&self) -> bool {
         self.away.is_some() && !self.fresh
     }
 
-    /// Marks what it shows as late.
+    /// Takes what a slow device has answered so far, and marks what it shows as late.
     pub(super) fn make_late(&mut self) {
+        if let Some(away) = self.away.as_mut().filter(|away| !away.outdated) {
+            if let Some(mut gpu) = away.progress.take() {
+                away.answered = Some(self.asked);
+                self.place_as_here(&mut gpu);
+                gpu.presence = Presence::Present;
+                self.gpu = gpu;
+            }
+        }
         self.gpu.make_late();
         for process in &mut self.processes {
             Usage::FIELDS.iter().for_each(|field| (field.make_late)(&mut process.usage));

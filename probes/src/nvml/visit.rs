@@ -1,7 +1,7 @@
 //! What is asked of one device in one go, by a thread that may be left alone with it.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -11,13 +11,13 @@ use super::probe::{Probe, Target, Trouble};
 use super::slot::Slot;
 use super::{error, lists, readers};
 use crate::Reading;
-use crate::gpu::Presence;
+use crate::gpu::{Gpu, Presence};
 use crate::text::printable;
 
 /// What a call to a device returns.
 pub(super) enum Answer {
-    /// The device at a place, if there is one. An error is the driver's, not the device's.
-    Found(Result<Option<Found>, NvmlError>),
+    /// The device at a place, if there is one, in this library. An error is the driver's, not the device's.
+    Found(Arc<Nvml>, Result<Option<Found>, NvmlError>),
     /// The values of a device.
     Read(Box<Visit>),
 }
@@ -68,6 +68,24 @@ pub(super) fn find(nvml: &Nvml, place: Place) -> Result<Option<Found>, NvmlError
     Ok(Some(Found { index: index.unwrap_or(place.index), uuid, address }))
 }
 
+/// How often a device that is slow shows what was read of it so far.
+const LONG: Duration = Duration::from_millis(250);
+
+/// What a thread has read so far of a device, for those who wait for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress(Arc<Mutex<Option<Gpu>>>);
+
+impl Progress {
+    fn leave(&self, gpu: &Gpu) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(gpu.clone());
+    }
+
+    /// What was left since last asked.
+    pub(super) fn take(&self) -> Option<Gpu> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// One reading of a device.
 pub(super) struct Visit {
     pub(super) slot: Slot,
@@ -76,6 +94,8 @@ pub(super) struct Visit {
     pub(super) turn: bool,
     /// Time since the device was last read.
     pub(super) since_last: Duration,
+    /// Where what was read so far is left, when it takes long.
+    pub(super) progress: Progress,
     /// How it went; an error is the driver's.
     pub(super) result: Result<Met, NvmlError>,
 }
@@ -97,7 +117,7 @@ impl Visit {
     }
 
     fn read(&mut self) -> Result<Met, NvmlError> {
-        let Self { slot, nvml, turn, since_last, .. } = self;
+        let Self { slot, nvml, turn, since_last, progress, .. } = self;
         let target = match nvml.device_by_index(slot.gpu.index) {
             Ok(device) => Target::Device(device, nvml),
             Err(why) => match Trouble::of(&why) {
@@ -119,7 +139,13 @@ impl Visit {
                 _ => return Ok(Met::Same),
             }
         }
-        readers::read_due(&probe, slot, *turn);
+        let mut shown = Instant::now();
+        readers::read_due(&probe, slot, *turn, |slot| {
+            if shown.elapsed() >= LONG {
+                shown = Instant::now();
+                progress.leave(&slot.gpu);
+            }
+        });
         match probe.trouble() {
             Some(trouble @ Trouble::DriverGone(_)) => return Err(trouble.error()),
             Some(trouble @ Trouble::Lost) => slot.lose(&trouble.error()),

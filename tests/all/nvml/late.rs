@@ -133,6 +133,30 @@ fn a_slow_gpu_is_updated_when_it_answers() {
 }
 
 #[test]
+fn a_gpu_that_is_slow_from_the_start_is_found_all_the_same() {
+    let mut bench = Bench::new("t4x2+hang:1@nvmlDeviceGetUUID:0.5");
+    let first = bench.poll();
+    assert!(is_live(&first, 0) && !is_live(&first, 1));
+    let found = poll_until(&mut bench, |section| is_live(section, 1));
+    let uuid = found.gpus[1].identity.uuid.value().expect("told");
+    assert_eq!((found.gpus.len(), &found.gpus[1].key), (2, uuid));
+    assert_eq!(found.gpus[1].identity.cuda_ordinal, 1.into());
+}
+
+#[test]
+fn a_gpu_that_takes_a_minute_shows_what_it_has_answered_so_far() {
+    let mut bench = Bench::new("t4x2+hang:1@all:1.5");
+    let named = poll_until(&mut bench, |section| section.gpus[1].identity.name.last().is_some());
+    let gpu = &named.gpus[1];
+    assert_eq!((gpu.presence, gpu.vitals.power_w.last()), (Presence::Present, None));
+    assert!(is_live(&named, 0));
+    let what = &named.notices[0].what;
+    assert!(what.starts_with("GPU 1 Tesla T4 answers slowly"), "{what}");
+    bench.nvml.set("t4x2");
+    poll_until(&mut bench, |section| is_live(section, 1));
+}
+
+#[test]
 fn when_every_gpu_hangs_the_poll_still_ends_and_all_are_listed() {
     let mut bench = Bench::new(&format!("gpus16+hang:nvmlDeviceGetUUID:{FOR_EVER}"));
     for _ in 0..3 {
