@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use stage::Stage;
 
 use super::*;
@@ -140,6 +140,20 @@ fn a_killed_dashboard_takes_the_process_along_that_hangs_in_the_driver() {
     live.screen.signal(Signal::KILL);
     live.screen.end();
     wait_until("no child is left", || children.iter().all(|child| child.now().is_none()));
+}
+
+#[test]
+fn a_process_that_does_not_answer_any_more_is_not_waited_for() {
+    let mut live = Live::start("t4");
+    live.screen.see("MHz");
+    let children = Process::children(live.screen.child.process_id().expect("runs"));
+    let asks = children.iter().find(|child| child.has("--nvml")).expect("asks the driver");
+    // As near as a test comes to one that hangs inside the kernel.
+    let pid = Pid::from_raw(asks.pid.cast_signed()).expect("is a pid");
+    kill_process(pid, Signal::STOP).expect("is stopped");
+    live.screen.see("has stopped answering");
+    quit(&mut live.screen);
+    wait_until("no child is left", || asks.now().is_none());
 }
 
 #[test]
