@@ -1,4 +1,8 @@
 //! Changes that know nothing but bytes and numbers.
+#![expect(
+    clippy::ptr_arg,
+    reason = "every change has the same signature, whether it resizes or not"
+)]
 
 use super::Mutator;
 

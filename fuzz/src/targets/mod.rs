@@ -49,8 +49,10 @@ const SMALL_RULES: &[&str] = &[
 /// Every target, one line each.
 pub const TARGETS: &[Target] = &[
     target("recordings", "frames", &["tests/frames"], recordings::frames),
+    target("recordings", "replay", &["tests/frames"], recordings::replay),
+    target("recordings", "export", &["fuzz/seeds/journal"], recordings::export),
     target("recordings", "journal", JOURNALS, recordings::journal),
-    target("recordings", "record-line", JOURNALS, recordings::record_line),
+    target("protocols", "record-line", JOURNALS, recordings::record_line),
     target("measurements", "points", &[], measurements::points),
     target("measurements", "output", &[], measurements::output),
     target("settings", "config", CONFIGS, settings::config),

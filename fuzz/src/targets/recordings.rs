@@ -1,10 +1,15 @@
 //! What warpscope records itself: frames, which are also what `stream` sends, and journals.
 
+use std::time::Duration;
+
 use warpscope::bench::journal::{Journal, PointStream, Reader, Record};
+use warpscope::sink::export::{EXPORTS, Recordings};
 use warpscope::sink::{FrameReader, csv, jsonl};
+use warpscope::source::replay::ReplaySource;
 use warpscope_probes::Frame;
 
 use crate::Trace;
+use crate::runner::scratch;
 
 /// Every frame that is read can be written, and reads back as itself; damage costs the lines it touches.
 pub(super) fn frames(bytes: &[u8], trace: &mut Trace) {
@@ -30,6 +35,49 @@ pub(super) fn frames(bytes: &[u8], trace: &mut Trace) {
         assert!(end <= bytes.len() as u64);
     }
     assert!(heads.stats().frames >= stats.frames, "a frame begins with a head");
+}
+
+/// A recording that is opened can be wound to any moment.
+pub(super) fn replay(bytes: &[u8], trace: &mut Trace) {
+    let lines = 1 + bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let result = ReplaySource::open(&scratch::file("run.jsonl", bytes));
+    trace.result(&result.as_ref().map(ReplaySource::stats));
+    if let Ok(source) = result {
+        let stats = source.stats();
+        assert!(stats.frames > 0 && stats.frames + stats.damaged <= lines);
+        trace.value(&source.from(Duration::from_secs(5)).at_speed(1e9).from(Duration::MAX));
+    }
+}
+
+/// A journal that is read can be exported, in documents that hold no more than it does.
+pub(super) fn export(bytes: &[u8], trace: &mut Trace) {
+    let mut recordings = Recordings::default();
+    let mut reader = Reader::new(bytes);
+    while let Some(record) = reader.record().expect("memory can be read") {
+        recordings.take(record);
+    }
+    trace.value(&recordings);
+    for export in EXPORTS {
+        let mut written = Vec::new();
+        (export.write)(&recordings.runs, &mut written).expect("memory takes everything");
+        let most = 10_000 + 100 * bytes.len();
+        assert!(written.len() <= most, "{}: {} from {}", export.id, written.len(), bytes.len());
+        let text = String::from_utf8(written).expect("exports are text");
+        match export.id {
+            "t4" | "nvbench" | "perfetto" => {
+                let json: Result<serde_json::Value, _> = serde_json::from_str(&text);
+                json.unwrap_or_else(|error| panic!("{}: {error}: {text}", export.id));
+            }
+            "prometheus" => assert!(text.lines().all(is_sample), "{text}"),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a line of Prometheus' text is a remark or ends with a number.
+fn is_sample(line: &str) -> bool {
+    let number = line.rsplit(' ').next().unwrap_or_default();
+    line.is_empty() || line.starts_with('#') || number.parse::<f64>().is_ok()
 }
 
 /// Both readers of a journal take the same points from it.
