@@ -9,6 +9,7 @@ mod configs;
 #[cfg(target_os = "linux")]
 mod fake;
 mod frames;
+mod gates;
 #[cfg(target_os = "linux")]
 mod goals;
 #[cfg(target_os = "linux")]
