@@ -13,6 +13,7 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod files;
 mod frames;
+mod gates;
 #[cfg(target_os = "linux")]
 mod goals;
 #[cfg(target_os = "linux")]
