@@ -2,7 +2,7 @@
 //!
 //! git itself is not asked. A repository names programs in its configuration, and even `git diff` and `git status` start them (fsmonitor,
 //! external diffs, text conversions, clean filters); git may be missing, hang, or read gigabytes. Nothing that is found here is ever run, so
-//! it does not matter whose it is; every size is bounded.
+//! it does not matter whose it is; every size is bounded. `GIT_DIR` and the like are not followed: they are meant for git.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;

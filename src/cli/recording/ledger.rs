@@ -147,6 +147,9 @@ impl Ledger {
 
     /// Counts lines that could not be read.
     pub(super) fn damage(&mut self, lines: u64, why: &str) {
+        if lines == 0 {
+            return;
+        }
         self.damaged += lines;
         self.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
     }

@@ -166,9 +166,7 @@ impl Session {
                     }
                 }
                 Event::Drained { dropped, output, points } => {
-                    if dropped > 0 {
-                        ledger.damage(dropped, "longer than 1 MiB");
-                    }
+                    ledger.damage(dropped, "longer than 1 MiB");
                     hand_on(output.filter(|_| matches!(program, Program::Child(_))), points);
                     break;
                 }
