@@ -52,9 +52,7 @@ fn the_suspend_key_stops_the_children_too_and_the_foreground_brings_all_back() {
     screen.keys("\x1a");
     screen.see("BACK");
     wait_until("the job is stopped", || is_stopped(&dashboard));
-    for child in &children {
-        assert!(is_stopped(child), "{:?}", child.now());
-    }
+    wait_until("the children are stopped", || children.iter().all(is_stopped));
     assert!(screen.left_behind().is_empty(), "{:?}", screen.left_behind());
     screen.keys("\n");
     screen.see("q quit");
