@@ -29,8 +29,13 @@ impl Bench {
     }
 
     fn with(nvml: OwnNvml, sysfs_root: PathBuf) -> Self {
-        let options =
-            NvmlOptions { library: Some(nvml.library()), sysfs_root, ..NvmlOptions::default() };
+        let options = NvmlOptions {
+            library: Some(nvml.library()),
+            sysfs_root,
+            // A machine under load must not make a GPU late that answers.
+            patience: Duration::from_secs(2),
+            ..NvmlOptions::default()
+        };
         Self { nvml, provider: Some(NvmlProvider::new(options)) }
     }
 

@@ -55,6 +55,8 @@ pub struct NvmlOptions {
     pub proc_root: PathBuf,
     /// Time from a failed start, or the loss of the driver, to the next try; doubled while it fails, up to a minute.
     pub retry: Duration,
+    /// How long the other GPUs wait for one that does not answer.
+    pub patience: Duration,
 }
 
 impl Default for NvmlOptions {
@@ -64,6 +66,8 @@ impl Default for NvmlOptions {
             sysfs_root: "/sys".into(),
             proc_root: "/proc".into(),
             retry: Duration::from_secs(5),
+            // One whose links and counters are due takes some 80 ms.
+            patience: Duration::from_millis(200),
         }
     }
 }
@@ -88,9 +92,9 @@ impl NvmlProvider {
     pub fn new(options: NvmlOptions) -> Self {
         Self {
             patience: options.retry,
+            workers: Workers::new(options.patience),
             options,
             session: None,
-            workers: Workers::new(),
             state: DriverState::Starting,
             slots: Vec::new(),
             bus: Vec::new(),

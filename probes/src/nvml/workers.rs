@@ -1,6 +1,6 @@
 //! Makes calls that may never return, and leaves a thread alone with a call that does not.
 //!
-//! One thread makes the calls, one after another. When a call has run for [`PATIENCE`], that thread is given up: it
+//! One thread makes the calls, one after another. When a call has run for too long, that thread is given up: it
 //! keeps its one call until that returns, and a new thread goes on with the rest. A second call that hangs shows that
 //! waiting for each in turn would take too long, as do many slow ones: every call left then gets a thread of its own.
 //! There are never more threads than calls under way, and one that waits for the next.
@@ -11,10 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the others wait for one call: a GPU whose links and counters are due takes some 80 ms.
-const PATIENCE: Duration = Duration::from_millis(200);
-/// How long calls are made one after another.
-const IN_TURN: Duration = Duration::from_millis(500);
+/// How many times the patience calls are made one after another.
+const IN_TURN: u32 = 3;
 
 /// Names a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +28,8 @@ type Guard<'a, T> = MutexGuard<'a, State<T>>;
 pub(super) struct Workers<T> {
     shared: Arc<Shared<T>>,
     tickets: u64,
+    /// How long one call may run while the others wait.
+    patience: Duration,
 }
 
 struct Shared<T> {
@@ -56,6 +56,16 @@ struct Running {
     given_up: bool,
 }
 
+/// The calls of one time, as their caller waits for them.
+struct Round {
+    begin: Instant,
+    patience: Duration,
+    /// Calls given up.
+    hung: usize,
+    /// Whether every call has a thread of its own.
+    spread: bool,
+}
+
 /// What the caller does next.
 enum Step {
     Wait(Duration),
@@ -63,8 +73,8 @@ enum Step {
 }
 
 impl<T: Send + 'static> Workers<T> {
-    /// No threads yet, and no calls.
-    pub(super) fn new() -> Self {
+    /// No threads yet, and no calls; a call is given up after `patience`.
+    pub(super) fn new(patience: Duration) -> Self {
         let state = State {
             queue: VecDeque::new(),
             running: Vec::new(),
@@ -74,7 +84,8 @@ impl<T: Send + 'static> Workers<T> {
             closed: false,
         };
         let (work, settled) = (Condvar::new(), Condvar::new());
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), work, settled }), tickets: 0 }
+        let shared = Arc::new(Shared { state: Mutex::new(state), work, settled });
+        Self { shared, tickets: 0, patience }
     }
 
     /// Adds a call to those that [`Workers::settle`] makes.
@@ -87,7 +98,8 @@ impl<T: Send + 'static> Workers<T> {
 
     /// Returns when each call has returned or was given up.
     pub(super) fn settle(&self) {
-        let begin = Instant::now();
+        let mut round =
+            Round { begin: Instant::now(), patience: self.patience, hung: 0, spread: false };
         let mut state = self.shared.lock();
         if state.queue.is_empty() {
             return;
@@ -100,9 +112,8 @@ impl<T: Send + 'static> Workers<T> {
             self.shared.work.notify_one();
             state = self.shared.lock();
         }
-        let (mut hung, mut spread) = (0, false);
         while !state.is_settled() {
-            match state.step(begin, &mut hung, &mut spread) {
+            match state.step(&mut round) {
                 Step::Start(count) => state = self.start(state, count),
                 Step::Wait(left) => {
                     let woken = self.shared.settled.wait_timeout(state, left);
@@ -148,24 +159,24 @@ impl<T> State<T> {
         self.queue.is_empty() && self.running.iter().all(|call| call.given_up)
     }
 
-    fn step(&mut self, begin: Instant, hung: &mut usize, spread: &mut bool) -> Step {
-        let before = *hung;
-        let mut left = PATIENCE;
+    fn step(&mut self, round: &mut Round) -> Step {
+        let before = round.hung;
+        let mut left = round.patience;
         for call in self.running.iter_mut().filter(|call| !call.given_up) {
-            left = left.min(PATIENCE.saturating_sub(call.since.elapsed()));
-            call.given_up = call.since.elapsed() >= PATIENCE;
-            *hung += usize::from(call.given_up);
+            left = left.min(round.patience.saturating_sub(call.since.elapsed()));
+            call.given_up = call.since.elapsed() >= round.patience;
+            round.hung += usize::from(call.given_up);
         }
-        self.threads -= *hung - before;
-        let in_turn = IN_TURN.saturating_sub(begin.elapsed());
-        if self.queue.is_empty() || (self.threads > 0 && *spread) {
+        self.threads -= round.hung - before;
+        let in_turn = (round.patience * IN_TURN).saturating_sub(round.begin.elapsed());
+        if self.queue.is_empty() || (self.threads > 0 && round.spread) {
             return Step::Wait(left);
         }
         if self.threads > 0 && !in_turn.is_zero() {
             return Step::Wait(left.min(in_turn));
         }
-        *spread = *hung > 1 || in_turn.is_zero();
-        Step::Start(if *spread { self.queue.len() } else { 1 })
+        round.spread = round.hung > 1 || in_turn.is_zero();
+        Step::Start(if round.spread { self.queue.len() } else { 1 })
     }
 
     /// Keeps what a call returned. Whether it had been given up.

@@ -51,11 +51,9 @@ fn assert_others_live(section: &GpuSection, about: &str) {
 fn a_gpu_that_hangs_from_the_start_hides_no_other_whatever_it_hangs_in() {
     let functions = [
         "all",
-        "nvmlDeviceGetHandleByIndex_v2",
         "nvmlDeviceGetUUID",
         "nvmlDeviceGetPciInfo_v3",
         "nvmlDeviceGetName",
-        "nvmlDeviceGetMigMode",
         "nvmlDeviceGetPowerUsage",
         "nvmlDeviceGetFieldValues",
         "nvmlGpmSampleGet",
@@ -122,8 +120,8 @@ fn a_slow_gpu_is_updated_when_it_answers() {
     let mut bench = Bench::new("t4x2");
     let energy = |section: &GpuSection| section.gpus[1].vitals.energy_j.value().map(|it| it.0);
     let mut last = energy(&bench.poll()).expect("answers at once");
-    bench.nvml.set("t4x2+hang:1@nvmlDeviceGetPowerUsage:0.5");
-    for _ in 0..3 {
+    bench.nvml.set("t4x2+hang:1@nvmlDeviceGetPowerUsage:3");
+    for _ in 0..2 {
         let late = poll_until(&mut bench, |section| !is_live(section, 1));
         assert!(is_live(&late, 0), "the other answers meanwhile");
         let live = poll_until(&mut bench, |section| is_live(section, 1));
@@ -134,7 +132,7 @@ fn a_slow_gpu_is_updated_when_it_answers() {
 
 #[test]
 fn a_gpu_that_is_slow_from_the_start_is_found_all_the_same() {
-    let mut bench = Bench::new("t4x2+hang:1@nvmlDeviceGetUUID:0.5");
+    let mut bench = Bench::new("t4x2+hang:1@nvmlDeviceGetUUID:3");
     let first = bench.poll();
     assert!(is_live(&first, 0) && !is_live(&first, 1));
     let found = poll_until(&mut bench, |section| is_live(section, 1));
@@ -226,7 +224,7 @@ fn one_shot_commands_answer_for_the_gpus_that_do() {
     let output = command(&nvml, &["snapshot", "--json"]);
     assert!(output.status.success());
     let frame: warpscope_probes::Frame = serde_json::from_slice(&output.stdout).expect("a frame");
-    let live = |index: usize| frame.gpus[index].vitals.power_w.value().is_some();
+    let live = |index: usize| frame.gpus[index].vitals.power_w.last().is_some();
     assert_eq!(frame.gpus.len(), 8);
     assert!((0..8).all(|index| live(index) == (index != 3)), "{:?}", frame.gpus);
     assert_eq!(frame.gpus[3].vitals.power_w, Reading::Late(None));

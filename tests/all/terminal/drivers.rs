@@ -50,8 +50,7 @@ fn a_gpu_that_hangs_from_the_start_is_named_and_the_others_are_live() {
     live.screen.see("GPU 3 has not answered for");
     live.screen.see("the others are live");
     live.screen.see("has not answered yet");
-    let text = live.screen.text();
-    assert_eq!(with_power(&text), 7, "{text}");
+    see_with_power(&mut live.screen, 7);
     live.screen.keys("n");
     live.screen.see("persistence mode");
     live.screen.keys("\x1b");
