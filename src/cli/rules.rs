@@ -43,7 +43,7 @@ pub(super) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, Cl
 fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>, CliError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if !named && error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if !named && is_missing(&error) => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(folder, &error.to_string())),
     };
     let mut paths: Vec<PathBuf> = entries
@@ -53,6 +53,10 @@ fn read(folder: &Path, named: bool) -> Result<Vec<(String, String)>, CliError> {
         .collect();
     paths.sort();
     paths.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect()
+}
+
+fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 fn text(path: &Path) -> Result<String, CliError> {

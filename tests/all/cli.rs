@@ -169,6 +169,13 @@ fn a_wrong_configuration_stops_all_but_those_that_help() {
 }
 
 #[test]
+fn a_home_that_is_no_folder_holds_no_rules() {
+    let mut command = binary(&["frameworks", "vllm"]);
+    let output = command.env("HOME", "/dev/null").output().expect("starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn the_configuration_is_found_and_checked() {
     assert_eq!(printed(&["config", "path"]), "/nowhere/.config/warpscope/config.toml\n");
     assert!(printed(&["config", "check"]).contains("defaults are used"));
