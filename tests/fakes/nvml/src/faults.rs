@@ -119,12 +119,6 @@ fn crash() {
     unsafe { std::ptr::without_provenance_mut::<u64>(64).write_volatile(0) }
 }
 
-/// The board whose address this is: `00000000:19:00.0`.
-fn board_at(address: &str) -> Option<usize> {
-    let bus = usize::from_str_radix(address.split(':').nth(1)?, 16).ok()?.checked_sub(1)?;
-    (bus % 8 == 0).then_some(bus / 8)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
