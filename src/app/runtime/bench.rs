@@ -23,7 +23,7 @@ use crate::bench::{WorkerOptions, parse_event, worker_command};
 const LINE_LIMIT: usize = 1 << 20;
 
 /// How long children that were told to end are waited for.
-const PARTING: Duration = Duration::from_secs(2);
+pub(super) const PARTING: Duration = Duration::from_secs(2);
 
 /// The hand on the outside thread.
 pub(super) struct Outside {

@@ -35,6 +35,7 @@ use self::bench::Outside;
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
 use self::mailbox::{Mailbox, Post, mailbox};
+use self::probe::Prober;
 use self::recording::Recording;
 use self::terminal::Screen;
 use super::bench::gpu::News;
@@ -117,6 +118,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         control,
         outside,
         inspector: Inspector::default(),
+        prober: Prober::default(),
         recording: None,
         kept: launch.kept,
         without_rules: launch.reads_rules,
@@ -149,6 +151,7 @@ struct Owner {
     control: Box<dyn Control>,
     outside: Outside,
     inspector: Inspector,
+    prober: Prober,
     recording: Option<Recording>,
     kept: Kept,
     /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
@@ -279,13 +282,7 @@ impl Owner {
             Cmd::GpuBench(key, task) => self.outside.gpu(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
-            Cmd::Suspend => {
-                self.outside.part_with_gpus();
-                children::stop_all();
-                let resumed = screen.suspend();
-                children::continue_all();
-                resumed?;
-            }
+            Cmd::Suspend => self.suspend(screen)?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
             Cmd::ReadHistory => history::read_aside(self.kept.store.clone(), self.post.clone())?,
@@ -304,7 +301,7 @@ impl Owner {
                 self.inspector.start(Look::everything(pids, after), self.post.clone())?;
             }
             Cmd::ReadProbes(gpus) => probe::recall_aside(gpus, self.post.clone())?,
-            Cmd::Probe(probing) => probe::start_aside(probing, self.post.clone())?,
+            Cmd::Probe(probing) => self.prober.start(probing, self.post.clone())?,
             Cmd::StopInspecting => self.inspector.stop(),
             Cmd::InspectProcesses(pids) => {
                 self.inspector.start(Look::processes(pids), self.post.clone())?;
@@ -317,5 +314,15 @@ impl Owner {
             }
         }
         Ok(())
+    }
+
+    /// Stops, with every child, once no GPU is held any more; returns when continued.
+    fn suspend(&mut self, screen: &mut Screen) -> io::Result<()> {
+        self.outside.part_with_gpus();
+        self.prober.stop();
+        children::stop_all();
+        let resumed = screen.suspend();
+        children::continue_all();
+        resumed
     }
 }

@@ -111,6 +111,32 @@ fn a_gpu_is_given_back_before_the_program_stops() {
 }
 
 #[test]
+fn probes_end_before_the_program_stops() {
+    let stage = Stage::new("t4+idle").fault("hang:cuLaunchKernel");
+    let variables = stage.variables();
+    let env: Vec<(&str, &str)> = variables.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    let mut screen = start_job(&["--tab", "compat", "--no-bench", "--no-inspect"], &env);
+    let dashboard = job(&screen);
+    screen.see("T4");
+    screen.see("sm_75");
+    screen.keys("p");
+    let mut probing = Vec::new();
+    wait_until("the GPU is probed", || {
+        probing = Process::children(dashboard.pid);
+        probing.retain(|child| child.has("--gpu"));
+        !probing.is_empty()
+    });
+    screen.keys("\x1a");
+    screen.see("BACK");
+    wait_until("the job is stopped", || is_stopped(&dashboard));
+    wait_until("no child holds the GPU", || probing.iter().all(|child| child.now().is_none()));
+    screen.keys("\n");
+    screen.see("warpscope went to the background");
+    screen.keys("q");
+    screen.see("ENDED 0");
+}
+
+#[test]
 fn a_dashboard_that_is_killed_leaves_no_process_behind() {
     let nvml = Stage::new("t4+idle").fault("hang:cuStreamSynchronize");
     let variables = nvml.variables();
