@@ -153,9 +153,11 @@ macro_rules! processes {
         let function = nvml_sym($device.nvml().lib().$function.as_ref())?;
         let blank =
             nvmlProcessInfo_t { pid: 0, usedGpuMemory: 0, gpuInstanceId: 0, computeInstanceId: 0 };
-        // SAFETY: as in `text!`; the places are `listed`'s.
-        let list =
-            listed(blank, |count, place| unsafe { function($device.handle(), count, place) })?;
+        let read = |count, place| {
+            // SAFETY: as in `text!`; the places are `listed`'s.
+            unsafe { function($device.handle(), count, place) }
+        };
+        let list = listed(blank, read)?;
         Ok(Listed { items: list.items.iter().map(process).collect(), claimed: list.claimed })
     }};
 }

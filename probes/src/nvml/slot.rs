@@ -159,13 +159,13 @@ impl Slot {
 
     /// Takes what a slow device has answered so far, and marks what it shows as late.
     pub(super) fn make_late(&mut self) {
-        if let Some(away) = self.away.as_mut().filter(|away| !away.outdated) {
-            if let Some(mut gpu) = away.progress.take() {
-                away.answered = Some(self.asked);
-                self.place_as_here(&mut gpu);
-                gpu.presence = Presence::Present;
-                self.gpu = gpu;
-            }
+        if let Some(away) = self.away.as_mut().filter(|away| !away.outdated)
+            && let Some(mut gpu) = away.progress.take()
+        {
+            away.answered = Some(self.asked);
+            self.place_as_here(&mut gpu);
+            gpu.presence = Presence::Present;
+            self.gpu = gpu;
         }
         self.gpu.make_late();
         for process in &mut self.processes {
