@@ -44,22 +44,16 @@ impl<'a> Tape<'a> {
     fn place(&self, width: u16) -> impl Iterator<Item = Placed<'a>> {
         let (mut line, mut column) = (0, 0u16);
         self.tokens.iter().map(move |(token, mark)| {
-            let needed = shown_width(token);
+            let needed = text_width(token);
             if column > 0 && column.saturating_add(needed) > width {
                 (line, column) = (line + 1, 0);
             }
             let text = if column == 0 && line > 0 { token.trim_start_matches(' ') } else { token };
             let placed = Placed { line, column, text, mark: *mark };
-            column = column.saturating_add(shown_width(text)).min(width);
+            column = column.saturating_add(text_width(text)).min(width);
             placed
         })
     }
-}
-
-/// A line break inside a token takes a column, since it is shown.
-fn shown_width(token: &str) -> u16 {
-    let breaks = token.bytes().filter(|byte| *byte == b'\n').count().min(1000) as u16;
-    text_width(token).saturating_add(breaks)
 }
 
 impl Widget for &Tape<'_> {

@@ -202,10 +202,10 @@ fn the_tape_wraps_and_keeps_the_newest_visible() {
     assert_drawn(
         (10, 3),
         tape,
-        &["The quick", "brown!!↵", "[2Jx"],
-        &["The quick", "brown!!$", "[2Jx"],
+        &["The quick", "brown!!↵", "\u{fffd}[2Jx"],
+        &["The quick", "brown!!$", "\u{fffd}[2Jx"],
     );
-    assert_drawn((10, 2), tape, &["brown!!↵", "[2Jx"], &["brown!!$", "[2Jx"]);
+    assert_drawn((10, 2), tape, &["brown!!↵", "\u{fffd}[2Jx"], &["brown!!$", "\u{fffd}[2Jx"]);
 }
 
 #[test]
