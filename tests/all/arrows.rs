@@ -36,7 +36,7 @@ const IMPURE: &[(&str, &str)] = &[("ui/look.rs", "reads the user's own theme fil
 const WRITERS: &[(&str, &str)] = &[
     ("app/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
     ("cli/output.rs", "the printer's own streams"),
-    ("cli/recording/mod.rs", "a recorded program's output is passed on byte by byte"),
+    ("cli/recording/", "a recorded program's output is passed on byte by byte"),
     ("cli/worker.rs", "lines between two processes of the program"),
     ("sink/printer.rs", "the printer"),
 ];
@@ -45,6 +45,7 @@ const WRITERS: &[(&str, &str)] = &[
 const JSON: &[(&str, &str)] = &[
     ("cli/tune/workshop.rs", "a job for a child of the program"),
     ("sink/history/run.rs", "keys in the database"),
+    ("source/nvml.rs", "lines between two processes of the program"),
 ];
 
 const OUTSIDE: &[&str] = &[

@@ -177,7 +177,7 @@ fn a_home_that_is_no_folder_holds_no_rules() {
 
 #[test]
 fn the_configuration_is_found_and_checked() {
-    assert_eq!(printed(&["config", "path"]), "/nowhere/.config/warpscope/config.toml\n");
+    assert_eq!(printed(&["config", "path"]), "/dev/null/.config/warpscope/config.toml\n");
     assert!(printed(&["config", "check"]).contains("defaults are used"));
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/config.sample.toml");
     assert!(

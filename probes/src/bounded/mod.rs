@@ -6,9 +6,9 @@
 
 mod values;
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,12 +40,12 @@ impl Input {
     /// Opens a path without waiting.
     pub fn open(path: &Path, accept: Accept) -> io::Result<Self> {
         // Asked first, because opening alone already moves some devices.
-        check(path.metadata()?.file_type(), accept)?;
+        check(&path.metadata()?, accept)?;
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let kind = file.metadata()?.file_type();
-        check(kind, accept)?;
-        Ok(Self { file, is_pipe: kind.is_fifo(), patience: PATIENCE })
+        let about = file.metadata()?;
+        check(&about, accept)?;
+        Ok(Self { file, is_pipe: about.file_type().is_fifo(), patience: PATIENCE })
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -123,8 +123,12 @@ pub fn into_text(bytes: Vec<u8>) -> io::Result<String> {
 /// What some editors put in front of UTF-8.
 const MARK: char = '\u{feff}';
 
-fn check(kind: FileType, accept: Accept) -> io::Result<()> {
+fn check(about: &Metadata, accept: Accept) -> io::Result<()> {
+    // Linux's /dev/null, the usual name of an empty file.
+    const NULL: u64 = libc::makedev(1, 3);
+    let kind = about.file_type();
     let why = match () {
+        () if kind.is_char_device() && about.rdev() == NULL => return Ok(()),
         () if kind.is_file() || (kind.is_fifo() && accept == Accept::Pipes) => return Ok(()),
         () if kind.is_dir() => "is a folder, not a file",
         () if kind.is_fifo() => "is a pipe, not a file; write its content to a file first",

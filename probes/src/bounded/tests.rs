@@ -34,6 +34,11 @@ fn what_is_no_file_is_named_and_not_waited_for() {
 }
 
 #[test]
+fn the_null_device_is_an_empty_file() {
+    assert_eq!(read(Path::new("/dev/null"), Accept::Files, 1 << 10).expect("opens"), b"");
+}
+
+#[test]
 fn a_pipe_gives_what_is_written_into_it() {
     let dir = tempfile::tempdir().expect("a folder");
     let pipe = dir.path().join("pipe");

@@ -89,7 +89,7 @@ fn a_driver_that_is_unloaded_is_lost_and_not_absent_in_the_header() {
 fn every_one_of_eighty_keys_is_answered_while_the_driver_hangs() {
     let mut live = Live::start("t4");
     live.screen.see("Tesla T4");
-    live.nvml.set("t4+hang:nvmlDeviceGetUtilizationRates:600");
+    live.nvml.set("t4+hang:nvmlDeviceGetCount_v2:600");
     live.screen.see("has stopped answering");
     for _ in 0..40 {
         live.screen.keys("4");
