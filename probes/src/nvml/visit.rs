@@ -141,7 +141,8 @@ impl Visit {
         }
         let mut shown = Instant::now();
         readers::read_due(&probe, slot, *turn, |slot| {
-            if shown.elapsed() >= LONG {
+            // Of a device that hangs in its first reading, what it answered before is all that can be shown.
+            if !slot.identified || shown.elapsed() >= LONG {
                 shown = Instant::now();
                 progress.leave(&slot.gpu);
             }
