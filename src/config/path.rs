@@ -73,9 +73,10 @@ pub fn state_folder(env: &Environment) -> Option<PathBuf> {
 pub fn load(path: ConfigPath) -> Config {
     let settings = match &path {
         ConfigPath::Nowhere => Ok(None),
-        ConfigPath::Named(file) => read(file).map(Some),
+        ConfigPath::Named(file) => read(file, Accept::Pipes).map(Some),
         ConfigPath::Usual(file) if !exists(file) => Ok(None),
-        ConfigPath::Usual(file) => read(file).map(Some),
+        // A pipe where a file belongs would hold the start up.
+        ConfigPath::Usual(file) => read(file, Accept::Files).map(Some),
     };
     Config { path, settings }
 }
@@ -88,9 +89,9 @@ fn exists(file: &Path) -> bool {
     }
 }
 
-fn read(file: &Path) -> Result<FileSettings, String> {
+fn read(file: &Path, accept: Accept) -> Result<FileSettings, String> {
     let name = file.display().to_string();
-    let text = bounded::text(file, Accept::Pipes, MAX_BYTES as u64)
+    let text = bounded::text(file, accept, MAX_BYTES as u64)
         .map_err(|error| format!("cannot read the configuration {name}: {error}"))?;
     parse(&name, &text).map_err(|problems| problems.to_string())
 }
@@ -126,6 +127,16 @@ mod tests {
             let found = find(None, &pairs.iter().copied().collect());
             assert_eq!(found.path(), want.map(Path::new), "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn a_pipe_in_the_usual_place_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("config.toml");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("makes a pipe");
+        let error = load(ConfigPath::Usual(pipe)).settings.expect_err("is refused");
+        assert!(error.contains("is a pipe, not a file"), "{error}");
     }
 
     #[test]
