@@ -159,6 +159,17 @@ impl Session {
         Ok(())
     }
 
+    /// Reads until the program has taken the terminal: keys that come before it are edited as a line.
+    pub(crate) fn see_taken(&mut self) {
+        const ALTERNATE: &[u8] = b"\x1b[?1049h";
+        let end = Instant::now() + PATIENCE;
+        while !self.raw.windows(ALTERNATE.len()).any(|bytes| bytes == ALTERNATE) {
+            let left = end.saturating_duration_since(Instant::now());
+            let bytes = self.output.recv_timeout(left).expect("takes the terminal in time");
+            self.take(&bytes);
+        }
+    }
+
     /// Reads until the screen shows `word`.
     pub(crate) fn see(&mut self, word: &str) {
         if let Err(screen) = self.wait(PATIENCE, |text| text.contains(word)) {
