@@ -9,11 +9,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope::engine::{Level, Outcome};
-use warpscope::ui::format;
-use warpscope::ui::glyphs::Glyphs;
-use warpscope::ui::svg;
-use warpscope::ui::theme::{Ramp, Role, Theme};
-use warpscope::ui::widgets::*;
+use warpscope::widgets::format;
+use warpscope::widgets::glyphs::Glyphs;
+use warpscope::widgets::svg;
+use warpscope::widgets::theme::{Ramp, Role, Theme};
+use warpscope::widgets::*;
 
 const AREA: Rect = Rect::new(0, 0, 200, 50);
 const FRAMES: usize = 400;

@@ -7,11 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::Widget;
 use warpscope::engine::{Level, OUTCOMES, Outcome};
-use warpscope::ui::format::{self, Short};
-use warpscope::ui::glyphs::Glyphs;
-use warpscope::ui::theme::{ColorChoice, ColorDepth, Ramp, Role, Theme};
-use warpscope::ui::widgets::*;
-use warpscope::ui::{read_theme, svg};
+use warpscope::shell::draw::read_theme;
+use warpscope::widgets::format;
+use warpscope::widgets::format::Short;
+use warpscope::widgets::glyphs::Glyphs;
+use warpscope::widgets::svg;
+use warpscope::widgets::theme::{ColorChoice, ColorDepth, Ramp, Role, Theme};
+use warpscope::widgets::*;
 
 const WIDTH: u16 = 120;
 const HEIGHT: u16 = 40;

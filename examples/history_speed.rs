@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use warpscope::bench::compare::{Limits, SplitMix, compare};
-use warpscope::bench::journal::{Identity, Record};
-use warpscope::sink::history::History;
+use warpscope::io::sink::history::History;
+use warpscope::runs::compare::{Limits, SplitMix, compare};
+use warpscope::runs::journal::{Identity, Record};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

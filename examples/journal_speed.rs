@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use warpscope::bench::compare::SplitMix;
-use warpscope::bench::journal::{Record, Taken};
-use warpscope::bench::points::{Key, Point, Shape};
 use warpscope::config::Environment;
+use warpscope::runs::compare::SplitMix;
+use warpscope::runs::journal::{Record, Taken};
+use warpscope::runs::points::{Key, Point, Shape};
 
 /// Kernels, lines of each, samples of each line; two files of them are ten million.
 const KERNELS: usize = 100;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     if words.len() > 1 {
         let start = Instant::now();
-        let outcome = warpscope::cli::run(words, Environment::of_process());
+        let outcome = warpscope::commands::run(words, Environment::of_process());
         eprintln!("{:.2} s, {} at most", start.elapsed().as_secs_f64(), most_memory());
         return if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         // Any other word is for warpscope itself, of this very build.
-        Some(_) => warpscope::cli::main(),
+        Some(_) => warpscope::commands::main(),
         None => show(),
     }
 }

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpscope::app::keymap::Keymap;
-use warpscope::app::update::update;
-use warpscope::app::view::Tab;
-use warpscope::app::whatif::WhatIf;
-use warpscope::app::{App, Msg, Settings};
-use warpscope::ui::theme::ColorDepth;
-use warpscope::ui::{self, LookOptions, Skin};
+use warpscope::features::what_if::WhatIf;
+use warpscope::shell::draw as ui;
+use warpscope::shell::draw::{LookOptions, Skin};
+use warpscope::shell::keymap::Keymap;
+use warpscope::shell::update::update;
+use warpscope::shell::view::Tab;
+use warpscope::shell::{App, Msg, Settings};
+use warpscope::widgets::theme::ColorDepth;
 use warpscope_probes::Frame;
 use warpscope_probes::rules::RuleBase;
 

@@ -2,12 +2,14 @@
 //!
 //! Arrows: `kernels ← probes ← engine, store, bench ← source, sink, cli ← app ← ui ← main`.
 
-pub mod app;
-pub mod bench;
-pub mod cli;
+pub mod commands;
 pub mod config;
 pub mod engine;
-pub mod sink;
-pub mod source;
+pub mod features;
+pub mod io;
+pub mod runs;
+pub mod shell;
 pub mod store;
-pub mod ui;
+pub mod tuner;
+pub mod widgets;
+pub mod worker;

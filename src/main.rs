@@ -1,5 +1,5 @@
 //! The binary: hands over to the library.
 
 fn main() -> std::process::ExitCode {
-    warpscope::cli::main()
+    warpscope::commands::main()
 }

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::bench::compare::{Limits, Quartiles, Settings, changes};
-use crate::bench::journal::{Dirty, Identity, Mark, Regime};
-use crate::bench::points::Key;
+use crate::runs::compare::{Limits, Quartiles, Settings, changes};
+use crate::runs::journal::{Dirty, Identity, Mark, Regime};
+use crate::runs::points::Key;
 
 /// Fewest runs a lasting change is looked for in.
 pub const LEAST_RUNS: usize = 8;
@@ -337,7 +337,7 @@ impl Logs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::compare::SplitMix;
+    use crate::runs::compare::SplitMix;
 
     fn past(at: usize, change: impl FnOnce(&mut Identity)) -> Past {
         let mut identity = Identity { at_ms: at as u64, ..Identity::default() };
@@ -413,7 +413,7 @@ mod tests {
             past(2, |one| one.cold = Some(true)),
             past(3, |one| {
                 one.devices =
-                    vec![crate::bench::journal::Device { name: "T4".into(), ..Default::default() }];
+                    vec![crate::runs::journal::Device { name: "T4".into(), ..Default::default() }];
             }),
         ];
         let all = trends(runs, (0..4).map(|at| summary(at, Some(1.0))).collect());

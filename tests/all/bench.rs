@@ -2,7 +2,7 @@
 
 use std::io::{self, PipeWriter, Write};
 
-use warpscope::bench::{
+use warpscope::worker::{
     BenchEvent, BenchState, Events, Mode, PathDtype, PathReport, WorkerOptions, parse_event,
     run_worker,
 };
@@ -151,7 +151,7 @@ mod command {
     use std::process::{Command, Stdio};
 
     use serde_json::Value;
-    use warpscope::cli::bench::{BenchRequest, run_with};
+    use warpscope::commands::bench::{BenchRequest, run_with};
 
     use super::once;
 
@@ -190,7 +190,7 @@ mod command {
     }
 
     /// A script that repeats what a real child said.
-    fn replay(events: &[warpscope::bench::BenchEvent]) -> String {
+    fn replay(events: &[warpscope::worker::BenchEvent]) -> String {
         let line = |event| serde_json::to_string(event).expect("serialises");
         let lines: Vec<_> = events.iter().map(line).collect();
         format!("cat <<'END'\n{}\nEND", lines.join("\n"))
@@ -277,7 +277,7 @@ mod command {
     fn a_path_that_should_be_right_and_is_not_ends_with_1() {
         let mut events = once("clean", "int4");
         for event in &mut events {
-            if let warpscope::bench::BenchEvent::Report(report) = event {
+            if let warpscope::worker::BenchEvent::Report(report) = event {
                 report.tokens[5] = 9;
             }
         }

@@ -5,20 +5,21 @@ use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpscope::app::bench::Phase;
-use warpscope::app::bench::fleet::Fleet;
-use warpscope::app::bench::gpu::{News, Task};
-use warpscope::app::update::update;
-use warpscope::app::view::Tab;
-use warpscope::app::{App, Cmd, Msg};
-use warpscope::bench::gpu::{Request, Size};
-use warpscope::bench::picks::{Book, Choice, Situation};
-use warpscope::bench::{
+use warpscope::features::bench::Phase;
+use warpscope::features::bench::fleet::Fleet;
+use warpscope::features::bench::gpu::{News, Task};
+use warpscope::shell::draw::{Skin, draw};
+use warpscope::shell::update::update;
+use warpscope::shell::view::Tab;
+use warpscope::shell::{App, Cmd, Msg};
+use warpscope::widgets::svg;
+use warpscope::widgets::theme::ColorDepth;
+use warpscope::worker::gpu::{Request, Size};
+use warpscope::worker::picks::{Book, Choice, Situation};
+use warpscope::worker::{
     BenchEvent, BenchState, CaseReport, FirstBad, HeadroomReport, Hello, Holding, KernelReport,
     PathDtype, PathReport,
 };
-use warpscope::ui::theme::ColorDepth;
-use warpscope::ui::{Skin, draw, svg};
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::{DeviceFacts, Limiter, Route, Shape};
 use warpscope_kernels::model::{golden, text};

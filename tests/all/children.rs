@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use stage::Stage;
-use warpscope::bench::gpu::{Request, gpu_command};
+use warpscope::worker::gpu::{Request, gpu_command};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 

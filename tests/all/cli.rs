@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use warpscope::cli::COMMANDS;
-use warpscope::sink::FrameReader;
+use warpscope::commands::COMMANDS;
+use warpscope::io::sink::FrameReader;
 use warpscope_probes::{Frame, Origin};
 
 use crate::frames::path;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use warpscope::bench::compare::SplitMix;
+use warpscope::runs::compare::SplitMix;
 
 struct Folder(tempfile::TempDir);
 

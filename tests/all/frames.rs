@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use warpscope::sink::{FrameReader, jsonl};
-use warpscope::source::replay::{AtEnd, ReplayError, ReplaySource};
-use warpscope::source::{Control, Seek, Source};
+use warpscope::io::sink::{FrameReader, jsonl};
+use warpscope::io::source::replay::{AtEnd, ReplayError, ReplaySource};
+use warpscope::io::source::{Control, Seek, Source};
 use warpscope_probes::{Frame, Origin};
 
 use crate::synthetic::RECORDINGS;

@@ -42,7 +42,7 @@ fn every_goal_runs_on_a_stand_in_and_none_has_a_ratio() {
     assert_eq!(gpu["troubles"], Value::Array(Vec::new()), "{gpu}");
     let rows = gpu["goals"].as_array().expect("rows");
     let absent = gpu["absent"].as_array().expect("a list").len();
-    assert_eq!(rows.len() + absent, warpscope::bench::goals::GOALS.len());
+    assert_eq!(rows.len() + absent, warpscope::worker::goals::GOALS.len());
     for row in rows {
         assert_eq!((&row["verdict"], &row["figure"]), (&"not_measured".into(), &Value::Null));
         let product =
@@ -130,7 +130,7 @@ fn torch_and_warpscope_take_turns_on_the_same_works() {
         assert!(row["torch_flop_per_s"].as_f64() > Some(0.0), "{row}");
         assert_eq!(row["ratio"], Value::Null, "a stand-in has no speed: {row}");
         let goal = row["goal"].as_str().expect("a name");
-        assert!(warpscope::bench::goals::GOALS.iter().any(|known| known.id == goal), "{goal}");
+        assert!(warpscope::worker::goals::GOALS.iter().any(|known| known.id == goal), "{goal}");
     }
 }
 

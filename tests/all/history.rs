@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use warpscope::bench::compare::SplitMix;
-use warpscope::bench::journal::{Device, End, Identity, Mark, Record, Regime};
-use warpscope::sink::history::History;
+use warpscope::io::sink::history::History;
+use warpscope::runs::compare::SplitMix;
+use warpscope::runs::journal::{Device, End, Identity, Mark, Record, Regime};
 use warpscope::store::kernels::Trend;
 
 pub(crate) const RUNS: usize = 24;

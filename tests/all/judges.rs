@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use warpscope::bench::compare::SplitMix;
-use warpscope::bench::journal::Record;
+use warpscope::runs::compare::SplitMix;
+use warpscope::runs::journal::Record;
 
 /// Kernel and true change, per cent.
 const CASES: &[(&str, f64)] =

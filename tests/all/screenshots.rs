@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use warpscope::app::view::TABS;
-use warpscope::ui::theme::BUILTIN;
+use warpscope::shell::view::TABS;
+use warpscope::widgets::theme::BUILTIN;
 
 use crate::frames;
 

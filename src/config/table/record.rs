@@ -2,8 +2,8 @@
 
 use super::id::Id;
 use super::row::{ArgSpec, Form};
-use crate::bench::points::PARSERS;
 use crate::config::value::Kind;
+use crate::runs::points::PARSERS;
 
 pub(super) const ROWS: &[ArgSpec] = &[
     ArgSpec {

@@ -3,7 +3,7 @@
 use super::id::Id;
 use super::row::{ArgSpec, Form};
 use crate::config::value::Kind;
-use crate::sink::export::EXPORT_IDS;
+use crate::io::sink::export::EXPORT_IDS;
 
 pub(super) const ROWS: &[ArgSpec] = &[
     ArgSpec {

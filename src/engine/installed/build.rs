@@ -20,7 +20,7 @@ const COMPILED: &[(&str, &str)] = &[
 ];
 
 /// Whether a configuration names a build that is not the installed one, which stands beside packages of these versions.
-pub(in crate::engine) fn is_other_build(config: &Settings, beside: Option<&Settings>) -> bool {
+pub(crate) fn is_other_build(config: &Settings, beside: Option<&Settings>) -> bool {
     let installed = beside.and_then(|beside| beside.get(CUDA));
     let wheel = |asked: &str| match asked {
         INDEX => true,
@@ -32,7 +32,7 @@ pub(in crate::engine) fn is_other_build(config: &Settings, beside: Option<&Setti
 }
 
 /// A configuration of what is installed, with the CUDA its build was made with where it names no other build.
-pub(in crate::engine) fn with_own_build(config: Settings, beside: &Settings) -> Settings {
+pub(crate) fn with_own_build(config: Settings, beside: &Settings) -> Settings {
     let built = beside.get(CUDA).filter(|_| config.get(CUDA).is_none());
     let built = built.filter(|_| !is_other_build(&config, Some(beside)));
     let built = built.and_then(|cuda| Settings::new([(CUDA, cuda)]).ok());
@@ -40,7 +40,7 @@ pub(in crate::engine) fn with_own_build(config: Settings, beside: &Settings) -> 
 }
 
 /// Whether what is asked about is compiled when it runs.
-pub(in crate::engine) fn is_compiled_here(question: &Question) -> bool {
+pub(crate) fn is_compiled_here(question: &Question) -> bool {
     COMPILED.iter().any(|(key, value)| question.config.get(key) == Some(value))
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use warpscope::cli::{COMMANDS, CommandSpec};
+use warpscope::commands::{COMMANDS, CommandSpec};
 use warpscope::config::{ArgSpec, Form, Id, Kind, spec};
 
 use super::{Desk, fifo, journal, text};

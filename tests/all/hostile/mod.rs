@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use stage::Stage;
-use warpscope::cli::COMMANDS;
-use warpscope::sink::export::EXPORTS;
+use warpscope::commands::COMMANDS;
+use warpscope::io::sink::export::EXPORTS;
 
 pub(crate) use self::inputs::Inputs;
 

@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use warpscope::app::keymap::Keymap;
-use warpscope::app::runtime::{Kept, Launch, run};
-use warpscope::app::whatif::WhatIf;
-use warpscope::app::{App, Settings};
-use warpscope::bench::WorkerOptions;
-use warpscope::source::{Control, FrameSink, Source};
-use warpscope::ui::LookOptions;
-use warpscope::ui::theme::ColorDepth;
+use warpscope::features::what_if::WhatIf;
+use warpscope::io::source::{Control, FrameSink, Source};
+use warpscope::shell::draw::LookOptions;
+use warpscope::shell::keymap::Keymap;
+use warpscope::shell::runtime::{Kept, Launch, run};
+use warpscope::shell::{App, Settings};
+use warpscope::widgets::theme::ColorDepth;
+use warpscope::worker::WorkerOptions;
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::{Frame, SCHEMA, host_provider};
 

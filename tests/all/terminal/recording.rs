@@ -1,4 +1,4 @@
-use warpscope::sink::FrameReader;
+use warpscope::io::sink::FrameReader;
 
 use super::*;
 

@@ -1,0 +1,170 @@
+//! `warpscope check`: verdicts for GPUs, as blocks, as a table, as JSON, Markdown or CSV.
+//!
+//! Exit codes: 0 everything asked about runs (also by another route, or slowly); 1 something fails, gives wrong output or runs in part;
+//! 2 the words were not understood; 4 nothing is known to go wrong, but something is unknown. Unknown has a code of its own because a
+//! script that reads 0 as "works" must not be told so from no evidence, and because nothing failed either.
+
+pub(crate) mod forms;
+pub(crate) mod table;
+use std::io::{self, Write};
+
+use warpscope_probes::rules::RuleBase;
+
+use super::model_text::model_text;
+use super::options::{Form, Only};
+use super::query::{Words, asked};
+use super::verdict_text::{Style, block, summary};
+use crate::commands::check::forms::{csv, json, markdown};
+use crate::commands::check::table::table;
+use crate::engine::{Outcome, Premises, Question, Target, Verdict, evaluate};
+
+/// More verdicts than these are a table rather than blocks.
+const MOST_BLOCKS: usize = 12;
+
+/// What to check, and how to say it.
+#[derive(Clone, Debug, Default)]
+pub struct CheckRequest {
+    /// Devices, real or what-if.
+    pub gpus: Vec<Target>,
+    /// Words: `lmdeploy pytorch`, `vllm@0.9.2 awq`, `glm-4 dtype=fp16`. None: everything, as a table.
+    pub queries: Vec<String>,
+    /// Number format everything is asked in.
+    pub dtype: Option<String>,
+    /// Installed versions, the model, and what was found here.
+    pub premises: Premises,
+    /// Which verdicts are shown.
+    pub only: Option<Only>,
+    /// How they are written.
+    pub form: Form,
+    /// Columns to wrap at; 100 where unknown.
+    pub width: Option<u16>,
+    /// Only ASCII symbols.
+    pub ascii: bool,
+    /// Whether outcomes are coloured.
+    pub color: bool,
+}
+
+/// Every GPU asked every question.
+pub(super) struct Report<'a> {
+    pub(super) request: &'a CheckRequest,
+    pub(super) asked: Vec<Question>,
+    /// GPU by GPU, each in the order of the questions.
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+impl<'a> Report<'a> {
+    fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
+        let answer = |gpu: &Target, question: &Question| {
+            evaluate(base, gpu, question, &request.premises.about(gpu, question))
+        };
+        let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
+        let verdicts = request.gpus.iter().flat_map(each).collect();
+        Self { request, asked, verdicts }
+    }
+
+    /// Verdicts about one question, GPU by GPU.
+    pub(super) fn row(&self, question: usize) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().skip(question).step_by(self.asked.len().max(1))
+    }
+
+    /// Verdicts that are to be shown, with their questions.
+    pub(super) fn shown(&self) -> impl Iterator<Item = (&Question, &Verdict)> {
+        let pairs = self.asked.iter().cycle().zip(&self.verdicts);
+        pairs.filter(|(_, verdict)| self.shows(verdict))
+    }
+
+    /// Questions of which at least one verdict is to be shown.
+    pub(super) fn shown_rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.asked.len()).filter(|row| self.row(*row).any(|verdict| self.shows(verdict)))
+    }
+
+    pub(super) fn shows(&self, verdict: &Verdict) -> bool {
+        match self.request.only {
+            None => true,
+            Some(Only::Fails) => verdict.outcome.is_bad(),
+            Some(Only::Problems) => verdict.outcome != Outcome::Works,
+            Some(Only::Unknown) => verdict.outcome == Outcome::Unknown,
+        }
+    }
+}
+
+/// Runs the check. Answers go to `out`, a misunderstanding to `err`; returns the exit code.
+pub fn run(
+    base: &RuleBase,
+    request: &CheckRequest,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> io::Result<u8> {
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    let asked = match asked(base, words, &request.premises) {
+        Ok(asked) => asked,
+        Err(error) => {
+            writeln!(err, "warpscope check: {error}")?;
+            return Ok(2);
+        }
+    };
+    if request.gpus.is_empty() {
+        writeln!(err, "warpscope check: no GPU to check; name one: --gpu \"GTX 1060\"")?;
+        return Ok(2);
+    }
+    if asked.is_empty() {
+        writeln!(err, "warpscope check: {}", nothing_asked(request))?;
+        return Ok(4);
+    }
+    let report = Report::new(base, request, asked);
+    match request.form {
+        Form::Text => write!(out, "{}", text(&report))?,
+        Form::Json => json(&report, out)?,
+        Form::Markdown => write!(out, "{}", markdown(&report))?,
+        Form::Csv => write!(out, "{}", csv(&report))?,
+    }
+    Ok(exit_code(&report.verdicts))
+}
+
+/// Nothing was asked, so nothing is known to run.
+fn nothing_asked(request: &CheckRequest) -> String {
+    let dtype = request.dtype.as_ref().map(|dtype| format!("--dtype {dtype}"));
+    let model = request.premises.model.as_ref().map(|model| {
+        let settings = if model.settings.is_empty() {
+            "nothing is said of it".to_owned()
+        } else {
+            model.settings.to_string()
+        };
+        format!("{} ({settings})", model.name)
+    });
+    let about: Vec<_> = dtype.into_iter().chain(model).collect();
+    format!(
+        "no configuration known here is about {}; name a framework to ask all the same",
+        about.join(" and ")
+    )
+}
+
+/// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
+/// a server on 0 must not start it on a guess, so unknown has a code of its own.
+pub fn exit_code(verdicts: &[Verdict]) -> u8 {
+    let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
+    match () {
+        () if any(Outcome::is_bad) => 1,
+        () if any(|outcome| outcome == Outcome::Unknown) => 4,
+        () => 0,
+    }
+}
+
+fn text(report: &Report<'_>) -> String {
+    let request = report.request;
+    let style =
+        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
+    let mut text = format!("{}\n\n", summary(&report.verdicts));
+    if let Some(model) = &request.premises.model {
+        text.push_str(&model_text(model, style));
+    }
+    if request.queries.is_empty() || report.shown().nth(MOST_BLOCKS).is_some() {
+        text.push_str(&table(report, style));
+        return text;
+    }
+    let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
+    text + &blocks.join("\n")
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,236 @@
+use super::*;
+use warpscope_kernels::Sm;
+use warpscope_probes::model::Model;
+use warpscope_probes::rules::Settings;
+
+/// Rules made for these tests, and nothing else.
+pub(crate) fn demo() -> RuleBase {
+    let text = include_str!("../../../tests/rules/demo.toml");
+    RuleBase::parse(&[("demo.toml", text)]).expect("the demo rules are read")
+}
+
+/// A model saved in fp16 with this quantisation.
+pub(crate) fn fp16_model(quantization: &str) -> Model {
+    let pairs = [
+        ("model_type", "qwen2"),
+        ("checkpoint_dtype", "fp16"),
+        ("head_dim", "128"),
+        ("quantization", quantization),
+    ];
+    Model {
+        name: "Qwen2.5-7B-Instruct-AWQ".to_owned(),
+        settings: Settings::new(pairs).expect("settings"),
+        weight_bytes: Some(5_573_191_680),
+        details: vec![("architecture", "Qwen2ForCausalLM".to_owned())],
+    }
+}
+
+const GPUS: &[(&str, u8, u8)] =
+    &[("GTX 1060", 6, 1), ("Tesla V100", 7, 0), ("Tesla T4", 7, 5), ("H200", 9, 0)];
+
+fn request(gpus: &[(&str, u8, u8)], words: &[&str]) -> CheckRequest {
+    let target =
+        |(name, major, minor): &(&str, u8, u8)| Target::of_sm(*name, Sm::new(*major, *minor));
+    CheckRequest {
+        gpus: gpus.iter().map(target).collect(),
+        queries: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..CheckRequest::default()
+    }
+}
+
+fn check(request: &CheckRequest) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let code = run(&demo(), request, &mut out, &mut err).expect("writes to memory");
+    (code, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
+}
+
+#[test]
+fn one_configuration_is_a_block() {
+    let (code, out, _) = check(&request(&GPUS[..1], &["demo", "awq"]));
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn everything_is_a_table_grouped_by_framework() {
+    let (code, out, _) = check(&request(GPUS, &[]));
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(out);
+}
+
+/// 80 columns hold sixteen GPUs beside names that are cut; more GPUs go below.
+#[test]
+fn a_table_fits_its_terminal() {
+    for (count, tables) in [(16, 1), (18, 1), (40, 3)] {
+        let gpus: Vec<_> = GPUS.iter().copied().cycle().take(count).collect();
+        let mut narrow = request(&gpus, &[]);
+        narrow.width = Some(80);
+        let (_, out, _) = check(&narrow);
+        let body = out.split("\n\n").skip(2);
+        for line in body.flat_map(str::lines).filter(|line| line.contains('r')).take(10) {
+            assert!(line.chars().count() <= 80, "{count}: {line}");
+        }
+        assert_eq!(out.matches("Demo Server 2.0.0").count(), tables, "{count}\n{out}");
+    }
+}
+
+#[test]
+fn a_table_shows_only_what_was_asked_for() {
+    let shown = |only| {
+        let mut some = request(&GPUS[1..3], &[]);
+        some.only = Some(only);
+        check(&some)
+            .1
+            .lines()
+            .filter(|line| line.starts_with("  "))
+            .filter(|line| line.ends_with(['r', '?']))
+            .map(|line| line.trim_end().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let names = |rows: &[String]| {
+        rows.iter().map(|row| row.trim_start()[..3].to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&shown(Only::Fails)), ["AWQ"]);
+    assert!(
+        shown(Only::Unknown).iter().all(|row| row.contains("FP8")),
+        "{:?}",
+        shown(Only::Unknown)
+    );
+    assert_eq!(names(&shown(Only::Problems)), ["AWQ", "FP8"]);
+}
+
+#[test]
+fn a_model_picks_the_rows_that_load_it() {
+    let mut about = request(&GPUS[1..3], &[]);
+    about.premises.model = Some(fp16_model("awq"));
+    let (code, out, _) = check(&about);
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn a_model_and_a_word_that_contradicts_it() {
+    let mut about = request(GPUS, &["demo", "fp8"]);
+    about.premises.model = Some(fp16_model("awq"));
+    let (code, _, err) = check(&about);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("quantization fp8 was asked for, and Qwen2.5-7B-Instruct-AWQ is awq"),
+        "{err}"
+    );
+    about.queries = vec!["demo:awq".to_owned()];
+    assert_eq!(check(&about).0, 1);
+}
+
+/// No rule loads it, so nobody may read that it runs.
+#[test]
+fn a_model_nothing_loads_is_unknown() {
+    let mut about = request(GPUS, &[]);
+    about.premises.model = Some(fp16_model("exl3"));
+    let (code, out, err) = check(&about);
+    assert_eq!((code, out.as_str()), (4, ""));
+    assert!(err.contains("exl3") && err.contains("name a framework"), "{err}");
+    about.queries = vec!["demo:fp16".to_owned()];
+    assert_eq!(check(&about).0, 1, "GTX 1060 is below the wheel");
+    let mut typed = request(GPUS, &[]);
+    typed.dtype = Some("fp64".to_owned());
+    assert_eq!(check(&typed).0, 4);
+}
+
+#[test]
+fn an_installed_version_is_used_unless_another_is_asked_for() {
+    use crate::engine::{Given, Origin};
+    let mut some = request(&GPUS[..1], &["demo", "fp16"]);
+    let given = Given { version: "0.9".to_owned(), origin: Origin::Installed };
+    some.premises.versions.insert("demo".to_owned(), given);
+    some.form = Form::Json;
+    let told = |some: &CheckRequest| {
+        let json: serde_json::Value = serde_json::from_str(&check(some).1).expect("JSON");
+        let one = &json["verdicts"][0];
+        [&one["version"], &one["origin"]].map(|text| text.as_str().expect("text").to_owned())
+    };
+    assert_eq!(told(&some), ["0.9", "installed"]);
+    some.queries[0] = "demo@1.7".to_owned();
+    assert_eq!(told(&some), ["1.7", "asked"]);
+    some.premises = Premises::default();
+    some.queries[0] = "demo".to_owned();
+    assert_eq!(told(&some), ["2.0.0", "known"]);
+}
+
+#[test]
+fn json_has_the_promised_keys() {
+    let mut some = request(&GPUS[1..2], &["demo@1.0", "awq"]);
+    some.form = Form::Json;
+    let (code, out, _) = check(&some);
+    assert_eq!(code, 1);
+    let json: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&json["schema"], &json["counts"]["fails"]), (&1.into(), &1.into()));
+    let verdict = &json["verdicts"][0];
+    for key in [
+        "gpu",
+        "framework",
+        "version",
+        "origin",
+        "config",
+        "outcome",
+        "level",
+        "disputed",
+        "reason",
+        "symptom",
+        "fix",
+    ] {
+        assert!(!verdict[key].is_null(), "{key} in {verdict}");
+    }
+    for key in ["level", "outcome", "id", "detail", "source", "retrieved"] {
+        assert!(verdict["evidence"][0][key].is_string(), "{key} in {verdict}");
+    }
+    assert_eq!((&verdict["outcome"], &verdict["level"]), (&"fails".into(), &"rule".into()));
+}
+
+#[test]
+fn markdown_and_csv() {
+    let mut some = request(&[("Tesla|V100", 7, 0), GPUS[2]], &[]);
+    some.form = Form::Markdown;
+    insta::assert_snapshot!("markdown", check(&some).1);
+    some.form = Form::Csv;
+    insta::assert_snapshot!("csv", check(&some).1);
+}
+
+#[test]
+fn every_line_of_the_csv_has_the_columns_of_its_head() {
+    let mut some = request(GPUS, &[]);
+    some.form = Form::Csv;
+    let (_, out, _) = check(&some);
+    // Commas between quotes are no separators.
+    let columns = |line: &str| {
+        line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>()
+    };
+    let counts: Vec<_> = out.lines().map(columns).collect();
+    assert_eq!(counts.len(), 1 + 4 * GPUS.len());
+    assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+}
+
+#[test]
+fn unknown_is_no_success() {
+    assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp8"])).0, 4);
+    assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp16"])).0, 4);
+    assert_eq!(check(&request(&GPUS[2..3], &["demo", "awq"])).0, 0);
+}
+
+#[test]
+fn misunderstandings_go_to_stderr_with_code_2() {
+    let (code, out, err) = check(&request(GPUS, &["dmeo"]));
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("did you mean demo?"), "{err}");
+    assert_eq!(check(&request(&[], &["demo"])).0, 2);
+}
+
+#[test]
+fn a_hostile_name_stays_text() {
+    for form in [Form::Text, Form::Markdown, Form::Csv] {
+        let mut some = request(&[("T4\u{1b}]0;owned\u{7}", 7, 5)], &["demo", "awq"]);
+        some.form = form;
+        let out = check(&some).1;
+        assert!(!out.contains('\u{1b}') && out.contains("owned"), "{out}");
+    }
+}

@@ -1,0 +1,89 @@
+//! `warpscope compare`: files of runs in, calls out.
+
+mod forms;
+mod read;
+mod text;
+
+use std::collections::BTreeSet;
+
+use super::exit::{CliError, Exit};
+use super::options::{Form, Options};
+use super::{noise, output};
+use crate::runs::compare::{Call, Comparison, compare_groups};
+use crate::worker::Thresholds;
+pub(super) use text::{duration, percent};
+
+/// What a comparison is shown from.
+pub(super) struct Shown<'a> {
+    /// The answers.
+    pub(super) comparison: &'a Comparison,
+    /// Names of the runs, the baseline first.
+    pub(super) names: &'a [String],
+    /// From where on a difference counts.
+    pub(super) thresholds: &'a Thresholds,
+}
+
+/// Compares the files that were named.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let asked = &options.compare;
+    if asked.runs.len() < 2 {
+        return Err(CliError::Usage(
+            "name two runs or more: `warpscope compare before.jsonl after.jsonl`".to_owned(),
+        ));
+    }
+    let (mut runs, mut machines) = (Vec::new(), Vec::new());
+    for path in &asked.runs {
+        let read = read::read(path)?;
+        for remark in &read.remarks {
+            output::note(format_args!("{}: {remark}", path.display()));
+        }
+        runs.push(read.groups);
+        machines.push(read.devices);
+    }
+    let thresholds = noise::thresholds(options);
+    let comparison = compare_groups(runs, |key| thresholds.limits(key));
+    let names: Vec<String> = asked.runs.iter().map(|path| path.display().to_string()).collect();
+    let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };
+    show(&shown, options)?;
+    if let Some(warning) = other_machine(&comparison, &machines) {
+        output::note(format_args!("warpscope: {warning}"));
+    }
+    Ok(outcome(&comparison, options))
+}
+
+/// A warning where points that name no device come from machines with other devices: nobody knows whether they can be compared.
+fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Option<String> {
+    let base = machines.first()?;
+    let row = comparison.rows.iter().find(|row| {
+        let machine = &machines[row.run + 1];
+        row.key.device.is_none() && !base.is_empty() && !machine.is_empty() && machine != base
+    })?;
+    let names = |machine: &BTreeSet<String>| machine.iter().cloned().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "{} names no device, and the runs were on different machines: {}; {}",
+        row.key,
+        names(base),
+        names(&machines[row.run + 1])
+    ))
+}
+
+/// Prints a comparison in the form that was asked for.
+pub(super) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
+    match options.output.form {
+        Form::Json => output::json(&forms::document(shown))?,
+        Form::Csv => output::write(forms::csv(shown).as_bytes())?,
+        Form::Markdown => output::write(forms::markdown(shown).as_bytes())?,
+        Form::Text => output::write(text::text(shown, output::style(options)).as_bytes())?,
+    }
+    Ok(())
+}
+
+/// 1 where the call that must not be was made.
+pub(super) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
+    let bad = match options.compare.fail_on.as_deref() {
+        Some("slower") => comparison.count(Call::Slower),
+        Some("faster") => comparison.count(Call::Faster),
+        _ => 0,
+    };
+    if bad > 0 { Exit::CheckFailed } else { Exit::Fine }
+}

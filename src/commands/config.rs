@@ -1,0 +1,43 @@
+use super::exit::{CliError, Exit};
+use super::options::Options;
+use super::{dashboard, output, whatif};
+use crate::config::{ConfigPath, sample};
+use crate::shell::keymap::Keymap;
+
+/// A documented sample, a check of the configuration, or where it is looked for.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    match options.word.as_deref() {
+        Some("check") => check(options),
+        Some("path") => match options.config.path.path() {
+            Some(path) => output::print(&path.display().to_string()),
+            None => Err(nowhere()),
+        },
+        _ => output::print(&sample()),
+    }
+}
+
+fn check(options: &Options) -> Result<Exit, CliError> {
+    let config = &options.config;
+    let path = config.path.path().ok_or_else(nowhere)?.display();
+    match (&config.settings, &config.path) {
+        (Err(why), _) => Err(CliError::Usage(why.clone())),
+        (Ok(None), ConfigPath::Usual(_)) => {
+            output::print(&format!("{path}: no such file; defaults are used"))
+        }
+        (Ok(_), _) => match usable(options) {
+            Ok(()) => output::print(&format!("{path}: fine")),
+            Err(why) => Err(CliError::Usage(format!("{path}: {why}"))),
+        },
+    }
+}
+
+/// Whether what the file names exists: actions, keys, theme, GPUs.
+fn usable(options: &Options) -> Result<(), CliError> {
+    Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    dashboard::look(options, false)?;
+    whatif::choice(options).map(drop)
+}
+
+fn nowhere() -> CliError {
+    CliError::Usage("neither XDG_CONFIG_HOME nor HOME is set; name a file with --config".to_owned())
+}

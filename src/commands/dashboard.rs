@@ -1,0 +1,159 @@
+//! The dashboard: options in, everything it needs to start out.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use warpscope_probes::rules::RuleBase;
+
+use super::exit::{CliError, Exit};
+use super::options::{ColorChoice, Options};
+use super::rules::users_rules;
+use super::source::{AtEnd, open_source};
+use super::{gpu, noise, output, whatif};
+use crate::config::{Environment, data_folder};
+use crate::features::bench::fleet::Fleet;
+use crate::io::sink::history::FILE;
+use crate::shell::draw::{LookOptions, read_theme};
+use crate::shell::keymap::Keymap;
+use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
+use crate::shell::view::Tab;
+use crate::shell::{App, Settings};
+use crate::widgets::theme;
+use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
+use crate::worker::WorkerOptions;
+use crate::worker::picks::Book;
+use crate::worker::pulse::Wish;
+
+/// Opens the dashboard and stays until the user leaves.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    demand_cursor(&options.env)?;
+    // First: what asks the driver works while everything else is made ready.
+    let source = open_source(options, AtEnd::Wait)?;
+    // A mistake in the user's own rules is said before the screen is taken; ours are read behind it.
+    let rules = users_rules(options)?;
+    let reads_rules = rules.is_none();
+    let app = app(options, rules.unwrap_or_default())?;
+    if options.view.color == ColorChoice::Always {
+        crossterm::style::force_color_output(true);
+    }
+    let launch = Launch {
+        source,
+        look: look(options, io::stdout().is_terminal())?,
+        mouse: options.view.mouse,
+        bench: WorkerOptions::live(&options.bench.device)
+            .map_err(|error| CliError::Usage(error.to_string()))?,
+        kept: Kept {
+            store: data_folder(&options.env).map(|folder| folder.join(FILE)),
+            noise: noise::file(&options.env),
+        },
+        bench_at_start: options.bench.wish != Wish::Off && options.source.recording.is_none(),
+        reads_rules,
+        app,
+    };
+    match run_app(launch)? {
+        Ended::Left => Ok(Exit::Fine),
+        Ended::Signal(signal) => Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0))),
+    }
+}
+
+/// Refuses a terminal on which nothing can be placed or typed.
+fn demand_cursor(env: &Environment) -> Result<(), CliError> {
+    let instead = "use `warpscope snapshot` or `warpscope stream` instead";
+    let why = if env.text("TERM").as_deref() == Some("dumb") {
+        "this terminal (TERM=dumb) cannot place the cursor"
+    } else if !io::stdin().is_terminal() {
+        "the dashboard reads its keys from a terminal"
+    } else {
+        return Ok(());
+    };
+    Err(CliError::Usage(format!("{why}; {instead}")))
+}
+
+/// The state to start with, answering by these rules.
+pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
+    let keymap = Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    let settings = Settings {
+        interval: options.source.interval,
+        readonly: options.view.readonly,
+        inspect: options.view.inspect && options.source.recording.is_none(),
+        theme: theme_name(options),
+    };
+    let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
+    app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    let book = gpu::book(&options.env).unwrap_or_else(|why| {
+        output::note(format_args!("warpscope: tuned picks ignored: {why}"));
+        Book::default()
+    });
+    app.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);
+    Ok(app)
+}
+
+/// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.
+fn theme_name(options: &Options) -> OsString {
+    if options.view.theme != "auto" {
+        return options.view.theme.clone();
+    }
+    let colors = options.env.text("COLORFGBG").unwrap_or_default();
+    let background = colors.rsplit(';').next().and_then(|number| number.parse::<u8>().ok());
+    let light = matches!(background, Some(7 | 15));
+    if light { "light" } else { "dark" }.into()
+}
+
+/// How things look on this terminal; a theme that cannot be read is an error.
+pub(super) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, CliError> {
+    let name = theme_name(options);
+    let folders: Vec<_> = options
+        .config
+        .path
+        .path()
+        .and_then(|file| file.parent())
+        .map(|dir| dir.join("themes"))
+        .into_iter()
+        .collect();
+    Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(LookOptions {
+        depth: depth(options, is_terminal),
+        ascii: options.view.ascii || !speaks_utf8(&options.env),
+        paint: name != "terminal",
+        folders,
+    })
+}
+
+fn depth(options: &Options, is_terminal: bool) -> ColorDepth {
+    let env = |name| options.env.text(name);
+    let (no_color, colorterm, term) = (env("NO_COLOR"), env("COLORTERM"), env("TERM"));
+    ColorDepth::detect(&ColorFacts {
+        choice: match options.view.color {
+            ColorChoice::Auto => theme::ColorChoice::Auto,
+            ColorChoice::Always => theme::ColorChoice::Always,
+            ColorChoice::Never => theme::ColorChoice::Never,
+        },
+        no_color: no_color.as_deref(),
+        colorterm: colorterm.as_deref(),
+        term: term.as_deref(),
+        is_terminal,
+    })
+}
+
+/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
+fn speaks_utf8(env: &Environment) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
+    set.is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shell::view::TABS;
+
+    #[test]
+    fn every_tab_can_be_started_on() {
+        let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
+        assert_eq!(crate::config::TABS, known);
+    }
+}

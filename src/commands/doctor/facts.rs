@@ -1,0 +1,130 @@
+use std::io::{self, IsTerminal};
+
+use warpscope_probes::{Frame, Origin};
+
+use super::installed::Here;
+use crate::commands::exit::CliError;
+use crate::commands::live::first_frame;
+use crate::commands::options::Options;
+use crate::commands::rules::rule_base;
+use crate::commands::source::{AtEnd, open_source};
+use crate::config::{Config, Environment, Layer};
+use crate::io::sink::Redactor;
+
+/// The terminal, as far as one can tell from outside.
+pub(super) struct Terminal {
+    pub(super) is_terminal: bool,
+    /// Columns and lines.
+    pub(super) size: Option<(u16, u16)>,
+    pub(super) term: Option<String>,
+    pub(super) colorterm: Option<String>,
+    /// First of LC_ALL, LC_CTYPE and LANG that is set.
+    pub(super) locale: Option<String>,
+}
+
+/// Everything the checks look at.
+pub(super) struct Facts {
+    /// A frame, or why there is none.
+    pub(super) frame: Result<Frame, String>,
+    pub(super) terminal: Terminal,
+    pub(super) config: Config,
+    /// What is installed here, or why nobody looked.
+    pub(super) installed: Result<Here, &'static str>,
+    /// Name, value and layer of every option a file can hold that is not at its default.
+    pub(super) changed: Vec<(&'static str, String, Layer)>,
+    /// Texts to hide, with what to put in their place.
+    pub(super) secrets: Vec<(String, &'static str)>,
+}
+
+impl Facts {
+    /// A text without the secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (secret, place) in &self.secrets {
+            text = text.replace(secret, place);
+        }
+        if self.secrets.is_empty() { text } else { crate::io::sink::without_homes(&text) }
+    }
+}
+
+/// Asks the machine, the terminal and the configuration.
+pub(super) fn gather(options: &Options) -> Facts {
+    let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
+    let installed = look(options, frame.as_ref().ok());
+    let mut secrets = Vec::new();
+    if options.output.redact {
+        secrets = secrets_of(&options.env, frame.as_ref().ok());
+        let _ = frame.as_mut().map(|frame| Redactor::default().frame(frame));
+    }
+    let changed = options
+        .settings
+        .iter()
+        .filter(|(spec, _, layer)| spec.key.is_some() && *layer != Layer::Default);
+    Facts {
+        frame: frame.map_err(words),
+        terminal: terminal(&options.env),
+        config: options.config.clone(),
+        installed,
+        changed: changed.map(|(spec, value, layer)| (spec.name(), value.text(), layer)).collect(),
+        secrets,
+    }
+}
+
+/// What is installed here, where the GPUs of here are looked at.
+fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> {
+    if !options.view.inspect {
+        return Err("not looked at: inspect is off");
+    }
+    let local = frame.is_none_or(|frame| frame.origin == Origin::Local);
+    if !local {
+        return Err("not looked at: these GPUs are not of here and now");
+    }
+    let base = rule_base(options).map_err(|_| "not looked at: the rules do not read")?;
+    Ok(Here::look(base, frame))
+}
+
+fn words(error: CliError) -> String {
+    match error {
+        CliError::Usage(text) | CliError::Failed(text) | CliError::NoGpu(text) => text,
+        CliError::Output(error) => error.to_string(),
+    }
+}
+
+fn terminal(env: &Environment) -> Terminal {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.text(name));
+    Terminal {
+        is_terminal: io::stdout().is_terminal(),
+        size: crossterm::terminal::size().ok().filter(|_| io::stdout().is_terminal()),
+        term: env.text("TERM"),
+        colorterm: env.text("COLORTERM"),
+        locale,
+    }
+}
+
+/// Longest first, so that a home is not left half hidden by the name of its owner. Names of three
+/// letters and fewer are left: they would tear holes into other words.
+fn secrets_of(env: &Environment, frame: Option<&Frame>) -> Vec<(String, &'static str)> {
+    let from_env =
+        [("HOME", "~"), ("USER", "user-1"), ("LOGNAME", "user-1"), ("HOSTNAME", "host-1")];
+    let host = frame.and_then(|frame| frame.host.machine.hostname.last().cloned());
+    let mut all: Vec<_> = from_env
+        .iter()
+        .filter_map(|(name, place)| Some((env.text(name)?, *place)))
+        .chain(host.map(|name| (name, "host-1")))
+        .filter(|(secret, _)| secret.len() > 3)
+        .collect();
+    all.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_the_environment_are_found_longest_first() {
+        let env = [("HOME", "/srv/ada-l"), ("USER", "ada-l"), ("LOGNAME", "xy")];
+        let secrets = secrets_of(&env.into_iter().collect(), None);
+        assert_eq!(secrets, [("/srv/ada-l".to_owned(), "~"), ("ada-l".to_owned(), "user-1")]);
+    }
+}

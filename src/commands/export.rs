@@ -1,0 +1,50 @@
+//! `warpscope export`: a journal in the format of another tool.
+
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use warpscope_probes::bounded::{Accept, Input};
+
+use super::exit::{CliError, Exit};
+use super::options::Options;
+use super::output;
+use super::source::tell_skipped;
+use super::target::Target;
+use crate::io::sink::export::{EXPORTS, Recordings};
+use crate::runs::journal::Reader;
+
+/// Writes the journal that was named.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let asked = &options.export;
+    let export = EXPORTS.iter().find(|export| export.id == asked.format);
+    let export = export.ok_or_else(|| CliError::Usage(format!("no format {:?}", asked.format)))?;
+    let journal = asked.journal.as_deref().unwrap_or(Path::new("")); // the operand is required
+    let recordings = read(journal)?;
+    let Some(path) = &options.picture.output else {
+        let mut out = BufWriter::new(output::stdout());
+        (export.write)(&recordings.runs, &mut out)?;
+        out.flush()?;
+        return Ok(Exit::Fine);
+    };
+    let target = Target { path, force: options.output.force };
+    target.write(|out| (export.write)(&recordings.runs, out))?;
+    Ok(Exit::Fine)
+}
+
+fn read(path: &Path) -> Result<Recordings, CliError> {
+    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
+    let failed = |error: io::Error| wrong(error.to_string());
+    let input = Input::open(path, Accept::Pipes).map_err(failed)?;
+    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, input));
+    let mut recordings = Recordings::default();
+    while let Some(record) = reader.record().map_err(failed)? {
+        recordings.take(record);
+    }
+    if !reader.is_journal() {
+        return Err(wrong(
+            "is no journal of runs; `warpscope record FILE -- COMMAND` writes one".to_owned(),
+        ));
+    }
+    tell_skipped(path, reader.skipped());
+    Ok(recordings)
+}

@@ -1,0 +1,50 @@
+//! Copies of cuBLAS for the devices of a command: looked for once, and each line about them printed once, before any is loaded.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use warpscope_probes::inspect::env::{Inventory, Places, Progress, Sweep};
+use warpscope_probes::live::CublasCopies;
+use warpscope_probes::trust;
+
+use crate::commands::elevated;
+use crate::commands::exit::CliError;
+use crate::commands::options::Options;
+use crate::commands::output;
+use crate::engine::Target;
+
+/// What the machine has, once it was looked for.
+pub(super) struct Libraries<'a> {
+    options: &'a Options,
+    inventory: OnceCell<Inventory>,
+    printed: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Libraries<'a> {
+    /// Looks for nothing yet.
+    pub(super) fn new(options: &'a Options) -> Self {
+        Self { options, inventory: OnceCell::new(), printed: RefCell::default() }
+    }
+
+    /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
+    pub(super) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
+        if let Some(path) = &self.options.gpu.cublas {
+            return elevated::named("--cublas", path).map(|path| vec![path]);
+        }
+        let inventory = self.inventory.get_or_init(sweep);
+        let copies = CublasCopies::of(inventory, target.cuda.as_deref(), target.sm, trust::user());
+        let vetted = copies.vet();
+        for line in vetted.lines("cuBLAS", "name it with --cublas PATH") {
+            if self.printed.borrow_mut().insert(line.clone()) {
+                output::note(format_args!("warpscope: {line}"));
+            }
+        }
+        Ok(vetted.load)
+    }
+}
+
+fn sweep() -> Inventory {
+    let sweep = Sweep { places: Places::here(Vec::new()), pids: Vec::new(), only_named: false };
+    sweep.run(&mut Progress::silent())
+}

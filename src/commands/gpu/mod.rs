@@ -1,0 +1,150 @@
+//! What runs on real GPUs: `selftest`, `probe`, and the GPUs' part of `bench`.
+//!
+//! Which devices there are is asked of a child, as everything is that touches the driver. One job for each kernel: a kernel
+//! that kills its child is known by name, and the next one gets a new child.
+
+mod choose;
+mod course;
+mod found;
+pub(super) mod goals;
+mod libraries;
+mod picks;
+pub(super) mod probe;
+mod progress;
+pub(super) mod selftest;
+mod session;
+pub(super) mod timing;
+mod timing_table;
+pub(super) mod tuning;
+
+pub(crate) use found::{findings, kept};
+pub(crate) use picks::book;
+pub(crate) use timing_table::write_table;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use warpscope_kernels::cuda::advice;
+use warpscope_kernels::gpu::{DeviceFacts, Route};
+use warpscope_probes::Frame;
+
+use super::exit::CliError;
+use super::options::Options;
+use super::source::AtEnd;
+use super::{live, open_source, output};
+use crate::worker::gpu::{Limits, Request, Told};
+use crate::worker::pulse::around;
+use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
+
+/// Why nothing more is tried.
+const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
+
+/// Every device the driver shows, or why there is none.
+pub(super) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
+    let mut found = Vec::new();
+    let mut why = None;
+    let ask = session::Session { exe, uuid: None, limits: Limits::command(patience) };
+    session::talk(&ask, vec![Request::Devices], |told| match told {
+        Told::Said(event) => match *event {
+            BenchEvent::Device(device) => found.push(device),
+            BenchEvent::Failed(failure) => why = Some(reason(&failure)),
+            _ => {}
+        },
+        Told::Died(death) => why = Some(death.sentence),
+        Told::Doing(_) | Told::Idle => {}
+    })?;
+    match (found.is_empty(), why) {
+        (false, _) => Ok(found),
+        (true, Some(why)) => Err(CliError::NoGpu(why)),
+        (true, None) => Err(CliError::NoGpu("the driver shows no device".to_owned())),
+    }
+}
+
+/// An error with what to do about it.
+fn reason(failure: &WorkerFailure) -> String {
+    let advice = advice(&failure.error).map(|advice| format!(": {advice}")).unwrap_or_default();
+    format!("{}{advice}", failure.error)
+}
+
+/// The devices a person means.
+pub(super) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
+    choose::choose(devices(exe, options.gpu.patience)?, &options.gpu.which).map_err(CliError::Usage)
+}
+
+/// What a device did, one after the other.
+trait Ran {
+    /// Whether the user ended it.
+    fn interrupted(&self) -> bool;
+
+    /// For a person, as soon as it is done.
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Runs something on devices, with a table of each unless JSON is wanted. A user who ends one ends all.
+fn each<T: Ran>(
+    options: &Options,
+    devices: Vec<DeviceHere>,
+    mut run: impl FnMut(DeviceHere) -> Result<T, CliError>,
+) -> Result<Vec<T>, CliError> {
+    let mut results = Vec::new();
+    for here in devices {
+        let result = run(here)?;
+        if !options.output.json {
+            let mut text = Vec::new();
+            result.write_table(&mut text)?;
+            output::write(&text)?;
+        }
+        let interrupted = result.interrupted();
+        results.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+/// Why a device is not to be used now. A stand-in disturbs nobody.
+pub(super) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
+    if options.gpu.anyway || here.device.simulated {
+        return Ok(None);
+    }
+    let frame = first_frame_of(options)?;
+    Ok(hindrance_in(options, here, Some(&frame)))
+}
+
+/// What NVML shows now.
+fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
+    live::first_frame(open_source(options, AtEnd::Stop)?)
+}
+
+/// The same as [`hindrance`] in what NVML shows, where it shows anything.
+fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> Option<String> {
+    if options.gpu.anyway || here.device.simulated {
+        return None;
+    }
+    let seen =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
+    match seen {
+        Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
+        None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
+    }
+}
+
+/// The line above what a device did.
+fn heading(here: &DeviceHere) -> String {
+    let DeviceHere { uuid, device } = here;
+    let DeviceFacts { name, sm, driver_cuda, simulated, .. } = device;
+    let cuda = format!("{}.{}", driver_cuda / 1000, driver_cuda % 1000 / 10);
+    let simulated = if *simulated { " · simulated: no speeds" } else { "" };
+    format!("{name} · {sm} · {uuid} · CUDA {cuda}{simulated}")
+}
+
+/// How a kernel runs, for a table.
+fn route_text(route: &Route) -> String {
+    match route {
+        Route::Native { by } => by.clone(),
+        Route::Emulated { by } => format!("emulated: {by}"),
+        Route::Absent { why } => format!("not here: {why}"),
+    }
+}

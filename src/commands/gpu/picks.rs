@@ -1,0 +1,102 @@
+//! Variants chosen before: where they are kept, and which of them count now.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use warpscope_kernels::gpu::Picks;
+use warpscope_probes::Frame;
+
+use crate::config::{Environment, state_folder};
+use crate::io::sink::picks_file;
+use crate::worker::DeviceHere;
+use crate::worker::picks::{Book, Force, Situation};
+
+/// What there is to do when choices do not count.
+const AGAIN: &str = "run `warpscope bench --tune` again";
+
+/// `$XDG_STATE_HOME/warpscope/picks.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
+pub(super) fn file(env: &Environment) -> Option<PathBuf> {
+    Some(state_folder(env)?.join("picks.json"))
+}
+
+/// Everything that was chosen on this machine. An error names the file.
+pub(crate) fn book(env: &Environment) -> Result<Book, String> {
+    let move_it = |why| format!("{why}; move the file away and {AGAIN}");
+    file(env).map_or_else(|| Ok(Book::default()), |path| picks_file::read(&path)).map_err(move_it)
+}
+
+/// The circumstances of a device, as far as NVML shows them.
+pub(super) fn situation(here: &DeviceHere, frame: Option<&Frame>) -> Situation {
+    let seen =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
+    match seen {
+        Some((frame, gpu)) => {
+            Situation::of(gpu, frame.driver.versions.driver.last().map(String::as_str))
+        }
+        None => Situation::unseen(&here.uuid),
+    }
+}
+
+/// What tuning has to say about a device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Tuned {
+    /// Sizes that run another variant than by themselves.
+    sizes: usize,
+    /// Why what was chosen does not count; null where it does, or nothing was.
+    ignored: Option<String>,
+    #[serde(skip)]
+    pub(super) picks: Picks,
+}
+
+impl Tuned {
+    /// What was chosen for a device and counts now. Nothing was for a stand-in.
+    pub(super) fn of(env: &Environment, here: &DeviceHere, frame: Option<&Frame>) -> Self {
+        if here.device.simulated {
+            return Self::default();
+        }
+        let ignored = |why| Self { ignored: Some(why), ..Self::default() };
+        match book(env) {
+            Ok(book) => Self::in_force(&book.force(&situation(here, frame))),
+            Err(why) => ignored(why),
+        }
+    }
+
+    fn in_force(force: &Force<'_>) -> Self {
+        match force {
+            Force::Untuned => Self::default(),
+            Force::Chosen(entry) => {
+                Self { sizes: entry.overruled(), ignored: None, picks: entry.picks() }
+            }
+            Force::Ignored(why) => {
+                Self { ignored: Some(format!("{why}; {AGAIN}")), ..Self::default() }
+            }
+        }
+    }
+
+    /// For a person, where there is anything to say.
+    pub(super) fn line(&self) -> Option<String> {
+        match (&self.ignored, self.sizes) {
+            (Some(why), _) => Some(format!("tuned picks ignored: {why}")),
+            (None, 0) => None,
+            (None, 1) => Some("tuned: one size runs another variant than by itself".to_owned()),
+            (None, sizes) => {
+                Some(format!("tuned: {sizes} sizes run other variants than by themselves"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_count_is_said_with_the_reason_and_what_to_do() {
+        let why = "driver 580.65 → 580.82".to_owned();
+        let line = Tuned::in_force(&Force::Ignored(why)).line();
+        let want =
+            "tuned picks ignored: driver 580.65 → 580.82; run `warpscope bench --tune` again";
+        assert_eq!(line.as_deref(), Some(want));
+        assert_eq!(Tuned::in_force(&Force::Untuned).line(), None);
+    }
+}

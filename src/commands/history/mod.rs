@@ -1,0 +1,213 @@
+//! `warpscope history`: journals into the store, and kernels over their runs out of it.
+
+pub(crate) mod text;
+use std::path::Path;
+
+use serde::Serialize;
+use warpscope_probes::Timestamp;
+
+use super::exit::{CliError, Exit};
+use super::options::Options;
+use super::output;
+use super::source::tell_skipped;
+use crate::commands::history::text as history_text;
+use crate::config::data_folder;
+use crate::io::sink::history::{FILE, History, HistoryError};
+use crate::runs::compare::Quartiles;
+use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
+
+/// Number of the JSON form.
+const SCHEMA: u32 = 1;
+
+/// What there is to do when nothing was ever recorded.
+const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run.jsonl` or `warpscope record run.jsonl -- COMMAND` records one,\n\
+     `warpscope history --import run.jsonl` takes it in.";
+
+/// Takes a journal that was just written into the history. Trouble is told and costs nothing: the journal is the truth.
+pub(super) fn remember(options: &Options, journal: &Path) {
+    let Some(folder) = data_folder(&options.env) else { return };
+    let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
+    if let Err(error) = kept {
+        let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
+        output::note(format_args!("not in the history yet: {error}; {way_out}"));
+    }
+}
+
+/// Imports what is named and prints what matches.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let folder = data_folder(&options.env).ok_or_else(|| {
+        CliError::Usage(
+            "neither XDG_DATA_HOME nor HOME is set; one of them says where the history lies"
+                .to_owned(),
+        )
+    })?;
+    let path = folder.join(FILE);
+    let store = if options.history.import.is_empty() {
+        open(&path)?
+    } else {
+        Some(import(options, History::create(&path).map_err(unusable)?)?)
+    };
+    let all = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(unusable)?;
+    let words: Vec<String> = options.ask.filter.iter().map(|word| word.to_lowercase()).collect();
+    let asked = |trend: &&Trend| {
+        let text = format!("{} {}", trend.name(), trend.circumstances()).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let chosen: Vec<&Trend> = all.iter().filter(asked).collect();
+    let weak = options.history.weak;
+    if options.output.json {
+        output::json(&document(&chosen, weak))?;
+        return Ok(Exit::Fine);
+    }
+    let style = output::style(options);
+    if all.is_empty() {
+        return output::print(EMPTY);
+    }
+    if chosen.is_empty() {
+        return output::print(&format!(
+            "None of {} kernels has these words in its name.",
+            all.len()
+        ));
+    }
+    if words.is_empty() && chosen.len() > 1 {
+        return output::print(&history_text::overview(&chosen, weak, style));
+    }
+    output::print(&history_text::details(&chosen, weak, style))
+}
+
+fn open(path: &Path) -> Result<Option<History>, CliError> {
+    let store = History::open(path).map_err(unusable)?;
+    if store.as_ref().is_some_and(History::is_read_only) {
+        let name = path.display();
+        output::note(format_args!(
+            "{name} cannot be written: it is shown as it is, and no run is added to it"
+        ));
+    }
+    Ok(store)
+}
+
+/// A store that cannot be used is a file that cannot be used.
+fn unusable(error: HistoryError) -> CliError {
+    CliError::Usage(error.to_string())
+}
+
+fn import(options: &Options, mut store: History) -> Result<History, CliError> {
+    for journal in &options.history.import {
+        let imported = store.import(journal).map_err(unusable)?;
+        let name = journal.display();
+        let again = match imported.again {
+            0 => String::new(),
+            again => format!(" ({again} known already, built anew)"),
+        };
+        let runs = if imported.runs == 1 { "run" } else { "runs" };
+        output::note(format_args!(
+            "{name}: {} {runs}{again}, {} samples",
+            imported.runs, imported.samples
+        ));
+        tell_skipped(journal, &imported.skipped);
+    }
+    Ok(store)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    kernels: Vec<JsonTrend<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonTrend<'a> {
+    kernel: &'a str,
+    shape: &'a crate::runs::points::Shape,
+    dtype: Option<&'a str>,
+    config: &'a str,
+    device: &'a str,
+    regime: &'static str,
+    cold: Option<bool>,
+    runs: Vec<JsonRun<'a>>,
+    changes: Vec<JsonShift>,
+}
+
+#[derive(Serialize)]
+struct JsonRun<'a> {
+    at: Option<Timestamp>,
+    name: Option<&'a str>,
+    commit: Option<&'a str>,
+    dirty: Option<&'a str>,
+    driver: Option<&'a str>,
+    samples: u64,
+    tainted: u64,
+    lower_quartile_ns: Option<f64>,
+    median_ns: Option<f64>,
+    upper_quartile_ns: Option<f64>,
+    marks: Vec<&'a str>,
+    journal: &'a str,
+}
+
+#[derive(Serialize)]
+struct JsonShift {
+    /// The first run at the new level, counted from 0.
+    run: usize,
+    change_share: f64,
+    before_ns: f64,
+    after_ns: f64,
+    p: f64,
+    weak: bool,
+    beside: Vec<JsonDifference>,
+}
+
+#[derive(Serialize)]
+struct JsonDifference {
+    what: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+fn document<'a>(trends: &[&'a Trend], weak: bool) -> Document<'a> {
+    let kernels = trends.iter().map(|trend| JsonTrend {
+        kernel: &trend.key.name,
+        shape: &trend.key.shape,
+        dtype: trend.key.dtype.as_deref(),
+        config: &trend.config,
+        device: &trend.device,
+        regime: regime_word(trend.regime),
+        cold: trend.cold,
+        runs: trend.moments.iter().map(json_run).collect(),
+        changes: trend.shifts(weak).iter().map(|shift| json_shift(trend, shift)).collect(),
+    });
+    Document { schema: SCHEMA, kernels: kernels.collect() }
+}
+
+fn json_run(moment: &Moment) -> JsonRun<'_> {
+    let identity = &moment.run.identity;
+    let quartile = |of: fn(&Quartiles) -> f64| moment.quartiles.as_ref().map(of);
+    JsonRun {
+        at: (identity.at_ms > 0).then_some(Timestamp(identity.at_ms)),
+        name: identity.name.as_deref(),
+        commit: identity.commit.as_deref(),
+        dirty: identity.dirty.text(),
+        driver: identity.driver.as_deref(),
+        samples: moment.clean,
+        tainted: moment.tainted,
+        lower_quartile_ns: quartile(|all| all.lower),
+        median_ns: quartile(|all| all.median),
+        upper_quartile_ns: quartile(|all| all.upper),
+        marks: moment.run.marks.iter().map(|mark| mark.text.as_str()).collect(),
+        journal: &moment.run.file,
+    }
+}
+
+fn json_shift(trend: &Trend, shift: &Shift) -> JsonShift {
+    let beside = trend.beside(shift).into_iter();
+    JsonShift {
+        run: shift.at,
+        change_share: shift.change,
+        before_ns: shift.before,
+        after_ns: shift.after,
+        p: shift.p,
+        weak: shift.weak,
+        beside: beside
+            .map(|Difference { what, before, after }| JsonDifference { what, before, after })
+            .collect(),
+    }
+}

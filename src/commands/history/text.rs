@@ -1,0 +1,215 @@
+//! The history as text: every kernel on a line, or one kernel run by run.
+
+use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::text::clean;
+use crate::runs::journal::Identity;
+use crate::store::kernels::{Difference, Moment, Shift, Trend, commit};
+use crate::widgets::format;
+use crate::widgets::glyphs::Glyphs;
+
+/// A kernel and its last change.
+struct Line<'a> {
+    trend: &'a Trend,
+    last: Option<&'a Shift>,
+}
+
+fn lines<'a>() -> [Column<Line<'a>>; 6] {
+    [
+        Column { head: "KERNEL", side: Side::Left, rank: 0, cell: |line, _| line.trend.name() },
+        Column {
+            head: "ON",
+            side: Side::Left,
+            rank: 2,
+            cell: |line, _| line.trend.circumstances(),
+        },
+        Column {
+            head: "RUNS",
+            side: Side::Right,
+            rank: 3,
+            cell: |line, _| line.trend.moments.len().to_string(),
+        },
+        Column {
+            head: "MEDIAN",
+            side: Side::Right,
+            rank: 0,
+            cell: |line, style| median(line.trend.newest(), style),
+        },
+        Column {
+            head: "CHANGE",
+            side: Side::Right,
+            rank: 0,
+            cell: |line, _| {
+                line.last.map_or("-".to_owned(), |shift| format::change(shift.change).to_string())
+            },
+        },
+        Column {
+            head: "SINCE",
+            side: Side::Left,
+            rank: 1,
+            cell: |line, _| line.last.map_or(String::new(), |shift| since(line.trend, shift)),
+        },
+    ]
+}
+
+/// Every kernel on a line.
+pub(super) fn overview(trends: &[&Trend], weak: bool, style: Style) -> String {
+    let rows: Vec<_> =
+        trends.iter().map(|trend| Line { trend, last: trend.shifts(weak).last() }).collect();
+    grid(&lines(), &rows, style)
+        + "\nwarpscope history WORD shows the kernels with that word run by run.\n"
+}
+
+fn since(trend: &Trend, shift: &Shift) -> String {
+    let Some(run) = trend.moments.get(shift.at).map(|moment| &moment.run.identity) else {
+        return String::new();
+    };
+    format!("{} {}", date(run), commit(run).unwrap_or_default()).trim_end().to_owned()
+}
+
+/// A run of a kernel, with the change that begins with it.
+struct Run<'a> {
+    moment: &'a Moment,
+    shift: Option<&'a Shift>,
+}
+
+fn runs<'a>() -> [Column<Run<'a>>; 9] {
+    [
+        Column { head: "DATE", side: Side::Left, rank: 0, cell: |run, _| date(identity(run)) },
+        Column {
+            head: "NAME",
+            side: Side::Left,
+            rank: 5,
+            cell: |run, _| word(&identity(run).name),
+        },
+        Column {
+            head: "COMMIT",
+            side: Side::Left,
+            rank: 1,
+            cell: |run, _| word(&commit(identity(run))),
+        },
+        Column {
+            head: "DRIVER",
+            side: Side::Left,
+            rank: 2,
+            cell: |run, _| word(&identity(run).driver),
+        },
+        Column {
+            head: "MEDIAN",
+            side: Side::Right,
+            rank: 0,
+            cell: |run, style| median(Some(run.moment), style),
+        },
+        Column { head: "QUARTILES", side: Side::Left, rank: 4, cell: quartiles },
+        Column {
+            head: "SAMPLES",
+            side: Side::Right,
+            rank: 3,
+            cell: |run, _| run.moment.clean.to_string(),
+        },
+        Column {
+            head: "TAINTED",
+            side: Side::Right,
+            rank: 6,
+            cell: |run, _| match run.moment.tainted {
+                0 => String::new(),
+                count => count.to_string(),
+            },
+        },
+        Column {
+            head: "CHANGE",
+            side: Side::Right,
+            rank: 0,
+            cell: |run, _| {
+                run.shift.map_or(String::new(), |shift| format::change(shift.change).to_string())
+            },
+        },
+    ]
+}
+
+/// Each kernel run by run, and its changes in words.
+pub(super) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
+    let one = |trend: &&Trend| {
+        let shifts = trend.shifts(weak);
+        let rows = trend
+            .moments
+            .iter()
+            .enumerate()
+            .map(|(at, moment)| Run { moment, shift: shifts.iter().find(|shift| shift.at == at) });
+        let head = format!(
+            "{}\n{}",
+            clean(&trend.name(), style.ascii),
+            clean(&trend.circumstances(), style.ascii)
+        );
+        let rows: Vec<_> = rows.collect();
+        let words: String = shifts
+            .iter()
+            .map(|shift| clean(&sentence(trend, shift, style), style.ascii).into_owned() + "\n")
+            .collect();
+        let none = || match trend.moments.iter().filter(|moment| moment.quartiles.is_some()).count()
+        {
+            few if few < crate::store::kernels::LEAST_RUNS => format!(
+                "{few} runs with clean samples; changes are looked for from {} on\n",
+                crate::store::kernels::LEAST_RUNS
+            ),
+            _ => "no lasting change\n".to_owned(),
+        };
+        let words = if words.is_empty() { none() } else { words };
+        format!("{head}\n\n{}\n{words}", grid(&runs(), &rows, style))
+    };
+    trends.iter().map(one).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A change in words: when, how much, and what changed beside it.
+fn sentence(trend: &Trend, shift: &Shift, style: Style) -> String {
+    let word = if shift.change > 0.0 { "slower" } else { "faster" };
+    let weak = if shift.weak { ", weak" } else { "" };
+    let when = trend.moments.get(shift.at).map(|moment| date(&moment.run.identity));
+    format!(
+        "from {} on {:.1} % {word}{weak} (p {}), {} after {}: {}",
+        when.unwrap_or_default(),
+        shift.change.abs() * 100.0,
+        format::error(shift.p),
+        time(shift.after, style),
+        time(shift.before, style),
+        beside(&trend.beside(shift), if style.ascii { "to" } else { "→" })
+    )
+}
+
+/// What changed with it, in words.
+pub(crate) fn beside(differences: &[Difference], arrow: &str) -> String {
+    if differences.is_empty() {
+        return "same commit, driver and environment".to_owned();
+    }
+    let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "none".to_owned());
+    let told = |one: &Difference| {
+        format!("{} {} {arrow} {}", one.what, side(&one.before), side(&one.after))
+    };
+    differences.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
+fn identity<'a>(run: &'a Run<'_>) -> &'a Identity {
+    &run.moment.run.identity
+}
+
+fn word(text: &Option<String>) -> String {
+    text.clone().unwrap_or_else(|| "-".to_owned())
+}
+
+/// Day and minute, UTC.
+fn date(identity: &Identity) -> String {
+    format::minute(identity.at_ms).to_string()
+}
+
+fn time(ns: f64, style: Style) -> String {
+    format::nanoseconds(ns, Glyphs::choose(style.ascii)).to_string()
+}
+
+fn median(moment: Option<&Moment>, style: Style) -> String {
+    moment.and_then(Moment::median).map_or_else(|| "-".to_owned(), |median| time(median, style))
+}
+
+fn quartiles(run: &Run<'_>, style: Style) -> String {
+    run.moment.quartiles.map_or(String::new(), |all| {
+        format!("{} to {}", time(all.lower, style), time(all.upper, style))
+    })
+}

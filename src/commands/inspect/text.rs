@@ -1,0 +1,278 @@
+//! What was found, for people: environment, package, library, and each GPU beside them.
+
+use std::fmt::Write as _;
+
+use warpscope_probes::inspect::binary::{Coverage, Scan};
+
+use super::{Answer, Group, Item, Judge, Report, has_code};
+use crate::commands::verdict_text::{Style as Words, wrapped};
+use crate::engine::Outcome;
+use crate::io::sink::table::Style;
+use crate::io::sink::text::{bytes, clean};
+
+/// Targets shown of one library.
+const TARGETS: usize = 12;
+/// Kernels named of those a GPU has nothing for.
+const NAMES: usize = 3;
+
+const UNTIL_COMPILED: &str = "unknown until compiled: no device code in it; what it launches is compiled when it runs, or lies in the packages it uses";
+const UNTIL_LOADED: &str = "unknown until compiled or loaded: what device code it carries is data, nothing the CUDA runtime takes by itself";
+
+pub(super) fn text(report: &Report, style: Style) -> String {
+    let mut text = heads(&report.judges, style);
+    let (full, bare): (Vec<&Group>, Vec<&Group>) =
+        report.groups.iter().partition(|group| group.tells());
+    for group in full {
+        text += &one_group(group, &report.judges, style);
+    }
+    if !bare.is_empty() {
+        let _ = writeln!(text, "nothing with device code in {} more:", bare.len());
+    }
+    for group in bare {
+        let line = format!("  {} ({})", group.root.display(), group.title);
+        let _ = writeln!(text, "{}", clean(&line, style.ascii));
+    }
+    if !report.unreadable.is_empty() {
+        let _ = writeln!(text, "{} places could not be read:", report.unreadable.len());
+        for one in report.unreadable.iter().take(10) {
+            let line = format!("  {}: {}", one.path.display(), one.reason);
+            let _ = writeln!(text, "{}", clean(&line, style.ascii));
+        }
+    }
+    text
+}
+
+/// The GPUs, numbered, since the columns below have no room for names.
+fn heads(judges: &[Judge], style: Style) -> String {
+    if judges.is_empty() {
+        return "no GPU here and none named (--gpu NAME): what is found is told without a judgement\n\n".to_owned();
+    }
+    let line = |(at, judge): (usize, &Judge)| {
+        let driver = judge
+            .driver
+            .map_or_else(String::new, |isa| format!(", driver compiles PTX up to {isa}"));
+        format!("{:>3}  {} ({}{driver})\n", at + 1, clean(&judge.label, style.ascii), judge.sm)
+    };
+    judges.iter().enumerate().map(line).collect::<String>() + "\n"
+}
+
+fn one_group(group: &Group, judges: &[Judge], style: Style) -> String {
+    let root = group.root.display().to_string();
+    let head =
+        if root.is_empty() { group.title.clone() } else { format!("{root} ({})", group.title) };
+    let words = words(style);
+    let mut text = format!("{}\n", clean(&head, style.ascii));
+    for item in &group.items {
+        text += &one_item(item, judges, style);
+    }
+    if group.items.is_empty() {
+        text += "  no package with device code\n";
+    }
+    for line in &group.cuda {
+        wrapped(&mut text, &format!("loads {}", words.clean(line)), 2, 4, words);
+    }
+    for problem in &group.problems {
+        wrapped(&mut text, &format!("! {}", words.clean(problem)), 2, 4, words);
+    }
+    text + "\n"
+}
+
+/// What it comes to, then the libraries it comes from.
+fn one_item(item: &Item, judges: &[Judge], style: Style) -> String {
+    let words = words(style);
+    let name = format!("  {} {}", item.name, item.version);
+    let mut text = format!("{}\n", clean(name.trim_end(), style.ascii));
+    if !item.scans.iter().any(has_code) {
+        let why = if item.scans.is_empty() { UNTIL_COMPILED } else { UNTIL_LOADED };
+        wrapped(&mut text, &format!("{} {why}", words.symbol(Outcome::Unknown)), 4, 6, words);
+    }
+    for (numbers, answer) in merged(&item.answers) {
+        let reach = &answer.reach;
+        let detail = words.clean(&reach.detail);
+        wrapped(
+            &mut text,
+            &format!("{numbers} {} {detail}", words.symbol(reach.outcome)),
+            4,
+            8,
+            words,
+        );
+        if let Some(line) = missing(answer) {
+            wrapped(&mut text, &words.clean(&line), 8, 10, words);
+        }
+    }
+    let (shown, folded) = item.folded();
+    for scan in &shown {
+        text += &library(scan, judges, style);
+    }
+    if !folded.is_empty() {
+        wrapped(&mut text, &rest(item, &folded), 4, 6, words);
+    }
+    text
+}
+
+/// Answers with the numbers of the GPUs they are for; GPUs with the same one stand together.
+fn merged(answers: &[Option<Answer>]) -> Vec<(String, &Answer)> {
+    let mut lines: Vec<(String, &Answer)> = Vec::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let Some(answer) = answer else { continue };
+        let number = (at + 1).to_string();
+        match lines.iter_mut().find(|line| line.1.reach.detail == answer.reach.detail) {
+            Some((numbers, _)) => *numbers = format!("{numbers},{number}"),
+            None => lines.push((number, answer)),
+        }
+    }
+    lines
+}
+
+/// The first kernels that a GPU has nothing for.
+fn missing(answer: &Answer) -> Option<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in answer.missing.as_ref()?.names.iter().map(|name| short(name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = if names.len() > NAMES { " and more (--json)" } else { "" };
+    names.truncate(NAMES);
+    (!names.is_empty()).then(|| format!("missing: {}{more}", names.join(", ")))
+}
+
+/// A kernel's name without its template arguments and parameters: `_ZN6marlin6MarlinI…` is `marlin::Marlin`.
+fn short(name: &str) -> String {
+    let Some(rest) = name.strip_prefix("_Z") else { return name.to_owned() };
+    let mut rest = rest.strip_prefix('N').unwrap_or(rest);
+    let mut parts = Vec::new();
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()) {
+        let length: usize = rest[..end].parse().unwrap_or(0);
+        let Some(part) = rest.get(end..end.saturating_add(length)).filter(|part| !part.is_empty())
+        else {
+            break;
+        };
+        parts.push(part);
+        rest = &rest[end + length..];
+    }
+    if parts.is_empty() { name.to_owned() } else { parts.join("::") }
+}
+
+/// What was left out, and why.
+fn rest(item: &Item, folded: &[&Scan]) -> String {
+    let loads = |scan: &&&Scan| item.is_loaded(scan);
+    let (more, others): (Vec<&&Scan>, Vec<&&Scan>) = folded.iter().partition(loads);
+    let (builds, data): (Vec<&Scan>, Vec<&Scan>) =
+        others.into_iter().partition(|scan| has_code(scan));
+    let parts = [
+        (more.len(), "of the same kind"),
+        (builds.len(), "for other versions of CUDA"),
+        (data.len(), "with nothing the CUDA runtime loads"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|part| part.0 > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!("and {} (--json lists them)", parts.join(", "))
+}
+
+fn words(style: Style) -> Words {
+    let width = style.width.and_then(|width| u16::try_from(width).ok());
+    let width = width.unwrap_or(Words::default().width);
+    Words { ascii: style.ascii, color: style.color, width }
+}
+
+fn library(scan: &Scan, judges: &[Judge], style: Style) -> String {
+    let words = words(style);
+    let shown = scan.path.to_string_lossy();
+    let name = shown.rsplit(['/', '!']).next().unwrap_or(&shown);
+    let mut text = String::new();
+    let line = format!("{}  {}  {}", words.clean(name), bytes(scan.bytes), targets(scan));
+    unbroken(&mut text, &[line], "", 4, words);
+    let cells: Vec<String> = judges
+        .iter()
+        .enumerate()
+        .map(|(at, judge)| cell(at + 1, scan.kernel_coverage(judge.sm, judge.driver), words))
+        .collect();
+    unbroken(&mut text, &cells, "   ", 6, words);
+    for warning in &scan.warnings {
+        wrapped(&mut text, &format!("! {}", words.clean(warning)), 6, 8, words);
+    }
+    text
+}
+
+/// Wraps between pieces and, within a piece, between what stands behind a comma.
+fn unbroken(text: &mut String, pieces: &[String], gap: &str, indent: usize, words: Words) {
+    const HELD: &str = "\u{a0}";
+    let held: Vec<String> = pieces.iter().map(|piece| piece.replace(' ', HELD)).collect();
+    let gap = gap.strip_suffix(' ').map_or_else(String::new, |rest| rest.replace(' ', HELD) + " ");
+    let line = held.join(&gap);
+    let line = line.replace(&format!(",{HELD}"), ", ").replace(&format!(";{HELD}"), "; ");
+    let mut lines = String::new();
+    if !line.is_empty() {
+        wrapped(&mut lines, &line, indent, 6, words);
+    }
+    *text += &lines.replace(HELD, " ");
+}
+
+/// `2 ✔ 393/393`, with what only the driver can compile told apart.
+fn cell(number: usize, coverage: Coverage, words: Words) -> String {
+    let loads = coverage.cubin + coverage.jit;
+    let outcome = match (loads, coverage.none) {
+        (0, 0) => return format!("{number} -"),
+        (0, _) => Outcome::Fails,
+        (_, 0) => Outcome::Works,
+        _ => Outcome::Partial,
+    };
+    let jit = if coverage.jit > 0 { format!(" ({} JIT)", coverage.jit) } else { String::new() };
+    format!("{number} {} {loads}/{}{jit}", words.symbol(outcome), coverage.total())
+}
+
+/// Targets with their counts: `sm_80 x76, compute_80 x76; relocatable compute_90 x6`.
+fn targets(scan: &Scan) -> String {
+    let summary = scan.summary();
+    let list = |counts: &std::collections::BTreeMap<_, u32>| {
+        let all: Vec<String> =
+            counts.iter().map(|(target, count)| format!("{target} x{count}")).collect();
+        let more = all.len().saturating_sub(TARGETS);
+        let mut text = all.into_iter().take(TARGETS).collect::<Vec<_>>().join(", ");
+        if more > 0 {
+            let _ = write!(text, ", {more} more");
+        }
+        text
+    };
+    let parts = [
+        ("", list(&summary.cubin)),
+        ("", list(&summary.ptx)),
+        ("", list(&summary.other)),
+        ("never loaded: ", list(&summary.relocatable)),
+        ("as data: ", list(&summary.data)),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|part| !part.1.is_empty())
+        .map(|(what, text)| format!("{what}{text}"))
+        .collect();
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_named_without_their_arguments() {
+        assert_eq!(short("_ZN6marlin6MarlinI13__nv_bfloat16Ll5EEvPK4int4"), "marlin::Marlin");
+        assert_eq!(short("_Z3addPf"), "add");
+        assert_eq!(short("plain_c"), "plain_c");
+        assert_eq!(short("_Z"), "_Z");
+        assert_eq!(short("_Z99short"), "_Z99short");
+        assert_eq!(short("_Z18446744073709551615x"), "_Z18446744073709551615x");
+    }
+
+    #[test]
+    fn lines_break_between_cells_only() {
+        let words = Words { width: 40, ..Words::default() };
+        let cells = ["1 + 393/393", "2 + 393/393 (3 JIT)", "3 x 0/1"].map(str::to_owned);
+        let mut text = String::new();
+        unbroken(&mut text, &cells, "   ", 6, words);
+        assert_eq!(text, "      1 + 393/393   2 + 393/393 (3 JIT)\n      3 x 0/1\n");
+    }
+}

@@ -1,0 +1,31 @@
+use super::exit::{CliError, Exit};
+use super::options::Options;
+use super::{output, parser};
+use crate::commands::registry::COMMANDS;
+use crate::config::nearest;
+
+/// The manual page of the program or of one command.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let mut command = parser::visible();
+    if let Some(word) = &options.word {
+        let found = command.get_subcommands().find(|inner| inner.get_name() == word).cloned();
+        let full = format!("warpscope {word}");
+        command = found.ok_or_else(|| unknown(word))?.bin_name(full);
+    }
+    let name = command.get_bin_name().unwrap_or("warpscope").replace(' ', "-");
+    let page = clap_mangen::Man::new(command.display_name(name))
+        .source(concat!("warpscope ", env!("CARGO_PKG_VERSION")));
+    let mut bytes = Vec::new();
+    page.render(&mut bytes)?;
+    output::write(&bytes)?;
+    Ok(Exit::Fine)
+}
+
+fn unknown(word: &str) -> CliError {
+    let names = || COMMANDS.iter().filter(|spec| !spec.hidden).map(|spec| spec.name);
+    let way_out = match nearest(word, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("commands: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    CliError::Usage(format!("no command `{}`; {way_out}", word.escape_debug()))
+}

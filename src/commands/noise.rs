@@ -1,0 +1,70 @@
+//! `warpscope noise`: how much this machine differs from itself.
+
+use std::path::PathBuf;
+
+use super::blocks::{keys, median, take_turns};
+use super::exit::{CliError, Exit};
+use super::identity::now_ms;
+use super::options::Options;
+use super::output;
+use crate::config::{Environment, state_folder};
+use crate::io::sink::noise_file;
+use crate::io::sink::text::clean;
+use crate::runs::compare::Limits;
+use crate::runs::noise::{Floor, Noise, floor_of};
+use crate::worker::Thresholds;
+
+/// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
+pub(super) fn file(env: &Environment) -> Option<PathBuf> {
+    Some(state_folder(env)?.join("noise.json"))
+}
+
+/// From where on a difference counts: by the noise that was given, else that measured here, else an assumption.
+pub(super) fn thresholds(options: &Options) -> Thresholds {
+    let read =
+        file(&options.env).map_or_else(|| Ok(Noise::default()), |path| noise_file::read(&path));
+    let measured = read.unwrap_or_else(|why| {
+        output::note(format_args!("warpscope: {why}"));
+        Noise::default()
+    });
+    Thresholds::new(options.compare.noise, measured)
+}
+
+/// Runs the same program against itself, prints the floor of every kernel and keeps it.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let path = file(&options.env).ok_or_else(|| {
+        let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep it";
+        CliError::Usage(why.to_owned())
+    })?;
+    let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
+    let exe = std::env::current_exe()?;
+    let [first, second] = take_turns([&exe, &exe], options, |done, all| {
+        output::note(format_args!("block {done} of {all}"))
+    })?;
+    // In the order of time: A B, B A, A B, …
+    let pairs = first.iter().zip(&second).enumerate();
+    let in_time: Vec<_> =
+        pairs.flat_map(|(at, (a, b))| if at % 2 == 0 { [a, b] } else { [b, a] }).collect();
+    let mut lines = format!("{:>7}  {:>11}  {:>6}  kernel\n", "noise", "counts from", "blocks");
+    for key in keys(in_time.iter().copied()) {
+        let medians: Vec<f64> = in_time.iter().filter_map(|block| median(block, &key)).collect();
+        let name = clean(&key.to_string(), options.view.ascii).into_owned();
+        let Some(share) = floor_of(&medians) else {
+            let blocks = medians.len();
+            lines += &format!(
+                "{:>7}  {:>11}  {blocks:>6}  {name}: too few blocks with a clean sample\n",
+                "-", "-"
+            );
+            continue;
+        };
+        let practical = Limits::for_noise(share).practical;
+        let (noise_pct, from_pct) = (share * 100.0, practical * 100.0);
+        lines += &format!("{noise_pct:>5.2} %  {from_pct:>9.2} %  {:>6}  {name}\n", medians.len());
+        noise.set(&key, Floor { share, blocks: medians.len(), at_ms: now_ms() });
+    }
+    noise_file::write(&path, &noise)
+        .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
+    output::print(&lines)?;
+    output::note(format_args!("kept in {}", path.display()));
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,124 @@
+//! A panel as a picture, drawn without a terminal.
+
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::bounded::{Accept, Input};
+
+use super::exit::{CliError, Exit};
+use super::live::first_frame;
+use super::options::{Options, PictureFormat};
+use super::rules::rule_base;
+use super::source::{AtEnd, open_source, tell_skipped};
+use super::target::Target;
+use super::{dashboard, output};
+use crate::config::data_folder;
+use crate::io::sink::FrameReader;
+use crate::io::sink::history::{FILE, History, HistoryError};
+use crate::io::source::replay::ReplayError;
+use crate::shell::draw as ui;
+use crate::shell::draw::{LookOptions, Skin};
+use crate::shell::update::update;
+use crate::shell::view::{TABS, Tab};
+use crate::shell::{App, Msg};
+use crate::widgets::svg;
+use crate::widgets::theme::ColorDepth;
+use crate::worker::Events;
+
+/// Draws one panel from this machine or from a recording.
+pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+    let mut app = dashboard::app(options, rule_base(options)?)?;
+    app.view.tab = panel(&options.picture.panel)?;
+    fill(options, &mut app)?;
+    let look = dashboard::look(options, true)?;
+    let skin =
+        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.settings.theme);
+    let (columns, lines) = options.picture.size;
+    let area = Rect::new(0, 0, columns, lines);
+    let mut buffer = Buffer::empty(area);
+    ui::draw(&app, &skin, area, &mut buffer);
+    let picture = match options.picture.format {
+        PictureFormat::Svg => svg::svg(&buffer, &skin.theme, "warpscope"),
+        PictureFormat::Text => svg::text(&buffer),
+    };
+    match &options.picture.output {
+        Some(path) => {
+            let target = Target { path, force: options.output.force };
+            target.write(|out| out.write_all(picture.as_bytes()))?;
+            Ok(Exit::Fine)
+        }
+        None => output::print(&picture),
+    }
+}
+
+/// Runs of the journals that are named, which leaves the user's history alone, or of that.
+fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
+    let failed = |error: HistoryError| CliError::Usage(error.to_string());
+    let journals = &options.history.import;
+    let store = if journals.is_empty() {
+        let path = data_folder(&options.env).map(|folder| folder.join(FILE));
+        path.map_or(Ok(None), |path| History::open(&path)).map_err(failed)?
+    } else {
+        let mut store = History::in_memory().map_err(failed)?;
+        for journal in journals {
+            store.import(journal).map_err(failed)?;
+        }
+        Some(store)
+    };
+    let trends = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(failed)?;
+    update(app, Msg::History(Ok(trends)));
+    Ok(())
+}
+
+fn panel(name: &str) -> Result<Tab, CliError> {
+    let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
+    Tab::from_id(name)
+        .ok_or_else(|| CliError::Usage(format!("no panel {name:?}; known: {}", known.join(", "))))
+}
+
+/// Every frame of a recording passes through the same update as on the screen, so graphs have their history.
+fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
+    match &options.source.recording {
+        Some(path) => {
+            let failed = |error: io::Error| unreadable(path, &error.to_string());
+            let mut frames = FrameReader::new(input(path)?);
+            while let Some(frame) = frames.next_frame().map_err(failed)? {
+                update(app, Msg::Frame(Box::new(frame)));
+            }
+            if frames.stats().frames == 0 {
+                let why = ReplayError::NotARecording(path.clone());
+                return Err(CliError::Usage(why.to_string()));
+            }
+            tell_skipped(path, frames.skipped());
+        }
+        None => {
+            let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+            update(app, Msg::Frame(Box::new(frame)));
+        }
+    }
+    if app.view.tab == Tab::History {
+        fill_history(options, app)?;
+    }
+    let Some(path) = &options.picture.bench_events else { return Ok(()) };
+    fill_bench(path, app)
+}
+
+/// What a benchmark said, an event a line.
+fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
+    for event in Events::new(input(path)?) {
+        let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
+        update(app, Msg::Bench(Box::new(event)));
+    }
+    Ok(())
+}
+
+fn input(path: &Path) -> Result<BufReader<Input>, CliError> {
+    let input = Input::open(path, Accept::Pipes);
+    input.map(BufReader::new).map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &Path, why: &str) -> CliError {
+    CliError::Usage(format!("{}: {why}", path.display()))
+}

@@ -1,0 +1,238 @@
+//! What is known of a search, for people.
+
+use warpscope_probes::text::printable;
+
+use super::super::compare::{duration, percent};
+use super::facts::{Facts, Roof};
+use crate::io::sink::table::{Column, Side, Style, grid};
+use crate::io::sink::text::fit;
+use crate::runs::compare::{Call, Judgement};
+use crate::tuner::{Board, Parameters, Problem, State, Trial};
+
+/// One candidate in words.
+pub(super) struct Row {
+    order: (u8, f64),
+    cells: [String; 11],
+}
+
+const HEADS: &[(&str, Side, u8)] = &[
+    ("", Side::Left, 0),
+    ("candidate", Side::Left, 0),
+    ("median", Side::Right, 0),
+    ("95 % interval", Side::Left, 5),
+    ("baseline", Side::Right, 0),
+    ("best", Side::Right, 3),
+    ("error", Side::Right, 4),
+    ("roof", Side::Right, 2),
+    ("cuBLAS", Side::Right, 2),
+    ("registers", Side::Right, 1),
+    ("", Side::Left, 0),
+];
+
+const CELLS: [fn(&Row, Style) -> String; 11] = [
+    |row, _| row.cells[0].clone(),
+    |row, _| row.cells[1].clone(),
+    |row, _| row.cells[2].clone(),
+    |row, _| row.cells[3].clone(),
+    |row, _| row.cells[4].clone(),
+    |row, _| row.cells[5].clone(),
+    |row, _| row.cells[6].clone(),
+    |row, _| row.cells[7].clone(),
+    |row, _| row.cells[8].clone(),
+    |row, _| row.cells[9].clone(),
+    |row, style| short(&row.cells[10], style),
+];
+
+/// Where there is little room, a remark is cut before a number is left out.
+fn short(remark: &str, style: Style) -> String {
+    let most = style.width.map_or(usize::MAX, |width| (width / 3).max(12));
+    fit(remark, most, style.ascii).into_owned()
+}
+
+/// The columns that hold anything.
+fn columns(rows: &[Row]) -> Vec<Column<Row>> {
+    let is_used = |place: &usize| rows.iter().any(|row| !row.cells[*place].is_empty());
+    let column = |place: usize| {
+        let (head, side, rank) = HEADS[place];
+        Column { head, side, rank, cell: CELLS[place] }
+    };
+    (0..HEADS.len()).filter(is_used).map(column).collect()
+}
+
+/// Words of a candidate, or that it has none.
+pub(super) fn name(parameters: &Parameters) -> String {
+    let name = parameters.to_string();
+    if name.is_empty() { "as it is".to_owned() } else { name }
+}
+
+fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) -> Row {
+    let trial = &problem.trials[candidate];
+    let facts = Facts::of(problem, candidate, roof);
+    let or_empty = |text: Option<String>| text.unwrap_or_default();
+    let is_baseline = problem.baseline == Some(candidate);
+    let mark = match (problem.best() == Some(candidate), is_baseline) {
+        (true, _) => "*",
+        (false, true) => "=",
+        _ => "",
+    };
+    let order = match &trial.state {
+        State::Running => (0, 0.0),
+        State::Right => (1, 0.0),
+        State::Done => (1, problem.ratio(candidate).unwrap_or(f64::MAX)),
+        State::Stopped(_) => (2, facts.median_ns.unwrap_or(f64::MAX)),
+        State::Invalid(_) => (3, 0.0),
+        State::Waiting => (4, 0.0),
+    };
+    let against = if is_baseline { Some("baseline".to_owned()) } else { facts.change.map(percent) };
+    let interval =
+        facts.interval_ns.map(|(low, high)| format!("{} to {}", duration(low), duration(high)));
+    let cells = [
+        mark.to_owned(),
+        name(&board.candidates[candidate]),
+        or_empty(facts.median_ns.map(duration)),
+        or_empty(interval),
+        or_empty(against),
+        or_empty(facts.against_best.map(percent)),
+        or_empty(
+            facts
+                .error
+                .map(|error| if error == 0.0 { "0".to_owned() } else { format!("{error:.1e}") }),
+        ),
+        or_empty(facts.roof_share.map(|share| format!("{:.0} %", share * 100.0))),
+        or_empty(facts.vendor_share.map(|share| format!("{share:.2}x"))),
+        or_empty(trial.said.registers.map(|count| registers(count, trial.said.local_bytes))),
+        remark(trial),
+    ];
+    Row { order, cells }
+}
+
+/// `40`, or `64 + 16 B` where a thread keeps some of what it has in memory.
+fn registers(count: u32, local_bytes: Option<u32>) -> String {
+    match local_bytes {
+        Some(bytes) if bytes > 0 => format!("{count} + {bytes} B"),
+        _ => count.to_string(),
+    }
+}
+
+/// What a state says at the end of a line.
+fn remark(trial: &Trial) -> String {
+    match &trial.state {
+        State::Waiting => "waiting".to_owned(),
+        State::Running => "running".to_owned(),
+        State::Done => {
+            let call = trial.judgement.as_ref().map(|one| one.call.to_string());
+            let compared = trial.said.compared.as_ref().map(|rows| format!("{rows} rows compared"));
+            let words = call.into_iter().chain(compared).chain(trial.said.tainted.iter().cloned());
+            words.collect::<Vec<_>>().join(" ")
+        }
+        State::Right => "right; simulated, so it has no speed".to_owned(),
+        State::Stopped(why) => format!("stopped: {why}"),
+        State::Invalid(invalid) => {
+            let first = invalid.why.lines().next().unwrap_or_default();
+            format!("{}: {first}", invalid.fault.word())
+        }
+    }
+}
+
+/// The table of one problem, at most so many rows; those that wait are counted.
+pub(super) fn table(
+    board: &Board,
+    problem: &Problem,
+    roof: Option<&Roof>,
+    most: usize,
+    style: Style,
+) -> String {
+    let begun = (0..problem.trials.len()).filter(|at| problem.trials[*at].state != State::Waiting);
+    let mut rows: Vec<Row> = begun.map(|at| row(board, problem, at, roof)).collect();
+    rows.sort_by(|a, b| a.order.0.cmp(&b.order.0).then(a.order.1.total_cmp(&b.order.1)));
+    let waiting = problem.trials.len() - rows.len();
+    let left_out = rows.len().saturating_sub(most);
+    rows.truncate(most);
+    let mut text = grid(&columns(&rows), &rows, style);
+    let more = [(left_out, "more"), (waiting, "waiting")];
+    let more: Vec<String> = more
+        .iter()
+        .filter(|row| row.0 > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if !more.is_empty() {
+        text += &format!("{}\n", more.join(", "));
+    }
+    text
+}
+
+/// One candidate on one line.
+pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
+    let problem = &board.problems[at.0];
+    let row = row(board, problem, at.1, roof);
+    let labels = [
+        "",
+        "",
+        "",
+        "",
+        "against baseline ",
+        "",
+        "error ",
+        "roof ",
+        "of cuBLAS ",
+        "registers ",
+        "",
+    ];
+    let words = row.cells.iter().zip(labels).enumerate();
+    let words = words.filter(|(place, (cell, _))| *place > 0 && *place != 5 && !cell.is_empty());
+    let words = words.map(|(place, (cell, label))| match (place, cell.as_str()) {
+        (3, interval) => format!("({interval})"),
+        (4, "baseline") => "baseline".to_owned(),
+        _ => format!("{label}{cell}"),
+    });
+    printable(&format!("{}: {}", problem.key, words.collect::<Vec<_>>().join("  ")))
+}
+
+/// What a problem comes to.
+pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
+    let answer = match (problem.best(), problem.baseline) {
+        (Some(best), baseline) => {
+            let trial = &problem.trials[best];
+            let name = name(&board.candidates[best]);
+            let median = trial.quartiles().map_or_else(String::new, |all| duration(all.median));
+            match &trial.judgement {
+                Some(judged) if Some(best) != baseline => {
+                    against(&name, &median, trial.ratio(), judged)
+                }
+                _ if problem.trials.iter().filter(|trial| trial.is_done()).count() > 1 => {
+                    format!("best: {name}, {median}, the baseline; nothing is faster")
+                }
+                _ => format!("{name}: {median}; nothing to compare it with"),
+            }
+        }
+        (None, _)
+            if problem.trials.iter().all(|trial| matches!(trial.state, State::Invalid(_))) =>
+        {
+            "no candidate is right".to_owned()
+        }
+        (None, _) if problem.is_solved() => {
+            let right = problem.trials.iter().filter(|trial| trial.state == State::Right).count();
+            format!(
+                "{right} of {} candidates are right; simulated, so none has a speed",
+                problem.trials.len()
+            )
+        }
+        (None, _) => "nothing fully timed".to_owned(),
+    };
+    let note = problem.note.as_ref().and_then(|note| note.lines().next());
+    let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
+    printable(&format!("{}: {answer}{note}", problem.key))
+}
+
+/// The change is that of the median block; its interval is that of all samples.
+fn against(name: &str, median: &str, ratio: Option<f64>, judged: &Judgement) -> String {
+    let change = judged.time.zip(ratio).map_or_else(String::new, |(time, ratio)| {
+        let interval = time.interval;
+        let (low, high) = (percent(interval.low), percent(interval.high));
+        format!("{} ({low} to {high})", percent(ratio - 1.0))
+    });
+    match judged.call {
+        Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),
+        call => format!("least: {name}, {median}, {call} against the baseline: {}", judged.reason),
+    }
+}

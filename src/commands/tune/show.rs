@@ -1,0 +1,317 @@
+//! What is seen of a search while it runs: a table redrawn in place, a line per candidate, or JSON Lines.
+//!
+//! No alternate screen: the table stays in the scrollback, where it can be copied and compared with the one before.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+use warpscope_probes::text::printable;
+
+use super::book::Book;
+use super::facts::Roof;
+use super::lines::{BestLine, TrialLine};
+use super::report::{line, table, verdict};
+use crate::commands::output;
+use crate::io::sink::jsonl;
+use crate::io::sink::table::Style;
+use crate::io::sink::text::{clean, fit};
+use crate::runs::compare::{Limits, Pair, Series, judge};
+use crate::runs::points::Key;
+use crate::tuner::{Board, Observer, State};
+
+/// Rows of a table where the terminal does not say how many it has room for.
+const ROWS: usize = 24;
+/// Lines around the table.
+const AROUND: usize = 6;
+/// Iterations in the history line.
+const HISTORY: usize = 40;
+
+/// Form of what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    /// A table in a terminal.
+    Live,
+    /// A line per candidate.
+    Lines,
+    /// An object per line.
+    Json,
+}
+
+/// The best of each problem in one iteration.
+struct Past {
+    bests: Vec<Option<(Key, String, Series)>>,
+}
+
+impl Past {
+    /// Work per second over all problems, up to a factor; nothing where one has no best.
+    fn throughput(&self) -> Option<f64> {
+        let logs = self.bests.iter().map(|best| Some(best.as_ref()?.2.median()?.ln()));
+        let logs: Option<Vec<f64>> = logs.collect();
+        let logs = logs.filter(|logs| !logs.is_empty())?;
+        Some((-logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+}
+
+/// Prints, and hands on to the journal.
+pub(super) struct Show {
+    view: View,
+    style: Style,
+    pub(super) roof: Option<Roof>,
+    pub(super) book: Book,
+    pub(super) iteration: usize,
+    /// Above the table.
+    pub(super) head: String,
+    past: Vec<Past>,
+    /// Lines of the table on the screen.
+    drawn: usize,
+    /// Why nothing can be printed any more.
+    pub(super) broken: Option<io::Error>,
+}
+
+impl Show {
+    pub(super) fn new(view: View, style: Style, book: Book) -> Self {
+        Self {
+            view,
+            style,
+            roof: None,
+            book,
+            iteration: 0,
+            head: String::new(),
+            past: Vec::new(),
+            drawn: 0,
+            broken: None,
+        }
+    }
+
+    fn print(&mut self, bytes: &[u8]) {
+        let mut out = output::stdout();
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        self.keep(written);
+    }
+
+    fn keep(&mut self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
+            self.broken.get_or_insert(error);
+        }
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        match jsonl::line(value) {
+            Ok(bytes) => self.print(&bytes),
+            Err(error) => self.broken = Some(error.into()),
+        }
+    }
+
+    /// A text in place of the one before.
+    fn draw(&mut self, text: &str) {
+        let width = self.style.width.unwrap_or(80).saturating_sub(1).max(1);
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| {
+                let line = clean(line, self.style.ascii).into_owned();
+                fit(&line, width, self.style.ascii).into_owned()
+            })
+            .collect();
+        let mut out = output::stdout();
+        let drawn =
+            out.erase_lines(self.drawn).and_then(|()| writeln!(out, "{}", lines.join("\n")));
+        self.keep(drawn.and_then(|()| out.flush()));
+        self.drawn = lines.len();
+    }
+
+    /// A message below everything.
+    pub(super) fn say(&mut self, text: &str) {
+        match self.view {
+            View::Json => self.json(&serde_json::json!({"type": "message", "text": text})),
+            View::Live | View::Lines => {
+                let lines: Vec<_> =
+                    text.lines().map(|line| clean(line, self.style.ascii)).collect();
+                let text = lines.join("\n") + "\n";
+                self.print(text.as_bytes());
+                self.drawn = 0;
+            }
+        }
+    }
+
+    fn live(&self, board: &Board) -> String {
+        let style =
+            Style { width: self.style.width.map(|width| width.saturating_sub(1)), ..self.style };
+        let has_begun = |at: &usize| {
+            board.problems[*at].trials.iter().any(|trial| trial.state != State::Waiting)
+        };
+        let active = (0..board.problems.len()).rev().find(has_begun).unwrap_or(0);
+        let rows = crossterm::terminal::size().map_or(ROWS, |(_, rows)| usize::from(rows));
+        let room = rows.saturating_sub(AROUND + active).max(3);
+        let mut text = format!("{}\n", self.head);
+        if let Some(history) = self.history() {
+            text += &format!("{history}\n");
+        }
+        for problem in &board.problems[..active] {
+            text += &format!("{}\n", verdict(board, problem));
+        }
+        if let Some(problem) = board.problems.get(active) {
+            text += &table(board, problem, self.roof.as_ref(), room, style);
+            text += &format!("{}\n", verdict(board, problem));
+        }
+        text
+    }
+
+    /// Throughput of the best over iterations, the newest on the right.
+    fn history(&self) -> Option<String> {
+        if self.past.len() < 2 {
+            return None;
+        }
+        let recent = &self.past[self.past.len().saturating_sub(HISTORY)..];
+        let values: Vec<Option<f64>> = recent.iter().map(Past::throughput).collect();
+        let spark = spark(&values, self.style.ascii);
+        Some(format!("best throughput over {} iterations {spark}", self.past.len()))
+    }
+
+    /// All problems judged; what changed since the last iteration.
+    pub(super) fn finish(&mut self, board: &Board, limits: &dyn Fn(&Key) -> Limits) {
+        let bests = board.problems.iter().map(|problem| {
+            let best = problem.best()?;
+            let name = board.candidates[best].to_string();
+            Some((problem.key.clone(), name, problem.trials[best].series()))
+        });
+        let now = Past { bests: bests.collect() };
+        let since = self.past.last().map(|last| since(last, &now, limits)).unwrap_or_default();
+        self.past.push(now);
+        match self.view {
+            View::Live => {
+                let mut text = self.live(board);
+                since.iter().for_each(|line| text += &format!("{line}\n"));
+                self.draw(&text);
+            }
+            View::Lines => {
+                let verdicts = board.problems.iter().map(|problem| verdict(board, problem));
+                verdicts.chain(since).collect::<Vec<_>>().iter().for_each(|line| self.say(line));
+            }
+            View::Json => self.results(board),
+        }
+    }
+
+    fn results(&mut self, board: &Board) {
+        let tried = board.problems.iter().enumerate().flat_map(|(problem, one)| {
+            let begun = move |at: &usize| one.trials[*at].state != State::Waiting;
+            (0..one.trials.len()).filter(begun).map(move |candidate| (problem, candidate))
+        });
+        for at in tried {
+            let (iteration, roof) = (self.iteration, self.roof);
+            self.json(&TrialLine::of("result", iteration, board, at, roof.as_ref()));
+        }
+        for problem in &board.problems {
+            self.json(&BestLine::of(self.iteration, board, problem));
+        }
+    }
+
+    /// Everything once more without limits, for the scrollback.
+    pub(super) fn leave(&mut self, board: &Board) {
+        if self.view != View::Live {
+            return;
+        }
+        let mut text = format!("{}\n", self.head);
+        for problem in &board.problems {
+            text += &table(board, problem, self.roof.as_ref(), usize::MAX, self.style);
+            text += &format!("{}\n", verdict(board, problem));
+        }
+        if let Some(path) = self.book.path() {
+            text += &format!("recorded in {}\n", path.display());
+        }
+        self.draw(&text);
+        self.drawn = 0;
+    }
+}
+
+/// Whether the best of each problem changed since the last iteration. The two were not timed in turn, and it says so.
+fn since(last: &Past, now: &Past, limits: &dyn Fn(&Key) -> Limits) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, name, series) in now.bests.iter().flatten() {
+        let before = last.bests.iter().flatten().find(|before| before.0 == *key);
+        let Some((_, before_name, before)) = before else { continue };
+        let pair = Pair { times: (before.clone(), series.clone()), cycles: None };
+        let judged = judge(&pair, &limits(key));
+        let best = if before_name == name { String::new() } else { format!(", now {name}") };
+        lines.push(printable(&format!(
+            "{key}: since the last save {}{best}: {} (not timed in turn)",
+            judged.call, judged.reason
+        )));
+    }
+    lines
+}
+
+impl Observer for Show {
+    fn changed(&mut self, board: &Board) {
+        if self.view == View::Live {
+            let text = self.live(board);
+            self.draw(&text);
+        }
+    }
+
+    fn settled(&mut self, board: &Board, problem: usize, candidate: usize) {
+        self.book.settle(board, problem, candidate);
+        let (at, roof) = ((problem, candidate), self.roof);
+        match self.view {
+            View::Live => {}
+            View::Lines => self.say(&line(board, at, roof.as_ref())),
+            View::Json => {
+                let iteration = self.iteration;
+                self.json(&TrialLine::of("trial", iteration, board, at, roof.as_ref()));
+            }
+        }
+    }
+}
+
+/// How a search is seen.
+pub(super) fn view(json: bool) -> View {
+    match (json, io::stdout().is_terminal()) {
+        (true, _) => View::Json,
+        (false, true) => View::Live,
+        (false, false) => View::Lines,
+    }
+}
+
+/// One letter per value from zero to the highest; a value that is missing leaves a gap.
+fn spark(values: &[Option<f64>], ascii: bool) -> String {
+    let steps = if ascii { ".:-=+*%#" } else { "▁▂▃▄▅▆▇█" };
+    let steps: Vec<char> = steps.chars().collect();
+    let top = values.iter().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let letter = |value: &Option<f64>| {
+        value.map_or(' ', |value| steps[((value / top * 7.0).round() as usize).min(7)])
+    };
+    values.iter().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_is_drawn_from_zero_with_gaps() {
+        let values = [Some(1.0), None, Some(0.5), Some(0.0)];
+        assert_eq!(spark(&values, false), "█ ▅▁");
+        assert_eq!(spark(&values, true), "# +.");
+        assert_eq!(spark(&[], true), "");
+    }
+
+    #[test]
+    fn what_changed_since_the_last_save_is_judged_and_not_guessed() {
+        let past = |times: &[f64], name: &str| Past {
+            bests: vec![Some((
+                Key::default(),
+                name.to_owned(),
+                Series::new(times.iter().copied()),
+            ))],
+        };
+        let around =
+            |center: f64| -> Vec<f64> { (0..30).map(|i| center + f64::from(i) / 100.0).collect() };
+        let lines =
+            since(&past(&around(100.0), "a"), &past(&around(80.0), "b"), &|_| Limits::default());
+        assert!(lines[0].contains("FASTER, now b"), "{lines:?}");
+        let lines =
+            since(&past(&around(100.0), "a"), &past(&around(100.0), "a"), &|_| Limits::default());
+        assert!(lines[0].contains("SAME: "), "{lines:?}");
+        let lines = since(&past(&[1.0], "a"), &past(&[2.0], "a"), &|_| Limits::default());
+        assert!(lines[0].contains("AMBIGUOUS: "), "{lines:?}");
+    }
+}

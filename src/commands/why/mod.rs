@@ -1,0 +1,160 @@
+//! `warpscope why`: one verdict with the whole chain that led to it, and the ways out.
+
+pub(crate) mod text;
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use warpscope_probes::rules::RuleBase;
+
+use super::check::exit_code;
+use super::exit::CliError;
+use super::model_text::model_text;
+use super::output::not_json;
+use super::query::{Words, asked};
+use super::verdict_text::{Style, origin_word};
+use crate::commands::why::text::{explained, ways_out};
+use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
+use crate::io::sink::jsonl;
+
+/// What to explain, and how.
+#[derive(Clone, Debug, Default)]
+pub struct WhyRequest {
+    /// Devices, real or what-if.
+    pub gpus: Vec<Target>,
+    /// Words that name a framework and a configuration.
+    pub queries: Vec<String>,
+    /// Number format everything is asked in.
+    pub dtype: Option<String>,
+    /// Installed versions, the model, and what was found here.
+    pub premises: Premises,
+    /// Only this fix, counted from 1.
+    pub fix: Option<u64>,
+    /// File the fix is written to.
+    pub write: Option<PathBuf>,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Columns to wrap at; 100 where unknown.
+    pub width: Option<u16>,
+    /// Only ASCII symbols.
+    pub ascii: bool,
+    /// Whether outcomes are coloured.
+    pub color: bool,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    /// Where the version comes from.
+    origin: &'static str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+/// Explains. Answers go to `out`; returns the exit code of `check`.
+pub fn run(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result<u8, CliError> {
+    if request.queries.is_empty() {
+        let message = "name a framework and a configuration: why lmdeploy pytorch";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    let asked = asked(base, words, &request.premises)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let answer = |gpu: &Target, question: &Question| {
+        evaluate(base, gpu, question, &request.premises.about(gpu, question))
+    };
+    let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
+    let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();
+    match (&request.write, request.fix) {
+        (Some(file), number) => write_fix(&answers, number.unwrap_or(1), file, out)?,
+        (None, Some(number)) => {
+            let style = Style { ascii: request.ascii, ..Style::default() };
+            for line in fixes(&answers, number)?.iter().flat_map(|text| text.lines()) {
+                writeln!(out, "{}", style.clean(line))?;
+            }
+        }
+        (None, None) => explain(request, &answers, out)?,
+    }
+    let verdicts: Vec<_> = answers.into_iter().map(|(_, verdict)| verdict).collect();
+    Ok(exit_code(&verdicts))
+}
+
+fn explain(
+    request: &WhyRequest,
+    answers: &[(&Question, Verdict)],
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    if request.json {
+        for (question, verdict) in answers {
+            let line = Line { origin: origin_word(question), verdict };
+            out.write_all(&jsonl::line(&line).map_err(not_json)?)?;
+        }
+        return Ok(());
+    }
+    let style =
+        Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
+    if let Some(model) = &request.premises.model {
+        write!(out, "{}", model_text(model, style))?;
+    }
+    for (place, (question, verdict)) in answers.iter().enumerate() {
+        let feed = if place > 0 { "\n" } else { "" };
+        write!(out, "{feed}{}", explained(question, verdict, style))?;
+    }
+    Ok(())
+}
+
+/// The text of this fix in every verdict that can be fixed, each text once.
+fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, CliError> {
+    if number == 0 {
+        return Err(CliError::Usage("fixes are counted from 1".to_owned()));
+    }
+    let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+    let mut texts: Vec<String> = Vec::new();
+    let mut most = 0;
+    for (_, verdict) in answers {
+        let ways = ways_out(verdict);
+        most = most.max(ways.len());
+        let text = ways.get(place).map(|way: &Fix| way.text.trim_matches('\n').to_owned());
+        texts.extend(text.filter(|text| !texts.contains(text)));
+    }
+    if texts.is_empty() && number > 1 {
+        return Err(CliError::Usage(format!("there is no fix {number}; known: {most}")));
+    }
+    Ok(texts)
+}
+
+/// Writes one fix to a file that is not there yet.
+fn write_fix(
+    answers: &[(&Question, Verdict)],
+    number: u64,
+    file: &Path,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let text = match fixes(answers, number)?.as_slice() {
+        [] => return Err(CliError::Failed("no fix is known, nothing was written".to_owned())),
+        [text] => format!("{text}\n"),
+        several => {
+            return Err(CliError::Usage(format!(
+                "{} fixes differ; name one GPU and one configuration to write one",
+                several.len()
+            )));
+        }
+    };
+    let created = OpenOptions::new().write(true).create_new(true).open(file);
+    let name = file.display();
+    let mut created = created.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => CliError::Usage(format!(
+            "{name} is there already and is not overwritten; name another file or move it away"
+        )),
+        _ => cannot_write(file, &error),
+    })?;
+    created.write_all(text.as_bytes()).map_err(|error| cannot_write(file, &error))?;
+    Ok(writeln!(out, "wrote {name}")?)
+}
+
+fn cannot_write(file: &Path, error: &io::Error) -> CliError {
+    CliError::Failed(format!("cannot write {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests;

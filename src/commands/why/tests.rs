@@ -1,0 +1,131 @@
+use super::*;
+use crate::commands::check::tests::{demo, fp16_model};
+use crate::engine::{Level, Outcome};
+use warpscope_kernels::Sm;
+use warpscope_probes::rules::Cost;
+
+fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
+    WhyRequest {
+        gpus: vec![Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2))],
+        queries: words.iter().map(|word| (*word).to_owned()).collect(),
+        width: Some(80),
+        ..WhyRequest::default()
+    }
+}
+
+fn why(request: &WhyRequest) -> Result<(u8, String), String> {
+    let mut out = Vec::new();
+    let code = run(&demo(), request, &mut out).map_err(|error| error.to_string())?;
+    Ok((code, String::from_utf8(out).expect("text")))
+}
+
+fn told(gpu: (&str, u8, u8), words: &[&str], want: u8) -> String {
+    let (code, text) = why(&request(gpu, words)).expect("is understood");
+    assert_eq!(code, want, "{text}");
+    text
+}
+
+#[test]
+fn a_refusal_is_told_from_its_beginning() {
+    insta::assert_snapshot!(told(("Tesla V100", 7, 0), &["demo:awq"], 1));
+}
+
+#[test]
+fn the_chain_shows_the_detour_and_where_it_ends() {
+    insta::assert_snapshot!(told(("Tesla T4", 7, 5), &["demo", "auto"], 0));
+}
+
+#[test]
+fn what_nobody_knows_is_said_so() {
+    insta::assert_snapshot!(told(("RTX 4090", 8, 9), &["demo@1.5", "fp8"], 4));
+}
+
+#[test]
+fn a_model_stands_above_the_answer() {
+    let mut about = request(("Tesla T4", 7, 5), &["demo:auto"]);
+    about.premises.model = Some(fp16_model("awq"));
+    insta::assert_snapshot!(why(&about).expect("is understood").1);
+}
+
+#[test]
+fn a_dtype_may_be_given_as_an_option() {
+    let mut typed = request(("Tesla T4", 7, 5), &["demo"]);
+    typed.dtype = Some("float16".to_owned());
+    let (_, text) = why(&typed).expect("is understood");
+    assert!(text.contains("dtype=fp16") && !text.contains("dtype=auto"), "{text}");
+    typed.dtype = Some("fp17".to_owned());
+    assert!(why(&typed).expect_err("no format").contains("warpscope dtypes"));
+}
+
+#[test]
+fn one_fix_is_printed_as_it_is() {
+    let mut fix = request(("Tesla V100", 7, 0), &["demo", "awq"]);
+    fix.fix = Some(1);
+    let text = "# another format of the model\ndemo serve model-gptq\n";
+    assert_eq!(why(&fix), Ok((1, text.to_owned())));
+    fix.fix = Some(0);
+    assert!(why(&fix).expect_err("none").contains("from 1"));
+    fix.fix = Some(99);
+    assert!(why(&fix).expect_err("none").contains("no fix 99"));
+    let mut fine = request(("Tesla T4", 7, 5), &["demo", "awq"]);
+    fine.fix = Some(1);
+    assert_eq!(why(&fine), Ok((0, String::new())));
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("fix.sh");
+    let mut write = request(("Tesla V100", 7, 0), &["demo", "awq"]);
+    write.write = Some(file.clone());
+    assert_eq!(why(&write).map(|told| told.0), Ok(1));
+    let text = "# another format of the model\ndemo serve model-gptq\n";
+    assert_eq!(std::fs::read_to_string(&file).expect("is there"), text);
+    std::fs::write(&file, "mine").expect("writes");
+    let error = why(&write).expect_err("is there");
+    assert!(error.contains("fix.sh is there already") && error.contains("another file"), "{error}");
+    assert_eq!(std::fs::read_to_string(&file).expect("is there"), "mine");
+    write.write = Some(folder.path().join("nowhere/fix.sh"));
+    assert!(why(&write).expect_err("no folder").contains("cannot write"));
+    write.queries = vec!["demo:auto".to_owned()];
+    assert!(why(&write).expect_err("nothing to fix").contains("nothing was written"));
+}
+
+#[test]
+fn fixes_are_numbered_with_their_cost_and_what_follows() {
+    let fix = |cost, title: &str, then| Fix {
+        cost,
+        title: title.to_owned(),
+        text: format!("run {title}\n"),
+        then,
+    };
+    let question = Question { framework: "demo".to_owned(), ..Question::default() };
+    let verdict = Verdict {
+        gpu: "T4".to_owned(),
+        framework: "Demo".to_owned(),
+        version: "2".to_owned(),
+        origin: crate::engine::Origin::Known,
+        config: "awq".to_owned(),
+        outcome: Outcome::Fails,
+        level: Some(Level::Rule),
+        disputed: false,
+        reason: "it does".to_owned(),
+        needs: String::new(),
+        has: String::new(),
+        symptom: None,
+        fix: Some("run a\n".to_owned()),
+        fixes: vec![fix(Cost::Flag, "a", Some(Outcome::Works)), fix(Cost::Hardware, "b", None)],
+        as_of: Some("the rule is older than version 2".to_owned()),
+        evidence: Vec::new(),
+        steps: Vec::new(),
+    };
+    let text = explained(&question, &verdict, Style::default());
+    insta::assert_snapshot!(text);
+    let answers = [(&question, verdict)];
+    assert_eq!(fixes(&answers, 2).expect("is there"), ["run b"]);
+}
+
+#[test]
+fn why_without_words_asks_for_them() {
+    assert!(why(&request(("V100", 7, 0), &[])).expect_err("no words").contains("name a framework"));
+}

@@ -1,0 +1,115 @@
+//! A verdict told from its beginning: what was asked, how it came to be, what is known, the ways out.
+
+use std::fmt::Write as _;
+
+use warpscope_probes::rules::{COSTS, Cost, STAGES};
+
+use crate::commands::verdict_text::{
+    Style, evidence, field, lines, origin_words, reasons, title, wrapped,
+};
+use crate::engine::{Fix, Level, Outcome, Question, Step, StepKind, Verdict};
+
+/// Everything about one verdict.
+pub(super) fn explained(question: &Question, verdict: &Verdict, style: Style) -> String {
+    let mut text = format!("{}\n", title(verdict, style));
+    let version = format!("version {}, {}", verdict.version, origin_words(question));
+    let parts = [version, question.config.to_string()].into_iter().filter(|part| !part.is_empty());
+    field(&mut text, "asked", &parts.collect::<Vec<_>>().join("; "), style);
+    reasons(&mut text, verdict, style);
+    chain(&mut text, verdict, style);
+    evidence(&mut text, verdict, style);
+    dispute(&mut text, verdict, style);
+    fixes(&mut text, verdict, style);
+    text
+}
+
+/// The steps in the order of a start-up, numbered, each with what it did.
+fn chain(text: &mut String, verdict: &Verdict, style: Style) {
+    text.push_str("  how it came to be\n");
+    if verdict.steps.is_empty() {
+        text.push_str("    no rule speaks of this\n");
+    }
+    for (number, step) in verdict.steps.iter().enumerate() {
+        let rule = step.rule.as_deref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
+        let line = format!("{}. {}: {}{rule}", number + 1, did(step), style.clean(&step.text));
+        wrapped(text, &line, 4, 7, style);
+    }
+    let silent: Vec<_> = STAGES
+        .iter()
+        .map(|row| row.1)
+        .filter(|stage| !verdict.steps.iter().any(|step| step.stage == *stage))
+        .collect();
+    if !silent.is_empty() && !verdict.steps.is_empty() {
+        wrapped(text, &format!("no rule speaks of: {}", silent.join(", ")), 4, 7, style);
+    }
+}
+
+fn did(step: &Step) -> String {
+    let stage = &step.stage;
+    match step.kind {
+        StepKind::Passes => format!("{stage}, passes"),
+        StepKind::Rerouted => format!("{stage}, takes another route"),
+        StepKind::Stops => format!("{stage}, would stop it too"),
+        StepKind::Decides => format!("{stage}, decides"),
+        StepKind::Undecided => format!("{stage}, left open"),
+    }
+}
+
+/// Who says otherwise, where something does.
+fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
+    if !verdict.disputed {
+        return;
+    }
+    let against: Vec<_> = verdict
+        .evidence
+        .iter()
+        .filter(|one| one.outcome != Outcome::Unknown)
+        .filter(|one| {
+            verdict.outcome == Outcome::Unknown || one.outcome.is_bad() != verdict.outcome.is_bad()
+        })
+        .map(|one| format!("{} says {}", one.id, one.outcome))
+        .collect();
+    let counts = match verdict.level {
+        Some(Level::Rule) => "a rule weighs more than a report",
+        Some(Level::Inspected) => "what the installed binaries hold weighs more",
+        Some(Level::Live) => "what was run here weighs more",
+        None => "nothing decides between them",
+    };
+    field(text, "dispute", &format!("{}; {counts}", against.join(", ")), style);
+}
+
+/// Every way out, cheapest first. One that a rule gives as text alone counts as one.
+pub(super) fn ways_out(verdict: &Verdict) -> Vec<Fix> {
+    if !verdict.fixes.is_empty() {
+        return verdict.fixes.clone();
+    }
+    let alone = |text: &String| Fix {
+        cost: Cost::Flag,
+        title: String::new(),
+        text: text.clone(),
+        then: None,
+    };
+    verdict.fix.iter().map(alone).collect()
+}
+
+fn fixes(text: &mut String, verdict: &Verdict, style: Style) {
+    for (number, fix) in ways_out(verdict).iter().enumerate() {
+        wrapped(text, &format!("fix {}{}", number + 1, about(fix, style)), 2, 9, style);
+        lines(text, &fix.text, style);
+    }
+}
+
+/// `: set float32 (another flag; then works)`.
+fn about(fix: &Fix, style: Style) -> String {
+    if fix.title.is_empty() {
+        return String::new();
+    }
+    let mut about = format!(": {} (", style.clean(&fix.title));
+    let cost = COSTS.iter().find(|row| row.0 == fix.cost).map_or("", |row| row.1);
+    about.push_str(cost);
+    let _ = match fix.then {
+        Some(then) => write!(about, "; then {} {then}", style.symbol(then)),
+        None => write!(about, "; what follows is not known here"),
+    };
+    about + ")"
+}

@@ -1,0 +1,141 @@
+//! More about the selected line of a GPU: the text a path writes, how a kernel ran, what headroom means.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_kernels::gpu::Route;
+
+use super::{lines, tapes};
+use crate::features::bench::gpu::{GpuBench, Line};
+use crate::features::bench::results::{Dated, Results};
+use crate::shell::App;
+use crate::widgets::format;
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Look, Piece};
+use crate::worker::ways::{Way, label};
+use crate::worker::{HeadroomReport, KernelReport};
+
+/// A line of text: what, and about it.
+type Said = (&'static str, String);
+
+/// Draws more about the selected line.
+pub(crate) fn render(app: &App, bench: &GpuBench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let lines = bench.lines();
+    match lines.get(app.view.bench.at) {
+        Some(Line::Path(profile, way)) => path(&bench.results, (profile, way), look, area, buffer),
+        Some(Line::Kernel(report)) => {
+            let title = lines::title(&report.value.kernel).unwrap_or_default();
+            let said = kernel(&bench.results, report, look);
+            list((&report.value.kernel, title), &said, look, area, buffer);
+        }
+        Some(Line::Headroom(report)) => {
+            let title = "how far it reaches before it leaves the finite numbers";
+            list((&report.value.path, title), &headroom(&report.value), look, area, buffer);
+        }
+        None => {}
+    }
+}
+
+/// The tape of the path, and that under another profile where both have room.
+fn path(
+    results: &Results,
+    (profile, way): (&'static str, Way),
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let both = area.height >= 6;
+    let pair =
+        if tapes::PROFILES.contains(&profile) { tapes::PROFILES } else { ["clean", profile] };
+    let wanted = pair.iter().filter(|one| both || **one == profile);
+    let shown: Vec<_> = wanted.filter_map(|one| results.numeric(one, way)).collect();
+    if shown.is_empty() {
+        let waits = match results.absent(way) {
+            Some(why) => format!("It is not run: {why}."),
+            None => "Its text appears here once it has been measured.".to_owned(),
+        };
+        list((label(way), way.title), &[("", waits)], look, area, buffer);
+        return;
+    }
+    tapes::render(&shown, look, area, buffer);
+}
+
+fn list(
+    (name, title): (&str, &str),
+    said: &[Said],
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let gap = if title.is_empty() { "" } else { "  " };
+    let head = format!("{name}{gap}");
+    let left = [look.piece(&head, Role::Title), look.piece(title, Role::Muted)];
+    let inner = Card::new(look).left(&left).render(area, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    for (row, (what, text)) in inner.rows().zip(said) {
+        let pieces: [Piece<'_>; 2] = [look.piece(what, Role::Muted), look.piece(text, Role::Text)];
+        look.pen(buffer, row).pieces(&pieces);
+    }
+}
+
+fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Vec<Said> {
+    let one = &report.value;
+    let route = match &one.route {
+        Route::Native { by } => by.clone(),
+        Route::Emulated { by } => format!("emulated by {by}; no rate of the format"),
+        Route::Absent { why } => format!("not on this GPU: {why}"),
+    };
+    let mut said = vec![("runs by  ", route)];
+    said.extend(one.variant.iter().map(|name| ("variant  ", name.clone())));
+    if let Some(figure) = results.figure(report) {
+        let share =
+            figure.share.map(|share| format!(", {} of its measured ceiling", format::share(share)));
+        let clock = one.sm_mhz.map(|mhz| format!(", at {}", format::megahertz(mhz)));
+        said.push((
+            "reached  ",
+            format!(
+                "{}, spread {:.1} % of {} samples at {}{}{}",
+                lines::rate(&one.kernel, &figure, one.l2_resident),
+                figure.spread * 100.0,
+                one.samples_ns.len(),
+                lines::size(one.shape, look.glyphs.times),
+                share.unwrap_or_default(),
+                clock.unwrap_or_default(),
+            ),
+        ));
+    }
+    if let Some(checks) = results.checks.get(&one.kernel) {
+        let wrong = checks.value.first_wrong.as_ref();
+        let wrong = wrong.map_or(String::new(), |(case, why)| format!("; {case}: {why}"));
+        let cases = format!("{} right, {} wrong{wrong}", checks.value.right, checks.value.wrong);
+        said.push(("cases    ", cases));
+    }
+    let family = one.kernel.split('.').next().unwrap_or_default();
+    let images = results.holding.iter().flat_map(|holding| &holding.images);
+    let how = images.into_iter().find(|image| image.0 == family).map(|image| image.1.as_str());
+    let hash: String = one.image.chars().take(12).collect();
+    match (how, hash.is_empty()) {
+        (Some(how), false) => said.push(("image    ", format!("{how}, sha256 {hash}"))),
+        (Some(how), true) => said.push(("image    ", how.to_owned())),
+        (None, false) => said.push(("image    ", format!("sha256 {hash}"))),
+        (None, true) => {}
+    }
+    said.extend(one.output_hash.iter().map(|hash| ("outputs  ", format!("hash {hash}"))));
+    said
+}
+
+fn headroom(report: &HeadroomReport) -> Vec<Said> {
+    let mut said = vec![("amplitude  ", lines::headroom(report).0)];
+    if report.first_bad_log2.is_some_and(|bad| bad <= 16) {
+        let text = "activations of GLM-4 reach 68 706, which is more than 2^16 (llama.cpp #13607)";
+        said.push(("so         ", text.to_owned()));
+    }
+    let sums = match report.survives_cancelling {
+        Some(true) => "sums that pass 65 504 on the way to a small result come out right",
+        Some(false) => {
+            "sums that pass 65 504 on the way to a small result come out wrong: fp16 accumulation"
+        }
+        None => "sums that cancel were not tried",
+    };
+    said.push(("cancelling ", sums.to_owned()));
+    said
+}

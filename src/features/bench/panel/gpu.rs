@@ -1,0 +1,189 @@
+//! One GPU: why it is measured now or not, what it took and under which conditions, and everything that came out.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::Gpu;
+
+use super::{below, gpu_plots, lines, stage};
+use crate::features::bench::gpu::GpuBench;
+use crate::runs::journal::{Span, Window};
+use crate::shell::App;
+use crate::shell::draw::Hits;
+use crate::shell::panels::{cut_bottom, cut_top};
+use crate::widgets::format;
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Look, Piece};
+use crate::worker::Holding;
+
+/// Lines of the frame and the head of the table.
+const FIXED: u16 = 3;
+/// Lines the table has at least where there is room for more than it.
+const ROWS: u16 = 8;
+
+/// Draws everything about one GPU.
+pub(crate) fn render(
+    app: &App,
+    (gpu, bench): (&Gpu, &GpuBench),
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let mut area = area;
+    let facts = facts(app, bench, look);
+    let needed = FIXED + ROWS + facts.len() as u16;
+    let spare = area.height.saturating_sub(needed);
+    let below = if spare >= 4 { (spare / 4).clamp(4, 10).min(spare) } else { 0 };
+    let plots = match spare.saturating_sub(below) {
+        0..8 => 0,
+        _ if bench.results.is_simulated() || bench.results.is_empty() => 0,
+        // Who wants every path wants the list before the pictures.
+        0..40 if bench.has_all_paths() => 0,
+        // High screens have room to list more as well.
+        room @ 0..16 => room,
+        room => (room - room / 4).clamp(12, 28),
+    };
+    let alone = plots == 0 && below > 0 && !bench.has_all_paths();
+    let below = if alone { spare.min(10) } else { below };
+    if below > 0 {
+        below::render(app, bench, look, cut_bottom(&mut area, below), buffer);
+    }
+    if plots > 0 {
+        gpu_plots::render(app, bench, look, cut_bottom(&mut area, plots), buffer);
+    }
+    let mut inner = frame(app, (gpu, bench), look, area, buffer);
+    for pieces in &facts {
+        let line = cut_top(&mut inner, 1);
+        let pieces: Vec<Piece<'_>> =
+            pieces.iter().map(|(text, role)| look.piece(text, *role)).collect();
+        look.pen(buffer, line).pieces(&pieces);
+    }
+    lines::render(app, bench, look, inner, buffer, hits);
+}
+
+type Fact = (String, Role);
+
+/// What is always said of a GPU, most important first, a line each.
+fn facts(app: &App, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
+    let gap = || (format!(" {} ", look.glyphs.separator), Role::Faint);
+    let (word, role) = stage::word(bench);
+    let why = stage::why(bench, app.bench.gpus.now());
+    let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
+    let mut second = Vec::new();
+    if let Some(window) = &bench.around {
+        second.push(("last pulse: ".to_owned(), Role::Muted));
+        for (at, fact) in conditions(window, look).into_iter().enumerate() {
+            second.extend((at > 0).then(gap));
+            second.push(fact);
+        }
+        second.push(gap());
+    }
+    if !bench.spent.is_zero() {
+        let spent = format::short_time(bench.spent.as_secs_f64(), look.glyphs);
+        second.push((format!("{spent} used"), Role::Muted));
+    }
+    lines.extend((!second.is_empty()).then_some(second));
+    lines.extend(trouble(app, bench));
+    lines
+}
+
+/// Clocks, power, temperature, and what held the clocks.
+fn conditions(window: &Window, look: Look<'_>) -> Vec<Fact> {
+    let glyphs = look.glyphs;
+    let middle = |span: Option<Span>| span.map(|span| span.median);
+    let values = [
+        middle(window.sm_mhz).map(format::megahertz),
+        middle(window.power_w).map(format::watts),
+        middle(window.temperature_c).map(|degrees| format::celsius(degrees, glyphs)),
+    ];
+    let mut facts: Vec<Fact> =
+        values.into_iter().flatten().map(|text| (text.to_string(), Role::Text)).collect();
+    facts.push(match &window.throttle[..] {
+        [] => ("clocks not held".to_owned(), Role::Text),
+        reasons => (format!("held: {}", reasons.join(", ")), Role::Warn),
+    });
+    facts
+}
+
+/// The newest death or failure, and how many there were.
+fn trouble(app: &App, bench: &GpuBench) -> Option<Vec<Fact>> {
+    if let Some((at, how)) = bench.deaths.back() {
+        let ago = format::duration(app.bench.gpus.at().seconds_since(*at).max(0.0));
+        let count = match bench.deaths.len() {
+            1 => format!("its process died {ago} ago"),
+            times => format!("its process died {times} times, last {ago} ago"),
+        };
+        return Some(vec![(format!("{count}: "), Role::Bad), (how.clone(), Role::Text)]);
+    }
+    let newest = bench.results.failures.iter().max_by_key(|(_, failure)| failure.at)?;
+    Some(vec![(format!("{}: ", newest.0), Role::Warn), (newest.1.value.clone(), Role::Text)])
+}
+
+fn frame(
+    app: &App,
+    (gpu, bench): (&Gpu, &GpuBench),
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Rect {
+    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
+    let title = format!("{} {name}", gpu.index);
+    let left = [look.piece(&title, Role::Title)];
+    let age = bench.results.newest.map_or("nothing measured yet".to_owned(), |at| {
+        let age = app.bench.gpus.at().seconds_since(at).max(0.0);
+        format!("newest result {} old", format::duration(age))
+    });
+    let simulated = bench.results.is_simulated();
+    let mut right = Vec::new();
+    if simulated {
+        right.push(look.piece("simulated: right or wrong only, no speeds", Role::Warn));
+    }
+    right.push(look.piece(&age, Role::Muted));
+    let holding = bench.results.holding.as_ref();
+    let images = holding.map(images).unwrap_or_default();
+    let held = holding.map(|holding| held(holding, bench.has_child())).unwrap_or_default();
+    let cached = bench.results.reads_a_cache();
+    let mut foot_left = Vec::new();
+    if !images.is_empty() {
+        foot_left.push(look.piece(&images, Role::Muted));
+    }
+    if cached && !simulated {
+        foot_left.push(look.piece("* fits the second-level cache", Role::Muted));
+    }
+    let foot = [look.piece(&held, Role::Muted)];
+    let foot = if held.is_empty() { &foot[..0] } else { &foot[..] };
+    let card = Card::new(look).left(&left).right(&right).foot_left(&foot_left).foot(foot);
+    let inner = card.render(area, buffer);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// How the images run here: families that run alike are named together.
+fn images(holding: &Holding) -> String {
+    let mut ways: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (family, how) in &holding.images {
+        match ways.iter_mut().find(|way| way.0 == how) {
+            Some(way) => way.1.push(family),
+            None => ways.push((how, vec![family])),
+        }
+    }
+    match &ways[..] {
+        [] => String::new(),
+        [(how, _)] => format!("images: {how}"),
+        _ => {
+            let named = ways.iter().map(|(how, families)| format!("{}: {how}", families.join(" ")));
+            named.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// What the child takes of the memory, or took.
+fn held(holding: &Holding, lives: bool) -> String {
+    let context = holding.context_bytes.map_or("context not measured".to_owned(), |bytes| {
+        format!("context {}", format::bytes(bytes as f64))
+    });
+    let cap = holding.arena_cap_bytes as f64;
+    if !lives {
+        return format!("took {context}, arena up to {}; all given back", format::bytes(cap));
+    }
+    format!("{context}, arena {}", format::bytes_of(Some(holding.arena_bytes as f64), cap))
+}

@@ -1,0 +1,84 @@
+//! Decode rates now and over time, and where they lie under the measured ceilings.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_kernels::model::M0;
+
+use super::{DTYPES, dtype_label, dtype_role};
+use crate::features::bench::PATHS;
+use crate::shell::App;
+use crate::shell::panels::cut_top;
+use crate::widgets::format;
+use crate::widgets::format::Short;
+use crate::widgets::theme::Role;
+use crate::widgets::{Bar, Bars, Card, Graph, Ink, Look, Point, Roof, Roofline, Scale, highest};
+
+/// Newest decode rate of every path of the clean profile, with its text.
+pub struct DecodeRates(Vec<(Option<f64>, Short)>);
+
+impl DecodeRates {
+    /// As far as they have been measured.
+    pub fn of(app: &App) -> Self {
+        let rate = |dtype| app.bench.path("clean", dtype)?.decode_tokens_per_s;
+        let rates = DTYPES.iter().map(|row| rate(row.0));
+        Self(rates.map(|rate| (rate, format::or_absent(rate, format::count))).collect())
+    }
+
+    /// One bar per path.
+    pub fn bars(&self) -> Vec<Bar<'_>> {
+        let rows = DTYPES.iter().zip(&self.0);
+        rows.map(|((dtype, label), (value, text))| Bar {
+            label,
+            value: *value,
+            text,
+            role: dtype_role(*dtype),
+        })
+        .collect()
+    }
+}
+
+/// Rates of every path, and the selected one over time where there is room.
+pub(crate) fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let left = [look.piece("decode, tokens/s", Role::Title)];
+    let right = [look.piece("clean profile, batch 1", Role::Muted)];
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let rates = DecodeRates::of(app);
+    let bars = rates.bars();
+    let place = cut_top(&mut rest, u16::try_from(bars.len()).unwrap_or(u16::MAX));
+    Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(place, buffer);
+    over_time(app, look, rest, buffer);
+}
+
+fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
+    let Some(series) = app.bench.rates.get(&dtype).filter(|_| area.height >= 4) else { return };
+    let mut area = area;
+    let title = Short::of(format_args!("{} over the last rounds", dtype_label(dtype)));
+    look.pen(buffer, cut_top(&mut area, 1)).fit(&title, look.style(Role::Muted));
+    let top = highest(series.values()).unwrap_or(1.0).max(f32::MIN_POSITIVE);
+    let label = format::count(f64::from(top));
+    let graph = Graph::new(look, series.values(), (0.0, top)).ink(Ink::Role(dtype_role(dtype)));
+    graph.labels(&label, "0").render(area, buffer);
+}
+
+/// Decode of every path under the measured ceilings: two operations per weight read.
+pub(crate) fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let left = [look.piece("roofline, decode", Role::Title)];
+    let inner = Card::new(look).left(&left).render(area, buffer);
+    let Some(ceiling) = app.bench.ceiling else { return };
+    let points: Vec<Point<'_>> = DTYPES
+        .iter()
+        .filter_map(|(dtype, label)| {
+            let report = app.bench.path("clean", *dtype)?;
+            let (bytes, tokens) = (report.gb_per_s? * 1e9, report.decode_tokens_per_s?);
+            let rate = tokens * 2.0 * M0.weights_per_token() as f64;
+            Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })
+        })
+        .collect();
+    let roofs = [Roof { label: "fp32", peak: ceiling.fp32_flop_per_s }];
+    let plot =
+        Roofline { look, bandwidth: ceiling.read_bytes_per_s, roofs: &roofs, points: &points };
+    plot.render(inner, buffer);
+}

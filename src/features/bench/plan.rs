@@ -1,0 +1,224 @@
+//! What the pulses of a session measure, one after the other.
+//!
+//! Ceilings come first, so that every share has one of its own session; right or wrong comes before how fast. A pulse is short:
+//! what does not fit one is left to the next.
+
+use warpscope_kernels::gpu::DeviceFacts;
+use warpscope_kernels::model::PROFILES;
+
+use crate::worker::gpu::{Burst, Globs, Hold, Request, Size, Timing};
+use crate::worker::ways::{absent, is_usual, ways};
+
+/// A part of a pulse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// A path of the micro decoder under a profile, small and judged.
+    Judge(&'static str, &'static str),
+    /// A path of the micro decoder, large and timed.
+    Time(&'static str),
+    /// Kernels, timed.
+    Kernels(&'static str),
+    /// Kernels, against their conformance cases.
+    Check(&'static str),
+    /// How far paths reach before they leave the finite numbers.
+    Headroom,
+}
+
+use Part::{Check, Headroom, Judge, Kernels, Time};
+
+/// The first pulse of every session.
+const CEILINGS: &[Part] = &[Kernels("mem.read,alu.ffma")];
+
+/// The others in their order; after the last the first follows again. What a product is compared with is measured beside it.
+const ROUND: &[&[Part]] = &[
+    &[Judge("f16", "clean"), Judge("f16", "glm4")],
+    &[Judge("bf16", "clean"), Judge("bf16", "glm4")],
+    &[Time("f16")],
+    &[Time("bf16")],
+    &[Time("w4")],
+    &[Kernels("alu.mma.f16,gemm.f16")],
+    &[Kernels("alu.mma.bf16,gemm.bf16")],
+    &[Kernels("gemm.f32")],
+    &[Kernels("alu.mma.tf32,gemm.tf32")],
+    &[Kernels("gemv.*")],
+    &[Kernels("w4.f16,w4.bf16,nf4.f16,nf4.bf16")],
+    &[Headroom],
+    &[Judge("w4", "clean"), Judge("w4", "glm4")],
+    &[Judge("f32", "clean"), Judge("f32", "glm4")],
+    &[Time("f32")],
+    &[Kernels("alu.mma.f16acc16,gemm.f16acc16")],
+    &[Kernels("alu.mma.s8,alu.dp4a,gemm.s8")],
+    &[Kernels("alu.mma.e4m3,gemm.e4m3")],
+    &[Kernels("alu.mma.s4,gemm.s4")],
+    &[Kernels("attn.*")],
+    &[Kernels("awq.f16,w4a8")],
+    &[Kernels("mem.copy,mem.triad")],
+    &[Check("gemm.*")],
+    &[Check("gemv.*,w4.*,nf4.*")],
+    &[Check("attn.*")],
+];
+
+/// Pulses of a stand-in: its times mean nothing, and the large model would take it hours.
+fn is_for_a_stand_in(part: &Part) -> bool {
+    !matches!(part, Time(_))
+}
+
+/// What a session begins with.
+pub(crate) fn ceilings(hold: &Hold, simulated: bool) -> Vec<Request> {
+    requests(CEILINGS, hold, simulated)
+}
+
+/// The requests of a pulse by its number, ceilings aside.
+pub(crate) fn pulse(number: usize, hold: &Hold, simulated: bool) -> Vec<Request> {
+    requests(ROUND[number % ROUND.len()], hold, simulated)
+}
+
+/// The requests of a pulse for what no round has: paths and profiles that somebody wants to see beside the usual ones. A path the device does not have is
+/// left out.
+pub(crate) fn extra(number: usize, hold: &Hold, device: &DeviceFacts) -> Vec<Request> {
+    let round = extras(device);
+    round
+        .get(number % round.len().max(1))
+        .map_or_else(Vec::new, |parts| requests(parts, hold, device.simulated))
+}
+
+/// The paths that are not usual first, then every path under the profiles that no round has.
+fn extras(device: &DeviceFacts) -> Vec<Vec<Part>> {
+    let here = || ways().filter(|way| absent(way, device).is_none());
+    let (in_round, others): (Vec<_>, Vec<_>) = PROFILES
+        .iter()
+        .map(|row| row.1)
+        .partition(|profile| ROUND.iter().any(|parts| parts.contains(&Judge("f16", profile))));
+    let judged = |way: &'static str, profiles: &[&'static str]| -> Vec<Part> {
+        profiles.iter().map(|profile| Judge(way, profile)).collect()
+    };
+    let special = here().filter(|way| !is_usual(way));
+    let mut pulses: Vec<_> = special
+        .flat_map(|way| [judged(way.id, &in_round), vec![Time(way.id)]])
+        .filter(|parts| !device.simulated || parts.iter().all(is_for_a_stand_in))
+        .collect();
+    pulses.extend(here().map(|way| judged(way.id, &others)));
+    pulses
+}
+
+fn requests(parts: &[Part], hold: &Hold, simulated: bool) -> Vec<Request> {
+    let wanted = parts.iter().filter(|part| !simulated || is_for_a_stand_in(part));
+    // What a child once held stays held; asking again costs nothing and says what it has come to, the time taken among it.
+    let hold = || std::iter::once(Request::Hold(hold.clone()));
+    hold().chain(wanted.map(request)).chain(hold()).collect()
+}
+
+fn request(part: &Part) -> Request {
+    let decode = |path: &str, profile: &str, model| Request::Decode {
+        path: path.to_owned(),
+        profile: profile.to_owned(),
+        model,
+    };
+    match *part {
+        Judge(path, profile) => decode(path, profile, Size::M0),
+        Time(path) => decode(path, "clean", Size::M1),
+        Kernels(globs) => Request::Kernel(Timing {
+            kernels: Globs::from(globs),
+            regime: Burst::Pulse,
+            ..Timing::default()
+        }),
+        Check(globs) => Request::Selftest { kernels: Globs::from(globs) },
+        Headroom => Request::Headroom { paths: Globs::default() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PATHS;
+    use super::super::figures::{PEAKS, READ};
+    use super::*;
+    use crate::worker::ways::way_of;
+
+    fn device(sm: (u8, u8), simulated: bool) -> DeviceFacts {
+        DeviceFacts {
+            name: "synthetic".into(),
+            sm: warpscope_kernels::Sm::new(sm.0, sm.1),
+            sms: 56,
+            shared_per_block: 48 << 10,
+            shared_per_block_optin: 48 << 10,
+            l2_bytes: 4 << 20,
+            memory_bytes: 16 << 30,
+            driver_cuda: 12_080,
+            simulated,
+            picks: warpscope_kernels::gpu::Picks::default(),
+        }
+    }
+
+    /// What the rounds and the extras of a device run, each once.
+    #[test]
+    fn rounds_and_extras_together_are_every_path_under_every_profile() {
+        let device = device((8, 0), false);
+        let all: Vec<Part> = parts().chain(extras(&device).into_iter().flatten()).collect();
+        let count = |part: Part| all.iter().filter(|one| **one == part).count();
+        for way in ways() {
+            assert_eq!(count(Time(way.id)), 1, "{}", way.id);
+            for (_, profile) in PROFILES {
+                assert_eq!(count(Judge(way.id, profile)), 1, "{} {profile}", way.id);
+            }
+        }
+    }
+
+    /// P100 has no product of bytes; a stand-in has no times.
+    #[test]
+    fn what_a_device_does_not_have_is_no_extra() {
+        for (device, without) in
+            [(device((6, 0), false), "w4a8"), (device((8, 0), true), "f16.acc16")]
+        {
+            let pulses = extras(&device);
+            assert!(pulses.iter().all(|parts| !parts.is_empty()));
+            let named = |part: &Part| match part {
+                Judge(id, _) => *id == without,
+                Time(id) => *id == without || device.simulated,
+                _ => true,
+            };
+            assert!(!pulses.iter().flatten().any(named), "{pulses:?}");
+            let hold = Hold::default();
+            let first = extra(0, &hold, &device);
+            assert_eq!(extra(pulses.len(), &hold, &device), first, "begins anew");
+            assert!(first.len() > 2);
+        }
+    }
+
+    fn parts() -> impl Iterator<Item = Part> {
+        ROUND.iter().chain([&CEILINGS]).flat_map(|parts| parts.iter().copied())
+    }
+
+    #[test]
+    fn every_path_and_every_ceiling_is_in_a_round_once() {
+        for (profile, dtype) in PATHS {
+            let id = way_of(*dtype).expect("has a path").id;
+            assert_eq!(parts().filter(|part| *part == Judge(id, profile)).count(), 1);
+            assert_eq!(parts().filter(|part| *part == Time(id)).count(), 1);
+        }
+        let timed = |id: &str| {
+            let of =
+                |part: &Part| matches!(part, Kernels(globs) if Globs::from(*globs).matches(id));
+            parts().filter(of).count()
+        };
+        let rare = ["alu.mma.e5m2"];
+        for peak in PEAKS.iter().map(|peak| peak.kernel).filter(|id| !rare.contains(id)) {
+            assert_eq!(timed(peak), 1, "{peak}");
+        }
+        assert_eq!(timed(READ), 1);
+        assert!(matches!(CEILINGS[0], Kernels(first) if Globs::from(first).matches(READ)));
+    }
+
+    #[test]
+    fn a_pulse_says_first_how_much_it_may_take() {
+        for number in 0..2 * ROUND.len() {
+            for simulated in [false, true] {
+                let held = Hold { arena_bytes: Some(64 << 20), ..Hold::default() };
+                let requests = pulse(number, &held, simulated);
+                let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
+                assert_eq!((hold.arena_bytes, hold.beside_others), (Some(64 << 20), false));
+                let long = |r: &Request| matches!(r, Request::Decode { model: Size::M1, .. });
+                assert!(!simulated || !requests.iter().any(long));
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The lines of the Compat tab: rows under the head of their framework, filtered, sorted, folded.
+
+use std::cmp::Reverse;
+
+use super::Compat;
+use super::view::{CompatView, Order};
+use crate::engine::{Outcome, Row};
+
+/// The rows of one framework.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Id of the framework.
+    pub framework: String,
+    /// Its name.
+    pub name: String,
+    /// Positions of its rows in [`Compat::all_rows`].
+    pub rows: Vec<usize>,
+}
+
+/// One line of the matrix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// The head of a framework's rows.
+    Head {
+        /// Position in [`Compat::groups`].
+        group: usize,
+        /// The rows below it that pass the filter.
+        rows: Vec<usize>,
+        /// Whether they are folded away.
+        folded: bool,
+    },
+    /// A row, by its position in [`Compat::all_rows`].
+    Row(usize),
+}
+
+/// Rows by framework; a framework stands where its first row does.
+pub(crate) fn groups(rows: &[Row]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let framework = &row.question.framework;
+        match groups.iter_mut().find(|group| group.framework == *framework) {
+            Some(group) => group.rows.push(at),
+            None => groups.push(Group {
+                framework: framework.clone(),
+                name: row.framework.clone(),
+                rows: vec![at],
+            }),
+        }
+    }
+    groups
+}
+
+/// The line that stands for `line` among others: itself, or the head its row is folded under.
+pub fn place_of(lines: &[Line], groups: &[Group], line: &Line) -> Option<usize> {
+    let head = |wanted: usize| {
+        let is_it = move |line: &Line| matches!(line, Line::Head { group, .. } if *group == wanted);
+        lines.iter().position(is_it)
+    };
+    match line {
+        Line::Head { group, .. } => head(*group),
+        Line::Row(row) => lines.iter().position(|other| other == line).or_else(|| {
+            let at = head(groups.iter().position(|group| group.rows.contains(row))?)?;
+            matches!(lines[at], Line::Head { folded: true, .. }).then_some(at)
+        }),
+    }
+}
+
+impl Compat {
+    /// Every framework with its rows.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The framework a line belongs to.
+    pub fn group_of(&self, line: &Line) -> Option<&Group> {
+        match line {
+            Line::Head { group, .. } => self.groups.get(*group),
+            Line::Row(row) => self.groups.iter().find(|group| group.rows.contains(row)),
+        }
+    }
+
+    /// The lines to show.
+    pub fn lines(&self, view: &CompatView) -> Vec<Line> {
+        let passing = |(at, group): (usize, &Group)| {
+            let rows = group.rows.iter().copied().filter(|row| self.passes(*row, view));
+            (at, rows.collect::<Vec<_>>())
+        };
+        let mut groups: Vec<_> = self.groups.iter().enumerate().map(passing).collect();
+        groups.retain(|(_, rows)| !rows.is_empty());
+        self.sort(&mut groups, view.order);
+        let mut lines = Vec::new();
+        for (group, rows) in groups {
+            let folded = view.is_folded(&self.groups[group].framework);
+            let below = if folded { Vec::new() } else { rows.clone() };
+            lines.push(Line::Head { group, rows, folded });
+            lines.extend(below.into_iter().map(Line::Row));
+        }
+        lines
+    }
+
+    /// Number of rows that pass the filter, whether folded away or not.
+    pub fn passing(&self, view: &CompatView) -> impl Iterator<Item = usize> {
+        (0..self.matrix.rows.len()).filter(|row| self.passes(*row, view))
+    }
+
+    fn passes(&self, row: usize, view: &CompatView) -> bool {
+        if view.only_failures && !self.matrix.cells[row].iter().any(|cell| cell.outcome.is_bad()) {
+            return false;
+        }
+        view.filter.text.trim().is_empty() || view.filter.matches(&self.haystack(row))
+    }
+
+    /// Everything the filter looks at: framework, configuration, version, outcomes.
+    fn haystack(&self, row: usize) -> String {
+        let Row { framework, config, question } = &self.matrix.rows[row];
+        let version = question.version.as_deref().unwrap_or_default();
+        let mut text = format!("{framework} {} {config} {version}", question.framework);
+        for cell in &self.matrix.cells[row] {
+            let word = cell.outcome.words();
+            if !text.contains(word) {
+                text.push(' ');
+                text.push_str(word);
+            }
+        }
+        text
+    }
+
+    fn sort(&self, groups: &mut [(usize, Vec<usize>)], order: Order) {
+        match order {
+            Order::Given => {}
+            Order::Name => {
+                groups.sort_by_key(|(group, _)| self.groups[*group].name.to_lowercase());
+                let name = |row: &usize| self.matrix.rows[*row].config.to_lowercase();
+                groups.iter_mut().for_each(|(_, rows)| rows.sort_by_key(name));
+            }
+            Order::Failing => {
+                for (_, rows) in groups.iter_mut() {
+                    rows.sort_by_key(|row| Reverse(self.failing(*row)));
+                }
+                let most = |rows: &[usize]| rows.first().map_or(0, |row| self.failing(*row));
+                groups.sort_by_key(|(_, rows)| Reverse(most(rows)));
+            }
+        }
+    }
+
+    /// On how many GPUs a row does not run.
+    fn failing(&self, row: usize) -> usize {
+        let gpus = 0..self.columns.len();
+        gpus.filter(|gpu| self.cell(row, *gpu).is_some_and(|cell| cell.outcome.is_bad())).count()
+    }
+
+    /// What to say of several rows on a GPU in one cell: the worst that happens, and how often it is as bad.
+    pub fn gist(&self, rows: &[usize], gpu: usize) -> Option<(Outcome, usize)> {
+        let outcomes = || rows.iter().filter_map(|row| Some(self.cell(*row, gpu)?.outcome));
+        if let Some(worst) = outcomes().filter(|outcome| outcome.is_bad()).max() {
+            return Some((worst, outcomes().filter(|outcome| outcome.is_bad()).count()));
+        }
+        let worst = outcomes().max()?;
+        Some((worst, outcomes().filter(|outcome| *outcome == worst).count()))
+    }
+
+    /// How many of these rows have each outcome on a GPU; outcomes that do not occur are left out.
+    pub fn counts(&self, rows: impl Iterator<Item = usize>, gpu: usize) -> Vec<(Outcome, usize)> {
+        let mut counts: Vec<(Outcome, usize)> = Vec::new();
+        for outcome in rows.filter_map(|row| Some(self.cell(row, gpu)?.outcome)) {
+            match counts.iter_mut().find(|(known, _)| *known == outcome) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((outcome, 1)),
+            }
+        }
+        counts.sort_by_key(|(outcome, _)| *outcome);
+        counts
+    }
+}

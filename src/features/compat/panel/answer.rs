@@ -1,0 +1,415 @@
+//! One answer in words: short beside the matrix, in full in a popup.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::rules::COSTS;
+
+use super::matrix::symbol;
+use super::{origin_word, rows_of};
+use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
+use crate::features::compat::Line;
+use crate::shell::draw::Hits;
+use crate::shell::sheet::{Sheet, Writer};
+use crate::shell::{App, Hit};
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Look, Piece, outcome_role};
+
+/// Columns the text of a step, a piece of evidence or a fix stands in.
+const INDENT: usize = 4;
+
+/// Lines that are left over when more than the essence is shown.
+const LEAST_MORE: usize = 5;
+
+/// Outcome, and what it is the outcome of.
+pub(crate) fn title(look: Look<'_>, verdict: &Verdict) -> [(String, Role); 2] {
+    let outcome = format!("{} {}", symbol(look, verdict.outcome), verdict.outcome);
+    let what = format!("  {} {} on {}", named(verdict), verdict.config, verdict.gpu);
+    [(outcome, outcome_role(verdict.outcome)), (what, Role::Title)]
+}
+
+/// Framework and, where one is known, version.
+fn named(verdict: &Verdict) -> String {
+    match verdict.version.as_str() {
+        "any" => verdict.framework.clone(),
+        version => format!("{} {version}", verdict.framework),
+    }
+}
+
+/// Draws the answer to the selected line beside or below the matrix.
+pub(crate) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    if area.height < 3 {
+        return;
+    }
+    let width = usize::from(area.width.saturating_sub(4));
+    let height = usize::from(area.height - 2);
+    let (title, fact, mut sheet) = match (app.selected_line(), app.selected_verdict()) {
+        (Some(Line::Row(_)), Some(verdict)) => {
+            let sheet = short(look, &verdict, (width, height));
+            let what_if = app.frame.gpus.get(app.view.compat.column.at).map(|gpu| gpu.presence);
+            let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
+            (title(look, &verdict).to_vec(), format!("{what_if}{}", told_by(&verdict)), sheet)
+        }
+        (Some(Line::Head { group, rows, .. }), _) => framework(app, look, (group, &rows), width),
+        _ => return,
+    };
+    let more = match app.selected_line() {
+        Some(Line::Head { .. }) => "enter folds",
+        _ => "enter shows all",
+    };
+    sheet.lines.truncate(height);
+    let left: Vec<Piece<'_>> = title.iter().map(|(text, role)| look.piece(text, *role)).collect();
+    let right = [look.piece(&fact, Role::Muted)];
+    let foot = [look.piece(more, Role::Muted)];
+    let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);
+    let inner = card.render(area, buffer);
+    if app.selected_verdict().is_some() {
+        hits.add(area, Hit::Answer);
+    }
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    sheet.draw(0, inner, buffer, hits);
+}
+
+/// What kind of evidence decided, and whether something contradicts it.
+fn told_by(verdict: &Verdict) -> String {
+    let by = match verdict.level {
+        None => "no evidence",
+        Some(Level::Rule) => "by rule",
+        Some(Level::Inspected) => "inspected here",
+        Some(Level::Live) => "measured here",
+    };
+    if verdict.disputed { format!("{by}, disputed") } else { by.to_owned() }
+}
+
+/// The answer for a pane: what matters most first, each part cut short where not everything fits.
+fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> Sheet {
+    let mut parts = [
+        part(look, width, |w| {
+            w.labelled("as of", verdict.as_of.as_deref().unwrap_or(""), Role::Warn)
+        }),
+        part(look, width, |w| w.labelled("why", &verdict.reason, Role::Text)),
+        part(look, width, |w| wants(w, verdict)),
+        part(look, width, |w| symptom(w, verdict)),
+        part(look, width, |w| first_fix(w, verdict)),
+    ];
+    // The fix takes what the others leave; they give way only until it has a line.
+    let others = |parts: &[Sheet; 5]| parts[..4].iter().map(|part| part.lines.len()).sum::<usize>();
+    let fix = usize::from(verdict.fix.is_some());
+    for (at, most) in [(2, 1), (3, 1), (0, 1), (1, 2), (1, 1)] {
+        if others(&parts) + fix > height {
+            parts[at].cut(most, look, width);
+        }
+    }
+    let left = height.saturating_sub(others(&parts)).max(1);
+    parts[4].cut(left, look, width);
+    let mut sheet = Sheet::default();
+    parts.into_iter().for_each(|part| sheet.append(part));
+    let more = part(look, width, |w| {
+        if verdict.fixes.len() > 1 {
+            fixes(w, verdict, None);
+        }
+        chain(w, verdict);
+        evidence(w, verdict);
+    });
+    // A heading with nothing below it says nothing.
+    if sheet.lines.len() + LEAST_MORE <= height {
+        sheet.append(more);
+    }
+    sheet
+}
+
+fn part(look: Look<'_>, width: usize, write: impl FnOnce(&mut Writer<'_>)) -> Sheet {
+    let mut writer = Writer::new(look, width);
+    write(&mut writer);
+    writer.sheet
+}
+
+/// What it needs and what there is, in one paragraph.
+fn wants(w: &mut Writer<'_>, verdict: &Verdict) {
+    match (verdict.needs.as_str(), verdict.has.as_str()) {
+        ("", has) => w.labelled("has", has, Role::Muted),
+        (needs, "") => w.labelled("needs", needs, Role::Muted),
+        (needs, has) => w.labelled("needs", &format!("{needs}; this GPU has {has}"), Role::Muted),
+    }
+}
+
+fn symptom(w: &mut Writer<'_>, verdict: &Verdict) {
+    w.labelled("you see", verdict.symptom.as_deref().unwrap_or(""), Role::Bad);
+}
+
+/// The cheapest way out.
+fn first_fix(w: &mut Writer<'_>, verdict: &Verdict) {
+    let Some(fix) = &verdict.fix else { return };
+    w.pasted("fix (y)", fix.trim(), w.look.style(Role::Good));
+}
+
+/// The whole answer; `chosen` is the selected fix.
+pub(crate) fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Sheet {
+    let mut w = Writer::new(look, width);
+    let role = outcome_role(verdict.outcome);
+    let answer =
+        format!("{} {}, {}", symbol(look, verdict.outcome), verdict.outcome, told_by(verdict));
+    w.labelled("answer", &answer, role);
+    w.labelled("as of", verdict.as_of.as_deref().unwrap_or(""), Role::Warn);
+    w.labelled("why", &verdict.reason, Role::Text);
+    w.labelled("needs", &verdict.needs, Role::Text);
+    w.labelled("has", &verdict.has, Role::Text);
+    chain(&mut w, verdict);
+    evidence(&mut w, verdict);
+    if verdict.symptom.is_some() {
+        w.gap();
+        symptom(&mut w, verdict);
+    }
+    fixes(&mut w, verdict, Some(chosen));
+    w.sheet
+}
+
+/// The steps that led to the answer, by stage.
+fn chain(w: &mut Writer<'_>, verdict: &Verdict) {
+    if verdict.steps.is_empty() {
+        return;
+    }
+    w.heading("How it comes to that");
+    for step in &verdict.steps {
+        let (glyph, role) = mark(w.look, step.kind);
+        let (glyph, stage) = (format!("  {glyph} "), format!("{}: ", step.stage));
+        let style =
+            w.look.style(if step.kind == StepKind::Decides { Role::Text } else { Role::Muted });
+        let before = [(glyph.as_str(), w.look.style(role))];
+        w.beside(&before, INDENT, &format!("{stage}{}", step_text(step)), style);
+    }
+}
+
+fn step_text(step: &Step) -> String {
+    match step.kind {
+        StepKind::Decides => format!("{} (this decides)", step.text),
+        StepKind::Undecided => format!("not settled, {}", step.text),
+        StepKind::Passes | StepKind::Rerouted | StepKind::Stops => step.text.clone(),
+    }
+}
+
+fn mark(look: Look<'_>, kind: StepKind) -> (&'static str, Role) {
+    match kind {
+        StepKind::Passes => (look.glyphs.check, Role::Good),
+        StepKind::Rerouted => (symbol(look, Outcome::Fallback), Role::Fallback),
+        StepKind::Stops => (look.glyphs.cross, Role::Bad),
+        StepKind::Decides => (look.glyphs.right, Role::Accent),
+        StepKind::Undecided => (symbol(look, Outcome::Unknown), Role::Unknown),
+    }
+}
+
+/// Everything that is known, each with its source.
+fn evidence(w: &mut Writer<'_>, verdict: &Verdict) {
+    if verdict.evidence.is_empty() {
+        return;
+    }
+    w.heading("Evidence");
+    for one in &verdict.evidence {
+        let Evidence { outcome, id, detail, source, retrieved, .. } = one;
+        let glyph = format!("  {} ", symbol(w.look, *outcome));
+        let before = [(glyph.as_str(), w.look.style(outcome_role(*outcome)))];
+        w.beside(&before, INDENT, detail, w.look.style(Role::Text));
+        let origin = format!("{} {id}, {retrieved}", level(one.level));
+        w.beside(&[], INDENT, &origin, w.look.style(Role::Muted));
+        w.sources(source, INDENT);
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Rule => "rule",
+        Level::Inspected => "inspected",
+        Level::Live => "measured",
+    }
+}
+
+/// Every way out, cheapest first; the selected one is marked and told apart.
+fn fixes(w: &mut Writer<'_>, verdict: &Verdict, chosen: Option<usize>) {
+    if let (Some(text), true) = (&verdict.fix, verdict.fixes.is_empty()) {
+        w.heading("Way out (y copies it)");
+        w.verbatim(text, INDENT, w.look.style(Role::Good));
+    }
+    if verdict.fixes.is_empty() {
+        return;
+    }
+    w.heading(match (verdict.fixes.len(), chosen) {
+        (1, _) => "Way out (y copies it)",
+        (_, None) => "Ways out, cheapest first",
+        _ => "Ways out, cheapest first (a number or h and l choose, y copies)",
+    });
+    for (at, fix) in verdict.fixes.iter().enumerate() {
+        let from = w.sheet.lines.len();
+        way_out(w, at, fix, chosen.is_none_or(|chosen| chosen == at));
+        w.sheet.clickable(from..w.sheet.lines.len(), Hit::Row(at));
+    }
+}
+
+fn way_out(w: &mut Writer<'_>, at: usize, fix: &Fix, selected: bool) {
+    let look = w.look;
+    let marker = if selected { look.glyphs.marker } else { " " };
+    let number = (at + 1).to_string();
+    let before = [
+        (marker, look.style(Role::Accent)),
+        (number.as_str(), look.style(Role::Key)),
+        (" ", look.style(Role::Text)),
+    ];
+    let cost = COSTS.iter().find(|row| row.0 == fix.cost).map_or("", |row| row.1);
+    let then = fix.then.map(|then| format!(": {} {then}", symbol(look, then))).unwrap_or_default();
+    let role = if selected { Role::Text } else { Role::Muted };
+    w.beside(&before, INDENT, &format!("{} ({cost}){then}", fix.title), look.style(role));
+    w.verbatim(&fix.text, INDENT, look.style(if selected { Role::Good } else { Role::Muted }));
+}
+
+/// A framework in words: its versions, and what fails on the selected GPU.
+fn framework(
+    app: &App,
+    look: Look<'_>,
+    (group, rows): (usize, &[usize]),
+    width: usize,
+) -> (Vec<(String, Role)>, String, Sheet) {
+    let group = &app.compat.groups()[group];
+    let gpu = app.view.compat.column.at;
+    let mut w = Writer::new(look, width);
+    let given = app.compat.given(&group.framework);
+    let known = app.compat.known_version(&group.framework);
+    let version = match (given, known) {
+        (Some(given), _) => {
+            format!("{}, {}; v takes a choice back", given.version, origin_word(given.origin))
+        }
+        (None, Some(known)) => format!("{known} where a row names no other"),
+        (None, None) => "any; the rules name none".to_owned(),
+    };
+    w.labelled("version", &version, Role::Text);
+    let versions = app.compat.versions(&group.framework);
+    if !versions.is_empty() {
+        w.labelled("< and >", &versions.join(" "), Role::Muted);
+    }
+    for row in rows {
+        let Some(cell) = app.compat.cell(*row, gpu).filter(|cell| cell.outcome != Outcome::Works)
+        else {
+            continue;
+        };
+        let glyph = format!("  {} ", symbol(look, cell.outcome));
+        let before = [(glyph.as_str(), look.style(outcome_role(cell.outcome)))];
+        let config = &app.compat.all_rows()[*row].config;
+        w.beside(&before, INDENT, &format!("{config}: {}", cell.outcome), look.style(Role::Text));
+    }
+    let counts = app.compat.counts(rows.iter().copied(), gpu);
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(outcome, count)| format!("{} {count}", symbol(look, *outcome)))
+        .collect();
+    let title =
+        vec![(group.name.clone(), Role::Title), (format!("  {}", counts.join("  ")), Role::Text)];
+    (title, rows_of(rows.len()), w.sheet)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::rules::Cost;
+
+    use super::*;
+    use crate::widgets::glyphs::Glyphs;
+    use crate::widgets::theme::Theme;
+
+    fn fix(cost: Cost, title: &str, text: &str, then: Option<Outcome>) -> Fix {
+        Fix { cost, title: title.into(), text: text.into(), then }
+    }
+
+    fn verdict() -> Verdict {
+        let fixes = vec![
+            fix(Cost::Flag, "compute in float32", "run --dtype float32", Some(Outcome::Slow)),
+            fix(Cost::Build, "take 2.0", "pip install 'x>=2'", None),
+        ];
+        let step = |kind, text: &str| Step {
+            stage: "data type".into(),
+            kind,
+            rule: None,
+            text: text.into(),
+        };
+        Verdict {
+            gpu: "Tesla T4".into(),
+            framework: "X".into(),
+            version: "1.0".into(),
+            origin: crate::engine::Origin::Known,
+            config: "bf16".into(),
+            outcome: Outcome::Fails,
+            level: Some(Level::Inspected),
+            disputed: true,
+            reason: "there is no bfloat16".into(),
+            needs: "sm_80".into(),
+            has: "sm_75".into(),
+            symptom: Some("ValueError".into()),
+            fix: Some(fixes[0].text.clone()),
+            fixes,
+            as_of: Some("told of 0.9".into()),
+            evidence: vec![Evidence {
+                level: Level::Inspected,
+                outcome: Outcome::Fails,
+                id: "x.so".into(),
+                detail: "no image for sm_75".into(),
+                source: "libx.so; https://example.com/x".into(),
+                retrieved: "2026-11-21".into(),
+            }],
+            steps: vec![step(StepKind::Passes, "auto is bf16"), step(StepKind::Decides, "no bf16")],
+        }
+    }
+
+    fn text(sheet: &Sheet) -> Vec<String> {
+        sheet.lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_page_tells_everything_in_order() {
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::unicode());
+        let sheet = page(look, &verdict(), 1, 80);
+        let want = [
+            "answer    ✖ fails, inspected here, disputed",
+            "as of     told of 0.9",
+            "why       there is no bfloat16",
+            "needs     sm_80",
+            "has       sm_75",
+            "",
+            "How it comes to that",
+            "  ✔ data type: auto is bf16",
+            "  → data type: no bf16 (this decides)",
+            "",
+            "Evidence",
+            "  ✖ no image for sm_75",
+            "    inspected x.so, 2026-11-21",
+            "    libx.so",
+            "    https://example.com/x",
+            "",
+            "you see   ValueError",
+            "",
+            "Ways out, cheapest first (a number or h and l choose, y copies)",
+            " 1  compute in float32 (another flag): ▽ slow",
+            "    run --dtype float32",
+            "▌2  take 2.0 (another version or build)",
+            "    pip install 'x>=2'",
+        ];
+        assert_eq!(text(&sheet), want);
+        assert_eq!(sheet.lines_of(Hit::Row(1)), Some(21..23));
+    }
+
+    #[test]
+    fn a_pane_of_any_height_says_why_and_offers_the_fix_before_it_goes_into_detail() {
+        let theme = Theme::default();
+        let look = Look::new(&theme, Glyphs::unicode());
+        let of = |height| text(&short(look, &verdict(), (60, height)));
+        let essence = [
+            "as of     told of 0.9",
+            "why       there is no bfloat16",
+            "needs     sm_80; this GPU has sm_75",
+            "you see   ValueError",
+            "fix (y)   run --dtype float32",
+        ];
+        assert_eq!(of(5), essence);
+        assert_eq!(of(9), essence);
+        assert_eq!(
+            of(40)[5..8],
+            ["", "Ways out, cheapest first", "▌1  compute in float32 (another flag): ▽ slow"]
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! How the room of the matrix is shared: the lines' own words on the left, one column per GPU.
+
+use crate::widgets::scroll_to;
+
+/// Fewest columns a GPU can do with: a verdict of three and a blank on either side.
+const NARROWEST: u16 = 5;
+/// Columns of a GPU where not all of them can be shown anyway.
+const SCROLLED: u16 = 7;
+/// From here on index and name stand on one line.
+const ONE_LINE: u16 = 9;
+/// Most columns a GPU is given.
+const WIDEST: u16 = 18;
+/// Columns of a configuration that are given before GPUs get more than they need.
+const COMFORTABLE: u16 = 46;
+/// Columns of the version.
+const VERSION: u16 = 12;
+/// Columns of a version that is marked as chosen or installed.
+const MARKED: u16 = 18;
+/// Fewest columns of a configuration with which the version is shown.
+const READABLE: u16 = 28;
+
+/// What decides the layout besides the room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wish {
+    /// Number of GPUs.
+    pub(crate) gpus: usize,
+    /// Columns of the longest configuration.
+    pub(crate) config: u16,
+    /// Columns of the longest name of a GPU, index included.
+    pub(crate) name: u16,
+    /// Selected GPU.
+    pub(crate) selected: usize,
+    /// First GPU of the last drawing.
+    pub(crate) first: usize,
+    /// Whether versions are marked as chosen or installed.
+    pub(crate) marked: bool,
+}
+
+/// How the columns lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// Columns of framework and configuration.
+    pub(crate) config: u16,
+    /// Columns of the version; 0 where it is left out.
+    pub(crate) version: u16,
+    /// Columns of each GPU.
+    pub(crate) pitch: u16,
+    /// First GPU shown.
+    pub(crate) first: usize,
+    /// Number of GPUs shown.
+    pub(crate) shown: usize,
+}
+
+impl Grid {
+    /// The layout for so many columns.
+    pub(crate) fn new(width: u16, wish: Wish) -> Self {
+        let gpus = u16::try_from(wish.gpus.max(1)).unwrap_or(u16::MAX);
+        let least = (width * 3 / 10).clamp(14, 30).min(wish.config.max(14)).min(width);
+        let room = width - least;
+        let wanted = wish.name.saturating_add(2).clamp(ONE_LINE, WIDEST);
+        let versioned = if width >= 100 { wish.config.min(COMFORTABLE) + VERSION } else { 0 };
+        let beside = width.saturating_sub(versioned.max(wish.config.min(COMFORTABLE))) / gpus;
+        let all = if beside >= SCROLLED { beside } else { (room / gpus).min(SCROLLED) };
+        let pitch = if all < NARROWEST { SCROLLED } else { all.min(wanted) };
+        let shown = usize::from((room / pitch).max(1)).min(wish.gpus);
+        let lead = width - (shown as u16 * pitch).min(width);
+        let version = if wish.marked { MARKED } else { VERSION };
+        let version = if lead >= READABLE + version { version } else { 0 };
+        Self {
+            config: (lead - version).min(wish.config.max(14)),
+            version,
+            pitch,
+            first: scroll_to(wish.first, Some(wish.selected), wish.gpus, shown),
+            shown,
+        }
+    }
+
+    /// Whether index and name have a line each.
+    pub(crate) fn stacked(&self) -> bool {
+        self.pitch < ONE_LINE
+    }
+
+    /// First column of a GPU that is shown, counted from the left of the matrix.
+    pub(crate) fn x(&self, gpu: usize) -> u16 {
+        self.config + self.version + (gpu - self.first) as u16 * self.pitch
+    }
+
+    /// The GPUs shown.
+    pub(crate) fn gpus(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.shown
+    }
+
+    /// Columns a matrix needs to show every GPU with room to spare.
+    pub(crate) fn comfortable(wish: Wish) -> u16 {
+        let gpus = u16::try_from(wish.gpus.max(1)).unwrap_or(u16::MAX);
+        (wish.config.min(COMFORTABLE) + VERSION).saturating_add(gpus.saturating_mul(ONE_LINE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(gpus: usize) -> Wish {
+        Wish { gpus, config: 52, name: 12, ..Wish::default() }
+    }
+
+    #[test]
+    fn sixteen_gpus_are_seen_at_once_on_120_columns() {
+        let grid = Grid::new(114, wish(16));
+        assert_eq!((grid.shown, grid.pitch, grid.config), (16, 5, 34));
+        let grid = Grid::new(74, wish(6));
+        assert_eq!((grid.shown, grid.pitch, grid.config), (6, 7, 32));
+    }
+
+    #[test]
+    fn one_gpu_stands_near_its_configurations() {
+        let grid = Grid::new(194, wish(1));
+        assert_eq!((grid.config, grid.version, grid.shown), (52, VERSION, 1));
+    }
+
+    #[test]
+    fn the_selected_gpu_is_in_view_and_nothing_leaves_the_room() {
+        for width in 14..240 {
+            for gpus in 0..40 {
+                for selected in 0..gpus {
+                    for first in [0, selected, gpus] {
+                        let grid = Grid::new(width, Wish { selected, first, ..wish(gpus) });
+                        assert!(grid.gpus().contains(&selected), "{width} {gpus} {selected}");
+                        assert!(grid.gpus().end <= gpus);
+                        let end = grid.x(grid.gpus().end - 1) + grid.pitch;
+                        assert!(end <= width || grid.shown == 1, "{width} {gpus} {grid:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The matrix itself: heads of the GPUs, and the lines that are in view.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::widgets::Widget;
+use warpscope_probes::Gpu;
+use warpscope_probes::gpu::Presence;
+
+use super::grid::{Grid, Wish};
+use super::names::fitting;
+use super::{origin_word, rows_of};
+use crate::engine::{Level, Origin, Outcome};
+use crate::features::compat::Line;
+use crate::shell::draw::Hits;
+use crate::shell::panels::{cut_right, cut_top};
+use crate::shell::{App, Hit, Shown};
+use crate::widgets::format::Short;
+use crate::widgets::theme::Role;
+use crate::widgets::{
+    Align, Look, Pen, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,
+};
+
+/// Columns of a GPU from which the word what-if stands in its head; below, in a line above the heads.
+const WORDY: u16 = 14;
+/// Most columns of a name.
+const NAME: u16 = 13;
+/// Columns a configuration stands in from the name of its framework.
+const INDENT: u16 = 2;
+
+/// What the layout depends on.
+pub(crate) fn wish(app: &App) -> Wish {
+    let compat = &app.compat;
+    let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
+    let gpus = &app.frame.gpus;
+    let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, NAME)) + 3).max();
+    let view = &app.view.compat;
+    Wish {
+        gpus: gpus.len(),
+        config: config.unwrap_or(0),
+        name: name.unwrap_or(0),
+        selected: view.column.at,
+        first: view.top.1,
+        marked: !compat.premises().versions.is_empty(),
+    }
+}
+
+/// The matrix on its way to the screen.
+pub(crate) struct Matrix<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) look: Look<'a>,
+    pub(crate) lines: &'a [Line],
+    grid: Grid,
+}
+
+impl<'a> Matrix<'a> {
+    pub(crate) fn new(app: &'a App, look: Look<'a>, lines: &'a [Line], width: u16) -> Self {
+        let grid = Grid::new(width.saturating_sub(2), wish(app));
+        Self { app, look, lines, grid }
+    }
+
+    /// Draws everything; says what can be clicked, and from where on lines and GPUs are shown.
+    pub(crate) fn render(&self, mut area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+        let bar = cut_right(&mut area, 2);
+        self.heads(&mut area, buffer, hits);
+        let bar =
+            Rect { x: bar.right().saturating_sub(1), width: 1, y: area.y, height: area.height };
+        let view = &self.app.view.compat;
+        let (selected, count) = (Some(view.row.at), self.lines.len());
+        let mut body = area;
+        let mut first = scroll_to(view.top.0, selected, count, body.height.into());
+        // The framework's name stays in view above its rows.
+        if matches!(self.lines.get(first), Some(Line::Row(_))) && body.height > 2 {
+            let lower = usize::from(body.height) - 1;
+            let below = scroll_to(view.top.0, selected, count, lower);
+            if let Some(head) = self.head_above(below) {
+                first = below;
+                self.line(head, cut_top(&mut body, 1), buffer, hits);
+            }
+        }
+        for (at, line) in (first..count).zip(body.rows()) {
+            self.line(at, line, buffer, hits);
+        }
+        Scrollbar { look: self.look, total: count, offset: first }.render(bar, buffer);
+        let lines = usize::from(body.height);
+        hits.show(Shown { line: first, lines, column: self.grid.first });
+    }
+
+    /// The head of the framework whose rows begin above a line.
+    fn head_above(&self, at: usize) -> Option<usize> {
+        matches!(self.lines.get(at)?, Line::Row(_)).then_some(())?;
+        (0..at).rev().find(|above| matches!(self.lines[*above], Line::Head { .. }))
+    }
+
+    fn place(&self, gpu: usize, line: Rect) -> Rect {
+        let x = line.x.saturating_add(self.grid.x(gpu));
+        Rect { x, width: self.grid.pitch, ..line }.intersection(line)
+    }
+
+    fn heads(&self, area: &mut Rect, buffer: &mut Buffer, hits: &mut Hits) {
+        let gpus = &self.app.frame.gpus;
+        let what_if = |gpu: usize| gpus[gpu].presence == Presence::WhatIf;
+        if self.grid.pitch < WORDY && self.grid.gpus().any(what_if) && area.height > 9 {
+            self.band(cut_top(area, 1), what_if, buffer);
+        }
+        let names = cut_top(area, if self.grid.stacked() { 2 } else { 1 });
+        let facts = cut_top(area, if area.height > 9 { 1 } else { 0 });
+        let header = self.look.style(Role::Header);
+        let labels = if facts.height > 0 { facts } else { names };
+        let mut pen =
+            self.look.pen(buffer, Rect { y: labels.bottom().saturating_sub(1), ..labels });
+        pen.skip(INDENT).elide("CONFIGURATION", self.grid.config.saturating_sub(INDENT), header);
+        if self.grid.version > 0 {
+            pen.put("VERSION", header);
+        }
+        for gpu in self.grid.gpus() {
+            let style = self.head_style(gpu, what_if(gpu));
+            for (line, text) in names.rows().zip(self.name(gpu)) {
+                centred(self.look, buffer, self.place(gpu, line), &text, style);
+            }
+            for line in facts.rows() {
+                let text = self.fact(&gpus[gpu], what_if(gpu));
+                let role = if what_if(gpu) { Role::WhatIf } else { Role::Muted };
+                centred(self.look, buffer, self.place(gpu, line), &text, self.look.style(role));
+            }
+            let height = names.height + facts.height;
+            hits.add(Rect { height, ..self.place(gpu, names) }, Hit::Gpu(gpu));
+        }
+        self.more(names, buffer);
+    }
+
+    fn head_style(&self, gpu: usize, what_if: bool) -> Style {
+        let style = self.look.style(if what_if { Role::WhatIf } else { Role::Text });
+        match gpu == self.app.view.compat.column.at {
+            true => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            false => style,
+        }
+    }
+
+    /// Index and name, on one line or on two.
+    fn name(&self, gpu: usize) -> Vec<String> {
+        let room = (self.grid.pitch - 1).min(NAME);
+        let named = &self.app.frame.gpus[gpu];
+        if self.grid.stacked() {
+            return vec![gpu.to_string(), fitting(named, room)];
+        }
+        let index = format!("{gpu} ");
+        let room = (self.grid.pitch - 1).saturating_sub(text_width(&index)).min(NAME);
+        vec![format!("{index}{}", fitting(named, room))]
+    }
+
+    /// Compute capability, and that a GPU is not there where the room is wide enough to say so here.
+    fn fact(&self, gpu: &Gpu, what_if: bool) -> String {
+        let Some(sm) = gpu.identity.sm.last() else { return "sm_?".to_owned() };
+        let full = sm.to_string();
+        match (self.grid.pitch >= WORDY && what_if, text_width(&full) < self.grid.pitch) {
+            (true, _) => format!("{full} what-if"),
+            (false, true) => full,
+            (false, false) => sm.cc(),
+        }
+    }
+
+    /// The word what-if above the columns it holds for.
+    fn band(&self, line: Rect, what_if: impl Fn(usize) -> bool, buffer: &mut Buffer) {
+        const WORD: &str = "what-if";
+        let mut shown = self.grid.gpus().filter(|gpu| what_if(*gpu));
+        let Some(first) = shown.next() else { return };
+        let from = self.place(first, line).x;
+        let until = self.place(shown.last().unwrap_or(first), line).right();
+        let style = self.look.style(Role::WhatIf);
+        // One narrow column has no room for the word: it begins further left.
+        let from = from.min(until.saturating_sub(text_width(WORD) + 1)).max(line.x);
+        let mut pen = self.look.pen(buffer, Rect { x: from, width: until - from, ..line });
+        pen.skip(u16::from(pen.rest() > text_width(WORD))).put(WORD, style);
+        let rest = pen.rest().saturating_sub(2);
+        pen.skip(1).repeat(self.look.glyphs.horizontal, rest, style);
+    }
+
+    /// Marks GPUs that are scrolled away.
+    fn more(&self, names: Rect, buffer: &mut Buffer) {
+        let style = self.look.style(Role::Accent);
+        let line = Rect { height: names.height.min(1), ..names };
+        if self.grid.first > 0 {
+            let x = line.x + self.grid.x(self.grid.first).saturating_sub(1);
+            let at = Rect { x, width: 1, ..line };
+            self.look.pen(buffer, at).glyph(self.look.glyphs.more_left, style);
+        }
+        if self.grid.gpus().end < self.app.frame.gpus.len() && line.width > 0 {
+            let at = Rect { x: line.right() - 1, width: 1, ..line };
+            self.look.pen(buffer, at).glyph(self.look.glyphs.more_right, style);
+        }
+    }
+
+    fn line(&self, at: usize, line: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+        let view = &self.app.view.compat;
+        let selected = view.row.at == at;
+        let selection = self.look.theme.selection();
+        if selected {
+            buffer.set_style(line, selection);
+        }
+        match &self.lines[at] {
+            Line::Head { group, rows, folded } => self.head(*group, (rows, *folded), line, buffer),
+            Line::Row(row) => self.row(*row, line, buffer),
+        }
+        if selected {
+            // Words take the selection's colour, outcomes keep theirs.
+            let words = Rect { width: self.grid.x(self.grid.first), ..line };
+            buffer.set_style(words.intersection(line), selection);
+            buffer.set_style(line, Style::new().add_modifier(selection.add_modifier));
+        }
+        self.mark_matches(line, buffer);
+        hits.add(line, Hit::Cell { row: at, column: view.column.at });
+        for gpu in self.grid.gpus() {
+            let place = self.place(gpu, line);
+            if selected && gpu == view.column.at && self.says_something(at) {
+                buffer.set_style(place, self.chosen());
+            }
+            hits.add(place, Hit::Cell { row: at, column: gpu });
+        }
+    }
+
+    /// Marks what the filter found in the words of a line.
+    fn mark_matches(&self, line: Rect, buffer: &mut Buffer) {
+        let filter = self.app.view.compat.filter.text.to_lowercase();
+        let words = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
+        if filter.trim().is_empty() || words.is_empty() {
+            return;
+        }
+        let letter = |x| buffer[(x, line.y)].symbol().chars().next().unwrap_or(' ');
+        let shown: Vec<char> =
+            words.columns().flat_map(|column| letter(column.x).to_lowercase().next()).collect();
+        let style = self.look.style(Role::Match);
+        for word in filter.split_whitespace() {
+            let word: Vec<char> = word.chars().collect();
+            for (start, _) in shown.windows(word.len()).enumerate().filter(|one| one.1 == word) {
+                let found = Rect { x: words.x + start as u16, width: word.len() as u16, ..words };
+                buffer.set_style(found.intersection(words), style);
+            }
+        }
+    }
+
+    /// How the selected cell stands out of the selected line, which is reversed itself where there is no colour.
+    fn chosen(&self) -> Style {
+        let accent = self.look.style(Role::Accent);
+        match self.look.theme.selection().add_modifier.contains(Modifier::REVERSED) {
+            true => accent.remove_modifier(Modifier::REVERSED),
+            false => accent.add_modifier(Modifier::REVERSED),
+        }
+    }
+
+    /// Whether the cells of a line hold anything.
+    fn says_something(&self, at: usize) -> bool {
+        !matches!(self.lines[at], Line::Head { folded: false, .. })
+    }
+
+    fn head(
+        &self,
+        group: usize,
+        (rows, folded): (&[usize], bool),
+        line: Rect,
+        buffer: &mut Buffer,
+    ) {
+        let (app, look) = (self.app, self.look);
+        let Some(group) = app.compat.groups().get(group) else { return };
+        let glyph = if folded { look.glyphs.collapsed } else { look.glyphs.expanded };
+        let lead = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
+        let mut pen = look.pen(buffer, lead);
+        pen.glyph(glyph, look.style(Role::Accent))
+            .skip(1)
+            .put(&group.name, look.style(Role::Title));
+        let (version, role) = match app.compat.given(&group.framework) {
+            Some(given) => {
+                (format!("{} {}", given.version, origin_word(given.origin)), Role::Accent)
+            }
+            None => {
+                (app.compat.known_version(&group.framework).unwrap_or("").to_owned(), Role::Muted)
+            }
+        };
+        if text_width(&version) + 2 < pen.rest() {
+            pen.skip(2).put(&version, look.style(role));
+        }
+        let count = rows_of(rows.len());
+        if folded && text_width(&count) + 2 < pen.rest() {
+            pen.skip(2).put(&count, look.style(Role::Muted));
+        }
+        for gpu in self.grid.gpus().filter(|_| folded) {
+            let Some((outcome, count)) = app.compat.gist(rows, gpu) else { continue };
+            let count = Short::of(count);
+            let place = inner(self.place(gpu, line));
+            let spare = place.width.saturating_sub(1 + text_width(&count));
+            let style = look.style(outcome_role(outcome));
+            let mut pen = look.pen(buffer, place);
+            pen.skip(spare / 2).glyph(symbol(look, outcome), style).put(&count, style);
+        }
+    }
+
+    fn row(&self, row: usize, line: Rect, buffer: &mut Buffer) {
+        let (app, look) = (self.app, self.look);
+        let about = &app.compat.all_rows()[row];
+        let mut pen = look.pen(buffer, line);
+        pen.skip(INDENT);
+        pen.elide(
+            &about.config,
+            self.grid.config.saturating_sub(INDENT + 1),
+            look.style(Role::Text),
+        );
+        if self.grid.version > 0 {
+            let (word, role) = match about.question.origin {
+                Origin::Known => ("", Role::Muted),
+                origin => (origin_word(origin), Role::Accent),
+            };
+            let version = about.question.version.as_deref().unwrap_or_default();
+            let text = Short::of(format_args!("{version} {word}"));
+            pen.skip(1).elide(text.trim_end(), self.grid.version - 1, look.style(role));
+        }
+        for gpu in self.grid.gpus() {
+            let Some(cell) = app.compat.cell(row, gpu) else { continue };
+            let mut pen = look.pen(buffer, inner(self.place(gpu, line)));
+            pen.align = Align::Center;
+            let level = cell.level.unwrap_or(Level::Rule);
+            verdict_cell(look, &mut pen, (cell.outcome, level), cell.disputed);
+        }
+    }
+}
+
+/// The symbol of an outcome in the glyphs in use.
+pub(crate) fn symbol(look: Look<'_>, outcome: Outcome) -> &'static str {
+    outcome.symbol(!look.glyphs.is_unicode)
+}
+
+fn centred(look: Look<'_>, buffer: &mut Buffer, place: Rect, text: &str, style: Style) {
+    let mut pen: Pen<'_> = look.pen(buffer, inner(place));
+    pen.align = Align::Center;
+    pen.fit(text, style);
+}
+
+/// The columns of a GPU without the blank after it.
+fn inner(place: Rect) -> Rect {
+    Rect { width: place.width.saturating_sub(1), ..place }
+}

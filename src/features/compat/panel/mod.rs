@@ -1,0 +1,167 @@
+//! What runs where: lines of frameworks and configurations, columns of GPUs, and the selected answer in words.
+
+mod answer;
+mod grid;
+mod matrix;
+mod names;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+pub(crate) use answer::{page, title};
+
+use self::grid::Grid;
+use self::matrix::{Matrix, symbol, wish};
+use self::names::fitting;
+use crate::shell::panels::{cut_bottom, cut_right, cut_top};
+use warpscope_probes::inspect::Advance;
+
+use crate::engine::{Origin, Outcome};
+use crate::features::compat::Line;
+use crate::features::compat::view::Order;
+use crate::shell::App;
+use crate::shell::draw::Hits;
+use crate::widgets::format;
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Look, Notice, Severity, outcome_role, text_width};
+
+/// Fewest and most columns of an answer beside the matrix.
+const BESIDE: (u16, u16) = (58, 92);
+/// Fewest and most lines of an answer below the matrix, frame included.
+const BELOW: (u16, u16) = (7, 16);
+/// Fewest lines of the tab that leave room for an answer.
+const ROOMY: u16 = 14;
+
+/// Draws the tab.
+pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let lines = app.compat_lines();
+    let [area, pane] = places(app, area);
+    let mut inner = frame(app, look, &lines, area, buffer);
+    match (lines.is_empty(), app.frame.gpus.is_empty()) {
+        (false, false) => {
+            if inner.height > 8 {
+                counts(app, look, cut_top(&mut inner, 1), buffer);
+            }
+            Matrix::new(app, look, &lines, inner.width).render(inner, buffer, hits);
+            answer::pane(app, look, pane, buffer, hits);
+        }
+        (_, true) => {
+            say(look, "No GPU in view. w adds one of the catalogue as what-if.", &mut inner, buffer)
+        }
+        (true, _) => {
+            say(look, "No row matches; Esc clears the filter, f shows all.", &mut inner, buffer)
+        }
+    }
+}
+
+/// Matrix and answer: beside each other where the matrix needs little, else below each other, else the matrix alone.
+fn places(app: &App, mut area: Rect) -> [Rect; 2] {
+    let spare = area.width.saturating_sub(Grid::comfortable(wish(app)) + 6);
+    let none = Rect { height: 0, ..area };
+    if app.frame.gpus.is_empty() || area.height < ROOMY {
+        return [area, none];
+    }
+    let pane = if spare >= BESIDE.0 {
+        cut_right(&mut area, spare.min(BESIDE.1))
+    } else {
+        let height = (area.height * 3 / 10).clamp(BELOW.0, BELOW.1);
+        cut_bottom(&mut area, height)
+    };
+    [area, pane]
+}
+
+/// The frame with what was set and where the cursor is; returns what is inside.
+fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) -> Rect {
+    let view = &app.view.compat;
+    let (all, shown) = (app.compat.all_rows().len(), app.compat.passing(view).count());
+    let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
+    let filter = format!("/{}", view.filter.text);
+    let mut facts = Vec::new();
+    if all > 0 {
+        facts.push(look.piece(&count, Role::Muted));
+    }
+    if !view.filter.text.is_empty() {
+        facts.push(look.piece(&filter, Role::Accent));
+    }
+    if view.only_failures {
+        facts.push(look.piece("only problems", Role::Warn));
+    }
+    if view.order != Order::Given {
+        facts.push(look.piece(view.order.words(), Role::Accent));
+    }
+    let looking = app.compat.looking.as_ref().map(looking);
+    if let Some(looking) = &looking {
+        facts.push(look.piece(looking, Role::Muted));
+    }
+    let model = app.compat.premises().model.as_ref().map(|model| format!(" for {}", model.name));
+    let mut left = vec![look.piece("What runs where", Role::Title)];
+    left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
+    let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
+    let foot = [look.piece(&place, Role::Muted)];
+    let card = Card::new(look).left(&left).right(&facts);
+    let card = if lines.is_empty() { card } else { card.foot(&foot) };
+    let inner = card.render(area, buffer);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// How far the look at what is installed has come.
+fn looking(advance: &Advance) -> String {
+    match advance.files_total {
+        0 => "looking for what is installed".to_owned(),
+        total => {
+            let left = advance.left.map(|left| format!(", {} s left", left.as_secs()));
+            format!(
+                "inspecting {} of {total} files, {} of {}{}",
+                advance.files,
+                format::bytes(advance.bytes as f64),
+                format::bytes(advance.bytes_total as f64),
+                left.unwrap_or_default()
+            )
+        }
+    }
+}
+
+/// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.
+fn counts(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let gpu = app.view.compat.column.at;
+    let Some(named) = app.frame.gpus.get(gpu) else { return };
+    let counts = app.compat.counts(app.compat.passing(&app.view.compat), gpu);
+    let head = format!("{gpu} {}", fitting(named, 24));
+    let texts = |words: bool| -> Vec<String> {
+        let text = |(outcome, count): &(Outcome, usize)| match words {
+            true => format!("{} {count} {}", symbol(look, *outcome), outcome.words()),
+            false => format!("{} {count}", symbol(look, *outcome)),
+        };
+        counts.iter().map(text).collect()
+    };
+    let width = |texts: &[String], gap: u16| {
+        texts.iter().map(|text| gap + text_width(text)).sum::<u16>() + text_width(&head)
+    };
+    let long = texts(true);
+    let fits = width(&long, 3) <= line.width;
+    let (texts, gap) = if fits { (long, 3) } else { (texts(false), 2) };
+    let mut pen = look.pen(buffer, line);
+    pen.put(&head, look.style(Role::Text));
+    for (text, (outcome, _)) in texts.iter().zip(&counts) {
+        pen.skip(gap).put(text, look.style(outcome_role(*outcome)));
+    }
+}
+
+/// A number of rows in words.
+fn rows_of(count: usize) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}
+
+/// The word for where a version comes from; nothing for that of the rules.
+fn origin_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Known => "",
+        Origin::Asked => "chosen",
+        Origin::Installed => "installed",
+    }
+}
+
+fn say(look: Look<'_>, text: &str, area: &mut Rect, buffer: &mut Buffer) {
+    Notice { look, severity: Severity::Info, text }.render(cut_top(area, 1), buffer);
+}

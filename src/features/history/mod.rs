@@ -1,0 +1,159 @@
+//! The History tab: kernels over recorded runs, and two of the runs beside each other.
+
+mod keys;
+pub mod panel;
+pub(crate) mod run;
+#[cfg(test)]
+mod tests;
+
+use crate::runs::compare::Comparison;
+use crate::store::kernels::{Past, Trend};
+
+use crate::shell::App;
+use crate::shell::view::{Cursor, Input};
+
+pub(crate) use keys::{act, compared, follow, step_run, take};
+
+/// How far reading the store has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Nobody has asked for it.
+    #[default]
+    NotRead,
+    /// It is being read; what was read before stays in view.
+    Reading,
+    /// As it was when the tab was opened.
+    Read,
+    /// Why it cannot be read.
+    Failed(String),
+}
+
+/// Two runs beside each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Compared {
+    /// Nobody has asked.
+    #[default]
+    Not,
+    /// Their samples are being read: [`Past::hash`] of both, the older first.
+    Waiting(i64, i64),
+    /// What it comes to.
+    Done(Box<Comparison>),
+    /// Why they cannot be compared.
+    Failed(String),
+}
+
+/// What the tab shows.
+#[derive(Debug, Default)]
+pub struct History {
+    /// How far reading has come.
+    pub state: State,
+    /// Every kernel over its runs.
+    pub trends: Vec<Trend>,
+    /// The two marked runs beside each other.
+    pub compared: Compared,
+}
+
+impl History {
+    /// A run by its hash.
+    pub fn run(&self, hash: i64) -> Option<&Past> {
+        let mut moments = self.trends.iter().flat_map(|trend| &trend.moments);
+        moments.find(|moment| moment.run.hash == hash).map(|moment| &*moment.run)
+    }
+}
+
+/// Order of the kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By name.
+    #[default]
+    Name,
+    /// What changed last comes first.
+    Changed,
+    /// What changed most comes first.
+    Size,
+}
+
+/// Every order with its words, in the order the sort key walks through them.
+pub const ORDERS: &[(Order, &str)] = &[
+    (Order::Name, "by name"),
+    (Order::Changed, "latest change first"),
+    (Order::Size, "largest change first"),
+];
+
+impl Order {
+    /// The next one, around the end.
+    pub fn next(self) -> Self {
+        let at = ORDERS.iter().position(|row| row.0 == self).map_or(0, |at| at + 1);
+        ORDERS[at % ORDERS.len()].0
+    }
+
+    /// Words for the screen.
+    pub fn words(self) -> &'static str {
+        ORDERS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+}
+
+/// How the tab is set.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryView {
+    /// Selected kernel.
+    pub cursor: Cursor,
+    /// Filter.
+    pub filter: Input,
+    /// Order of the kernels.
+    pub order: Order,
+    /// [`Past::hash`] of the run the cursor is on; the newest while there is none.
+    pub run: Option<i64>,
+    /// Runs that are marked, two at most, in the order they were.
+    pub marked: Vec<i64>,
+    /// Whether weak changes are shown.
+    pub weak: bool,
+}
+
+impl HistoryView {
+    /// Positions in [`History::trends`], filtered and in order.
+    pub fn rows(&self, trends: &[Trend]) -> Vec<usize> {
+        let matches = |at: &usize| {
+            let trend = &trends[*at];
+            self.filter.matches(&format!("{} {}", trend.name(), trend.circumstances()))
+        };
+        let mut rows: Vec<usize> = (0..trends.len()).filter(matches).collect();
+        let last = |at: usize| trends[at].shifts(self.weak).last();
+        match self.order {
+            Order::Name => {}
+            Order::Changed => {
+                let when = |at: usize| {
+                    last(at).map(|shift| trends[at].moments[shift.at].run.identity.at_ms)
+                };
+                rows.sort_by_key(|at| std::cmp::Reverse(when(*at)));
+            }
+            Order::Size => {
+                let size = |at: usize| last(at).map_or(0.0, |shift| shift.change.ln_1p().abs());
+                rows.sort_by(|a, b| size(*b).total_cmp(&size(*a)));
+            }
+        }
+        rows
+    }
+
+    /// The run the cursor is on, among the moments of a kernel.
+    pub fn moment(&self, trend: &Trend) -> usize {
+        let named =
+            self.run.and_then(|run| trend.moments.iter().position(|moment| moment.run.hash == run));
+        named.unwrap_or(trend.moments.len().saturating_sub(1))
+    }
+}
+
+impl App {
+    /// The kernel the cursor of the History tab is on.
+    pub fn selected_trend(&self) -> Option<&Trend> {
+        let view = &self.view.history;
+        let row = view.rows(&self.history.trends).get(view.cursor.at).copied()?;
+        self.history.trends.get(row)
+    }
+
+    /// The run the cursor of the History tab is on.
+    pub fn selected_run(&self) -> Option<&Past> {
+        let trend = self.selected_trend()?;
+        trend.moments.get(self.view.history.moment(trend)).map(|moment| &*moment.run)
+    }
+}

@@ -1,0 +1,180 @@
+use std::cmp::Reverse;
+
+use ratatui::text::Line;
+use warpscope_probes::text::printable;
+
+use crate::features::history::Compared;
+use crate::runs::compare::{Call, Comparison, Row, Side};
+use crate::runs::journal::Dirty;
+use crate::shell::App;
+use crate::shell::popup::{Page, section};
+use crate::store::kernels::{Past, Trend, differences, regime_word};
+use crate::widgets::Look;
+use crate::widgets::format;
+use crate::widgets::theme::Role;
+
+/// Everything about one recorded run.
+pub(crate) fn page(app: &App, look: Look<'_>, run: i64, width: usize) -> Page {
+    let Some(run) = app.history.run(run) else {
+        let text = "It is no longer in the history.";
+        return Page {
+            title: "Run".into(),
+            lines: vec![Line::styled(text, look.style(Role::Warn))],
+        };
+    };
+    let identity = &run.identity;
+    let mut lines = Vec::new();
+    let mut tell = |label: &str, text: &str| {
+        let known = !text.is_empty();
+        let (text, role) = if known { (text, Role::Text) } else { (format::ABSENT, Role::Absent) };
+        lines.extend(section(look, label, text, role, width));
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    tell("started", &format::minute(identity.at_ms));
+    tell("command", &identity.command.join(" "));
+    tell("commit", &text(&identity.commit));
+    match &identity.dirty {
+        Dirty::No => {}
+        Dirty::Hash(hash) => tell("", &format!("with changes on top, hash {hash}")),
+        Dirty::NotHashed => tell("", "with changes on top, too large to be hashed"),
+        Dirty::Unknown => tell("", "not known whether with changes on top"),
+    }
+    tell("driver", &text(&identity.driver));
+    tell("CUDA", &text(&identity.cuda));
+    let devices: Vec<&str> = identity.devices.iter().map(|gpu| gpu.name.as_str()).collect();
+    tell("devices", &devices.join(", "));
+    tell("regime", regime_word(identity.regime));
+    let pairs = identity.environment.iter().chain(&identity.libraries);
+    for (name, value) in pairs {
+        tell("with", &format!("{name}={value}"));
+    }
+    for mark in &run.marks {
+        tell("remark", &format!("{} {}", format::minute(mark.at_ms), mark.text));
+    }
+    tell("ended", if run.ended { "yes" } else { "no: it was stopped before its end" });
+    tell("journal", &run.file);
+    Page { title: name(run), lines }
+}
+
+fn name(run: &Past) -> String {
+    let date = format::minute(run.identity.at_ms);
+    run.identity
+        .name
+        .as_ref()
+        .map_or_else(|| format!("Run of {date}"), |name| format!("Run {name}"))
+}
+
+/// The two marked runs beside each other, the selected kernel first.
+pub(crate) fn compared(app: &App, look: Look<'_>, width: usize) -> Page {
+    let title = "Two runs".to_owned();
+    let line = |text: &str, role| {
+        let wrapped = crate::shell::popup::wrap(text, width).into_iter();
+        wrapped.map(|text| Line::styled(text, look.style(role))).collect()
+    };
+    let comparison = match &app.history.compared {
+        Compared::Done(comparison) => comparison,
+        Compared::Failed(why) => return Page { title, lines: line(why, Role::Bad) },
+        Compared::Waiting(..) | Compared::Not => {
+            return Page { title, lines: line("Reading the samples of both runs.", Role::Info) };
+        }
+    };
+    let mut lines = sides(app, look, width);
+    let selected = app.selected_trend().map(Trend::name);
+    let mut rows: Vec<&Row> = comparison.rows.iter().collect();
+    rows.sort_by_key(|row| Reverse(selected.as_ref() == Some(&row_name(row))));
+    rows.iter().for_each(|row| lines.extend(block(look, row, width)));
+    lines.extend(left_out(look, comparison, width));
+    Page { title, lines }
+}
+
+fn row_name(row: &Row) -> String {
+    let key = crate::runs::points::Key { device: None, ..row.key.clone() };
+    format!("{key} {}", row.config).trim_end().to_owned()
+}
+
+/// Which runs they are, and what is different about them.
+fn sides(app: &App, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
+    let marked = app.view.history.marked.iter().filter_map(|hash| app.history.run(*hash));
+    let mut runs: Vec<&Past> = marked.collect();
+    runs.sort_by_key(|run| (run.identity.at_ms, run.hash));
+    let mut lines = Vec::new();
+    for (letter, run) in ["A", "B"].into_iter().zip(&runs) {
+        let text = format!("{}, {}", name(run), format::minute(run.identity.at_ms));
+        lines.extend(section(look, letter, &text, Role::Text, width));
+    }
+    if let [a, b] = runs.as_slice() {
+        let side = |side: Option<String>| side.unwrap_or_else(|| "none".to_owned());
+        for one in differences(&a.identity, &b.identity) {
+            let text = format!("{} {} {}", side(one.before), look.glyphs.right, side(one.after));
+            // A variable's name is longer than the column of labels.
+            let (label, text) = match one.what.len() {
+                ..9 => (one.what.as_str(), text),
+                _ => ("with", format!("{} {text}", one.what)),
+            };
+            lines.extend(section(look, label, &text, Role::Muted, width));
+        }
+    }
+    lines
+}
+
+fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
+    let judgement = &row.judgement;
+    let role = match judgement.call {
+        Call::Same => Role::Info,
+        Call::Faster => Role::Good,
+        Call::Slower => Role::Bad,
+        Call::Ambiguous => Role::Warn,
+    };
+    let mut lines =
+        vec![Line::default(), Line::styled(printable(&row_name(row)), look.style(Role::Header))];
+    let head = format!("{}: {}", judgement.call, judgement.reason);
+    lines.extend(
+        crate::shell::popup::wrap(&head, width)
+            .into_iter()
+            .map(|text| Line::styled(text, look.style(role))),
+    );
+    let time = |ns| format::nanoseconds(ns, look.glyphs);
+    let side = |side: &Side| match side.quartiles {
+        Some(all) => {
+            let tainted = match side.tainted {
+                0 => String::new(),
+                count => format!(", {count} tainted left out"),
+            };
+            format!(
+                "{}, quartiles {} to {}, {} samples{tainted}",
+                time(all.median),
+                time(all.lower),
+                time(all.upper),
+                side.samples
+            )
+        }
+        None => "no clean sample".to_owned(),
+    };
+    lines.extend(section(look, "A", &side(&row.sides.0), Role::Text, width));
+    lines.extend(section(look, "B", &side(&row.sides.1), Role::Text, width));
+    if let Some(effect) = judgement.time {
+        let interval = effect.interval;
+        let text = format!(
+            "{}, 95 % interval {} to {}",
+            format::change(effect.change),
+            format::change(interval.low),
+            format::change(interval.high)
+        );
+        lines.extend(section(look, "change", &text, Role::Text, width));
+    }
+    lines
+}
+
+fn left_out(look: Look<'_>, comparison: &Comparison, width: usize) -> Vec<Line<'static>> {
+    if comparison.alone.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![Line::default(), Line::styled("Not compared", look.style(Role::Header))];
+    for one in &comparison.alone {
+        let letter = if one.run == 0 { "A" } else { "B" };
+        let what = format!("{} {}", one.key, one.config);
+        let text = format!("{}: {}", what.trim_end(), one.why);
+        lines.extend(section(look, letter, &text, Role::Muted, width));
+    }
+    lines
+}

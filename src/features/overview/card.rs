@@ -1,0 +1,160 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_probes::gpu::Presence;
+
+use super::Card;
+use super::model::{Fact, Summary};
+use crate::shell::App;
+use crate::shell::panels::{columns, cut_history, cut_top, halves};
+use crate::store::{TRACKS, Track};
+use crate::widgets::format::Short;
+use crate::widgets::theme::{Ramp, Role};
+use crate::widgets::{
+    Card as Frame, DtypeStrip, Gauge, Graph, Ink, Look, Pen, Piece, Spark, outcome_role, text_width,
+};
+
+/// Fewest lines a graph is worth.
+pub(crate) const GRAPH_LEAST: u16 = 3;
+/// Most lines the graphs of one card take.
+pub(crate) const GRAPH_MOST: u16 = 12;
+
+/// Whether there is something to draw a history of.
+pub(crate) fn has_graph(card: &Card) -> bool {
+    matches!(card.presence, Presence::Present | Presence::Lost)
+}
+
+/// Lines a card needs, frame included.
+pub(crate) fn height(card: &Card, width: u16) -> u16 {
+    let gauges = u16::from(has_graph(card)) * if width < 60 { 2 } else { 1 };
+    let strip = if card.dtypes.is_empty() { 0 } else { strip_height(card, width) };
+    2 + gauges + u16::from(!in_frame(card)) + strip + u16::from(card.summary.total > 0)
+}
+
+/// Whether the facts stand in the frame: those of a what-if GPU are few and never change.
+fn in_frame(card: &Card) -> bool {
+    card.presence == Presence::WhatIf
+}
+
+fn strip_height(card: &Card, width: u16) -> u16 {
+    let cells: usize = card.dtypes.iter().map(|(label, ..)| label.len() + 4).sum();
+    if cells > usize::from(width.saturating_sub(4)) { 2 } else { 1 }
+}
+
+/// Draws one GPU.
+pub(crate) fn render(
+    app: &App,
+    look: Look<'_>,
+    card: &Card,
+    selected: bool,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
+    let left = [look.piece(&card.head, title)];
+    let right: Vec<Piece<'_>> =
+        card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+    let foot: Vec<Piece<'_>> = if in_frame(card) {
+        card.state.iter().map(|fact| look.piece(&fact.text, fact.role)).collect()
+    } else {
+        Vec::new()
+    };
+    let border = if selected { Role::BorderFocus } else { Role::Border };
+    let frame = Frame::new(look).border(border).left(&left).right(&right).foot_left(&foot);
+    let inner = frame.render(area, buffer);
+    let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    if has_graph(card) {
+        gauges(app, look, card, &mut rest, buffer);
+    }
+    if !in_frame(card) {
+        facts(look, &card.state, cut_top(&mut rest, 1), buffer);
+    }
+    if !card.dtypes.is_empty() {
+        let line = cut_top(&mut rest, strip_height(card, area.width));
+        DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
+    }
+    if card.summary.total > 0 {
+        summary(look, &card.summary, cut_top(&mut rest, 1), buffer);
+    }
+    if rest.height >= GRAPH_LEAST && has_graph(card) {
+        graphs(app, look, card, rest, buffer);
+    }
+}
+
+fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut Buffer) {
+    let (gpu, memory) = if rest.width < 56 {
+        (cut_top(rest, 1), cut_top(rest, 1))
+    } else {
+        halves(cut_top(rest, 1), 2).into()
+    };
+    let mut pen = look.pen(buffer, gpu);
+    pen.put("gpu ", look.style(Role::Muted));
+    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
+    let line = cut_history(&mut bar);
+    let history = app.store.track(&card.key, Track::Utilisation);
+    Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
+    Spark::new(look, history, Ink::Role(Role::Graph)).max(100.0).render(line, buffer);
+    let mut pen = look.pen(buffer, memory);
+    pen.put("mem ", look.style(Role::Muted));
+    let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
+    let label = text_width(&card.memory.text);
+    Gauge::new(look, card.memory.amount, Ramp::Memory)
+        .label(&card.memory.text, label)
+        .render(bar, buffer);
+}
+
+/// Short facts beside each other; those at the end are left out until the rest fits.
+pub(crate) fn facts(look: Look<'_>, facts: &[Fact], line: Rect, buffer: &mut Buffer) {
+    let mut pen = look.pen(buffer, line);
+    for (at, fact) in facts.iter().enumerate() {
+        let gap = if at == 0 { 0 } else { 3 };
+        let width = text_width(&fact.text);
+        if at > 0 && pen.rest() < width + gap {
+            continue;
+        }
+        let room = pen.rest().saturating_sub(gap);
+        pen.skip(gap).elide(&fact.text, width.min(room), look.style(fact.role));
+    }
+}
+
+fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
+    let mut pen = look.pen(buffer, line);
+    pen.put(&Short::of(format_args!("{} configs ", summary.total)), look.style(Role::Muted));
+    counts(look, &mut pen, summary);
+    if let Some((outcome, text)) = &summary.worst {
+        pen.skip(2)
+            .glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(*outcome)))
+            .skip(1);
+        let rest = pen.rest();
+        pen.elide(text, rest, look.style(Role::Muted));
+    }
+}
+
+/// How many of each outcome: symbol and number.
+pub(crate) fn counts(look: Look<'_>, pen: &mut Pen<'_>, summary: &Summary) {
+    for (outcome, count) in &summary.counts {
+        let style = look.style(outcome_role(*outcome));
+        pen.skip(1).glyph(outcome.symbol(!look.glyphs.is_unicode), style);
+        pen.put(&Short::of(*count), style);
+    }
+}
+
+/// Histories of the tracks that have values, as many beside each other as fit.
+fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffer) {
+    let gpu = app.frame.gpus.iter().find(|gpu| gpu.key == card.key);
+    let known = TRACKS.iter().filter_map(|spec| {
+        let values = app.store.track(&card.key, spec.track);
+        values.iter().any(Option::is_some).then_some((spec, values))
+    });
+    let most = usize::from(area.width / 36).clamp(1, 5);
+    let shown: Vec<_> = known.take(most).collect();
+    let places = columns(area, shown.len() as u16, 2);
+    for ((spec, values), mut place) in shown.iter().zip(places) {
+        let head = cut_top(&mut place, 1);
+        look.pen(buffer, head).fit(spec.label, look.style(Role::Muted));
+        let seen = crate::widgets::highest(values).unwrap_or(1.0);
+        let top = gpu.and_then(spec.ceiling).map_or(seen, |top| top as f32).max(f32::MIN_POSITIVE);
+        let label = crate::widgets::format::count(f64::from(top));
+        Graph::new(look, values, (0.0, top)).labels(&label, "0").render(place, buffer);
+    }
+}

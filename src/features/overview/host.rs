@@ -1,0 +1,103 @@
+//! The machine around the GPUs, and what its CPU reaches in the benchmark.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_probes::units::Bytes;
+
+use crate::features::bench::Phase;
+use crate::features::bench::panel::DecodeRates;
+use crate::shell::App;
+use crate::shell::panels::{cut_history, cut_top, halves};
+use crate::widgets::format;
+use crate::widgets::format::Short;
+use crate::widgets::theme::{Ramp, Role};
+use crate::widgets::{
+    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
+};
+
+/// Features worth a place in the title, by what they are called there.
+const SHOWN: &[(&str, &str)] = &[
+    ("amx_int8", "AMX"),
+    ("avx512_bf16", "AVX-512 BF16"),
+    ("avx512_vnni", "VNNI"),
+    ("avx512f", "AVX-512"),
+    ("avx2", "AVX2"),
+    ("asimd", "NEON"),
+    ("bf16", "BF16"),
+    ("i8mm", "I8MM"),
+];
+
+/// Draws the host at the top of an area: a card, or one line where the room is short.
+pub(crate) fn render(app: &App, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
+    let bench = app.bench.phase != Phase::Off || !app.bench.reports.is_empty();
+    let inner = if area.height >= 18 {
+        let line = cut_top(area, if bench { 4 } else { 3 });
+        frame(app, look, line, buffer)
+    } else {
+        let line = cut_top(area, 1);
+        Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line }
+    };
+    let mut rest = inner;
+    use_now(app, look, cut_top(&mut rest, 1), buffer);
+    if bench && rest.height > 0 {
+        rates(app, look, cut_top(&mut rest, 1), buffer);
+    }
+}
+
+fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let host = &app.frame.host;
+    let name = host.machine.cpu_name.last().map_or("CPU", String::as_str);
+    let title = if name.contains("CPU") { name.to_owned() } else { format!("CPU {name}") };
+    let left = [look.piece(&title, Role::Title)];
+    let mut facts = Vec::new();
+    if let Some(cores) = host.machine.cpu_cores.last() {
+        facts.push(format!("{cores} cores"));
+    }
+    let has =
+        |id: &str| host.cpu_features.iter().any(|feature| feature.present && feature.id == id);
+    facts.extend(SHOWN.iter().filter(|row| has(row.0)).map(|row| row.1.to_owned()));
+    let right: Vec<Piece<'_>> = facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let machine = &app.frame.host.machine;
+    let [cpu, memory] = halves(line, 2);
+    let mut pen = look.pen(buffer, cpu);
+    pen.put("cpu ", look.style(Role::Muted));
+    let mut bar = Rect { x: pen.x(), width: pen.rest(), ..cpu };
+    let history = cut_history(&mut bar);
+    let text = machine
+        .cpu_pct
+        .last()
+        .map_or(Short::of(format::ABSENT), |pct| format::percent(f64::from(pct.0)));
+    Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
+        .label(&text, 5)
+        .render(bar, buffer);
+    Spark::new(look, app.store.cpu(), Ink::Role(Role::Graph)).max(100.0).render(history, buffer);
+    let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
+    let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
+    let text = format::bytes_of(used, total);
+    let mut pen = look.pen(buffer, memory);
+    pen.put("mem ", look.style(Role::Muted));
+    let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };
+    let amount = Amount::of(&machine.memory_used_bytes, total);
+    Gauge::new(look, amount, Ramp::Memory).label(&text, text_width(&text)).render(bar, buffer);
+}
+
+/// Decode rates of the clean profile, beside each other.
+fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let rates = DecodeRates::of(app);
+    let bars = rates.bars();
+    let mut pen = look.pen(buffer, line);
+    pen.put("decode tok/s ", look.style(Role::Muted));
+    if let Phase::Paused(_) | Phase::Died(_) | Phase::Starting = app.bench.phase {
+        let status = app.bench.status();
+        let room = pen.rest() / 3;
+        pen.elide(&status, text_width(&status).min(room), look.style(Role::Paused)).skip(2);
+    }
+    let rest = Rect { x: pen.x(), width: pen.rest(), ..line };
+    BarLine(Bars { look, bars: &bars, scale: Scale::Linear, max: None }).render(rest, buffer);
+}

@@ -1,0 +1,327 @@
+//! What the Overview says about each GPU, as plain rows.
+
+use warpscope_kernels::{Dtype, Sm};
+use warpscope_probes::catalogue::How;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::{Gpu, Reading, Scalar};
+
+use crate::engine::{Cell, Outcome, Verdict};
+use crate::shell::App;
+use crate::widgets::Amount;
+use crate::widgets::format;
+use crate::widgets::glyphs::Glyphs;
+use crate::widgets::theme::Role;
+
+/// A share of a whole with the words beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meter {
+    /// How much of the whole.
+    pub amount: Amount,
+    /// The value in words, or why there is none.
+    pub text: String,
+}
+
+/// What a short fact is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Whether and how the device is there.
+    Presence,
+    /// Draw and limit.
+    Power,
+    /// Core temperature.
+    Temperature,
+    /// SM clock now and at most.
+    Clock,
+    /// PCIe generation and width.
+    Link,
+    /// Fan.
+    Fan,
+    /// ECC errors.
+    Errors,
+    /// Why clocks are held.
+    Throttle,
+    /// From the catalogue.
+    Catalogue,
+}
+
+/// A short fact with its meaning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// What it is about.
+    pub about: About,
+    /// The fact.
+    pub text: String,
+    /// How it is drawn.
+    pub role: Role,
+}
+
+fn fact(about: About, text: impl Into<String>, role: Role) -> Fact {
+    Fact { about, text: text.into(), role }
+}
+
+/// Verdicts of one GPU in short.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// How many configurations are known.
+    pub total: usize,
+    /// How many of each outcome, the empty ones left out.
+    pub counts: Vec<(Outcome, usize)>,
+    /// The one to read first: what is bad, and why.
+    pub worst: Option<(Outcome, String)>,
+}
+
+/// Everything a card shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Card {
+    /// [`Gpu::key`], for histories.
+    pub key: String,
+    /// Index and name.
+    pub head: String,
+    /// Index and as much of the name as tells it apart.
+    pub short: String,
+    /// Architecture, compute capability, SMs, memory.
+    pub facts: Vec<String>,
+    /// Whether a device is behind it.
+    pub presence: Presence,
+    /// GPU utilisation.
+    pub load: Meter,
+    /// Memory in use.
+    pub memory: Meter,
+    /// Power, temperature, clocks, link, errors.
+    pub state: Vec<Fact>,
+    /// Number formats: label, symbol, meaning.
+    pub dtypes: Vec<(&'static str, &'static str, Role)>,
+    /// Verdicts in short.
+    pub summary: Summary,
+}
+
+/// Every GPU of the frame, as cards.
+pub fn cards(app: &App, glyphs: &Glyphs) -> Vec<Card> {
+    let gpus = app.frame.gpus.iter().enumerate();
+    gpus.map(|(at, gpu)| card(app, at, gpu, glyphs)).collect()
+}
+
+fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
+    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
+    Card {
+        key: gpu.key.clone(),
+        head: format!("{at} {name}"),
+        short: short_name(at, gpu),
+        facts: facts(gpu),
+        presence: gpu.presence,
+        load: load(gpu),
+        memory: memory(gpu),
+        state: state(gpu, glyphs),
+        dtypes: dtypes(app.compat.dtypes(at), glyphs),
+        summary: summary(app.compat.of(at), app.compat.worst(at)),
+    }
+}
+
+/// Index and as much of a GPU's name as tells it apart.
+pub fn short_name(at: usize, gpu: &Gpu) -> String {
+    const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
+    let name = gpu.identity.name.last().map_or("GPU", String::as_str);
+    let short = NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""));
+    format!("{at} {short}")
+}
+
+fn facts(gpu: &Gpu) -> Vec<String> {
+    let identity = &gpu.identity;
+    let memory = gpu.vitals.memory_total_bytes.last().map(|bytes| {
+        let kind = identity.memory_type.last().map(|kind| format!(" {kind}")).unwrap_or_default();
+        format!("{}{kind}", format::bytes(bytes.0 as f64))
+    });
+    [
+        identity.architecture.last().cloned(),
+        identity.sm.last().map(Sm::to_string),
+        identity.sm_count.last().map(|count| format!("{count} SM")),
+        memory,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn meter<T: Scalar>(reading: &Reading<T>, whole: f64, text: impl Fn(f64) -> String) -> Meter {
+    let amount = Amount::of(reading, whole);
+    let text = match (reading.last().and_then(Scalar::number), reading.absence()) {
+        (Some(value), _) => text(value),
+        (None, absence) => absence.map_or("n/a", |absence| absence.word()).to_owned(),
+    };
+    Meter { amount, text }
+}
+
+fn load(gpu: &Gpu) -> Meter {
+    meter(&gpu.vitals.util_gpu_pct, 100.0, |pct| format::percent(pct).to_string())
+}
+
+fn memory(gpu: &Gpu) -> Meter {
+    let total = gpu.vitals.memory_total_bytes.last().map_or(0.0, |total| total.0 as f64);
+    meter(&gpu.vitals.memory_used_bytes, total, |used| {
+        format::bytes_of(Some(used), total).to_string()
+    })
+}
+
+fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
+    let presence = |text: &str, role| vec![fact(About::Presence, text, role)];
+    match gpu.presence {
+        Presence::WhatIf => return what_if(gpu),
+        Presence::Suspended => {
+            return presence("suspended by the kernel to save power; not woken", Role::Muted);
+        }
+        Presence::Lost => {
+            return presence(
+                "lost: the driver no longer reaches it; look for Xid in dmesg",
+                Role::Bad,
+            );
+        }
+        Presence::Starting => return presence("has not answered yet", Role::Late),
+        Presence::Present => {}
+    }
+    let facts = [
+        power(gpu),
+        temperature(gpu, glyphs),
+        clocks(gpu),
+        link(gpu, glyphs),
+        fan(gpu),
+        errors(gpu),
+    ];
+    facts.into_iter().flatten().chain([throttle(gpu)]).collect()
+}
+
+fn what_if(gpu: &Gpu) -> Vec<Fact> {
+    let bus = gpu.identity.memory_bandwidth_bps.last().map(|rate| format::rate(rate.0).to_string());
+    let power = gpu.vitals.power_limit_w.last().map(|limit| format::watts(limit.0).to_string());
+    let mut facts =
+        vec![fact(About::Presence, "what-if: from the catalogue, nothing measured", Role::WhatIf)];
+    facts.extend(
+        [bus, power].into_iter().flatten().map(|text| fact(About::Catalogue, text, Role::Muted)),
+    );
+    facts
+}
+
+fn dim<T>(reading: &Reading<T>, role: Role) -> Role {
+    if reading.is_late() { Role::Late } else { role }
+}
+
+fn power(gpu: &Gpu) -> Option<Fact> {
+    let vitals = &gpu.vitals;
+    let draw = vitals.power_w.last()?;
+    let text = match vitals.power_limit_w.last() {
+        Some(limit) => format!("{:.0}/{:.0} W", draw.0, limit.0),
+        None => format!("{:.0} W", draw.0),
+    };
+    Some(fact(About::Power, text, dim(&vitals.power_w, Role::Text)))
+}
+
+fn temperature(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
+    let vitals = &gpu.vitals;
+    let now = vitals.temperature_c.last()?;
+    let limit = vitals.temperature_slowdown_c.last().map_or(f32::INFINITY, |limit| limit.0);
+    let role = match limit - now.0 {
+        left if left <= 0.0 => Role::Bad,
+        left if left <= 8.0 => Role::Warn,
+        _ => Role::Text,
+    };
+    let text = format::celsius(f64::from(now.0), glyphs).to_string();
+    Some(fact(About::Temperature, text, dim(&vitals.temperature_c, role)))
+}
+
+fn clocks(gpu: &Gpu) -> Option<Fact> {
+    let vitals = &gpu.vitals;
+    let now = vitals.clock_sm_mhz.last()?;
+    let text = match vitals.clock_sm_max_mhz.last() {
+        Some(max) => format!("{}/{} MHz", now.0, max.0),
+        None => format!("{} MHz", now.0),
+    };
+    Some(fact(About::Clock, text, dim(&vitals.clock_sm_mhz, Role::Text)))
+}
+
+fn link(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
+    let vitals = &gpu.vitals;
+    let (gen_now, width) = (vitals.pcie_gen.last()?, vitals.pcie_width.last()?);
+    let narrow = vitals.pcie_width_max.last().is_some_and(|max| width < max);
+    let role = if narrow { Role::Warn } else { Role::Text };
+    let text = format!("PCIe {gen_now}{}{width}", glyphs.times);
+    Some(fact(About::Link, text, dim(&vitals.pcie_gen, role)))
+}
+
+fn fan(gpu: &Gpu) -> Option<Fact> {
+    let fan = gpu.vitals.fan_pct.last()?;
+    Some(fact(About::Fan, format!("fan {:.0}%", fan.0), dim(&gpu.vitals.fan_pct, Role::Text)))
+}
+
+fn errors(gpu: &Gpu) -> Option<Fact> {
+    let vitals = &gpu.vitals;
+    let bad = vitals.ecc_uncorrected_volatile.last()?;
+    let corrected = vitals.ecc_corrected_volatile.last().copied().unwrap_or(0);
+    let role = match (*bad, corrected) {
+        (0, 0) => Role::Text,
+        (0, _) => Role::Warn,
+        _ => Role::Bad,
+    };
+    Some(fact(About::Errors, format!("ECC {}", bad.saturating_add(corrected)), role))
+}
+
+fn throttle(gpu: &Gpu) -> Fact {
+    let active = &gpu.throttle.active;
+    let Some(reasons) = active.last() else {
+        let word = active.absence().map_or("n/a", |absence| absence.word());
+        return fact(About::Throttle, format!("clocks: {word}"), Role::Absent);
+    };
+    let words: Vec<_> = reasons.iter().map(|reason| reason.words()).collect();
+    let slowed = reasons.iter().any(|reason| reason.slows());
+    let text = if words.is_empty() { "full speed".to_owned() } else { words.join(", ") };
+    let role = match (slowed, words.is_empty()) {
+        (true, _) => Role::Warn,
+        (false, true) => Role::Good,
+        (false, false) => Role::Muted,
+    };
+    fact(About::Throttle, format!("clocks: {text}"), dim(active, role))
+}
+
+/// Number formats of the strip, in its order.
+const STRIP: &[Dtype] = &[
+    Dtype::Fp64,
+    Dtype::Fp32,
+    Dtype::Tf32,
+    Dtype::Fp16,
+    Dtype::Bf16,
+    Dtype::Fp8E4m3,
+    Dtype::Int8,
+    Dtype::Int4,
+    Dtype::Nvfp4,
+];
+
+fn dtypes(support: &[(Dtype, How)], glyphs: &Glyphs) -> Vec<(&'static str, &'static str, Role)> {
+    let shown = STRIP.iter().filter_map(|dtype| support.iter().find(|row| row.0 == *dtype));
+    shown
+        .map(|(dtype, how)| (dtype.label(), how.symbol(!glyphs.is_unicode), role_of(*how)))
+        .collect()
+}
+
+fn role_of(how: How) -> Role {
+    match how {
+        How::TensorCore => Role::Good,
+        How::CudaCore => Role::Text,
+        How::Slow | How::Emulated => Role::Warn,
+        How::StorageOnly | How::Unknown => Role::Muted,
+        How::None => Role::Absent,
+    }
+}
+
+fn summary<'a>(cells: impl Iterator<Item = &'a Cell>, worst: Option<&Verdict>) -> Summary {
+    let mut summary = Summary::default();
+    for cell in cells {
+        summary.total += 1;
+        match summary.counts.iter_mut().find(|(outcome, _)| *outcome == cell.outcome) {
+            Some((_, count)) => *count += 1,
+            None => summary.counts.push((cell.outcome, 1)),
+        }
+    }
+    summary.counts.sort_by_key(|(outcome, _)| *outcome);
+    summary.worst = worst.map(|verdict| {
+        (verdict.outcome, format!("{} {}: {}", verdict.framework, verdict.config, verdict.reason))
+    });
+    summary
+}

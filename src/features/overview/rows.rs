@@ -1,0 +1,125 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_probes::gpu::Presence;
+
+use super::Card;
+use super::card::counts;
+use super::model::About;
+use crate::shell::draw::Hits;
+use crate::shell::{App, Hit};
+use crate::store::Track;
+use crate::widgets::theme::{Ramp, Role};
+use crate::widgets::{Align, Column, Gauge, Ink, Look, Pen, Spark, Table, text_width};
+
+const COLUMNS: &[Column<'static>] = &[
+    Column::new("GPU", 14, 18),
+    Column::new("CC", 6, 7).rank(3),
+    Column::new("LOAD", 11, 16).grows(),
+    Column::new("", 6, 18).rank(6),
+    Column::new("MEMORY", 19, 26).rank(1).grows(),
+    Column::new("TEMP", 6, 6).align(Align::Right).rank(2),
+    Column::new("POWER", 9, 10).align(Align::Right).rank(4),
+    Column::new("CLOCKS", 12, 22).rank(7),
+    Column::new("CONFIGS", 20, 24).rank(5),
+];
+
+/// Position of the column that is empty until there are verdicts.
+const CONFIGS: usize = 8;
+
+/// One row per GPU.
+pub(crate) fn render(
+    app: &App,
+    look: Look<'_>,
+    cards: &[Card],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let judged = cards.iter().any(|card| card.summary.total > 0);
+    let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
+    let mut table = Table::new(look, columns, cards.len());
+    table.selected = Some(app.view.overview.at);
+    let layout = table.layout(area);
+    let label = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
+    let mut bars = Vec::new();
+    table.render(area, buffer, |row, column, pen| {
+        if matches!(column, 2..=4) {
+            bars.push((row, column, pen.x(), pen.rest()));
+        } else {
+            cell(look, &cards[row], column, pen);
+        }
+    });
+    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
+        hits.add(line, Hit::Row(row));
+        for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
+            let place = Rect { x: *x, width: *width, ..line };
+            bar(app, look, &cards[row], (*column, label), place, buffer);
+        }
+    }
+}
+
+fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
+    let about = |about| {
+        let fact = card.state.iter().find(|fact| fact.about == about);
+        fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))
+    };
+    let (text, role) = match column {
+        0 => (card.short.as_str(), head_role(card.presence)),
+        1 => (
+            card.facts.iter().find(|fact| fact.starts_with("sm_")).map_or("", String::as_str),
+            Role::Muted,
+        ),
+        5 => about(About::Temperature),
+        6 => about(About::Power),
+        7 => about(About::Throttle),
+        _ => return counts(look, pen, &card.summary),
+    };
+    pen.fit(text.strip_prefix("clocks: ").unwrap_or(text), look.style(role));
+}
+
+fn head_role(presence: Presence) -> Role {
+    match presence {
+        Presence::WhatIf => Role::WhatIf,
+        Presence::Lost => Role::Bad,
+        Presence::Suspended | Presence::Starting => Role::Muted,
+        Presence::Present => Role::Text,
+    }
+}
+
+fn bar(
+    app: &App,
+    look: Look<'_>,
+    card: &Card,
+    (column, label): (usize, u16),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    if !super::card::has_graph(card) || card.presence == Presence::Lost {
+        let word = match (column, card.presence) {
+            (2, Presence::Lost) => "lost",
+            (2, Presence::WhatIf) => "what-if",
+            (2, Presence::Suspended) => "suspended",
+            (2, Presence::Starting) => "no answer yet",
+            (4, Presence::WhatIf) => card.facts.last().map_or("", String::as_str),
+            _ => "",
+        };
+        let role = if card.presence == Presence::Lost { Role::Bad } else { Role::Muted };
+        look.pen(buffer, area).fit(word, look.style(role));
+        return;
+    }
+    match column {
+        2 => Gauge::new(look, card.load.amount, Ramp::Load)
+            .label(&card.load.text, 5)
+            .render(area, buffer),
+        3 => {
+            let values = app.store.track(&card.key, Track::Utilisation);
+            Spark::new(look, values, Ink::Role(Role::Graph)).max(100.0).render(area, buffer);
+        }
+        _ => {
+            Gauge::new(look, card.memory.amount, Ramp::Memory)
+                .label(&card.memory.text, label)
+                .render(area, buffer);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+use ratatui::text::Line;
+use warpscope_probes::Field;
+use warpscope_probes::process::{HostSide, Usage, Visibility};
+
+use crate::shell::App;
+use crate::shell::popup::{Page, section};
+use crate::widgets::Look;
+use crate::widgets::theme::Role;
+
+/// Everything about one process on one GPU.
+pub(crate) fn page(app: &App, look: Look<'_>, (pid, gpu): (u32, &str), width: usize) -> Page {
+    let title = format!("Process {pid}");
+    let mut processes = app.frame.processes.iter();
+    let Some(process) = processes.find(|process| process.pid == pid && process.gpu == gpu) else {
+        let text = "It no longer holds anything on this GPU.";
+        return Page { title, lines: vec![Line::styled(text, look.style(Role::Warn))] };
+    };
+    let seen = match process.visibility {
+        Visibility::Visible => "yes",
+        Visibility::OtherNamespace => {
+            "no: the driver gives host pids and this program runs in another pid namespace (docker: --pid=host)"
+        }
+        Visibility::Gone => "no: it ended",
+        Visibility::Unknown => "not asked yet",
+    };
+    let mut lines = section(look, "visible", seen, Role::Text, width);
+    lines.extend(section(look, "on", &process.gpu, Role::Text, width));
+    lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
+    lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
+    lines.extend(used(app, look, pid, width));
+    Page { title, lines }
+}
+
+/// What it has mapped: frameworks, the environment they lie in, CUDA libraries.
+fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>> {
+    let Some(used) = app.compat.survey().and_then(|survey| survey.process(pid)) else {
+        return Vec::new();
+    };
+    let cuda = used.cuda.iter().map(|one| {
+        format!("{} {}", one.name, one.version.as_deref().unwrap_or("of unknown version"))
+    });
+    let environment = used.environment.as_ref().map(|root| root.display().to_string());
+    let rows = [
+        ("uses", used.packages.join(", ")),
+        ("from", environment.unwrap_or_default()),
+        ("CUDA", cuda.collect::<Vec<_>>().join(", ")),
+        ("not seen", used.hidden.clone().unwrap_or_default()),
+    ];
+    let told = rows.iter().filter(|row| !row.1.is_empty());
+    told.flat_map(|(label, text)| section(look, label, text, Role::Text, width)).collect()
+}
+
+fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {
+    match (field.text)(of) {
+        Ok(text) => section(
+            look,
+            field.label,
+            &crate::features::overview::details::with_unit(&text, field.unit),
+            Role::Text,
+            width,
+        ),
+        Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),
+    }
+}

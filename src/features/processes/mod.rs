@@ -1,0 +1,304 @@
+//! The rows of the Processes tab: filtered, sorted, as a list or a tree.
+
+pub(crate) mod details;
+pub mod panel;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use warpscope_probes::Frame;
+use warpscope_probes::process::Process;
+
+use crate::shell::view::{Cursor, Input};
+
+/// A column processes can be sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortBy {
+    /// Device memory held.
+    #[default]
+    GpuMemory,
+    /// SM time.
+    Sm,
+    /// Host CPU time.
+    Cpu,
+    /// Host memory.
+    HostMemory,
+    /// GPU, then process id.
+    Gpu,
+    /// Process id.
+    Pid,
+    /// Owner.
+    User,
+    /// Start time.
+    Started,
+    /// Command line.
+    Command,
+}
+
+/// One way to sort: which, its title, whether the largest comes first, and the order itself.
+pub struct SortSpec {
+    /// Which column.
+    pub by: SortBy,
+    /// Title in the header.
+    pub title: &'static str,
+    /// Whether the largest comes first.
+    pub descending: bool,
+    compare: fn(&Process, &Process) -> Ordering,
+}
+
+fn number(of: fn(&Process) -> Option<f64>) -> impl Fn(&Process, &Process) -> Ordering {
+    move |a, b| of(a).unwrap_or(-1.0).total_cmp(&of(b).unwrap_or(-1.0))
+}
+
+/// Every sort order, in the order the sort key walks through them.
+pub const SORTS: &[SortSpec] = &[
+    SortSpec {
+        by: SortBy::GpuMemory,
+        title: "GPU-MEM",
+        descending: true,
+        compare: |a, b| number(|p| p.usage.gpu_memory_bytes.last().map(|v| v.0 as f64))(a, b),
+    },
+    SortSpec {
+        by: SortBy::Sm,
+        title: "SM%",
+        descending: true,
+        compare: |a, b| number(|p| p.usage.sm_pct.last().map(|v| f64::from(v.0)))(a, b),
+    },
+    SortSpec {
+        by: SortBy::Cpu,
+        title: "CPU%",
+        descending: true,
+        compare: |a, b| number(|p| p.host.cpu_pct.last().map(|v| f64::from(v.0)))(a, b),
+    },
+    SortSpec {
+        by: SortBy::HostMemory,
+        title: "MEM",
+        descending: true,
+        compare: |a, b| number(|p| p.host.memory_bytes.last().map(|v| v.0 as f64))(a, b),
+    },
+    SortSpec {
+        by: SortBy::Gpu,
+        title: "GPU",
+        descending: false,
+        compare: |a, b| a.gpu.cmp(&b.gpu),
+    },
+    SortSpec {
+        by: SortBy::Pid,
+        title: "PID",
+        descending: false,
+        compare: |a, b| a.pid.cmp(&b.pid),
+    },
+    SortSpec {
+        by: SortBy::User,
+        title: "USER",
+        descending: false,
+        compare: |a, b| a.host.user.last().cmp(&b.host.user.last()),
+    },
+    SortSpec {
+        by: SortBy::Started,
+        title: "STARTED",
+        descending: true,
+        compare: |a, b| a.started_at.cmp(&b.started_at),
+    },
+    SortSpec {
+        by: SortBy::Command,
+        title: "COMMAND",
+        descending: false,
+        compare: |a, b| a.host.command.last().cmp(&b.host.command.last()),
+    },
+];
+
+/// Signals the menu offers, the gentlest first: number, name, what it does.
+pub const SIGNALS: &[(i32, &str, &str)] = &[
+    (15, "TERM", "ask it to end"),
+    (2, "INT", "interrupt, as Ctrl-C"),
+    (1, "HUP", "hang up"),
+    (3, "QUIT", "end with a core dump"),
+    (10, "USR1", "user signal 1"),
+    (12, "USR2", "user signal 2"),
+    (19, "STOP", "stop until continued"),
+    (18, "CONT", "continue"),
+    (9, "KILL", "end at once; nothing is saved"),
+];
+
+/// How the tab is set.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessView {
+    /// Selected row.
+    pub cursor: Cursor,
+    /// Filter.
+    pub filter: Input,
+    /// Sort column.
+    pub sort: SortBy,
+    /// Whether the column's own direction is turned around.
+    pub reverse: bool,
+    /// Whether parents stand above children.
+    pub tree: bool,
+}
+
+impl ProcessView {
+    /// The table row of the sort column.
+    pub fn spec(&self) -> &'static SortSpec {
+        SORTS.iter().find(|spec| spec.by == self.sort).expect("every order is listed")
+    }
+
+    /// Sorts by the next column.
+    pub fn next_sort(&mut self) {
+        let at = SORTS.iter().position(|spec| spec.by == self.sort).map_or(0, |at| at + 1);
+        self.sort = SORTS[at % SORTS.len()].by;
+        self.reverse = false;
+    }
+
+    /// Sorts by a column, or turns it around when it is the one already.
+    pub fn sort_by(&mut self, by: SortBy) {
+        self.reverse = self.sort == by && !self.reverse;
+        self.sort = by;
+    }
+
+    /// Rows to draw: position in [`Frame::processes`] and depth in the tree.
+    pub fn rows(&self, frame: &Frame) -> Vec<Row> {
+        let all = &frame.processes;
+        let mut shown: Vec<usize> =
+            (0..all.len()).filter(|&at| self.filter.matches(&haystack(&all[at]))).collect();
+        let spec = self.spec();
+        shown.sort_by(|&a, &b| {
+            let order = (spec.compare)(&all[a], &all[b]);
+            let order = if spec.descending != self.reverse { order.reverse() } else { order };
+            order.then_with(|| (all[a].pid, &all[a].gpu).cmp(&(all[b].pid, &all[b].gpu)))
+        });
+        if self.tree {
+            as_tree(all, &shown)
+        } else {
+            shown.into_iter().map(|at| Row { at, depth: 0 }).collect()
+        }
+    }
+}
+
+/// One row of the tab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Position in [`Frame::processes`].
+    pub at: usize,
+    /// Depth in the tree, 0 in the list.
+    pub depth: usize,
+}
+
+fn haystack(process: &Process) -> String {
+    let text =
+        |reading: &warpscope_probes::Reading<String>| reading.last().cloned().unwrap_or_default();
+    let host = &process.host;
+    let words = [text(&host.user), text(&host.name), text(&host.command), text(&host.container)];
+    format!("{} {} {}", process.pid, process.gpu, words.join(" "))
+}
+
+fn as_tree(all: &[Process], shown: &[usize]) -> Vec<Row> {
+    let parent = |at: usize| {
+        let parent = *all[at].host.parent.last()?;
+        (parent != all[at].pid).then_some(parent)
+    };
+    let pids: HashSet<u32> = shown.iter().map(|&at| all[at].pid).collect();
+    let is_root = |at: &usize| parent(*at).is_none_or(|parent| !pids.contains(&parent));
+    let mut rows = Vec::with_capacity(shown.len());
+    let mut placed = HashSet::new();
+    let mut stack: Vec<(usize, usize)> =
+        shown.iter().copied().filter(is_root).map(|at| (at, 0)).rev().collect();
+    while let Some((at, depth)) = stack.pop() {
+        if !placed.insert(at) {
+            continue;
+        }
+        rows.push(Row { at, depth });
+        let first_of_pid = shown.iter().find(|&&other| all[other].pid == all[at].pid) == Some(&at);
+        if first_of_pid {
+            let children =
+                shown.iter().copied().filter(|&child| parent(child) == Some(all[at].pid));
+            let mut children: Vec<_> = children.map(|child| (child, depth + 1)).collect();
+            children.reverse();
+            stack.extend(children);
+        }
+    }
+    // A ring of parents has no root; its members are still shown.
+    rows.extend(
+        shown.iter().copied().filter(|at| !placed.contains(at)).map(|at| Row { at, depth: 0 }),
+    );
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::Bytes;
+
+    use super::*;
+
+    fn process(pid: u32, parent: u32, bytes: Option<u64>, command: &str) -> Process {
+        let mut process = Process { pid, gpu: "GPU-0".into(), ..Process::default() };
+        process.host.parent = parent.into();
+        process.host.command = command.to_owned().into();
+        if let Some(bytes) = bytes {
+            process.usage.gpu_memory_bytes = Bytes(bytes).into();
+        }
+        process
+    }
+
+    fn frame() -> Frame {
+        let processes = vec![
+            process(10, 1, Some(5), "python train.py"),
+            process(11, 10, Some(9), "python worker"),
+            process(12, 10, None, "python worker 2"),
+            process(20, 1, Some(7), "vllm serve"),
+        ];
+        Frame { processes, ..Frame::default() }
+    }
+
+    fn pids(view: &ProcessView, frame: &Frame) -> Vec<(u32, usize)> {
+        view.rows(frame).iter().map(|row| (frame.processes[row.at].pid, row.depth)).collect()
+    }
+
+    #[test]
+    fn the_largest_comes_first_and_the_unknown_last() {
+        let view = ProcessView::default();
+        assert_eq!(pids(&view, &frame()), [(11, 0), (20, 0), (10, 0), (12, 0)]);
+        let reversed = ProcessView { reverse: true, ..view };
+        assert_eq!(pids(&reversed, &frame())[0], (12, 0));
+    }
+
+    #[test]
+    fn the_tree_puts_children_below_their_parent() {
+        let view = ProcessView { tree: true, ..ProcessView::default() };
+        assert_eq!(pids(&view, &frame()), [(20, 0), (10, 0), (11, 1), (12, 1)]);
+    }
+
+    #[test]
+    fn a_ring_of_parents_loses_nobody() {
+        let processes =
+            vec![process(1, 2, None, "a"), process(2, 1, None, "b"), process(3, 3, None, "c")];
+        let view = ProcessView { tree: true, ..ProcessView::default() };
+        assert_eq!(pids(&view, &Frame { processes, ..Frame::default() }).len(), 3);
+    }
+
+    #[test]
+    fn a_process_on_two_gpus_is_two_rows_and_its_children_appear_once() {
+        let mut frame = frame();
+        frame.processes.push(Process { gpu: "GPU-1".into(), ..frame.processes[0].clone() });
+        let view = ProcessView { tree: true, ..ProcessView::default() };
+        assert_eq!(view.rows(&frame).len(), 5);
+    }
+
+    #[test]
+    fn the_filter_looks_at_command_and_pid() {
+        let filter = |text: &str| ProcessView {
+            filter: Input { text: text.into() },
+            ..ProcessView::default()
+        };
+        assert_eq!(pids(&filter("worker"), &frame()), [(11, 0), (12, 0)]);
+        assert_eq!(pids(&filter("20"), &frame()), [(20, 0)]);
+    }
+
+    #[test]
+    fn every_order_is_total() {
+        let mut view = ProcessView::default();
+        for _ in SORTS {
+            assert_eq!(view.rows(&frame()).len(), 4);
+            view.next_sort();
+        }
+        assert_eq!(view.sort, SortBy::GpuMemory);
+    }
+}

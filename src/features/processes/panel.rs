@@ -1,0 +1,235 @@
+//! Processes on the GPUs: sorted, filtered, as a list or a tree.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::process::{Process, ProcessKind, Visibility};
+use warpscope_probes::units::Bytes;
+use warpscope_probes::{Reading, Scalar, Timestamp};
+
+use crate::features::processes::{Row, SortBy};
+use crate::shell::draw::Hits;
+use crate::shell::panels::cut_top;
+use crate::shell::{App, Hit};
+use crate::widgets::format;
+use crate::widgets::format::Short;
+use crate::widgets::theme::Role;
+use crate::widgets::{Align, Card, Column, Look, Notice, Pen, Severity, Sort, Table};
+
+use SortBy as By;
+
+/// One column: how it is laid out, and which order a click on its head gives.
+struct Spec {
+    column: Column<'static>,
+    sort: Option<By>,
+    text: fn(&App, &Process) -> (String, Role),
+}
+
+const fn spec(
+    column: Column<'static>,
+    sort: Option<By>,
+    text: fn(&App, &Process) -> (String, Role),
+) -> Spec {
+    Spec { column, sort, text }
+}
+
+/// Head of the column that is there once somebody has looked at what is installed.
+const USES: &str = "USES";
+
+const COLUMNS: &[Spec] = &[
+    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |app, process| {
+        (gpu(app, process), Role::Muted)
+    }),
+    spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
+        (process.pid.to_string(), Role::Text)
+    }),
+    spec(Column::new("USER", 8, 10).rank(3), Some(By::User), |_, process| {
+        plain(&process.host.user)
+    }),
+    spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| {
+        (kind(process.kind).into(), Role::Muted)
+    }),
+    spec(Column::new("GPU-MEM", 9, 9).align(Align::Right), Some(By::GpuMemory), |_, process| {
+        size(&process.usage.gpu_memory_bytes)
+    }),
+    spec(Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| {
+        plain(&process.usage.sm_pct)
+    }),
+    spec(Column::new("ENC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+        plain(&process.usage.encoder_pct)
+    }),
+    spec(Column::new("DEC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+        plain(&process.usage.decoder_pct)
+    }),
+    spec(Column::new("CPU%", 5, 5).align(Align::Right).rank(2), Some(By::Cpu), |_, process| {
+        plain(&process.host.cpu_pct)
+    }),
+    spec(
+        Column::new("MEM", 9, 9).align(Align::Right).rank(4),
+        Some(By::HostMemory),
+        |_, process| size(&process.host.memory_bytes),
+    ),
+    spec(Column::new("AGE", 7, 7).align(Align::Right).rank(5), Some(By::Started), age),
+    spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
+        plain(&process.host.container)
+    }),
+    spec(Column::new(USES, 12, 28).rank(7), None, uses),
+    spec(Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| command(process)),
+];
+
+fn gpu(app: &App, process: &Process) -> String {
+    let position = app.frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
+    let index = position.map_or("?".to_owned(), |gpu| gpu.index.to_string());
+    process.mig.map_or(index.clone(), |mig| format!("{index}:{mig}"))
+}
+
+fn kind(kind: ProcessKind) -> &'static str {
+    match kind {
+        ProcessKind::Compute => "C",
+        ProcessKind::Graphics => "G",
+        ProcessKind::ComputeAndGraphics => "C+G",
+        ProcessKind::Mps => "MPS",
+    }
+}
+
+fn plain<T: Scalar>(reading: &Reading<T>) -> (String, Role) {
+    match (reading.last(), reading.absence()) {
+        (Some(value), None) => (value.text(), Role::Text),
+        (Some(value), Some(_)) => (value.text(), Role::Late),
+        (None, absence) => (absence.map_or("n/a", |absence| absence.word()).into(), Role::Absent),
+    }
+}
+
+fn size(reading: &Reading<Bytes>) -> (String, Role) {
+    let (text, role) = plain(reading);
+    (reading.last().map_or(text, |bytes| format::bytes(bytes.0 as f64).to_string()), role)
+}
+
+/// The frameworks it has mapped.
+fn uses(app: &App, process: &Process) -> (String, Role) {
+    let used = app.compat.survey().and_then(|survey| survey.process(process.pid));
+    match used {
+        Some(used) if !used.packages.is_empty() => (used.packages.join(", "), Role::Text),
+        Some(used) if used.hidden.is_some() => ("hidden".into(), Role::Absent),
+        Some(_) => ("none known".into(), Role::Muted),
+        None => (format::ABSENT.into(), Role::Absent),
+    }
+}
+
+fn age(app: &App, process: &Process) -> (String, Role) {
+    let seconds = |start: Timestamp| app.frame.at.seconds_since(start).max(0.0);
+    match process.started_at {
+        Some(start) => (format::duration(seconds(start)).to_string(), Role::Text),
+        None => (format::ABSENT.into(), Role::Absent),
+    }
+}
+
+fn command(process: &Process) -> (String, Role) {
+    match process.visibility {
+        Visibility::OtherNamespace => ("in another pid namespace".into(), Role::Muted),
+        Visibility::Gone => ("ended".into(), Role::Muted),
+        Visibility::Unknown | Visibility::Visible => match process.host.command.last() {
+            Some(command) if !command.is_empty() => (command.clone(), Role::Text),
+            _ => plain(&process.host.name),
+        },
+    }
+}
+
+/// Draws the tab.
+pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let view = &app.view.processes;
+    let rows = view.rows(&app.frame);
+    let title = format!("{} of {} processes", rows.len(), app.frame.processes.len());
+    let left = [look.piece("Processes", Role::Title)];
+    let filter = format!("/{}", view.filter.text);
+    let mut right = vec![look.piece(&title, Role::Muted)];
+    if !view.filter.text.is_empty() {
+        right.push(look.piece(&filter, Role::Accent));
+    }
+    if app.settings.readonly {
+        right.push(look.piece("read-only", Role::Muted));
+    }
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    if rows.is_empty() {
+        let text = if app.frame.processes.is_empty() {
+            "No process holds anything on a GPU in view."
+        } else {
+            "No process matches the filter; Esc clears it."
+        };
+        ratatui::widgets::Widget::render(
+            &Notice { look, severity: Severity::Info, text },
+            cut_top(&mut inner, 1),
+            buffer,
+        );
+        return;
+    }
+    table(app, look, &rows, inner, buffer, hits);
+}
+
+fn table(
+    app: &App,
+    look: Look<'_>,
+    rows: &[Row],
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let view = &app.view.processes;
+    let known = app.compat.survey().is_some();
+    let specs: Vec<&Spec> =
+        COLUMNS.iter().filter(|spec| known || spec.column.title != USES).collect();
+    let columns: Vec<_> = specs.iter().map(|spec| spec.column).collect();
+    let mut table = Table::new(look, &columns, rows.len());
+    table.selected = Some(view.cursor.at);
+    let direction = if view.spec().descending == view.reverse { Sort::Up } else { Sort::Down };
+    table.sort =
+        specs.iter().position(|spec| spec.sort == Some(view.sort)).map(|at| (at, direction));
+    let layout = table.render(area, buffer, |row, column, pen| {
+        let row = rows[row];
+        let spec = specs[column];
+        let (text, role) = (spec.text)(app, &app.frame.processes[row.at]);
+        if spec.sort == Some(By::Command) {
+            branch(look, row.depth, pen);
+        }
+        pen.fit(&text, look.style(role));
+    });
+    for (column, span) in &layout.slots {
+        if let Some(by) = specs[*column].sort {
+            hits.add(
+                Rect { x: span.start, width: span.end - span.start, ..layout.header },
+                Hit::Sort(by),
+            );
+        }
+    }
+    for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
+        hits.add(line, Hit::Row(row));
+    }
+}
+
+fn branch(look: Look<'_>, depth: usize, pen: &mut Pen<'_>) {
+    if depth > 0 {
+        let indent = u16::try_from(depth.min(12) - 1).unwrap_or(0) * 2;
+        pen.skip(indent).put(
+            &Short::of(format_args!("{}{} ", look.glyphs.branch_last, look.glyphs.horizontal)),
+            look.style(Role::Faint),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::processes::SORTS;
+
+    #[test]
+    fn every_order_but_none_has_a_column_to_click() {
+        for sort in SORTS {
+            assert_eq!(
+                COLUMNS.iter().filter(|spec| spec.sort == Some(sort.by)).count(),
+                1,
+                "{}",
+                sort.title
+            );
+        }
+    }
+}

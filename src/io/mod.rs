@@ -1,0 +1,4 @@
+//! TODO
+
+pub mod sink;
+pub mod source;

@@ -1,0 +1,102 @@
+//! A tuning search as kernel_tuner's T4. Unlike a journal it knows which candidates failed and how.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+use warpscope_probes::Timestamp;
+
+use super::tuners::{T4, T4Result, T4Times, of_key, plain, write};
+use crate::tuner::{Board, Parameters, Problem, State, Trial};
+
+/// Writes every candidate that was tried; times of wrong ones are in no file.
+pub fn tuned(board: &Board, at_ms: u64, out: &mut dyn Write) -> io::Result<()> {
+    let results = board.problems.iter().flat_map(|problem| {
+        let rows = board.candidates.iter().zip(&problem.trials);
+        rows.filter_map(|(parameters, trial)| result(problem, parameters, trial, at_ms))
+    });
+    write(&T4::of(results.collect()), out)
+}
+
+fn result(
+    problem: &Problem,
+    parameters: &Parameters,
+    trial: &Trial,
+    at_ms: u64,
+) -> Option<T4Result> {
+    let invalidity = match &trial.state {
+        State::Waiting | State::Running => return None,
+        State::Done | State::Right | State::Stopped(_) => "correct",
+        State::Invalid(invalid) => invalid.fault.word(),
+    };
+    let mut configuration = of_key(&problem.key);
+    let parameters = parameters.0.iter();
+    configuration.extend(parameters.map(|(name, value)| (name.clone(), plain(value))));
+    let series = trial.series();
+    let runtimes: Vec<f64> = series.sorted().iter().map(|ns| ns / 1e6).collect();
+    let right = invalidity == "correct";
+    if right && runtimes.is_empty() {
+        return None;
+    }
+    Some(T4Result {
+        timestamp: Some(Timestamp(at_ms)),
+        configuration,
+        objectives: ["time"],
+        times: T4Times { runtimes },
+        invalidity,
+        correctness: u8::from(right),
+        measurements: measurements(trial),
+    })
+}
+
+fn measurements(trial: &Trial) -> Vec<Value> {
+    let time = trial.quartiles().map(|all| all.median / 1e6);
+    let error = trial.said.error.filter(|error| error.is_finite());
+    let stopped = matches!(trial.state, State::Stopped(_)).then_some(1.0);
+    let rows = [("time", time, "ms"), ("error", error, ""), ("stopped_early", stopped, "")];
+    rows.into_iter()
+        .filter_map(|(name, value, unit)| {
+            Some(json!({"name": name, "value": value?, "unit": unit}))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::points;
+    use crate::runs::points::Key;
+    use crate::tuner::{Fault, Invalid, Said};
+
+    #[test]
+    fn what_is_written_reads_back_and_the_wrong_have_no_times() {
+        let said = |times: &[f64]| Said { times: times.to_vec(), ..Said::default() };
+        let invalid = Invalid { fault: Fault::Correctness, why: "far off".into() };
+        let trials = vec![
+            Trial { state: State::Done, said: said(&[2e6, 1e6]), ..Trial::default() },
+            Trial { state: State::Invalid(invalid), said: said(&[5.0]), ..Trial::default() },
+            Trial::default(),
+        ];
+        let key = Key { name: "sum".into(), ..Key::default() };
+        let candidate = |block: u32| Parameters([("block".to_owned(), block.to_string())].into());
+        let board = Board {
+            candidates: [8, 16, 32].map(candidate).to_vec(),
+            problems: vec![Problem { key, trials, ..Problem::default() }],
+        };
+        let mut bytes = Vec::new();
+        tuned(&board, 1_700_000_000_000, &mut bytes).expect("writes");
+        let text = String::from_utf8(bytes).expect("is text");
+        let read = points::read(&text).expect("is T4");
+        assert_eq!((read.format, read.points.len(), read.left_out), ("kernel-tuner", 1, 1));
+        assert_eq!(read.points[0].t_ns, [1e6, 2e6]);
+        let document: Value = serde_json::from_str(&text).expect("is JSON");
+        let wrong = &document["results"][1];
+        assert_eq!(
+            (&wrong["invalidity"], &wrong["correctness"]),
+            (&json!("correctness"), &json!(0))
+        );
+        assert_eq!(
+            (&wrong["times"]["runtimes"], &wrong["configuration"]["block"]),
+            (&json!([]), &json!(16))
+        );
+    }
+}

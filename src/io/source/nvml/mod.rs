@@ -1,0 +1,276 @@
+//! NVIDIA's management library (NVML) in a child process: where it crashes or calls `exit`, this program goes on, and where it
+//! hangs inside the kernel, this program can still be ended.
+//!
+//! The parent sends one line of JSON per poll, the child answers with another. A child that ends, or is not understood, is replaced
+//! after a rest; meanwhile the last values are shown as late. One that hangs is not replaced: the kernel does not end it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::process::Usage;
+use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
+use warpscope_probes::{Notice, Severity};
+
+use crate::worker::children::Companion;
+use crate::worker::gpu::signal_name;
+
+/// The argument of a worker that makes it the one that asks NVML.
+pub const NVML_ARGUMENT: &str = "--nvml";
+
+/// Longest request and longest answer: thousands of processes on hundreds of instances.
+const REQUEST_MAX: u64 = 4 << 10;
+const ANSWER_MAX: u64 = 16 << 20;
+/// Shortest and longest rest before the next child; doubled each time.
+const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How long a child has to serve before the next rest is a short one again.
+const STEADY: Duration = Duration::from_secs(60);
+/// How long a child that closed its output is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Exit code of a panic.
+const PANIC: i32 = 101;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    since_last_s: f64,
+}
+
+/// The command that starts the child: this very program, also when its file was replaced meanwhile. In a process group of its own,
+/// so that Ctrl-C reaches the parent only.
+pub fn nvml_command(library: Option<&Path>) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("warpscope").args(["__worker", NVML_ARGUMENT]).args(library);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    command
+}
+
+/// The child: polls the provider and answers, until the input ends.
+pub fn serve_nvml(
+    provider: &mut dyn Provider,
+    input: impl Read,
+    mut output: impl Write,
+) -> io::Result<()> {
+    let mut input = BufReader::new(input);
+    let mut line = Vec::new();
+    while read_line(&mut input, REQUEST_MAX, &mut line)? {
+        let request: Request = serde_json::from_slice(&line)?;
+        let since_last = Duration::try_from_secs_f64(request.since_last_s).unwrap_or_default();
+        let context = Context { since_last, ..Context::default() };
+        let Section::Gpu(section) = provider.poll(&context) else {
+            return Err(io::Error::other(format!("{} knows no GPUs", provider.name())));
+        };
+        write_line(&mut output, &section)?;
+    }
+    Ok(())
+}
+
+/// Reads a whole line; false at the end, also where a line breaks off there.
+fn read_line(input: &mut impl BufRead, limit: u64, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let count = input.take(limit).read_until(b'\n', line)?;
+    match line.last() {
+        Some(b'\n') => Ok(true),
+        _ if count as u64 == limit => Err(io::Error::other("a line is too long")),
+        _ => Ok(false),
+    }
+}
+
+fn write_line(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    output.write_all(&line)?;
+    output.flush()
+}
+
+/// The parent's side.
+pub struct NvmlProcess {
+    command: Box<dyn Fn() -> Command + Send>,
+    up: Option<Up>,
+    /// The last answer, as it came.
+    last: Vec<u8>,
+    /// Where the next one is read.
+    next: Vec<u8>,
+    /// What became of the last child.
+    trouble: String,
+    /// Time until the next child.
+    wait: Duration,
+    /// How long to rest after the next one that ends.
+    rest: Duration,
+}
+
+impl NvmlProcess {
+    /// Starts the first child, and asks it at once. The thread that calls this has to live as long as the result.
+    pub fn start(command: impl Fn() -> Command + Send + 'static) -> io::Result<Self> {
+        let up = Up::start(&mut command())?;
+        Ok(Self {
+            command: Box::new(command),
+            up: Some(up),
+            last: Vec::new(),
+            next: Vec::new(),
+            trouble: String::new(),
+            wait: Duration::ZERO,
+            rest: REST.0,
+        })
+    }
+
+    fn ask(&mut self, since_last: Duration) -> Result<GpuSection, String> {
+        let up = match &mut self.up {
+            Some(up) => up,
+            None => self.up.insert(Up::start(&mut (self.command)()).map_err(not_started)?),
+        };
+        let section = up.ask(since_last, &mut self.next)?;
+        if up.served >= STEADY {
+            self.rest = REST.0;
+        }
+        std::mem::swap(&mut self.last, &mut self.next);
+        Ok(section)
+    }
+
+    /// The last values, late, and why.
+    fn without_answer(&self) -> GpuSection {
+        let mut section: GpuSection = serde_json::from_slice(&self.last).unwrap_or_default();
+        section.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
+        for process in &mut section.processes {
+            for field in Usage::FIELDS {
+                (field.make_late)(&mut process.usage);
+            }
+        }
+        if section.driver.status == DriverState::Starting {
+            section.driver.status = DriverState::Failed { error: self.trouble.clone() };
+        }
+        let seconds = self.wait.as_secs_f64().ceil();
+        section.notices.push(Notice {
+            id: "driver.crashed".to_owned(),
+            severity: Severity::Error,
+            what: format!("{}; restarting it in {seconds} s.", self.trouble),
+            remedy: "Values shown dim are the last known. See what the kernel says: sudo dmesg | grep -iE 'nvrm|xid|nvidia-ml'; \
+                     if the driver was just replaced, this passes by itself or with a reboot."
+                .to_owned(),
+        });
+        section
+    }
+}
+
+impl Provider for NvmlProcess {
+    fn name(&self) -> &'static str {
+        "nvml"
+    }
+
+    fn poll(&mut self, context: &Context) -> Section {
+        self.wait = self.wait.saturating_sub(context.since_last);
+        if self.up.is_none() && !self.wait.is_zero() {
+            return Section::Gpu(Box::new(self.without_answer()));
+        }
+        match self.ask(context.since_last) {
+            Ok(section) => Section::Gpu(Box::new(section)),
+            Err(trouble) => {
+                self.up = None;
+                self.trouble = trouble;
+                self.wait = self.rest;
+                self.rest = (self.rest * 2).min(REST.1);
+                Section::Gpu(Box::new(self.without_answer()))
+            }
+        }
+    }
+}
+
+/// A child that runs. Dropped, its input ends and it with that; it is not waited for.
+struct Up {
+    child: Child,
+    _companion: Companion,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    /// Whether it owes an answer.
+    asked: bool,
+    served: Duration,
+}
+
+impl Up {
+    fn start(command: &mut Command) -> io::Result<Self> {
+        let mut child = command.spawn()?;
+        let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the child has no pipes"));
+        };
+        let companion = Companion::new(child.id());
+        let answers = BufReader::with_capacity(64 << 10, answers);
+        let (asked, served) = (false, Duration::ZERO);
+        let mut up = Self { child, _companion: companion, requests, answers, asked, served };
+        // One that has ended already says so when its answer is read.
+        up.request(Duration::ZERO).ok();
+        Ok(up)
+    }
+
+    fn request(&mut self, since_last: Duration) -> io::Result<()> {
+        self.asked = true;
+        write_line(&mut self.requests, &Request { since_last_s: since_last.as_secs_f64() })
+    }
+
+    fn ask(&mut self, since_last: Duration, line: &mut Vec<u8>) -> Result<GpuSection, String> {
+        self.served += since_last;
+        if !self.asked {
+            // As above.
+            self.request(since_last).ok();
+        }
+        self.asked = false;
+        match read_line(&mut self.answers, ANSWER_MAX, line) {
+            Ok(true) => serde_json::from_slice(line).map_err(|why| self.garbled(&why.to_string())),
+            Ok(false) => Err(self.ended()),
+            Err(why) => Err(self.garbled(&why.to_string())),
+        }
+    }
+
+    fn garbled(&mut self, why: &str) -> String {
+        self.child.kill().ok();
+        self.status();
+        format!("The process that asks NVIDIA's management library is not understood ({why})")
+    }
+
+    fn ended(&mut self) -> String {
+        match self.status() {
+            Some(status) => sentence(status),
+            None => {
+                self.child.kill().ok();
+                "NVIDIA's management library stopped answering".to_owned()
+            }
+        }
+    }
+
+    /// How it ended, unless it does not end in time: one that hangs inside the kernel would be waited for for ever.
+    fn status(&mut self) -> Option<ExitStatus> {
+        const LOOK: Duration = Duration::from_millis(5);
+        let end = Instant::now() + FAREWELL;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < end => thread::sleep(LOOK),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+fn not_started(why: io::Error) -> String {
+    format!("The process that asks NVIDIA's management library did not start ({why})")
+}
+
+fn sentence(status: ExitStatus) -> String {
+    let library = "NVIDIA's management library";
+    match (status.signal(), status.code()) {
+        (Some(signal @ (libc::SIGKILL | libc::SIGTERM)), _) => {
+            format!("The process that asks {library} was killed ({})", signal_name(signal))
+        }
+        (Some(signal), _) => format!("{library} crashed ({})", signal_name(signal)),
+        (None, Some(PANIC)) => format!("warpscope failed while it asked {library}"),
+        (None, code) => {
+            format!("{library} ended its process with code {}", code.unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

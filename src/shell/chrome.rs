@@ -1,0 +1,264 @@
+//! What stays on every screen: tabs and state above, keys or an answer below.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Alignment, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+use warpscope_probes::driver::DriverState;
+use warpscope_probes::gpu::Presence;
+use warpscope_probes::text::printable;
+use warpscope_probes::{Frame, Origin, Severity};
+
+use super::panels;
+use crate::features::bench::Phase;
+use crate::shell::action::{Action, Scope};
+use crate::shell::draw::Hits;
+use crate::shell::view::{TABS, Tab};
+use crate::shell::{App, Hit};
+use crate::widgets::format;
+use crate::widgets::theme::Role;
+use crate::widgets::{Footer, Hint, Look};
+
+/// Header, body, footer.
+pub(crate) fn split(mut area: Rect) -> [Rect; 3] {
+    let head = panels::cut_top(&mut area, 1);
+    let foot = panels::cut_bottom(&mut area, 1);
+    [head, area, foot]
+}
+
+/// What is left to say in a window that has no room for anything.
+pub(crate) fn too_small(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let text = "warpscope needs 20x5";
+    let width = usize::from(area.width);
+    if area.height > 0 && width > 0 {
+        buffer.set_stringn(area.x, area.y, text, width, look.style(Role::Warn));
+    }
+}
+
+/// Name, tabs, and where the values come from.
+pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let theme = &look.theme;
+    let mut at = area.x;
+    let end = area.right();
+    let mut put = |text: &str, style| {
+        let room = usize::from(end.saturating_sub(at));
+        let from = at;
+        at = buffer.set_stringn(at, area.y, text, room, style).0;
+        Rect::new(from, area.y, at - from, 1)
+    };
+    put(" warpscope ", theme.style(Role::Title));
+    for (number, (tab, _, title)) in TABS.iter().enumerate() {
+        let label = if area.width < 60 {
+            format!(" {} ", number + 1)
+        } else {
+            format!(" {} {title} ", number + 1)
+        };
+        let style = if *tab == app.view.tab { theme.selection() } else { theme.style(Role::Muted) };
+        let drawn = put(&label, style);
+        hits.add(drawn, Hit::Tab(*tab));
+    }
+    let rest = Rect { x: at, width: end.saturating_sub(at), ..area };
+    let mut state = state(app, look);
+    while !state.is_empty()
+        && state.iter().map(Span::width).sum::<usize>() + 1 > usize::from(rest.width)
+    {
+        state.drain(..state.len().min(2));
+    }
+    Line::from(state).alignment(Alignment::Right).render(rest, buffer);
+}
+
+/// From the least to the most important: what does not fit is left out from the front.
+fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
+    let style = |role| look.style(role);
+    let gap = format!(" {} ", look.glyphs.separator);
+    let mut spans = Vec::new();
+    let mut say = |text: String, role| {
+        spans.push(Span::styled(printable(&text), style(role)));
+        spans.push(Span::styled(gap.clone(), style(Role::Faint)));
+    };
+    let frame = &app.frame;
+    if let Some(host) = frame.host.machine.hostname.last() {
+        say(host.clone(), Role::Muted);
+    }
+    let (text, role) = driver(frame);
+    say(text, role);
+    if app.bench.phase == Phase::Running {
+        say(format!("{} bench", look.glyphs.play), Role::Good);
+    }
+    let origin = match &frame.origin {
+        Origin::Local => {
+            say(format!("{:?}", app.settings.interval), Role::Muted);
+            None
+        }
+        Origin::Remote { host } => {
+            say(host.clone(), Role::Info);
+            Some("remote")
+        }
+        Origin::Replay { file } => {
+            say(replay(app, file), Role::Info);
+            Some("replay")
+        }
+    };
+    if let Some(recorded) = &app.view.recorded {
+        let role = if recorded.trouble.is_some() { Role::Warn } else { Role::Bad };
+        say(format!("{} rec {}", look.glyphs.record, format::bytes(recorded.bytes as f64)), role);
+    }
+    if app.view.frozen {
+        say(format!("{} frozen", look.glyphs.pause), Role::Paused);
+    }
+    if let Some(clock) = clock(app) {
+        say(clock, Role::Text);
+    }
+    if let Some(word) = origin {
+        say(word.to_owned(), Role::Paused);
+    }
+    spans.pop();
+    spans.push(Span::raw(" "));
+    spans
+}
+
+/// The driver as the body shows it: one that is gone has left its GPUs there.
+fn driver(frame: &Frame) -> (String, Role) {
+    let late = frame.notices.iter().any(|notice| notice.id == "driver.late");
+    let had_gpus = frame.gpus.iter().any(|gpu| gpu.presence != Presence::WhatIf);
+    let versions = &frame.driver.versions;
+    let text = match (&frame.driver.status, versions.driver.last(), versions.cuda.last()) {
+        (DriverState::Starting, ..) => "asking the driver".to_owned(),
+        _ if late => return ("driver stopped answering".to_owned(), Role::Warn),
+        (DriverState::AllSuspended, ..) => "driver asleep".to_owned(),
+        (_, Some(driver), Some(cuda)) => format!("driver {driver} CUDA {cuda}"),
+        (_, Some(driver), None) => format!("driver {driver}"),
+        (DriverState::Ready, None, _) => "driver of unknown version".to_owned(),
+        (DriverState::NoDevice, ..) => return ("driver without GPUs".to_owned(), Role::Warn),
+        _ if had_gpus => return ("driver lost".to_owned(), Role::Warn),
+        _ => return ("no driver".to_owned(), Role::Warn),
+    };
+    (text, Role::Muted)
+}
+
+fn replay(app: &App, file: &str) -> String {
+    let place = app.replay.as_ref().map(|at| {
+        let paused = if at.paused { " paused" } else { "" };
+        let damaged = match at.damaged {
+            0 => String::new(),
+            lines => format!(" ({lines} damaged lines left out)"),
+        };
+        format!(" {:.0}/{:.0} s x{}{paused}{damaged}", at.at_s, at.length_s, at.speed)
+    });
+    format!("{file}{}", place.unwrap_or_default())
+}
+
+/// Time of the frame, UTC, since that is what a recording holds.
+fn clock(app: &App) -> Option<String> {
+    let text = app.frame.at.to_string();
+    (app.frame.seq > 0).then(|| text.get(11..19).map(|time| format!("{time}Z"))).flatten()
+}
+
+/// What is being typed, the answer to the last key, what was not found, or the keys.
+pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let line = if app.view.typing {
+        typed(app, look)
+    } else if let Some((text, _)) = &app.view.toast {
+        Some((format!(" {text}"), Role::Accent))
+    } else {
+        None
+    };
+    match line {
+        Some((text, role)) => {
+            buffer.set_stringn(area.x, area.y, text, usize::from(area.width), look.style(role));
+        }
+        None => keys(app, look, area, buffer),
+    }
+}
+
+fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
+    let input = match app.view.tab {
+        Tab::Compat => &app.view.compat.filter,
+        Tab::Processes => &app.view.processes.filter,
+        Tab::History => &app.view.history.filter,
+        Tab::Overview | Tab::Bench => return None,
+    };
+    Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
+}
+
+/// Whether the cursor is on a GPU that can be removed.
+fn on_what_if(app: &App) -> bool {
+    let at = match app.view.tab {
+        Tab::Overview => app.view.overview.at,
+        Tab::Compat => app.view.compat.column.at,
+        Tab::Bench | Tab::Processes | Tab::History => return false,
+    };
+    app.frame.gpus.get(at).is_some_and(|gpu| gpu.presence == Presence::WhatIf)
+}
+
+fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let shown = |scope| match scope {
+        Scope::Global => true,
+        Scope::On(tab) => tab == app.view.tab,
+        Scope::Replay => app.replay.is_some(),
+    };
+    let loud = app.frame.notices.iter().filter(|notice| notice.severity > Severity::Info).count();
+    let texts: Vec<(String, String)> = app
+        .keymap
+        .rows()
+        .filter(|(spec, keys)| !spec.hint.is_empty() && shown(spec.scope) && !keys.is_empty())
+        .filter(|(spec, _)| spec.action != Action::RemoveWhatIf || on_what_if(app))
+        .map(|(spec, keys)| match (spec.id, loud) {
+            ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", spec.hint)),
+            _ => (keys[0].to_string(), spec.hint.to_owned()),
+        })
+        .collect();
+    // The way to what is wrong stays when the room is short.
+    let rank = |words: &str, at: u8| if words.ends_with(')') { 2 } else { at.saturating_add(3) };
+    let hints: Vec<Hint<'_>> = texts
+        .iter()
+        .zip(0..)
+        .map(|((key, words), at)| Hint { key, words, rank: rank(words, at) })
+        .collect();
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    Footer { look, hints: &hints }.render(inner, buffer);
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::{Gpu, Notice};
+
+    use super::*;
+
+    /// What the header says of a driver in a state, with a GPU of some presence in the body.
+    fn said(status: DriverState, version: Option<&str>, gpu: Option<Presence>) -> String {
+        let mut frame = Frame::default();
+        frame.driver.status = status;
+        if let Some(version) = version {
+            frame.driver.versions.driver = version.to_owned().into();
+        }
+        frame.gpus.extend(gpu.map(|presence| Gpu { presence, ..Gpu::default() }));
+        driver(&frame).0
+    }
+
+    #[test]
+    fn the_header_denies_no_driver_whose_gpus_are_drawn() {
+        use DriverState::{AllSuspended, LibraryMissing, NoDevice, NotLoaded, Ready};
+        assert_eq!(said(Ready, Some("580.82.07"), Some(Presence::Present)), "driver 580.82.07");
+        assert_eq!(said(Ready, None, Some(Presence::Present)), "driver of unknown version");
+        assert_eq!(said(NotLoaded, None, Some(Presence::Lost)), "driver lost");
+        assert_eq!(said(AllSuspended, None, Some(Presence::Suspended)), "driver asleep");
+        assert_eq!(said(NoDevice, None, None), "driver without GPUs");
+        assert_eq!(said(LibraryMissing, None, Some(Presence::WhatIf)), "no driver");
+        assert_eq!(said(LibraryMissing, None, None), "no driver");
+    }
+
+    #[test]
+    fn a_driver_that_stopped_answering_is_not_shown_as_if_it_did() {
+        let mut frame = Frame::default();
+        frame.driver.status = DriverState::Ready;
+        frame.driver.versions.driver = "580.82.07".to_owned().into();
+        frame.notices.push(Notice {
+            id: "driver.late".into(),
+            severity: Severity::Warning,
+            what: String::new(),
+            remedy: String::new(),
+        });
+        assert_eq!(driver(&frame), ("driver stopped answering".to_owned(), Role::Warn));
+    }
+}

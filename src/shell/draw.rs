@@ -1,0 +1,51 @@
+//! Drawing: panels and widgets, from `&App` to a buffer.
+//!
+//! A panel is a model of plain rows, tested as text, and a drawing of it. Nothing here changes state;
+//! what can be clicked comes back as [`Hits`].
+
+use crate::shell::{chrome, panels, popup};
+use crate::widgets::glyphs;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub use crate::shell::look::{Hits, Link, LookOptions, Skin, read_theme};
+
+use crate::shell::App;
+
+/// Smallest size in which a panel says more than that the window is too small.
+pub const SMALLEST: (u16, u16) = (20, 5);
+
+/// Draws the whole screen; says what can be clicked where.
+pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
+    let area = area.intersection(buffer.area);
+    let look = skin.look();
+    let mut hits = Hits::default();
+    buffer.set_style(area, look.theme.base());
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        chrome::too_small(look, area, buffer);
+        return hits;
+    }
+    let [head, body, foot] = chrome::split(area);
+    chrome::header(app, look, head, buffer, &mut hits);
+    (panels::of(app.view.tab).render)(app, look, body, buffer, &mut hits);
+    chrome::footer(app, look, foot, buffer);
+    if app.view.popup.is_some() {
+        hits.cover();
+        popup::render(app, look, body, buffer, &mut hits);
+    }
+    if !look.glyphs.is_unicode {
+        spell_out(area, buffer);
+    }
+    hits
+}
+
+/// Replaces what names, rules and messages bring along besides ASCII, so that `--ascii` keeps its word.
+fn spell_out(area: Rect, buffer: &mut Buffer) {
+    for position in area.positions() {
+        let cell = &mut buffer[position];
+        if !cell.symbol().is_ascii() {
+            let stand_in = glyphs::stand_in(cell.symbol());
+            cell.set_symbol(stand_in);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+use ratatui::text::{Line, Span};
+
+use super::Page;
+use crate::engine::OUTCOMES;
+use crate::shell::App;
+use crate::shell::action::Scope;
+use crate::shell::view::TABS;
+use crate::widgets::Look;
+use crate::widgets::theme::Role;
+
+/// Every key of the table, and what the symbols mean.
+pub(crate) fn page(app: &App, look: Look<'_>) -> Page {
+    let style = |role| look.style(role);
+    let mut lines = Vec::new();
+    for (spec, keys) in app.keymap.rows() {
+        let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
+        let place = match spec.scope {
+            Scope::Global => String::new(),
+            Scope::Replay => " (recordings)".into(),
+            Scope::On(tab) => TABS
+                .iter()
+                .find(|row| row.0 == tab)
+                .map_or(String::new(), |row| format!(" ({})", row.2)),
+        };
+        lines.push(Line::from(vec![
+            Span::styled(format!("{:>18}  ", keys.join(" ")), style(Role::Key)),
+            Span::styled(spec.help, style(Role::Text)),
+            Span::styled(place, style(Role::Muted)),
+        ]));
+    }
+    lines.push(Line::default());
+    lines.push(Line::styled(
+        "Outcomes, each with the level of its evidence: m measured, i inspected, r rule",
+        style(Role::Header),
+    ));
+    for (outcome, ..) in OUTCOMES {
+        let role = crate::widgets::outcome_role(*outcome);
+        lines.push(Line::from(vec![
+            Span::styled(format!("{:>18}  ", outcome.symbol(!look.glyphs.is_unicode)), style(role)),
+            Span::styled(outcome.words(), style(Role::Text)),
+        ]));
+    }
+    lines.push(Line::default());
+    lines.push(Line::styled("Number formats", style(Role::Header)));
+    for how in warpscope_probes::catalogue::HOWS {
+        lines.push(Line::from(vec![
+            Span::styled(
+                format!("{:>18}  ", how.0.symbol(!look.glyphs.is_unicode)),
+                style(Role::Text),
+            ),
+            Span::styled(how.0.words(), style(Role::Text)),
+        ]));
+    }
+    Page { title: "Help".into(), lines }
+}

@@ -1,0 +1,65 @@
+//! Reads the store of runs on a thread of its own: it may lie on a slow disk, and two runs may hold millions of samples.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use super::Event;
+use super::mailbox::Post;
+use crate::io::sink::history::History;
+use crate::io::sink::noise_file;
+use crate::runs::compare::{Comparison, compare};
+use crate::runs::noise::Noise;
+use crate::worker::Thresholds;
+
+/// Where what was kept lies; none where nothing says where.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// The store of recorded runs.
+    pub store: Option<PathBuf>,
+    /// This machine's noise.
+    pub noise: Option<PathBuf>,
+}
+
+/// Starts reading; the answer comes as an event.
+pub(crate) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
+    aside(move || {
+        let read = open(path).and_then(|store| match store {
+            Some(store) => store.trends().map_err(|error| error.to_string()),
+            None => Ok(Vec::new()),
+        });
+        post.send(Event::History(read));
+    })
+}
+
+/// Starts comparing two runs; the answer comes as an event.
+pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: Post) -> io::Result<()> {
+    aside(move || {
+        let result =
+            open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));
+        post.send(Event::Compared(runs, result));
+    })
+}
+
+fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name("history".into()).spawn(work).map(drop)
+}
+
+fn open(path: Option<PathBuf>) -> Result<Option<History>, String> {
+    let path = path
+        .ok_or("Neither XDG_DATA_HOME nor HOME is set; one of them says where the history lies.")?;
+    History::open(&path).map_err(|error| error.to_string())
+}
+
+fn side_by_side(
+    store: Option<History>,
+    (before, after): (i64, i64),
+    noise: Option<&Path>,
+) -> Result<Comparison, String> {
+    let gone = || "The history is gone; nothing is left to compare.".to_owned();
+    let store = store.ok_or_else(gone)?;
+    let points = |run| store.points(run).map_err(|error| error.to_string());
+    let noise = noise.map_or_else(|| Ok(Noise::default()), noise_file::read)?;
+    let thresholds = Thresholds::new(None, noise);
+    Ok(compare(&[points(before)?, points(after)?], |key| thresholds.limits(key)))
+}

@@ -1,0 +1,313 @@
+//! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
+
+use std::collections::BTreeMap;
+
+use super::said::Said;
+use super::spec::Spec;
+use super::trial::{Board, Fault, Invalid, Problem, State, Trial};
+use crate::runs::compare::{Limits, Pair, Series, judge, judge_all, ratio_of_medians};
+use crate::runs::points::{Key, Shape};
+
+/// Resamples the interval of a first block is drawn from.
+const RESAMPLES: usize = 2000;
+
+/// One run of one candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Place of the problem on the board.
+    pub problem: usize,
+    /// Place of the candidate in the grid.
+    pub candidate: usize,
+    /// Samples wanted, where the program can be told.
+    pub samples: usize,
+}
+
+/// Why a run gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The candidate is no good.
+    Invalid(Invalid),
+    /// The user, or a save, ended the search.
+    Interrupted,
+}
+
+/// The user, or a save, ended the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// What runs candidates. It builds what has to be built before the first run, and answers only runs whose result was compared and is right.
+pub trait Runner {
+    /// Runs a candidate once and checks its result.
+    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt>;
+}
+
+/// Who looks on.
+pub trait Observer {
+    /// Something on the board is new.
+    fn changed(&mut self, board: &Board);
+    /// A candidate has its last state, but for corrections when all are judged together.
+    fn settled(&mut self, board: &Board, problem: usize, candidate: usize);
+}
+
+/// The problems of a spec, nothing tried yet.
+fn board_of(spec: &Spec) -> Board {
+    let candidates = spec.candidates();
+    let trials = vec![Trial::default(); candidates.len()];
+    let dtypes: Vec<Option<&String>> =
+        if spec.dtypes.is_empty() { vec![None] } else { spec.dtypes.iter().map(Some).collect() };
+    let problem = |shape: &BTreeMap<String, String>, dtype: Option<&String>| Problem {
+        key: Key {
+            name: spec.name.clone(),
+            shape: Shape(shape.clone()),
+            dtype: dtype.cloned(),
+            device: spec.device.clone(),
+        },
+        amount: spec.contract.work.amount(shape, dtype.map(String::as_str)),
+        trials: trials.clone(),
+        ..Problem::default()
+    };
+    let problems =
+        spec.shapes.iter().flat_map(|shape| dtypes.iter().map(move |dtype| problem(shape, *dtype)));
+    Board { problems: problems.collect(), candidates }
+}
+
+/// Tries every candidate on every problem. What was found stands on the board also when it ends early.
+pub fn search(
+    spec: &Spec,
+    limits: &dyn Fn(&Key) -> Limits,
+    runner: &mut dyn Runner,
+    observer: &mut dyn Observer,
+) -> (Board, Result<(), Interrupted>) {
+    let mut search = Search { spec, limits, runner, observer, board: board_of(spec) };
+    search.observer.changed(&search.board);
+    let ended = (0..search.board.problems.len()).try_for_each(|problem| search.solve(problem));
+    (search.board, ended)
+}
+
+struct Search<'a> {
+    spec: &'a Spec,
+    limits: &'a dyn Fn(&Key) -> Limits,
+    runner: &'a mut dyn Runner,
+    observer: &'a mut dyn Observer,
+    board: Board,
+}
+
+/// Why a candidate is not fully timed.
+enum End {
+    Stopped(String),
+    Invalid(Invalid),
+    /// The baseline failed while the candidate was timed.
+    Baseline(Invalid),
+    /// It is right, and a stand-in has no speed.
+    Untimed,
+    Interrupted,
+}
+
+impl Search<'_> {
+    fn solve(&mut self, problem: usize) -> Result<(), Interrupted> {
+        let order = self.order();
+        let wanted = self.spec.baseline.is_some().then(|| order[0]);
+        for candidate in order {
+            self.trial(problem, candidate).state = State::Running;
+            self.observer.changed(&self.board);
+            let end = self.attempt(problem, candidate);
+            let state = match end {
+                Ok(()) => State::Done,
+                Err(End::Stopped(ref why)) => State::Stopped(why.clone()),
+                Err(End::Invalid(ref invalid)) => State::Invalid(invalid.clone()),
+                Err(End::Baseline(_)) => State::Stopped("the baseline failed meanwhile".to_owned()),
+                Err(End::Untimed) => State::Right,
+                Err(End::Interrupted) => State::Stopped("ended before all samples".to_owned()),
+            };
+            self.conclude(problem, candidate, state);
+            match end {
+                Err(End::Interrupted) => return Err(Interrupted),
+                Err(End::Baseline(invalid)) => {
+                    self.lose_baseline(problem, invalid);
+                    return Ok(());
+                }
+                Err(End::Invalid(invalid)) if wanted == Some(candidate) => {
+                    let why = format!("the baseline of the spec is invalid: {}", invalid.why);
+                    self.board.problems[problem].note = Some(why);
+                }
+                _ => {}
+            }
+        }
+        self.judge_together(problem);
+        Ok(())
+    }
+
+    /// The baseline of the spec first, the others as in the grid.
+    fn order(&self) -> Vec<usize> {
+        let candidates = &self.board.candidates;
+        let wanted = self.spec.baseline.as_ref();
+        let first = wanted.and_then(|wanted| candidates.iter().position(|one| one == wanted));
+        let others = (0..candidates.len()).filter(|place| Some(*place) != first);
+        first.into_iter().chain(others).collect()
+    }
+
+    fn trial(&mut self, problem: usize, candidate: usize) -> &mut Trial {
+        &mut self.board.problems[problem].trials[candidate]
+    }
+
+    /// Checks and times one candidate; the first that is right becomes the baseline.
+    fn attempt(&mut self, problem: usize, candidate: usize) -> Result<(), End> {
+        for _ in 0..self.spec.warmup.max(1) {
+            let said = self.run(problem, candidate, 1).map_err(End::of)?;
+            if said.untimed {
+                self.trial(problem, candidate).said = said;
+                return Err(End::Untimed);
+            }
+        }
+        let Some(baseline) = self.board.problems[problem].baseline else {
+            let samples = self.spec.samples;
+            self.gather(problem, candidate, samples).map_err(End::of)?;
+            self.board.problems[problem].baseline = Some(candidate);
+            return Ok(());
+        };
+        for block in 0..self.spec.blocks {
+            self.pair(problem, [baseline, candidate], block % 2 == 1)?;
+            self.observer.changed(&self.board);
+            if block == 1
+                && self.spec.blocks > 2
+                && let Some(why) = self.hopeless(problem, candidate)
+            {
+                return Err(End::Stopped(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// One block of each side. The order turns round with every pair, so that a steady drift cancels.
+    fn pair(
+        &mut self,
+        problem: usize,
+        [baseline, candidate]: [usize; 2],
+        turned: bool,
+    ) -> Result<(), End> {
+        let samples = self.spec.block_samples();
+        let mut medians = [None; 2];
+        for is_candidate in [turned, !turned] {
+            let said = if is_candidate {
+                self.take(problem, candidate, samples).map_err(End::of)?
+            } else {
+                self.take(problem, baseline, samples).map_err(End::of_baseline)?
+            };
+            medians[usize::from(is_candidate)] = Series::new(said.times.iter().copied()).median();
+            if is_candidate {
+                self.trial(problem, candidate).said.join(said);
+            } else {
+                self.trial(problem, candidate).beside.extend(&said.times);
+                self.trial(problem, baseline).said.join(said);
+            }
+        }
+        let ratio = medians[1].zip(medians[0]).map(|(own, beside)| own / beside);
+        self.trial(problem, candidate).blocks.extend(ratio);
+        Ok(())
+    }
+
+    fn gather(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<(), Halt> {
+        let said = self.take(problem, candidate, samples)?;
+        self.trial(problem, candidate).said.join(said);
+        Ok(())
+    }
+
+    /// So many samples, or as many as one run gives where that is more.
+    fn take(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<Said, Halt> {
+        let mut all = Said::default();
+        while all.times.len() < samples {
+            let missing = samples - all.times.len();
+            all.join(self.run(problem, candidate, missing)?);
+        }
+        Ok(all)
+    }
+
+    fn run(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<Said, Halt> {
+        let said = self.runner.run(&self.board, Job { problem, candidate, samples })?;
+        if let Some(invalid) = said.invalid {
+            return Err(Halt::Invalid(invalid));
+        }
+        if said.times.is_empty() && !said.untimed {
+            let why = "it prints no line with name= and t_us=".to_owned();
+            return Err(Halt::Invalid(Invalid { fault: Fault::Runtime, why }));
+        }
+        Ok(said)
+    }
+
+    /// Whether a candidate is so slow in its first two blocks that the rest is not worth the time: by the factor of the spec in each, and not by
+    /// chance. One block does not do: a neighbour who takes the processor for its length makes anybody hopeless.
+    fn hopeless(&self, problem: usize, candidate: usize) -> Option<String> {
+        let factor = self.spec.early_stop?;
+        let problem = &self.board.problems[problem];
+        let best = problem.best()?;
+        let best_ratio = problem.ratio(best)?;
+        let trial = &problem.trials[candidate];
+        let (times, beside) = (trial.series(), Series::new(trial.beside.iter().copied()));
+        let (_, interval) = ratio_of_medians(&beside, &times, 0.95, RESAMPLES)?;
+        let slower = trial.blocks.iter().copied().reduce(f64::min)? / best_ratio;
+        (slower >= factor && interval.low.exp() > best_ratio)
+            .then(|| format!("{slower:.1}x the best in two blocks; given up from {factor:.2}x on"))
+    }
+
+    /// Writes the state and, where there is something to judge, what this candidate alone says.
+    fn conclude(&mut self, problem: usize, candidate: usize, state: State) {
+        let limits = (self.limits)(&self.board.problems[problem].key);
+        let trial = self.trial(problem, candidate);
+        trial.state = state;
+        if !matches!(trial.state, State::Invalid(_)) && !trial.beside.is_empty() {
+            trial.judgement = Some(judge(&pair(trial), &limits));
+        }
+        let device = trial.said.device.clone();
+        let key = &mut self.board.problems[problem].key;
+        key.device = key.device.take().or(device);
+        self.observer.settled(&self.board, problem, candidate);
+        self.observer.changed(&self.board);
+    }
+
+    /// A baseline that was right and is no more cannot be measured against: the rest of the problem is not tried.
+    fn lose_baseline(&mut self, problem: usize, invalid: Invalid) {
+        let why = format!("the baseline failed after it had been right: {}", invalid.why);
+        let Some(baseline) = self.board.problems[problem].baseline else { return };
+        self.board.problems[problem].note = Some(why);
+        self.conclude(problem, baseline, State::Invalid(invalid));
+    }
+
+    /// Many candidates are many chances to be lucky: the ranks are corrected for their number.
+    fn judge_together(&mut self, problem: usize) {
+        let limits = (self.limits)(&self.board.problems[problem].key);
+        let trials = &mut self.board.problems[problem].trials;
+        let mut judged: Vec<&mut Trial> = trials
+            .iter_mut()
+            .filter(|trial| trial.judgement.is_some() && trial.is_done())
+            .collect();
+        let pairs: Vec<Pair> = judged.iter().map(|trial| pair(trial)).collect();
+        for (trial, judgement) in judged.iter_mut().zip(judge_all(&pairs, &limits)) {
+            trial.judgement = Some(judgement);
+        }
+        self.observer.changed(&self.board);
+    }
+}
+
+fn pair(trial: &Trial) -> Pair {
+    let beside = Series::new(trial.beside.iter().copied());
+    Pair { times: (beside, trial.series()), cycles: None }
+}
+
+impl End {
+    fn of(halt: Halt) -> Self {
+        match halt {
+            Halt::Invalid(invalid) => Self::Invalid(invalid),
+            Halt::Interrupted => Self::Interrupted,
+        }
+    }
+
+    fn of_baseline(halt: Halt) -> Self {
+        match halt {
+            Halt::Invalid(invalid) => Self::Baseline(invalid),
+            Halt::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

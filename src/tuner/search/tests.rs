@@ -1,0 +1,164 @@
+use super::*;
+use crate::runs::compare::{Call, SplitMix};
+use crate::tuner::Parameters;
+use crate::tuner::spec::tests::spec;
+
+/// A machine where everything is known: the true time of each candidate, and what is wrong with it.
+struct Machine {
+    truth: fn(&Parameters) -> Result<f64, Fault>,
+    random: SplitMix,
+    /// Share by which the machine gets slower with every run.
+    drift: f64,
+    /// The run during which it is three times slower.
+    slow: Option<usize>,
+    runs: Vec<usize>,
+    /// Runs until the user ends it.
+    patience: usize,
+}
+
+impl Machine {
+    fn new(truth: fn(&Parameters) -> Result<f64, Fault>) -> Self {
+        Self {
+            truth,
+            random: SplitMix::new(7),
+            drift: 0.0,
+            slow: None,
+            runs: Vec::new(),
+            patience: usize::MAX,
+        }
+    }
+}
+
+impl Runner for Machine {
+    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt> {
+        if self.runs.len() == self.patience {
+            return Err(Halt::Interrupted);
+        }
+        let slow = if self.slow == Some(self.runs.len()) { 3.0 } else { 1.0 };
+        self.runs.push(job.candidate);
+        let invalid = |fault: Fault| Halt::Invalid(Invalid { fault, why: fault.word().to_owned() });
+        let truth = (self.truth)(&board.candidates[job.candidate]).map_err(invalid)?;
+        let truth = truth * slow * (1.0 + self.drift * self.runs.len() as f64);
+        let sample = |random: &mut SplitMix| truth * (1.0 + 0.004 * (random.uniform() - 0.5));
+        let times = (0..job.samples).map(|_| sample(&mut self.random)).collect();
+        Ok(Said { times, error: Some(1e-7), ..Said::default() })
+    }
+}
+
+#[derive(Default)]
+struct Notes(Vec<usize>);
+
+impl Observer for Notes {
+    fn changed(&mut self, _: &Board) {}
+
+    fn settled(&mut self, _: &Board, _: usize, candidate: usize) {
+        self.0.push(candidate);
+    }
+}
+
+fn tuned(more: &str, machine: &mut Machine) -> (Board, Result<(), Interrupted>, Vec<usize>) {
+    let mut notes = Notes::default();
+    let (board, ended) = search(&spec(more), &|_| Limits::default(), machine, &mut notes);
+    (board, ended, notes.0)
+}
+
+/// Least at b = 8, in a valley.
+fn valley(parameters: &Parameters) -> Result<f64, Fault> {
+    let b: f64 = parameters.0["b"].parse().expect("a number");
+    Ok(1000.0 + 40.0 * (b - 8.0).abs())
+}
+
+const GRID: &str = "params.b = [1, 2, 4, 8, 16]\n";
+
+#[test]
+fn a_grid_finds_the_known_best_and_says_that_it_is_faster() {
+    let mut machine = Machine::new(valley);
+    let (board, ended, settled) = tuned(GRID, &mut machine);
+    let problem = &board.problems[0];
+    assert_eq!((ended, problem.best(), settled), (Ok(()), Some(3), vec![0, 1, 2, 3, 4]));
+    let judgement = problem.trials[3].judgement.clone().expect("judged");
+    assert_eq!(judgement.call, Call::Faster);
+    // 1280 for the first, 1000 for the best.
+    let change = judgement.time.expect("samples").change;
+    assert!((change - (1000.0 / 1280.0 - 1.0)).abs() < 0.003, "{change}");
+    assert!(problem.trials.iter().all(|trial| trial.series().len() >= 30));
+}
+
+#[test]
+fn a_machine_that_gets_slower_all_the_time_makes_no_winner_of_the_first() {
+    let mut machine = Machine::new(|_| Ok(1000.0));
+    machine.drift = 0.002;
+    let (board, ..) = tuned(GRID, &mut machine);
+    for trial in &board.problems[0].trials[1..] {
+        let judgement = trial.judgement.as_ref().expect("judged");
+        assert!(![Call::Slower, Call::Faster].contains(&judgement.call), "{judgement:?}");
+        let ratio = trial.ratio().expect("both sides");
+        assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
+    }
+}
+
+#[test]
+fn a_wrong_candidate_is_never_best_nor_baseline_however_fast_it_is() {
+    let wrong = |parameters: &Parameters| match parameters.0["b"].as_str() {
+        "1" => Err(Fault::Correctness),
+        "8" => Err(Fault::Timeout),
+        _ => valley(parameters),
+    };
+    let mut machine = Machine::new(wrong);
+    let (board, ..) = tuned(&format!("baseline = {{ b = 1 }}\n{GRID}"), &mut machine);
+    let problem = &board.problems[0];
+    assert_eq!((problem.baseline, problem.best()), (Some(1), Some(2)));
+    assert!(problem.note.as_ref().is_some_and(|note| note.contains("baseline")), "{problem:?}");
+    for (place, fault) in [(0, Fault::Correctness), (3, Fault::Timeout)] {
+        let trial = &problem.trials[place];
+        assert!(matches!(&trial.state, State::Invalid(invalid) if invalid.fault == fault));
+        assert!(trial.judgement.is_none() && trial.series().is_empty());
+    }
+}
+
+#[test]
+fn the_hopeless_are_given_up_after_two_blocks_and_say_so() {
+    let truth =
+        |parameters: &Parameters| Ok(if parameters.0["b"] == "16" { 5000.0 } else { 1000.0 });
+    let mut machine = Machine::new(truth);
+    let (board, ..) = tuned(GRID, &mut machine);
+    let slow = &board.problems[0].trials[4];
+    assert!(matches!(&slow.state, State::Stopped(why) if why.contains("5.0x")), "{:?}", slow.state);
+    assert_eq!(slow.series().len(), 12, "two blocks of five");
+    let mut patient = Machine::new(truth);
+    let (board, ..) = tuned(&format!("early_stop = false\n{GRID}"), &mut patient);
+    assert!(board.problems[0].trials[4].is_done());
+}
+
+#[test]
+fn what_was_measured_before_the_user_ended_it_stays() {
+    let mut machine = Machine::new(valley);
+    machine.patience = 20;
+    let (board, ended, _) = tuned(GRID, &mut machine);
+    assert_eq!(ended, Err(Interrupted));
+    let trials = &board.problems[0].trials;
+    assert!(trials[0].is_done() && trials[1].is_done());
+    assert!(trials.iter().any(|trial| matches!(trial.state, State::Stopped(_))));
+    assert_eq!(trials[4].state, State::Waiting);
+}
+
+#[test]
+fn every_shape_and_number_format_is_a_problem_of_its_own() {
+    let more = "dtypes = [\"fp32\", \"bf16\"]\nshape = [{ n = 1 }, { n = 2 }]\n";
+    let (board, ..) = tuned(&format!("{more}{GRID}"), &mut Machine::new(valley));
+    let keys: Vec<String> = board.problems.iter().map(|problem| problem.key.to_string()).collect();
+    assert_eq!(keys, ["k n=1 fp32", "k n=1 bf16", "k n=2 fp32", "k n=2 bf16"]);
+    assert!(board.problems.iter().all(|problem| problem.best() == Some(3)));
+}
+
+#[test]
+fn a_neighbour_who_takes_the_machine_for_a_block_makes_nobody_hopeless() {
+    let mut machine = Machine::new(|_| Ok(1000.0));
+    // The first block of the second candidate: runs are one to check, one of samples, and the same again.
+    machine.slow = Some(4);
+    let (board, ..) = tuned(GRID, &mut machine);
+    let trial = &board.problems[0].trials[1];
+    assert!(trial.blocks[0] > 2.9, "{:?}", trial.blocks);
+    assert!(trial.is_done());
+    assert!(trial.ratio().is_some_and(|ratio| (ratio - 1.0).abs() < 0.01), "{:?}", trial.blocks);
+}

@@ -1,0 +1,212 @@
+//! What is known of each candidate.
+
+use serde::Serialize;
+
+use super::contract::Amount;
+use super::said::Said;
+use super::spec::Parameters;
+use crate::runs::compare::{Judgement, Quartiles, Series};
+use crate::runs::points::Key;
+
+/// What was wrong, in the words of kernel_tuner's T4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// It was killed at its time limit.
+    Timeout,
+    /// It did not build.
+    Compile,
+    /// It failed, or printed nothing that can be used.
+    Runtime,
+    /// Its result is wrong.
+    Correctness,
+    /// It does not exist for this number format or machine.
+    Constraints,
+}
+
+impl Fault {
+    /// The word of T4.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Compile => "compile",
+            Self::Runtime => "runtime",
+            Self::Correctness => "correctness",
+            Self::Constraints => "constraints",
+        }
+    }
+}
+
+/// Why a candidate has no time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// What was wrong.
+    pub fault: Fault,
+    /// The same in a sentence.
+    pub why: String,
+}
+
+/// Where a candidate stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum State {
+    /// Not begun.
+    #[default]
+    Waiting,
+    /// At work.
+    Running,
+    /// Timed and judged.
+    Done,
+    /// Right, and without a time: a stand-in computed.
+    Right,
+    /// Right, and given up before all its samples were taken: why.
+    Stopped(String),
+    /// No time of it counts.
+    Invalid(Invalid),
+}
+
+/// One candidate on one problem.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trial {
+    /// Where it stands.
+    pub state: State,
+    /// Everything its checked runs said.
+    pub said: Said,
+    /// Samples of the baseline taken in turn with these, nanoseconds.
+    pub beside: Vec<f64>,
+    /// Its median as a share of the baseline's, block by block.
+    pub blocks: Vec<f64>,
+    /// Against the baseline.
+    pub judgement: Option<Judgement>,
+}
+
+impl Trial {
+    /// Its samples; empty where its result is wrong.
+    pub fn series(&self) -> Series {
+        match self.state {
+            State::Invalid(_) => Series::default(),
+            _ => Series::new(self.said.times.iter().copied()),
+        }
+    }
+
+    /// Its quartiles.
+    pub fn quartiles(&self) -> Option<Quartiles> {
+        self.series().quartiles()
+    }
+
+    /// 95 % interval of its median, from order statistics and so for any distribution; `None` below six samples, which cannot give one.
+    pub fn median_interval(&self) -> Option<(f64, f64)> {
+        let series = self.series();
+        let (sorted, count) = (series.sorted(), series.len() as f64);
+        if sorted.len() < 6 {
+            return None;
+        }
+        let low = ((count - 1.96 * count.sqrt()) / 2.0).round().max(1.0) as usize;
+        Some((sorted[low - 1], sorted[sorted.len() - low]))
+    }
+
+    /// Its median as a share of the baseline's: the median over blocks. All samples thrown together would not do: a machine whose clock
+    /// halves for a second gives each side two modes, in shares that differ.
+    pub fn ratio(&self) -> Option<f64> {
+        Series::new(self.blocks.iter().copied()).median()
+    }
+
+    /// Whether it was right and fully timed.
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+}
+
+/// One shape in one number format.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Problem {
+    /// Kernel, shape, number format and, once known, device.
+    pub key: Key,
+    /// How much work it is, from the contract.
+    pub amount: Amount,
+    /// One per candidate, in the order of the grid.
+    pub trials: Vec<Trial>,
+    /// What the others are timed against, once one was right.
+    pub baseline: Option<usize>,
+    /// What a reader has to know: a baseline that failed.
+    pub note: Option<String>,
+}
+
+impl Problem {
+    /// How a candidate's time stands to the baseline's; 1 for the baseline itself. Not that of medians alone: while candidates are tried one
+    /// after the other the machine drifts, and the baseline beside each drifted with it.
+    pub fn ratio(&self, candidate: usize) -> Option<f64> {
+        let trial = self.trials.get(candidate).filter(|trial| trial.is_done())?;
+        if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
+    }
+
+    /// Whether a candidate was right, timed or not.
+    pub fn is_solved(&self) -> bool {
+        self.best().is_some() || self.trials.iter().any(|trial| trial.state == State::Right)
+    }
+
+    /// The fastest candidate that was right and fully timed.
+    pub fn best(&self) -> Option<usize> {
+        let rated = (0..self.trials.len()).filter_map(|at| Some((at, self.ratio(at)?)));
+        rated.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    }
+
+    /// Work of one sample: what the program says, else what the contract says.
+    pub fn amount_of(&self, candidate: usize) -> Amount {
+        let said = &self.trials[candidate].said;
+        Amount { flops: said.flops.or(self.amount.flops), bytes: said.bytes.or(self.amount.bytes) }
+    }
+}
+
+/// Everything there is to see of a search.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Board {
+    /// Parameters of each candidate.
+    pub candidates: Vec<Parameters>,
+    /// Problems, in the order of the spec.
+    pub problems: Vec<Problem>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(times: impl IntoIterator<Item = u32>, state: State) -> Trial {
+        let times = times.into_iter().map(f64::from).collect();
+        Trial { said: Said { times, ..Said::default() }, state, ..Trial::default() }
+    }
+
+    /// Tables of the sign test: ranks 10 and 21 of 30, 6 and 15 of 20, 1 and 6 of 6.
+    #[test]
+    fn the_interval_of_a_median_is_that_of_its_ranks() {
+        assert_eq!(trial(1..=30, State::Done).median_interval(), Some((10.0, 21.0)));
+        assert_eq!(trial(1..=20, State::Done).median_interval(), Some((6.0, 15.0)));
+        assert_eq!(trial(1..=6, State::Done).median_interval(), Some((1.0, 6.0)));
+        assert_eq!(trial(1..=5, State::Done).median_interval(), None);
+    }
+
+    #[test]
+    fn a_machine_that_was_slow_for_a_while_does_not_change_the_ratio() {
+        let slow_beside_one_side_only = [0.64, 1.3, 0.63, 0.65, 0.3];
+        let blocks = slow_beside_one_side_only.to_vec();
+        let trial = Trial { blocks, state: State::Done, ..Trial::default() };
+        assert_eq!(trial.ratio(), Some(0.64));
+    }
+
+    #[test]
+    fn what_is_wrong_has_no_time_whatever_it_measured() {
+        let invalid = State::Invalid(Invalid { fault: Fault::Correctness, why: "x".into() });
+        let wrong = trial([1; 30], invalid);
+        assert!(wrong.quartiles().is_none() && wrong.median_interval().is_none());
+        let problem = Problem {
+            trials: vec![
+                wrong,
+                trial([5; 30], State::Done),
+                trial([1; 30], State::Stopped("slow".into())),
+            ],
+            baseline: Some(1),
+            ..Problem::default()
+        };
+        assert_eq!(problem.best(), Some(1));
+        assert_eq!((problem.ratio(0), problem.ratio(2)), (None, None));
+    }
+}

@@ -1,0 +1,162 @@
+//! A history on several lines.
+//!
+//! Every cell is computed from the two values it covers, so no canvas is allocated; the second
+//! series is laid over the first in the same pass.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+use super::{Align, Ink, Look, position, text_width};
+use crate::widgets::theme::{Ramp, Role};
+
+/// An area graph of two values per column, the newest on the right, coloured by height.
+#[derive(Clone, Copy, Debug)]
+pub struct Graph<'a> {
+    look: Look<'a>,
+    values: &'a [Option<f32>],
+    second: &'a [Option<f32>],
+    range: (f32, f32),
+    ink: Ink,
+    labels: Option<(&'a str, &'a str)>,
+}
+
+/// Dots of the left and of the right column of a Braille cell, from the bottom.
+pub(super) const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x10, 0x08]];
+
+impl<'a> Graph<'a> {
+    /// A graph of values between two ends.
+    pub fn new(look: Look<'a>, values: &'a [Option<f32>], range: (f32, f32)) -> Self {
+        Self { look, values, second: &[], range, ink: Ink::Ramp(Ramp::Graph), labels: None }
+    }
+
+    /// Colours; [`Ramp::Graph`] if not called.
+    #[must_use]
+    pub fn ink(mut self, ink: Ink) -> Self {
+        self.ink = ink;
+        self
+    }
+
+    /// A second series, drawn as a line over the first.
+    #[must_use]
+    pub fn second(mut self, values: &'a [Option<f32>]) -> Self {
+        self.second = values;
+        self
+    }
+
+    /// What to write beside the upper and the lower end.
+    #[must_use]
+    pub fn labels(mut self, high: &'a str, low: &'a str) -> Self {
+        self.labels = Some((high, low));
+        self
+    }
+
+    /// Draws the labels and returns what is left for the plot.
+    fn draw_labels(&self, area: Rect, buffer: &mut Buffer) -> Rect {
+        let Some((high, low)) = self.labels else { return area };
+        let width = text_width(high).max(text_width(low));
+        if area.height < 2 || area.width < width + 8 {
+            return area;
+        }
+        for (text, y) in [(high, area.y), (low, area.bottom() - 1)] {
+            let mut pen = self.look.pen(buffer, Rect { y, width, height: 1, ..area });
+            pen.align = Align::Right;
+            pen.fit(text, self.look.style(Role::Muted));
+        }
+        Rect { x: area.x + width + 1, width: area.width - width - 1, ..area }
+    }
+
+    fn draw_column(&self, column: u16, area: Rect, buffer: &mut Buffer) {
+        let back = usize::from(area.right() - 1 - column) * 2;
+        let dots = u32::from(area.height) * 4;
+        let height = |values: &[Option<f32>], back: usize| height(values, back, self.range, dots);
+        let fill = [height(self.values, back + 1), height(self.values, back)];
+        let line = [1, 0].map(|side| {
+            let here = height(self.second, back + side)?;
+            let before = height(self.second, back + side + 1).unwrap_or(here);
+            Some((here.min(before + 1), here.max(before.saturating_sub(1))))
+        });
+        for row in 0..area.height {
+            let base = u32::from(row) * 4;
+            let (area_dots, line_dots) = (area_bits(fill, base), line_bits(line, base));
+            if area_dots | line_dots == 0 {
+                continue;
+            }
+            let share = (f32::from(row) + 0.5) / f32::from(area.height);
+            let style = match line_dots {
+                0 => self.ink.style(self.look.theme, share),
+                _ => self.look.style(Role::GraphSecond),
+            };
+            let cell = &mut buffer[(column, area.bottom() - 1 - row)];
+            cell.set_style(style);
+            match self.look.glyphs.is_unicode {
+                true => cell.set_char(braille(if line_dots == 0 { area_dots } else { line_dots })),
+                false => cell.set_symbol(self.plain(fill, line_dots, base)),
+            };
+        }
+    }
+
+    /// The ASCII stand-in of a cell.
+    fn plain(&self, fill: [Option<u32>; 2], line: u8, base: u32) -> &'static str {
+        if line != 0 {
+            return self.look.glyphs.info;
+        }
+        let top = fill[0].max(fill[1]).unwrap_or(0);
+        let level = (top.saturating_sub(base).clamp(1, 4) * 2 - 1) as usize;
+        self.look.glyphs.spark[level]
+    }
+}
+
+/// Dots to fill for the value `back` steps before the newest; at least one, since zero is a value.
+fn height(values: &[Option<f32>], back: usize, range: (f32, f32), dots: u32) -> Option<u32> {
+    let value = values.len().checked_sub(back + 1).and_then(|index| values[index]);
+    position(value, range).map(|share| 1 + (share * (dots - 1) as f32).round() as u32)
+}
+
+fn area_bits(fill: [Option<u32>; 2], base: u32) -> u8 {
+    let mut bits = 0;
+    for (side, height) in fill.into_iter().enumerate() {
+        let filled = height.unwrap_or(0).saturating_sub(base).min(4);
+        bits |= DOTS[side][..filled as usize].iter().fold(0, |bits, dot| bits | dot);
+    }
+    bits
+}
+
+fn line_bits(line: [Option<(u32, u32)>; 2], base: u32) -> u8 {
+    let mut bits = 0;
+    for (side, ends) in line.into_iter().enumerate() {
+        let Some((low, high)) = ends else { continue };
+        for (step, dot) in DOTS[side].iter().enumerate() {
+            if (low..=high).contains(&(base + step as u32 + 1)) {
+                bits |= dot;
+            }
+        }
+    }
+    bits
+}
+
+/// The Braille character with these dots.
+pub(super) fn braille(bits: u8) -> char {
+    char::from_u32(0x2800 + u32::from(bits)).unwrap_or(' ')
+}
+
+impl Widget for &Graph<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        let plot = self.draw_labels(area, buffer);
+        let shown = usize::from(plot.width) * 2;
+        let newest = &self.values[self.values.len().saturating_sub(shown)..];
+        if newest.iter().chain(self.second).all(Option::is_none) {
+            let middle = Rect { y: plot.y + plot.height / 2, height: 1, ..plot };
+            let absent = self.look.style(Role::Absent);
+            self.look.pen(buffer, middle).repeat(self.look.glyphs.gap, plot.width, absent);
+            return;
+        }
+        for column in plot.left()..plot.right() {
+            self.draw_column(column, plot, buffer);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Widgets: plain data in, cells out. None knows the program's state, and none draws outside its area.
+//!
+//! Own widgets rather than ratatui's: those take colours, not meanings, allocate per span, and have
+//! no notion of an absent or a late value, nor of a second set of glyphs.
+
+mod bars;
+mod canvas;
+mod card;
+pub mod format;
+mod gauge;
+pub mod glyphs;
+mod graph;
+mod lines;
+mod pen;
+mod roofline;
+mod scrollbar;
+mod spark;
+mod strip;
+pub mod svg;
+mod table;
+mod tape;
+#[cfg(test)]
+mod tests;
+pub mod theme;
+mod trend;
+mod verdict;
+
+pub use bars::{Bar, BarLine, Bars, Scale};
+pub use card::{Card, Popup};
+pub use gauge::Gauge;
+pub use graph::Graph;
+pub use lines::{Footer, Hint, Notice, Severity, Tabs};
+pub use pen::{Align, Pen, Piece, pieces_width, text_width};
+pub use roofline::{Point, Roof, Roofline};
+pub use scrollbar::Scrollbar;
+pub use spark::Spark;
+pub use strip::DtypeStrip;
+pub use table::{Column, Sort, Table, TableHit, TableLayout, scroll_to};
+pub use tape::{Mark, Tape};
+pub use trend::{Level, Step, Trend};
+pub use verdict::{outcome_role, verdict_cell};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use warpscope_probes::{Reading, Scalar};
+
+use crate::widgets::format::{Short, or_absent};
+use crate::widgets::glyphs::Glyphs;
+use crate::widgets::theme::{Ramp, Role, Theme};
+
+/// What every widget needs to draw: the theme and the glyphs.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// Colours by meaning.
+    pub theme: &'a Theme,
+    /// Unicode or ASCII.
+    pub glyphs: &'static Glyphs,
+}
+
+impl<'a> Look<'a> {
+    /// A look made of both.
+    pub fn new(theme: &'a Theme, glyphs: &'static Glyphs) -> Self {
+        Self { theme, glyphs }
+    }
+
+    /// How text with this meaning is drawn.
+    pub fn style(&self, role: Role) -> Style {
+        self.theme.style(role)
+    }
+
+    /// A text with a meaning.
+    pub fn piece<'t>(&self, text: &'t str, role: Role) -> Piece<'t> {
+        (text, self.theme.style(role))
+    }
+
+    /// A reading as text, in the style that says how good it is: of now, late, or absent.
+    pub fn reading<T>(
+        &self,
+        reading: &Reading<T>,
+        format: impl FnOnce(&T) -> Short,
+    ) -> (Short, Style) {
+        let role = match reading {
+            Reading::Value(_) => Role::Text,
+            Reading::Late(Some(_)) => Role::Late,
+            _ => Role::Absent,
+        };
+        (or_absent(reading.last(), format), self.style(role))
+    }
+
+    /// A pen on the first line of an area.
+    pub fn pen<'b>(&self, buffer: &'b mut Buffer, area: Rect) -> Pen<'b> {
+        Pen::new(buffer, area, self.glyphs)
+    }
+}
+
+/// A share of a whole, 0 to 1, or why there is none to draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// As of this frame.
+    Now(f32),
+    /// The last one known.
+    Late(f32),
+    /// There is none; drawn as such, never as zero.
+    Absent,
+}
+
+impl Amount {
+    /// The share that a reading is of `whole`.
+    pub fn of<T: Scalar>(reading: &Reading<T>, whole: f64) -> Self {
+        let share = reading.last().and_then(Scalar::number).map(|value| value / whole);
+        match share.filter(|share| share.is_finite()) {
+            Some(share) if reading.is_late() => Self::Late(share as f32),
+            Some(share) => Self::Now(share as f32),
+            None => Self::Absent,
+        }
+    }
+
+    /// The share, however old.
+    pub fn share(self) -> Option<f32> {
+        match self {
+            Self::Now(share) | Self::Late(share) if share.is_finite() => {
+                Some(share.clamp(0.0, 1.0))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a drawing is coloured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// One colour.
+    Role(Role),
+    /// By value.
+    Ramp(Ramp),
+}
+
+impl Ink {
+    fn style(self, theme: &Theme, share: f32) -> Style {
+        match self {
+            Self::Role(role) => theme.style(role),
+            Self::Ramp(ramp) => theme.ramp(ramp, share),
+        }
+    }
+}
+
+/// The highest value of a series, if it has one.
+pub fn highest(values: &[Option<f32>]) -> Option<f32> {
+    values.iter().flatten().copied().filter(|value| value.is_finite()).reduce(f32::max)
+}
+
+/// Where a value lies between two ends, 0 to 1; `None` for what is no number.
+fn position(value: Option<f32>, (low, high): (f32, f32)) -> Option<f32> {
+    let value = value.filter(|value| value.is_finite())?;
+    let span = high - low;
+    Some(if span > 0.0 { ((value - low) / span).clamp(0.0, 1.0) } else { 0.0 })
+}

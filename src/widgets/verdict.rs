@@ -1,0 +1,36 @@
+//! A verdict in a cell of a matrix.
+
+use super::{Look, Pen};
+use crate::engine::{Level, Outcome};
+use crate::widgets::theme::Role;
+
+/// The colour of an outcome.
+pub fn outcome_role(outcome: Outcome) -> Role {
+    match outcome {
+        Outcome::Works => Role::Works,
+        Outcome::Fallback => Role::Fallback,
+        Outcome::Slow => Role::Slow,
+        Outcome::Partial => Role::Partial,
+        Outcome::WrongOutput => Role::WrongOutput,
+        Outcome::Fails => Role::Fails,
+        Outcome::Unknown => Role::Unknown,
+    }
+}
+
+/// Writes symbol and letter of evidence, `✔m`; a disputed verdict has an exclamation mark after it.
+pub fn verdict_cell(look: Look<'_>, pen: &mut Pen<'_>, verdict: (Outcome, Level), disputed: bool) {
+    let (outcome, level) = verdict;
+    if pen.align == super::Align::Center {
+        // Symbols stand below each other; the mark hangs over where there is room for it.
+        let rest = pen.rest();
+        let spare = rest.saturating_sub(2) / 2;
+        pen.skip(spare.min(rest.saturating_sub(2 + u16::from(disputed))));
+    }
+    pen.glyph(outcome.symbol(!look.glyphs.is_unicode), look.style(outcome_role(outcome)));
+    if outcome != Outcome::Unknown {
+        pen.put(level.letter(), look.style(Role::Muted));
+    }
+    if disputed {
+        pen.put("!", look.style(Role::Warn));
+    }
+}

@@ -1,0 +1,212 @@
+use serde::{Deserialize, Serialize};
+use warpscope_kernels::Sm;
+use warpscope_kernels::gpu::Limiter;
+
+use super::classes::{Aim, aim};
+use super::table::{GOALS, Goal, Measure};
+use crate::worker::Spread;
+
+/// One of the two things that took turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ArmReport {
+    /// What it is: `gemm.bf16`, `cuBLASLt 12.8.4`.
+    pub what: String,
+    /// Kernel that is launched; empty where it is not one of ours.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub entry: String,
+    /// Variant of the kernel; empty where it has one way only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variant: String,
+    /// Operations or bytes of one repetition, whichever the ratio is of.
+    pub amount: f64,
+    /// Times of one repetition, nanoseconds, in the order they were taken. Empty where a stand-in computes.
+    pub samples_ns: Vec<f64>,
+}
+
+/// What the device said of itself while it computed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Strain {
+    /// Lowest and highest clock of the multiprocessors, MHz.
+    pub sm_mhz: Option<(f64, f64)>,
+    /// Most power drawn, watts.
+    pub power_w: Option<f64>,
+    /// What held the clock down at any time: `power cap`.
+    pub held_by: Vec<String>,
+}
+
+/// What came of a goal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GoalReport {
+    /// The goal: `gemm.bf16.8192`.
+    pub goal: String,
+    /// Ours.
+    pub own: ArmReport,
+    /// What it is held against; null where its time is the figure.
+    pub against: Option<ArmReport>,
+    /// Our rate by the other's, one for each block of four turns. Empty where a stand-in computes.
+    pub ratios: Vec<f64>,
+    /// Products of one repetition of ours: what rotates over copies of the weights does several.
+    pub products: f64,
+    /// Where the weights are: `cold: 3 copies in turn`, `cached`.
+    pub cache: String,
+    /// What is expected to limit ours.
+    pub limiter: Option<Limiter>,
+    /// Relative distance of both results; null where they do not compute the same.
+    pub difference: Option<f64>,
+    /// Clocks and power meanwhile.
+    pub strain: Strain,
+}
+
+/// How a figure stands to what was to be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The target is reached.
+    Met,
+    /// The floor is reached.
+    FloorMet,
+    /// Neither is.
+    Missed,
+    /// Nobody set a target for this class of devices.
+    NoAim,
+    /// There is no figure.
+    NotMeasured,
+}
+
+impl Verdict {
+    /// For a table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::FloorMet => "floor met",
+            Self::Missed => "MISSED",
+            Self::NoAim => "no aim",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
+impl GoalReport {
+    /// The goal it is about.
+    pub fn of(&self) -> Option<&'static Goal> {
+        GOALS.iter().find(|goal| goal.id == self.goal)
+    }
+
+    /// The ratio over all blocks, with its spread; microseconds of a product where that is the figure.
+    pub fn figure(&self) -> Option<Spread> {
+        if self.against.is_some() {
+            return Spread::of(self.ratios.iter().copied());
+        }
+        Spread::of(self.own.samples_ns.iter().map(|ns| ns / self.products / 1e3))
+    }
+
+    /// What this device is to reach.
+    pub fn aim(&self, sm: Sm) -> Option<Aim> {
+        aim(sm, self.of()?.measure)
+    }
+
+    /// How the figure stands to it.
+    pub fn verdict(&self, sm: Sm) -> Verdict {
+        let Some(figure) = self.figure() else { return Verdict::NotMeasured };
+        let Some(aim) = self.aim(sm) else { return Verdict::NoAim };
+        let less = self.of().is_some_and(|goal| goal.measure == Measure::W4Time);
+        let reaches = |want: f64| if less { figure.median <= want } else { figure.median >= want };
+        match aim {
+            Aim { target, .. } if reaches(target) => Verdict::Met,
+            Aim { floor: Some(floor), .. } if reaches(floor) => Verdict::FloorMet,
+            _ => Verdict::Missed,
+        }
+    }
+
+    /// What may explain a figure: what limits it, the clock, what held that down, and where the cost of the kernel stands.
+    pub fn profile(&self) -> String {
+        let Strain { sm_mhz, power_w, held_by } = &self.strain;
+        let mut parts = Vec::new();
+        parts.extend(self.limiter.map(|limiter| {
+            let by = match limiter {
+                Limiter::Memory => "memory",
+                Limiter::Arithmetic => "arithmetic",
+                Limiter::Latency => "launches",
+            };
+            format!("limited by {by}")
+        }));
+        parts.extend(sm_mhz.map(|(low, high)| format!("{low:.0}–{high:.0} MHz")));
+        parts.extend(power_w.map(|watts| format!("{watts:.0} W")));
+        parts.push(match &held_by[..] {
+            [] if sm_mhz.is_none() => "clocks unknown".to_owned(),
+            [] => "nothing held the clock down".to_owned(),
+            all => format!("held down by {}", all.join(", ")),
+        });
+        if !self.own.entry.is_empty() {
+            parts.push(format!("{}, whose loop is in kernels/BUDGETS.md", self.own.entry));
+        }
+        parts.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(goal: &str, ratios: &[f64], samples_us: &[f64]) -> GoalReport {
+        let arm = |samples_ns| ArmReport {
+            what: "x".to_owned(),
+            entry: "w4_mma_f16_m8".to_owned(),
+            variant: String::new(),
+            amount: 1.0,
+            samples_ns,
+        };
+        let timed = ratios.is_empty();
+        GoalReport {
+            goal: goal.to_owned(),
+            own: arm(samples_us.iter().map(|us| us * 2e3).collect()),
+            against: (!timed).then(|| arm(Vec::new())),
+            ratios: ratios.to_vec(),
+            products: 2.0,
+            cache: "cold".to_owned(),
+            limiter: None,
+            difference: None,
+            strain: Strain::default(),
+        }
+    }
+
+    const HOPPER: Sm = Sm::new(9, 0);
+
+    #[test]
+    fn a_ratio_is_judged_from_its_median() {
+        for (ratios, want) in [
+            (&[0.5, 0.98, 0.99][..], Verdict::Met),
+            (&[0.90, 0.91, 1.2], Verdict::FloorMet),
+            (&[0.87], Verdict::Missed),
+        ] {
+            assert_eq!(report("gemm.bf16.8192", ratios, &[]).verdict(HOPPER), want);
+        }
+        let turing = report("w4.f16.8192.cold", &[], &[10.0]).verdict(Sm::new(7, 5));
+        assert_eq!(turing, Verdict::NoAim);
+        let nothing = report("w4.f16.8192.cold", &[], &[]).verdict(HOPPER);
+        assert_eq!(nothing, Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn of_a_time_less_is_better_and_copies_share_it() {
+        let report = |us: &[f64]| report("w4.f16.8192.cold", &[], us);
+        let good = report(&[20.0, 20.4, 30.0]);
+        assert_eq!(good.figure().map(|figure| figure.median), Some(20.4));
+        assert_eq!(good.verdict(HOPPER), Verdict::Met);
+        assert_eq!(report(&[20.6]).verdict(HOPPER), Verdict::Missed);
+    }
+
+    #[test]
+    fn a_profile_says_what_held_the_clock_down() {
+        let mut one = report("gemm.bf16.8192", &[0.5], &[]);
+        assert!(one.profile().starts_with("clocks unknown"), "{}", one.profile());
+        one.limiter = Some(Limiter::Arithmetic);
+        one.strain = Strain {
+            sm_mhz: Some((1410.0, 1755.0)),
+            power_w: Some(698.6),
+            held_by: vec!["power cap".to_owned()],
+        };
+        let want = "limited by arithmetic; 1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop is in kernels/BUDGETS.md";
+        assert_eq!(one.profile(), want);
+    }
+}

@@ -1,0 +1,169 @@
+//! The micro decoder: M0 for right or wrong, M1 for how fast.
+
+use warpscope_kernels::gpu::decoder::{Length, Numeric, Throughput, Timed, numeric, throughput};
+use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route};
+use warpscope_kernels::model::Profile;
+
+use super::job::{On, Say, Trouble};
+use super::request::{Request, Size};
+use super::timing::fastest;
+use crate::worker::ways::{Way, dtype_of, way, ways};
+use crate::worker::{BenchEvent, FirstBad, PathReport, PathSamples, Spread};
+
+/// Samples of a graph, and the time on the device after which fewer must do.
+const SAMPLES: usize = 32;
+const TIME_NS: Nanoseconds = 50e6;
+/// The fewest.
+const LEAST: usize = 3;
+
+/// Runs the decoder of a request, and says what came out.
+pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(), Trouble> {
+    let Request::Decode { path, profile, model } = job else { return Ok(()) };
+    let failed = |error| Trouble::of(job, error);
+    let (path, profile) = meant(on, path, profile).map_err(failed)?;
+    match model {
+        Size::M0 => {
+            let length = Length::fitting(on.machine.facts());
+            let done = numeric(on.machine, path, profile, length).map_err(failed)?;
+            say(BenchEvent::Report(Box::new(judged(path, profile, done))))?;
+        }
+        Size::M1 => {
+            let arena = on.machine.arena().1;
+            let model = throughput(on.machine, path, arena).map_err(failed)?;
+            let times = times(on.machine, &model);
+            let (speed, samples) = match &times {
+                Ok(times) => timed(path, profile, &model, times),
+                Err(_) => Default::default(),
+            };
+            let freed = model.free(on.machine);
+            times.and(freed).map_err(failed)?;
+            if let (Some(speed), Some(samples)) = (speed, samples) {
+                // Right behind the decoder, at its clocks, and with all memory back.
+                let read = fastest(on.machine, "mem.read", arena).map_err(failed)?;
+                let speed = against(speed, read.map(|read| read.bytes_per_s));
+                say(BenchEvent::Report(Box::new(speed)))?;
+                say(BenchEvent::Samples(samples))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The way and the profile of their names.
+fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Way, Profile), MachineError> {
+    let refused = |why: String| MachineError::Refused { why };
+    let known = || ways().map(|way| way.id).collect::<Vec<_>>().join(", ");
+    let path = way(id).ok_or_else(|| refused(format!("no path is called {id}: {}", known())))?;
+    if let Route::Absent { why } = path.route(on.machine.facts()) {
+        return Err(refused(why));
+    }
+    let known = profile.parse::<Profile>();
+    Ok((path, known.map_err(|_| refused(format!("there is no profile {profile}")))?))
+}
+
+/// Whether M0 is right. It looks at every tensor while it runs, so its times are not told.
+fn judged(way: Way, profile: Profile, done: Numeric) -> PathReport {
+    let first_bad = done.first_bad.map(|place| FirstBad {
+        layer: place.layer as u32,
+        op: place.op.id().to_owned(),
+        token: place.token as u32,
+        channel: place.channel as u32,
+    });
+    PathReport {
+        complete: done.tokens.len() == done.expected_tokens.len(),
+        tokens: done.tokens,
+        expected_tokens: done.expected_tokens,
+        text: done.text,
+        non_finite: done.non_finite,
+        first_bad,
+        error: done.error,
+        ..blank(way, profile, done.error_limit)
+    }
+}
+
+fn blank(way: Way, profile: Profile, error_limit: f64) -> PathReport {
+    PathReport {
+        dtype: dtype_of(way),
+        path: Some(way.id.to_owned()),
+        profile: profile.id().to_owned(),
+        device: "gpu".to_owned(),
+        tokens: Vec::new(),
+        expected_tokens: Vec::new(),
+        text: String::new(),
+        complete: false,
+        non_finite: 0,
+        first_bad: None,
+        error: None,
+        error_limit,
+        decode_tokens_per_s: None,
+        decode_mad_tokens_per_s: None,
+        prefill_gflop_per_s: None,
+        gb_per_s: None,
+        decode_bytes: None,
+        read_gb_per_s: None,
+        read_bandwidth_share: None,
+        cache_resident: None,
+    }
+}
+
+/// Times of the prompt and of one token more.
+type Times = (Vec<Nanoseconds>, Vec<Nanoseconds>);
+
+fn times(machine: &mut dyn Machine, model: &Throughput) -> Result<Times, MachineError> {
+    Ok((replays(machine, &model.prefill)?, replays(machine, &model.decode)?))
+}
+
+fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Nanoseconds>, MachineError> {
+    let (place, bytes) = &of.start;
+    machine.write(*place, bytes)?;
+    of.replay(machine)?;
+    let (mut times, mut total) = (Vec::new(), 0.0);
+    while times.len() < LEAST || times.len() < SAMPLES && total < TIME_NS {
+        let Some(time) = of.replay(machine)? else { break };
+        total += time;
+        times.push(time);
+    }
+    Ok(times)
+}
+
+/// The speed against what the memory was just found to read.
+fn against(speed: PathReport, read_bytes_per_s: Option<f64>) -> PathReport {
+    let read = read_bytes_per_s.filter(|read| *read > 0.0).map(|read| read / 1e9);
+    let read_bandwidth_share = speed.gb_per_s.zip(read).map(|(gb_per_s, read)| gb_per_s / read);
+    PathReport { read_gb_per_s: read, read_bandwidth_share, ..speed }
+}
+
+/// How fast M1 is; nothing where times mean nothing. It generates no text that anybody judges.
+fn timed(
+    way: Way,
+    profile: Profile,
+    model: &Throughput,
+    (prefill_ns, decode_ns): &Times,
+) -> (Option<PathReport>, Option<PathSamples>) {
+    let spread = |times: &[Nanoseconds]| Spread::of(times.iter().copied());
+    let (Some(prefill), Some(decode)) = (spread(prefill_ns), spread(decode_ns)) else {
+        return (None, None);
+    };
+    let tokens_per_s = f64::from(model.decode.tokens) / decode.median * 1e9;
+    let report = PathReport {
+        decode_tokens_per_s: Some(tokens_per_s),
+        decode_mad_tokens_per_s: Some(tokens_per_s * decode.mad / decode.median),
+        prefill_gflop_per_s: Some(model.prefill.flops / prefill.median),
+        gb_per_s: Some(model.decode.bytes / decode.median),
+        decode_bytes: Some(model.decode.bytes),
+        cache_resident: Some(model.l2_resident),
+        ..blank(way, profile, 0.0)
+    };
+    let samples = PathSamples {
+        dtype: dtype_of(way),
+        path: Some(way.id.to_owned()),
+        profile: profile.id().to_owned(),
+        decode_ns: decode_ns.clone(),
+        prefill_ns: prefill_ns.clone(),
+        decode_preempted: Vec::new(),
+        prefill_preempted: Vec::new(),
+        prefill_flop: model.prefill.flops,
+        decode_bytes: model.decode.bytes,
+    };
+    (Some(report), Some(samples))
+}

@@ -1,0 +1,268 @@
+//! One side of a comparison: what is replayed for it, and how much that does.
+
+use std::collections::BTreeMap;
+
+use warpscope_kernels::cuda::blas::Blas;
+use warpscope_kernels::gpu::decoder::{PATHS, Throughput, throughput};
+use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::gpu::{
+    BufferId, Content, GraphId, Launch, Limiter, MachineError, Nanoseconds, Route, Shape, Slot,
+    Work,
+};
+
+use super::super::job::On;
+use super::super::operands::{fill, refused};
+use super::super::timing::repetitions;
+use crate::worker::PathDtype;
+use crate::worker::goals::ArmReport;
+use crate::worker::gpu::held::Held;
+
+/// What is read for the bandwidth, KiB, on a device and on a stand-in.
+const READ_KIB: u32 = 768 << 10;
+const READ_SMALL_KIB: u32 = 64;
+
+/// What a goal holds of a device.
+#[derive(Default)]
+pub(super) struct Taken {
+    buffers: Vec<BufferId>,
+    graphs: Vec<GraphId>,
+    model: Option<Throughput>,
+    /// What a library recorded needs its handles as long as it is replayed.
+    pub(super) libraries: Vec<Blas>,
+}
+
+impl Taken {
+    /// So many bytes more.
+    pub(super) fn allocate(
+        &mut self,
+        machine: &mut dyn Held,
+        bytes: u64,
+    ) -> Result<Slot, MachineError> {
+        let buffer = machine.allocate(bytes.max(1))?;
+        self.buffers.push(buffer);
+        Ok(buffer.into())
+    }
+
+    /// Keeps a graph until all is given back.
+    pub(super) fn keep(&mut self, graph: GraphId) -> GraphId {
+        self.graphs.push(graph);
+        graph
+    }
+
+    /// Gives everything back; the first error counts, and stops nothing.
+    pub(super) fn free(self, machine: &mut dyn Held) -> Result<(), MachineError> {
+        let mut result = Ok(());
+        for graph in self.graphs {
+            result = result.and(machine.forget(graph));
+        }
+        if let Some(model) = self.model {
+            result = result.and(model.free(machine));
+        }
+        for buffer in self.buffers {
+            result = result.and(machine.free(buffer));
+        }
+        result
+    }
+}
+
+/// Something that can be timed again and again.
+pub(super) struct Arm {
+    what: String,
+    entry: String,
+    variant: String,
+    /// Operations or bytes of one repetition.
+    pub(super) amount: f64,
+    /// Products of one repetition.
+    pub(super) products: f64,
+    /// Where its weights are.
+    pub(super) cache: String,
+    /// What is expected to limit it.
+    pub(super) limiter: Limiter,
+    /// What is replayed, in order.
+    pub(super) graphs: Vec<GraphId>,
+    /// Repetitions in all of that.
+    pub(super) times: usize,
+    /// Its operands.
+    pub(super) slots: Vec<Slot>,
+}
+
+impl Arm {
+    /// A product of a library, as much work as the arm it is held against.
+    pub(super) fn of_library(what: String, amount: f64, (graph, times): (GraphId, usize)) -> Self {
+        Self {
+            what,
+            entry: String::new(),
+            variant: String::new(),
+            amount,
+            products: 1.0,
+            cache: String::new(),
+            limiter: Limiter::Arithmetic,
+            graphs: vec![graph],
+            times,
+            slots: Vec::new(),
+        }
+    }
+
+    /// Time of one repetition; `None` where time means nothing.
+    pub(super) fn turn(&self, machine: &mut dyn Held) -> Result<Option<Nanoseconds>, MachineError> {
+        let all = self.graphs.iter().try_fold(Some(0.0), |total: Option<f64>, graph| {
+            let time = machine.replay(*graph, 1)?;
+            Ok::<_, MachineError>(total.zip(time).map(|(total, time)| total + time))
+        })?;
+        Ok(all.map(|all| all / self.times as f64))
+    }
+
+    /// What is told of it.
+    pub(super) fn with(self, samples_ns: Vec<f64>) -> ArmReport {
+        let Self { what, entry, variant, amount, .. } = self;
+        ArmReport { what, entry, variant, amount, samples_ns }
+    }
+}
+
+/// A kernel at a size.
+pub(super) struct Asked {
+    /// Kernel: `gemm.f16`.
+    pub(super) id: &'static str,
+    /// The size.
+    pub(super) shape: Shape,
+    /// Whether weights stay in the second-level cache.
+    pub(super) resident: bool,
+    /// Whether its rate is of bytes, not of operations.
+    pub(super) bytes: bool,
+}
+
+/// Reading memory, as much at once as memory allows.
+pub(super) fn read(on: &On<'_>) -> Asked {
+    let (used, cap) = on.machine.arena();
+    let room = u32::try_from(cap.saturating_sub(used) / 2 / 1024).unwrap_or(u32::MAX);
+    let simulated = on.machine.facts().simulated;
+    let n = if simulated { READ_SMALL_KIB } else { READ_KIB.min(room / 64 * 64) };
+    let shape = Shape { n, ..Shape::default() };
+    Asked { id: "mem.read", shape, resident: false, bytes: true }
+}
+
+/// A kernel of ours.
+pub(super) fn kernel(
+    on: &mut On<'_>,
+    taken: &mut Taken,
+    asked: &Asked,
+) -> Result<Arm, MachineError> {
+    let facts = on.machine.facts().clone();
+    let kernel = kernels().find(|kernel| kernel.id == asked.id);
+    let kernel = kernel.ok_or_else(|| refused(format!("there is no kernel {}", asked.id)))?;
+    if let Route::Absent { why } = (kernel.route)(&facts) {
+        return Err(refused(why));
+    }
+    let work = (kernel.work)(&facts, asked.shape).map_err(refused)?;
+    let slots = place(on, taken, &work, asked.resident)?;
+    let launches = (work.plan)(&slots);
+    on.machine.run(&launches)?;
+    let (graph, times) = recorded(on.machine, taken, &launches)?;
+    let Shape { m, n, k, .. } = asked.shape;
+    let product = 2.0 * f64::from(m) * f64::from(n) * f64::from(k);
+    let copies = if product > 0.0 { (work.flops / product).max(1.0) } else { 1.0 };
+    let large = work.bytes >= 2.0 * facts.l2_bytes as f64;
+    let cache = match (asked.resident, work.limiter) {
+        (true, _) => "cached: the same weights every time".to_owned(),
+        _ if copies > 1.0 => format!("cold: {copies:.0} copies in turn"),
+        _ if large => "cold: more than twice the second-level cache".to_owned(),
+        (_, Limiter::Arithmetic) => "operands read many times".to_owned(),
+        _ => "cached: less than twice the second-level cache".to_owned(),
+    };
+    // What sums up the parts is not what the work is in.
+    let entry = launches.iter().map(|launch| launch.entry).next().unwrap_or_default();
+    Ok(Arm {
+        what: asked.id.to_owned(),
+        entry: entry.to_owned(),
+        variant: work.variant.to_owned(),
+        amount: if asked.bytes { work.bytes } else { work.flops },
+        products: copies,
+        cache,
+        limiter: work.limiter,
+        graphs: vec![graph],
+        times,
+        slots,
+    })
+}
+
+/// Memory for a work, filled. Copies of the weights that are to stay in the cache are one and the same: what has format and size of an earlier
+/// operand is that operand.
+fn place(
+    on: &mut On<'_>,
+    taken: &mut Taken,
+    work: &Work,
+    resident: bool,
+) -> Result<Vec<Slot>, MachineError> {
+    let mut known: BTreeMap<(String, usize), Slot> = BTreeMap::new();
+    let mut slots = Vec::new();
+    for content in &work.buffers {
+        let slot = match content {
+            Content::Noise { element, count, .. } if resident => {
+                let key = (format!("{element:?}"), *count);
+                match known.get(&key) {
+                    Some(slot) => *slot,
+                    None => {
+                        let slot = taken.allocate(on.machine, content.bytes() as u64)?;
+                        known.insert(key, slot);
+                        slot
+                    }
+                }
+            }
+            _ => taken.allocate(on.machine, content.bytes() as u64)?,
+        };
+        slots.push(slot);
+    }
+    fill(on.machine, &work.buffers, &slots)?;
+    Ok(slots)
+}
+
+/// Launches as a graph that is long enough to be timed, and how often it holds them.
+fn recorded(
+    machine: &mut dyn Held,
+    taken: &mut Taken,
+    launches: &[Launch],
+) -> Result<(GraphId, usize), MachineError> {
+    let once = taken.keep(machine.record(launches)?);
+    machine.replay(once, 1)?;
+    let Some(cost) = machine.replay(once, 1)? else { return Ok((once, 1)) };
+    let times = repetitions(cost, launches.len());
+    if times == 1 {
+        return Ok((once, 1));
+    }
+    let all: Vec<Launch> = std::iter::repeat_n(launches, times).flatten().cloned().collect();
+    Ok((taken.keep(machine.record(&all)?), times))
+}
+
+/// One token of the large model of the micro decoder, in half of the memory that may be taken.
+pub(super) fn decoder(
+    on: &mut On<'_>,
+    taken: &mut Taken,
+    dtype: PathDtype,
+) -> Result<Arm, MachineError> {
+    let path = PATHS.iter().find(|path| path.format == Some(dtype.format()));
+    let path = path.ok_or_else(|| refused(format!("no path computes in {}", dtype.id())))?;
+    if let Route::Absent { why } = path.route(on.machine.facts()) {
+        return Err(refused(why));
+    }
+    let arena = on.machine.arena().1;
+    let model = throughput(on.machine, path, arena / 2)?;
+    let (place, bytes) = &model.decode.start;
+    let started = on.machine.write(*place, bytes);
+    let arm = Arm {
+        what: format!("m1 {}", dtype.id()),
+        entry: String::new(),
+        variant: String::new(),
+        amount: model.decode.bytes,
+        products: f64::from(model.decode.tokens),
+        cache: match model.l2_resident {
+            true => "cached: the weights are less than twice the second-level cache".to_owned(),
+            false => format!("cold: {} layers with weights of their own", model.distinct_layers),
+        },
+        limiter: Limiter::Memory,
+        graphs: model.decode.graphs.clone(),
+        times: 1,
+        slots: Vec::new(),
+    };
+    taken.model = Some(model);
+    started.map(|()| arm)
+}

@@ -1,0 +1,89 @@
+//! Goals as a job of the child: something of ours and what it is held against, in turns A B B A, so that clocks that fall and heat that rises are
+//! on both sides. The ratio is formed in each block of four and its median is the figure; two long measurements one after the other were
+//! rejected, for boards drift by more than what is to be seen.
+
+mod arm;
+mod turns;
+mod vendor;
+
+use std::path::PathBuf;
+
+use warpscope_kernels::gpu::MachineError;
+
+use super::job::{On, Say, Trouble};
+use super::request::Request;
+use crate::worker::BenchEvent;
+use crate::worker::goals::{Against, GOALS, Goal, GoalReport, Own};
+
+use arm::{Arm, Asked, Taken};
+
+/// Measures a goal, and says what came of it. All memory is given back.
+pub(super) fn run(
+    on: &mut On<'_>,
+    id: &str,
+    cublas: &[PathBuf],
+    say: &mut Say<'_>,
+) -> Result<(), Trouble> {
+    let failed = |error| {
+        let job = Request::Goal { id: id.to_owned(), cublas: Vec::new() };
+        Trouble::of(&job, error)
+    };
+    let goal = GOALS.iter().find(|goal| goal.id == id);
+    let unknown = || MachineError::Refused { why: format!("there is no goal {id}") };
+    let goal = goal.ok_or_else(unknown).map_err(failed)?;
+    let mut taken = Taken::default();
+    let report = measure(on, goal, cublas, &mut taken);
+    let freed = taken.free(on.machine);
+    let report = report.and_then(|report| freed.map(|()| report)).map_err(failed)?;
+    Ok(say(BenchEvent::Goal(Box::new(report)))?)
+}
+
+fn measure(
+    on: &mut On<'_>,
+    goal: &Goal,
+    cublas: &[PathBuf],
+    taken: &mut Taken,
+) -> Result<GoalReport, MachineError> {
+    let simulated = on.machine.facts().simulated;
+    let mut report = GoalReport { goal: goal.id.to_owned(), ..GoalReport::default() };
+    let (own, shape) = match goal.own {
+        Own::Kernel { id, shape, small, resident } => {
+            let shape = if simulated { small } else { shape };
+            let bytes = goal.against == Against::Read;
+            (arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?, shape)
+        }
+        Own::Decoder(_) if simulated => {
+            "not run: the model would take a stand-in hours".clone_into(&mut report.cache);
+            return Ok(report);
+        }
+        Own::Decoder(dtype) => (arm::decoder(on, taken, dtype)?, Default::default()),
+    };
+    let against = match goal.against {
+        Against::Nothing => None,
+        Against::Read => Some(arm::kernel(on, taken, &arm::read(on))?),
+        Against::Kernel(id, large) => {
+            let shape = if simulated {
+                warpscope_kernels::gpu::Shape { k: 64, n: 64, m: 64, ..large }
+            } else {
+                large
+            };
+            Some(arm::kernel(on, taken, &Asked { id, shape, resident: false, bytes: false })?)
+        }
+        Against::Vendor(from, to, compute) => {
+            let (arm, difference) =
+                vendor::arm(on, taken, &own, shape, (from, to, compute), cublas)?;
+            report.difference = Some(difference);
+            Some(arm)
+        }
+    };
+    report.products = own.products;
+    report.limiter = Some(own.limiter);
+    report.cache.clone_from(&own.cache);
+    turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
+    report.own = Arm::with(own, std::mem::take(&mut report.own.samples_ns));
+    report.against = against.map(|arm| {
+        let samples = report.against.take().map(|arm| arm.samples_ns).unwrap_or_default();
+        Arm::with(arm, samples)
+    });
+    Ok(report)
+}

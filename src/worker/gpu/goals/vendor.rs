@@ -1,0 +1,139 @@
+//! The same product by cuBLASLt, on the same operands.
+
+use std::path::PathBuf;
+
+use warpscope_kernels::cuda::CudaMachine;
+use warpscope_kernels::cuda::blas::{Blas, BlasError, Compute, Kind, Product, Workspace};
+use warpscope_kernels::gpu::{Element, Machine, MachineError, Shape, Slot};
+use warpscope_probes::trust::as_named;
+
+use super::super::job::On;
+use super::super::operands::refused;
+use super::super::timing::repetitions;
+use super::arm::{Arm, Taken};
+use crate::worker::gpu::held::Held;
+
+/// Memory the library may use: what its own guide recommends for Hopper.
+const WORKSPACE: u64 = 32 << 20;
+/// The same for a stand-in.
+const WORKSPACE_SMALL: u64 = 4096;
+/// Results that lie further apart are not of the same product.
+const APART: f64 = 0.02;
+/// Numbers of the results that are compared.
+const COMPARED: u64 = 1 << 18;
+
+/// The library's side, and how far its result lies from ours.
+pub(super) fn arm(
+    on: &mut On<'_>,
+    taken: &mut Taken,
+    own: &Arm,
+    shape: Shape,
+    formats: (Kind, Kind, Compute),
+    cublas: &[PathBuf],
+) -> Result<(Arm, f64), MachineError> {
+    let (x, weights, y) = match own.slots[..] {
+        [x, weights, y, ..] => (x, weights, y),
+        _ => return Err(refused(format!("{shape:?} is no product of two matrices"))),
+    };
+    let (from, to, compute) = formats;
+    let bytes = u64::from(shape.m) * u64::from(shape.n) * to.bytes();
+    let result = taken.allocate(on.machine, bytes)?;
+    let room = if on.machine.facts().simulated { WORKSPACE_SMALL } else { WORKSPACE };
+    let workspace = Workspace { place: taken.allocate(on.machine, room)?, bytes: room };
+    // Y = X·Wᵀ row by row is Yᵀ = W·Xᵀ column by column.
+    let Shape { m, n, k, .. } = shape;
+    let strides = [k, k, n];
+    let places = [weights, x, result];
+    let product = Product { m: n, n: m, k, transposed: true, from, to, compute, strides, places };
+    let machine = on
+        .machine
+        .cuda()
+        .ok_or_else(|| refused("there is no driver behind this machine".to_owned()))?;
+    let blas = open(machine, cublas)?;
+    let version = blas.version().unwrap_or_else(|_| "of unknown version".to_owned());
+    let recorded = record(machine, &blas, &product, workspace);
+    // What is recorded is given back before its library, whatever came of it.
+    taken.libraries.push(blas);
+    let (graph, times) = recorded?;
+    taken.keep(graph);
+    let difference = difference(on.machine, [y, result], to, bytes.min(COMPARED * to.bytes()))?;
+    if difference.is_nan() || difference > APART {
+        let what = format!("our result and cuBLASLt's lie {difference:.1e} apart");
+        return Err(MachineError::Fault { what });
+    }
+    Ok((Arm::of_library(format!("cuBLASLt {version}"), own.amount, (graph, times)), difference))
+}
+
+/// The first copy that works.
+fn open(machine: &CudaMachine, cublas: &[PathBuf]) -> Result<Blas, MachineError> {
+    let mut why = "no cuBLAS was found that may be loaded; --cublas names one".to_owned();
+    for path in cublas {
+        let opened = as_named(path)
+            .map_err(|error| error.to_string())
+            .and_then(|path| Blas::open(&path, machine).map_err(|error| error.to_string()));
+        match opened {
+            Ok(blas) => return Ok(blas),
+            Err(error) => why = error,
+        }
+    }
+    Err(refused(why))
+}
+
+fn record(
+    machine: &mut CudaMachine,
+    blas: &Blas,
+    product: &Product,
+    workspace: Workspace,
+) -> Result<(warpscope_kernels::gpu::GraphId, usize), MachineError> {
+    let prepared = blas.prepare(product, Some(workspace)).map_err(told)?;
+    // Kernels are loaded by the first call, which no recording would bear.
+    prepared.run(machine).map_err(told)?;
+    let many = |machine: &mut CudaMachine, times: usize| {
+        machine.record_calls(|machine| {
+            (0..times).try_for_each(|_| prepared.put(machine).map_err(told))
+        })
+    };
+    let once = many(machine, 1)?;
+    machine.replay(once, 1)?;
+    let Some(cost) = machine.replay(once, 1)? else { return Ok((once, 1)) };
+    match repetitions(cost, 1) {
+        1 => Ok((once, 1)),
+        times => {
+            machine.forget(once)?;
+            Ok((many(machine, times)?, times))
+        }
+    }
+}
+
+fn told(error: BlasError) -> MachineError {
+    match error {
+        BlasError::Machine(error) => error,
+        other => refused(other.to_string()),
+    }
+}
+
+/// ‖a − b‖ / ‖b‖ of the first numbers.
+fn difference(
+    machine: &mut dyn Held,
+    places: [Slot; 2],
+    kind: Kind,
+    bytes: u64,
+) -> Result<f64, MachineError> {
+    let element = match kind {
+        Kind::F16 => Element::F16,
+        Kind::Bf16 => Element::Bf16,
+        Kind::I32 => Element::I32,
+        _ => Element::F32,
+    };
+    let mut numbers = |place: Slot| -> Result<Vec<f64>, MachineError> {
+        let mut all = vec![0; bytes as usize];
+        machine.read(place, &mut all)?;
+        Ok(element.values(&all))
+    };
+    let (ours, theirs) = (numbers(places[0])?, numbers(places[1])?);
+    let (apart, size) = ours
+        .iter()
+        .zip(&theirs)
+        .fold((0.0, 0.0), |(apart, size), (a, b)| (apart + (a - b).powi(2), size + b.powi(2)));
+    Ok(if apart == 0.0 { 0.0 } else { (apart / size).sqrt() })
+}

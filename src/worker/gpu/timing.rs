@@ -1,0 +1,340 @@
+//! Times of a kernel's work.
+//!
+//! A sample is one replay of a graph that holds as many repetitions as make it long against the resolution of the device's
+//! events (about 0.5 µs). Operands rotate by the kernel's own plan. Where a stand-in computes there are no samples: what comes
+//! out is still hashed, twice, for equal inputs must give equal outputs.
+
+use std::time::{Duration, Instant};
+
+use warpscope_kernels::gpu::family::{kernels, mem};
+use warpscope_kernels::gpu::{
+    BufferId, Content, DeviceFacts, GpuKernel, GraphId, Launch, Limiter, Machine, MachineError,
+    Nanoseconds, Route, Shape, Work,
+};
+
+use super::held::Held;
+use super::job::{On, Say, Trouble, note};
+use super::operands;
+use super::request::{Burst, Timing};
+use crate::worker::{BenchEvent, KernelReport, SkippedWork};
+
+/// Shortest sample.
+const SAMPLE_NS: Nanoseconds = 200e3;
+/// Longest repetition of a pulse.
+const PULSE_NS: Nanoseconds = 2e6;
+/// Samples of a pulse, and the fewest of any measurement: enough for an interval of the median.
+const PULSE_SAMPLES: usize = 9;
+/// Samples of a long measurement, and the time after which fewer must do.
+const SAMPLES: usize = 1000;
+const TIME: Duration = Duration::from_secs(10);
+/// Least and most time to warm up, the first time and later.
+const WARM_FIRST: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(10));
+const WARM_AGAIN: (Duration, Duration) = (Duration::from_millis(300), Duration::from_millis(300));
+/// Change of the clock in a second that counts as none, as a share.
+const STEADY: f64 = 0.005;
+/// Most kernels of one graph.
+const NODES: usize = 1024;
+/// Largest work that a stand-in does, operations and bytes.
+const SIMULATED: f64 = 3e7;
+
+/// Times kernels at one size, or at their own, and says what came out.
+pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result<(), Trouble> {
+    for kernel in kernels().filter(|kernel| timing.kernels.matches(kernel.id)) {
+        let facts = match &timing.variant {
+            Some(variant) => on.machine.facts().with_variant(kernel.id, variant),
+            None => on.machine.facts().clone(),
+        };
+        let route = (kernel.route)(&facts);
+        if matches!(route, Route::Absent { .. }) {
+            say(BenchEvent::Kernel(Box::new(absent(kernel, route))))?;
+            continue;
+        }
+        let name = |shape| format!("timing of {} {}", kernel.id, size(shape));
+        let works = match timing.shape.map(|shape| (kernel.work)(&facts, shape)) {
+            None => (kernel.works)(&facts, on.machine.arena().1),
+            Some(Ok(work)) => vec![work],
+            Some(Err(why)) => {
+                let shape = timing.shape.unwrap_or_default();
+                note(on, say, name(shape), MachineError::Refused { why })?;
+                continue;
+            }
+        };
+        for work in &works {
+            if !is_worth_while(&facts, work) {
+                say(BenchEvent::Skipped(skipped(kernel, work.shape)))?;
+                continue;
+            }
+            if let Some(why) = other_than(work, timing.variant.as_deref()) {
+                note(on, say, name(work.shape), MachineError::Refused { why })?;
+                continue;
+            }
+            match measure(on, kernel, work, timing.regime) {
+                Ok(Some(report)) => say(BenchEvent::Kernel(Box::new(report)))?,
+                // Sizes grow, and the others would take longer still.
+                Ok(None) => break,
+                Err(error) => note(on, say, name(work.shape), error)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a work is not of the variant that was asked for.
+fn other_than(work: &Work, variant: Option<&str>) -> Option<String> {
+    let asked = variant.filter(|asked| *asked != work.variant)?;
+    Some(match work.variant {
+        "" => format!("variant {asked} does not take this size"),
+        other => format!("variant {asked} does not take this size; {other} would run"),
+    })
+}
+
+/// A size for a sentence: what a kernel does not have is left out.
+pub fn size(shape: Shape) -> String {
+    let Shape { m, n, k, group, context } = shape;
+    let sizes: Vec<String> =
+        [m, n, k].iter().filter(|size| **size > 0).map(u32::to_string).collect();
+    let named = [("group", group), ("context", context)];
+    let named = named.iter().filter(|row| row.1 > 0).map(|row| format!(" {} {}", row.0, row.1));
+    sizes.join("×") + &named.collect::<String>()
+}
+
+/// An interpreter takes minutes for what a device does in a moment.
+pub(super) fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
+    let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
+    !facts.simulated || (work.flops <= SIMULATED && bytes as f64 <= SIMULATED)
+}
+
+fn skipped(kernel: &GpuKernel, shape: Shape) -> SkippedWork {
+    let millions = SIMULATED / 1e6;
+    let why = format!(
+        "more than {millions:.0} million operations or bytes would take the interpreter of a stand-in minutes"
+    );
+    SkippedWork { kernel: kernel.id.to_owned(), shape, why }
+}
+
+fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {
+    KernelReport {
+        kernel: kernel.id.to_owned(),
+        route,
+        shape: Shape::default(),
+        variant: None,
+        samples_ns: Vec::new(),
+        bytes: 0.0,
+        flops: 0.0,
+        limiter: Limiter::Arithmetic,
+        l2_resident: false,
+        output_hash: None,
+        image: String::new(),
+        sm_mhz: None,
+    }
+}
+
+/// One work; nothing where it is too long for a pulse. All memory is given back.
+fn measure(
+    on: &mut On<'_>,
+    kernel: &GpuKernel,
+    work: &Work,
+    regime: Burst,
+) -> Result<Option<KernelReport>, MachineError> {
+    let mut taken = Vec::new();
+    let result = in_memory(on, work, regime, &mut taken);
+    let freed = operands::give_back(on.machine, taken);
+    let Some(Measured { samples_ns, hash, ran }) = result.and_then(|out| freed.map(|()| out))?
+    else {
+        return Ok(None);
+    };
+    let facts = on.machine.facts();
+    let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
+    let images = on.machine.images();
+    // Variants may lie in families of their own.
+    let family = if ran.contains(&kernel.family) { Some(&kernel.family) } else { ran.first() };
+    let image = images.into_iter().find(|image| family.is_some_and(|name| image.family == *name));
+    Ok(Some(KernelReport {
+        kernel: kernel.id.to_owned(),
+        route: (kernel.route)(facts),
+        shape: work.shape,
+        variant: Some(work.variant.to_owned()).filter(|name| !name.is_empty()),
+        samples_ns,
+        bytes: work.bytes,
+        flops: work.flops,
+        limiter: work.limiter,
+        l2_resident: (bytes as u64) < 2 * facts.l2_bytes,
+        output_hash: Some(format!("{hash:016x}")),
+        image: image.map(|image| image.sha256).unwrap_or_default(),
+        sm_mhz: (on.clock)(),
+    }))
+}
+
+struct Measured {
+    samples_ns: Vec<Nanoseconds>,
+    hash: u64,
+    /// Families of what was launched.
+    ran: Vec<&'static str>,
+}
+
+fn in_memory(
+    on: &mut On<'_>,
+    work: &Work,
+    regime: Burst,
+    taken: &mut Vec<BufferId>,
+) -> Result<Option<Measured>, MachineError> {
+    let slots = operands::take_all(on.machine, &work.buffers, taken)?;
+    let digest = operands::take(on.machine, mem::HASH_BYTES, taken)?;
+    let launches = (work.plan)(&slots);
+    let hash = operands::twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
+    let samples = samples(on, &launches, regime)?;
+    let ran = launches.iter().map(|launch| launch.family).collect();
+    Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
+}
+
+/// Times of one repetition each; none where time means nothing, nothing where one is too long for a pulse.
+fn samples(
+    on: &mut On<'_>,
+    launches: &[Launch],
+    regime: Burst,
+) -> Result<Option<Vec<Nanoseconds>>, MachineError> {
+    let sample = match record(on.machine, launches, regime)? {
+        Recorded::Sample(sample) => sample,
+        Recorded::Timeless => return Ok(Some(Vec::new())),
+        Recorded::TooLong => return Ok(None),
+    };
+    let samples = match regime {
+        Burst::Pulse => pulse(on.machine, sample),
+        Burst::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
+    };
+    sample.forget(on.machine)?;
+    samples.map(Some)
+}
+
+/// What comes of recording a work.
+pub(super) enum Recorded {
+    /// It can be timed.
+    Sample(Sample),
+    /// Time means nothing here.
+    Timeless,
+    /// One repetition takes longer than a pulse may.
+    TooLong,
+}
+
+/// A graph that holds as many repetitions as make it long enough to be timed.
+#[derive(Clone, Copy)]
+pub(super) struct Sample {
+    /// The graph.
+    pub(super) graph: GraphId,
+    repetitions: usize,
+}
+
+impl Sample {
+    /// Runs it, and says how long one repetition took.
+    pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<f64>, MachineError> {
+        let time = machine.replay(self.graph, 1)?;
+        Ok(time.map(|time| time / self.repetitions as f64))
+    }
+
+    /// Forgets its graph.
+    pub(super) fn forget(self, machine: &mut dyn Machine) -> Result<(), MachineError> {
+        machine.forget(self.graph)
+    }
+}
+
+/// Records launches as often as one sample wants them.
+pub(super) fn record(
+    machine: &mut dyn Machine,
+    launches: &[Launch],
+    regime: Burst,
+) -> Result<Recorded, MachineError> {
+    let once = machine.record(launches)?;
+    machine.replay(once, 1)?;
+    let Some(cost) = machine.replay(once, 1)? else {
+        machine.forget(once)?;
+        return Ok(Recorded::Timeless);
+    };
+    if regime == Burst::Pulse && cost > PULSE_NS {
+        machine.forget(once)?;
+        return Ok(Recorded::TooLong);
+    }
+    let repetitions = repetitions(cost, launches.len());
+    let graph = if repetitions == 1 {
+        once
+    } else {
+        machine.forget(once)?;
+        let all = std::iter::repeat_n(launches, repetitions).flatten().cloned();
+        machine.record(&all.collect::<Vec<_>>())?
+    };
+    Ok(Recorded::Sample(Sample { graph, repetitions }))
+}
+
+/// Repetitions in a graph that make it long against what events resolve.
+pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
+    let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
+    enough.clamp(1, (NODES / launches.max(1)).max(1))
+}
+
+fn pulse(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
+    sample.take(machine)?;
+    let all = (0..PULSE_SAMPLES).map(|_| sample.take(machine));
+    Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn long(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    while samples.len() < PULSE_SAMPLES || samples.len() < SAMPLES && start.elapsed() < TIME {
+        samples.extend(sample.take(machine)?);
+    }
+    Ok(samples)
+}
+
+/// Computes until the clock of the multiprocessors stands still.
+pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
+    const LOOK: Duration = Duration::from_secs(1);
+    let (least, most) = if *on.warm { WARM_AGAIN } else { WARM_FIRST };
+    let start = Instant::now();
+    let (mut looked, mut before) = (start, (on.clock)());
+    while start.elapsed() < most {
+        on.machine.replay(graph, 1)?;
+        if looked.elapsed() < LOOK && start.elapsed() < least {
+            continue;
+        }
+        let now = (on.clock)();
+        if start.elapsed() >= least && is_steady(before, now) {
+            break;
+        }
+        (looked, before) = (Instant::now(), now);
+    }
+    *on.warm = true;
+    Ok(())
+}
+
+/// Whether a clock stands still; one that nobody can read does.
+fn is_steady(before: Option<f64>, now: Option<f64>) -> bool {
+    before.zip(now).is_none_or(|(before, now)| (now - before).abs() <= STEADY * before)
+}
+
+/// Rates of a kernel's fastest sample.
+pub(crate) struct Rate {
+    /// Bytes moved.
+    pub(crate) bytes_per_s: f64,
+    /// Operations done.
+    pub(crate) flop_per_s: f64,
+}
+
+/// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, or has no time.
+pub(crate) fn fastest(
+    machine: &mut dyn Held,
+    id: &str,
+    arena: u64,
+) -> Result<Option<Rate>, MachineError> {
+    let facts = machine.facts().clone();
+    let Some(kernel) = kernels().find(|kernel| kernel.id == id) else { return Ok(None) };
+    if !matches!((kernel.route)(&facts), Route::Native { .. }) {
+        return Ok(None);
+    }
+    let Some(work) = (kernel.works)(&facts, arena).pop() else { return Ok(None) };
+    let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true };
+    let report = measure(on, kernel, &work, Burst::Pulse)?;
+    let least = report.and_then(|report| report.samples_ns.into_iter().reduce(f64::min));
+    let rate =
+        |ns: f64| Rate { bytes_per_s: work.bytes / ns * 1e9, flop_per_s: work.flops / ns * 1e9 };
+    Ok(least.map(rate))
+}
