@@ -1,6 +1,6 @@
 //! warpscope: what every GPU can run, why not the rest, and how fast it really is.
 //!
-//! Arrows: `kernels ← probes ← engine, store, bench ← source, sink, cli ← app ← ui ← main`.
+//! Arrows: `kernels ← probes ← text ← engine, runs, widgets ← store, worker ← tuner ← io ← config ← features ← shell ← commands ← main`.
 
 pub mod commands;
 pub mod config;
@@ -10,6 +10,7 @@ pub mod io;
 pub mod runs;
 pub mod shell;
 pub mod store;
+pub mod text;
 pub mod tuner;
 pub mod widgets;
 pub mod worker;

@@ -3,7 +3,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use super::output;
-use crate::io::sink::text::clean;
+use crate::text::clean;
 
 /// How the program ends when it did its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use warpscope_probes::model::Model;
 
 use super::verdict_text::{Style, field};
-use crate::io::sink::text::bytes;
+use crate::text::bytes;
 
 /// The lines above the answers about a model.
 pub(super) fn model_text(model: &Model, style: Style) -> String {

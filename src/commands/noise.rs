@@ -9,9 +9,9 @@ use super::options::Options;
 use super::output;
 use crate::config::{Environment, state_folder};
 use crate::io::sink::noise_file;
-use crate::io::sink::text::clean;
 use crate::runs::compare::Limits;
 use crate::runs::noise::{Floor, Noise, floor_of};
+use crate::text::clean;
 use crate::worker::Thresholds;
 
 /// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.

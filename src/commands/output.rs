@@ -8,7 +8,7 @@ use super::options::{ColorChoice, Options};
 use crate::io::sink::jsonl;
 use crate::io::sink::printer::Printer;
 use crate::io::sink::table::Style;
-use crate::io::sink::text::clean;
+use crate::text::clean;
 
 /// Standard output, through the gate.
 pub(super) fn stdout() -> Printer<StdoutLock<'static>> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::engine::{Level, Origin, Outcome, Question, Verdict};
 use crate::io::sink::printer::{Ink, inked, is_mark};
-use crate::io::sink::text::clean;
+use crate::text::clean;
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]

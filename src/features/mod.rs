@@ -1,4 +1,4 @@
-//! TODO
+//! A folder for each tab of the dashboard: its state, what keys do there, rows as text, drawing, tests.
 
 pub mod bench;
 pub mod compat;

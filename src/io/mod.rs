@@ -1,4 +1,4 @@
-//! TODO
+//! Where frames come from and where they go: sources, sinks, files.
 
 pub mod sink;
 pub mod source;

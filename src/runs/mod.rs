@@ -1,4 +1,4 @@
-//! TODO
+//! Recorded runs: samples, run logs, and the statistics that compare them.
 
 pub mod compare;
 pub mod journal;

@@ -9,20 +9,20 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Origin, Severity};
 
-use super::panels;
 use crate::features::bench::Phase;
 use crate::shell::action::{Action, Scope};
 use crate::shell::draw::Hits;
 use crate::shell::view::{TABS, Tab};
 use crate::shell::{App, Hit};
 use crate::widgets::format;
+use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Footer, Hint, Look};
 
 /// Header, body, footer.
 pub(crate) fn split(mut area: Rect) -> [Rect; 3] {
-    let head = panels::cut_top(&mut area, 1);
-    let foot = panels::cut_bottom(&mut area, 1);
+    let head = cut_top(&mut area, 1);
+    let foot = cut_bottom(&mut area, 1);
     [head, area, foot]
 }
 

@@ -12,7 +12,7 @@ use crate::engine::Verdict;
 use crate::features::compat;
 use crate::features::compat::Line;
 use crate::features::processes::SIGNALS;
-use crate::io::sink::text::clean_lines;
+use crate::text::clean_lines;
 
 /// Rows the picker offers at most.
 pub const PICKER_ROWS: usize = 200;

@@ -10,9 +10,9 @@ use warpscope_probes::text::printable;
 
 use super::look::is_safe;
 use super::popup::wrap;
-use crate::io::sink::text::clean_lines;
 use crate::shell::Hit;
 use crate::shell::draw::Hits;
+use crate::text::clean_lines;
 use crate::widgets::theme::Role;
 use crate::widgets::{Look, text_width};
 

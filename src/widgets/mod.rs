@@ -10,6 +10,7 @@ pub mod format;
 mod gauge;
 pub mod glyphs;
 mod graph;
+pub(crate) mod layout;
 mod lines;
 mod pen;
 mod roofline;

@@ -8,7 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
 use warpscope_probes::text::shown_as;
 
-use crate::io::sink::text::clean;
+use crate::text::clean;
 use crate::widgets::glyphs::Glyphs;
 
 /// A text and how it is drawn.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules in the order of the arrows: each may use those above it and itself.
 const LAYERS: &[&[&str]] = &[
+    &["text"],
     &["engine", "runs", "widgets"],
     &["store", "worker"],
     &["tuner"],
@@ -16,7 +17,8 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Uses that go against the order, each with its reason.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[("features", "shell", "the whole state is handed to them")];
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("features", "shell", "the whole state is handed to them")];
 
 /// Code that names no file, process, socket or clock.
 const PURE: &[&str] = &[

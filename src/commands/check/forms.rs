@@ -12,7 +12,7 @@ use crate::commands::verdict_text::{origin_word, summary};
 use crate::engine::{Level, Question, Verdict};
 use crate::io::sink::csv::quoted;
 use crate::io::sink::jsonl;
-use crate::io::sink::text::markdown as escaped;
+use crate::text::markdown as escaped;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 1;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::commands::check::Report;
 use crate::commands::verdict_text::{Style, version};
 use crate::engine::{OUTCOMES, Question, Target, Verdict};
-use crate::io::sink::text::{fit, width};
+use crate::text::{fit, width};
 
 /// Columns of one GPU: a blank, the outcome's symbol, the letter of its evidence.
 const CELL: usize = 3;

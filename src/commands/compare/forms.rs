@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Shown;
 use super::text::{interval, median, percent};
 use crate::io::sink::csv::quoted;
-use crate::io::sink::text::markdown as escaped;
 use crate::runs::compare::{Call, Effect, Judgement, Limits, Row, Side};
+use crate::text::markdown as escaped;
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 2;

@@ -2,8 +2,8 @@
 
 use super::Shown;
 use crate::io::sink::table::Style;
-use crate::io::sink::text::clean;
 use crate::runs::compare::{Call, Effect, Row, Side};
+use crate::text::clean;
 
 pub(super) fn text(shown: &Shown<'_>, style: Style) -> String {
     let Shown { comparison, names, .. } = shown;

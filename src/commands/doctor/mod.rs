@@ -14,7 +14,7 @@ use super::exit::{CliError, Exit};
 use super::options::Options;
 use super::output;
 use crate::io::sink::table::Style;
-use crate::io::sink::text::clean;
+use crate::text::clean;
 
 use checks::CHECKS;
 use facts::Facts;

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
 use crate::commands::exit::CliError;
-use crate::io::sink::text::clean;
+use crate::text::clean;
 use crate::worker::gpu::{Next, Request, Told};
 use crate::worker::{BenchEvent, BenchState};
 

@@ -7,7 +7,7 @@ use warpscope_kernels::gpu::{Limiter, Route};
 use super::timing::GpuResult;
 use super::{heading, route_text};
 use crate::commands::bench::{write_head, write_row as write_path};
-use crate::io::sink::text::clean;
+use crate::text::clean;
 use crate::worker::gpu::{Burst, size};
 use crate::worker::{KernelReport, PathDtype, PathReport, Spread};
 

@@ -1,9 +1,9 @@
 //! The history as text: every kernel on a line, or one kernel run by run.
 
 use crate::io::sink::table::{Column, Side, Style, grid};
-use crate::io::sink::text::clean;
 use crate::runs::journal::Identity;
 use crate::store::kernels::{Difference, Moment, Shift, Trend, commit};
+use crate::text::clean;
 use crate::widgets::format;
 use crate::widgets::glyphs::Glyphs;
 

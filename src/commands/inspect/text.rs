@@ -8,7 +8,7 @@ use super::{Answer, Group, Item, Judge, Report, has_code};
 use crate::commands::verdict_text::{Style as Words, wrapped};
 use crate::engine::Outcome;
 use crate::io::sink::table::Style;
-use crate::io::sink::text::{bytes, clean};
+use crate::text::{bytes, clean};
 
 /// Targets shown of one library.
 const TARGETS: usize = 12;

@@ -5,8 +5,8 @@ use warpscope_probes::text::printable;
 use super::super::compare::{duration, percent};
 use super::facts::{Facts, Roof};
 use crate::io::sink::table::{Column, Side, Style, grid};
-use crate::io::sink::text::fit;
 use crate::runs::compare::{Call, Judgement};
+use crate::text::fit;
 use crate::tuner::{Board, Parameters, Problem, State, Trial};
 
 /// One candidate in words.

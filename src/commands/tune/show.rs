@@ -14,9 +14,9 @@ use super::report::{line, table, verdict};
 use crate::commands::output;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
-use crate::io::sink::text::{clean, fit};
 use crate::runs::compare::{Limits, Pair, Series, judge};
 use crate::runs::points::Key;
+use crate::text::{clean, fit};
 use crate::tuner::{Board, Observer, State};
 
 /// Rows of a table where the terminal does not say how many it has room for.

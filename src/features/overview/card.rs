@@ -6,9 +6,9 @@ use warpscope_probes::gpu::Presence;
 use super::Card;
 use super::model::{Fact, Summary};
 use crate::shell::App;
-use crate::shell::panels::{columns, cut_history, cut_top, halves};
 use crate::store::{TRACKS, Track};
 use crate::widgets::format::Short;
+use crate::widgets::layout::{columns, cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
     Card as Frame, DtypeStrip, Gauge, Graph, Ink, Look, Pen, Piece, Spark, outcome_role, text_width,

@@ -8,9 +8,9 @@ use warpscope_probes::units::Bytes;
 use crate::features::bench::Phase;
 use crate::features::bench::panel::DecodeRates;
 use crate::shell::App;
-use crate::shell::panels::{cut_history, cut_top, halves};
 use crate::widgets::format;
 use crate::widgets::format::Short;
+use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
     Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,

@@ -13,8 +13,8 @@ use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
 use crate::shell::draw::Hits;
-use crate::shell::panels::{columns, cut_top};
 use crate::shell::{App, Hit};
+use crate::widgets::layout::{columns, cut_top};
 use crate::widgets::{Look, Notice, Severity as Urgency};
 
 pub use model::{Card, cards, short_name};

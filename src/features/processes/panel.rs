@@ -8,10 +8,10 @@ use warpscope_probes::{Reading, Scalar, Timestamp};
 
 use crate::features::processes::{Row, SortBy};
 use crate::shell::draw::Hits;
-use crate::shell::panels::cut_top;
 use crate::shell::{App, Hit};
 use crate::widgets::format;
 use crate::widgets::format::Short;
+use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Notice, Pen, Severity, Sort, Table};
 

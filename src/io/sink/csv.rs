@@ -42,7 +42,7 @@ const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// Quotes as RFC 4180 asks; cleans what a terminal obeys, and defuses what a spreadsheet would compute.
 pub fn quoted(text: &str) -> String {
-    let text = super::text::clean(text, false);
+    let text = crate::text::clean(text, false);
     let formula = text.starts_with(FORMULA);
     let defused = if formula { format!("'{text}") } else { text.into_owned() };
     if defused.contains([',', '"']) {

@@ -12,7 +12,6 @@ mod recorder;
 mod redact;
 mod state_file;
 pub mod table;
-pub mod text;
 
 pub use reader::{FrameReader, Head, Located, MAX_LINE, ReadStats};
 pub use recorder::{Holds, Limits, RecordError, Recorder};

@@ -1,7 +1,7 @@
 //! The last gate before a terminal: whatever a command forgot to clean is replaced here.
 //!
 //! Texts carry colours as marks, not as escape sequences: an escape sequence in a text came from outside. Marks are
-//! noncharacters, which [`clean`](super::text::clean) replaces, so that no text from outside can hold one. Only
+//! noncharacters, which [`clean`](crate::text::clean) replaces, so that no text from outside can hold one. Only
 //! [`Printer`] makes sequences of them.
 
 use std::io::{self, Write};
@@ -139,7 +139,7 @@ mod tests {
     fn a_sequence_comes_from_a_mark_and_from_nothing_else() {
         let text = format!("{} \x1b[32mx", inked(Ink::Green, "works"));
         assert_eq!(printed(&[text.as_bytes()]), "\x1b[32mworks\x1b[0m \u{fffd}[32mx");
-        let cleaned = super::super::text::clean(&text, false).into_owned();
+        let cleaned = crate::text::clean(&text, false).into_owned();
         assert_eq!(printed(&[cleaned.as_bytes()]), "\u{fffd}works\u{fffd} \u{fffd}[32mx");
         assert!(MARKS.iter().all(|row| is_mark(row.1)) && is_mark(END));
     }

@@ -13,10 +13,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::sheet::Sheet;
-use crate::io::sink::text::{clean, clean_lines};
 use crate::shell::draw::Hits;
 use crate::shell::view::Popup;
 use crate::shell::{App, Shown};
+use crate::text::{clean, clean_lines};
 use crate::widgets::Popup as Frame;
 use crate::widgets::theme::Role;
 use crate::widgets::{Look, Piece, pieces_width};

@@ -17,8 +17,8 @@ use ratatui::layout::Rect;
 
 use crate::shell::App;
 use crate::shell::draw::Hits;
-use crate::shell::panels::cut_top;
 use crate::widgets::Look;
+use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::worker::PathDtype;
 

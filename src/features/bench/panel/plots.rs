@@ -8,9 +8,9 @@ use warpscope_kernels::model::M0;
 use super::{DTYPES, dtype_label, dtype_role};
 use crate::features::bench::PATHS;
 use crate::shell::App;
-use crate::shell::panels::cut_top;
 use crate::widgets::format;
 use crate::widgets::format::Short;
+use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{Bar, Bars, Card, Graph, Ink, Look, Point, Roof, Roofline, Scale, highest};
 

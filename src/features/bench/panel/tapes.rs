@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_kernels::model::piece;
 
-use crate::shell::panels::cut_top;
+use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Mark, Tape};
 use crate::worker::PathReport;

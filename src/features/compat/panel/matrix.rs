@@ -13,9 +13,9 @@ use super::{origin_word, rows_of};
 use crate::engine::{Level, Origin, Outcome};
 use crate::features::compat::Line;
 use crate::shell::draw::Hits;
-use crate::shell::panels::{cut_right, cut_top};
 use crate::shell::{App, Hit, Shown};
 use crate::widgets::format::Short;
+use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
     Align, Look, Pen, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,

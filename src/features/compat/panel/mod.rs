@@ -14,7 +14,7 @@ pub(crate) use answer::{page, title};
 use self::grid::Grid;
 use self::matrix::{Matrix, symbol, wish};
 use self::names::fitting;
-use crate::shell::panels::{cut_bottom, cut_right, cut_top};
+use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use warpscope_probes::inspect::Advance;
 
 use crate::engine::{Origin, Outcome};

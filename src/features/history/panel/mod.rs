@@ -9,10 +9,10 @@ use warpscope_probes::text::printable;
 
 use crate::features::history::State;
 use crate::shell::draw::Hits;
-use crate::shell::panels::{cut_bottom, cut_right, cut_top};
 use crate::shell::popup::{section, wrap};
 use crate::shell::{App, Hit};
 use crate::widgets::format;
+use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Notice, Severity, Table, Trend};
 

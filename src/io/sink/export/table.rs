@@ -102,5 +102,5 @@ fn labels(group: &Group<'_>) -> String {
 /// A label's value as the text format wants it; what is hostile is replaced.
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    crate::io::sink::text::clean(&value, false).into_owned()
+    crate::text::clean(&value, false).into_owned()
 }

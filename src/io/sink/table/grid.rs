@@ -1,6 +1,6 @@
 use super::Style;
 use crate::io::sink::printer::{Ink, inked};
-use crate::io::sink::text::{clean, fit, width};
+use crate::text::{clean, fit, width};
 
 /// Cells between two columns.
 const GAP: usize = 2;

@@ -9,7 +9,7 @@ use warpscope_probes::gpu::{Gpu, Presence};
 use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::{Absence, Frame, Origin, Reading, Scalar, Severity};
 
-use super::text::{bytes, clean, fit};
+use crate::text::{bytes, clean, fit};
 pub(crate) use grid::{Column, Side, grid};
 
 /// How a table is drawn.
