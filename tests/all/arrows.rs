@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in the order of the arrows: each may use those above it and itself.
-const LAYERS: &[&[&str]] = &[
+pub(crate) const LAYERS: &[&[&str]] = &[
     &["text"],
     &["engine", "runs", "widgets"],
     &["store", "worker"],
@@ -81,7 +81,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Every source file with its path below `src` and its code without tests and comments.
-fn code() -> Vec<(String, String)> {
+pub(crate) fn code() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
     sources(&root, &mut found);

@@ -44,6 +44,7 @@ mod screens;
 mod screenshots;
 #[cfg(target_os = "linux")]
 mod simulated;
+mod structure;
 mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;
