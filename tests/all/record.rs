@@ -200,7 +200,7 @@ fn killed_in_the_middle_everything_said_before_is_there() {
         writeln!(stream, "name=p i={at} t_us=1").expect("sends");
     }
     let written = || std::fs::read_to_string(desk.journal()).unwrap_or_default();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
     while !written().contains("\"i\":\"999\"") && std::time::Instant::now() < end {
         std::thread::yield_now();
     }

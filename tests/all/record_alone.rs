@@ -10,7 +10,7 @@ use warpscope::runs::journal::{Dirty, Journal, Run};
 use crate::record::{Desk, names, text};
 
 /// Longer than any machine takes, and shorter than what hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A repository with one committed file, `a`.
 struct Repository(PathBuf);

@@ -39,7 +39,7 @@ fn with_power(screen: &str) -> usize {
 }
 
 fn see_with_power(screen: &mut Session, count: usize) {
-    let seen = screen.wait(Duration::from_secs(60), |text| with_power(text) == count);
+    let seen = screen.wait(Duration::from_secs(120), |text| with_power(text) == count);
     seen.expect("power of every GPU");
 }
 
