@@ -65,6 +65,15 @@ def recording(session):
     session.notes.append("says so" if any(word in session.text() for word in ("room left", "space left")) else "says nothing of it")
 
 
+def left_open(session):
+    """Records under a umask that forbids nothing, and looks at what others may write."""
+    session.type("R")
+    session.pump(3)
+    files = [path for path in session.home.rglob("*") if path.is_file()]
+    loose = [path for path in files if path.stat().st_mode & 0o022]
+    session.notes.append(f"{len(loose)} of {len(files)} files can be written by others")
+
+
 def hung_up(session):
     """The window is closed."""
     session.hang_up()
@@ -129,6 +138,7 @@ ROWS = [
     Row("dumb", "TERM=dumb", environment={"TERM": "dumb"}),
     Row("home", "Home cannot be written", environment={"HOME": "/dev/null", "XDG_CONFIG_HOME": None}),
     Row("disk", "Disk full while recording", before=mounted('-o size=16k none "$HOME"'), records=True, act=recording),
+    Row("umask", "umask 0 while recording", before=("sh", "-c", 'umask 0; exec "$@"', "sh"), records=True, act=left_open),
     Row("fifo", "Configuration file is a FIFO", fifo=True),
     Row("no-proc", "No /proc", before=without_proc()),
 ]

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -44,6 +45,7 @@ class Session:
         self.bytes = b""
         self.changes = 0
         self.notes = []
+        self.home = pathlib.Path(env["HOME"])
         self.read_at = 0.0
 
     def take_terminal(self):
