@@ -1,7 +1,7 @@
 //! What parent and child processes of a benchmark say to each other, one JSON object a line.
 
-use warpscope::bench::gpu::Request;
-use warpscope::bench::{Events, parse_event};
+use warpscope::worker::gpu::Request;
+use warpscope::worker::{Events, parse_event};
 
 use crate::Trace;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use warpscope::bench::journal::{Journal, PointStream, Reader, Record};
-use warpscope::sink::export::{EXPORTS, Recordings};
-use warpscope::sink::{FrameReader, csv, jsonl};
-use warpscope::source::replay::ReplaySource;
+use warpscope::io::sink::export::{EXPORTS, Recordings};
+use warpscope::io::sink::{FrameReader, csv, jsonl};
+use warpscope::io::source::replay::ReplaySource;
+use warpscope::runs::journal::{Journal, PointStream, Reader, Record};
 use warpscope_probes::Frame;
 
 use crate::Trace;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use warpscope::app::keymap::{Chord, Keymap};
 use warpscope::config::parse;
-use warpscope::ui::theme::{ColorDepth, Theme};
+use warpscope::shell::keymap::{Chord, Keymap};
+use warpscope::widgets::theme::{ColorDepth, Theme};
 
 use crate::Trace;
 

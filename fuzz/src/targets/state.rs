@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use warpscope::bench::noise::Noise;
-use warpscope::bench::picks::Book;
+use warpscope::runs::noise::Noise;
+use warpscope::worker::picks::Book;
 use warpscope_probes::inspect::binary::Scan;
 use warpscope_probes::live::Store;
 

@@ -1,6 +1,6 @@
 //! What a tuning run reads: its specification, and what the programs it runs print and write.
 
-use warpscope::bench::tune::{Numbers, parse, read_output};
+use warpscope::tuner::{Numbers, parse, read_output};
 
 use crate::Trace;
 
