@@ -291,5 +291,4 @@ impl Source<'_> {
 }
 
 #[cfg(test)]
-#[path = "base_tests.rs"]
 mod tests;
