@@ -1,7 +1,7 @@
 //! Turns the files of rules and facts into JSON, which the program reads several times faster than TOML when it starts.
 //!
-//! Of facts every table stands on a line of its own. Of rules, what the reader wants to know the place of is wrapped as serde_spanned expects it, with its line where the byte would stand. Rules,
-//! of which there are many, each stand on a line of their own behind that number, so that they are read one after the other.
+//! Of facts every table stands on a line of its own. Of rules, what the reader wants to know the place of is a pair of its line and itself.
+//! Rules, of which there are many, each stand on a line of their own behind that number, so that they are read one after the other.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -76,13 +76,13 @@ fn rules(path: &Path) -> Result<String, Box<dyn Error>> {
         ("launch", places.launch.as_ref()),
     ] {
         if let Some(place) = place {
-            file[key] = placed(file[key].take(), line(place));
+            file[key] = json!([line(place), file[key].take()]);
         }
     }
     for (key, all) in [("lever", &places.lever), ("part", &places.part), ("config", &places.config)]
     {
         for (at, place) in all.iter().enumerate() {
-            file[key][at] = placed(file[key][at].take(), line(place));
+            file[key][at] = json!([line(place), file[key][at].take()]);
         }
     }
     let rules = file.as_object_mut().and_then(|file| file.remove("rule")).unwrap_or_default();
@@ -91,12 +91,4 @@ fn rules(path: &Path) -> Result<String, Box<dyn Error>> {
         lines += &format!("\n{} {rule}", line(place));
     }
     Ok(lines)
-}
-
-fn placed(value: Value, line: usize) -> Value {
-    json!({
-        "$__serde_spanned_private_start": line,
-        "$__serde_spanned_private_end": line,
-        "$__serde_spanned_private_value": value,
-    })
 }

@@ -5,37 +5,36 @@
 //! nothing by itself. A gate becomes two rules, `id` and `id.inside`.
 
 use serde::Deserialize;
-use toml::Spanned;
 
 use super::condition::{Condition, Part};
 use super::entry::{Confidence, Cost, Effect, Launch, Lever, Report, Rule, Side, Stage};
 use super::keys::{Selector, Settings, check_value, kind_of};
 use super::range::VersionRange;
-use super::text::{Text, Words};
+use super::text::{Placed, Text, Words};
 
 /// A rule file as written.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, bound = "T: Words + Deserialize<'de>")]
 pub(super) struct File<T> {
-    pub framework: Spanned<String>,
+    pub framework: Placed<T, String>,
     pub name: Option<String>,
     #[serde(default)]
     pub aliases: Vec<String>,
-    pub version: Option<Spanned<String>>,
+    pub version: Option<Placed<T, String>>,
     #[serde(default)]
     pub packages: Vec<String>,
     pub spills: Option<bool>,
-    pub launch: Option<Spanned<Launch>>,
+    pub launch: Option<Placed<T, Launch>>,
     #[serde(default)]
     pub own_kernels: Settings,
     #[serde(default)]
-    pub lever: Vec<Spanned<Lever>>,
+    pub lever: Vec<Placed<T, Lever>>,
     #[serde(default)]
-    pub part: Vec<Spanned<Part>>,
+    pub part: Vec<Placed<T, Part>>,
     #[serde(default)]
-    pub config: Vec<Spanned<ConfigEntry>>,
+    pub config: Vec<Placed<T, ConfigEntry>>,
     #[serde(default)]
-    pub rule: Vec<Spanned<RuleEntry<T>>>,
+    pub rule: Vec<Placed<T, RuleEntry<T>>>,
 }
 
 #[derive(Deserialize)]

@@ -2,15 +2,54 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
 
 /// Text of a rule: borrowed from the program where it was compiled in, owned where a user wrote it.
 pub type Text = Cow<'static, str>;
 
-/// Text on its way from a file into a rule.
-pub(super) trait Words: Into<Text> + AsRef<str> + Default {}
+/// Text on its way from a file into a rule; its type tells which form the file has.
+pub(super) trait Words: Into<Text> + AsRef<str> + Default {
+    /// Reads a value and where it stands.
+    fn place<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
+        from: D,
+    ) -> Result<(usize, V), D::Error>;
+}
 
-impl<T: Into<Text> + AsRef<str> + Default> Words for T {}
+/// TOML tells the byte at which a value begins.
+impl Words for String {
+    fn place<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
+        from: D,
+    ) -> Result<(usize, V), D::Error> {
+        let spanned = Spanned::<V>::deserialize(from)?;
+        Ok((spanned.span().start, spanned.into_inner()))
+    }
+}
+
+/// The build script writes pairs of line and value.
+impl Words for BuiltIn {
+    fn place<'de, D: Deserializer<'de>, V: Deserialize<'de>>(
+        from: D,
+    ) -> Result<(usize, V), D::Error> {
+        Deserialize::deserialize(from)
+    }
+}
+
+/// A value of a file whose texts are `T`, and where it stands there.
+pub(super) struct Placed<T, V> {
+    pub(super) at: usize,
+    pub(super) value: V,
+    texts: PhantomData<T>,
+}
+
+impl<'de, T: Words, V: Deserialize<'de>> Deserialize<'de> for Placed<T, V> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let (at, value) = T::place(from)?;
+        Ok(Self { at, value, texts: PhantomData })
+    }
+}
 
 /// Text of the program's own JSON; only one with escapes in it is copied.
 #[derive(Default, Deserialize)]

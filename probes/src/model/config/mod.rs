@@ -112,5 +112,4 @@ fn describe_quantisation(sections: &[&Value], quant: Option<&Value>, facts: &mut
 }
 
 #[cfg(test)]
-#[path = "config_tests.rs"]
 mod tests;

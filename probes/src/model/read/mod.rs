@@ -118,5 +118,4 @@ pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
 mod tests;

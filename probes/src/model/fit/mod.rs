@@ -82,5 +82,4 @@ fn spoken(base: &RuleBase, framework: &str, own: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "fit_tests.rs"]
 mod tests;

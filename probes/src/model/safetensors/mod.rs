@@ -132,5 +132,4 @@ impl<'de> Visitor<'de> for Fold {
 }
 
 #[cfg(test)]
-#[path = "safetensors_tests.rs"]
 mod tests;

@@ -285,5 +285,4 @@ fn cut(error: &io::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "gguf_tests.rs"]
 mod tests;

@@ -233,5 +233,4 @@ impl<T> Shared<T> {
 }
 
 #[cfg(test)]
-#[path = "workers_tests.rs"]
 mod tests;

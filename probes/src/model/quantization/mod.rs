@@ -279,5 +279,4 @@ fn compressed_tensors(config: &Value) -> Said {
 }
 
 #[cfg(test)]
-#[path = "quantization_tests.rs"]
 mod tests;

@@ -318,5 +318,4 @@ const MECHANICS: &[Probe] = &[
 ];
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
 mod tests;

@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use toml::Spanned;
-
 use super::builtin;
 use super::condition::Part;
 use super::entry::{ConfigRow, Framework, Launch, Lever, Rule};
 use super::file::{ConfigEntry, File, RuleEntry, check_launch, check_lever};
 use super::keys::check_value;
 use super::source::Source;
-use super::text::{Text, Words};
+use super::text::{Placed, Text, Words};
 
 /// Rules of this framework speak of every question: facts about models.
 pub const MODELS: &str = "models";
@@ -173,10 +171,10 @@ impl Source<'_> {
         base: &mut RuleBase,
         mut file: File<T>,
     ) -> Result<Text, RuleError> {
-        let id = Text::from(file.framework.get_ref().clone());
+        let id = Text::from(file.framework.value.clone());
         self.add_framework(base, &mut file, &id)?;
         for part in file.part {
-            let part = part.into_inner();
+            let part = part.value;
             base.parts.retain(|old| old.id != part.id);
             base.parts.push(part);
         }
@@ -184,8 +182,7 @@ impl Source<'_> {
             self.add_config(base, row, &id)?;
         }
         for rule in file.rule {
-            let at = rule.span().start;
-            self.add_rule(base, (at, rule.into_inner()), &id)?;
+            self.add_rule(base, (rule.at, rule.value), &id)?;
         }
         Ok(id)
     }
@@ -197,8 +194,8 @@ impl Source<'_> {
         id: &str,
     ) -> Result<(), RuleError> {
         if let Some(version) = &file.version {
-            let checked = check_value("torch", version.get_ref());
-            checked.map_err(|message| self.error(version.span().start, message))?;
+            let checked = check_value("torch", &version.value);
+            checked.map_err(|message| self.error(version.at, message))?;
         }
         let old = base
             .frameworks
@@ -206,14 +203,12 @@ impl Source<'_> {
             .position(|one| one.id == id)
             .map(|at| base.frameworks.remove(at));
         if old.is_some() && !self.user {
-            return Err(
-                self.error(file.framework.span().start, format!("{id:?} has a file already"))
-            );
+            return Err(self.error(file.framework.at, format!("{id:?} has a file already")));
         }
         let (launch, levers) = self.ways_out(file)?;
         let mut framework =
             old.unwrap_or_else(|| Framework { id: id.to_owned(), ..Framework::default() });
-        let version = file.version.as_ref().map(|version| version.get_ref().clone());
+        let version = file.version.as_ref().map(|version| version.value.clone());
         let name = file.name.clone();
         framework.name = name.unwrap_or(std::mem::take(&mut framework.name));
         if framework.name.is_empty() {
@@ -235,25 +230,22 @@ impl Source<'_> {
     /// How the framework is started and what can be changed, checked.
     fn ways_out<T>(&self, file: &mut File<T>) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
         if let Some(launch) = &file.launch {
-            check_launch(launch.get_ref())
-                .map_err(|message| self.error(launch.span().start, message))?;
+            check_launch(&launch.value).map_err(|message| self.error(launch.at, message))?;
         }
         for lever in &file.lever {
-            check_lever(lever.get_ref())
-                .map_err(|message| self.error(lever.span().start, message))?;
+            check_lever(&lever.value).map_err(|message| self.error(lever.at, message))?;
         }
-        let levers = std::mem::take(&mut file.lever).into_iter().map(Spanned::into_inner);
-        Ok((file.launch.take().map(Spanned::into_inner), levers.collect()))
+        let levers = std::mem::take(&mut file.lever).into_iter().map(|one| one.value);
+        Ok((file.launch.take().map(|one| one.value), levers.collect()))
     }
 
-    fn add_config(
+    fn add_config<T>(
         &self,
         base: &mut RuleBase,
-        row: Spanned<ConfigEntry>,
+        row: Placed<T, ConfigEntry>,
         framework: &str,
     ) -> Result<(), RuleError> {
-        let at = row.span().start;
-        let ConfigEntry { id, label, version, set } = row.into_inner();
+        let Placed { at, value: ConfigEntry { id, label, version, set }, .. } = row;
         let twin = |old: &ConfigRow| old.framework == framework && old.id == id;
         if base.configs.iter().any(twin) && !self.user {
             return Err(self.error(at, format!("config {id:?} is there twice")));
@@ -299,5 +291,4 @@ impl Source<'_> {
 }
 
 #[cfg(test)]
-#[path = "base_tests.rs"]
 mod tests;
