@@ -8,7 +8,9 @@ mod dtype;
 pub mod gpu;
 pub mod image;
 pub mod model;
+mod rounding;
 mod sm;
 
 pub use dtype::{DTYPES, Dtype};
+pub use rounding::{nearest_bf16, nearest_f16};
 pub use sm::{ParseSmError, Sm, Suffix};

@@ -4,6 +4,8 @@
 
 use half::{bf16, f16};
 
+use crate::{nearest_bf16, nearest_f16};
+
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
@@ -60,8 +62,8 @@ impl Number {
             _ if value.is_nan() => canonical(self.bits()),
             Self::F32 => (value as f32).to_bits(),
             Self::Tf32 => ((value as f32).to_bits() + 0x1000) & !0x1fff,
-            Self::F16 => f16::from_f64(value).to_bits().into(),
-            Self::Bf16 => bf16::from_f64(value).to_bits().into(),
+            Self::F16 => nearest_f16(value).to_bits().into(),
+            Self::Bf16 => nearest_bf16(value).to_bits().into(),
             Self::E4m3 | Self::E5m2 => self.eight_bits(value),
         }
     }

@@ -14,6 +14,7 @@ use half::{bf16, f16};
 use stage::{CUBLAS, CUBLAS_LT, Stage, said, tell};
 use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine};
 use warpscope_kernels::gpu::{BufferId, Machine};
+use warpscope_kernels::{nearest_bf16, nearest_f16};
 
 type Pointer = *mut c_void;
 
@@ -315,8 +316,8 @@ fn is_right(machine: &mut CudaMachine, call: &Call, result: BufferId) -> bool {
         let (row, column) = (at as u32 % m, at as u32 / m);
         let want = f64::from(sums[(row % 4 + column % 4 * 4) as usize]);
         let want = match to {
-            F16 => f16::from_f64(want).into(),
-            BF16 => bf16::from_f64(want).into(),
+            F16 => nearest_f16(want).into(),
+            BF16 => nearest_bf16(want).into(),
             _ => want,
         };
         decoded(to, raw).to_bits() == want.to_bits()

@@ -1,10 +1,9 @@
 //! A way to multiply few tokens with stored weights, as data: what it launches, what it stores and how exact it must be.
 
-use half::{bf16, f16};
-
 use super::Formats;
 use crate::gpu::{Content, DeviceFacts, Element, Launch, Limiter, Shape, Slot, Variant};
 use crate::model::hash;
+use crate::{nearest_bf16, nearest_f16};
 
 /// Weights as a path stores them, and the numbers that are then really stored.
 pub(in crate::gpu) struct Stored {
@@ -146,50 +145,11 @@ pub(in crate::gpu) fn store(element: Element, values: &[f64]) -> Vec<u8> {
     let one = |value: &f64| match element {
         Element::F64 => value.to_le_bytes().to_vec(),
         Element::F32 => (*value as f32).to_le_bytes().to_vec(),
-        Element::F16 => f16::from_f32(to_odd(*value)).to_le_bytes().to_vec(),
-        Element::Bf16 => bf16::from_f32(to_odd(*value)).to_le_bytes().to_vec(),
+        Element::F16 => nearest_f16(*value).to_le_bytes().to_vec(),
+        Element::Bf16 => nearest_bf16(*value).to_le_bytes().to_vec(),
         Element::I32 => (*value as i32).to_le_bytes().to_vec(),
         Element::U32 => (*value as u32).to_le_bytes().to_vec(),
         Element::U8 => vec![*value as u8],
     };
     values.iter().flat_map(one).collect()
-}
-
-/// The nearest binary32 towards zero, with its last bit set where that is not the value: rounded again to fewer bits, it comes
-/// out as the value does. `half` itself forgets the lower word of a binary64 and takes what lies next to a tie for one.
-fn to_odd(value: f64) -> f32 {
-    let near = value as f32;
-    if value.is_nan() || f64::from(near) == value {
-        return near;
-    }
-    let beyond = f64::from(near).abs() > value.abs();
-    f32::from_bits((near.to_bits() - u32::from(beyond)) | 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// IEEE 754, 4.3.1: to nearest, ties to even. Halfway between 44032 and 44288 lies 44160; between 2048 and 2050, 2049.
-    #[test]
-    fn numbers_are_rounded_once() {
-        let least = 1.0 + f64::EPSILON;
-        for (element, value, rounded) in [
-            (Element::Bf16, 44_160.0, 44_032.0),
-            (Element::Bf16, 44_160.0 * least, 44_288.0),
-            (Element::Bf16, -44_160.0 * least, -44_288.0),
-            (Element::F16, 2049.0, 2048.0),
-            (Element::F16, 2049.0 * least, 2050.0),
-            (Element::F16, 2051.0 / least, 2050.0),
-            (Element::F16, 65_520.0 / least, 65_504.0),
-            (Element::F16, 65_520.0, f64::INFINITY),
-            (Element::F16, -1e300, f64::NEG_INFINITY),
-            (Element::F16, 2.0_f64.powi(-25), 0.0),
-            (Element::F16, 2.0_f64.powi(-25) * least, 2.0_f64.powi(-24)),
-            (Element::F32, 1.0 + f64::EPSILON, 1.0),
-        ] {
-            assert_eq!(element.values(&store(element, &[value])), [rounded], "{value} {element:?}");
-        }
-        assert!(Element::Bf16.values(&store(Element::Bf16, &[f64::NAN]))[0].is_nan());
-    }
 }

@@ -2,6 +2,7 @@
 
 use ::half::{bf16, f16};
 use proptest::prelude::*;
+use warpscope_kernels::{nearest_bf16, nearest_f16};
 
 use super::super::exact::{Number, Rounding};
 use super::super::float::*;
@@ -20,11 +21,11 @@ fn edges() -> impl Iterator<Item = u16> + Clone {
 }
 
 fn of_f16(value: f64) -> u16 {
-    if value.is_nan() { 0x7fff } else { f16::from_f64(value).to_bits() }
+    if value.is_nan() { 0x7fff } else { nearest_f16(value).to_bits() }
 }
 
 fn of_bf16(value: f64) -> u16 {
-    if value.is_nan() { 0x7fff } else { bf16::from_f64(value).to_bits() }
+    if value.is_nan() { 0x7fff } else { nearest_bf16(value).to_bits() }
 }
 
 /// Sums and products of two `f16` need 41 and 22 bits: `f64` has them exactly.

@@ -1,7 +1,8 @@
 //! The fragment layouts as the ISA's text states them, one case per shape and element width, over element indices instead of registers.
 
 use super::super::Register;
-use ::half::{bf16, f16};
+use ::half::f16;
+use warpscope_kernels::{nearest_bf16, nearest_f16};
 
 pub(super) type Matrix = Vec<Vec<f64>>;
 
@@ -69,8 +70,8 @@ fn e5m2(code: u8) -> f64 {
 /// A value of the type near `value`.
 pub(super) fn rounded(kind: &str, value: f64) -> f64 {
     match kind {
-        "f16" => f16::from_f64(value).to_f64(),
-        "bf16" => bf16::from_f64(value).to_f64(),
+        "f16" => nearest_f16(value).to_f64(),
+        "bf16" => nearest_bf16(value).to_f64(),
         "tf32" => (value * 256.0).round() / 256.0,
         "e4m3" => (value * 4.0).round() / 4.0,
         "e5m2" => (value * 2.0).round() / 2.0,
@@ -84,8 +85,8 @@ fn encode(kind: &str, value: f64) -> u64 {
     match kind {
         "f64" => value.to_bits(),
         "f32" | "tf32" => u64::from((value as f32).to_bits()),
-        "f16" => u64::from(f16::from_f64(value).to_bits()),
-        "bf16" => u64::from(bf16::from_f64(value).to_bits()),
+        "f16" => u64::from(nearest_f16(value).to_bits()),
+        "bf16" => u64::from(nearest_bf16(value).to_bits()),
         "e4m3" => of_small_float(value, e4m3),
         "e5m2" => of_small_float(value, e5m2),
         _ => value as i64 as u64 & ((1 << width) - 1),
