@@ -1,11 +1,12 @@
 use clap_complete::Shell;
 
-use super::exit::{CliError, Exit};
-use super::options::Options;
-use super::{output, parser};
+use super::output;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::cli::parser;
 
 /// Completions for a shell.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let shell = options.word.as_deref().and_then(|word| word.parse::<Shell>().ok());
     let shell = shell.ok_or_else(|| CliError::Usage("name a shell".to_owned()))?;
     let mut bytes = Vec::new();

@@ -1,11 +1,12 @@
-use super::exit::{CliError, Exit};
-use super::options::Options;
-use super::{dashboard, output, whatif};
+use super::{dashboard, output};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::what_if;
 use crate::config::{ConfigPath, sample};
 use crate::shell::keymap::Keymap;
 
 /// A documented sample, a check of the configuration, or where it is looked for.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     match options.word.as_deref() {
         Some("check") => check(options),
         Some("path") => match options.config.path.path() {
@@ -35,7 +36,7 @@ fn check(options: &Options) -> Result<Exit, CliError> {
 fn usable(options: &Options) -> Result<(), CliError> {
     Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
     dashboard::look(options, false)?;
-    whatif::choice(options).map(drop)
+    what_if::choice(options).map(drop)
 }
 
 fn nowhere() -> CliError {

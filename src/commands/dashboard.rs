@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use warpscope_probes::rules::RuleBase;
 
-use super::exit::{CliError, Exit};
-use super::options::{ColorChoice, Options};
-use super::rules::users_rules;
-use super::source::{AtEnd, open_source};
-use super::{gpu, noise, output, whatif};
+use super::{gpu, noise, output};
+use crate::commands::answer::rules::users_rules;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{ColorChoice, Options};
+use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::frames::what_if;
 use crate::config::{Environment, data_folder};
 use crate::features::bench::fleet::Fleet;
 use crate::io::sink::history::FILE;
@@ -26,7 +27,7 @@ use crate::worker::picks::Book;
 use crate::worker::pulse::Wish;
 
 /// Opens the dashboard and stays until the user leaves.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     demand_cursor(&options.env)?;
     // First: what asks the driver works while everything else is made ready.
     let source = open_source(options, AtEnd::Wait)?;
@@ -71,7 +72,7 @@ fn demand_cursor(env: &Environment) -> Result<(), CliError> {
 }
 
 /// The state to start with, answering by these rules.
-pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
+pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
     let keymap = Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
     let settings = Settings {
         interval: options.source.interval,
@@ -79,7 +80,7 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         inspect: options.view.inspect && options.source.recording.is_none(),
         theme: theme_name(options),
     };
-    let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
+    let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
@@ -101,7 +102,7 @@ fn theme_name(options: &Options) -> OsString {
 }
 
 /// How things look on this terminal; a theme that cannot be read is an error.
-pub(super) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, CliError> {
+pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, CliError> {
     let name = theme_name(options);
     let folders: Vec<_> = options
         .config

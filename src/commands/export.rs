@@ -5,16 +5,16 @@ use std::path::Path;
 
 use warpscope_probes::bounded::{Accept, Input};
 
-use super::exit::{CliError, Exit};
-use super::options::Options;
 use super::output;
-use super::source::tell_skipped;
-use super::target::Target;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::source::tell_skipped;
+use crate::commands::output::file::Target;
 use crate::io::sink::export::{EXPORTS, Recordings};
 use crate::runs::journal::Reader;
 
 /// Writes the journal that was named.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let asked = &options.export;
     let export = EXPORTS.iter().find(|export| export.id == asked.format);
     let export = export.ok_or_else(|| CliError::Usage(format!("no format {:?}", asked.format)))?;

@@ -1,11 +1,12 @@
-use super::exit::{CliError, Exit};
-use super::options::Options;
-use super::{output, parser};
-use crate::commands::registry::COMMANDS;
+use super::output;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::cli::parser;
+use crate::commands::cli::registry::COMMANDS;
 use crate::config::nearest;
 
 /// The manual page of the program or of one command.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut command = parser::visible();
     if let Some(word) = &options.word {
         let found = command.get_subcommands().find(|inner| inner.get_name() == word).cloned();

@@ -4,47 +4,33 @@
 //! environment and configuration into [`Options`]. A subcommand sees only the latter. Adding one is a
 //! file and a row in [`COMMANDS`].
 
+mod answer;
 pub mod bench;
-mod bench_command;
-mod blocks;
 pub mod check;
+pub mod cli;
 mod compare;
 mod completions;
 mod config;
 mod dashboard;
 mod doctor;
-mod elevated;
-mod exit;
 mod export;
+mod frames;
 mod gpu;
 mod history;
 mod identity;
 mod inspect;
-mod live;
-mod low;
 mod man;
-mod model_text;
 mod noise;
-mod options;
 mod output;
-mod parser;
-mod query;
+pub(crate) mod probe;
 mod record;
-mod recording;
-mod registry;
 mod replay;
-mod rules;
 mod screenshot;
+pub(crate) mod selftest;
 mod snapshot;
-mod source;
 mod stream;
 mod tables;
-mod target;
 mod tune;
-mod verdict_text;
-mod verdicts;
-mod versus;
-mod whatif;
 pub mod why;
 mod worker;
 
@@ -52,16 +38,16 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-pub use crate::commands::registry::{COMMANDS, CommandSpec, DASHBOARD};
-pub use exit::{CliError, Exit};
-pub use live::first_frame;
-pub use low::{LowArgs, Parsed, parse};
-pub use options::{
+pub use crate::commands::cli::exit::{CliError, Exit};
+pub use crate::commands::cli::options::{
     AskOptions, BenchOptions, ColorChoice, Form, GpuOptions, Only, Options, OutputOptions,
     PictureFormat, PictureOptions, RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
 };
-pub use parser::command;
-pub use source::{AtEnd, open_source};
+pub use crate::commands::cli::parser::command;
+pub use crate::commands::cli::raw_args::{LowArgs, Parsed, parse};
+pub use crate::commands::cli::registry::{COMMANDS, CommandSpec, DASHBOARD};
+pub use crate::commands::frames::first_frame;
+pub use crate::commands::frames::source::{AtEnd, open_source};
 
 use warpscope_probes::bounded;
 
@@ -69,8 +55,8 @@ use crate::config::Environment;
 
 /// The whole program.
 pub fn main() -> ExitCode {
-    let outcome = run(std::env::args_os(), elevated::environment());
-    exit::report(outcome).into()
+    let outcome = run(std::env::args_os(), cli::elevated::environment());
+    cli::exit::report(outcome).into()
 }
 
 /// The program with its arguments (the first is its own name) and environment given.

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::blocks::{keys, median, take_turns};
-use super::exit::{CliError, Exit};
 use super::identity::now_ms;
-use super::options::Options;
 use super::output;
+use crate::commands::bench::interleave::{keys, median, take_turns};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
 use crate::config::{Environment, state_folder};
 use crate::io::sink::noise_file;
 use crate::runs::compare::Limits;
@@ -15,12 +15,12 @@ use crate::text::clean;
 use crate::worker::Thresholds;
 
 /// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
-pub(super) fn file(env: &Environment) -> Option<PathBuf> {
+pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
     Some(state_folder(env)?.join("noise.json"))
 }
 
 /// From where on a difference counts: by the noise that was given, else that measured here, else an assumption.
-pub(super) fn thresholds(options: &Options) -> Thresholds {
+pub(crate) fn thresholds(options: &Options) -> Thresholds {
     let read =
         file(&options.env).map_or_else(|| Ok(Noise::default()), |path| noise_file::read(&path));
     let measured = read.unwrap_or_else(|why| {
@@ -31,7 +31,7 @@ pub(super) fn thresholds(options: &Options) -> Thresholds {
 }
 
 /// Runs the same program against itself, prints the floor of every kernel and keeps it.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = file(&options.env).ok_or_else(|| {
         let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep it";
         CliError::Usage(why.to_owned())

@@ -7,13 +7,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::bounded::{Accept, Input};
 
-use super::exit::{CliError, Exit};
-use super::live::first_frame;
-use super::options::{Options, PictureFormat};
-use super::rules::rule_base;
-use super::source::{AtEnd, open_source, tell_skipped};
-use super::target::Target;
 use super::{dashboard, output};
+use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{Options, PictureFormat};
+use crate::commands::frames::first_frame;
+use crate::commands::frames::source::{AtEnd, open_source, tell_skipped};
+use crate::commands::output::file::Target;
 use crate::config::data_folder;
 use crate::io::sink::FrameReader;
 use crate::io::sink::history::{FILE, History, HistoryError};
@@ -28,7 +28,7 @@ use crate::widgets::theme::ColorDepth;
 use crate::worker::Events;
 
 /// Draws one panel from this machine or from a recording.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
     app.view.tab = panel(&options.picture.panel)?;
     fill(options, &mut app)?;

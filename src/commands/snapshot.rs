@@ -1,14 +1,15 @@
-use super::exit::{CliError, Exit};
-use super::live::{demand_gpu, first_frame};
-use super::options::Options;
-use super::source::{AtEnd, open_source};
-use super::{output, whatif};
+use super::output;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::frames::what_if;
+use crate::commands::frames::{demand_gpu, first_frame};
 use crate::io::sink::{Redactor, table};
 
 /// One frame as a table or JSON.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut frame = first_frame(open_source(options, AtEnd::Stop)?)?;
-    whatif::dress(options, &mut frame)?;
+    what_if::dress(options, &mut frame)?;
     if options.output.redact {
         Redactor::default().frame(&mut frame);
     }

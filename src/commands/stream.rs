@@ -1,14 +1,14 @@
 use warpscope_probes::Frame;
 
-use super::exit::{CliError, Exit};
-use super::live::follow;
-use super::options::Options;
 use super::output;
-use super::source::{AtEnd, open_source};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::follow;
+use crate::commands::frames::source::{AtEnd, open_source};
 use crate::io::sink::{csv, jsonl};
 
 /// One frame per line until stopped.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let source = open_source(options, AtEnd::Stop)?;
     if options.output.csv {
         output::write(csv::head().as_bytes())?;

@@ -7,10 +7,10 @@ use warpscope_kernels::DTYPES;
 use warpscope_probes::catalogue::{Catalogue, How, Part};
 use warpscope_probes::rules::{Framework, MODELS, RuleBase};
 
-use super::exit::{CliError, Exit};
-use super::options::Options;
 use super::output;
-use super::rules::rule_base;
+use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
 use crate::io::sink::table::{Column, Side, grid};
 
 /// Number of the JSON formats.
@@ -75,7 +75,7 @@ const GPU_COLUMNS: &[Column<Gpu<'_>>] = &[
 ];
 
 /// Every product of the catalogue.
-pub(super) fn gpus(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn gpus(options: &Options) -> Result<Exit, CliError> {
     let parts = Catalogue::load().search(&options.ask.filter.join(" "));
     let rows: Vec<_> = parts.into_iter().map(Gpu::new).collect();
     show(options, "gpus", GPU_COLUMNS, &rows)
@@ -145,7 +145,7 @@ const FRAMEWORK_COLUMNS: &[Column<Known>] = &[
 ];
 
 /// Every framework the rules speak of.
-pub(super) fn frameworks(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn frameworks(options: &Options) -> Result<Exit, CliError> {
     let base = rule_base(options)?;
     let words = lower(options);
     let known = base.frameworks().iter().filter(|one| one.id != MODELS);
@@ -198,7 +198,7 @@ const DTYPE_COLUMNS: &[Column<Pair<'_>>] = &[
 ];
 
 /// Every number format on every compute capability, and on chips that can do less than theirs promises.
-pub(super) fn dtypes(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn dtypes(options: &Options) -> Result<Exit, CliError> {
     let words = lower(options);
     let mut rows: Vec<_> = pairs(Catalogue::load());
     rows.retain(|pair| words.iter().all(|word| pair.says(word)));

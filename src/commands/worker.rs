@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use rustix::stdio::dup2_stdout;
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
-use super::exit::{CliError, Exit};
-use super::recording::{RELAY, relay};
-use super::{elevated, output};
+use super::output;
+use crate::commands::cli::elevated;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::record::{RELAY, relay};
 use crate::config::Environment;
 use crate::io::source::nvml::{NVML_ARGUMENT, serve_nvml};
 use crate::tuner::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
@@ -20,10 +21,10 @@ use crate::worker::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu
 use crate::worker::{WorkerOptions, children, run_worker};
 
 /// The first argument that makes this process a worker.
-pub(super) const NAME: &str = "__worker";
+pub(crate) const NAME: &str = "__worker";
 
 /// Computes until the parent is gone or has heard enough.
-pub(super) fn run(
+pub(crate) fn run(
     arguments: impl Iterator<Item = OsString>,
     env: &Environment,
 ) -> Result<Exit, CliError> {

@@ -41,8 +41,8 @@ const IMPURE: &[(&str, &str)] = &[];
 
 /// Code that writes past the printer, each with its reason.
 const WRITERS: &[(&str, &str)] = &[
-    ("commands/output.rs", "the printer's own streams"),
-    ("commands/recording/", "a recorded program's output is passed on byte by byte"),
+    ("commands/output/", "the printer's own streams"),
+    ("commands/record/", "a recorded program's output is passed on byte by byte"),
     ("commands/worker.rs", "lines between two processes of the program"),
     ("io/sink/printer.rs", "the printer"),
     ("shell/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
@@ -50,7 +50,7 @@ const WRITERS: &[(&str, &str)] = &[
 
 /// Code that makes JSON past the one writer, each with its reason.
 const JSON: &[(&str, &str)] = &[
-    ("commands/tune/workshop.rs", "a job for a child of the program"),
+    ("commands/tune/session.rs", "a job for a child of the program"),
     ("io/sink/history/run.rs", "keys in the database"),
     ("io/source/nvml/", "lines between two processes of the program"),
     ("runs/", "lines of a journal"),

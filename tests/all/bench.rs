@@ -151,7 +151,7 @@ mod command {
     use std::process::{Command, Stdio};
 
     use serde_json::Value;
-    use warpscope::commands::bench::{BenchRequest, run_with};
+    use warpscope::commands::bench::decoder::{BenchRequest, run_with};
 
     use super::once;
 

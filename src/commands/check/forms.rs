@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use warpscope_probes::model::Model;
 
+use crate::commands::answer::text::{origin_word, summary};
 use crate::commands::check::Report;
-use crate::commands::verdict_text::{origin_word, summary};
 use crate::engine::{Level, Question, Verdict};
 use crate::io::sink::csv::quoted;
 use crate::io::sink::jsonl;
@@ -53,7 +53,7 @@ impl<'a> About<'a> {
     }
 }
 
-pub(super) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut counts = BTreeMap::new();
     for verdict in &report.verdicts {
         *counts.entry(verdict.outcome.id()).or_default() += 1;
@@ -97,7 +97,7 @@ fn level_id(level: Level) -> &'static str {
 }
 
 /// One line per verdict. Fixes have several lines and are left to JSON.
-pub(super) fn csv(report: &Report<'_>) -> String {
+pub(crate) fn csv(report: &Report<'_>) -> String {
     let heads: Vec<_> = COLUMNS.iter().map(|column| column.0).collect();
     let mut text = format!("{}\n", heads.join(","));
     for (question, verdict) in report.shown() {
@@ -111,7 +111,7 @@ pub(super) fn csv(report: &Report<'_>) -> String {
 }
 
 /// A table for an issue or a wiki: one line per configuration, one column per GPU.
-pub(super) fn markdown(report: &Report<'_>) -> String {
+pub(crate) fn markdown(report: &Report<'_>) -> String {
     let mut text = format!("{}\n\n", summary(&report.verdicts));
     if let Some(model) = &report.request.premises.model {
         let _ = writeln!(

@@ -10,12 +10,12 @@ use std::io::{self, Write};
 
 use warpscope_probes::rules::RuleBase;
 
-use super::model_text::model_text;
-use super::options::{Form, Only};
-use super::query::{Words, asked};
-use super::verdict_text::{Style, block, summary};
+use crate::commands::answer::model::model_text;
+use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::text::{Style, block, summary};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::table::table;
+use crate::commands::cli::options::{Form, Only};
 use crate::engine::{Outcome, Premises, Question, Target, Verdict, evaluate};
 
 /// More verdicts than these are a table rather than blocks.
@@ -45,11 +45,11 @@ pub struct CheckRequest {
 }
 
 /// Every GPU asked every question.
-pub(super) struct Report<'a> {
-    pub(super) request: &'a CheckRequest,
-    pub(super) asked: Vec<Question>,
+pub(crate) struct Report<'a> {
+    pub(crate) request: &'a CheckRequest,
+    pub(crate) asked: Vec<Question>,
     /// GPU by GPU, each in the order of the questions.
-    pub(super) verdicts: Vec<Verdict>,
+    pub(crate) verdicts: Vec<Verdict>,
 }
 
 impl<'a> Report<'a> {
@@ -63,22 +63,22 @@ impl<'a> Report<'a> {
     }
 
     /// Verdicts about one question, GPU by GPU.
-    pub(super) fn row(&self, question: usize) -> impl Iterator<Item = &Verdict> {
+    pub(crate) fn row(&self, question: usize) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().skip(question).step_by(self.asked.len().max(1))
     }
 
     /// Verdicts that are to be shown, with their questions.
-    pub(super) fn shown(&self) -> impl Iterator<Item = (&Question, &Verdict)> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (&Question, &Verdict)> {
         let pairs = self.asked.iter().cycle().zip(&self.verdicts);
         pairs.filter(|(_, verdict)| self.shows(verdict))
     }
 
     /// Questions of which at least one verdict is to be shown.
-    pub(super) fn shown_rows(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn shown_rows(&self) -> impl Iterator<Item = usize> {
         (0..self.asked.len()).filter(|row| self.row(*row).any(|verdict| self.shows(verdict)))
     }
 
-    pub(super) fn shows(&self, verdict: &Verdict) -> bool {
+    pub(crate) fn shows(&self, verdict: &Verdict) -> bool {
         match self.request.only {
             None => true,
             Some(Only::Fails) => verdict.outcome.is_bad(),
@@ -167,4 +167,4 @@ fn text(report: &Report<'_>) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

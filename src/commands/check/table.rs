@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::commands::answer::text::{Style, version};
 use crate::commands::check::Report;
-use crate::commands::verdict_text::{Style, version};
 use crate::engine::{OUTCOMES, Question, Target, Verdict};
 use crate::text::{fit, width};
 
@@ -15,7 +15,7 @@ const NARROWEST_NAME: usize = 24;
 const INDENT: &str = "  ";
 
 /// The table with its list of GPUs and its legend. Cells that are not to be shown are empty.
-pub(super) fn table(report: &Report<'_>, style: Style) -> String {
+pub(crate) fn table(report: &Report<'_>, style: Style) -> String {
     let rows: Vec<usize> = report.shown_rows().collect();
     let mut text = gpus(&report.request.gpus, style);
     let names = names(report, &rows, style);

@@ -12,7 +12,7 @@ use crate::text::markdown as escaped;
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(crate) struct Document<'a> {
     schema: u32,
     baseline: &'a str,
     alpha: f64,
@@ -62,7 +62,7 @@ struct JsonAlone<'a> {
     why: &'a str,
 }
 
-pub(super) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
+pub(crate) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
     let Shown { comparison, names, .. } = shown;
     Document {
         schema: SCHEMA,
@@ -146,7 +146,7 @@ const COLUMNS: &[(&str, Cell)] = &[
 ];
 
 /// One line per comparison; what was not compared has its reason and no call.
-pub(super) fn csv(shown: &Shown<'_>) -> String {
+pub(crate) fn csv(shown: &Shown<'_>) -> String {
     let heads: Vec<&str> = ["run"].into_iter().chain(COLUMNS.iter().map(|row| row.0)).collect();
     let mut text = heads.join(",") + "\n";
     for row in &shown.comparison.rows {
@@ -181,7 +181,7 @@ fn plain_or_quoted(cell: &str) -> String {
 }
 
 /// A table for a pull request.
-pub(super) fn markdown(shown: &Shown<'_>) -> String {
+pub(crate) fn markdown(shown: &Shown<'_>) -> String {
     let mut text = String::from(
         "| Call | Kernel | Before | After | Change | 95 % interval | Samples |\n| --- | --- | ---: | ---: | ---: | --- | ---: |\n",
     );

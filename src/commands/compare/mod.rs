@@ -6,25 +6,25 @@ mod text;
 
 use std::collections::BTreeSet;
 
-use super::exit::{CliError, Exit};
-use super::options::{Form, Options};
 use super::{noise, output};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{Form, Options};
 use crate::runs::compare::{Call, Comparison, compare_groups};
 use crate::worker::Thresholds;
-pub(super) use text::{duration, percent};
+pub(crate) use text::{duration, percent};
 
 /// What a comparison is shown from.
-pub(super) struct Shown<'a> {
+pub(crate) struct Shown<'a> {
     /// The answers.
-    pub(super) comparison: &'a Comparison,
+    pub(crate) comparison: &'a Comparison,
     /// Names of the runs, the baseline first.
-    pub(super) names: &'a [String],
+    pub(crate) names: &'a [String],
     /// From where on a difference counts.
-    pub(super) thresholds: &'a Thresholds,
+    pub(crate) thresholds: &'a Thresholds,
 }
 
 /// Compares the files that were named.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let asked = &options.compare;
     if asked.runs.len() < 2 {
         return Err(CliError::Usage(
@@ -68,7 +68,7 @@ fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Opti
 }
 
 /// Prints a comparison in the form that was asked for.
-pub(super) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
+pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
     match options.output.form {
         Form::Json => output::json(&forms::document(shown))?,
         Form::Csv => output::write(forms::csv(shown).as_bytes())?,
@@ -79,7 +79,7 @@ pub(super) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError>
 }
 
 /// 1 where the call that must not be was made.
-pub(super) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
+pub(crate) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
     let bad = match options.compare.fail_on.as_deref() {
         Some("slower") => comparison.count(Call::Slower),
         Some("faster") => comparison.count(Call::Faster),

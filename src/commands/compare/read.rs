@@ -6,7 +6,7 @@ use std::path::Path;
 
 use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
-use super::super::exit::CliError;
+use crate::commands::cli::exit::CliError;
 use crate::runs::compare::Groups;
 use crate::runs::journal::{PointStream, Reader, Regime, begins_journal};
 use crate::runs::points;
@@ -18,14 +18,14 @@ const HEAD: u64 = 1 << 20;
 
 /// Samples of one file, and what a person should know about it.
 #[derive(Default)]
-pub(super) struct Contents {
-    pub(super) groups: Groups,
-    pub(super) remarks: Vec<String>,
+pub(crate) struct Contents {
+    pub(crate) groups: Groups,
+    pub(crate) remarks: Vec<String>,
     /// Devices of the machine, whether or not they were used.
-    pub(super) devices: BTreeSet<String>,
+    pub(crate) devices: BTreeSet<String>,
 }
 
-pub(super) fn read(path: &Path) -> Result<Contents, CliError> {
+pub(crate) fn read(path: &Path) -> Result<Contents, CliError> {
     let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
     let contents = contents(path).map_err(|error| wrong(error.to_string()))?;
     if contents.groups.is_empty() {

@@ -5,7 +5,7 @@ use crate::io::sink::table::Style;
 use crate::runs::compare::{Call, Effect, Row, Side};
 use crate::text::clean;
 
-pub(super) fn text(shown: &Shown<'_>, style: Style) -> String {
+pub(crate) fn text(shown: &Shown<'_>, style: Style) -> String {
     let Shown { comparison, names, .. } = shown;
     let mut text = String::new();
     for run in 0..names.len().saturating_sub(1) {
@@ -81,7 +81,7 @@ fn left_out(row: &Row, style: Style) -> String {
 }
 
 /// The median of one side.
-pub(super) fn median(side: &Side) -> String {
+pub(crate) fn median(side: &Side) -> String {
     side.quartiles.map_or_else(|| "-".to_owned(), |all| duration(all.median))
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Both ends of an interval.
-pub(super) fn interval(time: Effect) -> String {
+pub(crate) fn interval(time: Effect) -> String {
     format!("{} to {}", percent(time.interval.low), percent(time.interval.high))
 }
 

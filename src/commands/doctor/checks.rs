@@ -10,7 +10,7 @@ use super::{Check, Finding, Outcome};
 use crate::config::ConfigPath;
 
 /// Every check, in the order a person would look.
-pub(super) const CHECKS: &[Check] = &[
+pub(crate) const CHECKS: &[Check] = &[
     Check { id: "source", title: "source", run: source },
     Check { id: "driver.state", title: "driver", run: |facts| with_frame(facts, driver) },
     Check { id: "gpu.found", title: "GPUs", run: |facts| with_frame(facts, gpus) },
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "config.layers", title: "changed", run: layers },
 ];
 
-pub(super) fn finding(
+pub(crate) fn finding(
     outcome: Outcome,
     found: impl Into<String>,
     remedy: impl Into<String>,
@@ -42,11 +42,11 @@ pub(super) fn finding(
     Finding { outcome, found: found.into(), remedy: remedy.into() }
 }
 
-pub(super) fn pass(found: impl Into<String>) -> Finding {
+pub(crate) fn pass(found: impl Into<String>) -> Finding {
     finding(Outcome::Pass, found, "")
 }
 
-pub(super) fn skip(why: impl Into<String>) -> Finding {
+pub(crate) fn skip(why: impl Into<String>) -> Finding {
     finding(Outcome::Skip, why, "")
 }
 

@@ -3,42 +3,42 @@ use std::io::{self, IsTerminal};
 use warpscope_probes::{Frame, Origin};
 
 use super::installed::Here;
-use crate::commands::exit::CliError;
-use crate::commands::live::first_frame;
-use crate::commands::options::Options;
-use crate::commands::rules::rule_base;
-use crate::commands::source::{AtEnd, open_source};
+use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
+use crate::commands::frames::first_frame;
+use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer};
 use crate::io::sink::Redactor;
 
 /// The terminal, as far as one can tell from outside.
-pub(super) struct Terminal {
-    pub(super) is_terminal: bool,
+pub(crate) struct Terminal {
+    pub(crate) is_terminal: bool,
     /// Columns and lines.
-    pub(super) size: Option<(u16, u16)>,
-    pub(super) term: Option<String>,
-    pub(super) colorterm: Option<String>,
+    pub(crate) size: Option<(u16, u16)>,
+    pub(crate) term: Option<String>,
+    pub(crate) colorterm: Option<String>,
     /// First of LC_ALL, LC_CTYPE and LANG that is set.
-    pub(super) locale: Option<String>,
+    pub(crate) locale: Option<String>,
 }
 
 /// Everything the checks look at.
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// A frame, or why there is none.
-    pub(super) frame: Result<Frame, String>,
-    pub(super) terminal: Terminal,
-    pub(super) config: Config,
+    pub(crate) frame: Result<Frame, String>,
+    pub(crate) terminal: Terminal,
+    pub(crate) config: Config,
     /// What is installed here, or why nobody looked.
-    pub(super) installed: Result<Here, &'static str>,
+    pub(crate) installed: Result<Here, &'static str>,
     /// Name, value and layer of every option a file can hold that is not at its default.
-    pub(super) changed: Vec<(&'static str, String, Layer)>,
+    pub(crate) changed: Vec<(&'static str, String, Layer)>,
     /// Texts to hide, with what to put in their place.
-    pub(super) secrets: Vec<(String, &'static str)>,
+    pub(crate) secrets: Vec<(String, &'static str)>,
 }
 
 impl Facts {
     /// A text without the secrets.
-    pub(super) fn hide(&self, text: &str) -> String {
+    pub(crate) fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (secret, place) in &self.secrets {
             text = text.replace(secret, place);
@@ -48,7 +48,7 @@ impl Facts {
 }
 
 /// Asks the machine, the terminal and the configuration.
-pub(super) fn gather(options: &Options) -> Facts {
+pub(crate) fn gather(options: &Options) -> Facts {
     let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
     let installed = look(options, frame.as_ref().ok());
     let mut secrets = Vec::new();

@@ -24,16 +24,16 @@ const PACKAGES: usize = 8;
 const PLACES: usize = 3;
 
 /// What is installed here, and the GPUs it would run on.
-pub(super) struct Here {
-    pub(super) base: Arc<RuleBase>,
+pub(crate) struct Here {
+    pub(crate) base: Arc<RuleBase>,
     survey: Survey,
-    pub(super) gpus: Vec<Target>,
+    pub(crate) gpus: Vec<Target>,
     today: String,
 }
 
 impl Here {
     /// Looks; what has been read before is not read again.
-    pub(super) fn look(base: Arc<RuleBase>, frame: Option<&Frame>) -> Self {
+    pub(crate) fn look(base: Arc<RuleBase>, frame: Option<&Frame>) -> Self {
         let mut gpus: Vec<Target> = Vec::new();
         for gpu in frame.iter().flat_map(|frame| frame.gpus.iter().map(move |gpu| (frame, gpu))) {
             let (frame, gpu) = gpu;
@@ -86,7 +86,7 @@ impl Here {
 }
 
 /// Which environments there are, and what is in them for a GPU.
-pub(super) fn environments(here: &Here) -> Finding {
+pub(crate) fn environments(here: &Here) -> Finding {
     let line = |(home, packages): (&Environment, Vec<&Package>)| {
         let names = packages.iter().take(PACKAGES);
         let mut names: Vec<_> =
@@ -123,7 +123,7 @@ fn unreadable(survey: &Survey) -> Option<String> {
 }
 
 /// Which installed binaries have no code for a GPU that is here.
-pub(super) fn binaries(here: &Here) -> Finding {
+pub(crate) fn binaries(here: &Here) -> Finding {
     if here.gpus.is_empty() {
         return skip("no GPU here to judge for; name one: warpscope inspect --gpu T4");
     }
@@ -162,7 +162,7 @@ fn each(here: &Here) -> impl Iterator<Item = (&Environment, &Package, &Target)> 
 }
 
 /// Pins that disagree, CUDA libraries that are there twice, and runtimes the driver is too old for.
-pub(super) fn cuda(here: &Here) -> Finding {
+pub(crate) fn cuda(here: &Here) -> Finding {
     let homes: Vec<&Environment> = here.homes().map(|(home, _)| home).collect();
     let own = homes.iter().flat_map(|home| {
         home.problems.iter().map(|problem| format!("{}: {problem}", home.root.display()))

@@ -10,9 +10,9 @@ mod probed;
 
 use serde::Serialize;
 
-use super::exit::{CliError, Exit};
-use super::options::Options;
 use super::output;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
 use crate::io::sink::table::Style;
 use crate::text::clean;
 
@@ -66,7 +66,7 @@ struct Report {
 }
 
 /// Runs every check and prints what came of it.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let facts = facts::gather(options);
     let report = examine(&facts);
     if options.output.json {

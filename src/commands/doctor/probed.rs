@@ -9,7 +9,7 @@ use crate::commands::gpu::kept;
 use crate::engine::{Target, contradicted};
 
 /// Answers of each GPU with their day; wrong results and answers that contradict a rule are named.
-pub(super) fn probed(here: &Here) -> Finding {
+pub(crate) fn probed(here: &Here) -> Finding {
     if here.gpus.is_empty() {
         return skip("no GPU here");
     }

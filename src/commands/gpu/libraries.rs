@@ -8,14 +8,14 @@ use warpscope_probes::inspect::env::{Inventory, Places, Progress, Sweep};
 use warpscope_probes::live::CublasCopies;
 use warpscope_probes::trust;
 
-use crate::commands::elevated;
-use crate::commands::exit::CliError;
-use crate::commands::options::Options;
+use crate::commands::cli::elevated;
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
 use crate::commands::output;
 use crate::engine::Target;
 
 /// What the machine has, once it was looked for.
-pub(super) struct Libraries<'a> {
+pub(crate) struct Libraries<'a> {
     options: &'a Options,
     inventory: OnceCell<Inventory>,
     printed: RefCell<BTreeSet<String>>,
@@ -23,12 +23,12 @@ pub(super) struct Libraries<'a> {
 
 impl<'a> Libraries<'a> {
     /// Looks for nothing yet.
-    pub(super) fn new(options: &'a Options) -> Self {
+    pub(crate) fn new(options: &'a Options) -> Self {
         Self { options, inventory: OnceCell::new(), printed: RefCell::default() }
     }
 
     /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
-    pub(super) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
+    pub(crate) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
         if let Some(path) = &self.options.gpu.cublas {
             return elevated::named("--cublas", path).map(|path| vec![path]);
         }

@@ -3,23 +3,16 @@
 //! Which devices there are is asked of a child, as everything is that touches the driver. One job for each kernel: a kernel
 //! that kills its child is known by name, and the next one gets a new child.
 
-mod choose;
-mod course;
-mod found;
-pub(super) mod goals;
-mod libraries;
-mod picks;
-pub(super) mod probe;
-mod progress;
-pub(super) mod selftest;
-mod session;
-pub(super) mod timing;
-mod timing_table;
-pub(super) mod tuning;
+pub(crate) mod choose;
+pub(crate) mod libraries;
+pub(crate) mod outcome;
+pub(crate) mod picks;
+pub(crate) mod progress;
+pub(crate) mod session;
 
-pub(crate) use found::{findings, kept};
+pub(crate) use crate::commands::answer::findings::{findings, kept};
+pub(crate) use crate::commands::bench::timing::table::write_table;
 pub(crate) use picks::book;
-pub(crate) use timing_table::write_table;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,19 +22,20 @@ use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::{DeviceFacts, Route};
 use warpscope_probes::Frame;
 
-use super::exit::CliError;
-use super::options::Options;
-use super::source::AtEnd;
-use super::{live, open_source, output};
+use super::{open_source, output};
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
+use crate::commands::frames;
+use crate::commands::frames::source::AtEnd;
 use crate::worker::gpu::{Limits, Request, Told};
 use crate::worker::pulse::around;
 use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
 
 /// Why nothing more is tried.
-const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
+pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
 
 /// Every device the driver shows, or why there is none.
-pub(super) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
+pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();
     let mut why = None;
     let ask = session::Session { exe, uuid: None, limits: Limits::command(patience) };
@@ -62,18 +56,18 @@ pub(super) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>,
 }
 
 /// An error with what to do about it.
-fn reason(failure: &WorkerFailure) -> String {
+pub(crate) fn reason(failure: &WorkerFailure) -> String {
     let advice = advice(&failure.error).map(|advice| format!(": {advice}")).unwrap_or_default();
     format!("{}{advice}", failure.error)
 }
 
 /// The devices a person means.
-pub(super) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
+pub(crate) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
     choose::choose(devices(exe, options.gpu.patience)?, &options.gpu.which).map_err(CliError::Usage)
 }
 
 /// What a device did, one after the other.
-trait Ran {
+pub(crate) trait Ran {
     /// Whether the user ended it.
     fn interrupted(&self) -> bool;
 
@@ -82,7 +76,7 @@ trait Ran {
 }
 
 /// Runs something on devices, with a table of each unless JSON is wanted. A user who ends one ends all.
-fn each<T: Ran>(
+pub(crate) fn each<T: Ran>(
     options: &Options,
     devices: Vec<DeviceHere>,
     mut run: impl FnMut(DeviceHere) -> Result<T, CliError>,
@@ -105,7 +99,7 @@ fn each<T: Ran>(
 }
 
 /// Why a device is not to be used now. A stand-in disturbs nobody.
-pub(super) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
+pub(crate) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
     if options.gpu.anyway || here.device.simulated {
         return Ok(None);
     }
@@ -114,12 +108,16 @@ pub(super) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<S
 }
 
 /// What NVML shows now.
-fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
-    live::first_frame(open_source(options, AtEnd::Stop)?)
+pub(crate) fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
+    frames::first_frame(open_source(options, AtEnd::Stop)?)
 }
 
 /// The same as [`hindrance`] in what NVML shows, where it shows anything.
-fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> Option<String> {
+pub(crate) fn hindrance_in(
+    options: &Options,
+    here: &DeviceHere,
+    frame: Option<&Frame>,
+) -> Option<String> {
     if options.gpu.anyway || here.device.simulated {
         return None;
     }
@@ -132,7 +130,7 @@ fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> 
 }
 
 /// The line above what a device did.
-fn heading(here: &DeviceHere) -> String {
+pub(crate) fn heading(here: &DeviceHere) -> String {
     let DeviceHere { uuid, device } = here;
     let DeviceFacts { name, sm, driver_cuda, simulated, .. } = device;
     let cuda = format!("{}.{}", driver_cuda / 1000, driver_cuda % 1000 / 10);
@@ -141,7 +139,7 @@ fn heading(here: &DeviceHere) -> String {
 }
 
 /// How a kernel runs, for a table.
-fn route_text(route: &Route) -> String {
+pub(crate) fn route_text(route: &Route) -> String {
     match route {
         Route::Native { by } => by.clone(),
         Route::Emulated { by } => format!("emulated: {by}"),

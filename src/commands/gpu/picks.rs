@@ -15,7 +15,7 @@ use crate::worker::picks::{Book, Force, Situation};
 const AGAIN: &str = "run `warpscope bench --tune` again";
 
 /// `$XDG_STATE_HOME/warpscope/picks.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
-pub(super) fn file(env: &Environment) -> Option<PathBuf> {
+pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
     Some(state_folder(env)?.join("picks.json"))
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn book(env: &Environment) -> Result<Book, String> {
 }
 
 /// The circumstances of a device, as far as NVML shows them.
-pub(super) fn situation(here: &DeviceHere, frame: Option<&Frame>) -> Situation {
+pub(crate) fn situation(here: &DeviceHere, frame: Option<&Frame>) -> Situation {
     let seen =
         frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match seen {
@@ -39,18 +39,18 @@ pub(super) fn situation(here: &DeviceHere, frame: Option<&Frame>) -> Situation {
 
 /// What tuning has to say about a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Tuned {
+pub(crate) struct Tuned {
     /// Sizes that run another variant than by themselves.
     sizes: usize,
     /// Why what was chosen does not count; null where it does, or nothing was.
     ignored: Option<String>,
     #[serde(skip)]
-    pub(super) picks: Picks,
+    pub(crate) picks: Picks,
 }
 
 impl Tuned {
     /// What was chosen for a device and counts now. Nothing was for a stand-in.
-    pub(super) fn of(env: &Environment, here: &DeviceHere, frame: Option<&Frame>) -> Self {
+    pub(crate) fn of(env: &Environment, here: &DeviceHere, frame: Option<&Frame>) -> Self {
         if here.device.simulated {
             return Self::default();
         }
@@ -74,7 +74,7 @@ impl Tuned {
     }
 
     /// For a person, where there is anything to say.
-    pub(super) fn line(&self) -> Option<String> {
+    pub(crate) fn line(&self) -> Option<String> {
         match (&self.ignored, self.sizes) {
             (Some(why), _) => Some(format!("tuned picks ignored: {why}")),
             (None, 0) => None,

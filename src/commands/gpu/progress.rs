@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use crate::commands::output::StatusLine;
 
 /// One line on stderr that says how far it is, where somebody looks.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     total: usize,
     begun: Instant,
     line: StatusLine,
@@ -11,19 +11,19 @@ pub(super) struct Progress {
 
 impl Progress {
     /// So many steps from now on.
-    pub(super) fn new(total: usize) -> Self {
+    pub(crate) fn new(total: usize) -> Self {
         Self { total, begun: Instant::now(), line: StatusLine::new() }
     }
 
     /// So many are done, and this is the next.
-    pub(super) fn step(&self, done: usize, what: &str) {
+    pub(crate) fn step(&self, done: usize, what: &str) {
         let left = left(self.begun.elapsed(), done, self.total);
         let left = left.map(|left| format!(" · {left} left")).unwrap_or_default();
         self.line.show(&format!("[{done}/{}] {what}{left}", self.total));
     }
 
     /// Takes the line away.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.line.clear();
     }
 }

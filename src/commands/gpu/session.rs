@@ -12,20 +12,20 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::worker::gpu::{Limits, Request, Supervisor, Told, converse, gpu_command};
 
 /// Which child is talked with.
-pub(super) struct Session<'a> {
+pub(crate) struct Session<'a> {
     /// The program.
-    pub(super) exe: &'a Path,
+    pub(crate) exe: &'a Path,
     /// The device; none in particular where nothing is said.
-    pub(super) uuid: Option<&'a str>,
+    pub(crate) uuid: Option<&'a str>,
     /// What the child may do.
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
 }
 
 type Asking = Arc<Mutex<Option<UnboundedSender<Request>>>>;
 
 /// Asks a child for one job after another and hears what comes of it. Ctrl-C ends the job and drops the others; then the answer is
 /// true.
-pub(super) fn talk(
+pub(crate) fn talk(
     session: &Session<'_>,
     jobs: Vec<Request>,
     mut hear: impl FnMut(Told),

@@ -6,11 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 use warpscope_probes::Timestamp;
 
-use super::exit::{CliError, Exit};
-use super::options::Options;
 use super::output;
-use super::source::tell_skipped;
-use crate::commands::history::text as history_text;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::source::tell_skipped;
 use crate::config::data_folder;
 use crate::io::sink::history::{FILE, History, HistoryError};
 use crate::runs::compare::Quartiles;
@@ -24,7 +23,7 @@ const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run
      `warpscope history --import run.jsonl` takes it in.";
 
 /// Takes a journal that was just written into the history. Trouble is told and costs nothing: the journal is the truth.
-pub(super) fn remember(options: &Options, journal: &Path) {
+pub(crate) fn remember(options: &Options, journal: &Path) {
     let Some(folder) = data_folder(&options.env) else { return };
     let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
     if let Err(error) = kept {
@@ -34,7 +33,7 @@ pub(super) fn remember(options: &Options, journal: &Path) {
 }
 
 /// Imports what is named and prints what matches.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let folder = data_folder(&options.env).ok_or_else(|| {
         CliError::Usage(
             "neither XDG_DATA_HOME nor HOME is set; one of them says where the history lies"
@@ -70,9 +69,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         ));
     }
     if words.is_empty() && chosen.len() > 1 {
-        return output::print(&history_text::overview(&chosen, weak, style));
+        return output::print(&text::overview(&chosen, weak, style));
     }
-    output::print(&history_text::details(&chosen, weak, style))
+    output::print(&text::details(&chosen, weak, style))
 }
 
 fn open(path: &Path) -> Result<Option<History>, CliError> {

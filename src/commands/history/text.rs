@@ -52,7 +52,7 @@ fn lines<'a>() -> [Column<Line<'a>>; 6] {
 }
 
 /// Every kernel on a line.
-pub(super) fn overview(trends: &[&Trend], weak: bool, style: Style) -> String {
+pub(crate) fn overview(trends: &[&Trend], weak: bool, style: Style) -> String {
     let rows: Vec<_> =
         trends.iter().map(|trend| Line { trend, last: trend.shifts(weak).last() }).collect();
     grid(&lines(), &rows, style)
@@ -127,7 +127,7 @@ fn runs<'a>() -> [Column<Run<'a>>; 9] {
 }
 
 /// Each kernel run by run, and its changes in words.
-pub(super) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
+pub(crate) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
     let one = |trend: &&Trend| {
         let shifts = trend.shifts(weak);
         let rows = trend

@@ -29,14 +29,14 @@ const DIGITS: usize = 16;
 
 /// What may be spent on an answer.
 #[derive(Clone, Copy)]
-pub(super) struct Budget {
-    pub(super) until: Instant,
+pub(crate) struct Budget {
+    pub(crate) until: Instant,
     /// Bytes of files.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// Whether the work tree differs from a commit.
-pub(super) fn dirty(repository: &Repository, commit: &str, budget: Budget) -> Dirty {
+pub(crate) fn dirty(repository: &Repository, commit: &str, budget: Budget) -> Dirty {
     let looked = || {
         let index = repository.index();
         let written = std::fs::metadata(&index).ok()?;

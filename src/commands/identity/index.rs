@@ -15,26 +15,26 @@ const ASSUME_VALID: u16 = 0x8000;
 const SKIP_WORKTREE: u16 = 0x4000;
 
 /// Seconds and nanoseconds.
-pub(super) type Time = (u32, u32);
+pub(crate) type Time = (u32, u32);
 
 /// One tracked file.
-pub(super) struct Entry<'a> {
-    pub(super) path: &'a [u8],
+pub(crate) struct Entry<'a> {
+    pub(crate) path: &'a [u8],
     /// When its content, and when anything about it, was last changed.
-    pub(super) times: [Time; 2],
-    pub(super) mode: u32,
+    pub(crate) times: [Time; 2],
+    pub(crate) mode: u32,
     /// Lowest bits of its length; 0 where git was not sure of the file.
-    pub(super) size: u32,
-    pub(super) id: Id,
+    pub(crate) size: u32,
+    pub(crate) id: Id,
     /// Whether the work tree is not to be looked at.
-    pub(super) is_vouched_for: bool,
+    pub(crate) is_vouched_for: bool,
     /// Whether it is one side of a merge that is not finished.
-    pub(super) is_conflict: bool,
+    pub(crate) is_conflict: bool,
 }
 
 /// Hands over every entry, in order. `None` where the index is damaged or of a kind that is not read here, such as a split or a sparse one, or
 /// where `take` ends it.
-pub(super) fn entries(bytes: &[u8], mut take: impl FnMut(&Entry<'_>) -> Option<()>) -> Option<()> {
+pub(crate) fn entries(bytes: &[u8], mut take: impl FnMut(&Entry<'_>) -> Option<()>) -> Option<()> {
     let mut rest = Bytes(bytes.get(..bytes.len().checked_sub(ID)?)?); // a checksum ends it
     if rest.take(4)? != b"DIRC" {
         return None;
@@ -60,10 +60,10 @@ pub(super) fn entries(bytes: &[u8], mut take: impl FnMut(&Entry<'_>) -> Option<(
 }
 
 /// What is left to read.
-pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
@@ -110,7 +110,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A number of seven bits a byte, as git writes offsets.
-    pub(super) fn varying(&mut self) -> Option<usize> {
+    pub(crate) fn varying(&mut self) -> Option<usize> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {

@@ -19,18 +19,18 @@ use changes::Budget;
 use repository::Repository;
 
 /// How long is looked for commit and changes.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of changed files that are read.
 const MAX_READ: u64 = 16 << 20;
 
 /// Milliseconds since 1970.
-pub(super) fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A run of this command, here and now, without its repository.
-pub(super) fn begun(command: Vec<String>) -> Identity {
+pub(crate) fn begun(command: Vec<String>) -> Identity {
     let random = RandomState::new().build_hasher().finish();
     let mut identity = Identity {
         id: Some(format!("{random:016x}")),
@@ -44,7 +44,7 @@ pub(super) fn begun(command: Vec<String>) -> Identity {
 }
 
 /// A run of this command, here and now. Takes as long as [`Checkout::find`].
-pub(super) fn here(command: Vec<String>) -> Identity {
+pub(crate) fn here(command: Vec<String>) -> Identity {
     let mut identity = begun(command);
     Checkout::find().put_into(&mut identity);
     identity
@@ -52,14 +52,14 @@ pub(super) fn here(command: Vec<String>) -> Identity {
 
 /// What is checked out in the working folder.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Checkout {
+pub(crate) struct Checkout {
     commit: Option<String>,
     dirty: Dirty,
 }
 
 impl Checkout {
     /// Looks for at most [`PATIENCE`], also where a file system does not answer.
-    pub(super) fn find() -> Self {
+    pub(crate) fn find() -> Self {
         let until = Instant::now() + PATIENCE;
         let budget = Budget { until, bytes: MAX_READ };
         std::env::current_dir().map_or_else(|_| Self::default(), |folder| Self::of(folder, budget))
@@ -88,26 +88,26 @@ impl Checkout {
     }
 
     /// Writes it down.
-    pub(super) fn put_into(self, identity: &mut Identity) {
+    pub(crate) fn put_into(self, identity: &mut Identity) {
         identity.commit = self.commit;
         identity.dirty = self.dirty;
     }
 }
 
 /// What this program was started with, as text.
-pub(super) fn own_command() -> Vec<String> {
+pub(crate) fn own_command() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// What a process was started with; empty where the system does not tell.
-pub(super) fn command_of(pid: u32) -> Vec<String> {
+pub(crate) fn command_of(pid: u32) -> Vec<String> {
     let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = words.split(|byte| *byte == 0).filter(|word| !word.is_empty());
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Driver and GPUs, as a frame shows them.
-pub(super) fn add_machine(run: &mut Identity, frame: &Frame) {
+pub(crate) fn add_machine(run: &mut Identity, frame: &Frame) {
     run.driver = frame.driver.versions.driver.last().cloned();
     run.cuda = frame.driver.versions.cuda.last().cloned();
     let real = frame.gpus.iter().filter(|gpu| !gpu.key.starts_with("what-if:"));

@@ -17,9 +17,9 @@ const PACKED: u64 = 16 << 20;
 const CHAIN: usize = 5;
 
 /// Where a repository keeps things.
-pub(super) struct Repository {
+pub(crate) struct Repository {
     /// Folder of the files that are worked on.
-    pub(super) work: PathBuf,
+    pub(crate) work: PathBuf,
     /// Folder of `HEAD` and the index.
     own: PathBuf,
     /// Folder of what all work trees share.
@@ -28,12 +28,12 @@ pub(super) struct Repository {
 
 impl Repository {
     /// The repository a folder belongs to.
-    pub(super) fn around(folder: &Path) -> Option<Self> {
+    pub(crate) fn around(folder: &Path) -> Option<Self> {
         folder.ancestors().find_map(Self::at)
     }
 
     /// The repository whose work tree has its root here.
-    pub(super) fn at(work: &Path) -> Option<Self> {
+    pub(crate) fn at(work: &Path) -> Option<Self> {
         let dot = work.join(".git");
         let own = match text(&dot) {
             Some(link) => work.join(link.strip_prefix("gitdir:")?.trim()),
@@ -48,7 +48,7 @@ impl Repository {
     }
 
     /// The commit that is checked out.
-    pub(super) fn head(&self) -> Option<String> {
+    pub(crate) fn head(&self) -> Option<String> {
         let mut value = text(&self.own.join("HEAD"))?;
         for _ in 0..CHAIN {
             let trimmed = value.trim();
@@ -75,12 +75,12 @@ impl Repository {
     }
 
     /// The list of tracked files.
-    pub(super) fn index(&self) -> PathBuf {
+    pub(crate) fn index(&self) -> PathBuf {
         self.own.join("index")
     }
 
     /// Folders of objects: its own, and those it borrows from.
-    pub(super) fn objects(&self) -> Vec<PathBuf> {
+    pub(crate) fn objects(&self) -> Vec<PathBuf> {
         let own = self.common.join("objects");
         let borrowed = text(&own.join("info/alternates")).unwrap_or_default();
         let mut all: Vec<PathBuf> = borrowed.lines().map(|line| own.join(line)).collect();
@@ -95,14 +95,14 @@ fn is_id(text: &str) -> bool {
 }
 
 /// A regular file, opened without waiting for the other end of what only looks like one.
-pub(super) fn open(path: &Path) -> Option<(File, u64)> {
+pub(crate) fn open(path: &Path) -> Option<(File, u64)> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let about = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     Some((file, about.len()))
 }
 
 /// All of a file; nothing where it is longer.
-pub(super) fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
+pub(crate) fn read(path: &Path, limit: u64) -> Option<Vec<u8>> {
     let (file, length) = open(path).filter(|(_, length)| *length <= limit)?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).ok()?;

@@ -12,9 +12,9 @@ use super::index::Bytes;
 use super::repository::open;
 
 /// Bytes of a number.
-pub(super) const ID: usize = 20;
+pub(crate) const ID: usize = 20;
 /// Number of an object.
-pub(super) type Id = [u8; ID];
+pub(crate) type Id = [u8; ID];
 
 /// Bytes of a packed commit that are read; its first line is all that is needed, and those it is put together from are hardly longer.
 const PACKED: usize = 16 << 10;
@@ -31,13 +31,13 @@ const COMMIT: u8 = 1;
 const DIFFERENCE: u8 = 6;
 
 /// Takes the bytes of an object whose length is known.
-pub(super) fn object(kind: &str, length: u64) -> Sha1 {
+pub(crate) fn object(kind: &str, length: u64) -> Sha1 {
     Sha1::from(format!("{kind} {length}\0"))
 }
 
 /// Builds the folders of a work tree from its files in the order of the index, and gives the number of the outermost.
 #[derive(Default)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// The folders that are open, from the outside in, each with what it holds so far. The outermost has no name.
     open: Vec<(Vec<u8>, Vec<u8>)>,
     root: Vec<u8>,
@@ -45,7 +45,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Adds a file.
-    pub(super) fn add(&mut self, path: &[u8], mode: u32, id: &Id) {
+    pub(crate) fn add(&mut self, path: &[u8], mode: u32, id: &Id) {
         let mut parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         let name = parts.pop().unwrap_or_default();
         let same = self.open.iter().zip(&parts).take_while(|(open, part)| open.0 == **part);
@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// The number of the whole.
-    pub(super) fn finish(mut self) -> Id {
+    pub(crate) fn finish(mut self) -> Id {
         self.close(0);
         number(&self.root)
     }
@@ -86,7 +86,7 @@ fn number(content: &[u8]) -> Id {
 }
 
 /// The folder a commit names.
-pub(super) fn of_commit(objects: &Path, commit: &Id) -> Option<Id> {
+pub(crate) fn of_commit(objects: &Path, commit: &Id) -> Option<Id> {
     loose(objects, commit).or_else(|| {
         let packs = std::fs::read_dir(objects.join("pack")).ok()?.flatten().map(|one| one.path());
         let mut indexes = packs.filter(|path| path.extension().is_some_and(|ext| ext == "idx"));
@@ -206,7 +206,7 @@ fn named(commit: &[u8]) -> Option<Id> {
     from_hex(std::str::from_utf8(line).ok()?)
 }
 
-pub(super) fn from_hex(text: &str) -> Option<Id> {
+pub(crate) fn from_hex(text: &str) -> Option<Id> {
     let mut id = [0; ID];
     if text.len() != 2 * ID || !text.is_ascii() {
         return None;
@@ -217,6 +217,6 @@ pub(super) fn from_hex(text: &str) -> Option<Id> {
     Some(id)
 }
 
-pub(super) fn hex(id: &Id) -> String {
+pub(crate) fn hex(id: &Id) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -15,10 +15,10 @@ use warpscope_probes::inspect::env::{
 };
 use warpscope_probes::rules::RuleBase;
 
-use super::teller::Teller;
 use super::{Group, Item, Judge, Judging, Report};
-use crate::commands::exit::CliError;
-use crate::commands::options::Options;
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
+use crate::commands::inspect::progress::Teller;
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Named {
 }
 
 /// Looks at what was named, or at everything.
-pub(super) fn report(
+pub(crate) fn report(
     options: &Options,
     base: &RuleBase,
     judges: Vec<Judge>,

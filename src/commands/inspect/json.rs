@@ -15,7 +15,7 @@ const SCHEMA: u32 = 1;
 const NAMES: usize = 48;
 
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(crate) struct Document<'a> {
     schema: u32,
     environments: Vec<Home<'a>>,
     libraries: Vec<Library<'a>>,
@@ -77,7 +77,7 @@ struct Answer<'a> {
     missing: &'a [String],
 }
 
-pub(super) fn document(report: &Report) -> Document<'_> {
+pub(crate) fn document(report: &Report) -> Document<'_> {
     let items =
         || report.groups.iter().flat_map(|group| group.items.iter().map(move |item| (group, item)));
     Document {

@@ -3,11 +3,11 @@
 //! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
-pub(super) use gather::{driver_problem, kind, survey};
+mod progress;
+pub(crate) use gather::{driver_problem, kind, survey};
 
 mod gather;
 mod json;
-mod teller;
 mod text;
 
 use std::cmp::Reverse;
@@ -19,10 +19,11 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::inspect::binary::{Missing, PtxIsa, Scan, missing_kernels};
 use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
-use super::exit::{CliError, Exit};
-use super::options::{Form, Options};
-use super::rules::rule_base;
-use super::{output, whatif};
+use super::output;
+use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{Form, Options};
+use crate::commands::frames::what_if;
 use crate::engine::installed::{PackageReach, package_reach};
 use crate::engine::{Outcome, Target};
 
@@ -101,13 +102,13 @@ impl Report {
 }
 
 /// The day, as findings are dated: `2026-11-21`.
-pub(super) fn today() -> String {
+pub(crate) fn today() -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     now.chars().take("2026-11-21".len()).collect()
 }
 
 /// Looks and says.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let judges = judges(options)?;
     let base = rule_base(options)?;
     let report = gather::report(options, &base, judges)?;
@@ -170,9 +171,9 @@ fn has_code(scan: &Scan) -> bool {
 
 /// GPUs that were named, else those that are here. Where there is none, what is found is told without a judgement.
 fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
-    let named = whatif::choice(options)?.named;
+    let named = what_if::choice(options)?.named;
     let targets: Vec<Target> = if named.is_empty() {
-        super::verdicts::present(options)?
+        crate::commands::answer::present(options)?
     } else {
         named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())).collect()
     };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use warpscope_probes::inspect::binary::{Coverage, Scan};
 
 use super::{Answer, Group, Item, Judge, Report, has_code};
-use crate::commands::verdict_text::{Style as Words, wrapped};
+use crate::commands::answer::text::{Style as Words, wrapped};
 use crate::engine::Outcome;
 use crate::io::sink::table::Style;
 use crate::text::{bytes, clean};
@@ -18,7 +18,7 @@ const NAMES: usize = 3;
 const UNTIL_COMPILED: &str = "unknown until compiled: no device code in it; what it launches is compiled when it runs, or lies in the packages it uses";
 const UNTIL_LOADED: &str = "unknown until compiled or loaded: what device code it carries is data, nothing the CUDA runtime takes by itself";
 
-pub(super) fn text(report: &Report, style: Style) -> String {
+pub(crate) fn text(report: &Report, style: Style) -> String {
     let mut text = heads(&report.judges, style);
     let (full, bare): (Vec<&Group>, Vec<&Group>) =
         report.groups.iter().partition(|group| group.tells());

@@ -5,11 +5,11 @@ use crate::tuner::{Amount, Problem, Said, State};
 
 /// What the machine can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Roof {
+pub(crate) struct Roof {
     /// Threads of the CPU it was measured on; none of a GPU.
-    pub(super) threads: Option<usize>,
-    pub(super) read_bytes_per_s: Option<f64>,
-    pub(super) flop_per_s: Option<f64>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) read_bytes_per_s: Option<f64>,
+    pub(crate) flop_per_s: Option<f64>,
 }
 
 impl Roof {
@@ -22,7 +22,7 @@ impl Roof {
 
     /// The time below which the roof does not let it come, as a share of the time it took. Arithmetic on a CPU counts in fp32 only, which is
     /// what was measured.
-    pub(super) fn share(&self, amount: Amount, dtype: Option<&str>, median_ns: f64) -> Option<f64> {
+    pub(crate) fn share(&self, amount: Amount, dtype: Option<&str>, median_ns: f64) -> Option<f64> {
         let is_measured = self.threads.is_none() || dtype.is_none_or(|dtype| dtype == "fp32");
         let flops = amount.flops.filter(|_| is_measured).zip(self.flop_per_s);
         let bytes = amount.bytes.zip(self.read_bytes_per_s);
@@ -32,7 +32,7 @@ impl Roof {
     }
 
     /// What it is, in words.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let giga = |rate: Option<f64>| rate.unwrap_or_default() / 1e9;
         let threads = self.threads.unwrap_or_default();
         format!(
@@ -45,20 +45,20 @@ impl Roof {
 }
 
 /// Numbers of one candidate.
-pub(super) struct Facts {
-    pub(super) median_ns: Option<f64>,
-    pub(super) interval_ns: Option<(f64, f64)>,
-    pub(super) change: Option<f64>,
-    pub(super) against_best: Option<f64>,
-    pub(super) error: Option<f64>,
-    pub(super) roof_share: Option<f64>,
+pub(crate) struct Facts {
+    pub(crate) median_ns: Option<f64>,
+    pub(crate) interval_ns: Option<(f64, f64)>,
+    pub(crate) change: Option<f64>,
+    pub(crate) against_best: Option<f64>,
+    pub(crate) error: Option<f64>,
+    pub(crate) roof_share: Option<f64>,
     /// The vendor's time as a share of this one: above 1 it is slower.
-    pub(super) vendor_share: Option<f64>,
+    pub(crate) vendor_share: Option<f64>,
 }
 
 impl Facts {
     /// What is known by now.
-    pub(super) fn of(problem: &Problem, candidate: usize, roof: Option<&Roof>) -> Self {
+    pub(crate) fn of(problem: &Problem, candidate: usize, roof: Option<&Roof>) -> Self {
         let trial = &problem.trials[candidate];
         let median_ns = trial.quartiles().map(|all| all.median);
         let best = problem.best().and_then(|best| problem.ratio(best));

@@ -9,7 +9,7 @@ use crate::tuner::{Board, Parameters, Problem, State};
 
 /// One candidate for a program.
 #[derive(Serialize)]
-pub(super) struct TrialLine<'a> {
+pub(crate) struct TrialLine<'a> {
     r#type: &'static str,
     iteration: usize,
     kernel: String,
@@ -36,7 +36,7 @@ pub(super) struct TrialLine<'a> {
 
 impl<'a> TrialLine<'a> {
     /// `kind` is `trial` when it has just been timed and `result` when all are judged together.
-    pub(super) fn of(
+    pub(crate) fn of(
         kind: &'static str,
         iteration: usize,
         board: &'a Board,
@@ -84,7 +84,7 @@ impl<'a> TrialLine<'a> {
 
 /// What a problem comes to, for a program.
 #[derive(Serialize)]
-pub(super) struct BestLine<'a> {
+pub(crate) struct BestLine<'a> {
     r#type: &'static str,
     iteration: usize,
     kernel: String,
@@ -93,7 +93,7 @@ pub(super) struct BestLine<'a> {
 }
 
 impl<'a> BestLine<'a> {
-    pub(super) fn of(iteration: usize, board: &'a Board, problem: &Problem) -> Self {
+    pub(crate) fn of(iteration: usize, board: &'a Board, problem: &Problem) -> Self {
         Self {
             r#type: "best",
             iteration,

@@ -1,13 +1,13 @@
 //! `warpscope tune SPEC`: build, check, time and judge the candidates of a kernel, again at every save.
 
-mod book;
 mod facts;
 mod lines;
 mod process;
 mod report;
+mod run_log;
+mod session;
 mod show;
 mod watch;
-mod workshop;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
@@ -20,22 +20,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
 use warpscope_probes::bounded::{self, Accept};
 
-use super::exit::{CliError, Exit};
 use super::identity::now_ms;
-use super::options::Options;
 use super::output;
-use super::target::Target;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::output::file::Target;
+use crate::commands::tune::run_log::Book;
+use crate::commands::tune::session::{Scratch, Workshop};
 use crate::io::sink::export::tuned;
 use crate::runs::compare::Limits;
 use crate::runs::points::Key;
 use crate::tuner::{
     Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
 };
-use book::Book;
 use facts::Roof;
 use show::{Show, view};
 use watch::{Watch, files};
-use workshop::{Scratch, Workshop};
 
 /// Largest spec that is read.
 const MAX_SPEC: u64 = 2 << 20;
@@ -45,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const ROOF: (usize, u64, usize) = (128 << 20, 1 << 18, 4);
 
 /// Tunes what the spec says.
-pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = options.tune.spec.as_deref().unwrap_or(Path::new("")); // the operand is required
     let folder = folder_of(path)?;
     let spec = read(path)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// Most of its output that is kept.
-pub(super) const MAX_OUTPUT: usize = 16 << 20;
+pub(crate) const MAX_OUTPUT: usize = 16 << 20;
 /// Time between two looks at whether to go on.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long output is waited for that somebody else still holds open.
@@ -19,7 +19,7 @@ const TAIL: Duration = Duration::from_secs(1);
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// By itself.
     Exit(ExitStatus),
     /// Killed at its time limit.
@@ -29,10 +29,10 @@ pub(super) enum End {
 }
 
 /// A run that ended.
-pub(super) struct Ended {
-    pub(super) end: End,
-    pub(super) stdout: Vec<u8>,
-    pub(super) stderr: Vec<u8>,
+pub(crate) struct Ended {
+    pub(crate) end: End,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
 }
 
 /// What the threads around a program tell.
@@ -44,7 +44,7 @@ enum Event {
 }
 
 /// Runs a program to its end, its limit, or until `stop` says so.
-pub(super) fn run(
+pub(crate) fn run(
     words: &[String],
     folder: &Path,
     limit: Duration,
@@ -124,7 +124,7 @@ fn collect(mut pipe: impl Read + Send + 'static, sender: &Sender<Event>) -> Kept
 }
 
 /// A bad end in words; `None` for a good one.
-pub(super) fn complaint(status: ExitStatus) -> Option<String> {
+pub(crate) fn complaint(status: ExitStatus) -> Option<String> {
     match (status.code(), status.signal()) {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("ends with {code}")),
@@ -134,7 +134,7 @@ pub(super) fn complaint(status: ExitStatus) -> Option<String> {
 }
 
 /// The first lines that say something.
-pub(super) fn head(bytes: &[u8], lines: usize) -> Vec<String> {
+pub(crate) fn head(bytes: &[u8], lines: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(64 << 10)]);
     let lines = text.lines().filter(|line| !line.trim().is_empty()).take(lines);
     lines.map(|line| line.chars().take(300).collect()).collect()

@@ -10,7 +10,7 @@ use crate::text::fit;
 use crate::tuner::{Board, Parameters, Problem, State, Trial};
 
 /// One candidate in words.
-pub(super) struct Row {
+pub(crate) struct Row {
     order: (u8, f64),
     cells: [String; 11],
 }
@@ -60,7 +60,7 @@ fn columns(rows: &[Row]) -> Vec<Column<Row>> {
 }
 
 /// Words of a candidate, or that it has none.
-pub(super) fn name(parameters: &Parameters) -> String {
+pub(crate) fn name(parameters: &Parameters) -> String {
     let name = parameters.to_string();
     if name.is_empty() { "as it is".to_owned() } else { name }
 }
@@ -135,7 +135,7 @@ fn remark(trial: &Trial) -> String {
 }
 
 /// The table of one problem, at most so many rows; those that wait are counted.
-pub(super) fn table(
+pub(crate) fn table(
     board: &Board,
     problem: &Problem,
     roof: Option<&Roof>,
@@ -162,7 +162,7 @@ pub(super) fn table(
 }
 
 /// One candidate on one line.
-pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
+pub(crate) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> String {
     let problem = &board.problems[at.0];
     let row = row(board, problem, at.1, roof);
     let labels = [
@@ -189,7 +189,7 @@ pub(super) fn line(board: &Board, at: (usize, usize), roof: Option<&Roof>) -> St
 }
 
 /// What a problem comes to.
-pub(super) fn verdict(board: &Board, problem: &Problem) -> String {
+pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
     let answer = match (problem.best(), problem.baseline) {
         (Some(best), baseline) => {
             let trial = &problem.trials[best];

@@ -7,11 +7,11 @@ use std::io::{self, IsTerminal, Write};
 use serde::Serialize;
 use warpscope_probes::text::printable;
 
-use super::book::Book;
 use super::facts::Roof;
 use super::lines::{BestLine, TrialLine};
 use super::report::{line, table, verdict};
 use crate::commands::output;
+use crate::commands::tune::run_log::Book;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
 use crate::runs::compare::{Limits, Pair, Series, judge};
@@ -28,7 +28,7 @@ const HISTORY: usize = 40;
 
 /// Form of what is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum View {
+pub(crate) enum View {
     /// A table in a terminal.
     Live,
     /// A line per candidate.
@@ -53,23 +53,23 @@ impl Past {
 }
 
 /// Prints, and hands on to the journal.
-pub(super) struct Show {
+pub(crate) struct Show {
     view: View,
     style: Style,
-    pub(super) roof: Option<Roof>,
-    pub(super) book: Book,
-    pub(super) iteration: usize,
+    pub(crate) roof: Option<Roof>,
+    pub(crate) book: Book,
+    pub(crate) iteration: usize,
     /// Above the table.
-    pub(super) head: String,
+    pub(crate) head: String,
     past: Vec<Past>,
     /// Lines of the table on the screen.
     drawn: usize,
     /// Why nothing can be printed any more.
-    pub(super) broken: Option<io::Error>,
+    pub(crate) broken: Option<io::Error>,
 }
 
 impl Show {
-    pub(super) fn new(view: View, style: Style, book: Book) -> Self {
+    pub(crate) fn new(view: View, style: Style, book: Book) -> Self {
         Self {
             view,
             style,
@@ -120,7 +120,7 @@ impl Show {
     }
 
     /// A message below everything.
-    pub(super) fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         match self.view {
             View::Json => self.json(&serde_json::json!({"type": "message", "text": text})),
             View::Live | View::Lines => {
@@ -168,7 +168,7 @@ impl Show {
     }
 
     /// All problems judged; what changed since the last iteration.
-    pub(super) fn finish(&mut self, board: &Board, limits: &dyn Fn(&Key) -> Limits) {
+    pub(crate) fn finish(&mut self, board: &Board, limits: &dyn Fn(&Key) -> Limits) {
         let bests = board.problems.iter().map(|problem| {
             let best = problem.best()?;
             let name = board.candidates[best].to_string();
@@ -206,7 +206,7 @@ impl Show {
     }
 
     /// Everything once more without limits, for the scrollback.
-    pub(super) fn leave(&mut self, board: &Board) {
+    pub(crate) fn leave(&mut self, board: &Board) {
         if self.view != View::Live {
             return;
         }
@@ -263,7 +263,7 @@ impl Observer for Show {
 }
 
 /// How a search is seen.
-pub(super) fn view(json: bool) -> View {
+pub(crate) fn view(json: bool) -> View {
     match (json, io::stdout().is_terminal()) {
         (true, _) => View::Json,
         (false, true) => View::Live,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use warpscope_probes::bounded;
 
 /// Time between two looks.
-pub(super) const LOOK: Duration = Duration::from_millis(300);
+pub(crate) const LOOK: Duration = Duration::from_millis(300);
 /// Most files that are watched.
 const MOST_FILES: usize = 10_000;
 /// Folders below one another that `**` goes into.
@@ -22,10 +22,10 @@ const DEEPEST: usize = 16;
 const MAX_FILE: u64 = 64 << 20;
 
 /// Files, each with when it was written and how long it is.
-pub(super) type Seen = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+pub(crate) type Seen = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The files that patterns name; `Err` names a plain name that is no file.
-pub(super) fn files(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn files(folder: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for pattern in patterns {
         let before = found.len();
@@ -106,7 +106,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// How files look now; one that is gone has nothing.
-pub(super) fn look(files: &[PathBuf]) -> Seen {
+pub(crate) fn look(files: &[PathBuf]) -> Seen {
     let about = |path: &PathBuf| {
         let about = std::fs::metadata(path).ok()?;
         Some((about.modified().ok()?, about.len()))
@@ -115,7 +115,7 @@ pub(super) fn look(files: &[PathBuf]) -> Seen {
 }
 
 /// A hash of each file's content.
-pub(super) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
+pub(crate) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
     let hash = |path: &PathBuf| {
         let mut hasher = DefaultHasher::new();
         let mut bytes = Vec::new();
@@ -127,14 +127,14 @@ pub(super) fn hashes(files: &[PathBuf]) -> BTreeMap<PathBuf, u64> {
 }
 
 /// One hash of all of them.
-pub(super) fn hash_of(hashes: &BTreeMap<PathBuf, u64>) -> String {
+pub(crate) fn hash_of(hashes: &BTreeMap<PathBuf, u64>) -> String {
     let mut hasher = DefaultHasher::new();
     hashes.hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
 /// Looks at files now and then.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     files: Vec<PathBuf>,
     seen: Seen,
     hashes: BTreeMap<PathBuf, u64>,
@@ -144,18 +144,18 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(files: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(files: Vec<PathBuf>) -> Self {
         let (seen, hashes) = (look(&files), hashes(&files));
         Self { files, seen, hashes, last: Instant::now(), unsettled: false }
     }
 
-    pub(super) fn hash(&self) -> String {
+    pub(crate) fn hash(&self) -> String {
         hash_of(&self.hashes)
     }
 
     /// Names of the files whose content changed, once it stood still for one look; nothing when it is too early for a look. A save in which
     /// nothing changed is none.
-    pub(super) fn changed(&mut self) -> Vec<String> {
+    pub(crate) fn changed(&mut self) -> Vec<String> {
         if self.last.elapsed() < LOOK {
             return Vec::new();
         }

@@ -9,11 +9,11 @@ use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
 use super::check::exit_code;
-use super::exit::CliError;
-use super::model_text::model_text;
 use super::output::not_json;
-use super::query::{Words, asked};
-use super::verdict_text::{Style, origin_word};
+use crate::commands::answer::model::model_text;
+use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::text::{Style, origin_word};
+use crate::commands::cli::exit::CliError;
 use crate::commands::why::text::{explained, ways_out};
 use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;

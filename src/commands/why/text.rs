@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use warpscope_probes::rules::{COSTS, Cost, STAGES};
 
-use crate::commands::verdict_text::{
+use crate::commands::answer::text::{
     Style, evidence, field, lines, origin_words, reasons, title, wrapped,
 };
 use crate::engine::{Fix, Level, Outcome, Question, Step, StepKind, Verdict};
 
 /// Everything about one verdict.
-pub(super) fn explained(question: &Question, verdict: &Verdict, style: Style) -> String {
+pub(crate) fn explained(question: &Question, verdict: &Verdict, style: Style) -> String {
     let mut text = format!("{}\n", title(verdict, style));
     let version = format!("version {}, {}", verdict.version, origin_words(question));
     let parts = [version, question.config.to_string()].into_iter().filter(|part| !part.is_empty());
@@ -79,7 +79,7 @@ fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
 }
 
 /// Every way out, cheapest first. One that a rule gives as text alone counts as one.
-pub(super) fn ways_out(verdict: &Verdict) -> Vec<Fix> {
+pub(crate) fn ways_out(verdict: &Verdict) -> Vec<Fix> {
     if !verdict.fixes.is_empty() {
         return verdict.fixes.clone();
     }

@@ -1,0 +1,351 @@
+//! Words of the command line into questions: `lmdeploy pytorch`, `vllm@0.8.5 awq`, `glm-4 fp16 vllm==0.9.2`, `vllm:awq`.
+//!
+//! The words that exist are those of the rule files: names of frameworks, and whatever the rows of a framework say of themselves.
+//! So a new rule file needs no change here.
+
+use std::fmt;
+
+use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
+
+use crate::engine::{Origin, Premises, Question, distinct};
+
+/// A word that means nothing, with what was perhaps meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UsageError(pub(crate) String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// What was typed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words<'a> {
+    /// Frameworks and configurations.
+    pub(crate) words: &'a [String],
+    /// A number format for all of them.
+    pub(crate) dtype: Option<&'a str>,
+}
+
+/// The questions that were typed with the premises put in. With a model, a question that cannot be about it is left out; where all
+/// are, the first says why.
+pub(crate) fn asked(
+    base: &RuleBase,
+    words: Words<'_>,
+    premises: &Premises,
+) -> Result<Vec<Question>, UsageError> {
+    let questions = questions(base, words.words, words.dtype)?;
+    if words.words.is_empty() {
+        let rows = questions.iter().filter_map(|row| Some((row, premises.in_row(base, row)?)));
+        return Ok(distinct(rows));
+    }
+    let about: Vec<_> = questions.iter().map(|one| (one, premises.asked(base, one))).collect();
+    let found = about.iter().filter_map(|(one, about)| Some((*one, about.clone().ok()?)));
+    let found = distinct(found);
+    match about.into_iter().find_map(|(_, about)| about.err()) {
+        Some(contradiction) if found.is_empty() => Err(UsageError(contradiction)),
+        _ => Ok(found),
+    }
+}
+
+/// The questions the words ask, in their order, none twice. No words ask everything. A dtype narrows or changes all of them.
+fn questions(
+    base: &RuleBase,
+    words: &[String],
+    dtype: Option<&str>,
+) -> Result<Vec<Question>, UsageError> {
+    let dtype = dtype.map(known_dtype).transpose()?;
+    let tokens =
+        words.iter().flat_map(|word| word.split([':', ' ', ','])).filter(|word| !word.is_empty());
+    let mut asked: Vec<Asked<'_>> = Vec::new();
+    for token in tokens {
+        let taken = match asked.last_mut() {
+            Some(current) => current.take(base, token)?,
+            None => false,
+        };
+        if !taken {
+            asked.push(Asked::named(base, token)?);
+        }
+    }
+    if asked.is_empty() {
+        let all = base.configs().iter().map(|row| Question::of_row(base, row));
+        let is =
+            |question: &Question| dtype.is_none_or(|id| question.config.get("dtype") == Some(id));
+        return Ok(all.filter(is).collect());
+    }
+    if let Some(id) = dtype {
+        asked.iter_mut().try_for_each(|one| one.set("dtype", id))?;
+    }
+    let mut questions: Vec<Question> = Vec::new();
+    for question in asked.into_iter().flat_map(|one| one.questions) {
+        if !questions.iter().any(|old| old.is_same(&question)) {
+            questions.push(question);
+        }
+    }
+    Ok(questions)
+}
+
+fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
+    dtype_id(&word.to_ascii_lowercase()).ok_or_else(|| {
+        UsageError(format!("--dtype {word:?} is no number format; `warpscope dtypes` lists them"))
+    })
+}
+
+/// One framework, and what is left of its rows after the words so far.
+struct Asked<'a> {
+    framework: &'a Framework,
+    questions: Vec<Question>,
+}
+
+impl<'a> Asked<'a> {
+    /// Starts with `name`, `name@version` or `name==version`.
+    fn named(base: &'a RuleBase, token: &str) -> Result<Self, UsageError> {
+        let (name, version) = split_version(token);
+        let framework = find(base, name).ok_or_else(|| unknown_framework(base, name))?;
+        let rows = base.configs().iter().filter(|row| row.framework == framework.id);
+        let mut questions: Vec<_> = rows.map(|row| Question::of_row(base, row)).collect();
+        if questions.is_empty() {
+            let through =
+                base.configs().iter().filter(|row| row.settings.get(&framework.id).is_some());
+            questions = through.map(|row: &ConfigRow| Question::of_row(base, row)).collect();
+        }
+        if questions.is_empty() {
+            return Err(UsageError(format!(
+                "{} has rules but no configuration to ask about",
+                framework.name
+            )));
+        }
+        let mut asked = Self { framework, questions };
+        if let Some(version) = version {
+            asked.set_version(version)?;
+        }
+        Ok(asked)
+    }
+
+    fn set_version(&mut self, version: &str) -> Result<(), UsageError> {
+        warpscope_probes::rules::check_value("torch", version).map_err(UsageError)?;
+        for question in &mut self.questions {
+            if question.framework == self.framework.id {
+                question.version = Some(version.to_owned());
+                question.origin = Origin::Asked;
+            } else {
+                question.config.set(&self.framework.id, version).map_err(UsageError)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the word belongs to this framework; if so, narrows or changes its questions.
+    fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, UsageError> {
+        let (name, version) = split_version(token);
+        if let (Some(version), true) = (version, self.has_package(name)) {
+            self.set(name, version)?;
+            return Ok(true);
+        }
+        if let Some((key, value)) = token.split_once('=').filter(|_| version.is_none()) {
+            let value =
+                dtype_id(value).filter(|_| kind_of(key) == Ok(Kind::Dtype)).unwrap_or(value);
+            self.set(key, value)?;
+            return Ok(true);
+        }
+        if version.is_some() {
+            return Ok(false);
+        }
+        if self.narrow(|question| says(question, token)) {
+            return Ok(true);
+        }
+        if let Some(dtype) = dtype_id(&token.to_ascii_lowercase()) {
+            self.set("dtype", dtype)?;
+            return Ok(true);
+        }
+        if find(base, token).is_some() {
+            return Ok(false);
+        }
+        Err(self.unknown_word(token))
+    }
+
+    fn has_package(&self, name: &str) -> bool {
+        self.questions.iter().any(|question| question.config.get(name).is_some())
+    }
+
+    /// Keeps the questions that already say it; where none does, says it in all of them.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+        if self.narrow(|question| question.config.get(key) == Some(value)) {
+            return Ok(());
+        }
+        for question in &mut self.questions {
+            question.config.set(key, value).map_err(UsageError)?;
+            let label = question.label.take().unwrap_or_default();
+            question.label = Some(format!("{label} · {key} {value}"));
+        }
+        Ok(())
+    }
+
+    fn narrow(&mut self, keep: impl Fn(&Question) -> bool) -> bool {
+        let any = self.questions.iter().any(&keep);
+        if any {
+            self.questions.retain(keep);
+        }
+        any
+    }
+
+    fn unknown_word(&self, token: &str) -> UsageError {
+        let labels: Vec<_> = self.questions.iter().map(Question::words).collect();
+        UsageError(format!(
+            "{token:?} is no configuration of {} and no framework; configurations: {}",
+            self.framework.name,
+            labels.join("; ")
+        ))
+    }
+}
+
+fn split_version(token: &str) -> (&str, Option<&str>) {
+    token
+        .split_once("==")
+        .or_else(|| token.split_once('@'))
+        .map_or((token, None), |(name, version)| (name, Some(version)))
+}
+
+/// Letters and digits only, in lower case: `Flash-Attention 2` and `flash_attention_2` are one word.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn find<'a>(base: &'a RuleBase, name: &str) -> Option<&'a Framework> {
+    let name = plain(name);
+    let is = |text: &str| plain(text) == name;
+    base.frameworks()
+        .iter()
+        .find(|one| is(&one.id) || is(&one.name) || one.aliases.iter().any(|alias| is(alias)))
+}
+
+/// Short words people use for settings, in [`plain`] spelling.
+const SHORT: &[(&str, &str)] = &[
+    ("fa2", "flashattention2"),
+    ("fa3", "flashattention3"),
+    ("4bit", "nf4"),
+    ("8bit", "llmint8"),
+    ("image", "docker"),
+];
+
+/// Whether a row says this word of itself: in its settings, its id or its label.
+fn says(question: &Question, token: &str) -> bool {
+    let lower = token.to_ascii_lowercase();
+    if let Some(dtype) =
+        dtype_id(&lower).filter(|dtype| question.config.get("dtype") == Some(dtype))
+    {
+        return !dtype.is_empty();
+    }
+    if dtype_id(&lower).is_some_and(|id| id != "fp8_e4m3") {
+        return false;
+    }
+    let token = plain(token);
+    let label = question.words();
+    let words = label
+        .split([' ', '·', ',', '(', ')'])
+        .chain(question.config.iter().flat_map(|(key, value)| [key, value]));
+    let long = SHORT.iter().find(|row| row.0 == token).map_or("", |row| row.1);
+    words.map(plain).any(|word| word == token || (!long.is_empty() && word == long))
+}
+
+fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
+    let wanted = plain(name);
+    let nearest = base.frameworks().iter().min_by_key(|one| {
+        let names = one.aliases.iter().chain([&one.id, &one.name]);
+        names.map(|known| distance(&wanted, &plain(known))).min()
+    });
+    let near = nearest.filter(|one| distance(&wanted, &plain(&one.id)) <= wanted.len().max(3) / 2);
+    let hint = near.map(|one| format!("; did you mean {}?", one.id)).unwrap_or_default();
+    let known: Vec<_> = base.frameworks().iter().map(|one| one.id.as_str()).collect();
+    UsageError(format!(
+        "{name:?} is not a framework warpscope knows{hint}; known: {}",
+        known.join(", ")
+    ))
+}
+
+/// Edits between two words (Levenshtein), bounded by the length of what was typed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().take(64).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(words: &[&str]) -> Result<Vec<String>, UsageError> {
+        let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        let questions = questions(RuleBase::builtin(), &words, None)?;
+        let line = |one: Question| {
+            format!("{} {} | {}", one.framework, one.version.unwrap_or_default(), one.config)
+        };
+        Ok(questions.into_iter().map(line).collect())
+    }
+
+    #[test]
+    fn words_pick_frameworks_and_rows() {
+        assert!(ask(&["ktransformers"]).is_ok_and(|all| all.len() > 1));
+        assert_eq!(ask(&["LMDeploy", "PyTorch"]), ask(&["lmdeploy:pytorch"]));
+        assert_eq!(ask(&["vllm", "awq"]).map(|all| all.len()), Ok(1));
+        assert_eq!(
+            ask(&["vllm@0.8.5", "awq"]),
+            Ok(vec!["vllm 0.8.5 | dtype=fp16 quantization=awq".to_owned()])
+        );
+        assert_eq!(ask(&["vllm==0.8.5", "quantization=awq"]), ask(&["vllm@0.8.5:awq"]));
+        assert_eq!(ask(&["vila fa2"]), ask(&["vila", "attention=flash_attention_2"]));
+    }
+
+    #[test]
+    fn dtypes_are_understood_in_every_spelling() {
+        let want = ask(&["glm-4", "fp16"]).expect("rows");
+        for word in ["float16", "half", "dtype=float16", "dtype=fp16"] {
+            assert_eq!(ask(&["GLM-4", word]), Ok(want.clone()), "{word}");
+        }
+        assert!(want.iter().all(|line| line.contains("dtype=fp16")));
+    }
+
+    #[test]
+    fn a_package_in_a_row_can_be_given_a_version() {
+        let lines = ask(&["glm-4", "fp16", "vllm==0.9.0"]).expect("rows");
+        assert!(lines.iter().any(|line| line.contains("vllm=0.9.0")), "{lines:?}");
+        let lines = ask(&["lmdeploy", "pytorch", "triton=3.3.0"]).expect("rows");
+        let given = |line: &String| line.ends_with("engine=pytorch triton=3.3.0");
+        assert!(!lines.is_empty() && lines.iter().all(given), "{lines:?}");
+    }
+
+    #[test]
+    fn a_second_framework_starts_a_second_question() {
+        let lines = ask(&["vllm", "awq", "ktransformers", "docker"]).expect("rows");
+        assert_eq!(lines.len(), 3);
+        assert!(lines[1].starts_with("ktransformers 0.1.1"), "{lines:?}");
+    }
+
+    #[test]
+    fn no_words_ask_everything_once() {
+        assert_eq!(ask(&[]).map(|all| all.len()), Ok(RuleBase::builtin().configs().len()));
+    }
+
+    #[test]
+    fn a_wrong_word_is_answered_with_the_nearest() {
+        let message = |words: &[&str]| ask(words).expect_err("a mistake").0;
+        assert!(message(&["vlmm"]).contains("did you mean vllm?"));
+        assert!(message(&["ktransformer"]).contains("did you mean ktransformers?"));
+        assert!(message(&["lmdeploy", "nonesuch"]).contains("PyTorch · fp16"));
+        assert!(message(&["vllm@new"]).contains("not a version"));
+        assert!(message(&["vllm", "dtyp=fp16"]).contains("known: engine, dtype"));
+        assert!(message(&["\u{1b}[31m"]).contains("\\u{1b}"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Verdicts as text for people: blocks, tables, wrapped prose. Nothing from outside reaches the terminal with control characters.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::engine::{Level, Origin, Outcome, Question, Verdict};
+use crate::io::sink::printer::{Ink, inked, is_mark};
+use crate::text::clean;
+
+/// How text is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    /// Columns to wrap prose at.
+    pub width: u16,
+    /// Only ASCII symbols.
+    pub ascii: bool,
+    /// Whether outcomes are coloured.
+    pub color: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { width: 100, ascii: false, color: false }
+    }
+}
+
+impl Style {
+    /// The outcome's symbol, coloured where colours are on.
+    pub(crate) fn symbol(self, outcome: Outcome) -> String {
+        self.paint(outcome, outcome.symbol(self.ascii))
+    }
+
+    pub(crate) fn paint(self, outcome: Outcome, text: &str) -> String {
+        let ink = match outcome {
+            Outcome::Works => Ink::Green,
+            Outcome::Fallback | Outcome::Slow => Ink::Yellow,
+            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => Ink::Red,
+            Outcome::Unknown => Ink::Magenta,
+        };
+        if self.color { inked(ink, text) } else { text.to_owned() }
+    }
+
+    /// Separator between the parts of a title.
+    pub(crate) fn dot(self) -> &'static str {
+        if self.ascii { "-" } else { "·" }
+    }
+
+    /// One line of text from outside, or made of such.
+    pub(crate) fn clean(self, text: &str) -> String {
+        let text =
+            if self.ascii { Cow::Owned(text.replace('·', "-")) } else { Cow::Borrowed(text) };
+        clean(&text, self.ascii).into_owned()
+    }
+}
+
+/// Level as a word.
+pub(crate) fn level_word(level: Option<Level>) -> &'static str {
+    match level {
+        None => "nothing known",
+        Some(Level::Rule) => "by rule",
+        Some(Level::Inspected) => "inspected here",
+        Some(Level::Live) => "measured here",
+    }
+}
+
+/// First line of a verdict.
+pub(crate) fn title(verdict: &Verdict, style: Style) -> String {
+    let dot = style.dot();
+    let disputed = if verdict.disputed { ", disputed" } else { "" };
+    let name = format!(
+        "{} {dot} {} {} {dot} {}",
+        verdict.gpu,
+        verdict.framework,
+        version(verdict),
+        verdict.config
+    );
+    let outcome = style.paint(verdict.outcome, verdict.outcome.words());
+    format!(
+        "{} {}: {outcome} ({}{disputed})",
+        style.symbol(verdict.outcome),
+        style.clean(&name),
+        level_word(verdict.level)
+    )
+}
+
+/// The version a verdict speaks of, in words.
+pub(crate) fn version(verdict: &Verdict) -> &str {
+    if verdict.version == "any" { "(any version)" } else { &verdict.version }
+}
+
+/// The whole verdict as a block of lines, with the cheapest way out.
+pub(crate) fn block(verdict: &Verdict, style: Style) -> String {
+    let mut text = format!("{}\n", title(verdict, style));
+    reasons(&mut text, verdict, style);
+    verbatim(&mut text, "fix", verdict.fix.as_deref(), style);
+    evidence(&mut text, verdict, style);
+    text
+}
+
+/// Why, what it needs, what the GPU has, and the message people meet.
+pub(crate) fn reasons(text: &mut String, verdict: &Verdict, style: Style) {
+    field(text, "as of", verdict.as_of.as_deref().unwrap_or_default(), style);
+    field(text, "why", &verdict.reason, style);
+    field(text, "needs", &verdict.needs, style);
+    field(text, "has", &verdict.has, style);
+    verbatim(text, "the message you would see", verdict.symptom.as_deref(), style);
+}
+
+/// Everything that is known, each with its level, source and date.
+pub(crate) fn evidence(text: &mut String, verdict: &Verdict, style: Style) {
+    if !verdict.evidence.is_empty() {
+        text.push_str("  evidence\n");
+    }
+    for one in &verdict.evidence {
+        let line =
+            format!("{} {}: {}", style.symbol(one.outcome), one.id, style.clean(&one.detail));
+        wrapped(text, &line, 4, 6, style);
+        let level = level_word(Some(one.level));
+        let source = format!("{}; {level}, {}", style.clean(&one.source), one.retrieved);
+        wrapped(text, &source, 6, 6, style);
+    }
+}
+
+/// Where the version of a question comes from, as an id.
+pub(crate) fn origin_word(question: &Question) -> &'static str {
+    origin(question).0
+}
+
+/// The same for people.
+pub(crate) fn origin_words(question: &Question) -> &'static str {
+    origin(question).1
+}
+
+fn origin(question: &Question) -> (&'static str, &'static str) {
+    match question.origin {
+        Origin::Known => ("known", "the one the rules speak of"),
+        Origin::Asked => ("asked", "as asked"),
+        Origin::Installed => ("installed", "installed here"),
+    }
+}
+
+/// A short fact behind its name.
+pub(crate) fn field(text: &mut String, name: &str, value: &str, style: Style) {
+    if !value.is_empty() {
+        wrapped(text, &format!("{name:<6} {}", style.clean(value)), 2, 9, style);
+    }
+}
+
+/// Lines to be read or pasted as they are: indented by four, never wrapped.
+pub(crate) fn verbatim(text: &mut String, name: &str, value: Option<&str>, style: Style) {
+    let Some(value) = value.filter(|value| !value.trim().is_empty()) else { return };
+    let _ = writeln!(text, "  {name}");
+    lines(text, value, style);
+}
+
+/// The lines alone.
+pub(crate) fn lines(text: &mut String, value: &str, style: Style) {
+    for line in value.trim_matches('\n').lines() {
+        let _ = writeln!(text, "{}", format!("    {}", style.clean(line)).trim_end());
+    }
+}
+
+/// Prose wrapped at the style's width, with one indent for the first line and one for the rest.
+pub(crate) fn wrapped(text: &mut String, prose: &str, first: usize, rest: usize, style: Style) {
+    let width = usize::from(style.width.max(40));
+    let mut line = " ".repeat(first);
+    let mut empty = true;
+    for word in prose.split_inclusive(' ') {
+        let length = columns(&line) + columns(word.trim_end());
+        if !empty && length > width {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = " ".repeat(rest);
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// Columns of a text: colours take none.
+fn columns(text: &str) -> usize {
+    text.chars().filter(|letter| !is_mark(*letter)).count()
+}
+
+/// How many of which outcome: `6 checked: 2 works, 3 fails, 1 unknown`.
+pub(crate) fn summary(verdicts: &[Verdict]) -> String {
+    let counts = crate::engine::OUTCOMES.iter().filter_map(|row| {
+        let count = verdicts.iter().filter(|verdict| verdict.outcome == row.0).count();
+        (count > 0).then(|| format!("{count} {}", row.4))
+    });
+    format!("{} checked: {}", verdicts.len(), counts.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_wraps_between_words_and_keeps_long_words_whole() {
+        let mut text = String::new();
+        let style = Style { width: 40, ..Style::default() };
+        wrapped(
+            &mut text,
+            "one two three four five six seven eight https://example.org/a/very/long/address/that/stays",
+            2,
+            4,
+            style,
+        );
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[0], "  one two three four five six seven");
+        assert_eq!(lines[1], "    eight");
+        assert_eq!(lines[2], "    https://example.org/a/very/long/address/that/stays");
+    }
+
+    #[test]
+    fn nothing_from_outside_moves_the_cursor() {
+        let style = Style { ascii: true, ..Style::default() };
+        assert_eq!(style.clean("a\u{1b}[2Jb\r·é\u{9b}"), "a?[2Jb -??");
+    }
+}

@@ -1,0 +1,267 @@
+//! `warpscope bench --tune`: which variant of each kernel is best on the very devices here.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use warpscope_kernels::gpu::GpuKernel;
+use warpscope_probes::Frame;
+
+use super::timing::{meant, regime_of};
+use crate::commands::bench::timing::table::regime_words;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::picks;
+use crate::commands::gpu::picks::situation;
+use crate::commands::gpu::session::Session;
+use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
+use crate::commands::identity::now_ms;
+use crate::commands::output;
+use crate::io::sink::picks_file;
+use crate::runs::compare::Call;
+use crate::text::clean;
+use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
+use crate::worker::picks::{Choice, Judged, Situation, choose};
+use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+
+/// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
+/// tuned to the end; 3: there is no GPU.
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    let exe = std::env::current_exe()?;
+    let kernels = meant(options)?;
+    let path = picks::file(&options.env).ok_or_else(|| {
+        let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep what is chosen";
+        CliError::Usage(why.to_owned())
+    })?;
+    // A file that cannot be read would be lost when another is put in its place.
+    picks::book(&options.env).map_err(CliError::Failed)?;
+    let devices = chosen(options, &exe)?;
+    let results = each(options, devices, |here| on_device(options, &exe, here, (&kernels, &path)))?;
+    let fine = results.iter().all(DeviceResult::is_fine);
+    if options.output.json {
+        output::json(&TuneResult { schema: BENCH_SCHEMA, gpus: results })?;
+    }
+    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// What `--json` gives.
+#[derive(Debug, Serialize)]
+struct TuneResult {
+    schema: u32,
+    gpus: Vec<DeviceResult>,
+}
+
+/// What was found on one device.
+#[derive(Debug, Serialize)]
+struct DeviceResult {
+    #[serde(flatten)]
+    here: DeviceHere,
+    /// How clocks stood.
+    regime: Burst,
+    /// Under which circumstances the choices count.
+    situation: Situation,
+    /// Kernels with more than one variant here.
+    kernels: usize,
+    /// Conformance cases of them that were run.
+    cases: usize,
+    /// One for each kernel and size.
+    choices: Vec<Choice>,
+    /// Where they were kept; null where they were not.
+    kept_in: Option<PathBuf>,
+    /// Why they were not; null where they were, or there is none.
+    not_kept: Option<String>,
+    #[serde(flatten)]
+    course: Course,
+}
+
+fn on_device(
+    options: &Options,
+    exe: &Path,
+    here: DeviceHere,
+    (kernels, path): (&[&GpuKernel], &Path),
+) -> Result<DeviceResult, CliError> {
+    let frame = frame_of(options, &here)?;
+    let frame = frame.as_ref();
+    let paused = hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway tunes"));
+    let several = |kernel: &&&GpuKernel| (kernel.variants)(&here.device).len() > 1;
+    let kernels: Vec<&GpuKernel> = kernels.iter().filter(several).copied().collect();
+    let mut result = DeviceResult {
+        regime: regime_of(options),
+        situation: situation(&here, frame),
+        kernels: kernels.len(),
+        cases: 0,
+        choices: Vec::new(),
+        kept_in: None,
+        not_kept: None,
+        course: Course { paused, ..Course::default() },
+        here,
+    };
+    if result.course.paused.is_some() || kernels.is_empty() {
+        return Ok(result);
+    }
+    let jobs = jobs(options, result.regime, &kernels);
+    let uuid = result.here.uuid.clone();
+    let limits = Limits::command(options.gpu.patience);
+    let session = Session { exe, uuid: Some(&uuid), limits };
+    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.keep(path)?;
+    Ok(result)
+}
+
+/// What NVML shows; a stand-in is not asked after. Without it a device is only used when told to.
+pub(crate) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Frame>, CliError> {
+    if here.device.simulated {
+        return Ok(None);
+    }
+    let frame = first_frame_of(options);
+    if options.gpu.anyway { Ok(frame.ok()) } else { frame.map(Some) }
+}
+
+/// The device is taken, and then every kernel tries its variants.
+fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request> {
+    let hold = Hold { regime, beside_others: options.gpu.anyway, ..Hold::default() };
+    let job = |kernel: &&GpuKernel| {
+        let kernels = Globs::from(kernel.id);
+        let shape = options.gpu.shape;
+        Request::Variants(Timing { kernels, shape, regime, variant: None })
+    };
+    [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect()
+}
+
+impl DeviceResult {
+    fn is_fine(&self) -> bool {
+        let wrong = self.choices.iter().flat_map(|choice| &choice.rivals).any(|one| one.wrong);
+        !wrong && self.course.is_fine()
+    }
+
+    fn hear(&mut self, told: Told) {
+        match self.course.hear(told) {
+            Some(BenchEvent::Contest(contest)) => self.choices.push(choose(&contest)),
+            Some(BenchEvent::Case(case)) => {
+                self.cases += 1;
+                if let Some(wrong) = case.wrong {
+                    self.course.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps what was chosen beside what was before. The file is read anew: another tuning may have ended meanwhile.
+    fn keep(&mut self, path: &Path) -> Result<(), CliError> {
+        let known = self.choices.iter().any(|choice| choice.chosen.is_some());
+        self.not_kept = if self.here.device.simulated {
+            Some("a stand-in computes, and its times mean nothing".to_owned())
+        } else if !known {
+            Some("nothing could be timed".to_owned())
+        } else if self.situation.driver.is_none() {
+            Some("NVML does not tell the version of the driver they hold for".to_owned())
+        } else {
+            let mut book = picks_file::read(path).map_err(CliError::Failed)?;
+            let device = (&*self.here.device.name, now_ms());
+            book.keep(&self.situation, device, &self.choices).map_err(CliError::Failed)?;
+            let failed = |error| CliError::Failed(format!("{}: {error}", path.display()));
+            picks_file::write(path, &book).map_err(failed)?;
+            self.kept_in = Some(path.to_owned());
+            None
+        };
+        Ok(())
+    }
+
+    /// What came out, in a line.
+    fn summary(&self) -> Option<String> {
+        if self.kernels == 0 {
+            return Some("no kernel asked for has more than one variant on this GPU".to_owned());
+        }
+        if let Some(why) = &self.not_kept {
+            let Self { kernels, cases, .. } = self;
+            let tried = format!("{cases} cases of variants were run, kernels: {kernels}");
+            return Some(format!("{tried}; nothing is chosen: {why}"));
+        }
+        if self.choices.is_empty() {
+            return None;
+        }
+        let place = self.kept_in.as_ref().map(|path| format!("; kept in {}", path.display()));
+        let what = match self.choices.iter().filter(|choice| choice.overrules()).count() {
+            0 => "every kernel keeps the variant it takes by itself".to_owned(),
+            1 => "from now on one size runs another variant than by itself".to_owned(),
+            count => format!("from now on {count} sizes run other variants than by themselves"),
+        };
+        Some(what + &place.unwrap_or_default())
+    }
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.course.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{} · {}\n", heading(&self.here), regime_words(self.regime))?;
+        write_choices(&self.choices, out)?;
+        self.course.write(out)?;
+        self.summary().map_or(Ok(()), |line| writeln!(out, "{}\n", clean(&line, false)))
+    }
+}
+
+fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
+    if choices.is_empty() {
+        return Ok(());
+    }
+    let rivals = || choices.iter().flat_map(|choice| &choice.rivals);
+    let widest = |least: usize, words: &mut dyn Iterator<Item = &String>| {
+        words.map(String::len).max().unwrap_or(0).max(least)
+    };
+    let kernel = widest(6, &mut choices.iter().map(|choice| &choice.kernel));
+    let names = rivals().map(|rival| &rival.variant);
+    let variant = widest(7, &mut names.chain(choices.iter().map(|choice| &choice.usual)));
+    write!(out, "{:<kernel$}  {:<22} {:<variant$} ", "kernel", "size", "variant")?;
+    writeln!(out, "{:>10} {:>6}", "µs", "ratio")?;
+    let mut line =
+        |words: [&str; 3], (median, ratio): (Option<f64>, Option<f64>), verdict: &str| {
+            let figure = |value: Option<f64>, digits: usize| {
+                value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+            };
+            let (median, ratio) = (figure(median.map(|ns| ns / 1e3), 2), figure(ratio, 3));
+            let [id, size, name] = words;
+            write!(out, "{id:<kernel$}  {size:<22} {name:<variant$} {median:>10} {ratio:>6}  ")?;
+            writeln!(out, "{}", clean(verdict, false))
+        };
+    for choice in choices {
+        let usual = (choice.usual_ns, choice.usual_ns.map(|_| 1.0));
+        let kept = choice.chosen.as_ref() == Some(&choice.usual);
+        let verdict = if kept { "taken by itself, and kept" } else { "taken by itself" };
+        line([&choice.kernel, &size(choice.shape), &choice.usual], usual, verdict)?;
+        for rival in &choice.rivals {
+            let figures = (rival.median_ns, rival.ratio);
+            line(["", "", &rival.variant], figures, &verdict_of(choice, rival))?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Why a variant was chosen or not.
+fn verdict_of(choice: &Choice, rival: &Judged) -> String {
+    let from =
+        rival.counts_from.map(|share| format!("a change counts from {:.1} %", share * 100.0));
+    let from = from.unwrap_or_default();
+    match rival.call {
+        Some(Call::Faster) if choice.chosen.as_ref() == Some(&rival.variant) => {
+            format!("chosen; {from}")
+        }
+        Some(Call::Faster) => "faster, and another one is faster still".to_owned(),
+        Some(Call::Slower) => "slower".to_owned(),
+        Some(Call::Same) => format!("same: {}", rival.why),
+        Some(Call::Ambiguous) => format!("cannot tell: {}", rival.why),
+        None if rival.wrong => format!("WRONG: {}", rival.why),
+        None => rival.why.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod whole_tests;

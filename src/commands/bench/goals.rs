@@ -1,0 +1,328 @@
+//! `warpscope bench --goals`: what the kernels are to reach, each beside what it is held against.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use warpscope_kernels::gpu::Route;
+use warpscope_kernels::gpu::family::kernels;
+use warpscope_probes::Frame;
+
+use crate::commands::bench::check_record;
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::gpu::libraries::Libraries;
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::picks::Tuned;
+use crate::commands::gpu::session::Session;
+use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
+use crate::commands::probe::target;
+use crate::commands::{identity, inspect, output};
+use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
+use crate::runs::journal::{End, Record, Regime, Taken};
+use crate::runs::points::{Key, Point};
+use crate::text::clean;
+use crate::worker::goals::{GOALS, Goal, GoalReport, Own, Verdict};
+use crate::worker::gpu::{Burst, Hold, Limits, Request, Told};
+use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+
+/// Measures every goal a person means on the devices a person means. Code 0: everything was measured and no floor missed; 1: otherwise; 3: there
+/// is no GPU.
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    let exe = std::env::current_exe()?;
+    let wanted: Vec<&Goal> =
+        GOALS.iter().filter(|goal| options.gpu.kernels.matches(goal.id)).collect();
+    if wanted.is_empty() {
+        let all: Vec<_> = GOALS.iter().map(|goal| goal.id).collect();
+        let (asked, all) = (&options.gpu.kernels, all.join(", "));
+        return Err(CliError::Usage(format!("no goal is called {asked}; there are: {all}")));
+    }
+    check_record(options)?;
+    let devices = chosen(options, &exe)?;
+    let frame = first_frame_of(options).ok();
+    let libraries = Libraries::new(options);
+    let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
+    let results = each(options, devices, on)?;
+    let fine = results.iter().all(DeviceResult::is_fine);
+    if let Some(path) = &options.bench.record {
+        let keep = || -> Result<(), crate::io::sink::RecordError> {
+            let mut journal = Recorder::open_as(Holds::Journal, path, FileLimits::default())?;
+            let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
+            records.try_for_each(|record| journal.write(&record))
+        };
+        keep().map_err(|error| CliError::Usage(error.to_string()))?;
+    }
+    if options.output.json {
+        let driver = frame.and_then(|frame| frame.driver.versions.driver.last().cloned());
+        let date = inspect::today();
+        output::json(&GoalsResult { schema: BENCH_SCHEMA, date, driver, gpus: results })?;
+    }
+    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// What `--json` gives.
+#[derive(Debug, Serialize)]
+struct GoalsResult {
+    schema: u32,
+    date: String,
+    driver: Option<String>,
+    gpus: Vec<DeviceResult>,
+}
+
+/// What one device did.
+#[derive(Debug, Serialize)]
+struct DeviceResult {
+    #[serde(flatten)]
+    here: DeviceHere,
+    tuned: Tuned,
+    goals: Vec<Row>,
+    /// Goals this device has no kernel for, each with the reason.
+    absent: Vec<(String, String)>,
+    #[serde(flatten)]
+    course: Course,
+}
+
+/// A goal and how it was judged.
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    report: GoalReport,
+    /// A ratio, or microseconds where nothing is beside it.
+    figure: Option<f64>,
+    /// Median distance of the blocks from it.
+    spread: Option<f64>,
+    floor: Option<f64>,
+    target: Option<f64>,
+    verdict: Verdict,
+    /// What may explain a figure that is missed.
+    profile: String,
+}
+
+impl DeviceResult {
+    fn is_fine(&self) -> bool {
+        let missed = self.goals.iter().any(|row| row.verdict == Verdict::Missed);
+        self.course.is_fine() && !missed
+    }
+
+    fn hear(&mut self, told: Told) {
+        let Some(BenchEvent::Goal(report)) = self.course.hear(told) else { return };
+        let sm = self.here.device.sm;
+        let (figure, aim) = (report.figure(), report.aim(sm));
+        self.goals.push(Row {
+            figure: figure.map(|figure| figure.median),
+            spread: figure.map(|figure| figure.mad),
+            floor: aim.and_then(|aim| aim.floor),
+            target: aim.map(|aim| aim.target),
+            verdict: report.verdict(sm),
+            profile: report.profile(),
+            report: *report,
+        });
+    }
+
+    /// The samples of both sides as lines of a journal; none where nothing was timed.
+    fn records(&self, frame: Option<&Frame>) -> Vec<Record> {
+        let device = Some(self.here.device.name.clone());
+        let arms = self.goals.iter().flat_map(|row| {
+            let of = |arm: &crate::worker::goals::ArmReport| Point {
+                key: Key {
+                    name: format!("goal {} · {}", row.report.goal, arm.what),
+                    device: device.clone(),
+                    ..Key::default()
+                },
+                t_ns: arm.samples_ns.clone(),
+                ..Point::default()
+            };
+            [Some(of(&row.report.own)), row.report.against.as_ref().map(of)]
+        });
+        let points: Vec<Point> = arms.flatten().filter(|point| !point.t_ns.is_empty()).collect();
+        if points.is_empty() {
+            return Vec::new();
+        }
+        let mut run = identity::here(identity::own_command());
+        run.regime = Regime::Sustained;
+        if let Some(frame) = frame {
+            identity::add_machine(&mut run, frame);
+        }
+        let at_ms = Some(identity::now_ms());
+        let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
+        let taken = |point| Record::Point(Box::new(Taken { at_ms, point, window: None }));
+        let mut records = vec![Record::Run(Box::new(run))];
+        records.extend(points.into_iter().map(taken));
+        records.push(Record::End(End { samples, ..End::default() }));
+        records
+    }
+}
+
+fn on_device(
+    options: &Options,
+    exe: &Path,
+    (here, frame): (DeviceHere, Option<&Frame>),
+    wanted: &[&Goal],
+    libraries: &Libraries<'_>,
+) -> Result<DeviceResult, CliError> {
+    let hindrance =
+        hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway measures"));
+    let cublas = match hindrance {
+        Some(_) => Vec::new(),
+        None => libraries.cublas(&target(&here, frame))?,
+    };
+    let mut result = DeviceResult {
+        tuned: Tuned::of(&options.env, &here, frame),
+        here,
+        goals: Vec::new(),
+        absent: Vec::new(),
+        course: Course { paused: hindrance, ..Course::default() },
+    };
+    if result.course.paused.is_some() {
+        return Ok(result);
+    }
+    let (regime, beside_others) = (Burst::Sustained, options.gpu.anyway);
+    let picks = result.tuned.picks.clone();
+    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
+    let mut jobs = vec![Request::Hold(hold)];
+    for goal in wanted {
+        match missing(goal, &result.here) {
+            Some(why) => result.absent.push((goal.id.to_owned(), why)),
+            None => jobs.push(Request::Goal { id: goal.id.to_owned(), cublas: cublas.clone() }),
+        }
+    }
+    let uuid = result.here.uuid.clone();
+    let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
+    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    Ok(result)
+}
+
+/// Why a device has no kernel for a goal.
+fn missing(goal: &Goal, here: &DeviceHere) -> Option<String> {
+    let Own::Kernel { id, .. } = goal.own else { return None };
+    let kernel = kernels().find(|kernel| kernel.id == id)?;
+    match (kernel.route)(&here.device) {
+        Route::Absent { why } => Some(why),
+        _ => None,
+    }
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.course.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_table(self, out)
+    }
+}
+
+fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", heading(&result.here))?;
+    if let Some(line) = result.tuned.line() {
+        writeln!(out, "{}", clean(&line, false))?;
+    }
+    writeln!(out)?;
+    if result.here.device.simulated {
+        writeln!(out, "simulated: no ratios\n")?;
+    }
+    let width = |text: fn(&Row) -> usize| result.goals.iter().map(text).max().unwrap_or(0).max(8);
+    let (names, beside) = (width(|row| row.report.goal.len()), width(|row| against(row).len()));
+    if !result.goals.is_empty() {
+        writeln!(
+            out,
+            "{:<names$}  {:<beside$} {:>9} {:>7} {:>6} {:>6}  {:<12} weights",
+            "goal", "against", "figure", "±", "floor", "target", "verdict"
+        )?;
+    }
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    for row in &result.goals {
+        let (unit, digits) = if row.report.against.is_some() { ("", 3) } else { (" µs", 1) };
+        let figure = number(row.figure, digits) + if row.figure.is_some() { unit } else { "" };
+        write!(out, "{:<names$}  {:<beside$} ", row.report.goal, against(row))?;
+        write!(out, "{figure:>9} {:>7} ", number(row.spread, digits))?;
+        write!(out, "{:>6} {:>6}  ", number(row.floor, 2), number(row.target, 2))?;
+        writeln!(out, "{:<12} {}", row.verdict.words(), row.report.cache)?;
+        if row.verdict == Verdict::Missed {
+            writeln!(out, "{:<names$}  {}", "", row.profile)?;
+        }
+    }
+    for (goal, why) in &result.absent {
+        writeln!(out, "{goal}: not here: {why}")?;
+    }
+    result.course.write(out)?;
+    writeln!(out)
+}
+
+fn against(row: &Row) -> &str {
+    row.report.against.as_ref().map_or("–", |arm| &arm.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_kernels::Sm;
+    use warpscope_kernels::gpu::{DeviceFacts, Picks};
+
+    use super::*;
+    use crate::worker::goals::{ArmReport, Strain};
+
+    fn result(ratios: Vec<f64>, simulated: bool) -> DeviceResult {
+        let device = DeviceFacts {
+            name: "H200".to_owned(),
+            sm: Sm::new(9, 0),
+            sms: 132,
+            shared_per_block: 48 << 10,
+            shared_per_block_optin: 227 << 10,
+            l2_bytes: 50 << 20,
+            memory_bytes: 140 << 30,
+            driver_cuda: 12_080,
+            simulated,
+            picks: Picks::default(),
+        };
+        let mut result = DeviceResult {
+            tuned: Tuned::default(),
+            here: DeviceHere { uuid: "GPU-1".to_owned(), device },
+            goals: Vec::new(),
+            absent: Vec::new(),
+            course: Course::default(),
+        };
+        let samples_ns = if simulated { Vec::new() } else { vec![1e6; 4] };
+        let arm = |what: &str| ArmReport {
+            what: what.to_owned(),
+            samples_ns: samples_ns.clone(),
+            ..ArmReport::default()
+        };
+        let report = GoalReport {
+            goal: "gemm.bf16.8192".to_owned(),
+            own: arm("gemm.bf16"),
+            against: Some(arm("cuBLASLt 12.8.4")),
+            ratios,
+            strain: Strain { sm_mhz: Some((1410.0, 1755.0)), ..Strain::default() },
+            ..GoalReport::default()
+        };
+        result.hear(Told::Said(Box::new(BenchEvent::Goal(Box::new(report)))));
+        result
+    }
+
+    fn table(result: &DeviceResult) -> String {
+        let mut out = Vec::new();
+        write_table(result, &mut out).expect("writes");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_missed_floor_fails_and_says_what_may_explain_it() {
+        let (good, bad) = (result(vec![0.99, 0.98, 1.0], false), result(vec![0.5], false));
+        assert!(good.is_fine() && !bad.is_fine());
+        assert!(table(&good).contains("0.990   0.010   0.88   0.97  met"), "{}", table(&good));
+        let text = table(&bad);
+        assert!(text.contains("MISSED") && text.contains("1410–1755 MHz"), "{text}");
+    }
+
+    #[test]
+    fn a_stand_in_has_no_ratios_and_no_journal() {
+        let simulated = result(Vec::new(), true);
+        let text = table(&simulated);
+        assert!(text.contains("simulated: no ratios") && text.contains("not measured"), "{text}");
+        assert!(simulated.is_fine() && simulated.records(None).is_empty());
+        assert_eq!(result(vec![1.0], false).records(None).len(), 4, "run, both sides, end");
+    }
+}

@@ -1,0 +1,364 @@
+//! The GPUs' part of `warpscope bench`: every kernel timed, as a table, as JSON and in a journal.
+
+pub(crate) mod table;
+use std::path::Path;
+
+use serde::Serialize;
+use warpscope_kernels::Dtype;
+use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::gpu::headroom::{Probe, probes};
+use warpscope_kernels::gpu::{GpuKernel, Shape};
+
+use crate::commands::bench::autotune::frame_of;
+use crate::commands::bench::decoder::points_of_model;
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::picks::Tuned;
+use crate::commands::gpu::session::Session;
+use crate::commands::gpu::{chosen, hindrance_in};
+use crate::commands::identity;
+use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
+use crate::runs::points;
+use crate::runs::points::{Key, Point};
+use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Size, Timing, Told};
+use crate::worker::ways::{Way, absent, dtype_of, label, way_of, ways};
+use crate::worker::{
+    BenchEvent, DeviceHere, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
+    PathSamples, SkippedWork,
+};
+
+/// What one device did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GpuResult {
+    #[serde(flatten)]
+    pub(crate) here: DeviceHere,
+    /// How clocks stood.
+    pub(crate) regime: Burst,
+    /// Version of the driver; null where NVML does not tell, or a stand-in computes.
+    pub(crate) driver: Option<String>,
+    /// What tuning has to say about it.
+    pub(crate) tuned: Tuned,
+    /// What was held of it; null when it was not taken.
+    pub(crate) holding: Option<Holding>,
+    /// One report for each kernel and size.
+    pub(crate) kernels: Vec<KernelReport>,
+    /// Sizes at which kernels were not run.
+    pub(crate) skipped: Vec<SkippedWork>,
+    /// The micro decoder: the small model, judged, and the large one, timed.
+    pub(crate) paths: Vec<PathReport>,
+    /// Paths of the decoder that the device does not have, each with the reason.
+    pub(crate) absent_paths: Vec<(String, String)>,
+    /// Raw samples of the large model.
+    pub(crate) samples: Vec<PathSamples>,
+    /// How far each product reaches before it leaves the finite numbers.
+    pub(crate) headroom: Vec<HeadroomReport>,
+    #[serde(flatten)]
+    pub(crate) course: Course,
+}
+
+/// Times the kernels a person means on the devices a person means, or says why there is no device.
+pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
+    let kernels = if only_paths(options) { Vec::new() } else { meant(options)? };
+    let devices = chosen(options, exe)?;
+    if let Some(variant) = &options.gpu.variant {
+        devices.iter().try_for_each(|here| demand_variant(here, &kernels, variant))?;
+    }
+    let mut results = Vec::new();
+    for here in devices {
+        let result = time(options, exe, here, &kernels)?;
+        let interrupted = result.course.interrupted;
+        results.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+/// The kernels asked for.
+pub(crate) fn meant(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
+    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
+    if kernels.is_empty() {
+        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
+        return Err(CliError::Usage(why));
+    }
+    if options.gpu.variant.is_some() && options.gpu.kernels == Globs::default() {
+        let why = "--variant goes with --kernel: each kernel has variants of its own";
+        return Err(CliError::Usage(why.to_owned()));
+    }
+    Ok(kernels)
+}
+
+/// Fails where a kernel has no variant of this name on a device, and says which it has.
+fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Result<(), CliError> {
+    for kernel in kernels {
+        let variants = (kernel.variants)(&here.device);
+        if variants.iter().any(|variant| variant.name == name) {
+            continue;
+        }
+        let (id, device) = (kernel.id, &here.device.name);
+        let known = variants.iter().map(|one| format!("{} ({})", one.name, one.what));
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(CliError::Usage(match variants.is_empty() {
+            true => format!("{id} is computed in one way only on {device}"),
+            false => format!("{id} has no variant {name} on {device}; it has {known}"),
+        }));
+    }
+    Ok(())
+}
+
+/// How long kernels are timed.
+pub(crate) fn regime_of(options: &Options) -> Burst {
+    if options.gpu.full { Burst::Sustained } else { Burst::Pulse }
+}
+
+/// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
+fn is_meant(options: &Options, kernel: &GpuKernel) -> bool {
+    let dtypes = &options.bench.dtypes;
+    let every = dtypes.len() == 4;
+    options.gpu.kernels.matches(kernel.id)
+        && (every || dtypes.iter().any(|dtype| formats(*dtype).contains(&kernel.dtype)))
+}
+
+/// What a format of the decoder is among those of kernels.
+fn formats(dtype: PathDtype) -> &'static [Dtype] {
+    match dtype {
+        PathDtype::Fp32 => &[Dtype::Fp32],
+        PathDtype::Fp16 => &[Dtype::Fp16],
+        PathDtype::Bf16 => &[Dtype::Bf16],
+        PathDtype::Int4 => &[Dtype::Int4Weight, Dtype::Int4],
+    }
+}
+
+fn time(
+    options: &Options,
+    exe: &Path,
+    here: DeviceHere,
+    kernels: &[&GpuKernel],
+) -> Result<GpuResult, CliError> {
+    let frame = frame_of(options, &here)?;
+    let hindrance = hindrance_in(options, &here, frame.as_ref());
+    let mut result = GpuResult {
+        regime: regime_of(options),
+        driver: frame.as_ref().and_then(|frame| frame.driver.versions.driver.last().cloned()),
+        tuned: Tuned::of(&options.env, &here, frame.as_ref()),
+        holding: None,
+        kernels: Vec::new(),
+        skipped: Vec::new(),
+        paths: Vec::new(),
+        absent_paths: Vec::new(),
+        samples: Vec::new(),
+        headroom: Vec::new(),
+        course: Course {
+            paused: hindrance.map(|why| format!("{why}; --anyway measures")),
+            ..Course::default()
+        },
+        here,
+    };
+    if result.course.paused.is_some() {
+        return Ok(result);
+    }
+    let jobs = jobs(options, &mut result, kernels);
+    let uuid = result.here.uuid.clone();
+    let limits = Limits::command(options.gpu.patience);
+    let session = Session { exe, uuid: Some(&uuid), limits };
+    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    Ok(result)
+}
+
+/// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
+fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
+    let regime = result.regime;
+    let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
+    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
+    let (shape, variant) = (options.gpu.shape, &options.gpu.variant);
+    let job = |kernel: &&GpuKernel| {
+        let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
+        Request::Kernel(Timing { kernels, shape, variant, regime })
+    };
+    let mut jobs = vec![Request::Hold(hold)];
+    jobs.extend(decoder_jobs(options, result));
+    jobs.extend(kernels.iter().map(job));
+    if shape.is_none() && variant.is_none() {
+        jobs.extend(headroom_job(kernels));
+    }
+    jobs
+}
+
+/// Both models on every path that is meant and that the device has; the others are noted.
+fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
+    let device = &result.here.device;
+    // The large model would take a stand-in hours.
+    let models = if device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
+    let mut jobs = Vec::new();
+    for way in paths(options) {
+        if let Some(why) = absent(way, device) {
+            result.absent_paths.push((label(way).to_owned(), why));
+            continue;
+        }
+        jobs.extend(models.iter().map(|model| {
+            let profile = match model {
+                Size::M0 => options.bench.profile.clone(),
+                Size::M1 => "clean".to_owned(),
+            };
+            Request::Decode { path: way.id.to_owned(), profile, model: *model }
+        }));
+    }
+    jobs
+}
+
+/// The paths of the decoder that are meant: those that are named; else those of the formats, each format's usual one or, where there is time, all;
+/// else none, where only kernels are.
+fn paths(options: &Options) -> Vec<Way> {
+    let bench = &options.bench;
+    let only_kernels = options.gpu.shape.is_some() || options.gpu.kernels != Globs::default();
+    if !bench.paths.is_empty() {
+        bench.paths.clone()
+    } else if only_kernels {
+        Vec::new()
+    } else if options.gpu.full {
+        ways().filter(|way| bench.dtypes.contains(&dtype_of(way))).collect()
+    } else {
+        bench.dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
+    }
+}
+
+/// Whether paths of the decoder are named, and no kernels.
+fn only_paths(options: &Options) -> bool {
+    !options.bench.paths.is_empty() && options.gpu.kernels == Globs::default()
+}
+
+/// Tries how far the products of these kernels reach.
+fn headroom_job(kernels: &[&GpuKernel]) -> Option<Request> {
+    let meant = |probe: &Probe| kernels.iter().any(|kernel| kernel.id == probe.kernel());
+    let paths: Vec<_> = probes().filter(meant).map(|probe| probe.path()).collect();
+    let globs = Globs::from(paths.join(",").as_str());
+    (!paths.is_empty()).then_some(Request::Headroom { paths: globs })
+}
+
+impl GpuResult {
+    /// The paths that say whether they are right.
+    pub(crate) fn judged(&self) -> impl Iterator<Item = &PathReport> {
+        self.paths.iter().filter(|path| !path.expected_tokens.is_empty())
+    }
+
+    /// One row for each path: right or wrong by the small model, how fast by the large one.
+    pub(crate) fn rows(&self) -> Vec<PathReport> {
+        let (judged, timed): (Vec<_>, Vec<_>) =
+            self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
+        let with_speed = |path: &PathReport| {
+            let speed = timed.iter().find(|speed| speed.way() == path.way());
+            speed.map_or_else(
+                || path.clone(),
+                |speed| PathReport {
+                    decode_tokens_per_s: speed.decode_tokens_per_s,
+                    decode_mad_tokens_per_s: speed.decode_mad_tokens_per_s,
+                    prefill_gflop_per_s: speed.prefill_gflop_per_s,
+                    gb_per_s: speed.gb_per_s,
+                    decode_bytes: speed.decode_bytes,
+                    read_gb_per_s: speed.read_gb_per_s,
+                    read_bandwidth_share: speed.read_bandwidth_share,
+                    cache_resident: speed.cache_resident,
+                    ..path.clone()
+                },
+            )
+        };
+        judged.into_iter().map(with_speed).collect()
+    }
+
+    fn hear(&mut self, told: Told) {
+        match self.course.hear(told) {
+            Some(BenchEvent::Holding(holding)) => self.holding = Some(holding),
+            Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
+            Some(BenchEvent::Report(report)) => self.paths.push(*report),
+            Some(BenchEvent::Samples(samples)) => self.samples.push(samples),
+            Some(BenchEvent::Skipped(skipped)) => self.skipped.push(skipped),
+            Some(BenchEvent::Headroom(report)) => self.headroom.push(report),
+            _ => {}
+        }
+    }
+
+    /// Whether everything was measured that was asked.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.course.is_fine()
+    }
+
+    /// Who was measured and how, for a journal.
+    fn identity(&self) -> Identity {
+        let device = &self.here.device;
+        let mut run = identity::here(identity::own_command());
+        run.regime = match self.regime {
+            Burst::Pulse => Regime::Pulse,
+            Burst::Sustained => Regime::Sustained,
+        };
+        run.driver.clone_from(&self.driver);
+        run.cuda =
+            Some(format!("{}.{}", device.driver_cuda / 1000, device.driver_cuda % 1000 / 10));
+        run.devices = vec![Device {
+            name: device.name.clone(),
+            uuid: Some(self.here.uuid.clone()),
+            sm: Some(device.sm.to_string()),
+            vbios: None,
+        }];
+        let images = self.kernels.iter().filter(|report| !report.image.is_empty());
+        run.libraries = images
+            .map(|report| (format!("image of {}", report.kernel), report.image.clone()))
+            .collect();
+        run
+    }
+
+    /// The run as lines of a journal; none where nothing was timed.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let mut points: Vec<Point> =
+            self.kernels.iter().filter_map(|report| point(report, &self.here)).collect();
+        let device = Some(self.here.device.name.as_str());
+        let decoder = self.samples.iter().flat_map(|path| points_of_model("m1", path, device));
+        points.extend(decoder);
+        if points.is_empty() {
+            return Vec::new();
+        }
+        let samples = points.iter().map(|point| point.t_ns.len() as u64).sum();
+        let at_ms = Some(identity::now_ms());
+        let taken = |point| Record::Point(Box::new(Taken { at_ms, point, window: None }));
+        let mut records = vec![Record::Run(Box::new(self.identity()))];
+        records.extend(points.into_iter().map(taken));
+        records.push(Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }));
+        records
+    }
+}
+
+fn point(report: &KernelReport, here: &DeviceHere) -> Option<Point> {
+    if report.samples_ns.is_empty() {
+        return None;
+    }
+    let dtype = kernels().find(|kernel| kernel.id == report.kernel).map(|kernel| kernel.dtype);
+    let key = Key {
+        name: report.kernel.clone(),
+        shape: points::Shape(sizes(report.shape).collect()),
+        dtype: dtype.map(|dtype| dtype.id().to_owned()),
+        device: Some(here.device.name.clone()),
+    };
+    let positive = |figure: f64| Some(figure).filter(|figure| *figure > 0.0);
+    Some(Point {
+        key,
+        config: report.variant.as_ref().map(|variant| format!("variant={variant}")),
+        t_ns: report.samples_ns.clone(),
+        flops: positive(report.flops),
+        bytes: positive(report.bytes),
+        ..Point::default()
+    })
+}
+
+/// The sizes a kernel has, by name.
+fn sizes(shape: Shape) -> impl Iterator<Item = (String, String)> {
+    let Shape { m, n, k, group, context } = shape;
+    let all = [("m", m), ("n", n), ("k", k), ("group", group), ("context", context)];
+    all.into_iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(name, size)| (name.to_owned(), size.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use crate::commands::output;
+use crate::text::clean;
+
+/// How the program ends when it did its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: fine.
+    Fine,
+    /// 1: a check failed.
+    CheckFailed,
+    /// 2: usage or configuration.
+    Usage,
+    /// 3: no GPU where one was required.
+    NoGpu,
+    /// 4: nothing fails, and of something nothing is known.
+    Unknown,
+    /// The code of a command that was run.
+    Command(u8),
+    /// 128 and the signal's number: ended by a signal, as shells count it.
+    Signal(u8),
+}
+
+impl Exit {
+    /// The number for the shell.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Fine => 0,
+            Self::CheckFailed => 1,
+            Self::Usage => 2,
+            Self::NoGpu => 3,
+            Self::Unknown => 4,
+            Self::Command(code) => code,
+            Self::Signal(signal) => 128_u8.saturating_add(signal),
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Why the program could not do its work.
+#[derive(Debug)]
+pub enum CliError {
+    /// Wrong arguments, environment or configuration, or a file that cannot be used.
+    Usage(String),
+    /// The work was begun and something failed.
+    Failed(String),
+    /// A GPU was required and none answers.
+    NoGpu(String),
+    /// Standard output cannot be written.
+    Output(io::Error),
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed(message) | Self::NoGpu(message) => {
+                f.write_str(message)
+            }
+            Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Says on stderr what went wrong, if anything, and picks the code. A reader that went away is no
+/// error: `warpscope stream | head` ends quietly.
+pub(crate) fn report(outcome: Result<Exit, CliError>) -> Exit {
+    let (exit, message) = match outcome {
+        Ok(exit) => return exit,
+        Err(CliError::Usage(message)) => (Exit::Usage, message),
+        Err(CliError::Failed(message)) => (Exit::CheckFailed, message),
+        Err(CliError::NoGpu(message)) => (Exit::NoGpu, message),
+        Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => return Exit::Fine,
+        Err(CliError::Output(error)) => {
+            (Exit::CheckFailed, format!("cannot write to standard output: {error}"))
+        }
+    };
+    // Nothing is left to tell when stderr is gone too.
+    let _ = writeln!(output::stderr(), "error: {}", indented(message.trim_end()));
+    exit
+}
+
+/// Every line but the first is indented, so that a name with a line feed in it cannot pass for a message of its own.
+fn indented(message: &str) -> String {
+    let lines: Vec<String> =
+        message.lines().map(|line| format!("  {}", clean(line, false))).collect();
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n").trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_help() {
+        for exit in [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::NoGpu, Exit::Unknown] {
+            let code = format!("{} ", exit.code());
+            assert!(
+                super::super::parser::EXIT_CODES
+                    .lines()
+                    .any(|line| line.trim_start().starts_with(&code))
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_pass_for_another_message() {
+        assert_eq!(indented("a\nerror: b\n\n  c"), "a\n  error: b\n\n    c");
+        assert_eq!(indented("\u{9b}a\u{202e}"), "\u{fffd}a\u{fffd}");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error() {
+        let gone = CliError::Output(io::Error::from(ErrorKind::BrokenPipe));
+        assert_eq!(report(Err(gone)), Exit::Fine);
+    }
+}

@@ -1,0 +1,56 @@
+use std::path::{Path, PathBuf};
+
+use warpscope_probes::bounded::Skipped;
+use warpscope_probes::host_provider::{HostOptions, HostProvider};
+use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
+use warpscope_probes::provider::Provider;
+
+use crate::commands::cli::elevated;
+use crate::commands::cli::exit::CliError;
+use crate::commands::cli::options::Options;
+use crate::commands::output;
+use crate::io::source::Source;
+use crate::io::source::local::LocalSource;
+use crate::io::source::nvml::{NvmlProcess, nvml_command};
+pub use crate::io::source::replay::AtEnd;
+use crate::io::source::replay::ReplaySource;
+
+/// The source the options ask for: a recording where one is named, this machine otherwise.
+/// `at_end` says what a recording does after its last frame.
+pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
+    let Some(path) = &options.source.recording else {
+        return local(options);
+    };
+    let source = ReplaySource::open(path).map_err(|error| CliError::Usage(error.to_string()))?;
+    if at_end == AtEnd::Stop {
+        tell_skipped(path, source.skipped());
+    }
+    let source = source.at_speed(options.source.speed).from(options.source.start).ending(at_end);
+    Ok(Box::new(source))
+}
+
+/// Says once what of a file could not be read.
+pub(crate) fn tell_skipped(path: &Path, skipped: &Skipped) {
+    if skipped.count > 0 {
+        output::note(format_args!("{}: {skipped}", path.display()));
+    }
+}
+
+fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
+    let library = options.source.library.as_deref();
+    let library = library.map(|path| elevated::named("--library", path)).transpose()?;
+    Ok(Box::new(LocalSource::new(
+        gpus(library),
+        Box::new(HostProvider::new(HostOptions::default())),
+        options.source.interval,
+    )))
+}
+
+/// NVML in a process of its own; in this one where the system starts no other.
+fn gpus(library: Option<PathBuf>) -> Box<dyn Provider> {
+    let of_child = library.clone();
+    match NvmlProcess::start(move || nvml_command(of_child.as_deref())) {
+        Ok(process) => Box::new(process),
+        Err(_) => Box::new(NvmlProvider::new(NvmlOptions { library, ..NvmlOptions::default() })),
+    }
+}

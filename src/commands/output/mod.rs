@@ -1,0 +1,117 @@
+pub(crate) mod file;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
+
+use serde::Serialize;
+
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{ColorChoice, Options};
+use crate::io::sink::jsonl;
+use crate::io::sink::printer::Printer;
+use crate::io::sink::table::Style;
+use crate::text::clean;
+
+/// Standard output, through the gate.
+pub(crate) fn stdout() -> Printer<StdoutLock<'static>> {
+    Printer::new(io::stdout().lock())
+}
+
+/// Standard error, through the gate.
+pub(crate) fn stderr() -> Printer<StderrLock<'static>> {
+    Printer::new(io::stderr().lock())
+}
+
+/// Writes one line to standard error; a line feed in a name does not begin another.
+pub(crate) fn note(text: impl Display) {
+    // Nothing is left to tell when stderr is gone.
+    let _ = writeln!(stderr(), "{}", clean(&text.to_string(), false));
+}
+
+/// One line on standard error that says how far something has come, where somebody looks.
+pub(crate) struct StatusLine {
+    shown: bool,
+}
+
+impl StatusLine {
+    /// A line that is empty so far.
+    pub(crate) fn new() -> Self {
+        Self { shown: io::stderr().is_terminal() }
+    }
+
+    /// Whether the line can be seen.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown
+    }
+
+    /// Writes a text in place of the one before.
+    pub(crate) fn show(&self, text: &str) {
+        if self.shown {
+            let mut err = stderr();
+            let _ = err.erase_line().and_then(|()| write!(err, "{}", clean(text, false)));
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        if self.shown {
+            let _ = stderr().erase_line();
+        }
+    }
+}
+
+/// Writes a text to standard output.
+pub(crate) fn print(text: &str) -> Result<Exit, CliError> {
+    let feed = if text.ends_with('\n') { "" } else { "\n" };
+    write(text.as_bytes())?;
+    write(feed.as_bytes())?;
+    Ok(Exit::Fine)
+}
+
+/// Writes bytes to standard output, at once.
+pub(crate) fn write(bytes: &[u8]) -> Result<(), CliError> {
+    let mut out = stdout();
+    out.write_all(bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A value as JSON for standard output: indented for a person, one line for a program.
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CliError> {
+    let person = io::stdout().is_terminal();
+    let bytes = if person { jsonl::pretty(value) } else { jsonl::line(value) };
+    write(&bytes.map_err(not_json)?)
+}
+
+pub(crate) fn not_json(error: serde_json::Error) -> CliError {
+    CliError::Failed(format!("cannot put the result into JSON: {error}"))
+}
+
+/// Fails where there is no screen to draw on.
+pub(crate) fn demand_terminal() -> Result<(), CliError> {
+    if io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(CliError::Usage(
+        "the dashboard needs a terminal; `warpscope snapshot` prints text, `warpscope stream` JSON Lines"
+            .to_owned(),
+    ))
+}
+
+/// How a table for standard output is drawn.
+pub(crate) fn style(options: &Options) -> Style {
+    let terminal = io::stdout().is_terminal();
+    let dumb = options.env.text("TERM").is_none_or(|term| term == "dumb");
+    let color = match options.view.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => terminal && !dumb,
+    };
+    Style { width: columns(), ascii: options.view.ascii, color }
+}
+
+/// Columns of the terminal; `None` when output goes elsewhere and may be as wide as it likes.
+fn columns() -> Option<usize> {
+    let terminal = io::stdout().is_terminal();
+    let size = terminal.then(crossterm::terminal::size).and_then(Result::ok);
+    size.map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+}

@@ -1,0 +1,220 @@
+//! `warpscope probe`: instructions, images and library calls, run on the devices here.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use warpscope_probes::Frame;
+use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
+use warpscope_probes::rules::RuleBase;
+
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::gpu::libraries::Libraries;
+use crate::commands::gpu::progress::Progress;
+use crate::commands::gpu::session::{Session, talk};
+use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
+use crate::commands::{inspect, output};
+use crate::engine::{Target, contradicted};
+use crate::worker::gpu::{Hold, Limits, ProbeRound, Told};
+use crate::worker::{BENCH_SCHEMA, DeviceHere};
+
+/// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted or a device was not probed to
+/// the end; 3: there is no GPU.
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    let exe = std::env::current_exe()?;
+    let wanted: Vec<&Probe> =
+        probes().filter(|probe| options.gpu.probes.matches(probe.id)).collect();
+    if wanted.is_empty() {
+        let all: Vec<_> = probes().map(|probe| probe.id).collect();
+        let (asked, all) = (&options.gpu.probes, all.join(", "));
+        return Err(CliError::Usage(format!("no probe is called {asked}; there are: {all}")));
+    }
+    let devices = chosen(options, &exe)?;
+    let frame = first_frame_of(options).ok();
+    let libraries = Libraries::new(options);
+    let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
+    let results = each(options, devices, run)?;
+    let fine = results.iter().all(DeviceResult::is_fine);
+    if options.output.json {
+        output::json(&ProbeResult { schema: BENCH_SCHEMA, gpus: results })?;
+    }
+    Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// What `--json` gives.
+#[derive(Debug, Serialize)]
+struct ProbeResult {
+    schema: u32,
+    gpus: Vec<DeviceResult>,
+}
+
+/// What one device did.
+#[derive(Debug, Serialize)]
+struct DeviceResult {
+    #[serde(flatten)]
+    here: DeviceHere,
+    probes: Vec<ProbeReport>,
+    /// Answers against which a rule speaks, each with both sides.
+    disputed: Vec<Dispute>,
+    /// Why the device was not used, or not to the end.
+    paused: Option<String>,
+    interrupted: bool,
+    /// Probes that were asked for.
+    #[serde(skip)]
+    wanted: usize,
+}
+
+/// An answer and a rule that says otherwise.
+#[derive(Debug, Serialize)]
+struct Dispute {
+    probe: String,
+    rule: String,
+    /// What the rule says, with its reason.
+    says: String,
+}
+
+impl DeviceResult {
+    fn is_fine(&self) -> bool {
+        let wrong = |report: &ProbeReport| report.answer == Answer::WrongOutput;
+        let complete = self.probes.len() == self.wanted && self.paused.is_none();
+        complete && !self.interrupted && self.disputed.is_empty() && !self.probes.iter().any(wrong)
+    }
+}
+
+fn on_device(
+    options: &Options,
+    exe: &Path,
+    (here, frame): (DeviceHere, Option<&Frame>),
+    wanted: &[&Probe],
+    libraries: &Libraries<'_>,
+) -> Result<DeviceResult, CliError> {
+    let hindrance =
+        hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
+    let mut result = DeviceResult {
+        here,
+        probes: Vec::new(),
+        disputed: Vec::new(),
+        paused: hindrance,
+        interrupted: false,
+        wanted: wanted.len(),
+    };
+    if result.paused.is_some() {
+        return Ok(result);
+    }
+    let target = target(&result.here, frame);
+    let asks = wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_)));
+    let cublas = if asks { libraries.cublas(&target)? } else { Vec::new() };
+    let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
+    let jobs = ProbeRound::jobs(wanted, &cublas, hold);
+    let uuid = result.here.uuid.clone();
+    let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
+    let progress = Progress::new(jobs.len());
+    let mut round = ProbeRound::new(&uuid);
+    let mut done = 0;
+    result.interrupted = talk(&session, jobs, |told| {
+        if let Told::Doing(job) = &told {
+            progress.step(done, &job.to_string());
+            done += 1;
+        }
+        round.hear(told);
+    })?;
+    progress.end();
+    round.date(target.driver.as_deref(), &inspect::today());
+    result.probes = round.reports;
+    result.paused = round.paused;
+    conclude(&mut result, &target);
+    Ok(result)
+}
+
+/// The device as the rules ask about it.
+pub(crate) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
+    let gpu =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
+    match gpu {
+        Some((frame, gpu)) => Target::from_gpu(gpu, &frame.driver),
+        None => Target {
+            uuid: Some(here.uuid.clone()),
+            cuda: Some(format!(
+                "{}.{}",
+                here.device.driver_cuda / 1000,
+                here.device.driver_cuda % 1000 / 10
+            )),
+            what_if: false,
+            ..Target::of_sm(&*here.device.name, here.device.sm)
+        },
+    }
+}
+
+/// Lays the reports beside the rules, and keeps those of real devices.
+fn conclude(result: &mut DeviceResult, target: &Target) {
+    let base = RuleBase::builtin();
+    for report in &result.probes {
+        let rules = contradicted(base, report, target).into_iter();
+        result.disputed.extend(rules.map(|rule| Dispute {
+            probe: report.id.clone(),
+            rule: rule.id.to_string(),
+            says: rule.reason.to_string(),
+        }));
+    }
+    if let Some(store) = Store::of_user() {
+        let kept = store.keep(&result.here.uuid, target.driver.as_deref(), &result.probes);
+        if let Err(error) = kept {
+            result.paused.get_or_insert(format!("the answers cannot be kept: {error}"));
+        }
+    }
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_table(self, out)
+    }
+}
+
+fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}\n", heading(&result.here))?;
+    let width = result.probes.iter().map(|report| report.id.len()).max().unwrap_or(0).max(5);
+    if !result.probes.is_empty() {
+        writeln!(out, "{:<width$}  {:<12}  what was found", "probe", "answer")?;
+    }
+    for report in &result.probes {
+        writeln!(out, "{:<width$}  {:<12}  {}", report.id, word(report.answer), report.detail)?;
+        let telling = !matches!(report.answer, Answer::Works | Answer::Unknown);
+        for (name, value) in report.facts.iter().filter(|_| telling) {
+            writeln!(out, "{:<width$}  {:<12}  {name}: {value}", "", "")?;
+        }
+    }
+    for Dispute { probe, rule, says } in &result.disputed {
+        writeln!(out, "\ndisputed: {probe} found otherwise than rule {rule}: {says}")?;
+    }
+    if let Some(why) = &result.paused {
+        writeln!(out, "ended early: {why}")?;
+    }
+    writeln!(out, "\n{}\n", summary(result))
+}
+
+fn word(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Works => "works",
+        Answer::Slow => "slow",
+        Answer::WrongOutput => "WRONG OUTPUT",
+        Answer::Fails => "fails",
+        Answer::Unknown => "unknown",
+    }
+}
+
+fn summary(result: &DeviceResult) -> String {
+    let count = |answer| result.probes.iter().filter(|one| one.answer == answer).count();
+    let answers =
+        [Answer::Works, Answer::Slow, Answer::WrongOutput, Answer::Fails, Answer::Unknown];
+    let parts = answers.map(|answer| (count(answer), word(answer)));
+    let parts = parts.iter().filter(|part| part.0 > 0).map(|(n, word)| format!("{n} {word}"));
+    let simulated =
+        if result.here.device.simulated { " (simulated: not kept, and no evidence)" } else { "" };
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    format!("{} of {} probes: {parts}{simulated}", result.probes.len(), result.wanted)
+}

@@ -1,0 +1,50 @@
+use std::path::Path;
+
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::frames::follow;
+use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::output;
+use crate::commands::record as recording;
+use crate::io::sink::{Limits, RecordError, Recorder};
+
+/// Frames into a recording until stopped, or the run of a program into a journal.
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    if recording::is_asked(options) {
+        return recording::run(options);
+    }
+    let record = &options.record;
+    let path = record.file.as_deref().unwrap_or(Path::new("")); // the operand is required
+    let source = open_source(options, AtEnd::Stop)?;
+    let limits = Limits { max_size: record.max_size, keep: record.keep };
+    let recorder =
+        Recorder::open(path, limits).map_err(|error| CliError::Usage(error.to_string()))?;
+    let mut log = Log { recorder, written: 0, trouble: None };
+    follow(source, options, |frame| {
+        log.take(frame);
+        Ok(())
+    })?;
+    output::note(format_args!("{} frames written to {}", log.written, path.display()));
+    match log.trouble {
+        Some(trouble) => Err(CliError::Failed(trouble)),
+        None => Ok(Exit::Fine),
+    }
+}
+
+/// Writes on through trouble; says on stderr when it comes, changes and goes.
+struct Log {
+    recorder: Recorder,
+    written: u64,
+    trouble: Option<String>,
+}
+
+impl Log {
+    fn take(&mut self, frame: &warpscope_probes::Frame) {
+        let trouble = self.recorder.write(frame).err().map(|error: RecordError| error.to_string());
+        self.written += u64::from(trouble.is_none());
+        if trouble != self.trouble {
+            output::note(trouble.as_deref().unwrap_or("recording goes on"));
+        }
+        self.trouble = trouble;
+    }
+}

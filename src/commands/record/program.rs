@@ -1,0 +1,100 @@
+//! The program that is recorded: started here, running already, or at the other end of standard input.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use tokio::sync::mpsc::Sender;
+
+use super::inbox::Inbox;
+use super::{Event, Subject};
+use crate::commands::cli::exit::Exit;
+use crate::commands::record::family::{Own, started};
+
+/// What is recorded, once it runs.
+pub(crate) enum Program {
+    Child(Child),
+    /// Its number and when it started.
+    Process(u32, u64),
+    Input,
+}
+
+impl Program {
+    /// Starts what is to be started.
+    pub(crate) fn start(
+        subject: Subject,
+        inbox: &Inbox,
+        sender: &Sender<Event>,
+    ) -> Result<Self, String> {
+        match subject {
+            Subject::Command(words) => Self::spawn(&words, inbox, sender),
+            Subject::Process { pid, start } => Ok(Self::Process(pid, start)),
+            Subject::Input => Ok(Self::Input),
+        }
+    }
+
+    fn spawn(words: &[String], inbox: &Inbox, sender: &Sender<Event>) -> Result<Self, String> {
+        let Some((name, rest)) = words.split_first() else { return Err("no command".to_owned()) };
+        let mut command = Command::new(name);
+        command.args(rest).envs(inbox.variables()).stdout(Stdio::piped());
+        let child = command.spawn().map_err(|error| format!("{name}: {error}"))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            // Waits without taking the exit code: the process number stays the child's until the owner takes it.
+            if let Some(pid) = pid {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
+            }
+            let _ = sender.blocking_send(Event::Ended);
+        });
+        Ok(Self::Child(child))
+    }
+
+    pub(crate) fn family(&self) -> Own {
+        match self {
+            Self::Child(child) => Own::of(child.id()),
+            Self::Process(pid, _) => Own::of(*pid),
+            Self::Input => Own::unknown(),
+        }
+    }
+
+    /// What is to be read and passed on.
+    pub(crate) fn output(&mut self) -> io::Result<Option<OwnedFd>> {
+        match self {
+            Self::Child(child) => Ok(child.stdout.take().map(OwnedFd::from)),
+            Self::Process(..) => Ok(None),
+            Self::Input => io::stdin().as_fd().try_clone_to_owned().map(Some),
+        }
+    }
+
+    /// Whether a process that nobody waits for is gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Self::Process(pid, start) => started(*pid) != Some(*start),
+            Self::Child(_) | Self::Input => false,
+        }
+    }
+
+    pub(crate) fn status(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self {
+            Self::Child(child) => child.wait().map(Some),
+            Self::Process(..) | Self::Input => Ok(None),
+        }
+    }
+}
+
+/// The code a shell gives: 128 and the number where a signal ended it.
+pub(crate) fn shell_code(status: ExitStatus) -> i32 {
+    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+pub(crate) fn exit_of(status: ExitStatus) -> Exit {
+    match u8::try_from(shell_code(status)) {
+        Ok(0) => Exit::Fine,
+        Ok(code) => Exit::Command(code),
+        Err(_) => Exit::CheckFailed,
+    }
+}

@@ -1,0 +1,328 @@
+//! Keeps the journal of a running recording: points at once, the machine around them with the next frame.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use warpscope_probes::Frame;
+
+use super::super::identity::{Checkout, add_machine, now_ms};
+use super::intake::From;
+use super::say;
+use crate::commands::frames::is_complete;
+use crate::commands::record::family::Own;
+use crate::io::sink::Recorder;
+use crate::runs::journal::{
+    Around, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken, Window,
+};
+use crate::runs::points::{Found, Point, Scan};
+
+/// Frames kept: a sample that began before the first of them has its window cut short.
+const FRAMES: usize = 512;
+
+/// Longest fault that is told.
+const MAX_FAULT: usize = 200;
+
+/// The journal and what is needed to write its next lines.
+pub(crate) struct Ledger {
+    recorder: Recorder,
+    scan: Scan,
+    frames: VecDeque<(Instant, Frame)>,
+    /// When points began that are on paper and whose surroundings are not.
+    waiting: Vec<Instant>,
+    waiting_samples: usize,
+    own: Own,
+    run: Identity,
+    /// The part of it that is written.
+    written: Identity,
+    /// What is not known of the run yet: its commit, its machine.
+    unknown: [bool; 2],
+    /// Samples that are written, and those that could not be.
+    samples: u64,
+    lost: u64,
+    signal: Option<Signal>,
+    /// Lines that were meant as points, and the first one's fault.
+    damaged: u64,
+    first_damage: Option<String>,
+    trouble: Option<String>,
+}
+
+impl Ledger {
+    /// Writes down at once what is known of the run.
+    pub(crate) fn new(recorder: Recorder, scan: Scan, own: Own, run: Identity) -> Self {
+        let first = Record::Run(Box::new(run.clone()));
+        let mut ledger = Self {
+            recorder,
+            scan,
+            frames: VecDeque::new(),
+            waiting: Vec::new(),
+            waiting_samples: 0,
+            own,
+            written: run.clone(),
+            run,
+            unknown: [true; 2],
+            samples: 0,
+            lost: 0,
+            signal: None,
+            damaged: 0,
+            first_damage: None,
+            trouble: None,
+        };
+        // Told where it happened; a full disk may have room again when the points come.
+        let _ = ledger.write(&first);
+        ledger
+    }
+
+    /// What is checked out where the run is.
+    pub(crate) fn checkout(&mut self, found: Checkout) {
+        found.put_into(&mut self.run);
+        self.unknown[0] = false;
+        self.identify();
+    }
+
+    /// Whether all is known of the run.
+    pub(crate) fn is_identified(&self) -> bool {
+        self.unknown == [false; 2]
+    }
+
+    /// Writes at once what has become known.
+    fn identify(&mut self) {
+        if self.run != self.written {
+            self.written = self.run.clone();
+            let whole = Record::Identity(Box::new(self.run.clone()));
+            let _ = self.write(&whole);
+        }
+    }
+
+    /// A signal that asks the run to end.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.signal = Some(signal);
+    }
+
+    /// Writes a record; says on stderr when trouble comes, changes and goes.
+    pub(crate) fn write(&mut self, record: &Record) -> Result<(), String> {
+        let outcome = self.recorder.write(record).map_err(|error| error.to_string());
+        let trouble = outcome.clone().err();
+        if trouble != self.trouble {
+            say(trouble.as_deref().unwrap_or("recording goes on"));
+        }
+        self.trouble = trouble;
+        outcome
+    }
+
+    /// Lines of the program.
+    pub(crate) fn lines(&mut self, from: From, lines: &[String]) {
+        let now = Instant::now();
+        for line in lines {
+            let found = match from {
+                From::Output => self.scan.take(line),
+                From::Points => vec![Scan::only(line)],
+            };
+            for one in found {
+                match one {
+                    Found::Point(point) => self.point(*point, now),
+                    Found::Remark(text) => drop(self.remark(text)),
+                    Found::Damaged(why) => self.damage(1, &why),
+                }
+            }
+        }
+    }
+
+    fn point(&mut self, point: Point, now: Instant) {
+        let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
+        let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
+        let samples = point.t_ns.len();
+        let taken = Taken { at_ms: Some(now_ms()), point, window: None };
+        if self.write(&Record::Point(Box::new(taken))).is_err() {
+            self.lost += samples as u64;
+        } else {
+            self.samples += samples as u64;
+            self.waiting.push(began);
+            self.waiting_samples += samples;
+            if self.waiting.len() >= HELD_POINTS || self.waiting_samples >= HELD_SAMPLES / 2 {
+                self.surround();
+            }
+        }
+    }
+
+    /// Counts lines that could not be read.
+    pub(crate) fn damage(&mut self, lines: u64, why: &str) {
+        if lines == 0 {
+            return;
+        }
+        self.damaged += lines;
+        self.first_damage.get_or_insert_with(|| why.chars().take(MAX_FAULT).collect());
+    }
+
+    /// A remark of the user or of a tool.
+    pub(crate) fn remark(&mut self, text: String) -> Result<(), String> {
+        self.write(&Record::Mark(Mark { at_ms: now_ms(), text }))
+    }
+
+    /// A frame: what stood before it is now surrounded.
+    pub(crate) fn frame(&mut self, frame: Frame) {
+        self.own.see(&frame);
+        if self.unknown[1] {
+            add_machine(&mut self.run, &frame);
+            if is_complete(&frame) {
+                self.unknown[1] = false;
+                self.identify();
+            }
+        }
+        if self.frames.len() == FRAMES {
+            self.frames.pop_front();
+        }
+        self.frames.push_back((Instant::now(), frame));
+        // One frame cannot show what moved: points older than the first wait for two.
+        if self.frames.len() > 1 {
+            self.surround();
+        }
+    }
+
+    /// Whether points wait for a frame that can say something of them.
+    pub(crate) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+            && self.frames.back().is_some_and(|(_, frame)| self.own.gpu(frame).is_some())
+    }
+
+    /// Writes the machine around the points that wait, from before the earliest of them: one line for all, since a line counts
+    /// backwards and cannot speak of points with others after them.
+    fn surround(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.waiting_samples = 0;
+        let Some(began) = waiting.iter().min().copied() else { return };
+        let before = self.frames.iter().rposition(|(at, _)| *at <= began);
+        let around = self.around(before.unwrap_or(0), waiting.len() as u64);
+        if around.window.is_some() {
+            // Told where it happened; the points themselves are written.
+            let _ = self.write(&Record::Around(Box::new(around)));
+        }
+    }
+
+    fn around(&self, first: usize, points: u64) -> Around {
+        let frames = self.frames.iter().skip(first).map(|(_, frame)| frame);
+        let gpu = self.frames.back().and_then(|(_, frame)| self.own.gpu(frame));
+        let window = gpu.map(|gpu| {
+            let mut window = Window::of(frames, &gpu.key, &[]);
+            window.others.retain(|pid| self.own.is_other(*pid));
+            window
+        });
+        Around {
+            at_ms: now_ms(),
+            points,
+            device: gpu.and_then(|gpu| gpu.identity.name.last().cloned()),
+            tainted: window.as_ref().map(Window::taints).unwrap_or_default(),
+            window,
+        }
+    }
+
+    /// Closes the run and says what became of it.
+    pub(crate) fn end(mut self, exit: Option<i32>) -> Summary {
+        self.surround();
+        self.identify();
+        let signal = self.signal.map(Signal::as_raw);
+        let _ =
+            self.write(&Record::End(End { at_ms: now_ms(), samples: self.samples, exit, signal }));
+        Summary {
+            samples: self.samples,
+            lost: self.lost,
+            damaged: self.damaged,
+            first_damage: self.first_damage,
+            trouble: self.trouble,
+        }
+    }
+}
+
+/// What became of a recording.
+pub(crate) struct Summary {
+    /// Samples that are in the journal.
+    pub(crate) samples: u64,
+    /// Samples that could not be written.
+    pub(crate) lost: u64,
+    pub(crate) damaged: u64,
+    pub(crate) first_damage: Option<String>,
+    pub(crate) trouble: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::Gpu;
+    use warpscope_probes::process::{Process, Visibility};
+    use warpscope_probes::units::MegaHertz;
+
+    use super::*;
+    use crate::io::sink::{Holds, Limits};
+    use crate::runs::journal::Journal;
+
+    fn frame(mhz: u32, pids: &[u32]) -> Frame {
+        let mut gpu = Gpu { key: "GPU-1".into(), ..Gpu::default() };
+        gpu.identity.name = "T4".to_owned().into();
+        gpu.vitals.clock_sm_mhz = MegaHertz(mhz).into();
+        let process = |pid: &u32| Process {
+            pid: *pid,
+            gpu: "GPU-1".into(),
+            visibility: Visibility::Visible,
+            ..Process::default()
+        };
+        Frame { gpus: vec![gpu], processes: pids.iter().map(process).collect(), ..Frame::default() }
+    }
+
+    /// A ledger of this very process, so that process 1 is somebody else's.
+    fn recorded(work: impl FnOnce(&mut Ledger)) -> Journal {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("run.jsonl");
+        let recorder = Recorder::open_as(Holds::Journal, &path, Limits::default()).expect("opens");
+        let scan = Scan::new(&[], None).expect("no pattern");
+        let own = Own::of(std::process::id());
+        let mut ledger = Ledger::new(recorder, scan, own, Identity::default());
+        work(&mut ledger);
+        ledger.end(Some(0));
+        let bytes = std::fs::read(&path).expect("reads");
+        let journal = Journal::read(&*bytes).expect("reads");
+        assert_eq!(journal.skipped.first, None);
+        journal
+    }
+
+    #[test]
+    fn points_carry_the_frames_before_and_after_them() {
+        let me = std::process::id();
+        let lines = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| format!("name={name} t_ns=1")).collect()
+        };
+        let journal = recorded(|ledger| {
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Points, &lines(&["calm", "calm"]));
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Output, &lines(&["crowded"]));
+            ledger.frame(frame(1500, &[me, 1]));
+            ledger.frame(frame(1500, &[me]));
+            ledger.lines(From::Points, &lines(&["moved"]));
+            ledger.frame(frame(1000, &[me]));
+        });
+        let run = &journal.runs[0];
+        let seen: Vec<_> =
+            run.points.iter().map(|p| (p.key.name.as_str(), p.tainted.join(";"))).collect();
+        assert_eq!(
+            seen,
+            [
+                ("calm", String::new()),
+                ("calm", String::new()),
+                ("crowded", "shared with process 1".to_owned()),
+                ("moved", "clock moved".to_owned())
+            ]
+        );
+        assert!(run.points.iter().all(|point| point.key.device.as_deref() == Some("T4")));
+        assert_eq!(run.end.as_ref().map(|end| end.samples), Some(4));
+    }
+
+    #[test]
+    fn a_program_that_is_on_no_gpu_is_judged_by_none() {
+        let journal = recorded(|ledger| {
+            ledger.frame(frame(1500, &[1]));
+            ledger.lines(From::Points, &["name=a t_us=1".to_owned()]);
+            ledger.frame(frame(900, &[1]));
+        });
+        let point = &journal.runs[0].points[0];
+        assert_eq!((point.tainted.len(), &point.key.device), (0, &None));
+    }
+}

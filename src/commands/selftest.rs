@@ -1,0 +1,257 @@
+//! `warpscope selftest`: every GPU kernel against the inputs and answers it was proven with.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::gpu::{MachineError, Route};
+
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::Options;
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::session::Session;
+use crate::commands::gpu::{GIVEN_UP, Ran, chosen, each, heading, hindrance, reason, route_text};
+use crate::commands::output;
+use crate::worker::gpu::{Globs, Hold, Limits, Next, Request, Told};
+use crate::worker::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
+
+/// Runs the conformance cases on real devices. Code 0: all are right; 1: one is not, or was not run; 3: there is no GPU.
+pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    let exe = std::env::current_exe()?;
+    let known = kernels().filter(|kernel| options.gpu.kernels.matches(kernel.id)).count();
+    if known == 0 {
+        let all: Vec<_> = kernels().map(|kernel| kernel.id).collect();
+        let (asked, all) = (&options.gpu.kernels, all.join(", "));
+        return Err(CliError::Usage(format!("no kernel is called {asked}; there are: {all}")));
+    }
+    let results = each(options, chosen(options, &exe)?, |here| test(options, &exe, here))?;
+    let right = results.iter().all(DeviceResult::is_right);
+    if options.output.json {
+        output::json(&SelftestResult { schema: BENCH_SCHEMA, gpus: results })?;
+    }
+    Ok(if right { Exit::Fine } else { Exit::CheckFailed })
+}
+
+/// What `--json` gives.
+#[derive(Clone, Debug, Serialize)]
+struct SelftestResult {
+    schema: u32,
+    gpus: Vec<DeviceResult>,
+}
+
+/// What one device did.
+#[derive(Clone, Debug, Serialize)]
+struct DeviceResult {
+    #[serde(flatten)]
+    here: DeviceHere,
+    /// What was held of it; null when it was not taken.
+    holding: Option<Holding>,
+    kernels: Vec<Row>,
+    /// Why it was not used, or not to the end.
+    paused: Option<String>,
+    interrupted: bool,
+}
+
+/// What became of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Right,
+    Wrong,
+    /// It could not be run.
+    Failed,
+    /// This device has no way to run it.
+    Absent,
+    /// Nobody got so far.
+    NotRun,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    kernel: &'static str,
+    #[serde(flatten)]
+    route: Route,
+    cases: usize,
+    /// Largest relative error; null where all are judged by their bits.
+    worst_error: Option<f64>,
+    outcome: Outcome,
+    /// What was wrong or failed.
+    troubles: Vec<String>,
+}
+
+impl Row {
+    fn case(&mut self, case: &CaseReport) {
+        self.cases += 1;
+        self.worst_error = self.worst_error.into_iter().chain(case.error).reduce(f64::max);
+        if let Some(wrong) = &case.wrong {
+            self.troubles.push(format!("{}, {}: {wrong}", self.kernel, case.case));
+            self.outcome = Outcome::Wrong;
+        }
+    }
+
+    /// What a child said before it died is said once.
+    fn fail(&mut self, why: String) {
+        if !self.troubles.contains(&why) {
+            self.troubles.push(why);
+        }
+        self.outcome = Outcome::Failed;
+    }
+
+    /// All cases were run. A kernel without cases is not proven by that.
+    fn finish(&mut self) {
+        if self.outcome == Outcome::NotRun && self.cases > 0 {
+            self.outcome = Outcome::Right;
+        }
+    }
+}
+
+impl DeviceResult {
+    fn new(here: DeviceHere, globs: &Globs) -> Self {
+        let row = |kernel: &warpscope_kernels::gpu::GpuKernel| {
+            let route = (kernel.route)(&here.device);
+            let absent = matches!(route, Route::Absent { .. });
+            let outcome = if absent { Outcome::Absent } else { Outcome::NotRun };
+            let troubles = Vec::new();
+            Row { kernel: kernel.id, route, cases: 0, worst_error: None, outcome, troubles }
+        };
+        let rows = kernels().filter(|kernel| globs.matches(kernel.id)).map(row).collect();
+        Self { kernels: rows, here, holding: None, paused: None, interrupted: false }
+    }
+
+    fn is_right(&self) -> bool {
+        let right = |row: &Row| matches!(row.outcome, Outcome::Right | Outcome::Absent);
+        self.kernels.iter().all(right)
+    }
+
+    fn jobs(&self, hold: Hold) -> Vec<Request> {
+        let rows = self.kernels.iter().filter(|row| row.outcome == Outcome::NotRun);
+        let jobs = rows.map(|row| Request::Selftest { kernels: Globs::from(row.kernel) });
+        [Request::Hold(hold)].into_iter().chain(jobs).collect()
+    }
+
+    /// The row a job is about.
+    fn row(&mut self, job: Option<&Request>) -> Option<&mut Row> {
+        let Some(Request::Selftest { kernels }) = job else { return None };
+        let name = kernels.to_string();
+        self.kernels.iter_mut().find(|row| row.kernel == name)
+    }
+
+    fn hear(&mut self, doing: Option<&Request>, told: Told) {
+        match told {
+            Told::Said(event) => match *event {
+                BenchEvent::Holding(holding) => self.holding = Some(holding),
+                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
+                BenchEvent::State(BenchState::Finished) => {
+                    if let Some(row) = self.row(doing) {
+                        row.finish();
+                    }
+                }
+                BenchEvent::Case(case) => {
+                    if let Some(row) = self.row(doing) {
+                        row.case(&case);
+                    }
+                }
+                BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
+                    let why = format!("{}: {}", failure.what, reason(&failure));
+                    self.fail(doing, why);
+                }
+                _ => {}
+            },
+            Told::Died(death) => {
+                self.fail(death.doing.as_ref(), death.sentence);
+                if death.next == Next::GivenUp {
+                    self.paused = Some(GIVEN_UP.to_owned());
+                }
+            }
+            Told::Doing(_) | Told::Idle => {}
+        }
+    }
+
+    /// A failure of no kernel in particular is one of the device.
+    fn fail(&mut self, doing: Option<&Request>, why: String) {
+        match self.row(doing) {
+            Some(row) => row.fail(why),
+            None => self.paused = Some(why),
+        }
+    }
+}
+
+fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult, CliError> {
+    let mut result = DeviceResult::new(here, &options.gpu.kernels);
+    result.paused = hindrance(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
+    if result.paused.is_some() {
+        return Ok(result);
+    }
+    let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
+    let jobs = result.jobs(hold);
+    let uuid = result.here.uuid.clone();
+    let limits = Limits::command(options.gpu.patience);
+    let session = Session { exe, uuid: Some(&uuid), limits };
+    let mut doing = None;
+    result.interrupted = outcome::run(&session, jobs, |told| {
+        if let Told::Doing(job) = &told {
+            doing = Some(job.clone());
+        }
+        result.hear(doing.as_ref(), told);
+    })?;
+    Ok(result)
+}
+
+impl Ran for DeviceResult {
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_table(self, out)
+    }
+}
+
+fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", heading(&result.here))?;
+    if let Some(holding) = &result.holding {
+        let context = holding.context_bytes.map(|bytes| format!("context {} MiB", bytes >> 20));
+        let cap = format!("at most {} MiB besides", holding.arena_cap_bytes >> 20);
+        let images = holding.images.iter().map(|(family, how)| format!("{family}: {how}"));
+        let parts: Vec<_> = context.into_iter().chain([cap]).chain(images).collect();
+        writeln!(out, "{}", parts.join(" · "))?;
+    }
+    writeln!(out)?;
+    let width = result.kernels.iter().map(|row| row.kernel.len()).max().unwrap_or(0).max(6);
+    writeln!(out, "{:<width$}  cases  worst error  result   by", "kernel")?;
+    for row in &result.kernels {
+        let error = row.worst_error.map_or_else(|| "–".to_owned(), |error| format!("{error:.1e}"));
+        let (outcome, route) = (word(row.outcome), route_text(&row.route));
+        let Row { kernel, cases, .. } = row;
+        writeln!(out, "{kernel:<width$}  {cases:>5}  {error:>11}  {outcome:<7}  {route}")?;
+    }
+    writeln!(out)?;
+    for row in &result.kernels {
+        row.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
+    }
+    match &result.paused {
+        Some(why) => writeln!(out, "ended early: {why}")?,
+        None if result.interrupted => writeln!(out, "ended early: interrupted")?,
+        None => {}
+    }
+    writeln!(out, "{}\n", summary(result))
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Right => "right",
+        Outcome::Wrong => "WRONG",
+        Outcome::Failed => "FAILED",
+        Outcome::Absent => "absent",
+        Outcome::NotRun => "not run",
+    }
+}
+
+fn summary(result: &DeviceResult) -> String {
+    let count = |outcome| result.kernels.iter().filter(|row| row.outcome == outcome).count();
+    let parts = [Outcome::Right, Outcome::Wrong, Outcome::Failed, Outcome::Absent, Outcome::NotRun]
+        .map(|outcome| (count(outcome), word(outcome)));
+    let parts = parts.iter().filter(|part| part.0 > 0).map(|(n, word)| format!("{n} {word}"));
+    format!("{} kernels: {}", result.kernels.len(), parts.collect::<Vec<_>>().join(", "))
+}
