@@ -1,8 +1,10 @@
 use std::path::{Path, PathBuf};
 
+use sysinfo::System;
+
 use super::files;
 
-/// What `/proc/meminfo` tells, in bytes.
+/// Memory of the machine, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) total: Option<u64>,
@@ -12,17 +14,16 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Reads `/proc/meminfo`.
-    pub(super) fn parse(meminfo: &str) -> Self {
-        let row = |key: &str| {
-            let mut lines = meminfo.lines().filter_map(|line| line.split_once(':'));
-            let value = lines.find(|(name, _)| *name == key)?.1;
-            value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-        };
-        let less = |whole: Option<u64>, part: &str| whole?.checked_sub(row(part)?);
-        let (total, swap_total) = (row("MemTotal"), row("SwapTotal"));
-        let (used, swap_used) = (less(total, "MemAvailable"), less(swap_total, "SwapFree"));
-        Self { total, used, swap_total, swap_used }
+    /// What sysinfo read last. No machine has no memory: a total of zero means that the kernel did not tell.
+    pub(super) fn of(system: &System) -> Self {
+        let total = Some(system.total_memory()).filter(|total| *total > 0);
+        let known = |bytes: u64| total.map(|_| bytes);
+        Self {
+            total,
+            used: total.map(|total| total.saturating_sub(system.available_memory())),
+            swap_total: known(system.total_swap()),
+            swap_used: known(system.total_swap().saturating_sub(system.free_swap())),
+        }
     }
 
     /// The same, seen from inside a control group that may use less than the machine has.

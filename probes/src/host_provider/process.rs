@@ -2,6 +2,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sysinfo::System;
+
 use super::container;
 use super::files;
 use super::namespace::{self, View};
@@ -25,6 +27,15 @@ pub(super) struct Units {
 }
 
 impl Units {
+    /// Those of this kernel.
+    pub(super) fn here() -> Self {
+        Self {
+            ticks_per_second: rustix::param::clock_ticks_per_second().max(1),
+            page_bytes: rustix::param::page_size() as u64,
+            boot_s: System::boot_time().ok(),
+        }
+    }
+
     /// When a process started.
     pub(super) fn started(&self, stat: &Stat) -> Option<Timestamp> {
         let after_ms = stat.started_ticks.checked_mul(1000)? / self.ticks_per_second;
