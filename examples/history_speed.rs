@@ -1,7 +1,7 @@
 //! Prints what ten million samples cost the history: time and memory of import, of the history itself, and of comparing two runs.
 //!
 //! ```text
-//! cargo run --release --example history_speed -- [SAMPLES]
+//! cargo run --release --example history_speed -- [SAMPLES [RUNS]]
 //! ```
 //!
 //! Each step is a process of its own, so that its peak of memory (`VmHWM`) is its own. Linux only.
@@ -13,38 +13,43 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use warpscope::io::sink::history::History;
-use warpscope::runs::compare::{Limits, SplitMix, compare};
+use warpscope::io::sink::history::{FOLDER, History};
+use warpscope::runs::compare::{Limits, SplitMix, compare_groups};
 use warpscope::runs::journal::{Identity, Record};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const RUNS: usize = 40;
+const STEPS: [&str; 4] = ["import", "import again", "history", "compare"];
 const KERNELS: usize = 5;
 /// Samples of one line.
 const LINE: usize = 100;
 
 fn main() -> Outcome<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [step, folder] = args.as_slice() {
+    if let [step, folder] = args.as_slice()
+        && STEPS.contains(&step.as_str())
+    {
         return child(step, Path::new(folder));
     }
-    let samples = args.first().map_or(Ok(10_000_000), |text| text.parse())?;
+    let number = |at: usize, default| args.get(at).map_or(Ok(default), |text| text.parse());
+    let (samples, runs) = (number(0, 10_000_000)?, number(1, 40)?);
     let folder = tempfile::tempdir()?;
-    let written = write(&folder.path().join("runs.jsonl"), samples)?;
+    let written = write(&folder.path().join("runs.jsonl"), samples, runs)?;
     let size = folder.path().join("runs.jsonl").metadata()?.len();
     println!(
-        "{written} samples of {KERNELS} kernels in {RUNS} runs, {} MB of journal",
+        "{written} samples of {KERNELS} kernels in {runs} runs, {} MB of journal",
         size / 1_000_000
     );
-    for step in ["import", "import again", "history", "compare"] {
+    for step in STEPS {
         let own = std::env::current_exe()?;
         let status = Command::new(own).arg(step).arg(folder.path()).status()?;
         if !status.success() {
             return Err(format!("{step} failed").into());
         }
     }
-    let size = folder.path().join("history.db").metadata()?.len();
+    let files = folder.path().join(FOLDER).read_dir()?;
+    let sizes = files.map(|file| Ok(file?.metadata()?.len()));
+    let size = sizes.sum::<std::io::Result<u64>>()?;
     println!("{:13} {} MB", "store", size / 1_000_000);
     Ok(())
 }
@@ -52,7 +57,7 @@ fn main() -> Outcome<()> {
 /// One step, in a process of its own.
 fn child(step: &str, folder: &Path) -> Outcome<()> {
     let begin = Instant::now();
-    let store = folder.join("history.db");
+    let store = folder.join(FOLDER);
     let open = || Ok::<_, Box<dyn Error>>(History::open(&store)?.ok_or("no store")?);
     let said = match step {
         "import" | "import again" => {
@@ -69,10 +74,10 @@ fn child(step: &str, folder: &Path) -> Outcome<()> {
             let trends = store.trends()?;
             let moments = &trends.first().ok_or("no kernel")?.moments;
             let ends = [moments.first(), moments.last()].map(|end| end.map(|one| one.run.hash));
-            let points =
-                |end: Option<i64>| Ok::<_, Box<dyn Error>>(store.points(end.ok_or("no run")?)?);
-            let runs = [points(ends[0])?, points(ends[1])?];
-            let comparison = compare(&runs, |_| Limits::default());
+            let samples =
+                |end: Option<i64>| Ok::<_, Box<dyn Error>>(store.samples(end.ok_or("no run")?)?);
+            let runs = vec![samples(ends[0])?, samples(ends[1])?];
+            let comparison = compare_groups(runs, |_| Limits::default());
             let calls: Vec<String> =
                 comparison.rows.iter().map(|row| row.judgement.call.to_string()).collect();
             format!("first run with last: {}", calls.join(" "))
@@ -92,17 +97,17 @@ fn peak() -> Outcome<u64> {
 }
 
 /// Writes a journal of about so many samples; the first kernel is three per cent slower from the middle on.
-fn write(path: &Path, samples: usize) -> Outcome<usize> {
+fn write(path: &Path, samples: usize, runs: usize) -> Outcome<usize> {
     let mut out = BufWriter::new(File::create(path)?);
     let mut random = SplitMix::new(1);
-    let lines = (samples / (RUNS * KERNELS * LINE)).max(1);
-    for run in 0..RUNS {
+    let lines = (samples / (runs * KERNELS * LINE)).max(1);
+    for run in 0..runs {
         let identity =
             Identity { at_ms: 1_780_000_000_000 + run as u64 * 86_400_000, ..Identity::default() };
         writeln!(out, "{}", serde_json::to_string(&Record::Run(Box::new(identity)))?)?;
         for line in 0..lines * KERNELS {
             let kernel = line % KERNELS;
-            let slower = if kernel == 0 && run >= RUNS / 2 { 1.03 } else { 1.0 };
+            let slower = if kernel == 0 && run >= runs / 2 { 1.03 } else { 1.0 };
             let level = 1e4 * (kernel + 1) as f64 * slower;
             write!(
                 out,
@@ -116,5 +121,5 @@ fn write(path: &Path, samples: usize) -> Outcome<usize> {
         }
     }
     out.flush()?;
-    Ok(RUNS * KERNELS * lines * LINE)
+    Ok(runs * KERNELS * lines * LINE)
 }

@@ -14,7 +14,7 @@ use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::{Environment, data_folder};
 use crate::features::bench::fleet::Fleet;
-use crate::io::sink::history::FILE;
+use crate::io::sink::history::FOLDER;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
 use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         bench: WorkerOptions::live(&options.bench.device)
             .map_err(|error| CliError::Usage(error.to_string()))?,
         kept: Kept {
-            store: data_folder(&options.env).map(|folder| folder.join(FILE)),
+            store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise::file(&options.env),
         },
         bench_at_start: options.bench.wish != Wish::Off && options.source.recording.is_none(),

@@ -16,7 +16,7 @@ use crate::commands::frames::source::{AtEnd, open_source, tell_skipped};
 use crate::commands::output::file::Target;
 use crate::config::data_folder;
 use crate::io::sink::FrameReader;
-use crate::io::sink::history::{FILE, History, HistoryError};
+use crate::io::sink::history::{FOLDER, History, HistoryError};
 use crate::io::source::replay::ReplayError;
 use crate::shell::draw as ui;
 use crate::shell::draw::{LookOptions, Skin};
@@ -58,10 +58,10 @@ fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
     let failed = |error: HistoryError| CliError::Usage(error.to_string());
     let journals = &options.history.import;
     let store = if journals.is_empty() {
-        let path = data_folder(&options.env).map(|folder| folder.join(FILE));
+        let path = data_folder(&options.env).map(|folder| folder.join(FOLDER));
         path.map_or(Ok(None), |path| History::open(&path)).map_err(failed)?
     } else {
-        let mut store = History::in_memory().map_err(failed)?;
+        let store = History::temporary().map_err(failed)?;
         for journal in journals {
             store.import(journal).map_err(failed)?;
         }

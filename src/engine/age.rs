@@ -1,15 +1,15 @@
-//! Whether an answer may be out of date: it rests on a rule that nobody has read again for the version asked about.
+//! Whether an answer may be out of date: its rule was not reviewed for the version asked about.
 
 use std::cmp::Ordering;
 
 use warpscope_probes::rules::{Rule, Version};
 
+use super::decision::DecidedBy;
 use super::evaluate::Answer;
-use super::ruling::By;
 
 /// A warning where the version asked about is newer than the newest the rules know and the deciding rule has no end.
 pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {
-    let By::Rule(rule) = answer.ruling.by else { return None };
+    let DecidedBy::Rule(rule) = answer.decision.by else { return None };
     let framework = answer.base.framework(&rule.framework)?;
     let known = framework.version.as_deref()?;
     let asked = asked(answer, rule)?;
@@ -20,7 +20,7 @@ pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {
     newer(asked)?;
     rule.versions.is_open_above().then(|| {
         format!(
-            "{name} {asked} is newer than {known}, the newest version the rules know; what decides here was read in {date}",
+            "{name} {asked} is newer than {known}, the newest version the rules cover; the deciding rule was last checked on {date}",
             name = framework.name,
             date = rule.retrieved
         )
@@ -32,5 +32,5 @@ fn asked<'a>(answer: &'a Answer<'_>, rule: &Rule) -> Option<&'a str> {
     if rule.framework == answer.question.framework {
         return answer.question.version.as_deref();
     }
-    answer.walk.settings().get(&rule.framework)
+    answer.matches.settings().get(&rule.framework)
 }

@@ -1,12 +1,12 @@
-//! What was found here, laid beside the rules: which of them a finding answers in place of.
+//! Which rules a finding on this machine replaces.
 //!
-//! A finding about a stage speaks for the software it is about and for no other: that vLLM's own library holds code for a GPU says
-//! nothing about the flash-attn package beside it. So findings about packages are heard as well, each for its own rules.
+//! A finding about a stage covers its own software and no other: that vLLM's library contains code for a GPU says nothing about the
+//! flash-attn package next to it. So findings about packages are considered too, each for its own rules.
 
 use warpscope_probes::rules::{Rule, Stage};
 
+use super::decision::severity;
 use super::question::Question;
-use super::ruling::severity;
 use super::verdict::{Evidence, Finding, Outcome, Settles};
 
 /// Findings about one question on one device, by how much of it they answer.
@@ -21,8 +21,9 @@ pub(super) struct Findings<'f> {
 impl<'f> Findings<'f> {
     pub(super) fn new(question: &Question, extra: impl Iterator<Item = &'f Finding>) -> Self {
         let mut findings = Self::default();
-        let heard = |one: &&Finding| speaks_of(&one.framework, question) && is_about(one, question);
-        for one in extra.filter(heard) {
+        let relevant =
+            |one: &&Finding| speaks_of(&one.framework, question) && is_about(one, question);
+        for one in extra.filter(relevant) {
             let own = one.framework == question.framework;
             let list = match one.settles {
                 Settles::Whole if own => &mut findings.whole,
@@ -38,7 +39,7 @@ impl<'f> Findings<'f> {
         self.whole.iter().chain(&self.parts).copied()
     }
 
-    /// What was found instead of what a rule says: the worst of the strongest level.
+    /// The finding that replaces a rule: the worst of the strongest level.
     pub(super) fn about(&self, rule: &Rule) -> Option<&'f Evidence> {
         worst_of_strongest(self.parts.iter().filter(|one| answers(one, rule)).copied())
     }
@@ -57,12 +58,12 @@ impl<'f> Findings<'f> {
     }
 }
 
-/// Whether findings about this software bear on the question: it is what is asked about, or a package that takes part.
+/// Whether findings about this software are relevant: it is the framework asked about or one of its packages.
 pub(super) fn speaks_of(framework: &str, question: &Question) -> bool {
     framework == question.framework || question.config.get(framework).is_some()
 }
 
-/// Whether a finding speaks of the configuration asked about.
+/// Whether a finding covers the configuration asked about.
 fn is_about(finding: &Finding, question: &Question) -> bool {
     finding.only.iter().all(|(key, value)| question.config.get(key) == Some(value))
 }
@@ -78,7 +79,7 @@ pub(super) fn worst_of_strongest<'f>(
     })
 }
 
-/// Whether a finding about a part answers what the rule says.
+/// Whether a finding about a part covers the rule.
 pub(super) fn answers(finding: &Finding, rule: &Rule) -> bool {
     let own = || rule.framework == finding.framework;
     match &finding.settles {
@@ -91,7 +92,7 @@ pub(super) fn answers(finding: &Finding, rule: &Rule) -> bool {
     }
 }
 
-/// The stage a finding about a part belongs to, given the rules that speak of the configuration; none when it bears on none of them.
+/// The stage a finding about a part belongs to, given the rules about the configuration; none when it covers none of them.
 pub(super) fn stage_of<'a>(
     finding: &Finding,
     rules: impl Iterator<Item = &'a Rule>,

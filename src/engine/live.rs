@@ -1,4 +1,4 @@
-//! What probes found on a device, in the terms of the engine.
+//! Results of instruction probes in the terms of the engine.
 
 use warpscope_kernels::Sm;
 use warpscope_probes::live::{Answer, ProbeReport};
@@ -7,7 +7,7 @@ use warpscope_probes::rules::{Effect, Rule, RuleBase, Settings, Side, Version};
 use super::target::Target;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
 
-/// What a report settles, one finding per framework. A stand-in computed nothing real, so it settles nothing; nor does what could not be tried.
+/// The findings of a report, one per framework. A simulated device proves nothing, and neither does a probe that could not run.
 pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<Finding> {
     if report.simulated || report.answer == Answer::Unknown {
         return Vec::new();
@@ -30,7 +30,7 @@ pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<
     findings
 }
 
-/// Rules that speak of this device and say otherwise than what was found on it. A stand-in contradicts nobody.
+/// Rules about this device that its probes contradict. A simulated device contradicts nothing.
 pub fn contradicted<'b>(
     base: &'b RuleBase,
     report: &ProbeReport,
@@ -63,7 +63,7 @@ fn version_of(framework: &str, report: &ProbeReport, target: &Target) -> Option<
     text.parse().ok()
 }
 
-/// Whether one says that it works as it should and the other that it does not.
+/// Whether one says it works as it should and the other that it does not.
 fn disagree(effect: Effect, answer: Answer) -> bool {
     let bad = matches!(answer, Answer::WrongOutput | Answer::Fails);
     match effect {

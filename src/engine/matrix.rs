@@ -2,13 +2,13 @@
 
 use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
+use super::assumptions::{Origin, Premises, is_for};
 use super::evaluate::cell_of;
 use super::installed::BINARIES;
-use super::premises::{Origin, Premises, is_for};
+use super::matching::Plan;
 use super::question::{Question, distinct};
 use super::target::Target;
 use super::verdict::{Cell, Finding};
-use super::walk::Plan;
 
 /// One row of the matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use warpscope_probes::rules::Settings;
 use super::question::Question;
 use super::verdict::{Evidence, Level, Outcome};
 
-/// Id under which the sum appears as evidence.
+/// Id of this evidence.
 const ID: &str = "memory.weights";
 
-/// Bytes of one number, by dtype id. Formats not listed are packed, and the size of their files says nothing about another type.
+/// Bytes per element, by dtype id. Formats not listed are packed: their file size does not convert to another type.
 const WIDTHS: &[(&str, u64)] = &[("fp64", 8), ("fp32", 4), ("tf32", 4), ("fp16", 2), ("bf16", 2)];
 
 /// Weights that are larger than the memory of the GPU.
@@ -19,7 +19,7 @@ pub(super) struct TooBig {
 }
 
 impl TooBig {
-    /// The weights of the question, computed in what `settings` arrived at, against the memory; none where either is unknown.
+    /// Compares the weights, in the compute type of `settings`, with the memory; none where either is unknown.
     pub(super) fn of(
         question: &Question,
         settings: &Settings,
@@ -36,21 +36,21 @@ impl TooBig {
             outcome: Outcome::Fails,
             id: ID.to_owned(),
             detail: self.reason(),
-            source: "size of the model's files against the memory of the GPU".to_owned(),
-            retrieved: "when asked".to_owned(),
+            source: "size of the model files against GPU memory".to_owned(),
+            retrieved: "now".to_owned(),
         }
     }
 
     pub(super) fn reason(self) -> String {
         format!(
-            "the weights alone take {}, this GPU has {}: they do not fit on one GPU",
+            "the weights alone need {}, and this GPU has {}",
             gib(self.weights),
             gib(self.memory)
         )
     }
 
     pub(super) fn needs(self) -> String {
-        format!("more than {} of memory on one GPU, or fewer bytes a weight", gib(self.weights))
+        format!("more than {} of memory on one GPU, or fewer bytes per weight", gib(self.weights))
     }
 
     pub(super) fn has(self) -> String {
@@ -58,7 +58,7 @@ impl TooBig {
     }
 }
 
-/// What the files take once loaded. Weights kept in their packed format stay as they are; others change with the type computed in.
+/// Bytes once loaded. Packed weights keep their size; others change with the compute type.
 fn on_the_gpu(bytes: u64, settings: &Settings) -> Option<u64> {
     let packed = settings.get("quantization").is_some_and(|format| format != "none");
     if packed {
@@ -70,13 +70,13 @@ fn on_the_gpu(bytes: u64, settings: &Settings) -> Option<u64> {
     };
     let saved = width("checkpoint_dtype")?;
     match settings.get("dtype") {
-        // What is saved in 32 bits is often loaded in 16; what is saved in 16 stays so.
+        // Checkpoints saved in 32 bits are often loaded in 16; those saved in 16 stay so.
         None | Some("auto") => (saved == 2).then_some(bytes),
         Some(_) => (bytes / saved).checked_mul(width("dtype")?),
     }
 }
 
-/// A size in words: `15.3 GiB`.
+/// `15.3 GiB`.
 pub(super) fn gib(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }

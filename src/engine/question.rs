@@ -1,6 +1,6 @@
 //! What is asked: a framework, a version, a configuration.
 
-use super::premises::Origin;
+use super::assumptions::Origin;
 
 use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
 
@@ -19,7 +19,7 @@ pub struct Question {
     pub model: Option<String>,
     /// Bytes of its weights as they are saved; absent where they are unknown or would be loaded in another format.
     pub weight_bytes: Option<u64>,
-    /// Words for the screen; the configuration spelt out where there are none.
+    /// Label on screens; the configuration spelt out where there is none.
     pub label: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Question {
     }
 }
 
-/// Each question once. Of rows that a model makes equal, the one stays that named most of it by itself.
+/// Each question once. Of rows that a model makes equal, the one that named most of it stays.
 pub fn distinct<'q>(pairs: impl Iterator<Item = (&'q Question, Question)>) -> Vec<Question> {
     let mut kept: Vec<(usize, Question)> = Vec::new();
     for (row, question) in pairs {

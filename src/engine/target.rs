@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    /// The facts rules ask for.
+    /// The facts that rules depend on.
     pub(super) fn facts(&self) -> DeviceFacts<'_> {
         DeviceFacts {
             sm: self.sm,

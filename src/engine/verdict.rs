@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Cost, Settings, Stage};
 
-use super::premises::Origin;
+use super::assumptions::Origin;
 
 /// How strong a piece of evidence is. The strongest that knows anything decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Level {
 pub enum Outcome {
     /// Runs as asked for.
     Works,
-    /// Runs by another route, which is named.
+    /// Falls back to another dispatch, which is named.
     Fallback,
     /// Runs as asked for, far below what the hardware can do.
     Slow,
@@ -109,26 +109,26 @@ pub struct Evidence {
     pub retrieved: String,
 }
 
-/// Something found on this machine that bears on a question: by inspection, or by running it.
+/// Evidence from this machine with its scope: by inspection, or by running it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Framework it speaks of.
+    /// Framework it is about.
     pub framework: String,
-    /// Compute capability of the GPU it speaks of; every GPU where none is named.
+    /// Compute capability of the GPU it is about; every GPU where none is named.
     pub sm: Option<Sm>,
-    /// The very GPU it was found on; every GPU where none is named.
+    /// The GPU it was found on; every GPU where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// How much of the question it answers.
     pub settles: Settles,
-    /// Configurations it speaks of: those that say all of this; every one where it is empty.
+    /// Configurations it applies to: those that contain all of this; every one where it is empty.
     #[serde(default)]
     pub only: Settings,
     /// What was found.
     pub evidence: Evidence,
 }
 
-/// How much of a question a finding answers. That a binary holds code for a GPU does not lift a version check in front of it.
+/// How much of a question a finding answers. Code for a GPU in a binary does not lift a version check in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settles {
@@ -140,7 +140,7 @@ pub enum Settles {
     Rules(Vec<String>),
 }
 
-/// One way out.
+/// One fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// What it asks of the user.
@@ -160,7 +160,7 @@ pub struct Cell {
     pub outcome: Outcome,
     /// Level of the evidence that decided; null when nothing is known.
     pub level: Option<Level>,
-    /// Whether weaker evidence says otherwise.
+    /// Whether weaker evidence disagrees.
     pub disputed: bool,
 }
 
@@ -182,7 +182,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// Level of the evidence that decided; null when nothing is known.
     pub level: Option<Level>,
-    /// Whether weaker evidence says otherwise.
+    /// Whether weaker evidence disagrees.
     pub disputed: bool,
     /// Why, in one sentence a newcomer understands.
     pub reason: String,
@@ -194,7 +194,7 @@ pub struct Verdict {
     pub symptom: Option<String>,
     /// Text to paste or steps to take: the first of `fixes`; null where there is nothing to fix.
     pub fix: Option<String>,
-    /// Every way out that is known, cheapest first.
+    /// Every known fix, cheapest first.
     #[serde(default)]
     pub fixes: Vec<Fix>,
     /// A warning where what decided is older than the version asked about.
@@ -202,35 +202,35 @@ pub struct Verdict {
     pub as_of: Option<String>,
     /// Everything that is known: what decided, then the strongest first.
     pub evidence: Vec<Evidence>,
-    /// The chain that led here, in the order a start-up meets it.
+    /// The reasoning, in the order of a start-up.
     #[serde(default)]
     pub steps: Vec<Step>,
 }
 
-/// What one step of a verdict's chain did.
+/// The effect of one step of the reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// Spoke, and let the question go on.
+    /// Applied, and did not stop it.
     Passes,
-    /// Sent the framework on by another route.
+    /// Made the framework fall back.
     Rerouted,
     /// Would stop it as well, had something else not decided.
     Stops,
     /// Gave the verdict.
     Decides,
-    /// Could not speak: a fact is missing.
+    /// Could not be applied: a fact is missing.
     Undecided,
 }
 
-/// One step of the chain that led to a verdict.
+/// One step of the reasoning that led to a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Where in a start-up: `version check`.
     pub stage: String,
     /// What it did.
     pub kind: StepKind,
-    /// Rule or probe that spoke.
+    /// Rule or probe it comes from.
     pub rule: Option<String>,
     /// What it said.
     pub text: String,

@@ -1,11 +1,11 @@
-//! Which versions of a framework the rules tell apart.
+//! Which versions of a framework the rules distinguish.
 
 use std::cmp::Ordering;
 
 use warpscope_probes::rules::{Choice, RuleBase, Version};
 
 /// Versions of a framework that the base names, ascending: in rows, as bounds of rules, as its newest known. Between two neighbours the
-/// rules say the same. Releases where there are any, else dates.
+/// rules do not differ. Releases where there are any, else dates.
 pub fn versions_of(base: &RuleBase, framework: &str) -> Vec<String> {
     let newest = base.framework(framework).and_then(|one| one.version.as_deref());
     let rows = base.configs().iter().filter_map(|row| {

@@ -1,4 +1,4 @@
-//! Words of a verdict: placeholders filled in, what the GPU has, which facts are missing.
+//! Text of a verdict: placeholders, what the GPU has, which facts are missing.
 
 use warpscope_probes::rules::{Choice, DeviceFacts, Rule, RuleBase, Settings, Version};
 use warpscope_probes::text::printable;
@@ -102,7 +102,7 @@ pub(super) fn has(
     words.join(", ")
 }
 
-/// Facts a rule needs and nobody gave.
+/// Facts a rule needs that are unknown.
 pub(super) fn missing(
     rule: &Rule,
     version: Option<&Version>,

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::runs::compare::{Limits, Quartiles, Settings, changes};
 use crate::runs::journal::{Dirty, Identity, Mark, Regime};
 use crate::runs::points::Key;
@@ -17,7 +19,7 @@ pub const LEAST_RUNS: usize = 8;
 const WEAK: f64 = 10.0;
 
 /// One recorded run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
     /// What tells it from every other run, on any machine.
     pub hash: i64,
@@ -32,7 +34,7 @@ pub struct Past {
 }
 
 /// What one run says of one kernel.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`Past::hash`] of the run.
     pub run: i64,

@@ -209,7 +209,7 @@ fn simulated(share: f64) -> Vec<(usize, Trend)> {
     }
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("writes");
-    let mut store = History::in_memory().expect("a store");
+    let store = History::temporary().expect("a store");
     store.import(file.path()).expect("imports");
     begins.into_iter().zip(store.trends().expect("reads")).collect()
 }

@@ -317,7 +317,7 @@ fn the_doctor_tells_what_cannot_run_here_and_hides_the_home() {
     let (text, code) = doctor(&[]);
     assert_eq!(code, Some(1), "{text}");
     assert!(
-        text.contains("torch 2.8.0") && text.contains("carries nothing that runs on sm_61"),
+        text.contains("torch 2.8.0") && text.contains("contains no code that runs on sm_61"),
         "{text}"
     );
     let (text, _) = doctor(&["--json", "--redact"]);

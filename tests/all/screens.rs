@@ -16,7 +16,7 @@ use warpscope::features::what_if::{Policy, WhatIf};
 use warpscope::io::sink::FrameReader;
 use warpscope::io::sink::history::History;
 use warpscope::io::source::Position;
-use warpscope::runs::compare::{Limits, compare};
+use warpscope::runs::compare::{Limits, compare_groups};
 use warpscope::shell::action::{ACTIONS, Scope};
 use warpscope::shell::draw::{LookOptions, Skin, draw};
 use warpscope::shell::keymap::{Chord, Keymap};
@@ -107,7 +107,7 @@ fn played(name: &str) -> App {
 fn trends(runs: usize) -> Vec<Trend> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), history::build(runs)).expect("writes");
-    let mut store = History::in_memory().expect("a store");
+    let store = History::temporary().expect("a store");
     if runs > 0 {
         store.import(file.path()).expect("imports");
     }
@@ -351,10 +351,10 @@ fn compared() -> App {
     let [Cmd::CompareRuns(before, after)] = cmds.as_slice() else { panic!("{cmds:?}") };
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), history::build(history::RUNS)).expect("writes");
-    let mut store = History::in_memory().expect("a store");
+    let store = History::temporary().expect("a store");
     store.import(file.path()).expect("imports");
-    let points = |run| store.points(run).expect("reads");
-    let result = compare(&[points(*before), points(*after)], |_| Limits::default());
+    let samples = |run| store.samples(run).expect("reads");
+    let result = compare_groups(vec![samples(*before), samples(*after)], |_| Limits::default());
     update(&mut app, Msg::Compared((*before, *after), Ok(result)));
     app
 }
@@ -379,10 +379,10 @@ fn a_history_that_cannot_be_read_says_why() {
     press(&mut app, "5");
     let waits = svg::text(&drawn(&app, &plain(), (80, 24)));
     assert!(waits.contains("Reading the history"), "{waits}");
-    let why = "/data/history.db is being written by another program; try again when it is done";
+    let why = "/data/history/1.json is damaged (EOF)";
     update(&mut app, Msg::History(Err(why.into())));
     let text = svg::text(&drawn(&app, &plain(), (80, 24)));
-    assert!(text.contains("/data/history.db is being written by another program"), "{text}");
+    assert!(text.contains("/data/history/1.json is damaged"), "{text}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::source::tell_skipped;
 use crate::config::data_folder;
-use crate::io::sink::history::{FILE, History, HistoryError};
+use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
 use crate::runs::compare::Quartiles;
 use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
 
@@ -25,7 +25,7 @@ const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run
 /// Takes a journal that was just written into the history. Trouble is told and costs nothing: the journal is the truth.
 pub(crate) fn remember(options: &Options, journal: &Path) {
     let Some(folder) = data_folder(&options.env) else { return };
-    let kept = History::create(&folder.join(FILE)).and_then(|mut store| store.import(journal));
+    let kept = History::create(&folder.join(FOLDER)).and_then(|store| store.import(journal));
     if let Err(error) = kept {
         let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
         output::note(format_args!("not in the history yet: {error}; {way_out}"));
@@ -40,7 +40,14 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
                 .to_owned(),
         )
     })?;
-    let path = folder.join(FILE);
+    let path = folder.join(FOLDER);
+    let database = folder.join(DATABASE);
+    if database.exists() {
+        let name = database.display();
+        output::note(format_args!(
+            "{name} of an earlier version is no longer read: import its journals again with `warpscope history --import JOURNAL`, then remove it"
+        ));
+    }
     let store = if options.history.import.is_empty() {
         open(&path)?
     } else {
@@ -90,7 +97,7 @@ fn unusable(error: HistoryError) -> CliError {
     CliError::Usage(error.to_string())
 }
 
-fn import(options: &Options, mut store: History) -> Result<History, CliError> {
+fn import(options: &Options, store: History) -> Result<History, CliError> {
     for journal in &options.history.import {
         let imported = store.import(journal).map_err(unusable)?;
         let name = journal.display();

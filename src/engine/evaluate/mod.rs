@@ -1,25 +1,24 @@
 //! Rules and evidence into one verdict.
 //!
-//! The stages come in the order in which a start-up meets them. A rule that sends the framework on by another route changes the
-//! configuration, and everything is asked again. Among rules the worst outcome decides, the earliest stage first, except that a rule
-//! named in another's `overrides` does not count where the other speaks. Counting how specific rules are was rejected: a well-qualified
-//! "works" about one thing would then hide a plain "fails" about another.
+//! Stages follow the order of a start-up. A rule with a fallback changes the configuration, and matching starts again. The worst
+//! outcome decides, the earliest stage first, except that a rule named in another's `overrides` does not count where the other
+//! applies. Specificity is not weighed: a well-qualified "works" about one thing would hide a plain "fails" about another.
 //!
-//! Only a rule of the framework asked about, that speaks of everything asked, can say that the whole runs. Rules of the packages that
-//! take part, and of the model, can only take that away.
+//! Only a rule of the framework asked about that covers everything asked can say that the whole works. Rules of its packages and of
+//! the model can only take that away.
 
 use warpscope_probes::rules::{DeviceFacts, RuleBase, Version};
 
 use super::age::as_of;
+use super::decision::{DecidedBy, Decision};
+use super::explanation::Explanation;
 use super::findings::Findings;
 use super::fix::fixes;
+use super::matching::{Plan, RuleMatches};
 use super::memory::TooBig;
 use super::question::Question;
-use super::ruling::{By, Ruling};
-use super::story::Story;
 use super::target::Target;
 use super::verdict::{Cell, Finding, Verdict};
-use super::walk::{Plan, Walk};
 use super::words::{Filler, has};
 
 /// Answers one question for one device. `extra` is what inspection and live probes found about this very question.
@@ -45,11 +44,11 @@ pub(super) fn cell_of<'a>(
     target: &'a Target,
     extra: impl Iterator<Item = &'a Finding>,
 ) -> Cell {
-    let Ruling { outcome, level, disputed, .. } = Answer::new(plan, target, extra).ruling;
+    let Decision { outcome, level, disputed, .. } = Answer::new(plan, target, extra).decision;
     Cell { outcome, level, disputed }
 }
 
-/// A decided question, before it is told.
+/// A decided question, before it is put into words.
 pub(super) struct Answer<'a> {
     pub(super) base: &'a RuleBase,
     pub(super) question: &'a Question,
@@ -58,8 +57,8 @@ pub(super) struct Answer<'a> {
     pub(super) findings: Findings<'a>,
     /// Version asked about, once parsed.
     pub(super) version: Option<&'a Version>,
-    pub(super) walk: Walk<'a>,
-    pub(super) ruling: Ruling<'a>,
+    pub(super) matches: RuleMatches<'a>,
+    pub(super) decision: Decision<'a>,
 }
 
 impl<'a> Answer<'a> {
@@ -70,46 +69,46 @@ impl<'a> Answer<'a> {
     ) -> Self {
         let findings = Findings::new(plan.question, extra);
         let facts = target.facts();
-        let walk = Walk::run(plan, &facts, &findings);
+        let matches = RuleMatches::run(plan, &facts, &findings);
         let memory = target.memory_bytes.filter(|_| !plan.spills);
-        let size = TooBig::of(plan.question, walk.settings(), memory);
-        let ruling = Ruling::new(&walk, &findings, size, target.sm.is_some());
+        let size = TooBig::of(plan.question, matches.settings(), memory);
+        let decision = Decision::new(&matches, &findings, size, target.sm.is_some());
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
-        Self { base, question, target, facts, findings, version, walk, ruling }
+        Self { base, question, target, facts, findings, version, matches, decision }
     }
 
-    /// Everything but the ways out.
+    /// Everything but the fixes.
     fn verdict(&self) -> Verdict {
-        let (ruling, question) = (&self.ruling, self.question);
+        let (decision, question) = (&self.decision, self.question);
         let fill = Filler::new(self.target, question);
         let framework = self.base.framework(&question.framework);
-        let story = Story { answer: self, fill: &fill };
-        let symptom = story.remedy().and_then(|rule| rule.symptom.as_deref());
+        let explanation = Explanation { answer: self, fill: &fill };
+        let symptom = explanation.remedy().and_then(|rule| rule.symptom.as_deref());
         Verdict {
             gpu: self.target.label.clone(),
             framework: framework.map_or(&question.framework, |one| &one.name).clone(),
             version: question.version.clone().unwrap_or_else(|| "any".to_owned()),
             origin: question.origin,
             config: question.words(),
-            outcome: ruling.outcome,
-            level: ruling.level,
-            disputed: ruling.disputed,
-            reason: story.reason(),
-            needs: story.needs(),
+            outcome: decision.outcome,
+            level: decision.level,
+            disputed: decision.disputed,
+            reason: explanation.reason(),
+            needs: explanation.needs(),
             has: self.has(),
             symptom: symptom.map(|text| fill.text(text)),
             fix: None,
             fixes: Vec::new(),
             as_of: as_of(self),
-            steps: story.steps(),
-            evidence: story.evidence(),
+            steps: explanation.steps(),
+            evidence: explanation.evidence(),
         }
     }
 
     fn has(&self) -> String {
-        let has = has(self.base, self.target, self.ruling.rule, self.walk.settings());
-        match self.ruling.by {
-            By::Size(size) if !has.ends_with(" memory") => format!("{has}, {}", size.has()),
+        let has = has(self.base, self.target, self.decision.rule, self.matches.settings());
+        match self.decision.by {
+            DecidedBy::Size(size) if !has.ends_with(" memory") => format!("{has}, {}", size.has()),
             _ => has,
         }
     }

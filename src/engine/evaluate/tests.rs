@@ -163,13 +163,9 @@ fn a_claim_about_less_than_was_asked_is_no_works() {
 fn a_missing_fact_that_could_stop_it_is_said() {
     let verdict = fp16("1.0", &gpu(8, 0));
     assert_eq!(verdict.outcome, Outcome::Works);
-    assert!(
-        verdict.reason.contains("Not settled without the driver version"),
-        "{}",
-        verdict.reason
-    );
+    assert!(verdict.reason.contains("Still open without the driver version"), "{}", verdict.reason);
     let new = Target { driver: Some("580.82.07".into()), ..gpu(8, 0) };
-    assert!(!fp16("1.0", &new).reason.contains("Not settled"));
+    assert!(!fp16("1.0", &new).reason.contains("Still open"));
     let old = Target { driver: Some("470.57".into()), ..gpu(8, 0) };
     assert_eq!(fp16("1.0", &old).outcome, Outcome::Fails);
 }
@@ -231,7 +227,11 @@ fn good_kernels_bear_a_works_out_and_do_not_lift_a_gate() {
     let verdict = asked("1.0", &gpu(8, 0), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Inspected)));
     assert_eq!(verdict.evidence[0].id, "probe.demo");
-    assert!(!verdict.disputed && verdict.reason.contains("found here"), "{}", verdict.reason);
+    assert!(
+        !verdict.disputed && verdict.reason.contains("confirmed on this machine"),
+        "{}",
+        verdict.reason
+    );
     let refused = asked("2.0", &gpu(7, 5), &kernels);
     assert_eq!((refused.outcome, refused.level), (Outcome::Fails, Some(Level::Rule)));
     assert!(!refused.disputed && refused.evidence[0].id == "demo.refused");
@@ -243,7 +243,7 @@ fn good_kernels_alone_do_not_make_it_run() {
     let verdict = asked("1.0", &gpu(6, 1), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Unknown, None));
     assert!(
-        verdict.reason.starts_with("the binaries hold code for this GPU"),
+        verdict.reason.starts_with("the binaries contain code for this GPU"),
         "{}",
         verdict.reason
     );
@@ -256,7 +256,7 @@ fn bad_kernels_decide_unless_an_earlier_stage_stops_it() {
     let verdict = asked("1.0", &gpu(8, 0), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Fails, Some(Level::Inspected)));
     assert!(
-        verdict.disputed && verdict.reason.contains("A rule says otherwise"),
+        verdict.disputed && verdict.reason.contains("A documented rule disagrees"),
         "{}",
         verdict.reason
     );
@@ -275,7 +275,7 @@ fn a_rule_found_untrue_here_is_kept_and_disputed() {
     assert_eq!((verdict.outcome, verdict.disputed), (Outcome::Works, true));
     assert!(verdict.reason.contains("refused below sm_80"), "{}", verdict.reason);
     assert!(verdict.evidence.iter().any(|one| one.id == "demo.refused"));
-    assert!(verdict.steps.iter().any(|one| one.text.contains("found otherwise here")));
+    assert!(verdict.steps.iter().any(|one| one.text.contains("disproved on this machine")));
 }
 
 #[test]
@@ -306,10 +306,7 @@ fn weights_larger_than_the_memory_fail_whatever_the_rules_say() {
     let card = |gib: u64| Target { memory_bytes: Some(gib << 30), ..gpu(8, 0) };
     let verdict = evaluate(&base(), &card(40), &question, &[]);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Fails, Some(Level::Rule)));
-    assert_eq!(
-        verdict.reason,
-        "the weights alone take 61.0 GiB, this GPU has 40.0 GiB: they do not fit on one GPU"
-    );
+    assert_eq!(verdict.reason, "the weights alone need 61.0 GiB, and this GPU has 40.0 GiB");
     assert!(verdict.needs.contains("61.0 GiB") && verdict.has.contains("40.0 GiB memory"));
     assert_eq!(verdict.evidence[0].id, "memory.weights");
     assert_eq!(evaluate(&base(), &card(80), &question, &[]).outcome, Outcome::Works);

@@ -5,17 +5,17 @@ use warpscope_probes::rules::{Framework, Launch, LaunchArg};
 use crate::engine::question::Question;
 use crate::engine::words::{Filler, is_plain};
 
-/// Stands where the text names a model and nobody named one.
+/// Placeholder where no model was named.
 pub(super) const ANY_MODEL: &str = "<model>";
 
-/// How the framework is started with the configuration of the question.
+/// The command that starts the framework with the configuration of the question.
 pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> String {
     let written = launch.arg.iter().filter_map(|arg| {
         let value = spelt(arg, question.config.get(&arg.key)?)?;
         Some(format!("{}{}", launch.lead, arg.write.replace("{value}", value)))
     });
     let args: String = written.collect();
-    // The model's name comes last: it is foreign, and braces in it must stay what they are.
+    // The model name is untrusted and goes in last, so that braces in it are not expanded.
     let text = fill.command(&launch.text.replace("{args}", &args));
     text.replace("{model}", model(question))
 }

@@ -1,61 +1,61 @@
-//! Ways out of an answer that says no or slow: what the rule advises, one setting changed, another version, another GPU.
+//! Fixes for an answer that says no or slow: the rule's advice, one option changed, another version, another GPU.
 //!
-//! Everything but the rule's own text is tried on the engine first and offered only where it then runs, by what rules say and found
-//! trouble allows. Changing two settings at once was left out: nobody can tell which of the two helped.
+//! Everything but the rule's own text is evaluated first and offered only where it then runs. Two options are never changed at once:
+//! nobody could tell which of them helped.
 
 mod hardware;
 mod launch;
-mod levers;
+mod options;
 mod versions;
 
 use warpscope_probes::rules::Cost;
 
+use super::decision::severity;
 use super::evaluate::Answer;
+use super::explanation::remedy;
+use super::matching::Plan;
 use super::question::Question;
-use super::ruling::severity;
-use super::story::remedy;
 use super::target::Target;
 use super::verdict::{Finding, Fix, Outcome};
-use super::walk::Plan;
 use super::words::Filler;
 
-/// Every way out of an answer, cheapest first, the rule's own before what the engine found.
+/// Every fix for an answer, cheapest first, the rule's own before those the engine found.
 pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
     let own = advice(answer);
     let mut tried = Vec::new();
-    let outcome = answer.ruling.outcome;
+    let outcome = answer.decision.outcome;
     if outcome.is_bad() || outcome == Outcome::Slow {
-        let trial = Trial { answer };
-        tried.extend(levers::of(&trial));
-        tried.extend(versions::of(&trial));
+        let attempt = Attempt { answer };
+        tried.extend(options::of(&attempt));
+        tried.extend(versions::of(&attempt));
         tried.sort_by_key(|fix| fix.then.map(severity));
-        tried.extend(hardware::of(&trial));
+        tried.extend(hardware::of(&attempt));
     }
     let mut fixes: Vec<Fix> = own.into_iter().chain(tried).collect();
     fixes.sort_by_key(|fix| fix.cost);
-    without_twins(fixes)
+    deduplicated(fixes)
 }
 
-/// What the rule itself advises. The engine cannot read a text, so what happens then is not claimed.
+/// The rule's own advice. The engine cannot evaluate prose, so its outcome is not claimed.
 fn advice(answer: &Answer<'_>) -> Option<Fix> {
     let rule = remedy(answer)?;
     let text = Filler::new(answer.target, answer.question).command(rule.fix.as_deref()?);
     let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
     let title = match rule.fix_cost {
-        Cost::Flag => "as the rule advises",
-        Cost::Kernel => "another kernel, as the rule advises",
-        Cost::Build => "another version or build, as the rule advises",
-        Cost::Format => "another format of the model, as the rule advises",
-        Cost::Hardware => "another GPU, as the rule advises",
+        Cost::Flag => "recommended by the rule",
+        Cost::Kernel => "another kernel, recommended by the rule",
+        Cost::Build => "another version or build, recommended by the rule",
+        Cost::Format => "another model format, recommended by the rule",
+        Cost::Hardware => "another GPU, recommended by the rule",
     };
     Some(Fix { cost: rule.fix_cost, title: title.to_owned(), text, then: None })
 }
 
-fn without_twins(fixes: Vec<Fix>) -> Vec<Fix> {
+fn deduplicated(fixes: Vec<Fix>) -> Vec<Fix> {
     let mut kept: Vec<Fix> = Vec::new();
     for fix in fixes {
         match kept.iter_mut().find(|one| bare(&one.text) == bare(&fix.text)) {
-            // The rule's own words, now tried.
+            // The rule's own text, now evaluated.
             Some(twin) => twin.then = twin.then.or(fix.then),
             None => kept.push(fix),
         }
@@ -63,7 +63,7 @@ fn without_twins(fixes: Vec<Fix>) -> Vec<Fix> {
     kept
 }
 
-/// The commands of a text without what is remarked on them.
+/// The commands of a text without their comments.
 fn bare(text: &str) -> Vec<&str> {
     let code = text.lines().filter(|line| !line.starts_with('#'));
     let code = code.filter_map(|line| line.split("   #").next()).map(str::trim);
@@ -71,21 +71,21 @@ fn bare(text: &str) -> Vec<&str> {
     if commands.is_empty() { vec![text.trim()] } else { commands }
 }
 
-/// An answer somebody wants to get away from.
-struct Trial<'t> {
+/// An answer to be improved on.
+struct Attempt<'t> {
     answer: &'t Answer<'t>,
 }
 
-impl Trial<'_> {
-    /// How a changed question ends on this GPU, if it then runs and better than before. Trouble found in the binaries stays
-    /// while the binaries do; that something was fine does not carry over to another configuration.
+impl Attempt<'_> {
+    /// The outcome of a changed question on this GPU, if it runs and better than before. Bad findings about the binaries stay valid
+    /// as long as the binaries do; good ones do not carry over to another configuration.
     fn changed(&self, question: &Question, same_binaries: bool) -> Option<Outcome> {
         let parts = self.answer.findings.parts.iter().copied();
         let kept = parts.filter(|one| same_binaries && one.evidence.outcome.is_bad());
         self.ask(question, self.answer.target, kept)
     }
 
-    /// How the same question ends on another GPU, if it then runs and better than before.
+    /// The outcome of the same question on another GPU, if it runs and better than before.
     fn elsewhere(&self, target: &Target) -> Option<Outcome> {
         let anywhere = |one: &&Finding| one.sm.is_none() && one.evidence.outcome.is_bad();
         self.ask(self.answer.question, target, self.answer.findings.all().filter(anywhere))
@@ -99,8 +99,8 @@ impl Trial<'_> {
     ) -> Option<Outcome> {
         let findings: Vec<Finding> = findings.cloned().collect();
         let plan = Plan::new(self.answer.base, question);
-        let outcome = Answer::new(&plan, target, findings.iter()).ruling.outcome;
-        let better = severity(outcome) < severity(self.answer.ruling.outcome);
+        let outcome = Answer::new(&plan, target, findings.iter()).decision.outcome;
+        let better = severity(outcome) < severity(self.answer.decision.outcome);
         (severity(outcome) < severity(Outcome::Unknown) && better).then_some(outcome)
     }
 }

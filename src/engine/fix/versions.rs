@@ -1,70 +1,70 @@
 //! Another version: of the framework, or of the package whose rule decided.
 //!
-//! Between two versions the rules name they say the same, so one version out of each gap stands for all of it.
+//! Between two neighbouring versions the rules name nothing changes, so one version stands for each gap.
 
 use std::cmp::Ordering;
 
 use warpscope_probes::rules::{Cost, Version};
 
-use super::{Trial, levers};
+use super::{Attempt, options};
+use crate::engine::decision::DecidedBy;
 use crate::engine::question::Question;
-use crate::engine::ruling::By;
 use crate::engine::verdict::{Fix, Outcome};
 use crate::engine::versions::versions_of;
 
-/// At most one way out for the framework and one for the package whose rule decided.
-pub(super) fn of(trial: &Trial<'_>) -> Vec<Fix> {
-    let question = trial.answer.question;
-    let package = match trial.answer.ruling.by {
-        By::Rule(rule) if rule.framework != question.framework => {
+/// At most one fix for the framework and one for the package whose rule decided.
+pub(super) fn of(attempt: &Attempt<'_>) -> Vec<Fix> {
+    let question = attempt.answer.question;
+    let package = match attempt.answer.decision.by {
+        DecidedBy::Rule(rule) if rule.framework != question.framework => {
             question.config.get(&rule.framework).map(|version| (&*rule.framework, version))
         }
         _ => None,
     };
     let own = question.version.as_deref().map(|version| (question.framework.as_str(), version));
     let subjects = own.into_iter().chain(package);
-    subjects.filter_map(|(id, now)| Ladder::new(trial, id, now)?.way_out()).collect()
+    subjects.filter_map(|(id, now)| VersionSearch::new(attempt, id, now)?.fix()).collect()
 }
 
-/// The versions of one piece of software, ascending, seen from the one asked about.
-struct Ladder<'t> {
-    trial: &'t Trial<'t>,
+/// The versions of one piece of software, ascending, around the one asked about.
+struct VersionSearch<'t> {
+    attempt: &'t Attempt<'t>,
     id: &'t str,
     versions: Vec<(Version, String)>,
     now: Version,
 }
 
-/// Versions that run, as a package index wants them, in words, and with what outcome.
-struct Span {
+/// Versions that run: as a package specifier, in words, and with what outcome.
+struct VersionRange {
     spec: String,
     words: String,
     then: Outcome,
 }
 
-impl<'t> Ladder<'t> {
-    fn new(trial: &'t Trial<'t>, id: &'t str, now: &str) -> Option<Self> {
+impl<'t> VersionSearch<'t> {
+    fn new(attempt: &'t Attempt<'t>, id: &'t str, now: &str) -> Option<Self> {
         let now: Version = now.parse().ok()?;
-        let versions = versions_of(trial.answer.base, id).into_iter();
+        let versions = versions_of(attempt.answer.base, id).into_iter();
         let versions = versions.filter_map(|text| Some((text.parse().ok()?, text)));
         let versions = versions.filter(|one: &(Version, String)| one.0.compare(&now).is_some());
-        Some(Self { trial, id, versions: versions.collect(), now })
+        Some(Self { attempt, id, versions: versions.collect(), now })
     }
 
-    fn way_out(&self) -> Option<Fix> {
+    fn fix(&self) -> Option<Fix> {
         let newer: Vec<usize> = self.on_side(Ordering::Greater);
         let older: Vec<usize> = self.on_side(Ordering::Less);
         let span = self
             .open_ended(&newer)
             .or_else(|| newer.iter().rev().find_map(|at| self.around(*at)))
             .or_else(|| older.iter().rev().find_map(|at| self.around(*at)))?;
-        let base = self.trial.answer.base;
+        let base = self.attempt.answer.base;
         let framework = base.framework(self.id);
         let name = framework.map_or(self.id, |one| &one.name);
         let title = format!("{name} {}", span.words);
         let package = framework.and_then(|one| one.packages.first());
         let text = match package {
             Some(package) => format!("pip install '{package}{}'", span.spec),
-            None => format!("take {title}"),
+            None => format!("use {title}"),
         };
         Some(Fix { cost: Cost::Build, title, text, then: Some(span.then) })
     }
@@ -75,21 +75,21 @@ impl<'t> Ladder<'t> {
     }
 
     /// The first version from which on everything known runs.
-    fn open_ended(&self, newer: &[usize]) -> Option<Span> {
+    fn open_ended(&self, newer: &[usize]) -> Option<VersionRange> {
         let steady = newer.iter().rev().map(|at| (*at, self.throughout(*at)));
         let steady: Vec<_> = steady.take_while(|one| one.1.is_some()).collect();
         let newest = steady.first()?.1?;
         let first = &self.versions[steady.last()?.0].1;
         let (spec, words) = (format!(">={first}"), format!("{first} or newer"));
-        Some(Span { spec, words, then: newest })
+        Some(VersionRange { spec, words, then: newest })
     }
 
-    /// One version that runs, with what follows it up to the next one the rules name.
-    fn around(&self, at: usize) -> Option<Span> {
+    /// One version that runs, and those after it up to the next one the rules name.
+    fn around(&self, at: usize) -> Option<VersionRange> {
         let then = self.runs(&self.versions[at].1)?;
         let version = &self.versions[at].1;
         let next = self.versions.get(at + 1).filter(|_| self.throughout(at).is_some());
-        // A span that holds the version there is would change nothing.
+        // A range that includes the current version would change nothing.
         let next = next.filter(|next| !self.is_between(at, &next.0));
         let (spec, words) = match next {
             Some((_, next)) => {
@@ -97,7 +97,7 @@ impl<'t> Ladder<'t> {
             }
             None => (format!("=={version}"), version.clone()),
         };
-        Some(Span { spec, words, then })
+        Some(VersionRange { spec, words, then })
     }
 
     fn is_between(&self, at: usize, next: &Version) -> bool {
@@ -105,7 +105,7 @@ impl<'t> Ladder<'t> {
             && next.compare(&self.now) == Some(Ordering::Greater)
     }
 
-    /// How a version and those right after it run; none unless both do.
+    /// The outcome of a version and those right after it; none unless both run.
     fn throughout(&self, at: usize) -> Option<Outcome> {
         let then = self.runs(&self.versions[at].1)?;
         let after = format!("{}.0.0.1", self.versions[at].1);
@@ -117,12 +117,12 @@ impl<'t> Ladder<'t> {
     }
 
     fn runs(&self, version: &str) -> Option<Outcome> {
-        let question = self.trial.answer.question;
+        let question = self.attempt.answer.question;
         let changed = if self.id == question.framework {
             Question { version: Some(version.to_owned()), ..question.clone() }
         } else {
-            levers::with(question, self.id, version)?
+            options::with(question, self.id, version)?
         };
-        self.trial.changed(&changed, false)
+        self.attempt.changed(&changed, false)
     }
 }

@@ -1,7 +1,7 @@
-//! What is installed here, in the terms of the engine: versions, the packages beside them, and what their binaries can run on.
+//! Installed frameworks in the terms of the engine: versions, packages beside them, and what their binaries can run on.
 
 mod build;
-mod reach;
+mod target_coverage;
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
 
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
-pub use reach::{PackageReach, package_reach};
+pub use target_coverage::{PackageReach, package_reach};
 
-use super::premises::{Given, Origin};
+use super::assumptions::{Given, Origin};
 use super::target::Target;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
 
@@ -35,10 +35,10 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Lays a survey beside the rules, for these GPUs. `today` dates the findings.
-    pub fn new(base: &RuleBase, survey: &Survey, targets: &[Target], today: &str) -> Self {
+    /// Matches an environment scan with the rules, for these GPUs. `today` dates the findings.
+    pub fn new(base: &RuleBase, scan: &Survey, targets: &[Target], today: &str) -> Self {
         let mut installed = Self::default();
-        let mut environments: Vec<&Environment> = survey.inventory.environments.iter().collect();
+        let mut environments: Vec<&Environment> = scan.inventory.environments.iter().collect();
         // What a command started here would use goes first, then what GPU processes use.
         environments.sort_by_key(|one| (!one.active, one.pids.is_empty()));
         for framework in base.frameworks() {
@@ -48,7 +48,7 @@ impl Installed {
             installed.take(base, framework, home, package);
             let found = targets
                 .iter()
-                .filter_map(|target| finding(framework, survey, home, package, target, today));
+                .filter_map(|target| finding(framework, scan, home, package, target, today));
             installed.findings.extend(found.flatten());
         }
         installed.findings.dedup();
@@ -94,7 +94,7 @@ fn package_of<'a>(home: &'a Environment, framework: &Framework) -> Option<&'a Pa
 /// What the binaries of a package say about a GPU: about its kernels in every configuration, and as an answer of its own.
 fn finding(
     framework: &Framework,
-    survey: &Survey,
+    scan: &Survey,
     home: &Environment,
     package: &Package,
     target: &Target,
@@ -103,7 +103,7 @@ fn finding(
     let sm = target.sm?;
     let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
     let name = format!("{} {}", package.name, package.full_version());
-    let scans = survey.device_code(package);
+    let scans = scan.device_code(package);
     let reach = package_reach(&name, scans, (sm, driver), home.cuda_runtime())?;
     let of = |outcome: Outcome, settles: Settles, only: Settings| Finding {
         framework: framework.id.clone(),

@@ -54,7 +54,7 @@ fn torch_2_8_fails_on_a_p100_although_one_of_its_libraries_is_complete() {
     assert_eq!(reach(linalg, Sm::new(6, 0)).outcome, Outcome::Works);
     let p100 = reach(&scans, Sm::new(6, 0));
     assert_eq!((p100.outcome, p100.library), (Outcome::Fails, "lib/libtorch_cuda.so".into()));
-    assert!(p100.detail.contains("carries nothing that runs on sm_60"), "{}", p100.detail);
+    assert!(p100.detail.contains("contains no code that runs on sm_60"), "{}", p100.detail);
     assert_eq!(reach(&scans, Sm::new(7, 5)).outcome, Outcome::Works);
 }
 

@@ -116,6 +116,13 @@ impl Groups {
         self.0.is_empty()
     }
 
+    /// Every kernel and configuration, each with what its samples come to.
+    pub fn sides(self) -> impl Iterator<Item = (Key, String, Side)> {
+        self.0
+            .into_iter()
+            .map(|(group, gathered)| (group.key, group.config, gathered.sorted().side()))
+    }
+
     fn sorted(self) -> BTreeMap<Group, Sorted> {
         self.0.into_iter().map(|(group, gathered)| (group, gathered.sorted())).collect()
     }

@@ -1,5 +1,7 @@
 //! Samples of one kernel in one run.
 
+use serde::{Deserialize, Serialize};
+
 /// Samples sorted once; everything that cannot be a duration left out and counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
@@ -9,7 +11,7 @@ pub struct Series {
 }
 
 /// Where the middle half of the samples lies.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quartiles {
     /// A quarter lies below.
     pub lower: f64,
@@ -17,26 +19,6 @@ pub struct Quartiles {
     pub median: f64,
     /// Three quarters lie below.
     pub upper: f64,
-}
-
-impl Quartiles {
-    /// Of positive samples in any order, which are put into another; without sorting all of them. `None` without samples.
-    pub fn of_unsorted(samples: &mut [f64]) -> Option<Self> {
-        let last = samples.len().checked_sub(1)?;
-        let mut at = |share: f64| {
-            let place = share * last as f64;
-            let (below, above) = (place.floor() as usize, place.ceil() as usize);
-            let (_, low, rest) = samples.select_nth_unstable_by(below, f64::total_cmp);
-            let low = *low;
-            let high = if above == below {
-                low
-            } else {
-                rest.iter().copied().fold(f64::INFINITY, f64::min)
-            };
-            low + (high - low) * (place - below as f64)
-        };
-        Some(Self { lower: at(0.25), median: at(0.5), upper: at(0.75) })
-    }
 }
 
 impl Series {
@@ -104,18 +86,6 @@ mod tests {
         let series = Series::new([7.0, 1.0, 3.0, 2.0]);
         let wanted = Quartiles { lower: 1.75, median: 2.5, upper: 4.0 };
         assert_eq!(series.quartiles(), Some(wanted));
-    }
-
-    #[test]
-    fn quartiles_without_sorting_are_the_same() {
-        let mut random = crate::runs::compare::SplitMix::new(5);
-        for count in 1..60 {
-            let mut samples: Vec<f64> =
-                (0..count).map(|_| (random.uniform() * 20.0).ceil()).collect();
-            let sorted = Series::new(samples.iter().copied()).quartiles();
-            assert_eq!(Quartiles::of_unsorted(&mut samples), sorted, "{count}");
-        }
-        assert_eq!(Quartiles::of_unsorted(&mut []), None);
     }
 
     #[test]

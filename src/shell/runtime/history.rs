@@ -8,7 +8,7 @@ use super::Event;
 use super::mailbox::Post;
 use crate::io::sink::history::History;
 use crate::io::sink::noise_file;
-use crate::runs::compare::{Comparison, compare};
+use crate::runs::compare::{Comparison, compare_groups};
 use crate::runs::noise::Noise;
 use crate::worker::Thresholds;
 
@@ -58,8 +58,8 @@ fn side_by_side(
 ) -> Result<Comparison, String> {
     let gone = || "The history is gone; nothing is left to compare.".to_owned();
     let store = store.ok_or_else(gone)?;
-    let points = |run| store.points(run).map_err(|error| error.to_string());
+    let samples = |run| store.samples(run).map_err(|error| error.to_string());
     let noise = noise.map_or_else(|| Ok(Noise::default()), noise_file::read)?;
     let thresholds = Thresholds::new(None, noise);
-    Ok(compare(&[points(before)?, points(after)?], |key| thresholds.limits(key)))
+    Ok(compare_groups(vec![samples(before)?, samples(after)?], |key| thresholds.limits(key)))
 }

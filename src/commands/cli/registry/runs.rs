@@ -36,7 +36,7 @@ pub(crate) const HISTORY: CommandSpec = CommandSpec {
     about: "Show how fast kernels were over recorded runs, and where that changed for good",
     more: "Medians of clean samples, run by run; never across devices or regimes. A lasting change is looked for from eight runs on \
            and told with what changed beside it: commit, driver, environment. Runs come from journals and are kept in \
-           $XDG_DATA_HOME/warpscope/history.db, else ~/.local/share/warpscope/history.db; importing one again changes nothing.",
+           $XDG_DATA_HOME/warpscope/history/, else ~/.local/share/warpscope/history/; importing one again changes nothing.",
     args: &[&[Id::Filter, Id::Import, Id::Weak, Id::Json], LOOK, CONFIG_FILE],
     examples: &[
         ("history --import run.jsonl", "take in what `bench --record` or `record` wrote"),

@@ -3,18 +3,16 @@
 /// FNV-1a (Fowler, Noll, Vo): the same on every machine and with every compiler, which the standard library's hash does not promise.
 pub(super) struct Fnv {
     pub(super) value: u64,
-    /// Whether samples are taken too.
-    pub(super) whole: bool,
 }
 
 impl Default for Fnv {
     fn default() -> Self {
-        Self { value: 0xcbf2_9ce4_8422_2325, whole: false }
+        Self { value: 0xcbf2_9ce4_8422_2325 }
     }
 }
 
 impl Fnv {
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.value = (self.value ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -30,7 +28,7 @@ mod tests {
     fn the_hash_is_the_published_one() {
         let hash = |text: &str| {
             let mut hash = Fnv::default();
-            hash.take(text.as_bytes());
+            hash.update(text.as_bytes());
             hash.value
         };
         assert_eq!(hash(""), 0xcbf2_9ce4_8422_2325);

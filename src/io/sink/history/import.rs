@@ -1,25 +1,28 @@
-//! Journals into the store, a record at a time: memory does not grow with the file.
+//! Journals into the history, a record at a time: memory does not grow with the file.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
-use rusqlite::{Transaction, TransactionBehavior, params};
 use warpscope_probes::bounded::{Accept, Input, Skipped};
+use warpscope_probes::private;
 
-use super::run::Open;
+use super::hash::Fnv;
+use super::run_file::{RunSummary, SAMPLES, SCHEMA, SUMMARY, path};
 use super::{History, HistoryError};
-use crate::runs::journal::{Identity, Journal, Reader, Record, Run};
+use crate::runs::compare::Groups;
+use crate::runs::journal::{Identity, PointStream, Reader, Record, Regime};
 use crate::runs::points::Point;
-
-/// Points, and samples, that wait for a line about the machine around them. It comes once a second, and looks back no further.
-const WAITING: (usize, usize) = (1 << 16, 1 << 20);
+use crate::store::kernels::{Past, Summary};
 
 /// What became of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Runs that are in the store now.
+    /// Runs that are in the history now.
     pub runs: u64,
-    /// Runs among them that were there before and were built anew.
+    /// Runs among them that were there before and were replaced.
     pub again: u64,
     /// Samples of them.
     pub samples: u64,
@@ -28,130 +31,171 @@ pub struct Imported {
 }
 
 impl History {
-    /// Takes every run of a journal into the store. A run that is there already is built anew; either all is taken or nothing.
-    pub fn import(&mut self, journal: &Path) -> Result<Imported, HistoryError> {
-        let input = Input::open(journal, Accept::Pipes)
-            .map_err(|error| HistoryError::Io(journal.to_owned(), error))?;
-        let name = std::path::absolute(journal).unwrap_or_else(|_| journal.to_owned());
-        let input = BufReader::with_capacity(1 << 18, input);
-        self.take(input, &name.display().to_string(), journal)
-    }
-
-    /// The same from any input; `name` is what the runs are said to come from.
-    fn take(
-        &mut self,
-        input: impl BufRead,
-        name: &str,
-        journal: &Path,
-    ) -> Result<Imported, HistoryError> {
-        let failed = |error| HistoryError::Io(journal.to_owned(), error);
-        let path = self.path.clone();
-        let refused = |error| super::refused(&path, error);
-        let mut reader = Reader::new(input);
-        // Read before the store is locked: a pipe may keep us waiting.
-        let mut next = reader.record().map_err(failed)?;
-        let work = self.database.transaction_with_behavior(TransactionBehavior::Immediate);
-        let work = work.map_err(refused)?;
-        let mut intake = Intake::new(&work, name);
-        while let Some(record) = next {
-            intake.take(record).map_err(refused)?;
-            next = reader.record().map_err(failed)?;
+    /// Adds every run of a journal. A known run is replaced. Nothing is added unless the whole journal could be read.
+    pub fn import(&self, journal: &Path) -> Result<Imported, HistoryError> {
+        let unreadable = |error| HistoryError::Io(journal.to_owned(), error);
+        let unwritable = |error| HistoryError::Io(self.folder.clone(), error);
+        let input = Input::open(journal, Accept::Pipes).map_err(unreadable)?;
+        let mut reader = Reader::new(BufReader::with_capacity(1 << 18, input));
+        let source = std::path::absolute(journal).unwrap_or_else(|_| journal.to_owned());
+        let owner_only = Permissions::from_mode(0o700);
+        let staging = tempfile::Builder::new().permissions(owner_only).tempdir_in(&self.folder);
+        let staging = staging.map_err(unwritable)?;
+        let mut import = Import::new(staging.path(), source.display().to_string());
+        while let Some(record) = reader.record().map_err(unreadable)? {
+            import.take(record).map_err(unwritable)?;
         }
         if !reader.is_journal() {
             return Err(HistoryError::NotAJournal(journal.to_owned()));
         }
-        let imported = intake.end().map_err(refused)?;
-        work.commit().map_err(refused)?;
+        let imported = import.publish(&self.folder).map_err(unwritable)?;
         Ok(Imported { skipped: reader.skipped().clone(), ..imported })
     }
 }
 
-/// A journal on its way into the store.
-struct Intake<'a> {
-    work: &'a Transaction<'a>,
-    file: &'a str,
-    journal: Journal,
-    /// First line of the run that is being read. Only this goes into its hash: the rest may come when a part of the run is in the store
-    /// already.
-    begun: Identity,
-    /// The run whose lines are being read.
-    run: Option<Open>,
-    waiting: usize,
+/// A journal on its way into the history: its runs wait in a folder of their own until all of it was read.
+struct Import<'a> {
+    staging: &'a Path,
+    source: String,
+    open: Option<OpenRun>,
+    /// Hashes of the runs that are complete.
+    staged: BTreeSet<i64>,
     imported: Imported,
 }
 
-impl<'a> Intake<'a> {
-    fn new(work: &'a Transaction<'a>, file: &'a str) -> Self {
-        Self {
-            work,
-            file,
-            journal: Journal::default(),
-            begun: Identity::default(),
-            run: None,
-            waiting: 0,
-            imported: Imported::default(),
-        }
+impl<'a> Import<'a> {
+    fn new(staging: &'a Path, source: String) -> Self {
+        Self { staging, source, open: None, staged: BTreeSet::new(), imported: Imported::default() }
     }
 
-    fn take(&mut self, record: Record) -> rusqlite::Result<()> {
-        let runs = self.journal.runs.len();
-        let before = self.journal.runs.last().map_or(0, |run| run.points.len());
-        self.journal.take(record);
-        let begun = match self.journal.runs.last() {
-            Some(run) if self.journal.runs.len() > runs => run.identity.clone(),
-            _ => self.begun.clone(),
-        };
-        if self.journal.runs.len() > 1 {
-            let run = self.journal.runs.remove(0);
-            self.close(run)?;
-            self.waiting = 0;
+    fn take(&mut self, record: Record) -> io::Result<()> {
+        if matches!(record, Record::Run(_)) {
+            self.close()?;
         }
-        self.begun = begun;
-        let Some(run) = self.journal.runs.last() else { return Ok(()) };
-        let new = run.points.get(before..).unwrap_or(&run.points);
-        self.waiting += new.iter().map(|point| point.t_ns.len()).sum::<usize>();
-        if run.points.len() > WAITING.0 || self.waiting > WAITING.1 {
-            self.settle()?;
+        let run = match &mut self.open {
+            Some(run) => run,
+            None => self.open.insert(OpenRun::begin(self.staging, &self.source, &record)?),
+        };
+        run.take(record)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        let Some(run) = self.open.take() else { return Ok(()) };
+        if let Some((hash, samples)) = run.end(self.staging)? {
+            self.imported.runs += 1;
+            self.imported.samples += samples;
+            // The same run twice in one journal: the later one has replaced the files of the earlier.
+            self.imported.again += u64::from(!self.staged.insert(hash));
         }
         Ok(())
     }
 
-    /// Writes the older half of the points that wait.
-    fn settle(&mut self) -> rusqlite::Result<()> {
-        let Some(run) = self.journal.runs.last_mut() else { return Ok(()) };
-        let half = run.points.len().div_ceil(2);
-        let settled: Vec<Point> = run.points.drain(..half).collect();
-        self.waiting = run.points.iter().map(|point| point.t_ns.len()).sum();
-        let open = match &mut self.run {
-            Some(open) => open,
-            None => self.run.insert(Open::begin(self.work, &self.begun, self.file)?),
-        };
-        self.imported.samples += open.add(self.work, settled)?;
-        Ok(())
-    }
-
-    /// Writes what is left of a run, and what it comes to.
-    fn close(&mut self, run: Run) -> rusqlite::Result<()> {
-        let mut open = match self.run.take() {
-            Some(open) => open,
-            None if run.points.is_empty() && run.identity == Identity::default() => return Ok(()),
-            None => Open::begin(self.work, &self.begun, self.file)?,
-        };
-        self.imported.samples += open.add(self.work, run.points)?;
-        let again = open.end(self.work, &run.identity, run.end.is_some())?;
-        let mut mark = self.work.prepare("INSERT INTO marks VALUES (?1, ?2, ?3)")?;
-        for one in &run.marks {
-            mark.execute(params![open.id, one.at_ms.cast_signed(), one.text])?;
-        }
-        self.imported.runs += 1;
-        self.imported.again += u64::from(again);
-        Ok(())
-    }
-
-    fn end(mut self) -> rusqlite::Result<Imported> {
-        for run in std::mem::take(&mut self.journal.runs) {
-            self.close(run)?;
+    fn publish(mut self, folder: &Path) -> io::Result<Imported> {
+        self.close()?;
+        for run in self.staged {
+            self.imported.again += u64::from(path(folder, run, SUMMARY).exists());
+            // Samples first: whoever finds a summary finds its samples.
+            for extension in [SAMPLES, SUMMARY] {
+                fs::rename(path(self.staging, run, extension), path(folder, run, extension))?;
+            }
         }
         Ok(self.imported)
     }
+}
+
+/// The run whose lines are being read.
+struct OpenRun {
+    out: BufWriter<File>,
+    past: Past,
+    stream: PointStream,
+    samples: Samples,
+}
+
+impl OpenRun {
+    fn begin(staging: &Path, source: &str, first: &Record) -> io::Result<Self> {
+        let identity = match first {
+            Record::Run(identity) => (**identity).clone(),
+            _ => Identity::default(),
+        };
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(private::MODE);
+        Ok(Self {
+            out: BufWriter::new(options.open(draft(staging))?),
+            samples: Samples::of(&identity)?,
+            past: Past { identity, file: source.to_owned(), ..Past::default() },
+            stream: PointStream::default(),
+        })
+    }
+
+    fn take(&mut self, record: Record) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, &record)?;
+        self.out.write_all(b"\n")?;
+        match &record {
+            Record::Run(identity) | Record::Identity(identity) => {
+                self.past.identity = (**identity).clone();
+            }
+            Record::Mark(mark) => self.past.marks.push(mark.clone()),
+            Record::End(_) => self.past.ended = true,
+            Record::Point(_) | Record::Around(_) => {}
+        }
+        self.stream.take(record, &mut |point, _| self.samples.add(point));
+        Ok(())
+    }
+
+    /// Writes both files of the run into the folder; returns its hash and number of samples, or none where there was nothing in it.
+    fn end(mut self, staging: &Path) -> io::Result<Option<(i64, u64)>> {
+        self.stream.finish(&mut |point, _| self.samples.add(point));
+        self.out.flush()?;
+        let Samples { hash, groups, count, .. } = self.samples;
+        if count == 0 && self.past.identity == Identity::default() {
+            return Ok(None);
+        }
+        let hash = hash.value.cast_signed();
+        fs::rename(draft(staging), path(staging, hash, SAMPLES))?;
+        let kernels = groups.sides().map(|(key, config, side)| Summary {
+            run: hash,
+            key,
+            config,
+            clean: side.all as u64,
+            tainted: side.tainted as u64,
+            quartiles: side.quartiles,
+        });
+        let kernels = kernels.collect();
+        let run = Past { hash, ..self.past };
+        let summary = serde_json::to_vec(&RunSummary { schema: SCHEMA, run, kernels })?;
+        private::cache(&path(staging, hash, SUMMARY), &summary)?;
+        Ok(Some((hash, count)))
+    }
+}
+
+/// Samples of a run by kernel, and what tells the run from every other.
+struct Samples {
+    hash: Fnv,
+    /// Without its first line a run is known by its samples only.
+    is_anonymous: bool,
+    groups: Groups,
+    count: u64,
+}
+
+impl Samples {
+    /// Of an identity only the first line makes the hash: the rest may be found out later.
+    fn of(identity: &Identity) -> io::Result<Self> {
+        let mut hash = Fnv::default();
+        hash.update(&serde_json::to_vec(identity)?);
+        let is_anonymous = *identity == Identity::default();
+        Ok(Self { hash, is_anonymous, groups: Groups::default(), count: 0 })
+    }
+
+    fn add(&mut self, point: Point) {
+        self.count += point.t_ns.len() as u64;
+        if self.is_anonymous {
+            self.hash.update(point.key.to_string().as_bytes());
+            point.t_ns.iter().for_each(|time| self.hash.update(&time.to_bits().to_le_bytes()));
+        }
+        self.groups.add(point, Regime::default());
+    }
+}
+
+fn draft(staging: &Path) -> PathBuf {
+    staging.join("draft")
 }

@@ -1,82 +1,85 @@
-//! A decided question in words: why, by which steps, on what evidence.
+//! A decision in words: why, by which steps, on what evidence.
 
 use std::collections::BTreeSet;
 
 use warpscope_probes::rules::{Effect, Report, Rule, Stage};
 
+use super::decision::DecidedBy;
 use super::evaluate::Answer;
 use super::findings::{answers, stage_of};
-use super::ruling::By;
+use super::matching::RuleMatch;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles, Step, StepKind};
-use super::walk::Found;
 use super::words::{Filler, missing};
 
-/// What people reported bears this after the id of the rule it hangs on, and is weaker than the rule.
+/// Suffix of the evidence id of a user report, which is weaker than the rule it belongs to.
 const REPORT: &str = ".report";
 
-/// Tells an answer.
-pub(super) struct Story<'s> {
+/// Explains an answer.
+pub(super) struct Explanation<'s> {
     pub(super) answer: &'s Answer<'s>,
     pub(super) fill: &'s Filler<'s>,
 }
 
-impl Story<'_> {
-    /// The rule whose message and fix go with the verdict: the one that decided, or one that agrees.
+impl Explanation<'_> {
+    /// The rule whose message and fix belong to the verdict: the one that decided, or one that agrees.
     pub(super) fn remedy(&self) -> Option<&Rule> {
         remedy(self.answer)
     }
 
     pub(super) fn needs(&self) -> String {
-        match (self.answer.ruling.by, self.answer.ruling.rule) {
-            (By::Size(size), _) => size.needs(),
+        match (self.answer.decision.by, self.answer.decision.rule) {
+            (DecidedBy::Size(size), _) => size.needs(),
             (_, Some(rule)) => self.fill.text(&rule.needs),
             (_, None) => String::new(),
         }
     }
 
     pub(super) fn reason(&self) -> String {
-        let ruling = &self.answer.ruling;
-        match ruling.by {
-            By::Whole(found) => found.detail.clone(),
-            By::Part(part) => self.reason_of_part(part),
-            By::Size(size) => size.reason(),
-            By::Rule(rule) => self.reason_of_rule(rule),
-            By::Nothing => self.why_unknown(),
+        let decision = &self.answer.decision;
+        match decision.by {
+            DecidedBy::Whole(found) => found.detail.clone(),
+            DecidedBy::Part(part) => self.reason_of_part(part),
+            DecidedBy::Size(size) => size.reason(),
+            DecidedBy::Rule(rule) => self.reason_of_rule(rule),
+            DecidedBy::Nothing => self.why_unknown(),
         }
     }
 
     fn reason_of_rule(&self, rule: &Rule) -> String {
         let mut reason = self.fill.text(&rule.reason);
         if let Some(route) = &rule.fallback {
-            reason = format!("{reason}; it runs by another route: {}", self.fill.text(route));
+            reason = format!("{reason}; falls back to {}", self.fill.text(route));
         }
-        if let Some(found) = self.answer.ruling.confirmed {
-            reason = format!("{reason}; found here: {}", found.detail);
+        if let Some(found) = self.answer.decision.confirmed {
+            reason = format!("{reason}; confirmed on this machine: {}", found.detail);
         }
-        let settled = self.answer.ruling.outcome.is_bad();
+        let settled = self.answer.decision.outcome.is_bad();
         if let Some(one) = self.refuted().next().filter(|_| !settled) {
             reason = format!("{reason}. {}", self.both_sides(one));
         }
-        let doubtful = |one: &Found<'_>| one.rule.effect.is_bad() && !settled;
-        if let Some(doubt) = self.answer.walk.undecided().find(doubtful) {
+        let doubtful = |one: &RuleMatch<'_>| one.rule.effect.is_bad() && !settled;
+        if let Some(doubt) = self.answer.matches.undecided().find(doubtful) {
             let needed = self.missing(doubt.rule).join(" and ");
             let doubt = self.fill.text(&doubt.rule.reason);
-            reason = format!("{reason}. Not settled without the {needed}: {doubt}");
+            reason = format!("{reason}. Still open without the {needed}: {doubt}");
         }
         reason
     }
 
-    /// What was found, and the rule it goes against where none agrees with it.
+    /// What was found, and the rule it contradicts where none agrees with it.
     fn reason_of_part(&self, part: &Finding) -> String {
         let replaced =
-            |one: &Found<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
+            |one: &RuleMatch<'_>| answers(part, one.rule) && one.outcome() != Outcome::Unknown;
         let agrees =
-            |one: &Found<'_>| one.outcome().is_bad() == self.answer.ruling.outcome.is_bad();
+            |one: &RuleMatch<'_>| one.outcome().is_bad() == self.answer.decision.outcome.is_bad();
         let detail = &part.evidence.detail;
-        let mut rules = self.answer.walk.applying().filter(replaced).peekable();
+        let mut rules = self.answer.matches.applying().filter(replaced).peekable();
         match rules.peek().copied() {
             Some(first) if !rules.any(|one| agrees(&one)) => {
-                format!("{detail}. A rule says otherwise: {}", self.fill.text(&first.rule.reason))
+                format!(
+                    "{detail}. A documented rule disagrees: {}",
+                    self.fill.text(&first.rule.reason)
+                )
             }
             _ => detail.clone(),
         }
@@ -85,51 +88,55 @@ impl Story<'_> {
     /// What would decide it, where no rule does.
     fn why_unknown(&self) -> String {
         if self.answer.facts.sm.is_none() {
-            return "the compute capability of this GPU is not known, and everything depends on it"
+            return "the compute capability of this GPU is unknown, and every rule depends on it"
                 .to_owned();
         }
         let good = |one: &&Finding| !one.evidence.outcome.is_bad();
         if let Some(one) = self.answer.findings.standing().find(good) {
             let against = self.refuted().next().map(|one| format!(". {}", self.both_sides(one)));
             return format!(
-                "{}; that is a part of it, and no rule says that the whole runs{}",
-                found_words(one),
+                "{}, but no rule covers the configuration as a whole{}",
+                as_clause(one),
                 against.unwrap_or_default()
             );
         }
         let needed: BTreeSet<String> =
-            self.answer.walk.undecided().flat_map(|one| self.missing(one.rule)).collect();
+            self.answer.matches.undecided().flat_map(|one| self.missing(one.rule)).collect();
         if needed.is_empty() {
-            return "no rule speaks of this combination; inspecting the installed binaries or running it here would decide"
+            return "no rule covers this combination; inspecting the installed binaries or running it here would settle it"
                 .to_owned();
         }
         let needed: Vec<_> = needed.into_iter().collect();
-        format!("no rule decides without the {}; naming it would", needed.join(" and the "))
+        format!("the rules need the {} to decide", needed.join(" and the "))
     }
 
-    /// A rule, and what was found here against it.
-    fn both_sides(&self, one: Found<'_>) -> String {
+    /// A rule, and the finding that contradicts it.
+    fn both_sides(&self, one: RuleMatch<'_>) -> String {
         let found = self.answer.findings.about(one.rule).map_or("", |found| &found.detail);
-        format!("A rule says otherwise ({}), but here: {found}", self.fill.text(&one.rule.reason))
+        format!(
+            "A documented rule disagrees ({}), but on this machine: {found}",
+            self.fill.text(&one.rule.reason)
+        )
     }
 
-    fn refuted(&self) -> impl Iterator<Item = Found<'_>> {
-        self.answer.walk.applying().filter(|one| one.refuted && one.rule.effect.is_bad())
+    fn refuted(&self) -> impl Iterator<Item = RuleMatch<'_>> {
+        self.answer.matches.applying().filter(|one| one.refuted && one.rule.effect.is_bad())
     }
 
     fn missing(&self, rule: &Rule) -> Vec<String> {
-        let Answer { version, walk, facts, .. } = self.answer;
-        missing(rule, *version, walk.settings(), facts)
+        let Answer { version, matches, facts, .. } = self.answer;
+        missing(rule, *version, matches.settings(), facts)
     }
 
     fn decides(&self, rule: &Rule) -> bool {
-        self.answer.ruling.rule.is_some_and(|deciding| deciding.id == rule.id)
+        self.answer.decision.rule.is_some_and(|deciding| deciding.id == rule.id)
     }
 
-    /// What decided first, then the strongest.
+    /// The deciding evidence first, then the strongest.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let mut rules: Vec<&Rule> = Vec::new();
-        for one in self.answer.walk.applying().filter(|one| one.rule.effect != Effect::Resolves) {
+        for one in self.answer.matches.applying().filter(|one| one.rule.effect != Effect::Resolves)
+        {
             if !rules.iter().any(|rule| rule.id == one.rule.id) {
                 rules.push(one.rule);
             }
@@ -140,8 +147,8 @@ impl Story<'_> {
             std::iter::once(claim(rule, self.fill)).chain(reports)
         });
         let found = self.answer.findings.all().map(|one| one.evidence.clone());
-        let size = match self.answer.ruling.by {
-            By::Size(size) => Some(size.evidence()),
+        let size = match self.answer.decision.by {
+            DecidedBy::Size(size) => Some(size.evidence()),
             _ => None,
         };
         let mut evidence: Vec<_> = size.into_iter().chain(found).chain(ours).collect();
@@ -152,58 +159,64 @@ impl Story<'_> {
         evidence
     }
 
-    /// Id and level of what decided.
+    /// Id and level of the deciding evidence.
     fn first(&self) -> Option<(&str, Level)> {
-        let ruling = &self.answer.ruling;
-        let found = match ruling.by {
-            By::Rule(rule) if ruling.confirmed.is_none() => return Some((&*rule.id, Level::Rule)),
-            By::Rule(_) => ruling.confirmed,
-            By::Whole(found) => Some(found),
-            By::Part(part) => Some(&part.evidence),
-            By::Size(_) | By::Nothing => None,
+        let decision = &self.answer.decision;
+        let found = match decision.by {
+            DecidedBy::Rule(rule) if decision.confirmed.is_none() => {
+                return Some((&*rule.id, Level::Rule));
+            }
+            DecidedBy::Rule(_) => decision.confirmed,
+            DecidedBy::Whole(found) => Some(found),
+            DecidedBy::Part(part) => Some(&part.evidence),
+            DecidedBy::Size(_) | DecidedBy::Nothing => None,
         };
         found.map(|one| (&*one.id, one.level))
     }
 
     pub(super) fn steps(&self) -> Vec<Step> {
-        let walk = &self.answer.walk;
-        let detours = walk.detours.iter().map(|one| {
+        let matches = &self.answer.matches;
+        let fallbacks = matches.fallbacks.iter().map(|one| {
             let reason = self.fill.text(&one.rule.reason);
-            let text = format!("{reason}; goes on with {}", one.rule.route);
+            let text = format!("{reason}; continues with {}", one.rule.route);
             step(one.rule, StepKind::Rerouted, text)
         });
-        let rules = walk.found.iter().map(|one| (one.rule.stage, self.step_of(one)));
+        let rules = matches.matches.iter().map(|one| (one.rule.stage, self.step_of(one)));
         let parts = self.answer.findings.standing().filter_map(|one| self.step_of_part(one));
-        let size = match self.answer.ruling.by {
-            By::Size(size) => Some((Stage::Memory, own_step(Stage::Memory, size.reason()))),
+        let size = match self.answer.decision.by {
+            DecidedBy::Size(size) => Some((Stage::Memory, own_step(Stage::Memory, size.reason()))),
             _ => None,
         };
         let mut staged: Vec<(Stage, Step)> = parts.chain(rules).chain(size).collect();
         staged.sort_by_key(|one| one.0);
-        let whole = match self.answer.ruling.by {
-            By::Whole(found) => Some(Step {
-                stage: "found here".to_owned(),
+        let whole = match self.answer.decision.by {
+            DecidedBy::Whole(found) => Some(Step {
+                stage: "this machine".to_owned(),
                 kind: StepKind::Decides,
                 rule: Some(found.id.clone()),
                 text: found.detail.clone(),
             }),
             _ => None,
         };
-        detours.chain(staged.into_iter().map(|one| one.1)).chain(whole).collect()
+        fallbacks.chain(staged.into_iter().map(|one| one.1)).chain(whole).collect()
     }
 
-    fn step_of(&self, one: &Found<'_>) -> Step {
+    fn step_of(&self, one: &RuleMatch<'_>) -> Step {
         let text = self.fill.text(&one.rule.reason);
         if one.refuted {
-            let text = format!("{text}; found otherwise here");
+            let text = format!("{text}; disproved on this machine");
             return step(one.rule, StepKind::Passes, text);
         }
         if !one.applies {
             let needed = self.missing(one.rule).join(" and ");
-            return step(one.rule, StepKind::Undecided, format!("needs the {needed}: {text}"));
+            return step(
+                one.rule,
+                StepKind::Undecided,
+                format!("undecided without the {needed}: {text}"),
+            );
         }
-        let kind = match self.answer.ruling.by {
-            By::Rule(rule) if rule.id == one.rule.id => StepKind::Decides,
+        let kind = match self.answer.decision.by {
+            DecidedBy::Rule(rule) if rule.id == one.rule.id => StepKind::Decides,
             _ if one.rule.effect.is_bad() => StepKind::Stops,
             _ => StepKind::Passes,
         };
@@ -211,31 +224,31 @@ impl Story<'_> {
     }
 
     fn step_of_part(&self, part: &Finding) -> Option<(Stage, Step)> {
-        let stage = stage_of(part, self.answer.walk.rules())?;
-        let kind = match self.answer.ruling.by {
-            By::Part(deciding) if std::ptr::eq(deciding, part) => StepKind::Decides,
+        let stage = stage_of(part, self.answer.matches.rules())?;
+        let kind = match self.answer.decision.by {
+            DecidedBy::Part(deciding) if std::ptr::eq(deciding, part) => StepKind::Decides,
             _ if part.evidence.outcome.is_bad() => StepKind::Stops,
             _ => StepKind::Passes,
         };
         let rule = Some(part.evidence.id.clone());
-        let text = format!("found here: {}", part.evidence.detail);
+        let text = format!("on this machine: {}", part.evidence.detail);
         Some((stage, Step { stage: stage.words().to_owned(), kind, rule, text }))
     }
 }
 
-/// The rule whose message and fix go with an answer.
+/// The rule whose message and fix belong to an answer.
 pub(super) fn remedy<'a>(answer: &Answer<'a>) -> Option<&'a Rule> {
-    let ruling = &answer.ruling;
-    let agrees = |rule: &&Rule| ruling.outcome.is_bad() == rule.effect.is_bad();
-    let own = !matches!(ruling.by, By::Size(_));
-    ruling.rule.filter(agrees).filter(|_| own && ruling.outcome != Outcome::Works)
+    let decision = &answer.decision;
+    let agrees = |rule: &&Rule| decision.outcome.is_bad() == rule.effect.is_bad();
+    let own = !matches!(decision.by, DecidedBy::Size(_));
+    decision.rule.filter(agrees).filter(|_| own && decision.outcome != Outcome::Works)
 }
 
-/// A finding about a part as the beginning of a sentence.
-fn found_words(one: &Finding) -> String {
+/// A finding about a part, to begin a sentence with.
+fn as_clause(one: &Finding) -> String {
     match one.settles {
         Settles::Stage(Stage::Kernels) => {
-            format!("the binaries hold code for this GPU ({})", one.evidence.detail)
+            format!("the binaries contain code for this GPU ({})", one.evidence.detail)
         }
         _ => one.evidence.detail.clone(),
     }

@@ -1,4 +1,4 @@
-//! From a question to the rules that speak of it, following the routes a framework takes by itself.
+//! Which rules apply to a question, following the fallbacks a framework takes on its own.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,51 +11,51 @@ use super::findings::Findings;
 use super::question::Question;
 use super::verdict::Outcome;
 
-/// Routes are followed this often; a longer chain means that rules send each other in circles.
-const MOST_DETOURS: usize = 6;
+/// Longest chain of fallbacks that is followed; a longer one means that rules refer to each other in a cycle.
+const MAX_FALLBACKS: usize = 6;
 
-/// A rule that speaks of the configuration, whatever the device.
+/// A rule about the configuration, whatever the device.
 #[derive(Clone, Copy)]
 struct Candidate<'a> {
     rule: &'a Rule,
     /// Whether it belongs to the framework asked about.
     own: bool,
-    /// Whether it belongs to it and speaks of everything that was asked.
+    /// Whether it belongs to it and covers everything that was asked.
     whole: bool,
     /// Whether that is certain; otherwise a version is missing.
     certain: bool,
 }
 
-/// A rule that speaks of the question, or might.
+/// A rule that applies to the question, or might.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct RuleMatch<'a> {
     pub(super) rule: &'a Rule,
-    /// Whether it belongs to the framework asked about and speaks of everything that was asked.
+    /// Whether it belongs to the framework asked about and covers everything that was asked.
     pub(super) whole: bool,
     /// Whether it is known to apply; otherwise a fact is missing.
     pub(super) applies: bool,
-    /// Whether it was found here that what it warns of does not happen.
+    /// Whether a finding shows that what it warns of does not happen here.
     pub(super) refuted: bool,
 }
 
-impl Found<'_> {
+impl RuleMatch<'_> {
     pub(super) fn outcome(&self) -> Outcome {
         self.rule.effect.into()
     }
 
-    /// Whether it says no, and nothing found here says otherwise.
-    fn stops(&self) -> bool {
+    /// Whether it rules the configuration out, and no finding refutes it.
+    fn blocks(&self) -> bool {
         self.applies && self.rule.effect.is_bad() && !self.refuted
     }
 }
 
-/// A configuration arrived at, with the rules that speak of it.
-struct Route<'a> {
+/// A configuration after fallbacks, with the rules about it.
+struct Resolved<'a> {
     settings: Settings,
     candidates: Vec<Candidate<'a>>,
 }
 
-/// A question prepared for any number of devices. Routes that devices are sent on by are prepared when the first one takes them.
+/// A question prepared for any number of devices. Fallback configurations are prepared when the first device takes them.
 pub(super) struct Plan<'a> {
     pub(super) base: &'a RuleBase,
     pub(super) question: &'a Question,
@@ -64,7 +64,7 @@ pub(super) struct Plan<'a> {
     /// Whether the framework keeps what does not fit in the memory of the machine.
     pub(super) spills: bool,
     /// The configuration asked about first.
-    routes: RefCell<Vec<Rc<Route<'a>>>>,
+    resolved: RefCell<Vec<Rc<Resolved<'a>>>>,
 }
 
 impl<'a> Plan<'a> {
@@ -72,23 +72,23 @@ impl<'a> Plan<'a> {
         let version: Option<Version> =
             question.version.as_deref().and_then(|text| text.parse().ok());
         let spills = base.framework(&question.framework).is_some_and(|one| one.spills);
-        let plan = Self { base, question, version, spills, routes: RefCell::default() };
-        plan.route(question.config.clone());
+        let plan = Self { base, question, version, spills, resolved: RefCell::default() };
+        plan.resolve(question.config.clone());
         plan
     }
 
-    fn route(&self, settings: Settings) -> Rc<Route<'a>> {
-        let known = self.routes.borrow().iter().find(|one| one.settings == settings).cloned();
+    fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
+        let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
         known.unwrap_or_else(|| {
             let candidates = self.candidates(&settings);
-            let route = Rc::new(Route { settings, candidates });
-            self.routes.borrow_mut().push(Rc::clone(&route));
-            route
+            let resolved = Rc::new(Resolved { settings, candidates });
+            self.resolved.borrow_mut().push(Rc::clone(&resolved));
+            resolved
         })
     }
 
-    fn start(&self) -> Rc<Route<'a>> {
-        Rc::clone(&self.routes.borrow()[0])
+    fn start(&self) -> Rc<Resolved<'a>> {
+        Rc::clone(&self.resolved.borrow()[0])
     }
 
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
@@ -102,7 +102,7 @@ impl<'a> Plan<'a> {
                     continue;
                 }
                 let whole = own && rule.selector.covers(settings);
-                // "Runs", said of less than was asked, says nothing here.
+                // "Works", said of less than was asked, proves nothing here.
                 if own && rule.effect == Effect::Works && !whole {
                     continue;
                 }
@@ -120,92 +120,92 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What was met on the way from the question to its end.
-pub(super) struct Walk<'a> {
-    /// Rules that sent the framework on, in order.
-    pub(super) detours: Vec<Found<'a>>,
-    /// Everything that speaks of the configuration arrived at, in order of stages.
-    pub(super) found: Vec<Found<'a>>,
-    route: Rc<Route<'a>>,
+/// The rules that apply to a question on one device.
+pub(super) struct RuleMatches<'a> {
+    /// Rules that made the framework fall back, in order.
+    pub(super) fallbacks: Vec<RuleMatch<'a>>,
+    /// Rules about the final configuration, in order of stages.
+    pub(super) matches: Vec<RuleMatch<'a>>,
+    resolved: Rc<Resolved<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> RuleMatches<'a> {
     pub(super) fn run(plan: &Plan<'a>, facts: &DeviceFacts<'_>, findings: &Findings<'_>) -> Self {
-        let route = plan.start();
-        let found = on(&route, plan.base, facts, findings);
-        let mut walk = Self { detours: Vec::new(), found, route };
-        while let Some((detour, settings)) = walk.detour() {
-            walk.detours.push(detour);
-            walk.route = plan.route(settings);
-            walk.found = on(&walk.route, plan.base, facts, findings);
+        let resolved = plan.start();
+        let matches = on(&resolved, plan.base, facts, findings);
+        let mut all = Self { fallbacks: Vec::new(), matches, resolved };
+        while let Some((fallback, settings)) = all.fallback() {
+            all.fallbacks.push(fallback);
+            all.resolved = plan.resolve(settings);
+            all.matches = on(&all.resolved, plan.base, facts, findings);
         }
-        walk
+        all
     }
 
-    /// The configuration arrived at.
+    /// The final configuration.
     pub(super) fn settings(&self) -> &Settings {
-        &self.route.settings
+        &self.resolved.settings
     }
 
-    /// The next rule that sends the framework on, and where to, unless something stops it first.
-    fn detour(&self) -> Option<(Found<'a>, Settings)> {
-        if self.is_circling() {
+    /// The next rule that makes the framework fall back, and to what, unless another rule blocks it first.
+    fn fallback(&self) -> Option<(RuleMatch<'a>, Settings)> {
+        if self.is_cyclic() {
             return None;
         }
-        let known = || self.found.iter().filter(|one| one.applies);
-        let sends = |one: &Found<'a>| {
+        let known = || self.matches.iter().filter(|one| one.applies);
+        let sends = |one: &RuleMatch<'a>| {
             let new = |(key, value)| self.settings().get(key) != Some(value);
             one.rule.route.iter().any(new).then(|| (*one, self.settings().with(&one.rule.route)))
         };
         let next = known().find_map(sends)?;
-        let stopped = known().any(|one| one.stops() && one.rule.stage <= next.0.rule.stage);
+        let stopped = known().any(|one| one.blocks() && one.rule.stage <= next.0.rule.stage);
         (!stopped).then_some(next)
     }
 
-    /// Whether rules send each other in circles.
-    pub(super) fn is_circling(&self) -> bool {
-        self.detours.len() == MOST_DETOURS
+    /// Whether fallbacks refer to each other in a cycle.
+    pub(super) fn is_cyclic(&self) -> bool {
+        self.fallbacks.len() == MAX_FALLBACKS
     }
 
-    /// Rules known to apply: those that sent it on, then those that speak of where it arrived.
-    pub(super) fn applying(&self) -> impl Iterator<Item = Found<'a>> {
-        self.detours.iter().copied().chain(self.found.iter().copied().filter(|one| one.applies))
+    /// Rules known to apply: the fallbacks, then those about the final configuration.
+    pub(super) fn applying(&self) -> impl Iterator<Item = RuleMatch<'a>> {
+        self.fallbacks.iter().copied().chain(self.matches.iter().copied().filter(|one| one.applies))
     }
 
-    /// Rules that would speak if a missing fact were known.
-    pub(super) fn undecided(&self) -> impl Iterator<Item = Found<'a>> {
-        self.found.iter().copied().filter(|one| !one.applies && !one.refuted)
+    /// Rules that would apply if a missing fact were known.
+    pub(super) fn undecided(&self) -> impl Iterator<Item = RuleMatch<'a>> {
+        self.matches.iter().copied().filter(|one| !one.applies && !one.refuted)
     }
 
-    /// Every rule that speaks of the configuration arrived at, on some device.
+    /// Every rule about the final configuration, on any device.
     pub(super) fn rules(&self) -> impl Iterator<Item = &'a Rule> {
-        self.route.candidates.iter().map(|one| one.rule)
+        self.resolved.candidates.iter().map(|one| one.rule)
     }
 }
 
-/// The candidates that speak of this device, less those another one overrides.
+/// The candidates that apply to this device, less those another one overrides.
 fn on<'a>(
-    route: &Route<'a>,
+    resolved: &Resolved<'a>,
     base: &RuleBase,
     facts: &DeviceFacts<'_>,
     findings: &Findings<'_>,
-) -> Vec<Found<'a>> {
+) -> Vec<RuleMatch<'a>> {
     let find = |one: &Candidate<'a>| {
         let holds = one.rule.on.holds(facts, base.parts());
-        let speaks = holds.map(|holds| holds == (one.rule.side == Side::Inside));
-        if speaks == Some(false) {
+        let applies = holds.map(|holds| holds == (one.rule.side == Side::Inside));
+        if applies == Some(false) {
             return None;
         }
         let warns = one.rule.effect.is_bad() || one.rule.effect == Effect::Unknown;
         let found = || findings.about(one.rule).is_some_and(|one| !one.outcome.is_bad());
-        Some(Found {
+        Some(RuleMatch {
             rule: one.rule,
             whole: one.whole,
-            applies: one.certain && speaks.is_some(),
+            applies: one.certain && applies.is_some(),
             refuted: warns && found(),
         })
     };
-    let mut found: Vec<Found<'a>> = route.candidates.iter().filter_map(find).collect();
+    let mut found: Vec<RuleMatch<'a>> = resolved.candidates.iter().filter_map(find).collect();
     let speaking = found.iter().filter(|one| one.applies && !one.refuted);
     let silenced: Vec<&str> =
         speaking.flat_map(|one| one.rule.overrides.iter().map(|id| &**id)).collect();

@@ -1,4 +1,4 @@
-//! What answers take as given besides the GPU: versions, a model, and what was found here.
+//! What answers assume besides the GPU: versions, a model, and findings on this machine.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub enum Origin {
     Known,
     /// Chosen by the user.
     Asked,
-    /// Found installed on this machine.
+    /// RuleMatch installed on this machine.
     Installed,
 }
 
@@ -36,7 +36,7 @@ pub struct Given {
     pub origin: Origin,
 }
 
-/// What answers take as given besides the GPU.
+/// What answers assume besides the GPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Premises {
     /// Version of a framework, by its id.
@@ -61,7 +61,7 @@ impl Premises {
         let beside = self.beside.get(&question.framework);
         let other_build = is_other_build(&question.config, beside);
         let compiled_here = is_compiled_here(question);
-        let heard = move |one: &&Finding| {
+        let relevant = move |one: &&Finding| {
             let inspected = one.evidence.level == Level::Inspected;
             let vouches = one.evidence.outcome == Outcome::Works;
             let other = if one.framework == question.framework {
@@ -72,7 +72,7 @@ impl Premises {
             let silent = inspected && (other || vouches && compiled_here);
             speaks_of(&one.framework, question) && !silent
         };
-        self.findings.iter().filter(heard)
+        self.findings.iter().filter(relevant)
     }
 
     /// Whether a question names another version of a package than the installed one, whose binaries then say nothing.
@@ -82,15 +82,7 @@ impl Premises {
         asked.is_some_and(|asked| installed.is_none_or(|one| one.version != asked))
     }
 
-    /// The question with the version and the model that are given put in. A version somebody asked for stays.
-    pub fn put_in(&self, question: &Question) -> Question {
-        let question = self.with_version(question);
-        let Some(model) = &self.model else { return question };
-        let config = question.config.with(&model.settings);
-        with_model(question, config, model)
-    }
-
-    /// The same for a row of the matrix; `None` where the row cannot load the model, which then does not concern it.
+    /// A row of the matrix with the assumed version and model; `None` where the row cannot load the model.
     pub fn in_row(&self, base: &RuleBase, question: &Question) -> Option<Question> {
         let question = self.with_version(question);
         let Some(model) = &self.model else { return Some(question) };
@@ -166,7 +158,7 @@ mod tests {
     use warpscope_kernels::Sm;
     use warpscope_probes::rules::Stage;
 
-    fn put_in(asked: &[(&str, &str)], model: &[(&str, &str)]) -> Question {
+    fn apply(asked: &[(&str, &str)], model: &[(&str, &str)]) -> Question {
         let model = Model {
             name: "glm".to_owned(),
             settings: Settings::new(model.iter().copied()).expect("good settings"),
@@ -174,17 +166,18 @@ mod tests {
             ..Model::default()
         };
         let config = Settings::new(asked.iter().copied()).expect("good settings");
-        let premises = Premises { model: Some(model), ..Premises::default() };
-        premises.put_in(&Question { config, ..Question::default() })
+        let question = Question { config, ..Question::default() };
+        let config = question.config.with(&model.settings);
+        with_model(question, config, &model)
     }
 
     #[test]
     fn a_size_is_given_only_for_weights_as_they_are_saved() {
-        let question = put_in(&[("dtype", "fp16")], &[("checkpoint_dtype", "bf16")]);
+        let question = apply(&[("dtype", "fp16")], &[("checkpoint_dtype", "bf16")]);
         assert_eq!((question.weight_bytes, question.model.as_deref()), (Some(7), Some("glm")));
-        let packed_on_loading = put_in(&[("quantization", "nf4")], &[("checkpoint_dtype", "bf16")]);
+        let packed_on_loading = apply(&[("quantization", "nf4")], &[("checkpoint_dtype", "bf16")]);
         assert_eq!(packed_on_loading.weight_bytes, None);
-        let saved_packed = put_in(&[("quantization", "nf4")], &[("quantization", "awq")]);
+        let saved_packed = apply(&[("quantization", "nf4")], &[("quantization", "awq")]);
         assert_eq!(saved_packed.weight_bytes, Some(7));
         assert_eq!(saved_packed.config.get("quantization"), Some("awq"));
     }

@@ -178,7 +178,7 @@ fn carries(scan: &Scan) -> String {
 
 fn fails(package: &str, one: &Judged<'_>, device: Sm) -> String {
     format!(
-        "{} carries nothing that runs on {device}: it has {}",
+        "{} contains no code that runs on {device}: it has {}",
         one.of(package),
         carries(one.scan)
     )
