@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use warpscope_probes::rules::{Rule, Version};
 
+use super::answer::Answer;
 use super::decision::DecidedBy;
-use super::evaluate::Answer;
 
 /// A warning where the version asked about is newer than the newest the rules know and the deciding rule has no end.
 pub(super) fn as_of(answer: &Answer<'_>) -> Option<String> {

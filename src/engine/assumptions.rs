@@ -2,30 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 
 use super::findings::speaks_of;
 use super::installed::{is_compiled_here, is_other_build, with_own_build};
-use super::question::Question;
+use super::question::{Origin, Question};
 use super::target::Target;
 use super::verdict::{Finding, Level, Outcome};
-
-/// Where the version of a question comes from.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The newest the rules know, or that of the row.
-    #[default]
-    Known,
-    /// Chosen by the user.
-    Asked,
-    /// RuleMatch installed on this machine.
-    Installed,
-}
 
 /// A version with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]

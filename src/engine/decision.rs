@@ -13,33 +13,6 @@ use super::matching::{RuleMatch, RuleMatches};
 use super::memory::TooBig;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
 
-impl From<Effect> for Outcome {
-    fn from(effect: Effect) -> Self {
-        match effect {
-            Effect::Works => Self::Works,
-            Effect::Fallback => Self::Fallback,
-            Effect::Slow => Self::Slow,
-            Effect::Partial => Self::Partial,
-            Effect::WrongOutput => Self::WrongOutput,
-            Effect::Fails => Self::Fails,
-            Effect::Resolves | Effect::Unknown => Self::Unknown,
-        }
-    }
-}
-
-/// From harmless to worst: unknown outweighs everything that runs, and every known failure outweighs unknown.
-pub(super) fn severity(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Works => 0,
-        Outcome::Fallback => 1,
-        Outcome::Slow => 2,
-        Outcome::Unknown => 3,
-        Outcome::Partial => 4,
-        Outcome::WrongOutput => 5,
-        Outcome::Fails => 6,
-    }
-}
-
 /// What decided.
 #[derive(Clone, Copy)]
 pub(super) enum DecidedBy<'a> {
@@ -65,7 +38,7 @@ struct Claim<'a> {
 impl Claim<'_> {
     /// The worse outcome counts more, then the earlier stage, then the stronger evidence.
     fn weight(&self) -> (u8, Reverse<Stage>, Level) {
-        (severity(self.outcome), Reverse(self.stage), self.level)
+        (self.outcome.severity(), Reverse(self.stage), self.level)
     }
 }
 
@@ -92,7 +65,7 @@ impl<'a> Decision<'a> {
         let runs =
             sm_known && !matches.is_cyclic() && matches.applying().any(|one| supports_whole(&one));
         let counts =
-            |claim: &Claim<'_>| severity(claim.outcome) >= severity(Outcome::Unknown) || runs;
+            |claim: &Claim<'_>| claim.outcome.severity() >= Outcome::Unknown.severity() || runs;
         let rules = || matches.applying().filter(is_claim);
         let standing = rules()
             .filter(|one| findings.about(one.rule).is_none_or(|found| !found.outcome.is_bad()));
@@ -143,7 +116,7 @@ impl<'a> Decision<'a> {
         let Some(whole) = worst_of_strongest(findings.whole.iter().copied()) else { return };
         let stronger = Some(whole.level) > self.level;
         let worse =
-            Some(whole.level) == self.level && severity(whole.outcome) > severity(self.outcome);
+            Some(whole.level) == self.level && whole.outcome.severity() > self.outcome.severity();
         if stronger || worse {
             self.outcome = whole.outcome;
             self.level = Some(whole.level);
@@ -174,7 +147,7 @@ impl<'a> Decision<'a> {
                 let replaced = |one: &RuleMatch<'_>| super::findings::answers(part, one.rule);
                 // A rule that agrees covers all it outweighs.
                 let rules = rules().filter(replaced).map(|one| one.outcome());
-                let worst = rules.max_by_key(|outcome| severity(*outcome));
+                let worst = rules.max_by_key(|outcome| outcome.severity());
                 worst.into_iter().chain(reports()).any(otherwise) || whole()
             }
             DecidedBy::Whole(found) => {
@@ -204,7 +177,7 @@ fn said(report: &Report) -> Outcome {
 fn supports_whole(one: &RuleMatch<'_>) -> bool {
     one.whole
         && one.rule.effect != Effect::Resolves
-        && severity(one.outcome()) < severity(Outcome::Unknown)
+        && one.outcome().severity() < Outcome::Unknown.severity()
 }
 
 /// A package or a part that works says nothing about the whole, and neither does a refuted rule.

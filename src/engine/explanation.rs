@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use warpscope_probes::rules::{Effect, Report, Rule, Stage};
 
+use super::answer::Answer;
 use super::decision::DecidedBy;
-use super::evaluate::Answer;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles, Step, StepKind};

@@ -5,7 +5,6 @@
 
 use warpscope_probes::rules::{Rule, Stage};
 
-use super::decision::severity;
 use super::question::Question;
 use super::verdict::{Evidence, Finding, Outcome, Settles};
 
@@ -74,7 +73,7 @@ pub(super) fn worst_of_strongest<'f>(
 ) -> Option<&'f Evidence> {
     let known = findings.map(|one| &one.evidence).filter(|one| one.outcome != Outcome::Unknown);
     known.reduce(|best, one| {
-        let rank = |one: &Evidence| (one.level, severity(one.outcome));
+        let rank = |one: &Evidence| (one.level, one.outcome.severity());
         if rank(one) > rank(best) { one } else { best }
     })
 }

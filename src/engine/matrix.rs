@@ -2,11 +2,11 @@
 
 use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
-use super::assumptions::{Origin, Premises, is_for};
+use super::assumptions::{Premises, is_for};
 use super::evaluate::cell_of;
 use super::installed::BINARIES;
 use super::matching::Plan;
-use super::question::{Question, distinct};
+use super::question::{Origin, Question, distinct};
 use super::target::Target;
 use super::verdict::{Cell, Finding};
 

@@ -1,6 +1,7 @@
 //! Rules × facts → verdicts. Pure: names no file, process, socket or clock.
 
 mod age;
+mod answer;
 mod assumptions;
 mod decision;
 mod evaluate;
@@ -18,11 +19,11 @@ mod verdict;
 mod versions;
 mod words;
 
-pub use assumptions::{Given, Origin, Premises};
+pub use assumptions::{Given, Premises};
 pub use evaluate::{cell, evaluate};
 pub use live::{contradicted, found_live};
 pub use matrix::{Matrix, Row, matrix, rows};
-pub use question::{Question, distinct};
+pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{
     Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Settles, Step, StepKind, Verdict,

@@ -1,8 +1,22 @@
 //! What is asked: a framework, a version, a configuration.
 
-use super::assumptions::Origin;
-
+use serde::{Deserialize, Serialize};
 use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
+
+/// Where the version of a question comes from.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The newest the rules know, or that of the row.
+    #[default]
+    Known,
+    /// Chosen by the user.
+    Asked,
+    /// RuleMatch installed on this machine.
+    Installed,
+}
 
 /// One question about one configuration of one framework.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

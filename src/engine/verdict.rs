@@ -2,9 +2,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::Sm;
-use warpscope_probes::rules::{Cost, Settings, Stage};
+use warpscope_probes::rules::{Cost, Effect, Settings, Stage};
 
-use super::assumptions::Origin;
+use super::question::Origin;
 
 /// How strong a piece of evidence is. The strongest that knows anything decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -69,9 +69,36 @@ impl Outcome {
         self.row().4
     }
 
+    /// From harmless to worst: unknown outweighs everything that runs, and every known failure outweighs unknown.
+    pub(super) fn severity(self) -> u8 {
+        match self {
+            Self::Works => 0,
+            Self::Fallback => 1,
+            Self::Slow => 2,
+            Self::Unknown => 3,
+            Self::Partial => 4,
+            Self::WrongOutput => 5,
+            Self::Fails => 6,
+        }
+    }
+
     /// Whether a person who asks "will it run" should be told no.
     pub fn is_bad(self) -> bool {
         matches!(self, Self::Partial | Self::WrongOutput | Self::Fails)
+    }
+}
+
+impl From<Effect> for Outcome {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Works => Self::Works,
+            Effect::Fallback => Self::Fallback,
+            Effect::Slow => Self::Slow,
+            Effect::Partial => Self::Partial,
+            Effect::WrongOutput => Self::WrongOutput,
+            Effect::Fails => Self::Fails,
+            Effect::Resolves | Effect::Unknown => Self::Unknown,
+        }
     }
 }
 

@@ -370,5 +370,5 @@ confidence = "high"
     assert_eq!(answer(&[one]).level, Some(Level::Live));
     let other = answer(&[]);
     let fix = other.fixes.iter().find(|fix| fix.cost == warpscope_probes::rules::Cost::Build);
-    assert_eq!(fix.map(|fix| fix.text.as_str()), Some("take triton 3.4 or newer"));
+    assert_eq!(fix.map(|fix| fix.text.as_str()), Some("use triton 3.4 or newer"));
 }

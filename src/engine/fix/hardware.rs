@@ -4,7 +4,7 @@ use warpscope_probes::catalogue::{Arch, Catalogue};
 use warpscope_probes::rules::Cost;
 
 use super::Attempt;
-use crate::engine::decision::{DecidedBy, severity};
+use crate::engine::decision::DecidedBy;
 use crate::engine::memory::gib;
 use crate::engine::target::Target;
 use crate::engine::verdict::{Fix, Outcome};
@@ -27,7 +27,7 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
         Some((arch, attempt.elsewhere(&other)?))
     });
     let mut running: Vec<(&Arch, Outcome)> = tried.collect();
-    let best = running.iter().map(|one| one.1).min_by_key(|outcome| severity(*outcome))?;
+    let best = running.iter().map(|one| one.1).min_by_key(|outcome| outcome.severity())?;
     running.retain(|one| one.1 == best);
     let memory = attempt.answer.question.weight_bytes.filter(|_| too_big);
     let memory = memory.map_or(String::new(), |bytes| format!(", with more than {}", gib(bytes)));
@@ -37,7 +37,7 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let also = if rest.is_empty() { String::new() } else { format!("; also {}", rest.join(", ")) };
     Some(Fix {
         cost: Cost::Hardware,
-        title: format!("another GPU: {} or later{memory}", describe(running.first()?.0)),
+        title: format!("another GPU, such as {}{memory}", describe(running.first()?.0)),
         text: format!("# {} on {}{also}{memory}", best.words(), first.join(", ")),
         then: Some(best),
     })

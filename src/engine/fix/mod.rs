@@ -10,8 +10,7 @@ mod versions;
 
 use warpscope_probes::rules::Cost;
 
-use super::decision::severity;
-use super::evaluate::Answer;
+use super::answer::Answer;
 use super::explanation::remedy;
 use super::matching::Plan;
 use super::question::Question;
@@ -28,7 +27,7 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
         let attempt = Attempt { answer };
         tried.extend(options::of(&attempt));
         tried.extend(versions::of(&attempt));
-        tried.sort_by_key(|fix| fix.then.map(severity));
+        tried.sort_by_key(|fix| fix.then.map(Outcome::severity));
         tried.extend(hardware::of(&attempt));
     }
     let mut fixes: Vec<Fix> = own.into_iter().chain(tried).collect();
@@ -100,8 +99,8 @@ impl Attempt<'_> {
         let findings: Vec<Finding> = findings.cloned().collect();
         let plan = Plan::new(self.answer.base, question);
         let outcome = Answer::new(&plan, target, findings.iter()).decision.outcome;
-        let better = severity(outcome) < severity(self.answer.decision.outcome);
-        (severity(outcome) < severity(Outcome::Unknown) && better).then_some(outcome)
+        let better = outcome.severity() < self.answer.decision.outcome.severity();
+        (outcome.severity() < Outcome::Unknown.severity() && better).then_some(outcome)
     }
 }
 

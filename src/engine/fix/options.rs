@@ -3,7 +3,6 @@
 use warpscope_probes::rules::{Framework, Kind, Lever, kind_of};
 
 use super::{Attempt, launch};
-use crate::engine::decision::severity;
 use crate::engine::question::Question;
 use crate::engine::verdict::Fix;
 use crate::engine::words::Filler;
@@ -26,7 +25,7 @@ fn best(attempt: &Attempt<'_>, framework: &Framework, option: &Lever) -> Option<
         let same_binaries = kind_of(&option.key) != Ok(Kind::Package) && option.key != "wheel";
         Some((attempt.changed(&changed, same_binaries)?, value, changed))
     });
-    let (then, value, changed) = tried.min_by_key(|one| severity(one.0))?;
+    let (then, value, changed) = tried.min_by_key(|one| one.0.severity())?;
     let title = option.say.replace("{value}", launch::word(framework, &option.key, value));
     let fill = Filler::new(attempt.answer.target, &changed);
     let text = framework.launch.as_ref().map(|one| launch::text(one, &changed, &fill));

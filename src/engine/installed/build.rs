@@ -2,8 +2,13 @@
 
 use warpscope_probes::rules::{ANY_VERSION, Settings};
 
-use super::{BINARIES, CUDA};
 use crate::engine::question::Question;
+
+/// The configuration that asks for nothing but the installed binaries of a framework.
+pub const BINARIES: (&str, &str) = ("wheel", "installed");
+
+/// Key of the CUDA version a build was made with.
+pub(super) const CUDA: &str = "cuda";
 
 /// Key of the build, and the value a package from the index may be asked about by.
 const WHEEL: &str = BINARIES.0;

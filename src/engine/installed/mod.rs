@@ -10,18 +10,15 @@ use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
 
+pub use build::BINARIES;
+use build::CUDA;
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
 pub use target_coverage::{PackageReach, package_reach};
 
-use super::assumptions::{Given, Origin};
+use super::assumptions::Given;
+use super::question::Origin;
 use super::target::Target;
 use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
-
-/// The configuration that asks for nothing but the installed binaries of a framework.
-pub const BINARIES: (&str, &str) = ("wheel", "installed");
-
-/// Key of the CUDA version a build was made with.
-const CUDA: &str = "cuda";
 
 /// What is installed here, as far as the rules know it.
 #[derive(Clone, Debug, Default, PartialEq)]

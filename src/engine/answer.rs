@@ -1,0 +1,41 @@
+//! A question with its decision for one device.
+
+use warpscope_probes::rules::{DeviceFacts, RuleBase, Version};
+
+use super::decision::Decision;
+use super::findings::Findings;
+use super::matching::{Plan, RuleMatches};
+use super::memory::TooBig;
+use super::question::Question;
+use super::target::Target;
+use super::verdict::Finding;
+
+/// A decided question, before it is put into words.
+pub(super) struct Answer<'a> {
+    pub(super) base: &'a RuleBase,
+    pub(super) question: &'a Question,
+    pub(super) target: &'a Target,
+    pub(super) facts: DeviceFacts<'a>,
+    pub(super) findings: Findings<'a>,
+    /// Version asked about, once parsed.
+    pub(super) version: Option<&'a Version>,
+    pub(super) matches: RuleMatches<'a>,
+    pub(super) decision: Decision<'a>,
+}
+
+impl<'a> Answer<'a> {
+    pub(super) fn new(
+        plan: &'a Plan<'_>,
+        target: &'a Target,
+        extra: impl Iterator<Item = &'a Finding>,
+    ) -> Self {
+        let findings = Findings::new(plan.question, extra);
+        let facts = target.facts();
+        let matches = RuleMatches::run(plan, &facts, &findings);
+        let memory = target.memory_bytes.filter(|_| !plan.spills);
+        let size = TooBig::of(plan.question, matches.settings(), memory);
+        let decision = Decision::new(&matches, &findings, size, target.sm.is_some());
+        let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
+        Self { base, question, target, facts, findings, version, matches, decision }
+    }
+}
