@@ -14,6 +14,8 @@ from release_make import CRATES, dirty
 # What the fake driver pretends, and what is then on the screen; without a driver it must not be.
 PRETENDED, SEEN = "p100x2", ["P100"]
 WITHOUT = ["what-if", "no GPU", "No GPU", "not found"]
+# The clean root. Its glibc is newer than the oldest that will do: what symbols are needed is read from the program.
+SUITE = "bookworm"
 # Seconds: only so that waiting ends. Emulators need many.
 PATIENCE = 120
 # Texts a package installs beside the program.
@@ -37,7 +39,7 @@ def clean_root(target):
     if not (base / "usr").exists():
         fresh(base)
         first = [] if target.native else ["--foreign"]
-        run("debootstrap", "--variant=minbase", *first, f"--arch={target.debian}", "stable", base, *mirror(), stdout=subprocess.DEVNULL)
+        run("debootstrap", "--variant=minbase", *first, f"--arch={target.debian}", SUITE, base, *mirror(), stdout=subprocess.DEVNULL)
     root = SHIP / "try" / target.arch
     shutil.rmtree(root, ignore_errors=True)
     run("cp", "-a", base, root)
@@ -46,7 +48,9 @@ def clean_root(target):
 
 
 def mirror():
-    """The one that this machine's own packages come from; debootstrap's default elsewhere."""
+    """The one that this machine's own packages come from where it is a Debian; elsewhere debootstrap's default."""
+    if "ID=debian" not in Path("/etc/os-release").read_text().splitlines():
+        return []
     told = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages"], capture_output=True, text=True, check=False)
     return told.stdout.split()[:1]
 
