@@ -18,7 +18,7 @@ use crate::io::sink::history::FOLDER;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
 use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
-use crate::shell::view::Tab;
+use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
@@ -81,12 +81,12 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
-    app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    app.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
         Book::default()
     });
-    app.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);
+    app.tabs.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);
     Ok(app)
 }
 
@@ -150,7 +150,7 @@ fn speaks_utf8(env: &Environment) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::shell::view::TABS;
+    use crate::shell::tabs::TABS;
 
     #[test]
     fn every_tab_can_be_started_on() {

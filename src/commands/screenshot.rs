@@ -15,13 +15,14 @@ use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source, tell_skipped};
 use crate::commands::output::file::Target;
 use crate::config::data_folder;
+use crate::features::{bench, history};
 use crate::io::sink::FrameReader;
 use crate::io::sink::history::{FOLDER, History, HistoryError};
 use crate::io::source::replay::ReplayError;
 use crate::shell::draw as ui;
 use crate::shell::draw::{LookOptions, Skin};
+use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::update;
-use crate::shell::view::{TABS, Tab};
 use crate::shell::{App, Msg};
 use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
@@ -30,11 +31,13 @@ use crate::worker::Events;
 /// Draws one panel from this machine or from a recording.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
-    app.view.tab = panel(&options.picture.panel)?;
+    app.tab = panel(&options.picture.panel)?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
-    let skin =
-        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.settings.theme);
+    let skin = Skin::new(
+        &LookOptions { depth: ColorDepth::TrueColor, ..look },
+        &app.shared.settings.theme,
+    );
     let (columns, lines) = options.picture.size;
     let area = Rect::new(0, 0, columns, lines);
     let mut buffer = Buffer::empty(area);
@@ -68,7 +71,7 @@ fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
         Some(store)
     };
     let trends = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(failed)?;
-    update(app, Msg::History(Ok(trends)));
+    update(app, history::Msg::Read(Ok(trends)).into());
     Ok(())
 }
 
@@ -98,7 +101,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
             update(app, Msg::Frame(Box::new(frame)));
         }
     }
-    if app.view.tab == Tab::History {
+    if app.tab == Tab::History {
         fill_history(options, app)?;
     }
     let Some(path) = &options.picture.bench_events else { return Ok(()) };
@@ -109,7 +112,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
 fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
     for event in Events::new(input(path)?) {
         let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
-        update(app, Msg::Bench(Box::new(event)));
+        update(app, bench::Msg::Cpu(Box::new(event)).into());
     }
     Ok(())
 }

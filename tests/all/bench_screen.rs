@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpscope::features::bench::Phase;
 use warpscope::features::bench::fleet::Fleet;
 use warpscope::features::bench::gpu::{News, Task};
+use warpscope::features::bench::{self, Phase};
 use warpscope::shell::draw::{Skin, draw};
+use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
-use warpscope::shell::view::Tab;
 use warpscope::shell::{App, Cmd, Msg};
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::ColorDepth;
@@ -60,7 +60,7 @@ struct Scene {
 impl Scene {
     fn new(gpus: u32) -> Self {
         let mut app = empty();
-        app.view.tab = Tab::Bench;
+        app.tab = Tab::Bench;
         let gpus = (0..gpus).map(gpu).collect();
         Self { app, gpus, processes: Vec::new(), second: 1_000_000 }
     }
@@ -85,14 +85,14 @@ impl Scene {
 
     fn tell(&mut self, msg: Msg) -> Vec<(String, Task)> {
         let gpu = |cmd| match cmd {
-            Cmd::GpuBench(key, task) => Some((key, task)),
+            Cmd::Bench(bench::Cmd::Gpu(key, task)) => Some((key, task)),
             _ => None,
         };
         update(&mut self.app, msg).into_iter().filter_map(gpu).collect()
     }
 
     fn said(&mut self, index: u32, event: BenchEvent) -> Vec<(String, Task)> {
-        self.tell(Msg::GpuBench(key(index), News::Said(Box::new(event))))
+        self.tell(Msg::Bench(bench::Msg::Gpu(key(index), News::Said(Box::new(event)))))
     }
 
     fn press(&mut self, key: &str) -> Vec<(String, Task)> {
@@ -108,7 +108,7 @@ impl Scene {
         }
         self.said(index, BenchEvent::State(BenchState::Finished));
         let done = News::Done(Duration::from_millis(50));
-        self.tell(Msg::GpuBench(key(index), done));
+        self.tell(Msg::Bench(bench::Msg::Gpu(key(index), done)));
     }
 
     fn drawn(&self, skin: &Skin, (width, height): (u16, u16)) -> Buffer {
@@ -313,7 +313,7 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     assert!(scene.pass(60).is_empty());
     scene.press("3");
     assert!(!scene.pass(12).is_empty());
-    scene.app.bench.phase = Phase::Running;
+    scene.app.tabs.bench.phase = Phase::Running;
     assert_eq!(scene.press("b"), [(key(0), Task::End)], "b pauses");
     assert!(scene.pass(60).is_empty());
 }
@@ -333,8 +333,8 @@ fn variants_chosen_before_run_in_pulses_until_something_changes() {
     let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
     kept.expect("is kept");
     let mut scene = Scene::new(1);
-    scene.app.bench.gpus = Fleet::default().tuned(book);
-    scene.app.bench.gpus.see(true);
+    scene.app.tabs.bench.gpus = Fleet::default().tuned(book);
+    scene.app.tabs.bench.gpus.see(true);
     let picked = |asked: &[(String, Task)]| {
         let [(_, Task::Ask(requests))] = asked else { panic!("{asked:?}") };
         let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
@@ -377,7 +377,7 @@ fn a_death_is_told_and_nothing_is_started_again_at_once() {
     let mut scene = Scene::new(1);
     scene.pass(12);
     let how = "headroom of everything: the process died of SIGSEGV".to_owned();
-    let tasks = scene.tell(Msg::GpuBench(key(0), News::Died(how)));
+    let tasks = scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Died(how))));
     assert_eq!(tasks, [(key(0), Task::End)]);
     assert!(scene.pass(29).is_empty());
     let text = scene.text((120, 36));
@@ -394,7 +394,10 @@ fn no_more_than_two_gpus_are_measured_at_the_same_moment_and_all_come_to_it() {
         assert!(now.len() <= 2, "{now:?}");
         for (key, _) in now {
             asked.insert(key.clone());
-            scene.tell(Msg::GpuBench(key.clone(), News::Done(Duration::from_millis(40))));
+            scene.tell(Msg::Bench(bench::Msg::Gpu(
+                key.clone(),
+                News::Done(Duration::from_millis(40)),
+            )));
         }
     }
     assert_eq!(asked.len(), 8);
@@ -411,7 +414,7 @@ fn a_stand_in_is_asked_for_no_speeds_and_shows_none() {
             let long = |r: &Request| matches!(r, Request::Decode { model: Size::M1, .. });
             assert!(!requests.iter().any(long), "{requests:?}");
         }
-        scene.tell(Msg::GpuBench(key(0), News::Done(Duration::from_millis(40))));
+        scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Done(Duration::from_millis(40)))));
     }
     for size in [(80, 24), (120, 36), (200, 60)] {
         let text = scene.text(size);
@@ -430,14 +433,15 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     scene.pass(12);
     scene.measured(0, false);
     let selected = |scene: &Scene| {
-        let (_, bench) = scene.app.bench_gpu().expect("is selected");
-        bench.lines()[scene.app.view.bench.at].path().map(|(profile, way)| (profile, way.id))
+        let (_, bench) =
+            scene.app.tabs.bench.selected_gpu(&scene.app.shared.frame).expect("is selected");
+        bench.lines()[scene.app.tabs.bench.cursor.at].path().map(|(profile, way)| (profile, way.id))
     };
     scene.press("down");
     assert_eq!(selected(&scene), Some(("clean", "bf16")));
-    let usual = scene.app.bench_lines();
+    let usual = scene.app.tabs.bench.lines(&scene.app.shared.frame);
     scene.press("a");
-    assert_eq!(scene.app.bench_lines(), usual - 8 + 55);
+    assert_eq!(scene.app.tabs.bench.lines(&scene.app.shared.frame), usual - 8 + 55);
     assert_eq!(selected(&scene), Some(("clean", "bf16")), "the cursor stays on its line");
     let text = scene.text((120, 36));
     assert!(text.contains("f16.acc16 clean") && text.contains("nf4.bf16 clean"), "{text}");
@@ -451,7 +455,7 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
                 _ => None,
             }));
         }
-        scene.tell(Msg::GpuBench(key(0), News::Done(Duration::from_millis(1))));
+        scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Done(Duration::from_millis(1)))));
     }
     assert_eq!(asked.len(), 55, "{asked:?}");
     let mut other = numeric("cancel", PathDtype::Fp16);
@@ -469,7 +473,7 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
         }
     }
     scene.press("a");
-    assert_eq!(scene.app.bench_lines(), usual);
+    assert_eq!(scene.app.tabs.bench.lines(&scene.app.shared.frame), usual);
     let mut cpu = Scene::new(0);
     cpu.pass(1);
     cpu.press("a");

@@ -3,13 +3,21 @@
 pub mod figures;
 pub mod fleet;
 pub mod gpu;
+mod keys;
 pub mod panel;
 mod plan;
 pub mod results;
+mod tab;
+mod update;
 
 use std::collections::BTreeMap;
 
+use warpscope_probes::{Frame, Gpu};
+
 use self::fleet::Fleet;
+use self::gpu::GpuBench;
+pub use self::update::{Cmd, Msg};
+use crate::features::Cursor;
 use crate::store::Series;
 use crate::worker::{BenchEvent, BenchState, Ceiling, Hello, PathDtype, PathReport};
 
@@ -46,9 +54,13 @@ pub enum Phase {
     Died(String),
 }
 
-/// What the benchmark children have said so far.
-#[derive(Clone, Debug, Default)]
+/// What the benchmark children have said so far, and what is selected of it.
+#[derive(Clone, Debug)]
 pub struct Bench {
+    /// Selected line of the selected device.
+    pub cursor: Cursor,
+    /// Selected GPU; behind the last one, the CPU.
+    pub device: Cursor,
     /// The GPUs; everything else here is of the CPU.
     pub gpus: Fleet,
     /// Where it stands.
@@ -63,7 +75,38 @@ pub struct Bench {
     pub rates: BTreeMap<PathDtype, Series>,
 }
 
+impl Default for Bench {
+    fn default() -> Self {
+        Self {
+            cursor: Cursor { at: FIRST_SELECTED },
+            device: Cursor::default(),
+            gpus: Fleet::default(),
+            phase: Phase::default(),
+            hello: None,
+            ceiling: None,
+            reports: BTreeMap::new(),
+            rates: BTreeMap::new(),
+        }
+    }
+}
+
 impl Bench {
+    /// The GPUs of a frame there is a line for, in its order; the line behind the last is the CPU's.
+    pub fn devices<'a>(&'a self, frame: &'a Frame) -> impl Iterator<Item = &'a Gpu> {
+        frame.gpus.iter().filter(|gpu| self.gpus.get(&gpu.key).is_some())
+    }
+
+    /// The selected GPU, with what is known of its benchmark; none: the CPU is.
+    pub fn selected_gpu<'a>(&'a self, frame: &'a Frame) -> Option<(&'a Gpu, &'a GpuBench)> {
+        let gpu = self.devices(frame).nth(self.device.at)?;
+        Some((gpu, self.gpus.get(&gpu.key)?))
+    }
+
+    /// How many lines there are below the selected device.
+    pub fn lines(&self, frame: &Frame) -> usize {
+        self.selected_gpu(frame).map_or(PATHS.len(), |(_, bench)| bench.lines().len())
+    }
+
     /// Takes one line of the child.
     pub fn take(&mut self, event: BenchEvent) {
         match event {

@@ -16,6 +16,8 @@ use tokio::time::timeout;
 use super::gpu::Conversations;
 use super::{Event, Post};
 use crate::features::bench::gpu::{News, Task};
+use crate::features::bench::{Cmd, Msg};
+use crate::shell;
 use crate::worker::children::Companion;
 use crate::worker::{WorkerOptions, parse_event, worker_command};
 
@@ -49,9 +51,14 @@ impl Outside {
         Ok(Self { orders })
     }
 
-    /// Sees to the benchmark child of a GPU.
-    pub(crate) fn gpu(&self, key: String, task: Task) {
-        self.orders.send(Order::Gpu(key, task)).ok();
+    /// Sees to the benchmark children.
+    pub(crate) fn bench(&self, cmd: Cmd) {
+        let order = match cmd {
+            Cmd::Start => Order::Start,
+            Cmd::Pause(why) => Order::Pause(why),
+            Cmd::Gpu(key, task) => Order::Gpu(key, task),
+        };
+        self.orders.send(order).ok();
     }
 
     /// Waits until children of GPUs that were told to end are gone, with what they held; not for one that hangs.
@@ -59,16 +66,6 @@ impl Outside {
         let (gone, wait) = channel();
         self.orders.send(Order::Part(gone)).ok();
         wait.recv_timeout(PARTING).ok();
-    }
-
-    /// Starts the benchmark child.
-    pub(crate) fn start_bench(&self) {
-        self.orders.send(Order::Start).ok();
-    }
-
-    /// Pauses it for a reason, or lets it run on.
-    pub(crate) fn pause_bench(&self, why: Option<&'static str>) {
-        self.orders.send(Order::Pause(why)).ok();
     }
 }
 
@@ -89,7 +86,7 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
         tokio::spawn(async move {
             while stream.recv().await.is_some() {
                 post.send(match kind.as_raw_value() {
-                    libc::SIGTSTP => Event::Stop,
+                    libc::SIGTSTP => Event::Msg(shell::Msg::Suspend),
                     libc::SIGCONT => Event::Continued,
                     end => Event::End(end),
                 });
@@ -104,7 +101,7 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
                 Ok(gpus) => gpus.take(key, task),
                 Err(error) => {
                     let how = format!("the process did not start: {error}");
-                    post.send(Event::GpuBench(key, News::Died(how)));
+                    post.tell(Msg::Gpu(key, News::Died(how)));
                 }
             },
             Order::Part(gone) => {
@@ -118,7 +115,7 @@ async fn serve(post: &Post, options: &WorkerOptions, (signals, mut inbox): Input
                     orders = child.stdin.take();
                     tokio::spawn(follow(post.clone(), child));
                 }
-                Err(error) => drop(post.send(Event::BenchEnded(format!("did not start: {error}")))),
+                Err(error) => drop(post.tell(Msg::CpuEnded(format!("did not start: {error}")))),
             },
             Order::Pause(why) => {
                 let line = why.map_or("run\n".to_owned(), |why| format!("pause {why}\n"));
@@ -157,7 +154,7 @@ async fn follow(post: Post, mut child: Child) {
         Err(error) => format!("cannot be waited for: {error}"),
     };
     drop(companion);
-    post.send(Event::BenchEnded(how));
+    post.tell(Msg::CpuEnded(how));
 }
 
 /// Passes on what the child says until it stops; `Some` when it talks nonsense.
@@ -185,7 +182,7 @@ async fn listen(post: &Post, mut lines: BufReader<tokio::process::ChildStdout>) 
         }
         match parse_event(number, &String::from_utf8_lossy(&line)) {
             Ok(event) => {
-                if !post.send(Event::Bench(Box::new(event))) {
+                if !post.tell(Msg::Cpu(Box::new(event))) {
                     return None;
                 }
             }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::{Event, Post};
+use super::Post;
+use crate::features::bench::Msg;
 use crate::features::bench::gpu::{News, Task};
 use crate::worker::gpu::{Limits, Request, Supervisor, Told, converse, gpu_command};
 use crate::worker::{BenchEvent, BenchState};
@@ -85,7 +86,7 @@ impl Conversation {
             let news = lock(&counts).hear(now, told);
             for news in news {
                 if !ended.load(Ordering::Relaxed) {
-                    post.send(Event::GpuBench(key.clone(), news));
+                    post.tell(Msg::Gpu(key.clone(), news));
                 }
             }
         };

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::{dtype_label, dtype_role, plots, tapes};
-use crate::features::bench::{PATHS, Phase};
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::features::bench::{Bench, PATHS, Phase};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_bottom, halves};
@@ -16,12 +16,18 @@ use crate::widgets::{Align, Card, Column, Look, Notice, Piece, Severity, Table};
 use crate::worker::PathReport;
 
 /// Draws what is known of the CPU.
-pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(crate) fn render(
+    state: &Bench,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let mut area = area;
-    if app.bench.reports.is_empty() {
-        let inner = frame(app, look, area, buffer);
-        let text = app.bench.status();
-        Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
+    if state.reports.is_empty() {
+        let inner = frame(state, look, area, buffer);
+        let text = state.status();
+        Notice { look, severity: severity(&state.phase), text: &text }.render(inner, buffer);
         return;
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
@@ -34,18 +40,18 @@ pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     let tapes = if plots == 0 && tapes > 0 { spare.min(14) } else { tapes };
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
-        let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
-        let both = tapes::PROFILES.iter().filter_map(|profile| app.bench.path(profile, dtype));
+        let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
+        let both = tapes::PROFILES.iter().filter_map(|profile| state.path(profile, dtype));
         tapes::render(&both.collect::<Vec<_>>(), look, place, buffer);
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);
         let [left, right] = halves(place, 0);
-        plots::rates(app, look, left, buffer);
-        plots::roofline(app, look, right, buffer);
+        plots::rates(state, look, left, buffer);
+        plots::roofline(state, look, right, buffer);
     }
-    let inner = frame(app, look, area, buffer);
-    table(app, look, inner, buffer, hits);
+    let inner = frame(state, look, area, buffer);
+    table(state, look, inner, buffer, hits);
 }
 
 fn severity(phase: &Phase) -> Severity {
@@ -57,10 +63,10 @@ fn severity(phase: &Phase) -> Severity {
     }
 }
 
-fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let hello = app.bench.hello.as_ref();
+fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let hello = state.hello.as_ref();
     let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
-    let status = app.bench.status();
+    let status = state.status();
     let budget = hello.map(|hello| {
         format!(
             "{} thread{}, at most {:.0}% of the CPU, nice {}",
@@ -70,20 +76,18 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
             hello.nice
         )
     });
-    let read = app
-        .bench
-        .ceiling
-        .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
+    let read =
+        state.ceiling.map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
-    let state = match app.bench.phase {
+    let role = match state.phase {
         Phase::Running | Phase::Finished => Role::Good,
         Phase::Died(_) => Role::Bad,
         _ => Role::Paused,
     };
-    let mut right: Vec<Piece<'_>> = vec![look.piece(&status, state)];
+    let mut right: Vec<Piece<'_>> = vec![look.piece(&status, role)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let cached = app.bench.reports.values().any(|report| report.cache_resident == Some(true));
+    let cached = state.reports.values().any(|report| report.cache_resident == Some(true));
     let note =
         [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
     let note = if cached { &note[..] } else { &[] };
@@ -104,15 +108,15 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("ANSWER", 14, 30).grows(),
 ];
 
-fn table(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+fn table(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let mut table = Table::new(look, COLUMNS, PATHS.len());
-    table.selected = Some(app.view.bench.at);
+    table.selected = Some(state.cursor.at);
     let layout = table.render(area, buffer, |row, column, pen| {
         let (profile, dtype) = PATHS[row];
         match column {
             0 => drop(pen.fit(dtype_label(dtype), look.style(dtype_role(dtype)))),
             1 => drop(pen.fit(profile, look.style(Role::Muted))),
-            _ => match app.bench.path(profile, dtype) {
+            _ => match state.path(profile, dtype) {
                 Some(report) => {
                     let (text, role) = cell(report, column);
                     pen.fit(&text, look.style(role));

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
 use super::{cpu, dtype_role, stage};
-use crate::features::bench::Phase;
 use crate::features::bench::gpu::GpuBench;
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::features::bench::{Bench, Phase};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
@@ -35,29 +35,29 @@ const RATES: &[(usize, PathDtype)] =
 pub(crate) const FRAMED: u16 = 30;
 
 /// Lines of the list: the head, some GPUs, the CPU, and a frame where there is room.
-pub(crate) fn height(app: &App, room: u16) -> u16 {
-    let gpus = u16::try_from(app.bench_gpus().count()).unwrap_or(u16::MAX);
+pub(crate) fn height(gpus: usize, room: u16) -> u16 {
+    let gpus = u16::try_from(gpus).unwrap_or(u16::MAX);
     let shown = gpus.min((room.saturating_sub(18) / 2).clamp(2, 16));
     (2 + shown + if room >= FRAMED { 2 } else { 0 }).min(room)
 }
 
 /// Draws the list.
 pub(crate) fn render(
-    app: &App,
+    state: &Bench,
+    gpus: &[&Gpu],
     look: Look<'_>,
     (area, framed): (Rect, bool),
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let gpus: Vec<&Gpu> = app.bench_gpus().collect();
-    let mut inner = if framed { frame(app, look, area, buffer) } else { inset(area) };
+    let mut inner = if framed { frame(state, look, area, buffer) } else { inset(area) };
     let cpu = cut_bottom(&mut inner, 1);
-    let selected = app.view.bench_gpu.at;
+    let selected = state.device.at;
     let mut table = Table::new(look, COLUMNS, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.render(inner, buffer, |row, column, pen| {
-        if let Some(bench) = app.bench.gpus.get(&gpus[row].key) {
-            cell(app, look, (gpus[row], bench), column, pen);
+        if let Some(bench) = state.gpus.get(&gpus[row].key) {
+            cell(state, look, (gpus[row], bench), column, pen);
         }
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
@@ -67,7 +67,7 @@ pub(crate) fn render(
         let at = Rect { x: span.start, width: span.end.saturating_sub(span.start), ..cpu };
         let mut pen = look.pen(buffer, at);
         pen.align = COLUMNS[*column].align;
-        cpu_cell(app, look, *column, &mut pen);
+        cpu_cell(state, look, *column, &mut pen);
     }
     if selected >= gpus.len() {
         buffer.set_style(cpu.intersection(buffer.area), look.theme.selection());
@@ -79,22 +79,22 @@ fn inset(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let gpus = &app.bench.gpus;
+fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let gpus = &state.gpus;
     let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
     let when = match gpus.wish() {
         Wish::Off => "off; b starts it",
         Wish::Auto => "idle GPUs, while this tab is open",
         Wish::On => "idle GPUs, also while this tab is closed",
     };
-    let budget = budget(app);
+    let budget = budget(state);
     let right = [look.piece(when, Role::Text), look.piece(&budget, Role::Muted)];
     inset(Card::new(look).left(&left).right(&right).render(area, buffer))
 }
 
 /// What may be taken of each GPU.
-pub(crate) fn budget(app: &App) -> String {
-    let allowance = app.bench.gpus.allowance();
+pub(crate) fn budget(state: &Bench) -> String {
+    let allowance = state.gpus.allowance();
     format!(
         "at most {}% of a GPU's time, {}",
         (allowance.share * 1000.0).round() / 10.0,
@@ -102,7 +102,7 @@ pub(crate) fn budget(app: &App) -> String {
     )
 }
 
-fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &mut Pen<'_>) {
+fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &mut Pen<'_>) {
     let (gpu, bench) = on;
     let results = &bench.results;
     match column {
@@ -119,10 +119,10 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
             if results.is_simulated() {
                 pen.put("simulated; ", look.style(Role::Warn));
             }
-            pen.fit(&stage::why(bench, app.bench.gpus.now()), look.style(Role::Text));
+            pen.fit(&stage::why(bench, state.gpus.now()), look.style(Role::Text));
         }
         7 => {
-            let age = results.newest.map(|at| app.bench.gpus.at().seconds_since(at).max(0.0));
+            let age = results.newest.map(|at| state.gpus.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
         _ if results.is_simulated() => {}
@@ -130,7 +130,7 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
             let speed = results.speed_of(*dtype);
             let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
-            let old = speed.is_some_and(|speed| bench.is_old(speed.at, app.bench.gpus.at()));
+            let old = speed.is_some_and(|speed| bench.is_old(speed.at, state.gpus.at()));
             let role = match rate {
                 None => Role::Absent,
                 Some(_) if old => Role::Late,
@@ -141,28 +141,27 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
     }
 }
 
-fn cpu_cell(app: &App, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
-    let bench = &app.bench;
+fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
     match column {
         0 => {
-            let name = bench.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str());
+            let name = state.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str());
             pen.fit(name, look.style(Role::Text));
         }
         1 => {
-            let (word, role) = cpu::stage(&bench.phase);
+            let (word, role) = cpu::stage(&state.phase);
             pen.fit(word, look.style(role));
         }
         2 => {
-            let why = match &bench.phase {
+            let why = match &state.phase {
                 Phase::Died(how) => format!("{how}; b starts it again"),
-                _ => bench.status(),
+                _ => state.status(),
             };
             pen.fit(&why, look.style(Role::Text));
         }
         7 => {}
         _ => {
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
-            let rate = bench.path("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
+            let rate = state.path("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
             let role = if rate.is_some() { dtype_role(*dtype) } else { Role::Absent };
             pen.fit(&format::or_absent(rate, format::count), look.style(role));
         }
