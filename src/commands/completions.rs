@@ -1,16 +1,29 @@
 use clap_complete::Shell;
 
 use super::output;
+use crate::commands::cli::command::CommandSpec;
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::cli::parser;
+use crate::config::args;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "completions",
+    about: "Print shell completions",
+    args: &[&[&args::SHELL]],
+    examples: &[("completions bash", "save it where bash looks for completions")],
+    lenient: true,
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Completions for a shell.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let shell = options.word.as_deref().and_then(|word| word.parse::<Shell>().ok());
+    let shell = options.get(&args::SHELL).parse::<Shell>().ok();
     let shell = shell.ok_or_else(|| CliError::Usage("name a shell".to_owned()))?;
     let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut parser::visible(), "warpscope", &mut bytes);
+    clap_complete::generate(shell, &mut parser::visible(options.commands), "warpscope", &mut bytes);
     output::write(&bytes)?;
     Ok(Exit::Fine)
 }
@@ -19,11 +32,11 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 mod tests {
     use clap_complete::Shell;
 
-    use crate::config::SHELLS;
+    use crate::config::args;
 
     #[test]
     fn every_shell_of_the_table_is_known() {
-        for shell in SHELLS {
+        for shell in args::SHELL.spec.kind.words() {
             assert!(shell.parse::<Shell>().is_ok(), "{shell}");
         }
     }

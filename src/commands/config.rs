@@ -1,19 +1,36 @@
 use super::{dashboard, output};
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::what_if;
+use crate::config::args::{self, ConfigAction};
 use crate::config::{ConfigPath, sample};
 use crate::shell::keymap::Keymap;
 
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "config",
+    about: "Print a sample configuration, validate one, or print where it is expected",
+    more: "The configuration is only read, never written.",
+    args: &[&[&args::ACTION], CONFIG_FILE],
+    examples: &[
+        ("config sample", "every key with its default"),
+        ("config check --config other.toml", "all errors, each with its line"),
+    ],
+    lenient: true,
+    run,
+    ..CommandSpec::BASE
+};
+
 /// A documented sample, a check of the configuration, or where it is looked for.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    match options.word.as_deref() {
-        Some("check") => check(options),
-        Some("path") => match options.config.path.path() {
+    match options.get(&args::ACTION) {
+        ConfigAction::Check => check(options),
+        ConfigAction::Path => match options.config.path.path() {
             Some(path) => output::print(&path.display().to_string()),
             None => Err(nowhere()),
         },
-        _ => output::print(&sample()),
+        ConfigAction::Sample => output::print(&sample()),
     }
 }
 
@@ -34,7 +51,7 @@ fn check(options: &Options) -> Result<Exit, CliError> {
 
 /// Whether what the file names exists: actions, keys, theme, GPUs.
 fn usable(options: &Options) -> Result<(), CliError> {
-    Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    Keymap::new(&options.keys).map_err(CliError::Usage)?;
     dashboard::look(options, false)?;
     what_if::choice(options).map(drop)
 }

@@ -8,11 +8,13 @@ use warpscope_probes::rules::RuleBase;
 
 use super::{gpu, noise, output};
 use crate::commands::answer::rules::users_rules;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, SCREEN, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{ColorChoice, Options};
+use crate::commands::cli::options::Options;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
-use crate::config::{Environment, data_folder};
+use crate::config::args::ColorChoice;
+use crate::config::{Environment, args, data_folder};
 use crate::features::bench::fleet::Fleet;
 use crate::io::sink::history::FOLDER;
 use crate::shell::draw::{LookOptions, read_theme};
@@ -24,7 +26,21 @@ use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
 use crate::worker::WorkerOptions;
 use crate::worker::picks::Book;
-use crate::worker::pulse::Wish;
+use crate::worker::pulse::{Allowance, Wish};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    about: "What every NVIDIA GPU you have or name can run, why it cannot run the rest, and how fast it really is",
+    args: &[NAMED_GPUS, LIVE, SCREEN, STYLE, CONFIG_FILE],
+    screen: true,
+    examples: &[
+        ("", "the dashboard, even on a machine without a GPU"),
+        ("--gpu 2xT4 --gpu \"RTX 3090\"", "the same, with GPUs you do not have next to your own"),
+        ("-i 500ms --readonly", "two frames per second, and no way to signal a process"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Opens the dashboard and stays until the user leaves.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -35,20 +51,20 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let rules = users_rules(options)?;
     let reads_rules = rules.is_none();
     let app = app(options, rules.unwrap_or_default())?;
-    if options.view.color == ColorChoice::Always {
+    if options.get(&args::COLOR) == ColorChoice::Always {
         crossterm::style::force_color_output(true);
     }
     let launch = Launch {
         source,
         look: look(options, io::stdout().is_terminal())?,
-        mouse: options.view.mouse,
-        bench: WorkerOptions::live(&options.bench.device)
+        mouse: options.get(&args::MOUSE),
+        bench: WorkerOptions::live(&options.get(&args::DEVICE))
             .map_err(|error| CliError::Usage(error.to_string()))?,
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise::file(&options.env),
         },
-        bench_at_start: options.bench.wish != Wish::Off && options.source.recording.is_none(),
+        bench_at_start: options.get(&args::BENCH) != Wish::Off && options.recording().is_none(),
         reads_rules,
         app,
     };
@@ -71,29 +87,37 @@ fn demand_cursor(env: &Environment) -> Result<(), CliError> {
     Err(CliError::Usage(format!("{why}; {instead}")))
 }
 
+/// How much of a GPU the benchmark may take.
+pub(crate) fn allowance(options: &Options) -> Allowance {
+    Allowance {
+        share: options.get(&args::BENCH_SHARE),
+        arena_bytes: options.get(&args::BENCH_MEMORY),
+    }
+}
+
 /// The state to start with, answering by these rules.
 pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliError> {
-    let keymap = Keymap::new(&options.view.keys).map_err(CliError::Usage)?;
+    let keymap = Keymap::new(&options.keys).map_err(CliError::Usage)?;
     let settings = Settings {
-        interval: options.source.interval,
-        readonly: options.view.readonly,
-        inspect: options.view.inspect && options.source.recording.is_none(),
+        interval: options.get(&args::INTERVAL),
+        readonly: options.get(&args::READONLY),
+        inspect: options.get(&args::INSPECT) && options.recording().is_none(),
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
-    app.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
         Book::default()
     });
-    app.tabs.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);
+    app.tabs.bench.gpus = Fleet::new(options.get(&args::BENCH), allowance(options)).tuned(book);
     Ok(app)
 }
 
 /// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.
 fn theme_name(options: &Options) -> OsString {
-    if options.view.theme != "auto" {
-        return options.view.theme.clone();
+    if options.get(&args::THEME) != "auto" {
+        return options.get(&args::THEME);
     }
     let colors = options.env.text("COLORFGBG").unwrap_or_default();
     let background = colors.rsplit(';').next().and_then(|number| number.parse::<u8>().ok());
@@ -115,7 +139,7 @@ pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, 
     Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),
-        ascii: options.view.ascii || !speaks_utf8(&options.env),
+        ascii: options.get(&args::ASCII) || !speaks_utf8(&options.env),
         paint: name != "terminal",
         folders,
     })
@@ -125,7 +149,7 @@ fn depth(options: &Options, is_terminal: bool) -> ColorDepth {
     let env = |name| options.env.text(name);
     let (no_color, colorterm, term) = (env("NO_COLOR"), env("COLORTERM"), env("TERM"));
     ColorDepth::detect(&ColorFacts {
-        choice: match options.view.color {
+        choice: match options.get(&args::COLOR) {
             ColorChoice::Auto => theme::ColorChoice::Auto,
             ColorChoice::Always => theme::ColorChoice::Always,
             ColorChoice::Never => theme::ColorChoice::Never,
@@ -155,6 +179,6 @@ mod tests {
     #[test]
     fn every_tab_can_be_started_on() {
         let known: Vec<_> = TABS.iter().map(|row| row.1).collect();
-        assert_eq!(crate::config::TABS, known);
+        assert_eq!(crate::config::args::START_TAB.spec.kind.words(), known);
     }
 }

@@ -6,27 +6,41 @@ use std::path::Path;
 use warpscope_probes::bounded::{Accept, Input};
 
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::source::tell_skipped;
 use crate::commands::output::file::Target;
+use crate::config::args;
 use crate::io::sink::export::{EXPORTS, Recordings};
 use crate::runs::journal::Reader;
 
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "export",
+    about: "Convert a run log to the format of another tool",
+    args: &[&[&args::JOURNAL, &args::EXPORT_FORMAT, &args::OUTPUT, &args::FORCE], CONFIG_FILE],
+    examples: &[
+        ("export run.jsonl --format csv -o run.csv", "one row per sample"),
+        ("export run.jsonl --format perfetto -o run.json", "for ui.perfetto.dev"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
+
 /// Writes the journal that was named.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let asked = &options.export;
-    let export = EXPORTS.iter().find(|export| export.id == asked.format);
-    let export = export.ok_or_else(|| CliError::Usage(format!("no format {:?}", asked.format)))?;
-    let journal = asked.journal.as_deref().unwrap_or(Path::new("")); // the operand is required
-    let recordings = read(journal)?;
-    let Some(path) = &options.picture.output else {
+    let format = options.get(&args::EXPORT_FORMAT);
+    let export = EXPORTS.iter().find(|export| export.id == format);
+    let export = export.ok_or_else(|| CliError::Usage(format!("no format {format:?}")))?;
+    let recordings = read(&options.get(&args::JOURNAL))?;
+    let Some(path) = options.get(&args::OUTPUT) else {
         let mut out = BufWriter::new(output::stdout());
         (export.write)(&recordings.runs, &mut out)?;
         out.flush()?;
         return Ok(Exit::Fine);
     };
-    let target = Target { path, force: options.output.force };
+    let target = Target { path: &path, force: options.get(&args::FORCE) };
     target.write(|out| (export.write)(&recordings.runs, out))?;
     Ok(Exit::Fine)
 }

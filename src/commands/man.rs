@@ -1,17 +1,29 @@
 use super::output;
+use crate::commands::cli::command::{CommandSpec, Commands};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::cli::parser;
-use crate::commands::cli::registry::COMMANDS;
+use crate::config::args;
 use crate::config::nearest;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "man",
+    about: "Print the manual page",
+    args: &[&[&args::COMMAND_NAME]],
+    examples: &[("man", "the page of the program"), ("man record", "the page of one command")],
+    lenient: true,
+    run,
+    ..CommandSpec::BASE
+};
 
 /// The manual page of the program or of one command.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let mut command = parser::visible();
-    if let Some(word) = &options.word {
+    let mut command = parser::visible(options.commands);
+    if let Some(word) = &options.get(&args::COMMAND_NAME) {
         let found = command.get_subcommands().find(|inner| inner.get_name() == word).cloned();
         let full = format!("warpscope {word}");
-        command = found.ok_or_else(|| unknown(word))?.bin_name(full);
+        command = found.ok_or_else(|| unknown(word, options.commands))?.bin_name(full);
     }
     let name = command.get_bin_name().unwrap_or("warpscope").replace(' ', "-");
     let page = clap_mangen::Man::new(command.display_name(name))
@@ -22,8 +34,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     Ok(Exit::Fine)
 }
 
-fn unknown(word: &str) -> CliError {
-    let names = || COMMANDS.iter().filter(|spec| !spec.hidden).map(|spec| spec.name);
+fn unknown(word: &str, commands: Commands) -> CliError {
+    let names = || commands.named.iter().filter(|spec| !spec.hidden).map(|spec| spec.name);
     let way_out = match nearest(word, names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("commands: {}", names().collect::<Vec<_>>().join(", ")),

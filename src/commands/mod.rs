@@ -1,57 +1,88 @@
-//! Arguments and one file per subcommand.
+//! The program: one module per command, named like it, and what commands share.
 //!
-//! Two stages: the command line is parsed without side effects ([`LowArgs`]), then resolved with
-//! environment and configuration into [`Options`]. A subcommand sees only the latter. Adding one is a
-//! file and a row in [`COMMANDS`].
+//! A command is a file `<name>.rs`, or a folder `<name>/` once it has parts: its declaration (`COMMAND`: name, help,
+//! arguments, examples), what it does, its form for people and its JSON. [`cli`] turns the command line, the environment
+//! and the configuration into [`Options`](cli::options::Options) and knows no command; `frames`, `answer`, `gpu`,
+//! `output` and `identity` are what several commands share. Adding a command is its module and its row in [`COMMANDS`].
 
 mod answer;
 pub mod bench;
-pub mod check;
-pub mod cli;
+mod check;
+mod cli;
 mod compare;
 mod completions;
 mod config;
 mod dashboard;
 mod doctor;
+mod dtypes;
 mod export;
 mod frames;
+mod frameworks;
 mod gpu;
+mod gpus;
 mod history;
 mod identity;
 mod inspect;
 mod man;
+mod mark;
 mod noise;
 mod output;
-pub(crate) mod probe;
+mod probe;
 mod record;
 mod replay;
+mod rows;
 mod screenshot;
-pub(crate) mod selftest;
+mod selftest;
 mod snapshot;
 mod stream;
-mod tables;
+#[cfg(test)]
+mod tests;
 mod tune;
-pub mod why;
+mod why;
 mod worker;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-pub use crate::commands::cli::exit::{CliError, Exit};
-pub use crate::commands::cli::options::{
-    AskOptions, BenchOptions, ColorChoice, Form, GpuOptions, Only, Options, OutputOptions,
-    PictureFormat, PictureOptions, RecordOptions, SourceOptions, ViewOptions, WhatIf, resolve,
-};
-pub use crate::commands::cli::parser::command;
-pub use crate::commands::cli::raw_args::{LowArgs, Parsed, parse};
-pub use crate::commands::cli::registry::{COMMANDS, CommandSpec, DASHBOARD};
-pub use crate::commands::frames::first_frame;
-pub use crate::commands::frames::source::{AtEnd, open_source};
-
 use warpscope_probes::bounded;
 
-use crate::config::Environment;
+pub use self::cli::command::{CommandSpec, Commands};
+pub use self::cli::exit::{CliError, Exit};
+use self::cli::options::{Options, resolve};
+use self::cli::raw_args::{Parsed, parse};
+use crate::config::{Environment, args};
+
+/// Every command with a name, sorted by it.
+pub static COMMANDS: &[CommandSpec] = &[
+    bench::COMMAND,
+    check::COMMAND,
+    compare::COMMAND,
+    completions::COMMAND,
+    config::COMMAND,
+    doctor::COMMAND,
+    dtypes::COMMAND,
+    export::COMMAND,
+    frameworks::COMMAND,
+    gpus::COMMAND,
+    history::COMMAND,
+    inspect::COMMAND,
+    man::COMMAND,
+    mark::COMMAND,
+    noise::COMMAND,
+    probe::COMMAND,
+    record::COMMAND,
+    replay::COMMAND,
+    screenshot::COMMAND,
+    selftest::COMMAND,
+    snapshot::COMMAND,
+    stream::COMMAND,
+    tune::COMMAND,
+    why::COMMAND,
+];
+
+/// Every command there is.
+pub static ALL: Commands = Commands { dashboard: &dashboard::COMMAND, named: COMMANDS };
 
 /// The whole program.
 pub fn main() -> ExitCode {
@@ -66,24 +97,24 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
     if args.peek().is_some_and(|first| first == worker::NAME) {
         return worker::run(args.skip(1), &env);
     }
-    let low = match parse(std::iter::once(program).chain(args))? {
-        Parsed::Run(low) => low,
+    let raw = match parse(ALL, std::iter::once(program).chain(args))? {
+        Parsed::Run(raw) => raw,
         Parsed::Print(text) => return output::print(&text),
     };
-    let options = resolve(&low, env)?;
+    let options = resolve(&raw, env, ALL)?;
     check_libraries(&options)?;
-    if low.command.screen {
+    if raw.command.screen {
         output::demand_terminal()?;
     }
-    (low.command.run)(&options)
+    (raw.command.run)(&options)
 }
 
-/// The dynamic linker would wait for a pipe and map a device: libraries that were named are looked at first. A name without a folder is one
-/// it finds by itself.
+/// The dynamic linker would wait for a pipe and map a device, so libraries named by a path are checked first. A name without a
+/// folder is one it finds by itself.
 fn check_libraries(options: &Options) -> Result<(), CliError> {
-    let named = [&options.source.library, &options.gpu.cublas].into_iter().flatten();
+    let named = [options.get(&args::LIBRARY), options.get(&args::CUBLAS)].into_iter().flatten();
     for path in named.filter(|path| path.components().count() > 1) {
-        match bounded::open(path) {
+        match bounded::open(&path) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 return Err(CliError::Usage(format!("{}: {error}", path.display())));
             }

@@ -5,14 +5,27 @@ use std::path::PathBuf;
 use super::identity::now_ms;
 use super::output;
 use crate::commands::bench::interleave::{keys, median, take_turns};
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::config::args;
 use crate::config::{Environment, state_folder};
 use crate::io::sink::noise_file;
 use crate::runs::compare::Limits;
 use crate::runs::noise::{Floor, Noise, floor_of};
 use crate::text::clean;
 use crate::worker::Thresholds;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "noise",
+    about: "Measure the run-to-run noise of this machine and keep it for compare",
+    more: "Runs the benchmark in blocks and compares adjacent ones. The 95th percentile of their differences is kept in $XDG_STATE_HOME/warpscope/noise.json; compare ignores changes below twice that.",
+    args: &[&[&args::DEVICE, &args::PROFILE, &args::DTYPES], &[&args::BLOCKS], STYLE, CONFIG_FILE],
+    examples: &[("noise --dtype bf16 --blocks 10", "twenty runs of one number format")],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
 pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
@@ -27,7 +40,7 @@ pub(crate) fn thresholds(options: &Options) -> Thresholds {
         output::note(format_args!("warpscope: {why}"));
         Noise::default()
     });
-    Thresholds::new(options.compare.noise, measured)
+    Thresholds::new(options.get(&args::NOISE), measured)
 }
 
 /// Runs the same program against itself, prints the floor of every kernel and keeps it.
@@ -48,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut lines = format!("{:>7}  {:>11}  {:>6}  kernel\n", "noise", "counts from", "blocks");
     for key in keys(in_time.iter().copied()) {
         let medians: Vec<f64> = in_time.iter().filter_map(|block| median(block, &key)).collect();
-        let name = clean(&key.to_string(), options.view.ascii).into_owned();
+        let name = clean(&key.to_string(), options.get(&args::ASCII)).into_owned();
         let Some(share) = floor_of(&medians) else {
             let blocks = medians.len();
             lines += &format!(

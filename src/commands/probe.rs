@@ -8,6 +8,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::libraries::Libraries;
@@ -15,19 +16,49 @@ use crate::commands::gpu::progress::Progress;
 use crate::commands::gpu::session::{Session, talk};
 use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::commands::{inspect, output};
+use crate::config::args;
 use crate::engine::{Target, contradicted};
 use crate::worker::gpu::{Hold, Limits, ProbeRound, Told};
 use crate::worker::{BENCH_SCHEMA, DeviceHere};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "probe",
+    about: "Run single instructions, images and cuBLAS calls on the GPUs of this machine and show what each proves",
+    more: "From then on, results take precedence over rules for this GPU and driver: in check, why, doctor and on the Compat tab. They are kept in $XDG_CACHE_HOME/warpscope/probes, else ~/.cache/warpscope/probes. GPUs in use by other processes are skipped.\n\
+           A cuBLAS that another user could have placed is reported but not loaded; --cublas loads any.\n\
+           Exits with 1 if a result is wrong, an answer contradicts a rule or a GPU was not fully probed, and with 3 if there is no GPU.",
+    args: &[
+        &[&args::ON_GPU, &args::ONLY_PROBES, &args::CUBLAS, &args::ANYWAY, &args::PATIENCE],
+        &[&args::LIBRARY],
+        &[&args::JSON],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("probe", "all probes on every GPU"),
+        (
+            "probe --gpu 0 --only 'gate.*,shared.*'",
+            "instructions and shared memory of the first GPU",
+        ),
+        (
+            "probe --only 'cublas*' --cublas ~/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12",
+            "what one copy of cuBLAS accepts",
+        ),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted or a device was not probed to
 /// the end; 3: there is no GPU.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let wanted: Vec<&Probe> =
-        probes().filter(|probe| options.gpu.probes.matches(probe.id)).collect();
+        probes().filter(|probe| options.get(&args::ONLY_PROBES).matches(probe.id)).collect();
     if wanted.is_empty() {
         let all: Vec<_> = probes().map(|probe| probe.id).collect();
-        let (asked, all) = (&options.gpu.probes, all.join(", "));
+        let (asked, all) = (options.get(&args::ONLY_PROBES), all.join(", "));
         return Err(CliError::Usage(format!("no probe is called {asked}; there are: {all}")));
     }
     let devices = chosen(options, &exe)?;
@@ -36,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
     let results = each(options, devices, run)?;
     let fine = results.iter().all(DeviceResult::is_fine);
-    if options.output.json {
+    if options.get(&args::JSON) {
         output::json(&ProbeResult { schema: BENCH_SCHEMA, gpus: results })?;
     }
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
@@ -105,10 +136,11 @@ fn on_device(
     let target = target(&result.here, frame);
     let asks = wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_)));
     let cublas = if asks { libraries.cublas(&target)? } else { Vec::new() };
-    let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
+    let hold = Hold { beside_others: options.get(&args::ANYWAY), ..Hold::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
-    let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
+    let session =
+        Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
     let progress = Progress::new(jobs.len());
     let mut round = ProbeRound::new(&uuid);
     let mut done = 0;

@@ -1,8 +1,23 @@
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
-use crate::commands::cli::registry::DASHBOARD;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, NAMED_GPUS, SCREEN, STYLE};
+use crate::commands::dashboard;
+use crate::config::args;
 
-/// The dashboard on a recording: the options name it, and the source follows them.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    (DASHBOARD.run)(options)
-}
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "replay",
+    about: "Play a recording in the dashboard",
+    args: &[
+        &[&args::RECORDING, &args::SPEED, &args::START],
+        NAMED_GPUS,
+        SCREEN,
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[(
+        "replay run.jsonl --speed 4 --start 5m",
+        "at four times the speed, starting at minute 5",
+    )],
+    screen: true,
+    run: dashboard::run,
+    ..CommandSpec::BASE
+};

@@ -9,11 +9,14 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use super::{dashboard, output};
 use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Options, PictureFormat};
+use crate::commands::cli::options::Options;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source, tell_skipped};
 use crate::commands::output::file::Target;
+use crate::config::args;
+use crate::config::args::PictureFormat;
 use crate::config::data_folder;
 use crate::features::{bench, history};
 use crate::io::sink::FrameReader;
@@ -28,27 +31,51 @@ use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
 use crate::worker::Events;
 
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "screenshot",
+    about: "Draw a panel as SVG or text, without a terminal",
+    args: &[
+        &[
+            &args::PANEL,
+            &args::SIZE,
+            &args::PICTURE_FORMAT,
+            &args::OUTPUT,
+            &args::FORCE,
+            &args::SOURCE,
+            &args::BENCH_EVENTS,
+            &args::IMPORT,
+        ],
+        NAMED_GPUS,
+        LIVE,
+        &[&args::THEME],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[("screenshot --panel overview --size 120x36 -o overview.svg", "this machine, now")],
+    run,
+    ..CommandSpec::BASE
+};
+
 /// Draws one panel from this machine or from a recording.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
-    app.tab = panel(&options.picture.panel)?;
+    app.tab = panel(&options.get(&args::PANEL))?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
-    let skin = Skin::new(
-        &LookOptions { depth: ColorDepth::TrueColor, ..look },
-        &app.shared.settings.theme,
-    );
-    let (columns, lines) = options.picture.size;
+    let skin =
+        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.shared.settings.theme);
+    let (columns, lines) = options.get(&args::SIZE);
     let area = Rect::new(0, 0, columns, lines);
     let mut buffer = Buffer::empty(area);
     ui::draw(&app, &skin, area, &mut buffer);
-    let picture = match options.picture.format {
+    let picture = match options.get(&args::PICTURE_FORMAT) {
         PictureFormat::Svg => svg::svg(&buffer, &skin.theme, "warpscope"),
         PictureFormat::Text => svg::text(&buffer),
     };
-    match &options.picture.output {
+    match options.get(&args::OUTPUT) {
         Some(path) => {
-            let target = Target { path, force: options.output.force };
+            let target = Target { path: &path, force: options.get(&args::FORCE) };
             target.write(|out| out.write_all(picture.as_bytes()))?;
             Ok(Exit::Fine)
         }
@@ -59,14 +86,14 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 /// Runs of the journals that are named, which leaves the user's history alone, or of that.
 fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
     let failed = |error: HistoryError| CliError::Usage(error.to_string());
-    let journals = &options.history.import;
+    let journals = options.get(&args::IMPORT);
     let store = if journals.is_empty() {
         let path = data_folder(&options.env).map(|folder| folder.join(FOLDER));
         path.map_or(Ok(None), |path| History::open(&path)).map_err(failed)?
     } else {
         let store = History::temporary().map_err(failed)?;
         for journal in journals {
-            store.import(journal).map_err(failed)?;
+            store.import(&journal).map_err(failed)?;
         }
         Some(store)
     };
@@ -83,10 +110,10 @@ fn panel(name: &str) -> Result<Tab, CliError> {
 
 /// Every frame of a recording passes through the same update as on the screen, so graphs have their history.
 fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
-    match &options.source.recording {
+    match options.recording() {
         Some(path) => {
-            let failed = |error: io::Error| unreadable(path, &error.to_string());
-            let mut frames = FrameReader::new(input(path)?);
+            let failed = |error: io::Error| unreadable(&path, &error.to_string());
+            let mut frames = FrameReader::new(input(&path)?);
             while let Some(frame) = frames.next_frame().map_err(failed)? {
                 update(app, Msg::Frame(Box::new(frame)));
             }
@@ -94,7 +121,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
                 let why = ReplayError::NotARecording(path.clone());
                 return Err(CliError::Usage(why.to_string()));
             }
-            tell_skipped(path, frames.skipped());
+            tell_skipped(&path, frames.skipped());
         }
         None => {
             let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
@@ -104,8 +131,8 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
     if app.tab == Tab::History {
         fill_history(options, app)?;
     }
-    let Some(path) = &options.picture.bench_events else { return Ok(()) };
-    fill_bench(path, app)
+    let Some(path) = options.get(&args::BENCH_EVENTS) else { return Ok(()) };
+    fill_bench(&path, app)
 }
 
 /// What a benchmark said, an event a line.

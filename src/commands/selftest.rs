@@ -7,27 +7,43 @@ use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{MachineError, Route};
 
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, ON_GPU, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{GIVEN_UP, Ran, chosen, each, heading, hindrance, reason, route_text};
 use crate::commands::output;
+use crate::config::args;
 use crate::worker::gpu::{Globs, Hold, Limits, Next, Request, Told};
 use crate::worker::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "selftest",
+    about: "Run every GPU kernel on its conformance cases; exits with 1 if a result is wrong",
+    more: "The same cases verify the kernels in an interpreter when they are built. Outputs are poisoned beforehand and guarded by sentinels; integers must match exactly. Exits with 3 if there is no GPU.",
+    args: &[ON_GPU, &[&args::JSON], STYLE, CONFIG_FILE],
+    examples: &[
+        ("selftest --gpu", "every kernel on every GPU"),
+        ("selftest --gpu 0 --kernel 'gemm.*,gemv.*'", "some kernels on the first GPU"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Runs the conformance cases on real devices. Code 0: all are right; 1: one is not, or was not run; 3: there is no GPU.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
-    let known = kernels().filter(|kernel| options.gpu.kernels.matches(kernel.id)).count();
+    let known = kernels().filter(|kernel| options.get(&args::KERNELS).matches(kernel.id)).count();
     if known == 0 {
         let all: Vec<_> = kernels().map(|kernel| kernel.id).collect();
-        let (asked, all) = (&options.gpu.kernels, all.join(", "));
+        let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
         return Err(CliError::Usage(format!("no kernel is called {asked}; there are: {all}")));
     }
     let results = each(options, chosen(options, &exe)?, |here| test(options, &exe, here))?;
     let right = results.iter().all(DeviceResult::is_right);
-    if options.output.json {
+    if options.get(&args::JSON) {
         output::json(&SelftestResult { schema: BENCH_SCHEMA, gpus: results })?;
     }
     Ok(if right { Exit::Fine } else { Exit::CheckFailed })
@@ -178,15 +194,15 @@ impl DeviceResult {
 }
 
 fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult, CliError> {
-    let mut result = DeviceResult::new(here, &options.gpu.kernels);
+    let mut result = DeviceResult::new(here, &options.get(&args::KERNELS));
     result.paused = hindrance(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
     if result.paused.is_some() {
         return Ok(result);
     }
-    let hold = Hold { beside_others: options.gpu.anyway, ..Hold::default() };
+    let hold = Hold { beside_others: options.get(&args::ANYWAY), ..Hold::default() };
     let jobs = result.jobs(hold);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(options.gpu.patience);
+    let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, uuid: Some(&uuid), limits };
     let mut doing = None;
     result.interrupted = outcome::run(&session, jobs, |told| {

@@ -1,16 +1,37 @@
 use warpscope_probes::Frame;
 
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
+use crate::config::args::{self, LineFormat};
 use crate::io::sink::{csv, jsonl};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "stream",
+    about: "Print one frame per line until stopped",
+    args: &[
+        &[&args::LINE_FORMAT, &args::COUNT, &args::DURATION, &args::REDACT, &args::REQUIRE_GPU],
+        &[&args::SOURCE, &args::SPEED, &args::START],
+        NAMED_GPUS,
+        LIVE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("stream -i 5s", "one frame every five seconds, as JSON Lines"),
+        ("stream --format csv --count 10", "ten rows per GPU"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// One frame per line until stopped.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let source = open_source(options, AtEnd::Stop)?;
-    if options.output.csv {
+    if options.get(&args::LINE_FORMAT) == LineFormat::Csv {
         output::write(csv::head().as_bytes())?;
         follow(source, options, |frame| output::write(csv::rows(frame).as_bytes()))?;
     } else {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use serde::de::Error as _;
 use toml::de::{DeTable, DeValue};
 
+use super::args::{self, by_key};
+use super::layers::Values;
 use super::nearest::nearest;
-use super::table::{ARGS, Id, by_key};
 use super::value::{Kind, Value};
 
 /// Largest file that is read at all.
@@ -19,7 +20,7 @@ const KEYS: &str = "keys";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileSettings {
     /// Values of options.
-    pub values: BTreeMap<Id, Value>,
+    pub values: Values,
     /// Key bindings by action, as written; the keymap checks names.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -102,7 +103,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, name: &str, at: Range<usize>) {
-        let known = || ARGS.iter().filter_map(|spec| spec.key).chain([KEYS]);
+        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS]);
         let way_out = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known keys: {}", sorted(known()).join(", ")),

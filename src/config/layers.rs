@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
+use super::args::{self, Arg, ArgSpec, ArgValue, EnvRule};
 use super::file::FileSettings;
-use super::table::{ARGS, ArgSpec, EnvRule, Id, spec};
 use super::value::Value;
 
 /// Environment variables, given and not asked for, so that resolving stays pure.
@@ -62,36 +62,41 @@ impl fmt::Display for Layer {
     }
 }
 
-/// Every option that has a value, and where it comes from.
+/// Values of one layer by the id of their argument.
+pub type Values = BTreeMap<&'static str, Value>;
+
+/// Every argument that has a value, and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(BTreeMap<Id, (Value, Layer)>);
+pub struct Settings(BTreeMap<&'static str, (Value, Layer)>);
 
 impl Settings {
-    /// The value of an option.
-    pub fn get(&self, id: Id) -> Option<&Value> {
-        self.0.get(&id).map(|entry| &entry.0)
+    /// The value of an argument.
+    pub fn get<T: ArgValue>(&self, arg: &Arg<T>) -> T {
+        let value = self.0.get(arg.spec.id).map(|entry| &entry.0);
+        T::read(value).expect("a test reads every argument as its type")
     }
 
-    /// Every option with its value and layer.
+    /// Every argument with a value, its value and its layer.
     pub fn iter(&self) -> impl Iterator<Item = (&'static ArgSpec, &Value, Layer)> {
-        self.0.iter().map(|(id, (value, layer))| (spec(*id), value, *layer))
+        args::all()
+            .filter_map(|spec| self.0.get(spec.id).map(|(value, layer)| (spec, value, *layer)))
     }
 }
 
-/// Lays the layers over each other. Fails only on an environment variable that makes no sense.
+/// Takes each value from the strongest layer that has one. Fails only on an invalid environment variable.
 pub fn resolve(
-    line: &BTreeMap<Id, Value>,
+    line: &Values,
     env: &Environment,
     file: &FileSettings,
     one_shot: bool,
 ) -> Result<Settings, String> {
     let mut settings = Settings::default();
-    for spec in &ARGS {
-        let from_line = line.get(&spec.id).map(|value| (value.clone(), Layer::CommandLine));
+    for spec in args::all() {
+        let from_line = line.get(spec.id).map(|value| (value.clone(), Layer::CommandLine));
         let entry = match from_line {
             Some(entry) => Some(entry),
             None => from_env(spec, env, one_shot)?
-                .or_else(|| Some((file.values.get(&spec.id)?.clone(), Layer::File)))
+                .or_else(|| Some((file.values.get(spec.id)?.clone(), Layer::File)))
                 .or_else(|| Some((default(spec)?, Layer::Default))),
         };
         settings.0.extend(entry.map(|entry| (spec.id, entry)));
@@ -104,13 +109,17 @@ fn from_env(
     env: &Environment,
     one_shot: bool,
 ) -> Result<Option<(Value, Layer)>, String> {
-    for (name, rule) in spec.env {
+    let own = spec.variable.into_iter().map(|name| (name, None));
+    let implied = spec.implied_by.iter().map(|(name, rule)| (*name, Some(*rule)));
+    for (name, rule) in own.chain(implied) {
         let Some(content) = env.get(name) else { continue };
         let value = match rule {
-            EnvRule::Value => spec.kind.parse_os(content),
-            EnvRule::Means(text) => spec.kind.parse(text),
-            EnvRule::OneShotMeans(text) if one_shot && content != "0" => spec.kind.parse(text),
-            EnvRule::OneShotMeans(_) => continue,
+            None => spec.kind.parse_os(content),
+            Some(EnvRule::Means(text)) => spec.kind.parse(text),
+            Some(EnvRule::OneShotMeans(text)) if one_shot && content != "0" => {
+                spec.kind.parse(text)
+            }
+            Some(EnvRule::OneShotMeans(_)) => continue,
         };
         return match value {
             Ok(value) => Ok(Some((value, Layer::Environment(name)))),
@@ -143,17 +152,18 @@ mod tests {
             Kind::Interval | Kind::Span => ["3s", "4s", "5s"],
             Kind::Size | Kind::Count | Kind::Factor | Kind::Percent => ["3", "4", "5"],
             Kind::Cells => ["3x3", "4x4", "5x5"],
+            Kind::Shape => ["1,1,1", "2,2,2", "3,3,3"],
         };
         texts.map(|text| spec.kind.parse(text).expect("is allowed"))
     }
 
-    fn layer_of(settings: &Settings, id: Id) -> Option<(Value, Layer)> {
-        settings.0.get(&id).cloned()
+    fn layer_of(settings: &Settings, id: &str) -> Option<(Value, Layer)> {
+        settings.0.get(id).cloned()
     }
 
     #[test]
     fn every_option_of_the_file_is_beaten_by_environment_and_command_line_in_turn() {
-        for spec in ARGS.iter().filter(|spec| spec.key.is_some()) {
+        for spec in args::all().filter(|spec| spec.key.is_some()) {
             let [in_file, in_env, in_line] = samples(spec);
             let mut line = BTreeMap::new();
             let mut env = Environment::default();
@@ -167,7 +177,7 @@ mod tests {
             assert_eq!(now(&line, &env, &file), default);
             file.values.insert(spec.id, in_file.clone());
             assert_eq!(now(&line, &env, &file), Some((in_file, Layer::File)));
-            let name = spec.env[0].0;
+            let name = spec.variable.expect("every key has a variable");
             env = [(name, in_env.text())].into_iter().collect();
             assert_eq!(now(&line, &env, &file), Some((in_env, Layer::Environment(name))));
             line.insert(spec.id, in_line.clone());
@@ -178,7 +188,7 @@ mod tests {
     fn color(pairs: &[(&str, &str)], one_shot: bool) -> Option<String> {
         let env = pairs.iter().copied().collect();
         let settings = resolve(&BTreeMap::new(), &env, &FileSettings::default(), one_shot);
-        settings.expect("is allowed").get(Id::Color).map(Value::text)
+        layer_of(&settings.expect("is allowed"), args::COLOR.spec.id).map(|(value, _)| value.text())
     }
 
     #[test]

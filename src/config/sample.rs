@@ -1,23 +1,23 @@
 use std::fmt::Write as _;
 
-use super::table::{ARGS, ArgSpec};
+use super::args::{self, ArgSpec};
 use super::value::Kind;
 
 const HEAD: &str = "\
 # warpscope reads $XDG_CONFIG_HOME/warpscope/config.toml, else ~/.config/warpscope/config.toml.
-# Every line below is the default; remove the # to change it. Stronger than this file are the
-# environment variable and the flag named with each key. `warpscope config check` names errors.
+# Every line below shows a default; remove the # to change it. The environment variable and the flag
+# named with each key take precedence over this file. `warpscope config check` lists errors.
 ";
 
 const KEYS: &str = "
-# Keys of an action, instead of its usual ones: quit = [\"q\", \"ctrl-c\"]
+# Keys of an action, instead of the default ones: quit = [\"q\", \"ctrl-c\"]
 #[keys]
 ";
 
 /// The documented sample: every key with its default, commented out.
 pub fn sample() -> String {
     let mut text = HEAD.to_owned();
-    for spec in &ARGS {
+    for spec in args::all() {
         if let Some(key) = spec.key {
             entry(&mut text, key, spec);
         }
@@ -28,10 +28,11 @@ pub fn sample() -> String {
 fn entry(text: &mut String, key: &str, spec: &ArgSpec) {
     let flags = spec.long.into_iter().chain(spec.shorthands.iter().map(|row| row.0));
     let flags: Vec<_> = flags.map(|flag| format!("--{flag}")).collect();
-    let names: Vec<_> = spec.env.iter().map(|row| row.0).collect();
+    let names: Vec<_> = spec.variables().collect();
+    let help = spec.key_help.unwrap_or(spec.help);
     let what = match spec.kind {
-        Kind::Switch => spec.key_help.to_owned(),
-        kind => format!("{}; {}", spec.key_help, kind.allowed()),
+        Kind::Switch => help.to_owned(),
+        kind => format!("{help}; {}", kind.allowed()),
     };
     let value = literal(spec);
     writeln!(text, "\n# {what}.\n# {} · {}\n#{key} = {value}", flags.join(" "), names.join(" "))
@@ -67,9 +68,10 @@ mod tests {
         let uncommented = lines.collect::<Vec<_>>().join("\n");
         let file = parse("sample", &uncommented).expect("loads");
         let defaults = resolved(&FileSettings::default());
-        for spec in ARGS.iter().filter(|spec| spec.key.is_some()) {
-            let said = file.values.get(&spec.id).expect("every key is in the sample");
-            let default = defaults.get(spec.id).map(|value| value.text()).unwrap_or_default();
+        for spec in args::all().filter(|spec| spec.key.is_some()) {
+            let said = file.values.get(spec.id).expect("every key is in the sample");
+            let default = defaults.iter().find(|row| row.0.id == spec.id);
+            let default = default.map(|row| row.1.text()).unwrap_or_default();
             assert_eq!(said.text(), default, "{:?}", spec.key);
         }
         assert!(file.keys.is_empty());

@@ -43,6 +43,8 @@ pub enum Kind {
     Factor,
     /// A number of columns and lines.
     Cells,
+    /// Rows, columns and inner dimension of a product.
+    Shape,
     /// Any number of file names.
     Paths,
     /// Any number of folders, in one text separated by commas.
@@ -81,6 +83,8 @@ pub enum Value {
     Cells(u16, u16),
     /// Of [`Kind::Percent`].
     Percent(f64),
+    /// Of [`Kind::Shape`].
+    Shape([u32; 3]),
 }
 
 /// Byte units and their factors, in lower case.
@@ -138,6 +142,7 @@ impl Kind {
                 text.parse().ok().filter(|factor| FACTOR_RANGE.contains(factor)).map(Value::Factor)
             }
             Self::Cells => cells(text),
+            Self::Shape => shape(text).map(Value::Shape),
             Self::Words => Some(Value::List(vec![text.to_owned()])),
             Self::Percent => {
                 let number = text.trim().trim_end_matches('%').trim_end().parse().ok();
@@ -164,6 +169,7 @@ impl Kind {
             Self::Size => "a size above 0 such as 500KiB, 64MiB or 2GB".to_owned(),
             Self::Count => "a whole number from 0".to_owned(),
             Self::Factor => "a number from 0.01 to 1000".to_owned(),
+            Self::Shape => "three whole numbers, such as 16,4096,4096".to_owned(),
             Self::Cells => format!("COLUMNSxLINES up to {CELLS_MAX}x{CELLS_MAX}, such as 120x36"),
         }
     }
@@ -202,6 +208,7 @@ impl Value {
             Self::Factor(factor) => factor.to_string(),
             Self::Cells(columns, lines) => format!("{columns}x{lines}"),
             Self::Percent(share) => format!("{share}%"),
+            Self::Shape(sizes) => sizes.map(|size| size.to_string()).join(","),
         }
     }
 }
@@ -230,6 +237,11 @@ fn span(text: &str) -> Option<Duration> {
         .iter()
         .find_map(|(suffix, unit)| seconds(text.strip_suffix(suffix)?.trim_end(), *unit))
         .or_else(|| humantime::parse_duration(text).ok())
+}
+
+fn shape(text: &str) -> Option<[u32; 3]> {
+    let sizes: Option<Vec<u32>> = text.split(',').map(|size| size.trim().parse().ok()).collect();
+    sizes?.try_into().ok()
 }
 
 fn size(text: &str) -> Option<u64> {
@@ -334,6 +346,7 @@ mod tests {
             (Kind::Factor, "0.5"),
             (Kind::Cells, "80x24"),
             (Kind::Percent, "1.5%"),
+            (Kind::Shape, "16,4096,4096"),
         ] {
             let value = kind.parse(text).expect("is allowed");
             assert_eq!(kind.parse(&value.text()), Ok(value), "{text}");

@@ -69,7 +69,7 @@ fn manual_pages() {
 
 #[test]
 fn completions_know_every_command_and_no_hidden_one() {
-    for shell in warpscope::config::SHELLS {
+    for shell in warpscope::config::args::SHELL.spec.kind.words() {
         let text = printed(&["completions", shell]);
         for command in COMMANDS {
             assert_eq!(text.contains(command.name), !command.hidden, "{shell} {}", command.name);

@@ -1,86 +1,58 @@
-//! `warpscope check` and `warpscope why`: options in, requests out.
+//! What `check` and `why` share: what was asked, about which GPUs, under which premises, and the code they end with.
 
 pub(crate) mod findings;
 pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
+
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use super::check::{CheckRequest, run as run_check};
-use super::why::{WhyRequest, run as run_why};
-use super::{gpu, inspect, output};
-use crate::commands::answer::rules::rule_base;
+use super::inspect;
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::options::Options;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::commands::frames::{demand_gpu, first_frame};
+use crate::config::args;
+use crate::config::args::Installed as AskInstalled;
 use crate::engine::installed::Installed;
-use crate::engine::{Premises, Target};
-
-/// Verdicts for every GPU named, or for every GPU here.
-pub(crate) fn check(options: &Options) -> Result<Exit, CliError> {
-    let style = output::style(options);
-    let base = rule_base(options)?;
-    let gpus = targets(options)?;
-    let request = CheckRequest {
-        premises: premises(options, &base, &gpus)?,
-        gpus,
-        queries: options.ask.words.clone(),
-        dtype: options.ask.dtype.clone(),
-        only: options.output.only,
-        form: options.output.form,
-        width: style.width.and_then(|width| u16::try_from(width).ok()),
-        ascii: style.ascii,
-        color: style.color,
-    };
-    exit(run_check(&base, &request, &mut output::stdout(), &mut output::stderr())?)
-}
-
-/// One verdict with everything behind it, GPU by GPU.
-pub(crate) fn why(options: &Options) -> Result<Exit, CliError> {
-    let style = output::style(options);
-    let base = rule_base(options)?;
-    let gpus = targets(options)?;
-    let request = WhyRequest {
-        premises: premises(options, &base, &gpus)?,
-        gpus,
-        queries: options.ask.words.clone(),
-        dtype: options.ask.dtype.clone(),
-        fix: options.output.fix,
-        write: options.output.write.clone(),
-        json: options.output.form == Form::Json,
-        width: style.width.and_then(|width| u16::try_from(width).ok()),
-        ascii: style.ascii,
-        color: style.color,
-    };
-    exit(run_why(&base, &request, &mut output::stdout())?)
-}
+use crate::engine::{Outcome, Premises, Target, Verdict};
 
 /// What answers take as given: the model that was named, and what is installed here. GPUs of the catalogue are asked about what is
 /// installed only on request, since it may not be what will be installed beside them.
-fn premises(options: &Options, base: &RuleBase, gpus: &[Target]) -> Result<Premises, CliError> {
-    let model = options.ask.model.as_deref().map(Model::read).transpose();
+pub(crate) fn premises(
+    options: &Options,
+    base: &RuleBase,
+    gpus: &[Target],
+) -> Result<Premises, CliError> {
+    let model = options.get(&args::MODEL).as_deref().map(Model::read).transpose();
     let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
-    let here = options.ask.installed.unwrap_or_else(|| gpus.iter().any(|gpu| !gpu.what_if));
-    if !here {
+    let ask_installed = match options.get(&args::INSTALLED) {
+        AskInstalled::Auto => gpus.iter().any(|gpu| !gpu.what_if),
+        AskInstalled::Yes => true,
+        AskInstalled::No => false,
+    };
+    if !ask_installed {
         return Ok(Premises { model, ..Premises::default() });
     }
     let found = Installed::new(base, &inspect::survey(), gpus, &inspect::today());
     let Installed { versions, beside, mut findings } = found;
-    findings.extend(gpu::findings(base, gpus));
+    findings.extend(findings::findings(base, gpus));
     Ok(Premises { versions, beside, model, findings })
 }
 
-fn exit(code: u8) -> Result<Exit, CliError> {
-    let exits = [Exit::Fine, Exit::CheckFailed, Exit::Usage, Exit::Unknown];
-    exits
-        .into_iter()
-        .find(|exit| exit.code() == code)
-        .ok_or_else(|| CliError::Failed(format!("unforeseen result {code}")))
+/// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
+/// a server on 0 must not start it on a guess, so unknown has a code of its own.
+pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
+    let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
+    match () {
+        () if any(Outcome::is_bad) => Exit::CheckFailed,
+        () if any(|outcome| outcome == Outcome::Unknown) => Exit::Unknown,
+        () => Exit::Fine,
+    }
 }
 
 /// GPUs of this machine; none where there is none.
@@ -90,7 +62,7 @@ pub(crate) fn present(options: &Options) -> Result<Vec<Target>, CliError> {
 }
 
 /// GPUs that were named; without any, those of this machine. Naming one asks no driver.
-fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
+pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
     let named = what_if::choice(options)?.named;
     if !named.is_empty() {
         return Ok(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())).collect());

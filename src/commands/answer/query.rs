@@ -7,6 +7,7 @@ use std::fmt;
 
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
+use crate::config::nearest;
 use crate::engine::{Origin, Premises, Question, distinct};
 
 /// A word that means nothing, with what was perhaps meant.
@@ -252,34 +253,19 @@ fn says(question: &Question, token: &str) -> bool {
 }
 
 fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
-    let wanted = plain(name);
-    let nearest = base.frameworks().iter().min_by_key(|one| {
+    let names = base.frameworks().iter().flat_map(|one| {
         let names = one.aliases.iter().chain([&one.id, &one.name]);
-        names.map(|known| distance(&wanted, &plain(known))).min()
+        names.map(|name| (plain(name), one.id.as_str()))
     });
-    let near = nearest.filter(|one| distance(&wanted, &plain(&one.id)) <= wanted.len().max(3) / 2);
-    let hint = near.map(|one| format!("; did you mean {}?", one.id)).unwrap_or_default();
+    let names: Vec<_> = names.collect();
+    let near = nearest(&plain(name), names.iter().map(|row| row.0.as_str()));
+    let near = names.iter().find(|row| Some(row.0.as_str()) == near);
+    let hint = near.map(|row| format!("; did you mean {}?", row.1)).unwrap_or_default();
     let known: Vec<_> = base.frameworks().iter().map(|one| one.id.as_str()).collect();
     UsageError(format!(
         "{name:?} is not a framework warpscope knows{hint}; known: {}",
         known.join(", ")
     ))
-}
-
-/// Edits between two words (Levenshtein), bounded by the length of what was typed.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use warpscope_probes::rules::RuleBase;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::config;
+use crate::config::args;
 
 /// Rule files are some ten kilobytes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -28,8 +29,8 @@ pub(crate) fn users_rules(options: &Options) -> Result<Option<Arc<RuleBase>>, Cl
     if let Some(folder) = config::folder(&options.env) {
         files.extend(read(&folder.join("rules"), false)?);
     }
-    for folder in &options.ask.rules {
-        files.extend(read(folder, true)?);
+    for folder in options.get(&args::RULES) {
+        files.extend(read(&folder, true)?);
     }
     if files.is_empty() {
         return Ok(None);

@@ -8,6 +8,7 @@ use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::compare::{Shown, outcome, show};
 use crate::commands::output;
+use crate::config::args;
 use crate::runs::compare::{Groups, compare_groups};
 use crate::runs::journal::Regime;
 use crate::runs::noise::floor_of;
@@ -15,7 +16,7 @@ use crate::runs::points::Key;
 
 /// Judges this program against another one.
 pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
-    if options.bench.record.is_some() {
+    if options.get(&args::RECORD).is_some() {
         return Err(CliError::Usage(
             "--record and --against cannot stand together; record each program by itself"
                 .to_owned(),

@@ -19,6 +19,7 @@ use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::commands::probe::target;
 use crate::commands::{identity, inspect, output};
+use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
 use crate::runs::journal::{End, Record, Regime, Taken};
 use crate::runs::points::{Key, Point};
@@ -32,10 +33,10 @@ use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let wanted: Vec<&Goal> =
-        GOALS.iter().filter(|goal| options.gpu.kernels.matches(goal.id)).collect();
+        GOALS.iter().filter(|goal| options.get(&args::KERNELS).matches(goal.id)).collect();
     if wanted.is_empty() {
         let all: Vec<_> = GOALS.iter().map(|goal| goal.id).collect();
-        let (asked, all) = (&options.gpu.kernels, all.join(", "));
+        let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
         return Err(CliError::Usage(format!("no goal is called {asked}; there are: {all}")));
     }
     check_record(options)?;
@@ -45,15 +46,15 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
     let results = each(options, devices, on)?;
     let fine = results.iter().all(DeviceResult::is_fine);
-    if let Some(path) = &options.bench.record {
+    if let Some(path) = options.get(&args::RECORD) {
         let keep = || -> Result<(), crate::io::sink::RecordError> {
-            let mut journal = Recorder::open_as(Holds::Journal, path, FileLimits::default())?;
+            let mut journal = Recorder::open_as(Holds::Journal, &path, FileLimits::default())?;
             let mut records = results.iter().flat_map(|result| result.records(frame.as_ref()));
             records.try_for_each(|record| journal.write(&record))
         };
         keep().map_err(|error| CliError::Usage(error.to_string()))?;
     }
-    if options.output.json {
+    if options.get(&args::JSON) {
         let driver = frame.and_then(|frame| frame.driver.versions.driver.last().cloned());
         let date = inspect::today();
         output::json(&GoalsResult { schema: BENCH_SCHEMA, date, driver, gpus: results })?;
@@ -177,7 +178,7 @@ fn on_device(
     if result.course.paused.is_some() {
         return Ok(result);
     }
-    let (regime, beside_others) = (Burst::Sustained, options.gpu.anyway);
+    let (regime, beside_others) = (Burst::Sustained, options.get(&args::ANYWAY));
     let picks = result.tuned.picks.clone();
     let hold = Hold { arena_bytes: None, regime, beside_others, picks };
     let mut jobs = vec![Request::Hold(hold)];
@@ -188,7 +189,8 @@ fn on_device(
         }
     }
     let uuid = result.here.uuid.clone();
-    let session = Session { exe, uuid: Some(&uuid), limits: Limits::command(options.gpu.patience) };
+    let session =
+        Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
     result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }

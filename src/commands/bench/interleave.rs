@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::commands::bench::decoder::{collect, points_of};
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
+use crate::config::args;
 use crate::runs::compare::Series;
 use crate::runs::points::{Key, Point};
 use crate::worker::{Mode, WorkerOptions, worker_command};
@@ -29,12 +30,12 @@ pub(crate) fn take_turns(
     options: &Options,
     mut block_done: impl FnMut(usize, usize),
 ) -> Result<[Side; 2], CliError> {
-    let bench = &options.bench;
-    let dtypes: Vec<String> = bench.dtypes.iter().map(|dtype| dtype.id().to_owned()).collect();
-    let profiles = [bench.profile.clone()];
-    let worker = WorkerOptions::read(&bench.device, &profiles, &dtypes, Mode::Once)
+    let dtypes = options.get(&args::DTYPES);
+    let dtypes: Vec<String> = dtypes.iter().map(|dtype| dtype.id().to_owned()).collect();
+    let (device, profiles) = (options.get(&args::DEVICE), [options.get(&args::PROFILE)]);
+    let worker = WorkerOptions::read(&device, &profiles, &dtypes, Mode::Once)
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let blocks = bench.blocks.clamp(1, MAX_BLOCKS) as usize;
+    let blocks = options.get(&args::BLOCKS).clamp(1, MAX_BLOCKS) as usize;
     let mut sides = [Side::new(), Side::new()];
     for (done, side) in order(blocks).enumerate() {
         let program = programs[side];

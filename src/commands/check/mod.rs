@@ -6,42 +6,78 @@
 
 pub(crate) mod forms;
 pub(crate) mod table;
-use std::io::{self, Write};
+use std::io::Write;
 
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, block, summary};
+use crate::commands::answer::{exit, premises, targets};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::table::table;
-use crate::commands::cli::options::{Form, Only};
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, QUESTION, STYLE};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{Form, Options};
+use crate::commands::output;
+use crate::config::args;
+use crate::config::args::Only;
 use crate::engine::{Outcome, Premises, Question, Target, Verdict, evaluate};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "check",
+    about: "Check which frameworks run on these GPUs; exits with 1 if one does not",
+    more: "Without a framework, all known configurations are checked and shown as a table: configurations down, GPUs across.\n\
+           Exits with 0 if everything asked runs, with 1 if something does not, and with 4 if nothing fails but something is unknown.",
+    args: &[
+        &[&args::FRAMEWORKS],
+        QUESTION,
+        NAMED_GPUS,
+        LIVE,
+        &[&args::ONLY, &args::JSON, &args::MARKDOWN, &args::CSV, &args::REQUIRE_GPU],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("check", "all known configurations on every GPU of this machine"),
+        ("check --gpu T4 ktransformers", "one framework on a GPU you do not have"),
+        ("check --gpu V100 glm-4 dtype=fp16", "one configuration"),
+        ("check vllm@0.9.2:awq --gpu T4", "one version, one configuration"),
+        (
+            "check --model Qwen3-8B-AWQ/ --only problems",
+            "everything that can load this model but does not run as asked",
+        ),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// More verdicts than these are a table rather than blocks.
 const MOST_BLOCKS: usize = 12;
 
 /// What to check, and how to say it.
 #[derive(Clone, Debug, Default)]
-pub struct CheckRequest {
+pub(crate) struct CheckRequest {
     /// Devices, real or what-if.
-    pub gpus: Vec<Target>,
+    pub(crate) gpus: Vec<Target>,
     /// Words: `lmdeploy pytorch`, `vllm@0.9.2 awq`, `glm-4 dtype=fp16`. None: everything, as a table.
-    pub queries: Vec<String>,
+    pub(crate) queries: Vec<String>,
     /// Number format everything is asked in.
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
-    pub premises: Premises,
+    pub(crate) premises: Premises,
     /// Which verdicts are shown.
-    pub only: Option<Only>,
+    pub(crate) only: Option<Only>,
     /// How they are written.
-    pub form: Form,
+    pub(crate) form: Form,
     /// Columns to wrap at; 100 where unknown.
-    pub width: Option<u16>,
+    pub(crate) width: Option<u16>,
     /// Only ASCII symbols.
-    pub ascii: bool,
+    pub(crate) ascii: bool,
     /// Whether outcomes are coloured.
-    pub color: bool,
+    pub(crate) color: bool,
 }
 
 /// Every GPU asked every question.
@@ -88,28 +124,37 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Runs the check. Answers go to `out`, a misunderstanding to `err`; returns the exit code.
-pub fn run(
+/// Verdicts for every GPU named, or for every GPU here.
+fn run(options: &Options) -> Result<Exit, CliError> {
+    let style = output::style(options);
+    let base = rule_base(options)?;
+    let gpus = targets(options)?;
+    let request = CheckRequest {
+        premises: premises(options, &base, &gpus)?,
+        gpus,
+        queries: options.get(&args::FRAMEWORKS),
+        dtype: options.get(&args::ASKED_DTYPE),
+        only: options.get(&args::ONLY),
+        form: options.form(),
+        width: style.width.and_then(|width| u16::try_from(width).ok()),
+        ascii: style.ascii,
+        color: style.color,
+    };
+    answer_all(&base, &request, &mut output::stdout())
+}
+
+/// Answers every question for every GPU.
+fn answer_all(
     base: &RuleBase,
     request: &CheckRequest,
     out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> io::Result<u8> {
+) -> Result<Exit, CliError> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = match asked(base, words, &request.premises) {
-        Ok(asked) => asked,
-        Err(error) => {
-            writeln!(err, "warpscope check: {error}")?;
-            return Ok(2);
-        }
-    };
-    if request.gpus.is_empty() {
-        writeln!(err, "warpscope check: no GPU to check; name one: --gpu \"GTX 1060\"")?;
-        return Ok(2);
-    }
+    let asked = asked(base, words, &request.premises)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
     if asked.is_empty() {
-        writeln!(err, "warpscope check: {}", nothing_asked(request))?;
-        return Ok(4);
+        output::note(format_args!("warpscope check: {}", nothing_asked(request)));
+        return Ok(Exit::Unknown);
     }
     let report = Report::new(base, request, asked);
     match request.form {
@@ -118,7 +163,7 @@ pub fn run(
         Form::Markdown => write!(out, "{}", markdown(&report))?,
         Form::Csv => write!(out, "{}", csv(&report))?,
     }
-    Ok(exit_code(&report.verdicts))
+    Ok(exit(&report.verdicts))
 }
 
 /// Nothing was asked, so nothing is known to run.
@@ -137,17 +182,6 @@ fn nothing_asked(request: &CheckRequest) -> String {
         "no configuration known here is about {}; name a framework to ask all the same",
         about.join(" and ")
     )
-}
-
-/// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
-/// a server on 0 must not start it on a guess, so unknown has a code of its own.
-pub fn exit_code(verdicts: &[Verdict]) -> u8 {
-    let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
-    match () {
-        () if any(Outcome::is_bad) => 1,
-        () if any(|outcome| outcome == Outcome::Unknown) => 4,
-        () => 0,
-    }
 }
 
 fn text(report: &Report<'_>) -> String {

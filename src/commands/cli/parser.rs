@@ -3,41 +3,43 @@ use clap::builder::{
 };
 use clap::{Arg, ArgAction, Command};
 
-use crate::commands::cli::registry::{COMMANDS, CommandSpec, DASHBOARD};
-use crate::config::{ALL, ARGS, ArgSpec, EnvRule, Form, Kind, Value};
+use super::command::{CommandSpec, Commands};
+use crate::config::{ALL, ArgSpec, EnvRule, Form, Kind, Value, args};
 
 /// Codes the program ends with.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-  0  fine
+  0  success
   1  a check failed
-  2  usage or configuration
-  3  no GPU where one was required
-  4  nothing fails, and of something nothing is known (check, why)";
+  2  invalid usage or configuration
+  3  a GPU is required and there is none
+  4  nothing fails, but something is unknown (check, why)";
 
 const FILES: &str = "\
 Files:
   $XDG_CONFIG_HOME/warpscope/config.toml, else ~/.config/warpscope/config.toml
-  rules/*.toml beside it: rules of your own, in the form of those that come with the program";
+  rules/*.toml beside it: your own rules, in the format of the built-in ones";
 
 /// The command line as clap sees it, made from the tables.
-pub fn command() -> Command {
-    COMMANDS.iter().fold(root(), |root, spec| root.subcommand(subcommand(spec)))
+pub(crate) fn command(commands: Commands) -> Command {
+    commands.named.iter().fold(root(commands), |root, spec| root.subcommand(subcommand(spec)))
 }
 
-fn root() -> Command {
-    subcommand(&DASHBOARD)
+fn root(commands: Commands) -> Command {
+    subcommand(commands.dashboard)
         .name("warpscope")
         .version(env!("CARGO_PKG_VERSION"))
         .arg(version())
         .disable_version_flag(true)
-        .after_long_help([&examples(&DASHBOARD), EXIT_CODES, &environment(), FILES].join("\n\n"))
+        .after_long_help(
+            [&examples(commands.dashboard), EXIT_CODES, &environment(), FILES].join("\n\n"),
+        )
 }
 
 /// The same without hidden commands, for completions and manual pages.
-pub(crate) fn visible() -> Command {
-    let shown = COMMANDS.iter().filter(|spec| !spec.hidden);
-    shown.fold(root(), |root, spec| root.subcommand(subcommand(spec)))
+pub(crate) fn visible(commands: Commands) -> Command {
+    let shown = commands.named.iter().filter(|spec| !spec.hidden);
+    shown.fold(root(commands), |root, spec| root.subcommand(subcommand(spec)))
 }
 
 fn version() -> Arg {
@@ -50,7 +52,7 @@ fn subcommand(spec: &'static CommandSpec) -> Command {
         .about(spec.about)
         .hide(spec.hidden)
         .after_long_help(more.trim_start().to_owned());
-    spec.ids().fold(command, |command, id| command.args(arguments(crate::config::spec(id))))
+    spec.specs().fold(command, |command, spec| command.args(arguments(spec)))
 }
 
 fn examples(spec: &CommandSpec) -> String {
@@ -62,20 +64,20 @@ fn examples(spec: &CommandSpec) -> String {
 }
 
 fn environment() -> String {
-    let rows = ARGS.iter().filter(|spec| !spec.hidden).flat_map(|spec| {
+    let rows = args::all().filter(|spec| !spec.hidden).flat_map(|spec| {
         let flag = format!("--{}", spec.name());
-        spec.env.iter().map(move |(name, rule)| match rule {
-            EnvRule::Value if spec.kind == Kind::Switch => {
-                format!("\n  {name}: on or off; {}", spec.key_help)
-            }
-            EnvRule::Value => format!("\n  {name}: as {flag}"),
-            EnvRule::Means(value) => format!("\n  {name}: not empty means {flag} {value}"),
-            EnvRule::OneShotMeans(value) => {
-                format!(
-                    "\n  {name}: not empty and not 0 means {flag} {value} outside the dashboard"
-                )
-            }
-        })
+        let help = spec.key_help.unwrap_or(spec.help);
+        let own = spec.variable.map(|name| match spec.kind {
+            Kind::Switch => format!("\n  {name}: on or off; {help}"),
+            _ => format!("\n  {name}: same as {flag}"),
+        });
+        let implied = spec.implied_by.iter().map(move |(name, rule)| match rule {
+            EnvRule::Means(value) => format!("\n  {name}: if not empty, implies {flag} {value}"),
+            EnvRule::OneShotMeans(value) => format!(
+                "\n  {name}: if not empty and not 0, implies {flag} {value} outside the dashboard"
+            ),
+        });
+        own.into_iter().chain(implied)
     });
     format!("Environment:{}", rows.collect::<String>())
 }
@@ -108,7 +110,7 @@ fn valued(arg: Arg, spec: &'static ArgSpec) -> Arg {
         None => arg,
     };
     let flags = spec.shorthands.iter().map(|row| row.0);
-    parsed(arg, spec).overrides_with_all(flags).conflicts_with_all(spec.apart)
+    parsed(arg, spec).overrides_with_all(flags).conflicts_with_all(spec.conflicts)
 }
 
 fn parsed(arg: Arg, spec: &'static ArgSpec) -> Arg {
@@ -135,7 +137,7 @@ fn shorthands(spec: &'static ArgSpec) -> impl Iterator<Item = Arg> {
             .long(*flag)
             .action(ArgAction::SetTrue)
             .overrides_with_all(others.chain(spec.long))
-            .conflicts_with_all(spec.apart)
+            .conflicts_with_all(spec.conflicts)
             .hide(spec.hidden || place > 0)
             .help(help)
     })
@@ -145,40 +147,5 @@ fn help(spec: &ArgSpec) -> String {
     match spec.default {
         Some(default) if spec.kind != Kind::Switch => format!("{} [default: {default}]", spec.help),
         _ => spec.help.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clap_finds_no_fault_with_the_tables() {
-        command().debug_assert();
-    }
-
-    #[test]
-    fn commands_are_sorted_and_every_option_is_used_by_one() {
-        assert!(COMMANDS.windows(2).all(|pair| pair[0].name < pair[1].name));
-        for spec in &ARGS {
-            let taken = COMMANDS
-                .iter()
-                .chain([&DASHBOARD])
-                .any(|command| command.ids().any(|id| id == spec.id));
-            assert!(taken, "{:?}", spec.id);
-        }
-    }
-
-    #[test]
-    fn the_help_of_every_command_names_each_of_its_flags_and_examples() {
-        for spec in COMMANDS {
-            let help = subcommand(spec).render_long_help().to_string();
-            for id in spec.ids() {
-                let row = crate::config::spec(id);
-                let shown = if row.form == Form::Option { row.name() } else { row.value_name };
-                assert_eq!(help.contains(shown), !row.hidden, "{} {shown}", spec.name);
-            }
-            assert!(!spec.about.ends_with('.') && !spec.examples.is_empty(), "{}", spec.name);
-        }
     }
 }

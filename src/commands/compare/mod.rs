@@ -7,11 +7,31 @@ mod text;
 use std::collections::BTreeSet;
 
 use super::{noise, output};
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
+use crate::config::args::{self, FailOn};
 use crate::runs::compare::{Call, Comparison, compare_groups};
 use crate::worker::Thresholds;
 pub(crate) use text::{duration, percent};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "compare",
+    about: "Compare runs kernel by kernel: faster, slower, unchanged or ambiguous",
+    more: "Uses medians of raw samples, a rank-sum test corrected for multiple comparisons, and a bootstrap interval. A change must exceed 1% and twice the noise of the machine. Exits with 0 unless --fail-on is given.",
+    args: &[
+        &[&args::RUNS, &args::FAIL_ON, &args::NOISE, &args::JSON, &args::MARKDOWN, &args::CSV],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("compare before.jsonl after.jsonl", "kernel by kernel"),
+        ("compare base.json new.json --fail-on slower", "to block a merge"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// What a comparison is shown from.
 pub(crate) struct Shown<'a> {
@@ -25,14 +45,14 @@ pub(crate) struct Shown<'a> {
 
 /// Compares the files that were named.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let asked = &options.compare;
-    if asked.runs.len() < 2 {
+    let paths = options.get(&args::RUNS);
+    if paths.len() < 2 {
         return Err(CliError::Usage(
             "name two runs or more: `warpscope compare before.jsonl after.jsonl`".to_owned(),
         ));
     }
     let (mut runs, mut machines) = (Vec::new(), Vec::new());
-    for path in &asked.runs {
+    for path in &paths {
         let read = read::read(path)?;
         for remark in &read.remarks {
             output::note(format_args!("{}: {remark}", path.display()));
@@ -42,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     let thresholds = noise::thresholds(options);
     let comparison = compare_groups(runs, |key| thresholds.limits(key));
-    let names: Vec<String> = asked.runs.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };
     show(&shown, options)?;
     if let Some(warning) = other_machine(&comparison, &machines) {
@@ -69,7 +89,7 @@ fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Opti
 
 /// Prints a comparison in the form that was asked for.
 pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
-    match options.output.form {
+    match options.form() {
         Form::Json => output::json(&forms::document(shown))?,
         Form::Csv => output::write(forms::csv(shown).as_bytes())?,
         Form::Markdown => output::write(forms::markdown(shown).as_bytes())?,
@@ -80,10 +100,10 @@ pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError>
 
 /// 1 where the call that must not be was made.
 pub(crate) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
-    let bad = match options.compare.fail_on.as_deref() {
-        Some("slower") => comparison.count(Call::Slower),
-        Some("faster") => comparison.count(Call::Faster),
-        _ => 0,
+    let bad = match options.get(&args::FAIL_ON) {
+        Some(FailOn::Slower) => comparison.count(Call::Slower),
+        Some(FailOn::Faster) => comparison.count(Call::Faster),
+        None => 0,
     };
     if bad > 0 { Exit::CheckFailed } else { Exit::Fine }
 }

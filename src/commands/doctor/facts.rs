@@ -8,7 +8,7 @@ use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
-use crate::config::{Config, Environment, Layer};
+use crate::config::{Config, Environment, Layer, args};
 use crate::io::sink::Redactor;
 
 /// The terminal, as far as one can tell from outside.
@@ -52,7 +52,7 @@ pub(crate) fn gather(options: &Options) -> Facts {
     let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
     let installed = look(options, frame.as_ref().ok());
     let mut secrets = Vec::new();
-    if options.output.redact {
+    if options.get(&args::REDACT) {
         secrets = secrets_of(&options.env, frame.as_ref().ok());
         let _ = frame.as_mut().map(|frame| Redactor::default().frame(frame));
     }
@@ -72,7 +72,7 @@ pub(crate) fn gather(options: &Options) -> Facts {
 
 /// What is installed here, where the GPUs of here are looked at.
 fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> {
-    if !options.view.inspect {
+    if !options.get(&args::INSPECT) {
         return Err("not looked at: inspect is off");
     }
     let local = frame.is_none_or(|frame| frame.origin == Origin::Local);

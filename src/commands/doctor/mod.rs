@@ -11,13 +11,26 @@ mod probed;
 use serde::Serialize;
 
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::config::args;
 use crate::io::sink::table::Style;
 use crate::text::clean;
 
 use checks::CHECKS;
 use facts::Facts;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "doctor",
+    about: "Report what was found, what is missing, why, and what to do; exits with 1 if something fails",
+    args: &[&[&args::JSON, &args::REDACT, &args::SOURCE], NAMED_GPUS, LIVE, STYLE, CONFIG_FILE],
+    examples: &[("doctor --redact", "to paste into a bug report")],
+    lenient: true,
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Number of the JSON format.
 const SCHEMA: u32 = 1;
@@ -69,7 +82,7 @@ struct Report {
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let facts = facts::gather(options);
     let report = examine(&facts);
-    if options.output.json {
+    if options.get(&args::JSON) {
         output::json(&report)?;
     } else {
         output::print(&text(&report, output::style(options)))?;

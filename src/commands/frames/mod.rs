@@ -14,6 +14,7 @@ use warpscope_probes::host::Host;
 
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
+use crate::config::args;
 use crate::io::sink::Redactor;
 use crate::io::source::{FrameSink, Source};
 
@@ -27,7 +28,7 @@ const QUEUE: usize = 8;
 const ENDINGS: [fn() -> SignalKind; 2] = [SignalKind::interrupt, SignalKind::terminate];
 
 /// The first frame in which everything has answered; after a few seconds, whatever there is.
-pub fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
+pub(crate) fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
     let (sender, frames) = channel();
     let sink: FrameSink = Arc::new(move |frame| sender.send(frame).is_ok());
     let mut control = source.start(sink);
@@ -67,7 +68,7 @@ pub(crate) fn has_gpu(frame: &Frame) -> bool {
 
 /// Fails when a GPU was required and the frame has none.
 pub(crate) fn demand_gpu(options: &Options, frame: &Frame) -> Result<(), CliError> {
-    if !options.output.require_gpu || has_gpu(frame) {
+    if !options.get(&args::REQUIRE_GPU) || has_gpu(frame) {
         return Ok(());
     }
     let why = frame.notices.iter().find(|notice| notice.id.starts_with("driver."));
@@ -90,8 +91,8 @@ pub(crate) fn follow(
 ) -> Result<u64, CliError> {
     let failed = |error| CliError::Failed(format!("cannot wait for frames and signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let count = options.output.count.unwrap_or(u64::MAX);
-    let mut redactor = options.output.redact.then(Redactor::default);
+    let count = options.frames().unwrap_or(u64::MAX);
+    let mut redactor = options.get(&args::REDACT).then(Redactor::default);
     runtime.map_err(failed)?.block_on(async {
         let (sender, mut events) = mpsc::channel(QUEUE);
         for kind in ENDINGS {
@@ -99,7 +100,7 @@ pub(crate) fn follow(
         }
         let _control = source.start(sink(sender));
         let begin = Instant::now();
-        let end = options.output.duration.and_then(|span| begin.checked_add(span));
+        let end = options.get(&args::DURATION).and_then(|span| begin.checked_add(span));
         let mut taken = 0;
         while taken < count
             && let Some(mut frame) = next(&mut events, end).await

@@ -9,23 +9,25 @@ use crate::commands::cli::elevated;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::output;
+use crate::config::args;
 use crate::io::source::Source;
 use crate::io::source::local::LocalSource;
 use crate::io::source::nvml::{NvmlProcess, nvml_command};
-pub use crate::io::source::replay::AtEnd;
+pub(crate) use crate::io::source::replay::AtEnd;
 use crate::io::source::replay::ReplaySource;
 
 /// The source the options ask for: a recording where one is named, this machine otherwise.
 /// `at_end` says what a recording does after its last frame.
-pub fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
-    let Some(path) = &options.source.recording else {
+pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
+    let Some(path) = options.recording() else {
         return local(options);
     };
-    let source = ReplaySource::open(path).map_err(|error| CliError::Usage(error.to_string()))?;
+    let source = ReplaySource::open(&path).map_err(|error| CliError::Usage(error.to_string()))?;
     if at_end == AtEnd::Stop {
-        tell_skipped(path, source.skipped());
+        tell_skipped(&path, source.skipped());
     }
-    let source = source.at_speed(options.source.speed).from(options.source.start).ending(at_end);
+    let source =
+        source.at_speed(options.get(&args::SPEED)).from(options.get(&args::START)).ending(at_end);
     Ok(Box::new(source))
 }
 
@@ -37,12 +39,12 @@ pub(crate) fn tell_skipped(path: &Path, skipped: &Skipped) {
 }
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {
-    let library = options.source.library.as_deref();
-    let library = library.map(|path| elevated::named("--library", path)).transpose()?;
+    let library = options.get(&args::LIBRARY);
+    let library = library.map(|path| elevated::named("--library", &path)).transpose()?;
     Ok(Box::new(LocalSource::new(
         gpus(library),
         Box::new(HostProvider::new(HostOptions::default())),
-        options.source.interval,
+        options.get(&args::INTERVAL),
     )))
 }
 

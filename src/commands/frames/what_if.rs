@@ -6,21 +6,23 @@ use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::{Frame, Gpu};
 
 use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::{Options, WhatIf as When};
+use crate::commands::cli::options::Options;
+use crate::config::args;
+use crate::config::args::WhatIf as When;
 use crate::features::what_if::{Policy, WhatIf};
 
 /// What the options say about GPUs that are not there.
 pub(crate) fn choice(options: &Options) -> Result<WhatIf, CliError> {
     let mut named = Vec::new();
-    for request in &options.source.gpus {
+    for request in options.get(&args::GPUS) {
         let (count, part) = Catalogue::load()
-            .parse_request(request)
+            .parse_request(&request)
             .map_err(|error| CliError::Usage(error.to_string()))?;
         for _ in 0..count {
             named.push(what_if(part, ordinal(&named)));
         }
     }
-    let policy = match options.source.what_if {
+    let policy = match options.get(&args::WHAT_IF) {
         When::Auto => Policy::Auto,
         When::Always => Policy::Always,
         When::Never => Policy::Never,

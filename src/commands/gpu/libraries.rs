@@ -12,6 +12,7 @@ use crate::commands::cli::elevated;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::output;
+use crate::config::args;
 use crate::engine::Target;
 
 /// What the machine has, once it was looked for.
@@ -29,8 +30,8 @@ impl<'a> Libraries<'a> {
 
     /// Copies to load for a device, best first: the one the user named, or those found that nobody else can have put there.
     pub(crate) fn cublas(&self, target: &Target) -> Result<Vec<PathBuf>, CliError> {
-        if let Some(path) = &self.options.gpu.cublas {
-            return elevated::named("--cublas", path).map(|path| vec![path]);
+        if let Some(path) = self.options.get(&args::CUBLAS) {
+            return elevated::named("--cublas", &path).map(|path| vec![path]);
         }
         let inventory = self.inventory.get_or_init(sweep);
         let copies = CublasCopies::of(inventory, target.cuda.as_deref(), target.sm, trust::user());

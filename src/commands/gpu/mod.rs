@@ -22,11 +22,13 @@ use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::{DeviceFacts, Route};
 use warpscope_probes::Frame;
 
-use super::{open_source, output};
+use super::output;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::frames;
 use crate::commands::frames::source::AtEnd;
+use crate::commands::frames::source::open_source;
+use crate::config::args;
 use crate::worker::gpu::{Limits, Request, Told};
 use crate::worker::pulse::around;
 use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
@@ -63,7 +65,8 @@ pub(crate) fn reason(failure: &WorkerFailure) -> String {
 
 /// The devices a person means.
 pub(crate) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
-    choose::choose(devices(exe, options.gpu.patience)?, &options.gpu.which).map_err(CliError::Usage)
+    choose::choose(devices(exe, options.get(&args::PATIENCE))?, &options.get(&args::ON_GPU))
+        .map_err(CliError::Usage)
 }
 
 /// What a device did, one after the other.
@@ -84,7 +87,7 @@ pub(crate) fn each<T: Ran>(
     let mut results = Vec::new();
     for here in devices {
         let result = run(here)?;
-        if !options.output.json {
+        if !options.get(&args::JSON) {
             let mut text = Vec::new();
             result.write_table(&mut text)?;
             output::write(&text)?;
@@ -100,7 +103,7 @@ pub(crate) fn each<T: Ran>(
 
 /// Why a device is not to be used now. A stand-in disturbs nobody.
 pub(crate) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
-    if options.gpu.anyway || here.device.simulated {
+    if options.get(&args::ANYWAY) || here.device.simulated {
         return Ok(None);
     }
     let frame = first_frame_of(options)?;
@@ -118,7 +121,7 @@ pub(crate) fn hindrance_in(
     here: &DeviceHere,
     frame: Option<&Frame>,
 ) -> Option<String> {
-    if options.gpu.anyway || here.device.simulated {
+    if options.get(&args::ANYWAY) || here.device.simulated {
         return None;
     }
     let seen =

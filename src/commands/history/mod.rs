@@ -7,13 +7,29 @@ use serde::Serialize;
 use warpscope_probes::Timestamp;
 
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::source::tell_skipped;
+use crate::config::args;
 use crate::config::data_folder;
 use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
 use crate::runs::compare::Quartiles;
 use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "history",
+    about: "Show kernel speeds over recorded runs, and where they changed",
+    more: "Shows medians of clean samples, run by run, never mixing devices or timing modes. Change points need at least eight runs and are shown with what changed at the same time: commit, driver, environment. Runs are imported from run logs into $XDG_DATA_HOME/warpscope/history/, else ~/.local/share/warpscope/history/; importing a log twice changes nothing.",
+    args: &[&[&args::FILTER, &args::IMPORT, &args::WEAK, &args::JSON], STYLE, CONFIG_FILE],
+    examples: &[
+        ("history --import run.jsonl", "import what `bench --record` or `record` wrote"),
+        ("history gemm bf16", "all kernels with these words in their names"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Number of the JSON form.
 const SCHEMA: u32 = 1;
@@ -48,20 +64,21 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             "{name} of an earlier version is no longer read: import its journals again with `warpscope history --import JOURNAL`, then remove it"
         ));
     }
-    let store = if options.history.import.is_empty() {
+    let store = if options.get(&args::IMPORT).is_empty() {
         open(&path)?
     } else {
         Some(import(options, History::create(&path).map_err(unusable)?)?)
     };
     let all = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(unusable)?;
-    let words: Vec<String> = options.ask.filter.iter().map(|word| word.to_lowercase()).collect();
+    let words: Vec<String> =
+        options.get(&args::FILTER).iter().map(|word| word.to_lowercase()).collect();
     let asked = |trend: &&Trend| {
         let text = format!("{} {}", trend.name(), trend.circumstances()).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
     let chosen: Vec<&Trend> = all.iter().filter(asked).collect();
-    let weak = options.history.weak;
-    if options.output.json {
+    let weak = options.get(&args::WEAK);
+    if options.get(&args::JSON) {
         output::json(&document(&chosen, weak))?;
         return Ok(Exit::Fine);
     }
@@ -98,8 +115,8 @@ fn unusable(error: HistoryError) -> CliError {
 }
 
 fn import(options: &Options, store: History) -> Result<History, CliError> {
-    for journal in &options.history.import {
-        let imported = store.import(journal).map_err(unusable)?;
+    for journal in options.get(&args::IMPORT) {
+        let imported = store.import(&journal).map_err(unusable)?;
         let name = journal.display();
         let again = match imported.again {
             0 => String::new(),
@@ -110,7 +127,7 @@ fn import(options: &Options, store: History) -> Result<History, CliError> {
             "{name}: {} {runs}{again}, {} samples",
             imported.runs, imported.samples
         ));
-        tell_skipped(journal, &imported.skipped);
+        tell_skipped(&journal, &imported.skipped);
     }
     Ok(store)
 }

@@ -19,6 +19,7 @@ use super::{Group, Item, Judge, Judging, Report};
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::inspect::progress::Teller;
+use crate::config::args;
 
 /// What was named, by what it is.
 #[derive(Default)]
@@ -35,8 +36,8 @@ pub(crate) fn report(
     base: &RuleBase,
     judges: Vec<Judge>,
 ) -> Result<Report, CliError> {
-    let named = sort(&options.inspect)?;
-    let everything = options.inspect.is_empty();
+    let inspected = options.get(&args::INSPECTED);
+    let (named, everything) = (sort(&inspected)?, inspected.is_empty());
     let mut report = Report {
         judges,
         groups: Vec::new(),

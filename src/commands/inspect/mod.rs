@@ -21,11 +21,31 @@ use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
 use super::output;
 use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, NAMED_GPUS, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
 use crate::commands::frames::what_if;
+use crate::config::args;
 use crate::engine::installed::{PackageReach, package_reach};
 use crate::engine::{Outcome, Target};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "inspect",
+    about: "Show what is installed and which GPUs its binaries support; exits with 1 if one does not support yours",
+    more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine.",
+    args: &[&[&args::INSPECTED], NAMED_GPUS, &[&args::LIBRARY], &[&args::JSON], STYLE, CONFIG_FILE],
+    examples: &[
+        ("inspect", "every environment of this machine, for its GPUs"),
+        (
+            "inspect torch-2.8.0-cp311-manylinux.whl --gpu P100,H200",
+            "a wheel, before installing it",
+        ),
+        ("inspect ~/venv --gpu T4 --json", "one environment, for a script"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Kernels named at most of those a GPU has nothing for.
 const MISSING: usize = 500;
@@ -112,7 +132,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let judges = judges(options)?;
     let base = rule_base(options)?;
     let report = gather::report(options, &base, judges)?;
-    if options.output.form == Form::Json {
+    if options.form() == Form::Json {
         output::json(&json::document(&report))?;
     } else {
         output::print(&text::text(&report, output::style(options)))?;

@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use serde::Serialize;
 
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{ColorChoice, Options};
+use crate::commands::cli::options::Options;
+use crate::config::args;
+use crate::config::args::ColorChoice;
 use crate::io::sink::jsonl;
 use crate::io::sink::printer::Printer;
 use crate::io::sink::table::Style;
@@ -101,12 +103,12 @@ pub(crate) fn demand_terminal() -> Result<(), CliError> {
 pub(crate) fn style(options: &Options) -> Style {
     let terminal = io::stdout().is_terminal();
     let dumb = options.env.text("TERM").is_none_or(|term| term == "dumb");
-    let color = match options.view.color {
+    let color = match options.get(&args::COLOR) {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => terminal && !dumb,
     };
-    Style { width: columns(), ascii: options.view.ascii, color }
+    Style { width: columns(), ascii: options.get(&args::ASCII), color }
 }
 
 /// Columns of the terminal; `None` when output goes elsewhere and may be as wide as it likes.

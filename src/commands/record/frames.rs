@@ -1,24 +1,18 @@
-use std::path::Path;
-
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::output;
-use crate::commands::record as recording;
+use crate::config::args;
 use crate::io::sink::{Limits, RecordError, Recorder};
 
-/// Frames into a recording until stopped, or the run of a program into a journal.
+/// Writes frames to a recording until stopped.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    if recording::is_asked(options) {
-        return recording::run(options);
-    }
-    let record = &options.record;
-    let path = record.file.as_deref().unwrap_or(Path::new("")); // the operand is required
+    let path = options.get(&args::FILE);
     let source = open_source(options, AtEnd::Stop)?;
-    let limits = Limits { max_size: record.max_size, keep: record.keep };
+    let limits = Limits { max_size: options.get(&args::MAX_SIZE), keep: options.get(&args::KEEP) };
     let recorder =
-        Recorder::open(path, limits).map_err(|error| CliError::Usage(error.to_string()))?;
+        Recorder::open(&path, limits).map_err(|error| CliError::Usage(error.to_string()))?;
     let mut log = Log { recorder, written: 0, trouble: None };
     follow(source, options, |frame| {
         log.take(frame);

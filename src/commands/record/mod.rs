@@ -12,7 +12,7 @@ mod intake;
 mod lines;
 mod program;
 mod relay;
-mod remark;
+pub(crate) mod remark;
 mod run_log;
 mod session;
 mod signals;
@@ -26,16 +26,56 @@ use warpscope_probes::Frame;
 
 use super::identity::{self, Checkout};
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::record::family::started;
-pub(crate) use crate::commands::record::remark::run as mark;
 use crate::commands::record::run_log::Summary;
+use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::points::Scan;
 use inbox::Inbox;
 pub(crate) use relay::{ARGUMENT as RELAY, run as relay};
 use session::Session;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "record",
+    about: "Record frames, or run a program and record its samples",
+    more: "Every complete line of a recording is readable, however the program ends. A full disk is reported, and recording continues when there is space again. Files are created for their owner only.\n\
+           With a program after --, its output is passed through unchanged, its exit code is kept, and lines such as name=gemm m=16 dtype=bf16 t_us=41.3 are recorded with the state of the GPU at that time. The program may also write such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM.\n\
+           The program starts at once; commit, driver and GPUs are determined while it runs, without running git. Signals are passed on, and a second Ctrl-C kills it. Output of processes the program leaves behind is recorded for 10 s more, then passed through unrecorded; Ctrl-C ends the 10 s.",
+    args: &[
+        &[
+            &args::FILE,
+            &args::ONCE,
+            &args::COUNT,
+            &args::DURATION,
+            &args::MAX_SIZE,
+            &args::KEEP,
+            &args::REDACT,
+            &args::REQUIRE_GPU,
+        ],
+        &[&args::ATTACH, &args::STDIN, &args::PARSERS, &args::PATTERN, &args::COMMAND],
+        &[&args::SOURCE, &args::SPEED, &args::START],
+        NAMED_GPUS,
+        LIVE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("record run.jsonl --duration 10m", "ten minutes"),
+        ("record run.jsonl -- python tune.py", "a program and its samples"),
+        (
+            "record run.jsonl --parse triton,vllm -- python bench.py",
+            "also recognize the output of these tools",
+        ),
+        ("record run.jsonl --max-size 64MiB --keep 3", "at most four files of 64 MiB"),
+        ("record clean.jsonl --source run.jsonl --speed 1000 --redact", "a redacted copy to share"),
+        ("record case.jsonl --once --redact", "one frame to attach to a bug report"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
 
 /// Events that may wait for a slow disk.
 const QUEUE: usize = 64;
@@ -87,18 +127,24 @@ impl Subject {
     }
 }
 
+/// Records frames until stopped, or a run until the program ends.
+fn run(options: &Options) -> Result<Exit, CliError> {
+    if asks_for_a_run(options) { record_run(options) } else { frames::run(options) }
+}
+
 /// Whether the options ask for a run and not for frames.
-pub(crate) fn is_asked(options: &Options) -> bool {
-    let record = &options.record;
-    !record.command.is_empty() || record.attach.is_some() || record.stdin
+fn asks_for_a_run(options: &Options) -> bool {
+    !options.get(&args::COMMAND).is_empty()
+        || options.get(&args::ATTACH).is_some()
+        || options.get(&args::STDIN)
 }
 
 /// Records a run until the program ends.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let record = &options.record;
+fn record_run(options: &Options) -> Result<Exit, CliError> {
     let subject = subject(options)?;
-    let scan = Scan::new(&record.parsers, record.pattern.as_deref()).map_err(CliError::Usage)?;
-    let path = record.file.as_deref().unwrap_or(std::path::Path::new("")); // the operand is required
+    let (parsers, pattern) = (options.get(&args::PARSERS), options.get(&args::PATTERN));
+    let scan = Scan::new(&parsers, pattern.as_deref()).map_err(CliError::Usage)?;
+    let path = &options.get(&args::FILE);
     let recorder = Recorder::open_as(Holds::Journal, path, Limits::default())
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let inbox = Inbox::open(&options.env)?;
@@ -120,27 +166,26 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 fn subject(options: &Options) -> Result<Subject, CliError> {
-    let record = &options.record;
-    let asked = [!record.command.is_empty(), record.attach.is_some(), record.stdin];
+    let (command, attach) = (options.get(&args::COMMAND), options.get(&args::ATTACH));
+    let asked = [!command.is_empty(), attach.is_some(), options.get(&args::STDIN)];
     if asked.into_iter().filter(|one| *one).count() > 1 {
         return Err(CliError::Usage(
             "name one of: a command after --, --attach, --stdin".to_owned(),
         ));
     }
-    let output = &options.output;
-    let for_frames = output.count.is_some() || output.duration.is_some() || output.redact;
-    if for_frames || record.max_size.is_some() {
+    let for_frames = options.frames().is_some()
+        || options.get(&args::DURATION).is_some()
+        || options.get(&args::REDACT)
+        || options.get(&args::MAX_SIZE).is_some();
+    if for_frames {
         return Err(CliError::Usage(
             "--once, --count, --duration, --redact and --max-size are for frames; a run ends with its \
              program and stays in one file"
                 .to_owned(),
         ));
     }
-    let Some(number) = record.attach else {
-        return Ok(match &record.command[..] {
-            [] => Subject::Input,
-            command => Subject::Command(command.to_vec()),
-        });
+    let Some(number) = attach else {
+        return Ok(if command.is_empty() { Subject::Input } else { Subject::Command(command) });
     };
     let process = u32::try_from(number).ok().and_then(|pid| Some((pid, started(pid)?)));
     let (pid, start) = process.ok_or_else(|| CliError::Usage(format!("no process {number}")))?;

@@ -1,4 +1,4 @@
-//! `warpscope mark`: a remark for the recording that runs.
+//! A remark on its way to the recording that runs, and the answer to it.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -7,28 +7,27 @@ use std::time::Duration;
 
 use super::inbox;
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::config::Environment;
 
 /// What is answered when a remark is on paper; everything else is the reason why not.
 const KEPT: &str = "kept";
 /// How long a recording may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest remark; the other end reads no more.
-const MAX_TEXT: usize = 4096;
+/// Longest remark.
+pub(crate) const MAX_BYTES: usize = 4096;
 
 /// Sends a remark and waits until it is kept.
-pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let text = options.record.remark.join(" ");
-    if text.trim().is_empty() || text.len() > MAX_TEXT {
-        return Err(CliError::Usage(format!("a remark has 1 to {MAX_TEXT} bytes")));
+pub(crate) fn send(env: &Environment, text: &str) -> Result<Exit, CliError> {
+    if text.trim().is_empty() || text.len() > MAX_BYTES {
+        return Err(CliError::Usage(format!("a remark has 1 to {MAX_BYTES} bytes")));
     }
-    let mut stream = inbox::call(&options.env)?;
+    let mut stream = inbox::call(env)?;
     let lost = |error| CliError::Failed(format!("the recording does not answer: {error}"));
     stream.set_read_timeout(Some(PATIENCE)).map_err(lost)?;
     stream.write_all(text.as_bytes()).map_err(lost)?;
     stream.shutdown(Shutdown::Write).map_err(lost)?;
     let mut answer = String::new();
-    stream.take(MAX_TEXT as u64).read_to_string(&mut answer).map_err(lost)?;
+    stream.take(MAX_BYTES as u64).read_to_string(&mut answer).map_err(lost)?;
     match answer.as_str() {
         KEPT => Ok(Exit::Fine),
         "" => Err(CliError::Failed("the recording ended before it kept the remark".to_owned())),

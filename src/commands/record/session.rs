@@ -23,6 +23,7 @@ use crate::commands::frames::{demand_gpu, is_complete};
 use crate::commands::record::family::Own;
 use crate::commands::record::remark as mark;
 use crate::commands::record::run_log::{Ledger, Summary};
+use crate::config::args;
 use crate::io::sink::Recorder;
 use crate::runs::points::Scan;
 
@@ -68,10 +69,10 @@ impl Session {
             frames.blocking_send(Event::Frame(Box::new(frame))).is_ok()
         }));
         let begun = Instant::now();
-        if options.output.require_gpu {
+        if options.get(&args::REQUIRE_GPU) {
             demand_gpu(options, &first_frame(&mut events, begun + PATIENCE).await?)?;
         }
-        let interval = options.source.interval;
+        let interval = options.get(&args::INTERVAL);
         Ok(Self {
             inbox,
             sender,

@@ -22,11 +22,13 @@ use warpscope_probes::bounded::{self, Accept};
 
 use super::identity::now_ms;
 use super::output;
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::output::file::Target;
 use crate::commands::tune::run_log::Book;
 use crate::commands::tune::session::{Scratch, Workshop};
+use crate::config::args;
 use crate::io::sink::export::tuned;
 use crate::runs::compare::Limits;
 use crate::runs::points::Key;
@@ -37,6 +39,39 @@ use facts::Roof;
 use show::{Show, view};
 use watch::{Watch, files};
 
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "tune",
+    about: "Build, check and time the candidates of one kernel, again after every save",
+    more: "The spec is a TOML file: a command that prints name=… t_us=… lines, or a GPU kernel in CUDA C++, PTX or machine code with its launch; how to check its result; shapes, number formats and parameter values. A candidate with a wrong result is never timed. Correct ones are timed interleaved with the baseline. In a terminal, every save of a source starts a new search; Ctrl-C stops and keeps what was measured. Runs are kept in $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
+           Exits with 0 if a correct candidate was found for every shape, with 1 if not, and with 3 if the kernel needs a GPU and there is none.",
+    args: &[
+        &[
+            &args::TUNE_SPEC,
+            &args::TUNE_ONCE,
+            &args::RECORD,
+            &args::TUNE_EXPORT,
+            &args::FORCE,
+            &args::NOISE,
+        ],
+        &[&args::JSON],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        (
+            "tune examples/tune/sum.toml --once",
+            "the grid once, on any machine with a shell and awk",
+        ),
+        (
+            "tune examples/tune/gemv.toml --export gemv.json",
+            "a CUDA kernel after every save, with results for kernel_tuner",
+        ),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
+
 /// Largest spec that is read.
 const MAX_SPEC: u64 = 2 << 20;
 /// Time between two looks while a save is waited for.
@@ -46,10 +81,10 @@ const ROOF: (usize, u64, usize) = (128 << 20, 1 << 18, 4);
 
 /// Tunes what the spec says.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let path = options.tune.spec.as_deref().unwrap_or(Path::new("")); // the operand is required
+    let path = &options.get(&args::TUNE_SPEC);
     let folder = folder_of(path)?;
     let spec = read(path)?;
-    let watching = !options.tune.once && io::stdout().is_terminal();
+    let watching = !options.get(&args::TUNE_ONCE) && io::stdout().is_terminal();
     let signals = Signals::watch().map_err(failed)?;
     let thresholds = super::noise::thresholds(options);
     // Found before anything is made: a wrong name is told at once.
@@ -59,11 +94,15 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     for line in lines.into_iter().flatten() {
         output::note(format_args!("warpscope: {line}"));
     }
-    let force = options.output.force;
-    let export = options.tune.export.as_deref().map(|path| Target { path, force });
+    let force = options.get(&args::FORCE);
+    let export = options.get(&args::TUNE_EXPORT);
+    let export = export.as_deref().map(|path| Target { path, force });
     export.map_or(Ok(None), |target| target.check())?;
-    let show =
-        Show::new(view(options.output.json), output::style(options), Book::open(options, &spec)?);
+    let show = Show::new(
+        view(options.get(&args::JSON)),
+        output::style(options),
+        Book::open(options, &spec)?,
+    );
     let mut session = Session {
         path,
         folder: &folder,

@@ -9,6 +9,7 @@ use super::super::noise;
 use super::super::output;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
+use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::journal::{End, Mark, Record, Taken};
 use crate::runs::points::Point;
@@ -25,7 +26,7 @@ pub(crate) struct Book {
 impl Book {
     /// The journal that was named, else one by the name of the spec beside this program's state. Only the former has to be there.
     pub(crate) fn open(options: &Options, spec: &Spec) -> Result<Self, CliError> {
-        let (path, is_wanted) = match &options.bench.record {
+        let (path, is_wanted) = match options.get(&args::RECORD) {
             Some(path) => (Some(path.clone()), true),
             None => (usual(options, spec), false),
         };

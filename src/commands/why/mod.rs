@@ -8,39 +8,67 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
-use super::check::exit_code;
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, origin_word};
-use crate::commands::cli::exit::CliError;
+use crate::commands::answer::{exit, premises, targets};
+use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, QUESTION, STYLE};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::options::{Form, Options};
+use crate::commands::output;
 use crate::commands::why::text::{explained, ways_out};
+use crate::config::args;
 use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;
 
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "why",
+    about: "Explain one verdict: what it needs, what the GPU has, the evidence, the message you would see, the fix",
+    more: "Exits like check: 0 if it runs, 1 if it does not, 4 if that is unknown.",
+    args: &[
+        &[&args::FRAMEWORKS],
+        QUESTION,
+        NAMED_GPUS,
+        LIVE,
+        &[&args::FIX_NUMBER, &args::WRITE, &args::JSON],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    run,
+    examples: &[
+        ("why --gpu V100 GLM-4", "why it prints only exclamation marks on a V100"),
+        ("why vllm@0.9.0 --dtype float16 --model glm4/ --gpu V100", "for a model on this machine"),
+        ("why ktransformers@0.1.1 image --gpu T4 --write rules.yaml", "write the fix to a file"),
+    ],
+    ..CommandSpec::BASE
+};
+
 /// What to explain, and how.
 #[derive(Clone, Debug, Default)]
-pub struct WhyRequest {
+pub(crate) struct WhyRequest {
     /// Devices, real or what-if.
-    pub gpus: Vec<Target>,
+    pub(crate) gpus: Vec<Target>,
     /// Words that name a framework and a configuration.
-    pub queries: Vec<String>,
+    pub(crate) queries: Vec<String>,
     /// Number format everything is asked in.
-    pub dtype: Option<String>,
+    pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
-    pub premises: Premises,
+    pub(crate) premises: Premises,
     /// Only this fix, counted from 1.
-    pub fix: Option<u64>,
+    pub(crate) fix: Option<u64>,
     /// File the fix is written to.
-    pub write: Option<PathBuf>,
+    pub(crate) write: Option<PathBuf>,
     /// JSON instead of text.
-    pub json: bool,
+    pub(crate) json: bool,
     /// Columns to wrap at; 100 where unknown.
-    pub width: Option<u16>,
+    pub(crate) width: Option<u16>,
     /// Only ASCII symbols.
-    pub ascii: bool,
+    pub(crate) ascii: bool,
     /// Whether outcomes are coloured.
-    pub color: bool,
+    pub(crate) color: bool,
 }
 
 #[derive(Serialize)]
@@ -51,8 +79,32 @@ struct Line<'a> {
     verdict: &'a Verdict,
 }
 
-/// Explains. Answers go to `out`; returns the exit code of `check`.
-pub fn run(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result<u8, CliError> {
+/// One verdict with everything behind it, GPU by GPU.
+fn run(options: &Options) -> Result<Exit, CliError> {
+    let style = output::style(options);
+    let base = rule_base(options)?;
+    let gpus = targets(options)?;
+    let request = WhyRequest {
+        premises: premises(options, &base, &gpus)?,
+        gpus,
+        queries: options.get(&args::FRAMEWORKS),
+        dtype: options.get(&args::ASKED_DTYPE),
+        fix: options.get(&args::FIX_NUMBER),
+        write: options.get(&args::WRITE),
+        json: options.form() == Form::Json,
+        width: style.width.and_then(|width| u16::try_from(width).ok()),
+        ascii: style.ascii,
+        color: style.color,
+    };
+    answer_all(&base, &request, &mut output::stdout())
+}
+
+/// Explains every question for every GPU.
+fn answer_all(
+    base: &RuleBase,
+    request: &WhyRequest,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
     if request.queries.is_empty() {
         let message = "name a framework and a configuration: why lmdeploy pytorch";
         return Err(CliError::Usage(message.to_owned()));
@@ -76,7 +128,7 @@ pub fn run(base: &RuleBase, request: &WhyRequest, out: &mut dyn Write) -> Result
         (None, None) => explain(request, &answers, out)?,
     }
     let verdicts: Vec<_> = answers.into_iter().map(|(_, verdict)| verdict).collect();
-    Ok(exit_code(&verdicts))
+    Ok(exit(&verdicts))
 }
 
 fn explain(

@@ -15,8 +15,8 @@ fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
 
 fn why(request: &WhyRequest) -> Result<(u8, String), String> {
     let mut out = Vec::new();
-    let code = run(&demo(), request, &mut out).map_err(|error| error.to_string())?;
-    Ok((code, String::from_utf8(out).expect("text")))
+    let exit = answer_all(&demo(), request, &mut out).map_err(|error| error.to_string())?;
+    Ok((exit.code(), String::from_utf8(out).expect("text")))
 }
 
 fn told(gpu: (&str, u8, u8), words: &[&str], want: u8) -> String {

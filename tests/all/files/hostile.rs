@@ -8,7 +8,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use warpscope::commands::{COMMANDS, CommandSpec};
-use warpscope::config::{ArgSpec, Form, Id, Kind, spec};
+use warpscope::config::{ArgSpec, Form, Kind};
 
 use super::{Desk, fifo, journal, text};
 
@@ -18,15 +18,15 @@ const DEADLINE: Duration = Duration::from_secs(300);
 const MEMORY: u64 = 2 << 20;
 
 /// Options that many commands take and one place reads: two commands are enough.
-const READ_IN_ONE_PLACE: &[Id] = &[Id::Config, Id::Library, Id::Rules, Id::Theme];
+const READ_IN_ONE_PLACE: &[&str] = &["CONFIG", "LIBRARY", "RULES", "THEME"];
 
 /// Options that lead to nothing here, with the reason: the command must end, and may end well.
-const UNASKED: &[(&str, Id, &str)] = &[
-    ("replay", Id::Recording, "the terminal comes first, and there is none"),
-    ("replay", Id::Theme, "the terminal comes first, and there is none"),
-    ("check", Id::Library, "asked about a T4 that is named"),
-    ("bench", Id::Cublas, "asked on a GPU, and there is none"),
-    ("probe", Id::Cublas, "asked on a GPU, and there is none"),
+const UNASKED: &[(&str, &str, &str)] = &[
+    ("replay", "RECORDING", "the terminal comes first, and there is none"),
+    ("replay", "THEME", "the terminal comes first, and there is none"),
+    ("check", "LIBRARY", "asked about a T4 that is named"),
+    ("bench", "CUBLAS", "asked on a GPU, and there is none"),
+    ("probe", "CUBLAS", "asked on a GPU, and there is none"),
 ];
 
 fn takes_path(row: &ArgSpec) -> bool {
@@ -35,10 +35,10 @@ fn takes_path(row: &ArgSpec) -> bool {
 
 /// Every command with each of its options that take a path.
 fn pairs() -> Vec<(&'static CommandSpec, &'static ArgSpec)> {
-    let mut seen: Vec<Id> = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
     let mut pairs = Vec::new();
     for command in COMMANDS.iter().filter(|command| !command.hidden) {
-        for row in command.ids().map(spec).filter(|row| takes_path(row)) {
+        for row in command.specs().filter(|row| takes_path(row)) {
             let before = seen.iter().filter(|id| **id == row.id).count();
             if before < 2 || !READ_IN_ONE_PLACE.contains(&row.id) {
                 pairs.push((command, row));
@@ -50,25 +50,25 @@ fn pairs() -> Vec<(&'static CommandSpec, &'static ArgSpec)> {
 }
 
 /// What other operands a command demands, and what makes it short.
-fn others(desk: &Desk, command: &CommandSpec, tried: Id) -> Vec<OsString> {
+fn others(desk: &Desk, command: &CommandSpec, tried: &str) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
-    for row in command.ids().map(spec).filter(|row| row.id != tried) {
+    for row in command.specs().filter(|row| row.id != tried) {
         match (row.id, row.form, row.kind) {
-            (Id::File, ..) => words.push(desk.path(format!("new-{tried:?}.jsonl")).into()),
-            (Id::Recording | Id::Journal, ..) => words.push(desk.path("run.jsonl").into()),
-            (Id::Runs, ..) => {
+            ("FILE", ..) => words.push(desk.path(format!("new-{tried:?}.jsonl")).into()),
+            ("RECORDING" | "JOURNAL", ..) => words.push(desk.path("run.jsonl").into()),
+            ("RUNS", ..) => {
                 words.extend([desk.path("run.jsonl").into(), desk.path("run.jsonl").into()])
             }
-            (Id::TuneSpec, ..) => words.push(desk.path("spec.toml").into()),
-            (Id::Action, ..) => words.push("check".into()),
-            (Id::Frameworks, ..) => words.push("vllm".into()),
-            (Id::Panel, ..) if tried == Id::Import => {
+            ("TUNE_SPEC", ..) => words.push(desk.path("spec.toml").into()),
+            ("ACTION", ..) => words.push("check".into()),
+            ("FRAMEWORKS", ..) => words.push("vllm".into()),
+            ("PANEL", ..) if tried == "IMPORT" => {
                 words.extend(["--panel", "history"].map(Into::into))
             }
-            (Id::Gpus, ..) if command.ids().any(|id| id == Id::Frameworks) => {
+            ("GPUS", ..) if command.specs().any(|row| row.id == "FRAMEWORKS") => {
                 words.extend(["--gpu", "T4"].map(Into::into));
             }
-            (Id::Once | Id::TuneOnce | Id::RequireGpu, ..) => {
+            ("ONCE" | "TUNE_ONCE" | "REQUIRE_GPU", ..) => {
                 words.push(format!("--{}", row.name()).into())
             }
             (_, Form::RequiredOperand, Kind::OneOf(known)) => words.push(known[0].into()),
@@ -85,7 +85,7 @@ fn words(desk: &Desk, command: &CommandSpec, row: &ArgSpec, path: &Path) -> Vec<
         Some(long) => words.extend([format!("--{long}").into(), path.into()]),
         None => words.push(path.into()),
     }
-    if row.id == Id::Runs {
+    if row.id == "RUNS" {
         words.push(desk.path("run.jsonl").into());
     }
     words.extend(others(desk, command, row.id));
@@ -94,7 +94,7 @@ fn words(desk: &Desk, command: &CommandSpec, row: &ArgSpec, path: &Path) -> Vec<
 
 struct Case {
     command: &'static CommandSpec,
-    id: Id,
+    id: &'static str,
     path: PathBuf,
     child: Child,
     said: PathBuf,
@@ -154,8 +154,7 @@ fn no_path_makes_a_command_wait_for_ever_or_fill_the_memory() {
     let mut faults = Vec::new();
     for path in [Path::new("/dev/zero"), &sparse, desk.0.path()] {
         for (command, row) in &pairs {
-            let is_wanted =
-                path.is_dir() && matches!(row.id, Id::Rules | Id::Model | Id::Inspected);
+            let is_wanted = path.is_dir() && matches!(row.id, "RULES" | "MODEL" | "INSPECTED");
             if !is_wanted {
                 faults.extend(Case::start(&desk, command, row, path).fault());
             }

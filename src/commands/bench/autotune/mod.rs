@@ -19,6 +19,7 @@ use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
+use crate::config::args;
 use crate::io::sink::picks_file;
 use crate::runs::compare::Call;
 use crate::text::clean;
@@ -40,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let devices = chosen(options, &exe)?;
     let results = each(options, devices, |here| on_device(options, &exe, here, (&kernels, &path)))?;
     let fine = results.iter().all(DeviceResult::is_fine);
-    if options.output.json {
+    if options.get(&args::JSON) {
         output::json(&TuneResult { schema: BENCH_SCHEMA, gpus: results })?;
     }
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
@@ -103,7 +104,7 @@ fn on_device(
     }
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(options.gpu.patience);
+    let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, uuid: Some(&uuid), limits };
     result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     result.keep(path)?;
@@ -116,15 +117,15 @@ pub(crate) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Fr
         return Ok(None);
     }
     let frame = first_frame_of(options);
-    if options.gpu.anyway { Ok(frame.ok()) } else { frame.map(Some) }
+    if options.get(&args::ANYWAY) { Ok(frame.ok()) } else { frame.map(Some) }
 }
 
 /// The device is taken, and then every kernel tries its variants.
 fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request> {
-    let hold = Hold { regime, beside_others: options.gpu.anyway, ..Hold::default() };
+    let hold = Hold { regime, beside_others: options.get(&args::ANYWAY), ..Hold::default() };
     let job = |kernel: &&GpuKernel| {
         let kernels = Globs::from(kernel.id);
-        let shape = options.gpu.shape;
+        let shape = options.get(&args::SHAPE);
         Request::Variants(Timing { kernels, shape, regime, variant: None })
     };
     [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect()

@@ -19,6 +19,7 @@ use crate::commands::gpu::picks::Tuned;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{chosen, hindrance_in};
 use crate::commands::identity;
+use crate::config::args;
 use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::runs::points;
 use crate::runs::points::{Key, Point};
@@ -62,8 +63,8 @@ pub struct GpuResult {
 pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
     let kernels = if only_paths(options) { Vec::new() } else { meant(options)? };
     let devices = chosen(options, exe)?;
-    if let Some(variant) = &options.gpu.variant {
-        devices.iter().try_for_each(|here| demand_variant(here, &kernels, variant))?;
+    if let Some(variant) = options.get(&args::VARIANT) {
+        devices.iter().try_for_each(|here| demand_variant(here, &kernels, &variant))?;
     }
     let mut results = Vec::new();
     for here in devices {
@@ -81,10 +82,10 @@ pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, C
 pub(crate) fn meant(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
     let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
     if kernels.is_empty() {
-        let why = format!("no kernel is called {} in these formats", options.gpu.kernels);
+        let why = format!("no kernel is called {} in these formats", options.get(&args::KERNELS));
         return Err(CliError::Usage(why));
     }
-    if options.gpu.variant.is_some() && options.gpu.kernels == Globs::default() {
+    if options.get(&args::VARIANT).is_some() && options.get(&args::KERNELS) == Globs::default() {
         let why = "--variant goes with --kernel: each kernel has variants of its own";
         return Err(CliError::Usage(why.to_owned()));
     }
@@ -111,14 +112,14 @@ fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Resu
 
 /// How long kernels are timed.
 pub(crate) fn regime_of(options: &Options) -> Burst {
-    if options.gpu.full { Burst::Sustained } else { Burst::Pulse }
+    if options.get(&args::FULL) { Burst::Sustained } else { Burst::Pulse }
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
 fn is_meant(options: &Options, kernel: &GpuKernel) -> bool {
-    let dtypes = &options.bench.dtypes;
+    let dtypes = options.get(&args::DTYPES);
     let every = dtypes.len() == 4;
-    options.gpu.kernels.matches(kernel.id)
+    options.get(&args::KERNELS).matches(kernel.id)
         && (every || dtypes.iter().any(|dtype| formats(*dtype).contains(&kernel.dtype)))
 }
 
@@ -162,7 +163,7 @@ fn time(
     }
     let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
-    let limits = Limits::command(options.gpu.patience);
+    let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, uuid: Some(&uuid), limits };
     result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
@@ -171,9 +172,9 @@ fn time(
 /// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
 fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
     let regime = result.regime;
-    let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
+    let (beside_others, picks) = (options.get(&args::ANYWAY), result.tuned.picks.clone());
     let hold = Hold { arena_bytes: None, regime, beside_others, picks };
-    let (shape, variant) = (options.gpu.shape, &options.gpu.variant);
+    let (shape, variant) = (options.get(&args::SHAPE), options.get(&args::VARIANT));
     let job = |kernel: &&GpuKernel| {
         let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
         Request::Kernel(Timing { kernels, shape, variant, regime })
@@ -200,7 +201,7 @@ fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
         }
         jobs.extend(models.iter().map(|model| {
             let profile = match model {
-                Size::M0 => options.bench.profile.clone(),
+                Size::M0 => options.get(&args::PROFILE),
                 Size::M1 => "clean".to_owned(),
             };
             Request::Decode { path: way.id.to_owned(), profile, model: *model }
@@ -212,22 +213,23 @@ fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
 /// The paths of the decoder that are meant: those that are named; else those of the formats, each format's usual one or, where there is time, all;
 /// else none, where only kernels are.
 fn paths(options: &Options) -> Vec<Way> {
-    let bench = &options.bench;
-    let only_kernels = options.gpu.shape.is_some() || options.gpu.kernels != Globs::default();
-    if !bench.paths.is_empty() {
-        bench.paths.clone()
+    let (paths, dtypes) = (options.get(&args::PATHS), options.get(&args::DTYPES));
+    let only_kernels =
+        options.get(&args::SHAPE).is_some() || options.get(&args::KERNELS) != Globs::default();
+    if !paths.is_empty() {
+        paths
     } else if only_kernels {
         Vec::new()
-    } else if options.gpu.full {
-        ways().filter(|way| bench.dtypes.contains(&dtype_of(way))).collect()
+    } else if options.get(&args::FULL) {
+        ways().filter(|way| dtypes.contains(&dtype_of(way))).collect()
     } else {
-        bench.dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
+        dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
     }
 }
 
 /// Whether paths of the decoder are named, and no kernels.
 fn only_paths(options: &Options) -> bool {
-    !options.bench.paths.is_empty() && options.gpu.kernels == Globs::default()
+    !options.get(&args::PATHS).is_empty() && options.get(&args::KERNELS) == Globs::default()
 }
 
 /// Tries how far the products of these kernels reach.

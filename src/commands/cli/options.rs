@@ -1,0 +1,83 @@
+//! Everything a command needs to know: the resolved arguments, the configuration and the environment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::command::Commands;
+use super::exit::CliError;
+use super::raw_args::RawArgs;
+use crate::config::{self, Arg, ArgValue, Config, Environment, Settings, Value, args};
+
+/// What a command needs to know, from all layers.
+#[derive(Clone)]
+pub struct Options {
+    /// Every value and the layer it comes from.
+    pub settings: Settings,
+    /// Keys by action, as in the file; the keymap checks them.
+    pub keys: BTreeMap<String, Vec<String>>,
+    /// The configuration and what became of it.
+    pub config: Config,
+    /// The environment it was resolved with.
+    pub env: Environment,
+    /// The commands there are, for those that describe the program.
+    pub commands: Commands,
+}
+
+/// Form of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    #[default]
+    Text,
+    /// One document.
+    Json,
+    /// A table to be pasted into an issue.
+    Markdown,
+    /// One line per row.
+    Csv,
+}
+
+impl Options {
+    /// The value of an argument.
+    pub fn get<T: ArgValue>(&self, arg: &Arg<T>) -> T {
+        self.settings.get(arg)
+    }
+
+    /// The form asked for; the parser accepts only one.
+    pub fn form(&self) -> Form {
+        let forms =
+            [(&args::JSON, Form::Json), (&args::MARKDOWN, Form::Markdown), (&args::CSV, Form::Csv)];
+        forms.into_iter().find(|row| self.get(row.0)).map_or(Form::Text, |row| row.1)
+    }
+
+    /// The recording to play instead of reading this machine.
+    pub fn recording(&self) -> Option<PathBuf> {
+        self.get(&args::RECORDING).or_else(|| self.get(&args::SOURCE))
+    }
+
+    /// The number of frames to end after.
+    pub fn frames(&self) -> Option<u64> {
+        if self.get(&args::ONCE) { Some(1) } else { self.get(&args::COUNT) }
+    }
+}
+
+/// Joins the command line with environment and configuration. Reads the configuration file and nothing else.
+pub(crate) fn resolve(
+    raw: &RawArgs,
+    env: Environment,
+    commands: Commands,
+) -> Result<Options, CliError> {
+    let named = match raw.values.get(args::CONFIG.spec.id) {
+        Some(Value::Path(path)) => Some(path.clone()),
+        _ => args::CONFIG.spec.variable.and_then(|name| env.get(name)).map(PathBuf::from),
+    };
+    let config = config::load(config::find(named, &env));
+    let file = match &config.settings {
+        Ok(settings) => settings.clone().unwrap_or_default(),
+        Err(_) if raw.command.lenient => config::FileSettings::default(),
+        Err(why) => return Err(CliError::Usage(why.clone())),
+    };
+    let settings =
+        config::resolve(&raw.values, &env, &file, !raw.command.screen).map_err(CliError::Usage)?;
+    Ok(Options { settings, keys: file.keys, config, env, commands })
+}

@@ -1,0 +1,62 @@
+//! What is asked about, and which answers are shown.
+
+use std::path::PathBuf;
+
+use strum::{EnumString, VariantNames};
+
+use super::spec::{Arg, ArgSpec, Form, operand, option};
+use crate::config::value::Kind;
+
+/// Which verdicts are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Only {
+    /// What fails, gives wrong output or runs in part.
+    Fails,
+    /// Everything but what runs as asked.
+    Problems,
+    /// What nobody knows.
+    Unknown,
+}
+
+/// Whether to ask about what is installed on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Installed {
+    /// For the GPUs of this machine.
+    Auto,
+    /// For every GPU.
+    Yes,
+    /// Never.
+    No,
+}
+
+args! {
+    FRAMEWORKS: Vec<String> = operand(Form::Operand, "FRAMEWORK[@VERSION][:CONFIG]", Kind::List)
+        .help("Framework by name, optionally with version and configuration: vllm, vllm@0.9.2, vllm:awq, lmdeploy pytorch, vllm dtype=bf16");
+    ASKED_DTYPE: Option<String> = option("dtype", "DTYPE", Kind::Text)
+        .help("Number format to ask about: float16, bf16, …");
+    MODEL: Option<PathBuf> = option("model", "PATH", Kind::Path)
+        .help("Model to ask about: its folder, its config.json, or a .gguf or .safetensors file");
+    INSTALLED: Installed = option("use-installed", "WHEN", Installed::KIND)
+        .shorthands(&[("installed", "yes"), ("not-installed", "no")])
+        .default("auto")
+        .help("Answer for the versions and binaries installed here; auto does so for the GPUs of this machine");
+    RULES: Vec<PathBuf> = option("rules", "DIR", Kind::Folders)
+        .variable("WARPSCOPE_RULES")
+        .key("rules")
+        .key_help("Folders of your own rules, besides the folder rules beside this file")
+        .help("Read rules (*.toml) from this folder too; they take precedence over the built-in ones; may be repeated");
+    INSPECTED: Vec<PathBuf> = operand(Form::Operand, "WHAT", Kind::Paths)
+        .help("Binary, wheel, environment folder, image.tar or process id; everything on this machine if omitted");
+    FILTER: Vec<String> = operand(Form::Operand, "WORD", Kind::List)
+        .help("Words to search for; rows must contain all of them");
+    ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
+        .shorthands(&[("only-failures", "fails")])
+        .help("Show only what fails, gives wrong output or runs in part (fails), everything that does not run as asked (problems), or what is not known (unknown)");
+    FIX_NUMBER: Option<u64> = option("fix", "N", Kind::Count)
+        .shorthands(&[("fix-only", "1")])
+        .help("Print only this fix, ready to paste; 1 is the cheapest");
+    WRITE: Option<PathBuf> = option("write", "FILE", Kind::Path)
+        .help("Write the fix to this new file; an existing file is never overwritten");
+}
