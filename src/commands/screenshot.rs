@@ -63,8 +63,10 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     app.tab = panel(&options.get(&args::PANEL))?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
-    let skin =
-        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.shared.settings.theme);
+    let skin = Skin::new(
+        &LookOptions { depth: ColorDepth::TrueColor, ..look },
+        &app.shared.settings.theme,
+    );
     let (columns, lines) = options.get(&args::SIZE);
     let area = Rect::new(0, 0, columns, lines);
     let mut buffer = Buffer::empty(area);
