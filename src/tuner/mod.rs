@@ -9,6 +9,7 @@ mod command_line;
 mod contract;
 mod cpu;
 mod cuda;
+mod invalid;
 mod names;
 mod parse;
 mod said;
@@ -24,8 +25,9 @@ pub use cuda::{
     CUDA_ARGUMENT, Candidate, Code, Cuda, CudaJob, Expression, FIND, JobArgument, Libraries,
     default_limit, find_device, run_cuda,
 };
+pub use invalid::{Fault, Invalid};
 pub use parse::{SpecError, parse};
 pub use said::{Said, read_output};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
 pub use spec::{Kind, Parameters, Spec};
-pub use trial::{Board, Fault, Invalid, Problem, State, Trial};
+pub use trial::{Board, Problem, State, Trial};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::trial::{Fault, Invalid};
+use super::invalid::{Fault, Invalid};
 use crate::runs::points::{Found, Point, Scan};
 
 /// Longest word of a program that is shown.

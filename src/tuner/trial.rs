@@ -1,50 +1,13 @@
 //! What is known of each candidate.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
 use super::contract::Amount;
+use super::invalid::Invalid;
 use super::said::Said;
-use super::spec::Parameters;
+use super::spec::{Parameters, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
-use crate::runs::points::Key;
-
-/// What was wrong, in the words of kernel_tuner's T4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fault {
-    /// It was killed at its time limit.
-    Timeout,
-    /// It did not build.
-    Compile,
-    /// It failed, or printed nothing that can be used.
-    Runtime,
-    /// Its result is wrong.
-    Correctness,
-    /// It does not exist for this number format or machine.
-    Constraints,
-}
-
-impl Fault {
-    /// The word of T4.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Compile => "compile",
-            Self::Runtime => "runtime",
-            Self::Correctness => "correctness",
-            Self::Constraints => "constraints",
-        }
-    }
-}
-
-/// Why a candidate has no time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// What was wrong.
-    pub fault: Fault,
-    /// The same in a sentence.
-    pub why: String,
-}
+use crate::runs::points::{Key, Shape};
 
 /// Where a candidate stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,9 +129,39 @@ pub struct Board {
     pub problems: Vec<Problem>,
 }
 
+impl Board {
+    /// The problems of a spec, nothing tried yet.
+    pub(super) fn of(spec: &Spec) -> Self {
+        let candidates = spec.candidates();
+        let trials = vec![Trial::default(); candidates.len()];
+        let dtypes: Vec<Option<&String>> = if spec.dtypes.is_empty() {
+            vec![None]
+        } else {
+            spec.dtypes.iter().map(Some).collect()
+        };
+        let problem = |shape: &BTreeMap<String, String>, dtype: Option<&String>| Problem {
+            key: Key {
+                name: spec.name.clone(),
+                shape: Shape(shape.clone()),
+                dtype: dtype.cloned(),
+                device: spec.device.clone(),
+            },
+            amount: spec.contract.work.amount(shape, dtype.map(String::as_str)),
+            trials: trials.clone(),
+            ..Problem::default()
+        };
+        let problems = spec
+            .shapes
+            .iter()
+            .flat_map(|shape| dtypes.iter().map(move |dtype| problem(shape, *dtype)));
+        Self { problems: problems.collect(), candidates }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuner::Fault;
 
     fn trial(times: impl IntoIterator<Item = u32>, state: State) -> Trial {
         let times = times.into_iter().map(f64::from).collect();

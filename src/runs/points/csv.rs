@@ -31,48 +31,59 @@ pub(super) fn cutlass(text: &str) -> Result<Points, PointsError> {
             names = fields(line);
             continue;
         }
-        let row = fields(line);
-        let get = |name: &str| {
-            let at = names.iter().position(|one| one == name)?;
-            row.get(at).map(String::as_str).filter(|value| !value.is_empty())
-        };
-        let runtime = get("Runtime").and_then(|text| text.parse::<f64>().ok());
-        let wrong = matches!(get("Disposition"), Some("incorrect" | "failed"));
-        let runtime = runtime.filter(|ms| *ms > 0.0 && ms.is_finite() && !wrong);
-        let (Some(ms), Some(name)) = (runtime, get("Operation")) else {
-            all.left_out += 1;
-            continue;
-        };
-        let shape = ["m", "n", "k", "batch_count"]
-            .into_iter()
-            .filter_map(|size| Some((size.to_owned(), get(size)?.to_owned())));
-        let built = names.iter().zip(&row).filter(|(name, value)| {
-            !value.is_empty()
-                && !CUTLASS_RESULTS.contains(&name.as_str())
-                && !["m", "n", "k", "batch_count"].contains(&name.as_str())
-        });
-        let number = |name: &str| {
-            get(name)
-                .and_then(|text| text.parse::<f64>().ok())
-                .filter(|value| value.is_finite() && *value > 0.0)
-        };
-        all.points.push(Point {
-            key: Key {
-                name: name.to_owned(),
-                shape: Shape(shape.collect()),
-                dtype: get("A").map(str::to_owned),
-                device: None,
-            },
-            config: Some(
-                built.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "),
-            ),
-            t_ns: vec![ms * 1e6],
-            flops: number("Flops"),
-            bytes: number("Bytes"),
-            ..Point::default()
-        });
+        match point(&Row { names: &names, values: fields(line) }) {
+            Some(point) => all.points.push(point),
+            None => all.left_out += 1,
+        }
     }
     Ok(all)
+}
+
+/// Columns with the sizes of a problem.
+const SIZES: [&str; 4] = ["m", "n", "k", "batch_count"];
+
+struct Row<'a> {
+    names: &'a [String],
+    values: Vec<String>,
+}
+
+impl Row<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        let at = self.names.iter().position(|one| one == name)?;
+        self.values.get(at).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        let value: f64 = self.get(name)?.parse().ok()?;
+        (value.is_finite() && value > 0.0).then_some(value)
+    }
+}
+
+/// The measurement of a row; none where the kernel did not run or gave a wrong result.
+fn point(row: &Row<'_>) -> Option<Point> {
+    if matches!(row.get("Disposition"), Some("incorrect" | "failed")) {
+        return None;
+    }
+    let shape =
+        SIZES.into_iter().filter_map(|size| Some((size.to_owned(), row.get(size)?.to_owned())));
+    let built = row.names.iter().zip(&row.values).filter(|(name, value)| {
+        let is_result = CUTLASS_RESULTS.contains(&name.as_str()) || SIZES.contains(&name.as_str());
+        !value.is_empty() && !is_result
+    });
+    let built: Vec<String> = built.map(|(name, value)| format!("{name}={value}")).collect();
+    Some(Point {
+        t_ns: vec![row.number("Runtime")? * 1e6],
+        key: Key {
+            name: row.get("Operation")?.to_owned(),
+            shape: Shape(shape.collect()),
+            dtype: row.get("A").map(str::to_owned),
+            device: None,
+        },
+        config: Some(built.join(" ")),
+        flops: row.number("Flops"),
+        bytes: row.number("Bytes"),
+        ..Point::default()
+    })
 }
 
 /// Fields of one line; quotes may hold commas.

@@ -5,7 +5,9 @@
 
 mod csv;
 mod json;
+mod kernel_tuner;
 mod line;
+mod nvbench;
 mod scan;
 
 use std::collections::BTreeMap;
@@ -148,8 +150,8 @@ pub const FORMATS: &[Format] = &[
     Format {
         id: "nvbench",
         about: "an nvbench program with --json",
-        sniff: json::is_nvbench,
-        read: json::nvbench,
+        sniff: nvbench::is_nvbench,
+        read: nvbench::nvbench,
     },
     Format {
         id: "google-benchmark",
@@ -160,8 +162,8 @@ pub const FORMATS: &[Format] = &[
     Format {
         id: "kernel-tuner",
         about: "kernel_tuner's cache, or its T4 results",
-        sniff: json::is_kernel_tuner,
-        read: json::kernel_tuner,
+        sniff: kernel_tuner::is_kernel_tuner,
+        read: kernel_tuner::kernel_tuner,
     },
     Format {
         id: "cutlass-profiler",

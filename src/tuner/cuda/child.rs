@@ -1,21 +1,16 @@
 //! One kernel, compiled, loaded, launched, judged and timed.
 
-use std::sync::Arc;
-
-use warpscope_kernels::cuda::nvrtc::Output;
-use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine, advice};
+use warpscope_kernels::cuda::CudaMachine;
 use warpscope_kernels::gpu::{Arg, BufferId, DeviceFacts, Launch, Machine, MachineError, Slot};
 
-use super::compiler::{Compiler, read};
+use super::device::{FAMILY, describe, load, open};
 use super::operands::{Operands, default_limit, operands};
 use super::roof::{Roof, roof};
 use super::vendor::Vendor;
-use super::{Code, CudaJob, JobArgument};
+use super::{CudaJob, JobArgument};
 use crate::tuner::contract::Work;
 use crate::tuner::said::{COMPILE, UNTIMED, WRONG};
 
-/// The name the image has on the machine.
-const FAMILY: &str = "tuned";
 /// What lies before and behind every operand, and what it holds.
 const GUARD: usize = 256;
 const SENTINEL: u8 = 0xa5;
@@ -32,9 +27,6 @@ const MOST_COPIES: usize = 64;
 /// Numbers of the attributes in the driver's header.
 const LOCAL_BYTES: i32 = 3;
 const REGISTERS: i32 = 4;
-/// CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
-const UNSUPPORTED_PTX: u32 = 222;
-
 /// Runs the kernel of a job, written in JSON, and gives its line of points.
 pub fn run_cuda(job: &str) -> Result<String, String> {
     let job: CudaJob = serde_json::from_str(job).map_err(|error| format!("the job: {error}"))?;
@@ -50,73 +42,6 @@ pub fn run_cuda(job: &str) -> Result<String, String> {
         line += &ceilings(roof(&mut machine, &job.dtype).unwrap_or_default());
     }
     Ok(line)
-}
-
-/// Whether there is a device by this UUID or index; any where nothing is said.
-pub fn find_device(wanted: &str) -> Result<(), String> {
-    let cuda = Cuda::open().map_err(said)?;
-    let devices = cuda.devices().map_err(said)?;
-    choose(&devices, wanted).map(|_| ())
-}
-
-fn said(error: MachineError) -> String {
-    match advice(&error) {
-        Some(advice) => format!("{error}. {advice}"),
-        None => error.to_string(),
-    }
-}
-
-fn open(job: &CudaJob) -> Result<(CudaMachine, String), String> {
-    let cuda = Cuda::open().map_err(said)?;
-    let devices = cuda.devices().map_err(said)?;
-    let (uuid, facts) = choose(&devices, job.device.as_deref().unwrap_or_default())?;
-    let cap = Cap { arena_bytes: facts.memory_bytes, stop: Arc::default() };
-    Ok((cuda.machine(uuid, cap).map_err(said)?, uuid.clone()))
-}
-
-fn choose<'a>(
-    devices: &'a [(String, DeviceFacts)],
-    wanted: &str,
-) -> Result<&'a (String, DeviceFacts), String> {
-    let found = match wanted.parse::<usize>() {
-        Ok(index) => devices.get(index),
-        Err(_) if wanted.is_empty() => devices.first(),
-        Err(_) => devices.iter().find(|device| device.0 == wanted),
-    };
-    found.ok_or_else(|| match devices {
-        [] => "the driver shows no device".to_owned(),
-        _ => {
-            let known: Vec<&str> = devices.iter().map(|device| device.0.as_str()).collect();
-            format!("no device {wanted}; there are {}", known.join(", "))
-        }
-    })
-}
-
-/// Makes the job's image the one of [`FAMILY`].
-fn load(machine: &mut CudaMachine, job: &CudaJob) -> Result<(), String> {
-    if job.code != Code::Cu {
-        return take(machine, &read(&job.file)?).map_err(|(error, log)| told(error, &log));
-    }
-    let compiler = Compiler::new(&job.file, &job.options, &job.nvrtc)?;
-    let facts = machine.facts().clone();
-    match take(machine, &compiler.compile(&facts, Output::Ptx)?) {
-        Ok(()) => Ok(()),
-        // A compiler newer than the driver: its images run, its PTX does not.
-        Err((MachineError::Driver { code: UNSUPPORTED_PTX, .. }, _)) => {
-            let image = compiler.compile(&facts, Output::Cubin)?;
-            take(machine, &image).map_err(|(error, log)| told(error, &log))
-        }
-        Err((error, log)) => Err(told(error, &log)),
-    }
-}
-
-fn take(machine: &mut CudaMachine, image: &[u8]) -> Result<(), (MachineError, String)> {
-    let (loaded, log) = machine.load_image(FAMILY, image);
-    loaded.map_err(|error| (error, log))
-}
-
-fn told(error: MachineError, log: &str) -> String {
-    [said(error).as_str(), log.trim()].join("\n").trim_end().to_owned()
 }
 
 /// A kernel with its operands on the device.
@@ -137,11 +62,11 @@ impl<'a> Bench<'a> {
     }
 
     fn measure(mut self, work: Work, uuid: &str) -> Result<String, String> {
-        let first = self.copy().map_err(said)?;
+        let first = self.copy().map_err(describe)?;
         self.copies.push(first);
         let launch = self.launch(first)?;
-        self.machine.run(&[launch]).map_err(said)?;
-        let error = match self.judge(first).map_err(said)? {
+        self.machine.run(&[launch]).map_err(describe)?;
+        let error = match self.judge(first).map_err(describe)? {
             Ok(error) => error,
             Err(why) => return Ok(format!("{WRONG}{why}")),
         };
@@ -150,7 +75,7 @@ impl<'a> Bench<'a> {
         if let Some(vendor) = &vendor {
             line += &format!(" vendor={}", vendor.name());
         }
-        let Some([own, beside]) = self.time(vendor.as_ref()).map_err(said)? else {
+        let Some([own, beside]) = self.time(vendor.as_ref()).map_err(describe)? else {
             return Ok(format!("{UNTIMED}{line}"));
         };
         for (word, times) in [("t_ns", own), ("vendor_ns", beside)] {

@@ -5,6 +5,7 @@
 
 mod child;
 mod compiler;
+mod device;
 mod expression;
 mod judged;
 mod libraries;
@@ -20,7 +21,8 @@ use warpscope_probes::trust::Vetted;
 
 use super::command_line::CommandLine;
 use super::contract::Work;
-pub use child::{find_device, run_cuda};
+pub use child::run_cuda;
+pub use device::find_device;
 pub use expression::Expression;
 pub use libraries::Libraries;
 pub use operands::default_limit;

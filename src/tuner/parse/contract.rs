@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Checked, Words, command, share, wrong};
+use super::fields::{command, share};
+use super::raw::{Checked, RawContract, wrong};
 use crate::tuner::check::{Accuracy, NUMBERS, Numbers};
 use crate::tuner::contract::{Check, Contract, WORKS};
 use crate::tuner::cpu;
@@ -13,18 +13,6 @@ use crate::tuner::spec::Kind;
 
 /// Relative accuracy where none is given.
 const RELATIVE: f64 = 1e-5;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawContract {
-    kind: Spanned<String>,
-    reference: Option<Spanned<Words>>,
-    output: Option<Spanned<String>>,
-    tolerance: Option<Spanned<f64>>,
-    abs: Option<Spanned<f64>>,
-    rel: Option<Spanned<f64>>,
-    pub(super) function: Option<Spanned<String>>,
-}
 
 /// Reads it; the place is that of the reference, for what is wrong with its names.
 pub(super) fn contract(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::{Checked, Scalar, Scalars, Words, wrong};
+use super::raw::{Checked, Scalar, Scalars, Words, wrong};
 use crate::tuner::command_line::{CommandLine, is_name};
 use crate::tuner::cuda::CODES;
 use crate::tuner::names::BUILT_IN;
@@ -34,10 +34,15 @@ pub(super) fn kind(given: Option<&Spanned<String>>) -> Checked<Kind> {
             Some((code, _)) => Ok(Kind::Cuda(*code)),
             None => wrong(
                 &given.span(),
-                format!("kind {other:?}: must be one of command, cpu, {}", super::launch::known()),
+                format!("kind {other:?}: must be one of command, cpu, {}", known()),
             ),
         },
     }
+}
+
+/// Words of the kinds.
+pub(super) fn known() -> String {
+    CODES.iter().map(|row| row.1).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn name(given: &Spanned<String>) -> Checked<String> {

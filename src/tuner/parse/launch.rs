@@ -1,33 +1,15 @@
 //! The kernel of kinds cu, ptx and cubin: its file, its entry and its `[launch]`.
 
-use serde::Deserialize;
 use toml::Spanned;
 
-use super::contract::RawContract;
-use super::{Checked, Raw, Scalar, wrong};
+use super::fields::known;
+use super::raw::{Checked, Raw, RawContract, Scalar, Words, wrong};
 use crate::tuner::command_line::CommandLine;
 use crate::tuner::contract::Work;
-use crate::tuner::cuda;
 use crate::tuner::cuda::{Argument, Code, Cuda, Expression, operand_names};
 
 /// Behind a parameter that has 64 bits.
 const WIDE: &str = " as u64";
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawLaunch {
-    grid: Spanned<Vec<Scalar>>,
-    block: Spanned<Vec<Scalar>>,
-    shared: Option<Spanned<Scalar>>,
-    args: Spanned<Vec<Scalar>>,
-}
-
-impl RawLaunch {
-    /// Where it stands.
-    pub(super) fn place(&self) -> std::ops::Range<usize> {
-        self.grid.span()
-    }
-}
 
 /// Reads it.
 pub(super) fn launch(raw: &Raw, code: Code, contract: &RawContract, work: Work) -> Checked<Cuda> {
@@ -46,7 +28,7 @@ pub(super) fn launch(raw: &Raw, code: Code, contract: &RawContract, work: Work) 
             );
         }
         (Some(image), _) => image.get_ref().clone(),
-        (None, Some(super::Words::Text(file))) => file.clone(),
+        (None, Some(Words::Text(file))) => file.clone(),
         (None, _) => return wrong(&at, "`source` must name one file: the kernel"),
     };
     let options = match &raw.options {
@@ -82,11 +64,6 @@ pub(super) fn refused(raw: &Raw) -> Checked<()> {
         Some((key, at)) => wrong(&at, format!("`{key}` is for kinds {}", known())),
         None => Ok(()),
     }
-}
-
-/// Words of the kinds.
-pub(super) fn known() -> String {
-    cuda::CODES.iter().map(|row| row.1).collect::<Vec<_>>().join(", ")
 }
 
 fn zero() -> Expression {

@@ -3,14 +3,13 @@
 mod contract;
 mod fields;
 mod launch;
+mod raw;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
 use toml::Spanned;
 
 use super::command_line::CommandLine;
@@ -18,12 +17,11 @@ use super::cpu;
 use super::cuda;
 use super::names;
 use super::spec::{Kind, MOST_CANDIDATES, Spec};
-use contract::{RawContract, contract};
+use contract::contract;
 use fields::{
-    baseline, command, dtypes, early_stop, kind, list, name, params, roof, shapes, share, time,
-    whole,
+    baseline, command, dtypes, early_stop, kind, list, name, params, roof, shapes, time, whole,
 };
-use launch::RawLaunch;
+use raw::{Checked, Raw, RawLaunch, Scalar, Words, Wrong, wrong};
 
 /// Largest spec that is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -46,79 +44,6 @@ impl fmt::Display for SpecError {
 }
 
 impl std::error::Error for SpecError {}
-
-/// A text or a list of texts.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "must be a text or a list of texts")]
-enum Words {
-    Text(String),
-    List(Vec<String>),
-}
-
-/// A value of a parameter or a size.
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "must be a text, a number, true or false")]
-enum Scalar {
-    Switch(bool),
-    Whole(i64),
-    Number(f64),
-    Text(String),
-}
-
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Switch(on) => on.fmt(f),
-            Self::Whole(number) => number.fmt(f),
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => text.fmt(f),
-        }
-    }
-}
-
-type Scalars = BTreeMap<String, Scalar>;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    name: Spanned<String>,
-    kind: Option<Spanned<String>>,
-    source: Option<Words>,
-    build: Option<Spanned<Words>>,
-    build_timeout: Option<Spanned<Scalar>>,
-    run: Option<Spanned<Words>>,
-    #[serde(default)]
-    shell: bool,
-    timeout: Option<Spanned<Scalar>>,
-    contract: Spanned<RawContract>,
-    #[serde(default)]
-    shape: Vec<Spanned<Scalars>>,
-    dtypes: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
-    params: BTreeMap<String, Spanned<Vec<Scalar>>>,
-    baseline: Option<Spanned<Scalars>>,
-    samples: Option<Spanned<i64>>,
-    blocks: Option<Spanned<i64>>,
-    warmup: Option<Spanned<i64>>,
-    early_stop: Option<Spanned<Scalar>>,
-    device: Option<String>,
-    roof: Option<Spanned<String>>,
-    entry: Option<Spanned<String>>,
-    image: Option<Spanned<String>>,
-    options: Option<Spanned<Vec<String>>>,
-    launch: Option<RawLaunch>,
-    nvrtc: Option<PathBuf>,
-    cublas: Option<PathBuf>,
-}
-
-/// What is wrong at a place of the text.
-struct Wrong(Range<usize>, String);
-
-type Checked<T> = Result<T, Wrong>;
-
-fn wrong<T>(at: &Range<usize>, message: impl Into<String>) -> Checked<T> {
-    Err(Wrong(at.clone(), message.into()))
-}
 
 /// Reads a spec; `file` is its name in messages.
 pub fn parse(file: &str, text: &str) -> Result<Spec, SpecError> {

@@ -1,12 +1,11 @@
 //! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
 
-use std::collections::BTreeMap;
-
+use super::invalid::{Fault, Invalid};
 use super::said::Said;
 use super::spec::Spec;
-use super::trial::{Board, Fault, Invalid, Problem, State, Trial};
+use super::trial::{Board, State, Trial};
 use crate::runs::compare::{Limits, Pair, Series, judge, judge_all, ratio_of_medians};
-use crate::runs::points::{Key, Shape};
+use crate::runs::points::Key;
 
 /// Resamples the interval of a first block is drawn from.
 const RESAMPLES: usize = 2000;
@@ -49,28 +48,6 @@ pub trait Observer {
     fn settled(&mut self, board: &Board, problem: usize, candidate: usize);
 }
 
-/// The problems of a spec, nothing tried yet.
-fn board_of(spec: &Spec) -> Board {
-    let candidates = spec.candidates();
-    let trials = vec![Trial::default(); candidates.len()];
-    let dtypes: Vec<Option<&String>> =
-        if spec.dtypes.is_empty() { vec![None] } else { spec.dtypes.iter().map(Some).collect() };
-    let problem = |shape: &BTreeMap<String, String>, dtype: Option<&String>| Problem {
-        key: Key {
-            name: spec.name.clone(),
-            shape: Shape(shape.clone()),
-            dtype: dtype.cloned(),
-            device: spec.device.clone(),
-        },
-        amount: spec.contract.work.amount(shape, dtype.map(String::as_str)),
-        trials: trials.clone(),
-        ..Problem::default()
-    };
-    let problems =
-        spec.shapes.iter().flat_map(|shape| dtypes.iter().map(move |dtype| problem(shape, *dtype)));
-    Board { problems: problems.collect(), candidates }
-}
-
 /// Tries every candidate on every problem. What was found stands on the board also when it ends early.
 pub fn search(
     spec: &Spec,
@@ -78,7 +55,7 @@ pub fn search(
     runner: &mut dyn Runner,
     observer: &mut dyn Observer,
 ) -> (Board, Result<(), Interrupted>) {
-    let mut search = Search { spec, limits, runner, observer, board: board_of(spec) };
+    let mut search = Search { spec, limits, runner, observer, board: Board::of(spec) };
     search.observer.changed(&search.board);
     let ended = (0..search.board.problems.len()).try_for_each(|problem| search.solve(problem));
     (search.board, ended)

@@ -4,17 +4,18 @@
 //! the GPUs named, and pushes the frame. When the GPUs do not answer in time the second goes on alone and
 //! marks their values late. A thread of its own for pacing was rejected: it would wake once more per frame.
 
+mod state;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use warpscope_probes::driver::DriverState;
-use warpscope_probes::gpu::Presence;
-use warpscope_probes::provider::{Context, GpuSection, HostSection, Provider, Section};
-use warpscope_probes::{Frame, Notice, Origin, SCHEMA, Severity, Timestamp};
+use warpscope_probes::provider::{Context, Provider, Section};
+use warpscope_probes::{Frame, Notice, Severity, Timestamp};
 
 use super::{Control, FrameSink, Source};
+use state::{Late, State};
 
 /// How long after its time an answer counts as late.
 const GRACE: Duration = Duration::from_millis(250);
@@ -90,24 +91,6 @@ struct Pace {
     stopped: bool,
 }
 
-#[derive(Default)]
-struct State {
-    /// Whether there is an answer that the host thread has not looked at yet.
-    answered: bool,
-    seq: u64,
-    gpu: Option<GpuSection>,
-    /// When the GPUs last answered.
-    gpu_at: Timestamp,
-    host: Option<HostSection>,
-    broken: Vec<Notice>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Late {
-    gpu: bool,
-    host: bool,
-}
-
 impl Shared {
     fn new(interval: Duration) -> Self {
         Self {
@@ -155,80 +138,6 @@ impl Shared {
                 return !pace.stopped;
             }
             pace = self.wake.wait_timeout(pace, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-}
-
-impl State {
-    /// Whether a GPU has not answered yet.
-    fn is_starting(&self) -> bool {
-        let gpus = self.gpu.iter().flat_map(|section| &section.gpus);
-        gpus.into_iter().any(|gpu| gpu.presence == Presence::Starting)
-    }
-
-    fn frame(&mut self, at: Timestamp, interval: Duration, late: Late) -> Frame {
-        self.seq += 1;
-        let mut frame = Frame {
-            schema: SCHEMA,
-            seq: self.seq,
-            at,
-            interval_s: interval.as_secs_f64(),
-            origin: Origin::Local,
-            ..Frame::default()
-        };
-        if let Some(gpu) = &self.gpu {
-            frame.driver = gpu.driver.clone();
-            frame.gpus = gpu.gpus.clone();
-            frame.notices = gpu.notices.clone();
-        }
-        if let Some(host) = &self.host {
-            frame.host = host.host.clone();
-            frame.processes = host.processes.clone();
-            frame.notices.extend(host.notices.iter().cloned());
-        }
-        frame.notices.extend(self.broken.iter().cloned());
-        if late.gpu {
-            mark_gpus_late(&mut frame, self.gpu_at);
-        }
-        if late.host {
-            mark_host_late(&mut frame);
-        }
-        frame
-    }
-}
-
-fn mark_gpus_late(frame: &mut Frame, last: Timestamp) {
-    for gpu in &mut frame.gpus {
-        gpu.make_late();
-    }
-    for process in &mut frame.processes {
-        for field in warpscope_probes::process::Usage::FIELDS {
-            (field.make_late)(&mut process.usage);
-        }
-    }
-    let what = match frame.driver.status {
-        DriverState::Starting => "The NVIDIA driver has not answered yet.".to_owned(),
-        _ => {
-            let last = last.to_string();
-            let time = last.get(11..19).unwrap_or(&last);
-            format!("The NVIDIA driver has stopped answering; its values of {time}Z are shown dim.")
-        }
-    };
-    frame.notices.push(Notice {
-        id: "driver.late".into(),
-        severity: Severity::Warning,
-        what,
-        remedy: "Loading the driver takes seconds without persistence mode (nvidia-smi -pm 1); otherwise look for Xid messages in dmesg.".into(),
-    });
-}
-
-fn mark_host_late(frame: &mut Frame) {
-    for field in warpscope_probes::host::Machine::FIELDS {
-        (field.make_late)(&mut frame.host.machine);
-    }
-    for process in &mut frame.processes {
-        for field in warpscope_probes::process::HostSide::FIELDS {
-            (field.make_late)(&mut process.host);
         }
     }
 }
@@ -301,103 +210,4 @@ fn ask_host(mut provider: Box<dyn Provider>, shared: &Shared, sink: &FrameSink) 
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc::{Receiver, channel};
-
-    use warpscope_probes::Gpu;
-    use warpscope_probes::host::Host;
-    use warpscope_probes::units::{Percent, Watts};
-
-    use super::*;
-
-    /// Answers only when told to, so that no test waits for a clock.
-    struct Scripted(&'static str, Receiver<Section>);
-
-    impl Provider for Scripted {
-        fn name(&self) -> &'static str {
-            self.0
-        }
-
-        fn poll(&mut self, _: &Context) -> Section {
-            self.1.recv().expect("the script goes on")
-        }
-    }
-
-    fn gpu_section(watts: f64) -> Section {
-        let mut gpu = Gpu { key: "GPU-0".into(), ..Gpu::default() };
-        gpu.vitals.power_w = Watts(watts).into();
-        Section::Gpu(Box::new(GpuSection { gpus: vec![gpu], ..GpuSection::default() }))
-    }
-
-    fn host_section(cpu: f32) -> Section {
-        let mut host = Host::default();
-        host.machine.cpu_pct = Percent(cpu).into();
-        Section::Host(Box::new(HostSection { host, ..HostSection::default() }))
-    }
-
-    #[test]
-    fn frames_keep_coming_while_the_driver_hangs_and_recover() {
-        let (gpu, gpu_script) = channel();
-        let (host, host_script) = channel();
-        let source = LocalSource::new(
-            Box::new(Scripted("gpu", gpu_script)),
-            Box::new(Scripted("host", host_script)),
-            Duration::from_millis(1),
-        );
-        let (sent, frames) = channel();
-        let _control = Box::new(source).start(Arc::new(move |frame| sent.send(frame).is_ok()));
-
-        host.send(host_section(1.0)).expect("listens");
-        let early = frames.recv().expect("a frame without the driver");
-        assert!(early.gpus.is_empty());
-        assert_eq!(early.notices[0].id, "driver.late");
-        assert_eq!(early.host.machine.cpu_pct.value(), Some(&Percent(1.0)));
-
-        gpu.send(gpu_section(70.0)).expect("listens");
-        let mut power = None;
-        while power.is_none() {
-            host.send(host_section(2.0)).expect("listens");
-            power = frames
-                .recv()
-                .expect("a frame")
-                .gpus
-                .first()
-                .and_then(|gpu| gpu.vitals.power_w.value().copied());
-        }
-        assert_eq!(power, Some(Watts(70.0)));
-
-        host.send(host_section(3.0)).expect("listens");
-        let hung = frames.recv().expect("a frame while the driver hangs");
-        let power = &hung.gpus[0].vitals.power_w;
-        assert!(power.is_late() && power.last() == Some(&Watts(70.0)));
-        assert_eq!(hung.host.machine.cpu_pct.value(), Some(&Percent(3.0)));
-    }
-
-    #[test]
-    fn a_provider_that_panics_is_named_and_asked_again() {
-        struct Broken;
-        impl Provider for Broken {
-            fn name(&self) -> &'static str {
-                "nvml"
-            }
-            fn poll(&mut self, _: &Context) -> Section {
-                std::panic::resume_unwind(Box::new("no message, no hook"))
-            }
-        }
-        let shared = Shared::new(Duration::ZERO);
-        ask(&mut Broken, &Context::default(), &shared);
-        ask(&mut Broken, &Context::default(), &shared);
-        let frame = shared.state().frame(Timestamp(0), Duration::ZERO, Late::default());
-        let ids: Vec<_> = frame.notices.iter().map(|notice| notice.id.as_str()).collect();
-        assert_eq!(ids, ["provider.nvml"]);
-    }
-
-    #[test]
-    fn a_shorter_interval_is_heard_while_waiting_for_a_longer_one() {
-        let shared = Arc::new(Shared::new(Duration::from_secs(3600)));
-        let mut control = LocalControl { shared: Arc::clone(&shared) };
-        let waiter = thread::spawn(move || shared.wait_from(Instant::now(), Duration::MAX));
-        control.set_interval(Duration::ZERO);
-        assert!(waiter.join().expect("ends"));
-    }
-}
+mod tests;
