@@ -285,13 +285,6 @@ impl Gpu {
         }
         self.throttle.active.make_late();
     }
-
-    /// Memory in use as a share of the total, 0–1.
-    pub fn memory_share(&self) -> Option<f64> {
-        let total = self.vitals.memory_total_bytes.last()?.0;
-        let used = self.vitals.memory_used_bytes.last()?.0;
-        (total > 0).then(|| used as f64 / total as f64)
-    }
 }
 
 #[derive(Serialize, Deserialize)]

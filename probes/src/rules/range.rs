@@ -116,13 +116,15 @@ impl VersionClause {
             return Some(self.sign.holds(order));
         };
         if self.prefix {
-            let within = given.begins_with(bound.numbers());
+            // By hand: the specifiers of pep440_rs take 1 for one of 1.1.*, and leave 2.0rc1 out of <2.0rc2.
+            let number = |at| given.release().get(at).copied().unwrap_or(0);
+            let within = bound.release().iter().enumerate().all(|(at, want)| number(at) == *want);
             return Some(within == (self.sign == Sign::Equal));
         }
         // PEP 440: "<2.0" leaves out 2.0rc1, and ">2.0" leaves out 2.0.post1, unless the bound is such a release itself.
-        let sibling = given.same_numbers(bound);
+        let sibling = given.only_release() == bound.only_release();
         let skipped = match self.sign {
-            Sign::Less => given.is_pre() && !bound.is_pre() && sibling,
+            Sign::Less => given.any_prerelease() && !bound.any_prerelease() && sibling,
             Sign::More => given.is_post() && !bound.is_post() && sibling,
             _ => false,
         };
@@ -168,7 +170,7 @@ enum SmClause {
 }
 
 impl SmSet {
-    /// Whether a device of this compute capability is meant.
+    /// Whether a device of this compute capability is included.
     pub fn contains(&self, sm: Sm) -> bool {
         let device = Sm::new(sm.major, sm.minor);
         self.0.iter().any(|all| all.iter().all(|clause| clause.holds(device)))
@@ -291,6 +293,8 @@ mod tests {
             ("<2.0", "2.0.dev3", false),
             ("<2.0rc2", "2.0rc1", true),
             ("<=0.3.1", "0.3.1", true),
+            ("==1.1.*", "1", false),
+            ("==1.0.*", "1", true),
         ] {
             let parsed: VersionRange = range.parse().expect("a range");
             let version = version.parse().expect("a version");

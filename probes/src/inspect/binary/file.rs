@@ -8,7 +8,7 @@ use super::collect::Collector;
 use super::contents::{self, Format};
 use super::inflate::Inflated;
 use super::scan::{Scan, inside};
-use super::source::{Fault, OnDisk, Reader, Source};
+use super::source::{Fault, OnDisk, Reader, Section, Source};
 use super::zip::{self, Member, Method};
 use crate::bounded;
 use crate::text::printable;
@@ -97,23 +97,16 @@ type Give<'a> = dyn FnMut(&Member, Result<&dyn Source, Fault>) + 'a;
 
 /// Gives every member of an archive that is long enough to be a binary.
 fn each_member(source: &dyn Source, give: &mut Give) -> Result<(), Fault> {
-    let mut members = zip::Members::new(source)?;
-    while let Some(member) = members.next()? {
-        if member.len >= SMALLEST {
-            give_member(source, &member, give);
-        }
-    }
-    Ok(())
+    zip::members(source, SMALLEST, &mut |member, stored| match stored {
+        Ok(stored) => give_member(member, &stored, give),
+        Err(fault) => give(member, Err(fault)),
+    })
 }
 
-fn give_member(source: &dyn Source, member: &Member, give: &mut Give) {
-    let stored = match member.stored(source) {
-        Ok(stored) => stored,
-        Err(fault) => return give(member, Err(fault)),
-    };
-    let inflated = Inflated::new(&stored, member.len);
+fn give_member(member: &Member, stored: &Section, give: &mut Give) {
+    let inflated = Inflated::new(stored, member.len);
     match member.method {
-        Method::Stored => give(member, Ok(&stored)),
+        Method::Stored => give(member, Ok(stored)),
         Method::Deflated if member.len > LARGEST_COPY || Format::of(&inflated).is_none() => {
             give(member, Ok(&inflated))
         }

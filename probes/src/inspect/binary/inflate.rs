@@ -4,10 +4,9 @@
 //! times at most. Scanning is arranged to go forward: headers, section table at the end, then once more in order of position.
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, BufReader, Read};
 
-use miniz_oxide::inflate::stream::{InflateState, inflate};
-use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use flate2::bufread::DeflateDecoder;
 
 use super::source::Source;
 
@@ -24,33 +23,36 @@ const MOST_RESTARTS: u32 = 6;
 pub struct Inflated<'a> {
     packed: &'a dyn Source,
     len: u64,
-    state: RefCell<State>,
+    state: RefCell<State<'a>>,
 }
 
-struct State {
-    inflate: Box<InflateState>,
-    input: Vec<u8>,
-    /// What of the input is not used yet.
-    unused: std::ops::Range<usize>,
-    /// Where the rest of the input is.
-    next: u64,
+/// A source from its start on.
+struct Stream<'a> {
+    source: &'a dyn Source,
+    at: u64,
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let filled = self.source.read_at(self.at, into)?;
+        self.at += filled as u64;
+        Ok(filled)
+    }
+}
+
+struct State<'a> {
+    inflate: DeflateDecoder<BufReader<Stream<'a>>>,
     /// The last bytes that came out, and where the first of them belongs.
     output: Vec<u8>,
     start: u64,
     restarts: u32,
 }
 
-impl State {
-    fn new(restarts: u32) -> Self {
-        Self {
-            inflate: InflateState::new_boxed(DataFormat::Raw),
-            input: vec![0; STEP],
-            unused: 0..0,
-            next: 0,
-            output: Vec::with_capacity(KEPT + STEP),
-            start: 0,
-            restarts,
-        }
+impl<'a> State<'a> {
+    fn new(packed: &'a dyn Source, restarts: u32) -> Self {
+        let stream = BufReader::with_capacity(STEP, Stream { source: packed, at: 0 });
+        let output = Vec::with_capacity(KEPT + STEP);
+        Self { inflate: DeflateDecoder::new(stream), output, start: 0, restarts }
     }
 
     fn end(&self) -> u64 {
@@ -58,12 +60,7 @@ impl State {
     }
 
     /// Inflates some more; nothing more is there when it gives false.
-    fn advance(&mut self, packed: &dyn Source) -> io::Result<bool> {
-        if self.unused.is_empty() {
-            let filled = packed.read_at(self.next, &mut self.input)?;
-            self.next += filled as u64;
-            self.unused = 0..filled;
-        }
+    fn advance(&mut self) -> io::Result<bool> {
         if self.output.len() > KEPT {
             let surplus = self.output.len() - KEPT / 2;
             self.output.drain(..surplus);
@@ -71,19 +68,12 @@ impl State {
         }
         let before = self.output.len();
         self.output.resize(before + STEP, 0);
-        let input = &self.input[self.unused.clone()];
-        let result = inflate(&mut self.inflate, input, &mut self.output[before..], MZFlush::None);
-        self.output.truncate(before + result.bytes_written);
-        self.unused.start += result.bytes_consumed;
-        let stuck = result.bytes_written == 0 && result.bytes_consumed == 0;
-        match result.status {
-            Ok(MZStatus::Ok) => Ok(!stuck),
-            Ok(_) => Ok(result.bytes_written > 0),
-            Err(_) if stuck && self.unused.is_empty() => Ok(false),
-            Err(error) => Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("not deflated data ({error:?})"),
-            )),
+        let read = self.inflate.read(&mut self.output[before..]);
+        self.output.truncate(before + read.as_ref().map_or(0, |count| *count));
+        match read {
+            // Cut short: what is missing is told by where it was looked for.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|count| count > 0),
         }
     }
 }
@@ -91,7 +81,7 @@ impl State {
 impl<'a> Inflated<'a> {
     /// A member of `len` bytes, from its deflated form.
     pub fn new(packed: &'a dyn Source, len: u64) -> Self {
-        Self { packed, len, state: RefCell::new(State::new(0)) }
+        Self { packed, len, state: RefCell::new(State::new(packed, 0)) }
     }
 }
 
@@ -110,7 +100,7 @@ impl Source for Inflated<'_> {
                     "a compressed member that would have to be unpacked again and again",
                 ));
             }
-            *state = State::new(state.restarts + 1);
+            *state = State::new(self.packed, state.restarts + 1);
         }
         let mut filled = 0;
         while filled < count {
@@ -120,7 +110,7 @@ impl Source for Inflated<'_> {
                 let step = have.len().min(count - filled);
                 into[filled..filled + step].copy_from_slice(&have[..step]);
                 filled += step;
-            } else if !state.advance(self.packed)? {
+            } else if !state.advance()? {
                 break;
             }
         }

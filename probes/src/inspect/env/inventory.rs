@@ -196,11 +196,6 @@ impl Environment {
             .or_else(|| taken.filter_map(|one| one.version.as_deref()).next())
             .and_then(major_minor)
     }
-
-    /// Bytes of all binaries in it: what a scan of it has to look at.
-    pub fn library_bytes(&self) -> u64 {
-        self.packages.iter().flat_map(|package| &package.libraries).map(|one| one.bytes).sum()
-    }
 }
 
 impl Package {

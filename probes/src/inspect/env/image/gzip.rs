@@ -1,92 +1,31 @@
-//! gzip (RFC 1952) as a stream, member after member, as layers are compressed.
-//!
-//! The inflater is miniz_oxide, without unsafe code and part of Rust's own standard library. The checksum is not compared: the archive
-//! inside has its own, and nothing read from an image is trusted anyway.
+//! gzip as a stream, member after member, as layers are compressed.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use miniz_oxide::inflate::stream::{InflateState, inflate};
-use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
+use flate2::bufread::GzDecoder;
 
 use super::part::Stream;
 
-/// Longest name or comment in a header.
-const LONGEST: u64 = 64 << 10;
-
-/// What is inside a gzip stream.
-pub(super) struct Gunzip<R> {
-    inner: BufReader<R>,
-    state: Box<InflateState>,
-    /// Whether a member is being read, as opposed to the gap before the next.
-    inside: bool,
-}
+/// What is inside a gzip stream. What is no header after the first member is padding, which flate2's own reader of many members refuses.
+pub(super) struct Gunzip<R>(Option<GzDecoder<BufReader<R>>>);
 
 impl<R: Read> Gunzip<R> {
     pub(super) fn new(inner: R) -> Self {
-        let inner = BufReader::with_capacity(64 << 10, inner);
-        Self { inner, state: InflateState::new_boxed(DataFormat::Raw), inside: false }
-    }
-
-    /// Reads the header of the next member; `false` at the end. What is no header after the first member is padding.
-    fn begin(&mut self) -> io::Result<bool> {
-        const EXTRA: u8 = 4;
-        const NAME: u8 = 8;
-        const COMMENT: u8 = 16;
-        const CHECKSUM: u8 = 2;
-        if !self.inner.fill_buf()?.starts_with(&[0x1f]) {
-            return Ok(false);
-        }
-        let header: [u8; 10] = self.exact()?;
-        if header[..3] != [0x1f, 0x8b, 8] {
-            return Err(damaged("no gzip header"));
-        }
-        let flags = header[3];
-        if flags & EXTRA != 0 {
-            let length = u16::from_le_bytes(self.exact()?);
-            io::copy(&mut self.inner.by_ref().take(length.into()), &mut io::sink())?;
-        }
-        for flag in [NAME, COMMENT] {
-            if flags & flag != 0 {
-                let mut text = Vec::new();
-                self.inner.by_ref().take(LONGEST).read_until(0, &mut text)?;
-            }
-        }
-        if flags & CHECKSUM != 0 {
-            self.exact::<2>()?;
-        }
-        self.state.reset(DataFormat::Raw);
-        self.inside = true;
-        Ok(true)
-    }
-
-    fn exact<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.inner.read_exact(&mut bytes)?;
-        Ok(bytes)
+        Self(Some(GzDecoder::new(BufReader::with_capacity(64 << 10, inner))))
     }
 }
 
 impl<R: Read> Read for Gunzip<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !buffer.is_empty() {
-            if !self.inside && !self.begin()? {
-                return Ok(0);
+        while let Some(member) = &mut self.0 {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
             }
-            let input = self.inner.fill_buf()?;
-            let end = input.is_empty();
-            let step = inflate(&mut self.state, input, buffer, MZFlush::None);
-            self.inner.consume(step.bytes_consumed);
-            match step.status {
-                Ok(MZStatus::StreamEnd) => {
-                    self.inside = false;
-                    self.exact::<8>()?;
-                }
-                Ok(_) | Err(MZError::Buf) if step.bytes_written > 0 || !end => {}
-                Ok(_) | Err(MZError::Buf) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Err(error) => return Err(damaged(&format!("damaged gzip data: {error:?}"))),
-            }
-            if step.bytes_written > 0 {
-                return Ok(step.bytes_written);
+            let rest = self.0.take().map(GzDecoder::into_inner);
+            let Some(mut rest) = rest else { break };
+            if rest.fill_buf()?.starts_with(&[0x1f]) {
+                self.0 = Some(GzDecoder::new(rest));
             }
         }
         Ok(0)
@@ -94,10 +33,6 @@ impl<R: Read> Read for Gunzip<R> {
 }
 
 impl<R: Read> Stream for Gunzip<R> {}
-
-fn damaged(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
-}
 
 #[cfg(test)]
 pub(super) mod tests {

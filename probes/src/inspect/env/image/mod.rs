@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use store::Packing;
 
+use self::tar::{Kind, Member};
 use super::disk::Disk;
 use super::inventory::Inventory;
 use super::metadata::is_library;
@@ -31,9 +32,7 @@ use super::progress::Progress;
 use super::sweep;
 use super::tree::{Node, Tree};
 use manifest::Described;
-use part::Stream;
 use store::Store;
-use tar::{Kind, Tar};
 
 /// Entries kept of one image, and bytes of their contents.
 const MOST_ENTRIES: usize = 1 << 19;
@@ -166,18 +165,20 @@ pub fn stream_image(
         }
         progress.at(&path.join(name));
         let error = |error| ImageError::Io(path.join(name), error);
-        let mut layer = store.layer(name).map_err(error)?;
-        while let Some(member) = layer.next().map_err(error)? {
-            if progress.cancelled() {
-                break;
-            }
-            let Some(file) = wanted.get(&member.offset).filter(|_| member.kind == Kind::File)
-            else {
-                continue;
-            };
-            progress.read(member.bytes);
-            each(file, &mut layer.body());
-        }
+        let read = store.layer(name).and_then(|layer| {
+            tar::members(layer, &mut |member, contents| {
+                if progress.cancelled() {
+                    return Ok(false);
+                }
+                let file = wanted.get(&member.offset).filter(|_| member.kind == Kind::File);
+                if let Some(file) = file {
+                    progress.read(member.bytes);
+                    each(file, contents);
+                }
+                Ok(true)
+            })
+        });
+        read.map_err(error)?;
     }
     Ok(())
 }
@@ -206,9 +207,11 @@ impl Layers {
         name: &str,
         progress: &mut Progress<'_>,
     ) -> io::Result<()> {
-        let mut layer = store.layer(name)?;
+        let layer = store.layer(name)?;
         let mut changes = Changes::default();
-        let read = self.read(&mut layer, number, &mut changes, progress);
+        let read = tar::members(layer, &mut |member, contents| {
+            self.read(member, contents, number, &mut changes, progress)
+        });
         // A layer that breaks off has still said something.
         changes.emptied.iter().for_each(|path| self.tree.remove_below(path));
         changes.gone.iter().for_each(|path| self.tree.remove(path));
@@ -218,52 +221,51 @@ impl Layers {
         read
     }
 
+    /// Takes one member of a layer; `false` when nothing more is wanted.
     fn read(
         &mut self,
-        layer: &mut Tar<Box<dyn Stream>>,
-        number: usize,
+        member: Member,
+        contents: &mut dyn Read,
+        layer: usize,
         changes: &mut Changes,
         progress: &mut Progress<'_>,
-    ) -> io::Result<()> {
-        while let Some(member) = layer.next()? {
-            if progress.cancelled() {
-                return Ok(());
-            }
-            if self.tree.len() + changes.put.len() >= MOST_ENTRIES || self.bytes >= MOST_BYTES {
-                return Err(io::Error::other(
-                    "the image has more files than are kept; the rest was not looked at",
-                ));
-            }
-            if changes.whiteout(&member.path) {
-                continue;
-            }
-            let node = match member.kind {
-                Kind::File => {
-                    let Some(keep) = keep::of(&member.path) else { continue };
-                    let contents = keep.read(&mut layer.body())?;
-                    let kept = contents.as_ref().map_or(0, Vec::len);
-                    self.bytes += kept;
-                    progress.read(kept as u64);
-                    Node::File {
-                        bytes: member.bytes,
-                        contents: contents.map(Rc::from),
-                        layer: number,
-                        offset: member.offset,
-                    }
-                }
-                Kind::Link(target) => Node::Link(target),
-                Kind::Again(target) => {
-                    let known = changes.put.get(&target).or_else(|| self.tree.get(&target));
-                    let Some(node) = known.filter(|_| keep::of(&member.path).is_some()) else {
-                        continue;
-                    };
-                    node.clone()
-                }
-                Kind::Folder | Kind::Other => continue,
-            };
-            changes.put.insert(member.path, node);
+    ) -> io::Result<bool> {
+        if progress.cancelled() {
+            return Ok(false);
         }
-        Ok(())
+        if self.tree.len() + changes.put.len() >= MOST_ENTRIES || self.bytes >= MOST_BYTES {
+            return Err(io::Error::other(
+                "the image has more files than are kept; the rest was not looked at",
+            ));
+        }
+        if changes.whiteout(&member.path) {
+            return Ok(true);
+        }
+        let Some(keep) = keep::of(&member.path) else {
+            if let Kind::Link(target) = member.kind {
+                changes.put.insert(member.path, Node::Link(target));
+            }
+            return Ok(true);
+        };
+        let node = match member.kind {
+            Kind::File => {
+                let contents = keep.read(contents)?;
+                let kept = contents.as_ref().map_or(0, Vec::len);
+                self.bytes += kept;
+                progress.read(kept as u64);
+                let contents = contents.map(Rc::from);
+                Node::File { bytes: member.bytes, contents, layer, offset: member.offset }
+            }
+            Kind::Link(target) => Node::Link(target),
+            Kind::Again(target) => {
+                let known = changes.put.get(&target).or_else(|| self.tree.get(&target));
+                let Some(node) = known else { return Ok(true) };
+                node.clone()
+            }
+            Kind::Folder | Kind::Other => return Ok(true),
+        };
+        changes.put.insert(member.path, node);
+        Ok(true)
     }
 }
 

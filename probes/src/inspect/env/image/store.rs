@@ -9,7 +9,7 @@ use super::super::progress::Progress;
 use super::ImageError;
 use super::gzip::Gunzip;
 use super::part::{Part, Stream};
-use super::tar::{Kind, Tar};
+use super::tar::{self, Kind};
 use crate::bounded;
 
 /// Members of the outer archive: three for each layer and some more.
@@ -40,21 +40,19 @@ impl Store {
             return Err(ImageError::Packed(path.to_owned(), packed));
         }
         let file = bounded::open(path).map_err(io)?;
-        let mut tar = Tar::new(Part::whole(file).map_err(io)?);
         let mut members = HashMap::new();
-        while let Some(member) = tar.next().map_err(io)? {
+        let listed = tar::members(Part::whole(file).map_err(io)?, &mut |member, _| {
             let place = match member.kind {
                 Kind::File => Place::At { offset: member.offset, bytes: member.bytes },
                 Kind::Link(target) => Place::Link(lexical(
                     &member.path.parent().unwrap_or(Path::new("/")).join(target),
                 )),
-                _ => continue,
+                _ => return Ok(true),
             };
             members.insert(member.path, place);
-            if members.len() >= MOST_MEMBERS || progress.cancelled() {
-                break;
-            }
-        }
+            Ok(members.len() < MOST_MEMBERS && !progress.cancelled())
+        });
+        listed.map_err(io)?;
         Ok(Self::Archive { file: path.to_owned(), members })
     }
 
@@ -87,21 +85,20 @@ impl Store {
     }
 
     /// A layer, unpacked as it is read.
-    pub(super) fn layer(&self, name: &str) -> io::Result<Tar<Box<dyn Stream>>> {
+    pub(super) fn layer(&self, name: &str) -> io::Result<Box<dyn Stream>> {
         let mut magic = Vec::new();
         self.part(name)?.take(4).read_to_end(&mut magic)?;
         let part = self.part(name)?;
-        let stream: Box<dyn Stream> = match Packing::of(&magic) {
-            None => Box::new(part),
-            Some(Packing::Gzip) => Box::new(Gunzip::new(part)),
+        match Packing::of(&magic) {
+            None => Ok(Box::new(part)),
+            Some(Packing::Gzip) => Ok(Box::new(Gunzip::new(part))),
             Some(packed) => {
                 let why = format!(
                     "the layer is packed with {packed}, which is not read; save the image with gzip or unpacked"
                 );
-                return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+                Err(io::Error::new(io::ErrorKind::Unsupported, why))
             }
-        };
-        Ok(Tar::new(stream))
+        }
     }
 }
 

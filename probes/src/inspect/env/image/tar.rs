@@ -1,16 +1,16 @@
-//! tar (POSIX ustar and pax, GNU's long names) as a stream.
-//!
-//! Own code instead of a crate: reading is all that is needed, with bounds on every length, and the position of each member.
+//! tar as a stream: what its members are and where their contents lie.
 
-use std::io::{self, Read};
+use std::cell::Cell;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use tar::{Archive, Entry, EntryType};
 
 use super::super::links::lexical;
 use super::part::Stream;
 
-const BLOCK: u64 = 512;
-/// Longest extended header; a path and some attributes.
-const EXTENDED_BYTES: u64 = 1 << 20;
+/// Longest headers of one member, which the library takes into memory: a path and some attributes.
+const HEADER_BYTES: u64 = 1 << 20;
 
 /// What a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,114 +34,39 @@ pub(super) struct Member {
     pub(super) offset: u64,
 }
 
-/// Reads members one after the other.
-pub(super) struct Tar<S> {
-    inner: S,
-    position: u64,
-    /// End of the contents of the current member, and of the blocks they fill.
-    end: u64,
-    padded: u64,
+/// Takes a member with its contents, and says whether to go on.
+pub(super) type Give<'a> = dyn FnMut(Member, &mut dyn Read) -> io::Result<bool> + 'a;
+
+/// Gives members one after the other.
+pub(super) fn members(stream: impl Stream, give: &mut Give) -> io::Result<()> {
+    let allowance = Cell::new(HEADER_BYTES);
+    let mut archive = Archive::new(Metered { stream, position: 0, allowance: &allowance });
+    for entry in archive.entries_with_seek()? {
+        let mut entry = entry?;
+        allowance.set(u64::MAX);
+        if !give(Member::of(&entry), &mut entry)? {
+            break;
+        }
+        allowance.set(HEADER_BYTES);
+    }
+    Ok(())
 }
 
-/// What extended headers say of the next member.
-#[derive(Default)]
-struct Extended {
-    path: Option<String>,
-    link: Option<String>,
-    bytes: Option<u64>,
-}
-
-impl<S: Stream> Tar<S> {
-    pub(super) fn new(inner: S) -> Self {
-        Self { inner, position: 0, end: 0, padded: 0 }
-    }
-
-    /// The next member; `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Member>> {
-        let mut extended = Extended::default();
-        loop {
-            let rest = self.padded - self.position;
-            self.inner.skip(rest)?;
-            self.position = self.padded;
-            let Some(header) = self.header()? else { return Ok(None) };
-            let bytes = number(&header[124..136]).ok_or_else(|| damaged("size"))?;
-            let plain = !matches!(header[156], b'x' | b'g' | b'L' | b'K');
-            self.open(extended.bytes.filter(|_| plain).unwrap_or(bytes))?;
-            match header[156] {
-                b'x' => extended.pax(&self.contents()?),
-                b'L' => extended.path = Some(c_string(&self.contents()?)),
-                b'K' => extended.link = Some(c_string(&self.contents()?)),
-                b'g' => {}
-                _ => return Ok(Some(self.member(&header, extended))),
-            }
-        }
-    }
-
-    /// Contents of the member that was returned last.
-    pub(super) fn body(&mut self) -> Body<'_, S> {
-        Body(self)
-    }
-
-    fn header(&mut self) -> io::Result<Option<[u8; 512]>> {
-        let mut header = [0; BLOCK as usize];
-        let mut filled = 0;
-        while filled < header.len() {
-            match self.inner.read(&mut header[filled..])? {
-                0 if filled == 0 => return Ok(None),
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => filled += count,
-            }
-        }
-        self.position += BLOCK;
-        (self.end, self.padded) = (self.position, self.position);
-        if header.iter().all(|byte| *byte == 0) {
-            return Ok(None);
-        }
-        let blank = |at: usize| (148..156).contains(&at);
-        let sum = header
-            .iter()
-            .enumerate()
-            .map(|(at, byte)| if blank(at) { 32 } else { u64::from(*byte) });
-        if number(&header[148..156]) != Some(sum.sum()) {
-            return Err(damaged("checksum"));
-        }
-        Ok(Some(header))
-    }
-
-    fn open(&mut self, bytes: u64) -> io::Result<()> {
-        let end = self.position.checked_add(bytes);
-        let padded = end.and_then(|end| end.checked_next_multiple_of(BLOCK));
-        self.end = end.ok_or_else(|| damaged("size"))?;
-        self.padded = padded.ok_or_else(|| damaged("size"))?;
-        Ok(())
-    }
-
-    fn contents(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        Body(self).take(EXTENDED_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn member(&mut self, header: &[u8; 512], extended: Extended) -> Member {
-        let path = extended.path.unwrap_or_else(|| {
-            let name = c_string(&header[..100]);
-            let prefix = c_string(&header[345..500]);
-            let posix = &header[257..263] == b"ustar\0" && !prefix.is_empty();
-            if posix { format!("{prefix}/{name}") } else { name }
-        });
-        let link = || extended.link.clone().unwrap_or_else(|| c_string(&header[157..257]));
-        let kind = match header[156] {
+impl Member {
+    fn of<R: Read>(entry: &Entry<'_, R>) -> Self {
+        let path = entry.path_bytes();
+        let link = || entry.link_name_bytes().map(|name| text(&name)).unwrap_or_default();
+        let kind = match entry.header().entry_type() {
             // An old archive marks a folder by its name alone.
-            0 | b'0' | b'7' if path.ends_with('/') => Kind::Folder,
-            0 | b'0' | b'7' => Kind::File,
-            b'1' => Kind::Again(inside(&link())),
-            b'2' => Kind::Link(link().into()),
-            b'5' => Kind::Folder,
+            EntryType::Regular | EntryType::Continuous if path.ends_with(b"/") => Kind::Folder,
+            EntryType::Regular | EntryType::Continuous => Kind::File,
+            EntryType::Link => Kind::Again(inside(&link())),
+            EntryType::Symlink => Kind::Link(link().into()),
+            EntryType::Directory => Kind::Folder,
             _ => Kind::Other,
         };
-        // Only files have contents; GNU's listing of a folder is skipped like any other.
-        let bytes = self.end - self.position;
-        Member { path: inside(&path), kind, bytes, offset: self.position }
+        let (bytes, offset) = (entry.size(), entry.raw_file_position());
+        Self { path: inside(&text(&path)), kind, bytes, offset }
     }
 }
 
@@ -150,63 +75,36 @@ fn inside(path: &str) -> PathBuf {
     lexical(&Path::new("/").join(path.trim_start_matches('/')))
 }
 
-impl Extended {
-    /// Records of a pax header: `30 path=some/where\n`, the number being the length of the record.
-    fn pax(&mut self, bytes: &[u8]) {
-        let mut rest = bytes;
-        while let Some(space) = rest.iter().position(|byte| *byte == b' ') {
-            let length =
-                std::str::from_utf8(&rest[..space]).ok().and_then(|text| text.parse().ok());
-            let Some(record) = length.and_then(|length: usize| rest.get(space + 1..length)) else {
-                return;
-            };
-            rest = &rest[space + 1 + record.len()..];
-            let text = String::from_utf8_lossy(record);
-            match text.trim_end_matches('\n').split_once('=') {
-                Some(("path", value)) => self.path = Some(value.to_owned()),
-                Some(("linkpath", value)) => self.link = Some(value.to_owned()),
-                Some(("size", value)) => self.bytes = value.parse().ok(),
-                _ => {}
-            }
-        }
-    }
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Contents of one member.
-pub(super) struct Body<'a, S>(&'a mut Tar<S>);
+/// A stream that skips by seeking ahead, and of which only so much may be read.
+struct Metered<'a, S> {
+    stream: S,
+    position: u64,
+    allowance: &'a Cell<u64>,
+}
 
-impl<S: Stream> Read for Body<'_, S> {
+impl<S: Stream> Read for Metered<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.0.end.saturating_sub(self.0.position);
-        let read = self.0.inner.by_ref().take(left).read(buffer)?;
-        if read == 0 && left > 0 && !buffer.is_empty() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.0.position += read as u64;
+        let read = self.stream.read(buffer)?;
+        let left = self.allowance.get().checked_sub(read as u64);
+        self.allowance
+            .set(left.ok_or_else(|| io::Error::other("a tar header of over a megabyte"))?);
+        self.position += read as u64;
         Ok(read)
     }
 }
 
-/// A number in octal, or in binary where the first bit is set, as GNU writes large ones.
-fn number(field: &[u8]) -> Option<u64> {
-    let (first, rest) = field.split_first()?;
-    if first & 0x80 != 0 {
-        let negative = first & 0x40 != 0;
-        let start = u64::from(first & 0x3f);
-        let add = |sum: u64, byte: &u8| sum.checked_mul(256)?.checked_add((*byte).into());
-        return rest.iter().try_fold(start, add).filter(|_| !negative);
+impl<S: Stream> Seek for Metered<'_, S> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Current(by) = to else { return Err(io::ErrorKind::Unsupported.into()) };
+        let by = u64::try_from(by).map_err(io::Error::other)?;
+        self.stream.skip(by)?;
+        self.position += by;
+        Ok(self.position)
     }
-    let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
-    if text.is_empty() { Some(0) } else { u64::from_str_radix(text, 8).ok() }
-}
-
-fn c_string(field: &[u8]) -> String {
-    let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
-    String::from_utf8_lossy(&field[..end]).into_owned()
-}
-
-fn damaged(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged tar header: {what}"))
 }
 
 #[cfg(test)]
@@ -220,17 +118,15 @@ mod tests {
     impl Stream for &[u8] {}
 
     fn all(bytes: &[u8]) -> io::Result<Vec<(Member, Vec<u8>)>> {
-        let mut tar = Tar::new(bytes);
         let mut found = Vec::new();
-        while let Some(member) = tar.next()? {
+        members(bytes, &mut |member, contents| {
             let mut body = Vec::new();
-            tar.body().read_to_end(&mut body)?;
-            assert_eq!(
-                bytes.get(member.offset as usize..).and_then(|rest| rest.get(..body.len())),
-                Some(body.as_slice())
-            );
+            contents.read_to_end(&mut body)?;
+            let there = bytes.get(member.offset as usize..).and_then(|rest| rest.get(..body.len()));
+            assert_eq!(there, Some(body.as_slice()));
             found.push((member, body));
-        }
+            Ok(true)
+        })?;
         Ok(found)
     }
 
@@ -277,14 +173,36 @@ mod tests {
         }
     }
 
+    /// GNU's name for the next member, as long as told and then some.
     #[test]
-    fn numbers_are_read_in_both_notations() {
-        assert_eq!(number(b"00000000017\0"), Some(15));
-        assert_eq!(number(b"\x80\0\0\0\0\0\0\x02\0\0\0\0"), Some(8 << 30));
-        assert_eq!(number(&[0xff; 12]), None);
-        assert_eq!(number(b"9"), None);
-        assert_eq!(number(b"        "), Some(0));
+    fn a_header_without_end_is_not_taken_into_memory() {
+        let mut block = [0_u8; 512];
+        block[..13].copy_from_slice(b"././@LongLink");
+        block[124..136].copy_from_slice(b"77777777777\0");
+        block[156] = b'L';
+        block[257..265].copy_from_slice(b"ustar  \0");
+        block[148..156].fill(b' ');
+        let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let endless = block.chain(io::repeat(b'a'));
+        let mut given = 0;
+        let told = members(Endless(endless), &mut |_, _| {
+            given += 1;
+            Ok(true)
+        });
+        assert!(told.is_err_and(|error| error.to_string().contains("megabyte")));
+        assert_eq!(given, 0);
     }
+
+    struct Endless<R>(R);
+
+    impl<R: Read> Read for Endless<R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl<R: Read> Stream for Endless<R> {}
 
     #[test]
     fn names_do_not_lead_out_of_the_archive() {
@@ -313,8 +231,6 @@ mod tests {
             let sum: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
             block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
             let _ = all(&[&block, noise.as_slice()].concat());
-            let mut extended = Extended::default();
-            extended.pax(&noise);
         }
     }
 }
