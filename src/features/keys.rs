@@ -203,15 +203,14 @@ pub struct Key<State> {
     pub act: fn(&mut State, &Shared) -> Vec<Effect>,
 }
 
-impl<State> Key<State> {
-    /// One row of a feature's table.
-    pub const fn new(
-        id: &'static str,
-        keys: &'static [&'static str],
-        hint: &'static str,
-        help: &'static str,
-        act: fn(&mut State, &Shared) -> Vec<Effect>,
-    ) -> Self {
-        Self { spec: KeySpec { id, keys, hint, help }, act }
-    }
+/// The table of a feature's keys, a row each: id, default keys, words in the footer, help, what it does.
+macro_rules! keys {
+    ($($id:literal, [$($key:literal),*], $hint:literal, $help:literal, $act:expr;)*) => {
+        &[$($crate::features::Key {
+            spec: $crate::features::KeySpec { id: $id, keys: &[$($key),*], hint: $hint, help: $help },
+            act: $act,
+        },)*]
+    };
 }
+
+pub(crate) use keys;

@@ -1,26 +1,17 @@
 //! What the shell asks of the feature behind a tab.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::Frame;
 
 use super::effect::Effect;
 use super::input::Input;
 use super::popup::PopupEvent;
 use super::shared::Shared;
-use crate::widgets::{Hit, Hits, Look, Shown};
+use crate::widgets::{Hit, Shown, Surface};
 
 /// The feature behind a tab. What it leaves out is what a tab without it does.
 pub trait Feature {
-    /// Draws the tab into an area; says what can be clicked.
-    fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    );
+    /// Draws the tab; says what can be clicked.
+    fn draw(&self, shared: &Shared, on: Surface<'_>);
 
     /// A new frame is in `shared`; this was the one before.
     fn frame(&mut self, _shared: &Shared, _before: &Frame) -> Vec<Effect> {
@@ -59,7 +50,8 @@ pub trait Feature {
     fn shown(&mut self, _part: Shown) {}
 
     /// Takes back what was typed.
-    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
+    fn close(&mut self) -> Vec<Effect> {
+        self.edit_filter(&|filter| filter.text.clear());
         Vec::new()
     }
 
@@ -71,8 +63,17 @@ pub trait Feature {
         None
     }
 
+    /// The same, to be changed.
+    fn filter_mut(&mut self) -> Option<&mut Input> {
+        None
+    }
+
     /// Changes the filter, and what is in view with it.
-    fn edit_filter(&mut self, _edit: &dyn Fn(&mut Input), _shared: &Shared) {}
+    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input)) {
+        if let Some(filter) = self.filter_mut() {
+            edit(filter);
+        }
+    }
 
     /// The GPU the cursor is on, by its place in the frame.
     fn gpu(&self) -> Option<usize> {
@@ -88,15 +89,7 @@ pub trait Feature {
     }
 
     /// Draws the popup over the body of the screen.
-    fn draw_popup(
-        &self,
-        _shared: &Shared,
-        _look: Look<'_>,
-        _area: Rect,
-        _buffer: &mut Buffer,
-        _hits: &mut Hits,
-    ) {
-    }
+    fn draw_popup(&self, _shared: &Shared, _on: Surface<'_>) {}
 
     /// Something happens to the popup.
     fn on_popup(&mut self, _event: PopupEvent, _shared: &Shared) -> Vec<Effect> {

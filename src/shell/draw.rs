@@ -4,7 +4,7 @@
 //! what can be clicked comes back as [`Hits`].
 
 use crate::shell::chrome;
-use crate::widgets::glyphs;
+use crate::widgets::{Surface, glyphs};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -29,14 +29,15 @@ pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
     let [head, body, foot] = chrome::split(area);
     chrome::header(app, look, head, buffer, &mut hits);
     let tab = app.tabs.get(app.tab);
-    tab.draw(&app.shared, look, body, buffer, &mut hits);
+    tab.draw(&app.shared, Surface { look, area: body, buffer, hits: &mut hits });
     chrome::footer(app, look, foot, buffer);
     if app.has_popup() {
         hits.cover();
     }
+    let over = Surface { look, area: body, buffer, hits: &mut hits };
     match &app.overlay {
-        Some(overlay) => overlay.draw(app, look, body, buffer, &mut hits),
-        None => tab.draw_popup(&app.shared, look, body, buffer, &mut hits),
+        Some(overlay) => overlay.draw(app, over),
+        None => tab.draw_popup(&app.shared, over),
     }
     if !look.glyphs.is_unicode {
         spell_out(area, buffer);

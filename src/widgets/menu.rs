@@ -1,13 +1,10 @@
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Hit, Hits, Look, Popup};
+use super::{Hit, Popup, Surface};
 use crate::widgets::theme::Role;
 
 /// A popup one chooses a row from.
 pub(crate) struct Menu<'a> {
-    /// Theme and glyphs.
-    pub(crate) look: Look<'a>,
     /// In the frame.
     pub(crate) title: &'a str,
     /// The line above the rows.
@@ -20,14 +17,9 @@ pub(crate) struct Menu<'a> {
 
 impl Menu<'_> {
     /// Draws it; `first` says from which row on, by how many are in view.
-    pub(crate) fn render(
-        &self,
-        first: impl Fn(usize) -> usize,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        let (look, rows) = (self.look, self.rows);
+    pub(crate) fn render(&self, first: impl Fn(usize) -> usize, on: Surface<'_>) {
+        let Surface { look, area, buffer, hits } = on;
+        let rows = self.rows;
         let name = [look.piece(self.title, Role::Title)];
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
         let frame = Popup::new(look, 70, height).titled(|card| card.left(&name));

@@ -37,7 +37,7 @@ pub use graph::Graph;
 pub use hits::{Hit, Hits, Link, Shown};
 pub use lines::{Footer, Hint, Notice, Severity, Tabs};
 pub(crate) use menu::Menu;
-pub(crate) use page::{Page, PageWriter, Titled, draw_page, draw_text, page_width};
+pub(crate) use page::{Page, PageWriter, Titled, draw_page, draw_text};
 pub use pen::{Align, Pen, Piece, pieces_width, text_width};
 pub use roofline::{Point, Roof, Roofline};
 pub use scrollbar::Scrollbar;
@@ -100,6 +100,25 @@ impl<'a> Look<'a> {
     /// A pen on the first line of an area.
     pub fn pen<'b>(&self, buffer: &'b mut Buffer, area: Rect) -> Pen<'b> {
         Pen::new(buffer, area, self.glyphs)
+    }
+}
+
+/// Where something is drawn, how it looks, and what it says besides.
+pub struct Surface<'a> {
+    /// Theme and glyphs.
+    pub look: Look<'a>,
+    /// The part of the screen.
+    pub area: Rect,
+    /// The screen.
+    pub buffer: &'a mut Buffer,
+    /// What can be clicked.
+    pub hits: &'a mut Hits,
+}
+
+impl Surface<'_> {
+    /// Columns the text of a popup has.
+    pub fn page_width(&self) -> usize {
+        usize::from(self.area.width.saturating_sub(6)).clamp(10, 100)
     }
 }
 

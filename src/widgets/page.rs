@@ -10,7 +10,7 @@ use warpscope_probes::text::printable;
 
 use super::hits::is_safe;
 use super::wrap::{chop, wrap};
-use super::{Hit, Hits, Look, Piece, Popup, Shown, pieces_width, text_width};
+use super::{Hit, Hits, Look, Piece, Popup, Shown, Surface, pieces_width, text_width};
 use crate::text::clean_lines;
 use crate::widgets::theme::Role;
 
@@ -192,14 +192,12 @@ impl<'a> PageWriter<'a> {
 
 /// Draws a page in a popup, from a line on, but so that the lines in `focus` are in view.
 pub(crate) fn draw_page(
-    look: Look<'_>,
     title: &[Piece<'_>],
     page: &Page,
     (scroll, focus): (usize, Option<Range<usize>>),
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
+    on: Surface<'_>,
 ) {
+    let Surface { look, area, buffer, hits } = on;
     let lines = &page.lines;
     let widest = lines.iter().map(Line::width).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX).max(pieces_width(title));
@@ -225,22 +223,10 @@ pub(crate) fn draw_page(
 /// A title, and plain lines below it.
 pub(crate) type Titled = (String, Vec<Line<'static>>);
 
-/// Columns the text of a popup has in an area.
-pub(crate) fn page_width(area: Rect) -> usize {
-    usize::from(area.width.saturating_sub(6)).clamp(10, 100)
-}
-
 /// Draws plain lines in a popup, from a line on.
-pub(crate) fn draw_text(
-    look: Look<'_>,
-    (title, lines): Titled,
-    scroll: usize,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let title = [look.piece(&title, Role::Title)];
-    draw_page(look, &title, &Page::plain(lines), (scroll, None), area, buffer, hits);
+pub(crate) fn draw_text((title, lines): Titled, scroll: usize, on: Surface<'_>) {
+    let title = [on.look.piece(&title, Role::Title)];
+    draw_page(&title, &Page::plain(lines), (scroll, None), on);
 }
 
 fn rows(lines: usize) -> u16 {

@@ -1,5 +1,6 @@
 //! The inner arrows of the house, which the compiler does not hold.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,8 @@ pub(crate) const LAYERS: &[&[&str]] = &[
     &["commands"],
 ];
 
-/// Uses that go against the order, each with its reason.
-const EXCEPTIONS: &[(&str, &str, &str)] =
-    &[("features", "shell", "the whole state is handed to them")];
+/// Files of `features` that gather what the features have in common, and so may name them.
+const GATHERING: &[&str] = &["features/mod.rs", "features/msg.rs", "features/shared.rs"];
 
 /// Code that names no file, process, socket or clock.
 const PURE: &[&str] = &[
@@ -27,10 +27,13 @@ const PURE: &[&str] = &[
     "runs/compare",
     "shell/chrome.rs",
     "shell/draw.rs",
-    "shell/panels.rs",
-    "shell/popup",
+    "shell/keymap.rs",
+    "shell/keys.rs",
+    "shell/mod.rs",
+    "shell/overlay",
+    "shell/recording.rs",
+    "shell/tabs.rs",
     "shell/update",
-    "shell/view.rs",
     "store",
     "widgets",
     "worker/pulse",
@@ -110,16 +113,68 @@ fn modules_use_only_what_stands_before_them() {
             for used in line.split("crate::").skip(1) {
                 let used =
                     used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
-                let against = layer(used).is_some_and(|used| used > own_layer);
-                let excused =
-                    EXCEPTIONS.iter().any(|(from, to, _)| name.starts_with(from) && *to == used);
-                if against && !excused {
+                if layer(used).is_some_and(|used| used > own_layer) {
                     wrong.push(format!("{name}: {}", line.trim()));
                 }
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words after `features::` in a line, braces taken apart.
+fn named_features(line: &str) -> Vec<String> {
+    let word = |text: &str| -> String {
+        text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let after = line.split("features::").skip(1);
+    after
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            Some(list) => list.split(',').map(word).collect(),
+            None => vec![word(rest)],
+        })
+        .collect()
+}
+
+#[test]
+fn a_feature_names_no_other_feature() {
+    let code = code();
+    let folder = |name: &str| {
+        let rest = name.strip_prefix("features/")?;
+        rest.split_once('/').map(|(feature, _)| feature.to_owned())
+    };
+    let features: BTreeSet<String> = code.iter().filter_map(|(name, _)| folder(name)).collect();
+    assert!(features.contains("compat") && features.len() >= 5, "{features:?}");
+    let mut wrong = Vec::new();
+    for (name, code) in code.iter().filter(|(name, _)| name.starts_with("features/")) {
+        let own = folder(name);
+        if GATHERING.contains(&name.as_str()) {
+            continue;
+        }
+        for line in code.lines() {
+            // A path up out of the folder names a feature as well.
+            let up = line.replace("super::super::", "features::");
+            let foreign = named_features(&up)
+                .into_iter()
+                .filter(|used| features.contains(used) && own.as_ref() != Some(used));
+            wrong.extend(foreign.map(|used| format!("{name}: {used}: {}", line.trim())));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_the_router_takes_the_whole_state_to_change_it() {
+    let code = code();
+    let others = code.iter().filter(|(name, _)| {
+        (name.starts_with("features/")
+            || name.starts_with("shell/")
+            || name.starts_with("widgets/"))
+            && !name.starts_with("shell/update/")
+    });
+    let wrong: Vec<_> =
+        others.filter(|(_, code)| code.contains("&mut App")).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]

@@ -2,34 +2,17 @@
 
 use super::Bench;
 use super::update::gpu_tasks;
+use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
 use crate::worker::pulse::Wish;
 
 impl Bench {
     /// The keys of the tab.
-    pub const KEYS: &'static [Key<Self>] = &[
-        Key::new(
-            "measure_now",
-            &["m"],
-            "",
-            "Measure the selected GPU once it is idle, without waiting for the end of its rest.",
-            Self::measure_now,
-        ),
-        Key::new(
-            "pin_bench",
-            &["p"],
-            "",
-            "Go on measuring while this tab is open, without the rest between sessions.",
-            Self::pin,
-        ),
-        Key::new(
-            "all_paths",
-            &["a"],
-            "all paths",
-            "Measure and list every path and weight profile of the micro decoder, or only the usual ones.",
-            Self::all_paths,
-        ),
-    ];
+    pub const KEYS: &'static [Key<Self>] = keys! {
+        "measure_now", ["m"], "", "Measure the selected GPU once it is idle, without waiting for the end of its rest.", Self::measure_now;
+        "pin_bench", ["p"], "", "Go on measuring while this tab is open, without the rest between sessions.", Self::pin;
+        "all_paths", ["a"], "all paths", "Measure and list every path and weight profile of the micro decoder, or only the usual ones.", Self::all_paths;
+    };
 
     fn measure_now(&mut self, shared: &Shared) -> Vec<Effect> {
         let Some(key) = self.selected_gpu(&shared.frame).map(|(gpu, _)| gpu.key.clone()) else {

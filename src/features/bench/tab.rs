@@ -1,23 +1,14 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::Frame;
 
 use super::update::gpu_tasks;
 use super::{Bench, Phase, panel};
 use crate::features::shared::copied_gpu;
 use crate::features::{CpuDecode, Effect, Feature, Shared};
-use crate::widgets::{Hit, Hits, Look};
+use crate::widgets::{Hit, Surface};
 
 impl Feature for Bench {
-    fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        panel::render(self, &shared.frame, look, area, buffer, hits);
+    fn draw(&self, shared: &Shared, on: Surface<'_>) {
+        panel::render(self, &shared.frame, on);
     }
 
     fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {

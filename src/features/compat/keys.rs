@@ -5,77 +5,24 @@ use std::time::Duration;
 use super::lines::Line;
 use super::model::Dialog;
 use super::{Compat, Popup};
+use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
 
 impl Compat {
     /// The keys of the tab.
-    pub const KEYS: &'static [Key<Self>] = &[
-        Key::new(
-            "filter",
-            &["/"],
-            "filter",
-            "Show only rows that contain the typed words.",
-            |_, _| vec![Effect::TypeFilter],
-        ),
-        Key::new(
-            "only_failures",
-            &["f"],
-            "problems",
-            "Show only rows that fail somewhere.",
-            Self::toggle_failures,
-        ),
-        Key::new(
-            "older_version",
-            &["<", ","],
-            "older",
-            "Ask about an older version of the framework.",
-            |tab, _| tab.step_version(-1),
-        ),
-        Key::new(
-            "newer_version",
-            &[">", "."],
-            "newer",
-            "Ask about a newer version of the framework.",
-            |tab, _| tab.step_version(1),
-        ),
-        Key::new(
-            "reset_version",
-            &["v"],
-            "",
-            "Take the choice of a version back.",
-            Self::reset_version,
-        ),
-        Key::new(
-            "model",
-            &["m"],
-            "model",
-            "Name a model folder or file; every row then asks about it.",
-            Self::ask_model,
-        ),
-        Key::new("inspect", &["i"], "", "Look again at what is installed here.", Self::look_again),
-        Key::new(
-            "probe",
-            &["p"],
-            "",
-            "Run instructions and library calls on the selected GPU, to prove the rules.",
-            Self::probe,
-        ),
-        Key::new(
-            "fold",
-            &["z"],
-            "fold",
-            "Fold the rows of the framework away, or unfold them.",
-            |tab, _| tab.fold(),
-        ),
-        Key::new("fold_all", &["Z"], "", "Fold or unfold every framework.", Self::fold_all),
-        Key::new(
-            "sort_compat",
-            &["s", "f6"],
-            "sort",
-            "Usual order, by name, or what fails on most GPUs first.",
-            Self::sort,
-        ),
-    ];
+    pub const KEYS: &'static [Key<Self>] = keys! {
+        "filter", ["/"], "filter", "Show only rows that contain the typed words.", |_, _| vec![Effect::TypeFilter];
+        "only_failures", ["f"], "problems", "Show only rows that fail somewhere.", Self::toggle_failures;
+        "older_version", ["<", ","], "older", "Ask about an older version of the framework.", |tab, _| tab.step_version(-1);
+        "newer_version", [">", "."], "newer", "Ask about a newer version of the framework.", |tab, _| tab.step_version(1);
+        "reset_version", ["v"], "", "Take the choice of a version back.", Self::reset_version;
+        "model", ["m"], "model", "Name a model folder or file; every row then asks about it.", Self::ask_model;
+        "inspect", ["i"], "", "Look again at what is installed here.", Self::look_again;
+        "probe", ["p"], "", "Run instructions and library calls on the selected GPU, to prove the rules.", Self::probe;
+        "fold", ["z"], "fold", "Fold the rows of the framework away, or unfold them.", |tab, _| tab.fold();
+        "fold_all", ["Z"], "", "Fold or unfold every framework.", Self::fold_all;
+        "sort_compat", ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.", Self::sort;
+    };
 
     fn toggle_failures(&mut self, _shared: &Shared) -> Vec<Effect> {
         self.staying(|tab| tab.view.only_failures = !tab.view.only_failures);

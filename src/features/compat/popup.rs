@@ -1,14 +1,11 @@
 //! What lies over the Compat tab: a verdict in full, and the dialog that names a model.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use super::model::{self, Dialog};
 use super::{Compat, panel};
 use crate::features::Effect;
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
-use crate::widgets::{Hit, Hits, Look, draw_page, page_width};
+use crate::widgets::{Hit, Surface, draw_page};
 
 /// What lies over the tab.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,20 +55,13 @@ impl Why {
     }
 
     /// The chain, the evidence, the message, the ways out.
-    fn draw(
-        &self,
-        state: &Compat,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    fn draw(&self, state: &Compat, on: Surface<'_>) {
         let Some(verdict) = state.selected_verdict() else { return };
-        let page = panel::page(look, &verdict, self.fix, page_width(area));
-        let title = panel::title(look, &verdict);
-        let title = title.each_ref().map(|(text, role)| look.piece(text, *role));
+        let page = panel::page(on.look, &verdict, self.fix, on.page_width());
+        let title = panel::title(on.look, &verdict);
+        let title = title.each_ref().map(|(text, role)| on.look.piece(text, *role));
         let focus = if self.follow { page.lines_of(Hit::Row(self.fix)) } else { None };
-        draw_page(look, &title, &page, (self.scroll.0, focus), area, buffer, hits);
+        draw_page(&title, &page, (self.scroll.0, focus), on);
     }
 }
 
@@ -89,17 +79,10 @@ impl Compat {
 }
 
 impl Popup {
-    pub(super) fn draw(
-        &self,
-        state: &Compat,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    pub(super) fn draw(&self, state: &Compat, on: Surface<'_>) {
         match self {
-            Self::Why(why) => why.draw(state, look, area, buffer, hits),
-            Self::Model(dialog) => model::render(dialog, look, area, buffer),
+            Self::Why(why) => why.draw(state, on),
+            Self::Model(dialog) => model::render(dialog, on.look, on.area, on.buffer),
         }
     }
 }

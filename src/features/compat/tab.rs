@@ -1,23 +1,14 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::Frame;
 
 use super::popup::Why;
 use super::{Compat, Line, Popup, panel};
 use crate::features::{Effect, Feature, Input, PopupEvent, Shared};
 use crate::text::clean_lines;
-use crate::widgets::{Hit, Hits, Look, Shown};
+use crate::widgets::{Hit, Shown, Surface};
 
 impl Feature for Compat {
-    fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        panel::render(self, shared, look, area, buffer, hits);
+    fn draw(&self, shared: &Shared, on: Surface<'_>) {
+        panel::render(self, shared, on);
     }
 
     fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {
@@ -84,7 +75,7 @@ impl Feature for Compat {
     }
 
     /// The filter first, then the model.
-    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
+    fn close(&mut self) -> Vec<Effect> {
         if self.view.filter.text.is_empty() {
             return self.forget_model();
         }
@@ -107,7 +98,7 @@ impl Feature for Compat {
         Some(&self.view.filter)
     }
 
-    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input), _shared: &Shared) {
+    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input)) {
         self.staying(|tab| edit(&mut tab.view.filter));
     }
 
@@ -123,16 +114,9 @@ impl Feature for Compat {
         self.popup.is_some()
     }
 
-    fn draw_popup(
-        &self,
-        _shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
-            popup.draw(self, look, area, buffer, hits);
+            popup.draw(self, on);
         }
     }
 

@@ -1,42 +1,19 @@
 //! What the keys of the History tab do.
 
 use super::{Cmd, Compared, History, Popup};
+use crate::features::keys::keys;
 use crate::features::{Effect, Key, Scroll, Shared, say};
 use crate::store::kernels::regime_word;
 
 impl History {
     /// The keys of the tab.
-    pub const KEYS: &'static [Key<Self>] = &[
-        Key::new(
-            "filter_history",
-            &["/"],
-            "filter",
-            "Show only kernels that contain the typed words.",
-            |_, _| vec![Effect::TypeFilter],
-        ),
-        Key::new(
-            "mark_run",
-            &["m"],
-            "mark",
-            "Mark the run under the cursor, or take its mark away.",
-            Self::mark,
-        ),
-        Key::new("compare_runs", &["c"], "compare", "Compare the two marked runs.", Self::compare),
-        Key::new(
-            "sort_history",
-            &["s", "f6"],
-            "sort",
-            "By name, latest change first, or largest change first.",
-            Self::sort,
-        ),
-        Key::new(
-            "weak_changes",
-            &["W"],
-            "",
-            "Show changes too that are small or may be chance.",
-            Self::toggle_weak,
-        ),
-    ];
+    pub const KEYS: &'static [Key<Self>] = keys! {
+        "filter_history", ["/"], "filter", "Show only kernels that contain the typed words.", |_, _| vec![Effect::TypeFilter];
+        "mark_run", ["m"], "mark", "Mark the run under the cursor, or take its mark away.", Self::mark;
+        "compare_runs", ["c"], "compare", "Compare the two marked runs.", Self::compare;
+        "sort_history", ["s", "f6"], "sort", "By name, latest change first, or largest change first.", Self::sort;
+        "weak_changes", ["W"], "", "Show changes too that are small or may be chance.", Self::toggle_weak;
+    };
 
     /// Keeps the cursor on the kernel it was on.
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {

@@ -1,9 +1,6 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use super::{History, run};
 use crate::features::popup::{Flow, PopupEvent, Scroll};
-use crate::widgets::{Hits, Look, draw_text, page_width};
+use crate::widgets::{Surface, draw_text};
 
 /// What lies over the tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,19 +18,12 @@ impl Popup {
         }
     }
 
-    pub(super) fn draw(
-        &self,
-        state: &History,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        let width = page_width(area);
+    pub(super) fn draw(&self, state: &History, on: Surface<'_>) {
+        let width = on.page_width();
         let (page, scroll) = match self {
-            Self::Run(run, scroll) => (run::page(state, look, *run, width), scroll),
-            Self::Compared(scroll) => (run::compared(state, look, width), scroll),
+            Self::Run(run, scroll) => (run::page(state, on.look, *run, width), scroll),
+            Self::Compared(scroll) => (run::compared(state, on.look, width), scroll),
         };
-        draw_text(look, page, scroll.0, area, buffer, hits);
+        draw_text(page, scroll.0, on);
     }
 }

@@ -1,21 +1,12 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::text::printable;
 
 use super::{History, Popup, panel};
 use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
-use crate::widgets::{Hit, Hits, Look};
+use crate::widgets::{Hit, Surface};
 
 impl Feature for History {
-    fn draw(
-        &self,
-        _shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        panel::render(self, look, area, buffer, hits);
+    fn draw(&self, _shared: &Shared, on: Surface<'_>) {
+        panel::render(self, on);
     }
 
     fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
@@ -46,11 +37,6 @@ impl Feature for History {
         }
     }
 
-    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.filter.text.clear();
-        Vec::new()
-    }
-
     fn copy(&self, _shared: &Shared) -> Option<(&'static str, String)> {
         let commit = self.selected_run()?.identity.commit.as_ref()?;
         Some(("selected line", printable(commit)))
@@ -60,24 +46,17 @@ impl Feature for History {
         Some(&self.filter)
     }
 
-    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input), _shared: &Shared) {
-        edit(&mut self.filter);
+    fn filter_mut(&mut self) -> Option<&mut Input> {
+        Some(&mut self.filter)
     }
 
     fn has_popup(&self) -> bool {
         self.popup.is_some()
     }
 
-    fn draw_popup(
-        &self,
-        _shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    fn draw_popup(&self, _shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
-            popup.draw(self, look, area, buffer, hits);
+            popup.draw(self, on);
         }
     }
 

@@ -1,21 +1,11 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use super::{Details, Overview, details, view};
 use crate::features::shared::copied_gpu;
 use crate::features::{Effect, Feature, PopupEvent, Scroll, Shared};
-use crate::widgets::{Hit, Hits, Look, draw_text, page_width};
+use crate::widgets::{Hit, Surface, draw_text};
 
 impl Feature for Overview {
-    fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        view::render(shared, self.cursor.at, look, area, buffer, hits);
+    fn draw(&self, shared: &Shared, on: Surface<'_>) {
+        view::render(shared, self.cursor.at, on);
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {
@@ -56,17 +46,10 @@ impl Feature for Overview {
         self.details.is_some()
     }
 
-    fn draw_popup(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {
         if let Some(Details { key, scroll }) = &self.details {
-            let page = details::page(shared, look, key, page_width(area));
-            draw_text(look, page, scroll.0, area, buffer, hits);
+            let page = details::page(shared, on.look, key, on.page_width());
+            draw_text(page, scroll.0, on);
         }
     }
 

@@ -8,21 +8,14 @@ use super::model::Card;
 use super::{card, host, model, rows};
 use crate::features::Shared;
 use crate::widgets::layout::{columns, cut_top};
-use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency};
+use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
 
 /// Draws the tab.
-pub(crate) fn render(
-    shared: &Shared,
-    selected: usize,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut area = area;
+pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
+    let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     host::render(shared, look, &mut area, buffer);
     let cards = model::cards(shared, look.glyphs);

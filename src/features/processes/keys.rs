@@ -4,6 +4,7 @@ use warpscope_probes::Origin;
 use warpscope_probes::process::Visibility;
 
 use super::{Popup, Processes, SignalMenu};
+use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
 
 /// What the outside is asked to do.
@@ -22,34 +23,13 @@ pub enum Cmd {
 
 impl Processes {
     /// The keys of the tab.
-    pub const KEYS: &'static [Key<Self>] = &[
-        Key::new(
-            "filter_processes",
-            &["/"],
-            "filter",
-            "Show only processes that contain the typed words.",
-            |_, _| vec![Effect::TypeFilter],
-        ),
-        Key::new("sort", &["s", "f6"], "sort", "Sort by the next column.", |tab, _| {
-            tab.next_sort();
-            Vec::new()
-        }),
-        Key::new("reverse", &["r"], "", "Turn the sort order around.", |tab, _| {
-            tab.reverse = !tab.reverse;
-            Vec::new()
-        }),
-        Key::new("tree", &["t", "f5"], "tree", "Parents above their children.", |tab, _| {
-            tab.tree = !tab.tree;
-            Vec::new()
-        }),
-        Key::new(
-            "signal",
-            &["K", "f9"],
-            "signal",
-            "Send a signal to the selected process, after asking.",
-            Self::ask_signal,
-        ),
-    ];
+    pub const KEYS: &'static [Key<Self>] = keys! {
+        "filter_processes", ["/"], "filter", "Show only processes that contain the typed words.", |_, _| vec![Effect::TypeFilter];
+        "sort", ["s", "f6"], "sort", "Sort by the next column.", |tab, _| { tab.next_sort(); Vec::new() };
+        "reverse", ["r"], "", "Turn the sort order around.", |tab, _| { tab.reverse = !tab.reverse; Vec::new() };
+        "tree", ["t", "f5"], "tree", "Parents above their children.", |tab, _| { tab.tree = !tab.tree; Vec::new() };
+        "signal", ["K", "f9"], "signal", "Send a signal to the selected process, after asking.", Self::ask_signal;
+    };
 
     /// Asks which signal to send to the selected process.
     fn ask_signal(&mut self, shared: &Shared) -> Vec<Effect> {

@@ -14,7 +14,7 @@ use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Pen, Severity, Sort, Table};
+use crate::widgets::{Align, Card, Column, Look, Notice, Pen, Severity, Sort, Surface, Table};
 
 use SortBy as By;
 
@@ -136,14 +136,8 @@ fn command(process: &Process) -> (String, Role) {
 }
 
 /// Draws the tab.
-pub(crate) fn render(
-    view: &Processes,
-    shared: &Shared,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
+    let Surface { look, area, buffer, hits } = on;
     let rows = view.rows(&shared.frame);
     let title = format!("{} of {} processes", rows.len(), shared.frame.processes.len());
     let left = [look.piece("Processes", Role::Title)];

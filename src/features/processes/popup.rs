@@ -1,14 +1,12 @@
 //! What lies over the Processes tab: everything about a process, and the menu of signals.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::process::Process;
 
 use super::{Cmd, details};
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
 use crate::features::{Cursor, Shared};
-use crate::widgets::{Hits, Look, Menu, draw_text, page_width};
+use crate::widgets::{Menu, Surface, draw_text};
 
 /// Signals the menu offers, the gentlest first: number, name, what it does.
 pub const SIGNALS: &[(i32, &str, &str)] = &[
@@ -94,7 +92,7 @@ impl SignalMenu {
         Flow::stay()
     }
 
-    fn draw(&self, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    fn draw(&self, on: Surface<'_>) {
         let Self { pid, name, cursor, .. } = self;
         let head = if self.confirm {
             let signal = SIGNALS[cursor.at].1;
@@ -105,8 +103,8 @@ impl SignalMenu {
         let row = |row: &(i32, &str, &str)| format!("{:>2} SIG{:<5} {}", row.0, row.1, row.2);
         let rows: Vec<_> = SIGNALS.iter().map(row).collect();
         let first = |visible| cursor.first(visible, rows.len());
-        let menu = Menu { look, title: "Signal", head: &head, rows: &rows, selected: cursor.at };
-        menu.render(first, area, buffer, hits);
+        let menu = Menu { title: "Signal", head: &head, rows: &rows, selected: cursor.at };
+        menu.render(first, on);
     }
 }
 
@@ -118,20 +116,13 @@ impl Popup {
         }
     }
 
-    pub(super) fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    pub(super) fn draw(&self, shared: &Shared, on: Surface<'_>) {
         match self {
             Self::Process { pid, gpu, scroll } => {
-                let page = details::page(shared, look, (*pid, gpu), page_width(area));
-                draw_text(look, page, scroll.0, area, buffer, hits);
+                let page = details::page(shared, on.look, (*pid, gpu), on.page_width());
+                draw_text(page, scroll.0, on);
             }
-            Self::Signal(menu) => menu.draw(look, area, buffer, hits),
+            Self::Signal(menu) => menu.draw(on),
         }
     }
 }

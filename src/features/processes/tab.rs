@@ -1,21 +1,12 @@
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::text::printable;
 
 use super::{Popup, Processes, SORTS, panel};
 use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
-use crate::widgets::{Hit, Hits, Look};
+use crate::widgets::{Hit, Surface};
 
 impl Feature for Processes {
-    fn draw(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
-        panel::render(self, shared, look, area, buffer, hits);
+    fn draw(&self, shared: &Shared, on: Surface<'_>) {
+        panel::render(self, shared, on);
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {
@@ -38,11 +29,6 @@ impl Feature for Processes {
         }
     }
 
-    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.filter.text.clear();
-        Vec::new()
-    }
-
     fn copy(&self, shared: &Shared) -> Option<(&'static str, String)> {
         let command = self.selected(&shared.frame)?.host.command.last()?;
         Some(("selected line", printable(command)))
@@ -52,24 +38,17 @@ impl Feature for Processes {
         Some(&self.filter)
     }
 
-    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input), _shared: &Shared) {
-        edit(&mut self.filter);
+    fn filter_mut(&mut self) -> Option<&mut Input> {
+        Some(&mut self.filter)
     }
 
     fn has_popup(&self) -> bool {
         self.popup.is_some()
     }
 
-    fn draw_popup(
-        &self,
-        shared: &Shared,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {
         if let Some(popup) = &self.popup {
-            popup.draw(shared, look, area, buffer, hits);
+            popup.draw(shared, on);
         }
     }
 

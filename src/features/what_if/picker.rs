@@ -1,13 +1,11 @@
 //! The popup a GPU of the catalogue is chosen in.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::catalogue::{Catalogue, Part};
 
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::features::{Cursor, Effect, Input};
-use crate::widgets::{Hits, Look, Menu, format};
+use crate::widgets::{Menu, Surface, format};
 
 /// Rows the picker offers at most.
 const ROWS: usize = 200;
@@ -74,13 +72,13 @@ impl Picker {
     }
 
     /// Draws it over the body of the screen.
-    pub fn draw(&self, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let head = format!("/{}{}", self.input.text, look.glyphs.cursor);
+    pub fn draw(&self, on: Surface<'_>) {
+        let head = format!("/{}{}", self.input.text, on.look.glyphs.cursor);
         let rows: Vec<_> = self.found().into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
         let title = "Add a what-if GPU";
-        let menu = Menu { look, title, head: &head, rows: &rows, selected: self.cursor.at };
-        menu.render(first, area, buffer, hits);
+        let menu = Menu { title, head: &head, rows: &rows, selected: self.cursor.at };
+        menu.render(first, on);
     }
 }
 

@@ -3,13 +3,10 @@
 mod help;
 mod notices;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use super::App;
 use crate::features::what_if::Picker;
 use crate::features::{Flow, PopupEvent, Scroll};
-use crate::widgets::{Hits, Look, draw_text, page_width};
+use crate::widgets::{Surface, draw_text};
 
 /// What lies over whatever tab is in view.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,21 +29,14 @@ impl Overlay {
     }
 
     /// Draws it over the body.
-    pub(crate) fn draw(
-        &self,
-        app: &App,
-        look: Look<'_>,
-        area: Rect,
-        buffer: &mut Buffer,
-        hits: &mut Hits,
-    ) {
+    pub(crate) fn draw(&self, app: &App, on: Surface<'_>) {
         let (page, scroll) = match self {
-            Self::Help(scroll) => (help::page(&app.keymap, look), scroll),
+            Self::Help(scroll) => (help::page(&app.keymap, on.look), scroll),
             Self::Notices(scroll) => {
-                (notices::page(&app.shared.frame, look, page_width(area)), scroll)
+                (notices::page(&app.shared.frame, on.look, on.page_width()), scroll)
             }
-            Self::Picker(picker) => return picker.draw(look, area, buffer, hits),
+            Self::Picker(picker) => return picker.draw(on),
         };
-        draw_text(look, page, scroll.0, area, buffer, hits);
+        draw_text(page, scroll.0, on);
     }
 }

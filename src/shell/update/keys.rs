@@ -48,15 +48,15 @@ fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
     let tab = app.tabs.get_mut(app.tab);
     match (chord.typed(), action) {
         _ if tab.filter().is_none() => app.typing = false,
-        (Some(character), _) => tab.edit_filter(&|input| input.push(character), &app.shared),
+        (Some(character), _) => tab.edit_filter(&|input| input.push(character)),
         (None, Some(Action::Close)) => {
-            tab.edit_filter(&|input| input.text.clear(), &app.shared);
+            tab.edit_filter(&|input| input.text.clear());
             app.typing = false;
         }
         (None, Some(Action::Open | Action::Down | Action::Up)) => app.typing = false,
         (None, Some(Action::Quit)) => return vec![Cmd::Quit.into()],
         (None, _) if chord.is_backspace() => {
-            tab.edit_filter(&Input::erase, &app.shared);
+            tab.edit_filter(&Input::erase);
         }
         _ => {}
     }
@@ -77,7 +77,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Suspend => return vec![Effect::Suspend],
         Action::Copy => return vec![Effect::Copy],
         Action::Record => return vec![Cmd::Record(app.recorded.is_none()).into()],
-        Action::Close => return tab.close(&app.shared),
+        Action::Close => return tab.close(),
         Action::Bench => return app.tabs.bench.toggle(),
         Action::RemoveWhatIf => return remove_what_if(app),
         Action::Freeze => return freeze(app),

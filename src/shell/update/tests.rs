@@ -385,6 +385,18 @@ fn the_benchmark_key_does_what_the_phase_asks_for() {
 }
 
 #[test]
+fn the_benchmark_starts_with_the_dashboard_whatever_its_key_does() {
+    let change = |id: &str, key: &str| (id.to_owned(), vec![key.to_owned()]);
+    let keys = [change("quit", "b"), change("toggle_bench", "B")].into();
+    let mut app = app();
+    app.keymap = Keymap::new(&keys).expect("no key twice");
+    let start = || Msg::Bench(bench::Msg::Start);
+    assert_eq!(update(&mut app, start()), [Cmd::Bench(bench::Cmd::Start)]);
+    assert_eq!(update(&mut app, start()), [], "once");
+    assert_eq!(press(&mut app, "b"), [Cmd::Quit]);
+}
+
+#[test]
 fn a_benchmark_that_dies_is_told_and_can_be_started_again() {
     let mut app = filled();
     press(&mut app, "b");

@@ -12,14 +12,12 @@ mod plots;
 mod stage;
 mod tapes;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use warpscope_probes::{Frame, Gpu};
 
 use super::Bench;
+use crate::widgets::Surface;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Hits, Look};
 use crate::worker::PathDtype;
 
 pub(crate) use plots::decode_rates;
@@ -48,15 +46,8 @@ pub fn dtype_label(dtype: PathDtype) -> &'static str {
 }
 
 /// Draws the tab.
-pub(crate) fn render(
-    state: &Bench,
-    frame: &Frame,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut area = area;
+pub(crate) fn render(state: &Bench, frame: &Frame, on: Surface<'_>) {
+    let Surface { look, mut area, buffer, hits } = on;
     let gpus: Vec<&Gpu> = state.devices(frame).collect();
     if !gpus.is_empty() {
         let room = area.height;

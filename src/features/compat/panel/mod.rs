@@ -21,10 +21,9 @@ use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::view::Order;
 use crate::features::compat::{Compat, Line};
-use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Notice, Severity, outcome_role, text_width};
+use crate::widgets::{Card, Look, Notice, Severity, Surface, outcome_role, text_width};
 
 /// Fewest and most columns of an answer beside the matrix.
 const BESIDE: (u16, u16) = (58, 92);
@@ -34,14 +33,8 @@ const BELOW: (u16, u16) = (7, 16);
 const ROOMY: u16 = 14;
 
 /// Draws the tab.
-pub(crate) fn render(
-    state: &Compat,
-    shared: &Shared,
-    look: Look<'_>,
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
+pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
+    let Surface { look, area, buffer, hits } = on;
     let lines = state.lines();
     let [area, pane] = places(state, shared, area);
     let mut inner = frame(state, look, &lines, area, buffer);

@@ -13,7 +13,7 @@ use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Severity, Table, Trend};
+use crate::widgets::{Align, Card, Column, Look, Notice, Severity, Surface, Table, Trend};
 use crate::widgets::{section, wrap};
 
 use model::{Details, Model, Row};
@@ -34,7 +34,8 @@ const WIDE: u16 = 110;
 const ASIDE: u16 = 44;
 
 /// Draws the tab.
-pub fn render(state: &History, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(crate) fn render(state: &History, on: Surface<'_>) {
+    let Surface { look, area, buffer, hits } = on;
     let model = Model::of(state, look);
     if model.rows.is_empty() {
         return empty(state, look, area, buffer);
