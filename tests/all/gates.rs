@@ -28,7 +28,7 @@ struct Gate {
     exception: String,
 }
 
-fn fields(line: &str) -> Vec<String> {
+pub(super) fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut quoted) = (vec![String::new()], false);
     for letter in line.chars() {
         match letter {

@@ -39,6 +39,7 @@ mod record;
 mod record_alone;
 #[cfg(target_os = "linux")]
 mod record_ends;
+mod releases;
 mod score;
 mod screens;
 mod screenshots;
