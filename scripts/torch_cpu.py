@@ -85,21 +85,11 @@ def block(work):
 
 
 def theirs(torch, kernel, m, n, k):
-    """The product as a user of torch writes it, warmed up; None where this torch has none."""
-    if kernel in ("fp32", "fp16", "bf16"):
-        dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[kernel]
-        x = torch.randn(m, k).to(dtype)
-        w = torch.randn(n, k).to(dtype)
-        work = lambda: torch.nn.functional.linear(x, w)
-    else:
-        layer = torch.nn.Sequential(torch.nn.Linear(k, n, bias=False)).eval()
-        try:
-            layer = torch.ao.quantization.quantize_dynamic(layer, {torch.nn.Linear}, dtype=torch.qint8)
-        except (AttributeError, RuntimeError) as error:
-            print(f"int8: this torch has no dynamic quantisation: {error}")
-            return None
-        x = torch.randn(m, k)
-        work = lambda: layer(x)
+    """The product as a user of torch writes it, warmed up."""
+    dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[kernel]
+    x = torch.randn(m, k).to(dtype)
+    w = torch.randn(n, k).to(dtype)
+    work = lambda: torch.nn.functional.linear(x, w)
     for _ in range(3):
         work()
     return work
@@ -120,8 +110,8 @@ def compare(ours, kernel, shape, work, pairs):
 
 
 def products():
-    decode = [(kernel, 1, n, k) for kernel in ("fp32", "bf16", "fp16", "int8") for n, k in DECODE]
-    prefill = [(kernel, m, n, k) for kernel in ("fp32", "bf16", "int8") for n, k in PREFILL for m in TOKENS]
+    decode = [(kernel, 1, n, k) for kernel in ("fp32", "bf16", "fp16") for n, k in DECODE]
+    prefill = [(kernel, m, n, k) for kernel in ("fp32", "bf16") for n, k in PREFILL for m in TOKENS]
     return decode + prefill
 
 

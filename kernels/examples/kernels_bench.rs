@@ -14,9 +14,8 @@ use std::hint::black_box;
 
 use half::bf16;
 use warpscope_kernels::cpu::{
-    Aligned, BF16_GEMMS, BF16_LOOPS, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS,
-    INT8_GEMMS, INT8_GEMVS, INT8_LOOPS, Int8Matrix, KERNELS, KernelSpec, Matrix, NarrowGemm, TILE,
-    Team, W4A8_KERNELS, fastest_read, fma_flop_per_s, read_bytes_per_s,
+    Aligned, BF16_GEMMS, BF16_LOOPS, Bf16Gemm, FMA_LOOPS, FORMATS, Feature, FmaLoop, Format, GEMMS,
+    KERNELS, KernelSpec, Matrix, TILE, Team, fastest_read, fma_flop_per_s, read_bytes_per_s,
 };
 use warpscope_kernels::model::{Decoder, Grid, M0, Model, Profile, argmax, prompt};
 
@@ -54,7 +53,7 @@ fn main() {
 /// Every kernel whose name has `part` in it.
 fn all(part: &str) {
     gemms(part);
-    for kernel in KERNELS.iter().chain(W4A8_KERNELS) {
+    for kernel in KERNELS {
         if kernel.id.contains(part) && can(kernel.id, kernel.needs) {
             let rows = LARGE * 8 / bits(kernel.format) / COLS;
             gemv(kernel, (512, 512), "");
@@ -62,12 +61,6 @@ fn all(part: &str) {
             if kernel.format == Format::Int4 {
                 gemv(kernel, (rows, COLS), OUTLIERS);
             }
-        }
-    }
-    for kernel in INT8_GEMVS {
-        if kernel.id.contains(part) && can(kernel.id, kernel.needs) {
-            gemv_int8(kernel, 512, 512);
-            gemv_int8(kernel, LARGE / COLS, COLS);
         }
     }
     if "decoder".contains(part) {
@@ -115,15 +108,9 @@ fn gemms(part: &str) {
             Pair::measure(0.1, product, ceiling(FMA_LOOPS)).arithmetic(gemm.id, (TILE, rows, k));
         }
     }
-    let bf16s = |count| vec![bf16::from_f32(0.25); count];
     for gemm in BF16_GEMMS.iter().filter(|g| g.id.contains(part) && can(g.id, g.needs)) {
         for &shape in shapes(gemm.id) {
-            narrow(gemm, shape, (|count| vec![0.5; count], bf16s), BF16_LOOPS);
-        }
-    }
-    for gemm in INT8_GEMMS.iter().filter(|g| g.id.contains(part) && can(g.id, g.needs)) {
-        for &shape in shapes(gemm.id) {
-            narrow(gemm, shape, (|count| vec![5; count], |count| vec![131; count]), INT8_LOOPS);
+            narrow(gemm, shape);
         }
     }
 }
@@ -133,19 +120,15 @@ fn shapes(id: &str) -> &'static [(usize, usize, usize)] {
     if id.ends_with(".portable") || id.ends_with(".avx2") { &PROMPTS[..1] } else { PROMPTS }
 }
 
-fn narrow<W, X, S: Copy + Default>(
-    gemm: &NarrowGemm<W, X, S>,
-    (tokens, rows, k): (usize, usize, usize),
-    (inputs, weights): (impl Fn(usize) -> Vec<X>, impl Fn(usize) -> Vec<W>),
-    loops: &'static [FmaLoop],
-) {
-    let (x, w, mut y) = (inputs(tokens * k), weights(rows * k), vec![S::default(); tokens * rows]);
+fn narrow(gemm: &Bf16Gemm, (tokens, rows, k): (usize, usize, usize)) {
+    let (x, w) = (vec![0.5; tokens * k], vec![bf16::from_f32(0.25); rows * k]);
+    let mut y = vec![0.0; tokens * rows];
     let operations = 2.0 * (tokens * rows * k) as f64;
     let product = || {
         gemm.multiply(black_box(&x), &w, k, &mut y);
         operations
     };
-    Pair::measure(0.2, product, ceiling(loops)).arithmetic(gemm.id, (tokens, rows, k));
+    Pair::measure(0.2, product, ceiling(BF16_LOOPS)).arithmetic(gemm.id, (tokens, rows, k));
 }
 
 /// A plain read of so many bytes.
@@ -171,17 +154,6 @@ fn gemv(kernel: &KernelSpec, (rows, cols): (usize, usize), inputs: &str) {
     };
     Pair::measure(0.4, product, reading(bytes))
         .bandwidth(&format!("{}{inputs}", kernel.id), (rows, cols, bytes));
-}
-
-fn gemv_int8(kernel: &warpscope_kernels::cpu::Int8Gemv, rows: usize, cols: usize) {
-    let matrix = Int8Matrix::new(cols, &vec![3; rows * cols]);
-    let (x, mut y) = (vec![5; cols], vec![0; rows]);
-    let product = || {
-        (kernel.run)(matrix.bytes(), black_box(&x), black_box(&mut y));
-        (rows * cols) as f64
-    };
-    let pair = Pair::measure(0.4, product, reading(rows * cols));
-    pair.bandwidth(kernel.id, (rows, cols, rows * cols));
 }
 
 fn decode(format: Format, read: f64, fma: f64) {

@@ -1,7 +1,7 @@
 //! Answers lines with the seconds of one product, so that another program can take turns.
 //!
 //! A line is `KERNEL m n k`: tokens, rows, inputs. The first line for a product makes its operands; an answer is the
-//! median of the runs of one short block, with conversions and quantisation of the inputs in it, as a caller would pay them.
+//! median of the runs of one short block, with conversions of the inputs in it, as a caller would pay them.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use half::bf16;
 use warpscope_kernels::cpu::{
-    Int8Matrix, KernelSpec, Matrix, TILE, W4A8_KERNELS, from_tile, pick, pick_bf16_gemm, pick_gemm,
-    pick_int8_gemm, pick_int8_gemv, quantise, to_tiles,
+    KernelSpec, Matrix, TILE, from_tile, pick, pick_bf16_gemm, pick_gemm, to_tiles,
 };
 use warpscope_kernels::model::Grid;
 
@@ -71,10 +70,8 @@ fn work(line: &str) -> Option<Work> {
         ("fp32" | "fp16" | "bf16" | "int4", 1) => {
             Some(one_token(pick(kernel.parse().ok()?), (grid, x)))
         }
-        ("w4a8", 1) => Some(one_token(W4A8_KERNELS.iter().find(|k| k.is_usable())?, (grid, x))),
         ("fp32", _) => Some(fp32(grid, x)),
         ("bf16", _) => Some(many_bf16(grid, x)),
-        ("int8", _) => Some(int8(grid, x)),
         _ => None,
     }
 }
@@ -104,28 +101,4 @@ fn many_bf16(grid: Grid, x: Vec<f32>) -> Work {
     let mut y = vec![0.0; x.len() / grid.cols * grid.rows];
     let gemm = pick_bf16_gemm();
     Box::new(move || gemm.multiply(black_box(&x), &weights, grid.cols, &mut y))
-}
-
-/// A layer with integer weights as it is used: tokens quantised one by one, and the sums put back into fp32.
-fn int8(grid: Grid, x: Vec<f32>) -> Work {
-    let (k, n) = (grid.cols, grid.rows);
-    let integers: Vec<i8> = (0..n * k).map(|i| grid.q(i)).collect();
-    let matrix = Int8Matrix::new(k, &integers);
-    let tokens = x.len() / k;
-    let (mut q, mut steps) = (vec![0; x.len()], vec![0.0; tokens]);
-    let (mut sums, mut y) = (vec![0; tokens * n], vec![0.0; tokens * n]);
-    Box::new(move || {
-        for ((x, q), step) in black_box(&x).chunks(k).zip(q.chunks_mut(k)).zip(&mut steps) {
-            *step = quantise(x, q);
-        }
-        if tokens == 1 {
-            (pick_int8_gemv().run)(matrix.bytes(), &q, &mut sums);
-        } else {
-            pick_int8_gemm().multiply(&q, matrix.bytes(), k, &mut sums);
-        }
-        for ((y, sums), step) in y.chunks_mut(n).zip(sums.chunks(n)).zip(&steps) {
-            y.iter_mut().zip(sums).for_each(|(y, sum)| *y = *sum as f32 * step);
-        }
-        black_box(&mut y);
-    })
 }

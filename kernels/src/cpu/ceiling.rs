@@ -56,15 +56,6 @@ pub const BF16_LOOPS: &[FmaLoop] = &[
     FmaLoop { id: "dot16.portable", needs: &[], run: fma_portable },
 ];
 
-/// Every loop of products of bytes summed in 32 bits, best first; the last runs everywhere.
-pub const INT8_LOOPS: &[FmaLoop] = &[
-    #[cfg(target_arch = "x86_64")]
-    FmaLoop { id: "dot8.vnni", needs: avx512::VNNI, run: avx512::dot8 },
-    #[cfg(target_arch = "x86_64")]
-    FmaLoop { id: "dot8.avx2", needs: avx2::AVX2, run: avx2::dot8 },
-    FmaLoop { id: "dot8.portable", needs: &[], run: dot8_portable },
-];
-
 const LANES: usize = 32;
 
 fn read_portable(buffer: &[f32]) -> f32 {
@@ -85,16 +76,6 @@ fn fma_portable(rounds: u64, seed: f32) -> (f64, f32) {
     (rounds as f64 * (LANES * 2) as f64, sums.iter().sum())
 }
 
-/// Each sum grows by 1 a round; the seed is only there to be unknown.
-fn dot8_portable(rounds: u64, seed: f32) -> (f64, f32) {
-    let one = i32::from(seed > 0.0);
-    let mut sums = [0_i32; LANES];
-    for _ in 0..rounds {
-        sums.iter_mut().for_each(|sum| *sum = sum.wrapping_add(std::hint::black_box(one) * one));
-    }
-    (rounds as f64 * (LANES * 2) as f64, sums.iter().sum::<i32>() as f32)
-}
-
 fn usable(needs: &[Feature]) -> bool {
     needs.iter().all(|f| f.is_present())
 }
@@ -106,7 +87,7 @@ pub fn fastest_read() -> &'static ReadLoop {
 
 /// The best multiply-add loop of this CPU.
 pub fn fastest_fma() -> &'static FmaLoop {
-    first_usable(FMA_LOOPS)
+    FMA_LOOPS.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
 }
 
 /// Starts `threads` threads at once, runs `work` on each, and returns the time until the last is done, for each repetition.
@@ -144,25 +125,7 @@ pub fn read_bytes_per_s(threads: usize, bytes: usize, passes: usize) -> f64 {
 
 /// Operations per second of the fastest of `passes` of `rounds` multiply-add rounds on each of `threads`.
 pub fn fma_flop_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
-    operations_per_s(fastest_fma(), (threads, rounds, passes))
-}
-
-/// The same for the fastest way to bfloat16 products.
-pub fn bf16_flop_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
-    operations_per_s(first_usable(BF16_LOOPS), (threads, rounds, passes))
-}
-
-/// The same for the fastest way to products of bytes.
-pub fn int8_op_per_s(threads: usize, rounds: u64, passes: usize) -> f64 {
-    operations_per_s(first_usable(INT8_LOOPS), (threads, rounds, passes))
-}
-
-fn first_usable(loops: &'static [FmaLoop]) -> &'static FmaLoop {
-    loops.iter().find(|l| usable(l.needs)).expect("the portable loop runs everywhere")
-}
-
-fn operations_per_s(l: &FmaLoop, (threads, rounds, passes): (usize, u64, usize)) -> f64 {
-    let run = l.run;
+    let run = fastest_fma().run;
     let operations = run(black_box(1), black_box(0.5)).0 * rounds as f64 * threads.max(1) as f64;
     let times = timed(threads.max(1), passes, |_| {
         black_box(run(black_box(rounds), black_box(0.5)));
@@ -230,7 +193,7 @@ mod tests {
     /// tend to 1 as above.
     #[test]
     fn dot_product_loops_do_what_they_count() {
-        for l in BF16_LOOPS.iter().chain(INT8_LOOPS) {
+        for l in BF16_LOOPS {
             if !usable(l.needs) {
                 println!("SKIPPED ({} needs {:?})", l.id, l.needs);
                 continue;

@@ -183,6 +183,24 @@ fn expand_int4(rows: Int4<'_>, out: &mut [f32]) {
     }
 }
 
+/// Lengths every 4-bit kernel relies on.
+pub(crate) fn check_int4(weights: Int4<'_>, x: &[f32], y: &[f32]) {
+    assert_eq!(x.len() % GROUP, 0, "inputs come in whole groups");
+    let groups = x.len() / GROUP * y.len();
+    assert_eq!(weights.words.len(), groups * GROUP_WORDS);
+    assert_eq!(weights.scales.len(), groups);
+}
+
+/// `R` rows at a time, an `R`th of the matrix apart, and the few that remain: each of them is a long stream of its own.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn streams<const R: usize>(
+    rows: usize,
+) -> (impl Iterator<Item = [usize; R]>, Range<usize>) {
+    let part = rows / R;
+    let at = move |i| std::array::from_fn(|stream| stream * part + i);
+    ((0..part).map(at), R * part..rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,6 @@ mod feature;
 mod format;
 mod gemm;
 mod glue;
-mod int8;
 mod interruption;
 mod matrix;
 mod narrow;
@@ -29,19 +28,16 @@ mod team;
 
 pub use aligned::Aligned;
 pub use ceiling::{
-    BF16_LOOPS, FMA_LOOPS, FmaLoop, INT8_LOOPS, READ_LOOPS, ReadLoop, bf16_flop_per_s, fastest_fma,
-    fastest_read, fma_flop_per_s, int8_op_per_s, last_level_cache_bytes, read_bytes_per_s,
+    BF16_LOOPS, FMA_LOOPS, FmaLoop, READ_LOOPS, ReadLoop, fastest_fma, fastest_read,
+    fma_flop_per_s, last_level_cache_bytes, read_bytes_per_s,
 };
 pub use feature::{FEATURES, Feature};
 pub use format::{FORMATS, Format, Storage};
 pub use gemm::{GEMMS, GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
 pub use glue::{attend, rms_norm, rotate, swiglu};
-pub use int8::{INT8_GEMVS, Int8Gemv, Int8Matrix, pick_int8_gemv, quantise};
 pub use interruption::interruptions;
 pub use matrix::{Int4, Matrix, Weights};
-pub use narrow::{
-    BF16_GEMMS, Bf16Gemm, INT8_GEMMS, Int8Gemm, NarrowGemm, Tiles, pick_bf16_gemm, pick_int8_gemm,
-};
+pub use narrow::{BF16_GEMMS, Bf16Gemm, Tiles, pick_bf16_gemm};
 pub use priority::set_nice;
-pub use registry::{Gemv, KERNELS, KernelSpec, W4A8_KERNELS, pick};
+pub use registry::{Gemv, KERNELS, KernelSpec, pick};
 pub use team::Team;

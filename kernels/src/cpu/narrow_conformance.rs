@@ -1,14 +1,10 @@
-//! Every kernel for bfloat16 products of many tokens, for integers and for quantised inputs, against fp64 or 64-bit integers,
-//! over ragged shapes and at the ends of the formats.
+//! Every kernel for bfloat16 products of many tokens against fp64 or 64-bit integers, and for 4-bit weights against fp64, over ragged shapes and at the ends of the formats.
 
 use half::bf16;
 
 use super::format::nearest_bf16;
 use super::matrix::{GROUP, Matrix};
-use super::{
-    BF16_GEMMS, Feature, Format, INT8_GEMMS, INT8_GEMVS, Int8Matrix, NarrowGemm, W4A8_KERNELS,
-    quantise,
-};
+use super::{BF16_GEMMS, Bf16Gemm, Feature, Format};
 use crate::model::Grid;
 
 /// Tokens, rows and inputs: single ones, block remainders, whole and broken units and vectors.
@@ -62,16 +58,13 @@ fn numbers(tensor: u64, count: usize) -> Vec<f32> {
 }
 
 /// Runs a kernel between guards and gives what it wrote.
-fn product<W, X, S: Copy + Default + PartialEq + std::fmt::Debug>(
-    gemm: &NarrowGemm<W, X, S>,
-    (x, w, k): (&[X], &[W], usize),
-    poison: S,
-) -> Vec<S> {
+fn product(gemm: &Bf16Gemm, (x, w, k): (&[f32], &[bf16], usize)) -> Vec<f32> {
+    const POISON: f32 = -7.5e33;
     let count = x.len() / k * (w.len() / k);
-    let mut y = vec![poison; count + 2 * GUARD];
+    let mut y = vec![POISON; count + 2 * GUARD];
     gemm.multiply(x, w, k, &mut y[GUARD..GUARD + count]);
     let guards = y[..GUARD].iter().chain(&y[GUARD + count..]);
-    assert!(guards.into_iter().all(|v| *v == poison), "{} strayed", gemm.id);
+    assert!(guards.into_iter().all(|v| *v == POISON), "{} strayed", gemm.id);
     y[GUARD..GUARD + count].to_vec()
 }
 
@@ -80,67 +73,12 @@ fn integers(x: &[i8], w: &[i8]) -> i64 {
 }
 
 #[test]
-fn integer_products_of_many_tokens_are_exact() {
-    for gemm in usable(INT8_GEMMS, |g| (g.id, g.needs)) {
-        for &(tokens, rows, k) in SHAPES {
-            let (x, w) = (bytes(910, tokens * k), bytes(920, rows * k));
-            let matrix = Int8Matrix::new(k, &w);
-            let y = product(gemm, (&x, matrix.bytes(), k), 0x5a5a_5a5a);
-            for (t, x) in x.chunks(k).enumerate() {
-                for (r, w) in w.chunks(k).enumerate() {
-                    let got = i64::from(y[t * rows + r]);
-                    assert_eq!(got, integers(x, w), "{} {:?}", gemm.id, (tokens, rows, k, t, r));
-                }
-            }
-        }
-    }
-}
-
-/// Sums of pairs of these products do not fit 16 bits: an instruction that saturates there is found out.
-const EXTREMES: [(i8, i8); 5] = [(-128, -128), (-128, 127), (127, -128), (127, 127), (-128, 1)];
-
-#[test]
-fn extreme_integers_neither_saturate_nor_wrap() {
-    for (a, b) in EXTREMES {
-        for k in [1, 3, 4, 31, 64, 129, 4096] {
-            let (x, w) = (vec![a; 2 * k], vec![b; 9 * k]);
-            let want = k as i32 * i32::from(a) * i32::from(b);
-            let matrix = Int8Matrix::new(k, &w);
-            for gemm in usable(INT8_GEMMS, |g| (g.id, g.needs)) {
-                let y = product(gemm, (&x, matrix.bytes(), k), 1);
-                assert_eq!(y, vec![want; 18], "{} {a}·{b} {k}", gemm.id);
-            }
-            for gemv in usable(INT8_GEMVS, |g| (g.id, g.needs)) {
-                let mut y = vec![1; 9];
-                (gemv.run)(matrix.bytes(), &x[..k], &mut y);
-                assert_eq!(y, vec![want; 9], "{} {a}·{b} {k}", gemv.id);
-            }
-        }
-    }
-}
-
-#[test]
-fn integer_products_of_one_token_are_exact() {
-    for gemv in usable(INT8_GEMVS, |g| (g.id, g.needs)) {
-        for &(_, rows, k) in SHAPES {
-            let (x, w) = (bytes(930, k), bytes(940, rows * k));
-            let mut y = vec![77; rows + 2 * GUARD];
-            (gemv.run)(Int8Matrix::new(k, &w).bytes(), &x, &mut y[GUARD..GUARD + rows]);
-            assert!(y[..GUARD].iter().chain(&y[GUARD + rows..]).all(|v| *v == 77), "{}", gemv.id);
-            for (y, w) in y[GUARD..].iter().zip(w.chunks(k)) {
-                assert_eq!(i64::from(*y), integers(&x, w), "{} {rows}x{k}", gemv.id);
-            }
-        }
-    }
-}
-
-#[test]
 fn bfloat16_products_of_many_tokens_agree_with_fp64() {
     for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
         for &(tokens, rows, k) in SHAPES {
             let x: Vec<f32> = numbers(950, tokens * k).into_iter().map(nearest_bf16).collect();
             let w: Vec<bf16> = numbers(960, rows * k).into_iter().map(bf16::from_f32).collect();
-            let y = product(gemm, (&x, &w, k), -7.5e33);
+            let y = product(gemm, (&x, &w, k));
             for (t, x) in x.chunks(k).enumerate() {
                 for (r, w) in w.chunks(k).enumerate() {
                     let products = x.iter().zip(w).map(|(x, w)| f64::from(*x) * w.to_f64());
@@ -162,7 +100,7 @@ fn bfloat16_products_of_integers_are_exact() {
             let (x, w) = (bytes(970, tokens * k), bytes(980, rows * k));
             let xs: Vec<f32> = x.iter().map(|v| f32::from(*v)).collect();
             let ws: Vec<bf16> = w.iter().map(|v| bf16::from_f32(f32::from(*v))).collect();
-            let y = product(gemm, (&xs, &ws, k), -7.5e33);
+            let y = product(gemm, (&xs, &ws, k));
             for (t, x) in x.chunks(k).enumerate() {
                 for (r, w) in w.chunks(k).enumerate() {
                     assert_eq!(y[t * rows + r] as i64, integers(x, w), "{}", gemm.id);
@@ -179,7 +117,7 @@ fn inputs_of_bfloat16_products_are_rounded_to_nearest() {
     for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
         let one = |i: usize| (0..3).map(|j| bf16::from_f32(f32::from(u8::from(i == j)))).collect();
         let w: Vec<bf16> = (0..3).flat_map(|i| -> Vec<bf16> { one(i) }).collect();
-        let y = product(gemm, (&x, &w, 3), -7.5e33);
+        let y = product(gemm, (&x, &w, 3));
         assert_eq!(y, [1.0, 1.0 + 1.0 / 64.0, 1.0 + 1.0 / 128.0], "{}", gemm.id);
     }
 }
@@ -191,7 +129,7 @@ fn bfloat16_products_carry_nan_and_infinity_of_a_token_to_all_of_its_outputs_and
             let (tokens, rows, k) = (3, 10, 37);
             let mut x = vec![1.5; tokens * k];
             x[k + 36] = bad;
-            let y = product(gemm, (&x, &vec![bf16::from_f32(2.0); rows * k], k), -7.5e33);
+            let y = product(gemm, (&x, &vec![bf16::from_f32(2.0); rows * k], k));
             for (t, y) in y.chunks(rows).enumerate() {
                 assert!(y.iter().all(|v| v.is_finite() != (t == 1)), "{} {bad} {y:?}", gemm.id);
                 assert!(bad.is_nan() || t != 1 || y.iter().all(|v| *v == bad), "{}", gemm.id);
@@ -205,56 +143,10 @@ fn bfloat16_products_carry_nan_and_infinity_of_a_token_to_all_of_its_outputs_and
 fn bfloat16_products_of_subnormal_numbers_are_those_or_zero() {
     let tiny = f32::from_bits(0x0040_0000);
     for gemm in usable(BF16_GEMMS, |g| (g.id, g.needs)) {
-        let y = product(gemm, (&[tiny; 8], &[bf16::from_f32(4.0); 8], 8), -7.5e33);
+        let y = product(gemm, (&[tiny; 8], &[bf16::from_f32(4.0); 8], 8));
         assert!(y == [32.0 * tiny] || y == [0.0], "{} {y:?}", gemm.id);
-        let y = product(gemm, (&[4.0; 8], &[bf16::from_f32(tiny); 8], 8), -7.5e33);
+        let y = product(gemm, (&[4.0; 8], &[bf16::from_f32(tiny); 8], 8));
         assert!(y == [32.0 * tiny] || y == [0.0], "{} {y:?}", gemm.id);
-    }
-}
-
-/// Against fp64 on the inputs as `quantise` leaves them.
-#[test]
-fn products_with_quantised_inputs_agree_with_fp64_on_the_integers() {
-    for kernel in usable(W4A8_KERNELS, |k| (k.id, k.needs)) {
-        for (rows, groups) in [(1, 1), (3, 2), (9, 15), (5, 16), (6, 17), (13, 33)] {
-            let cols = groups * GROUP;
-            let grid = Grid::new(990, [rows, cols], -6);
-            let x = numbers(991, cols);
-            let mut q = vec![0; cols];
-            let steps: Vec<f32> =
-                x.chunks(GROUP).zip(q.chunks_mut(GROUP)).map(|(x, q)| quantise(x, q)).collect();
-            let mut y = vec![f32::NAN; rows];
-            let matrix = Matrix::from_grid(&grid, Format::Int4);
-            kernel.run_rows(&matrix, 0..rows, &x, &mut y);
-            let w: Vec<f32> = grid.weights().collect();
-            for (y, w) in y.iter().zip(w.chunks(cols)) {
-                let product =
-                    |i: usize| f64::from(w[i]) * f64::from(q[i]) * f64::from(steps[i / GROUP]);
-                let (want, size) =
-                    (0..cols).map(product).fold((0.0, 0.0), |(s, a), p| (s + p, a + p.abs()));
-                let error = (f64::from(*y) - want).abs();
-                assert!(error <= 2e-6 * size, "{} {rows}x{groups}: {y} {want}", kernel.id);
-            }
-        }
-    }
-}
-
-#[test]
-fn quantised_inputs_let_nan_and_infinity_through_and_take_extreme_groups() {
-    let matrix = Matrix::from_grid(&Grid::new(992, [5, 256], -6), Format::Int4);
-    for kernel in usable(W4A8_KERNELS, |k| (k.id, k.needs)) {
-        let run = |x: &[f32]| {
-            let mut y = [0.5; 5];
-            kernel.run_rows(&matrix, 0..5, x, &mut y);
-            y
-        };
-        for bad in [f32::NAN, f32::INFINITY] {
-            let mut x = numbers(993, 256);
-            x[200] = bad;
-            assert!(run(&x).iter().all(|y| y.is_nan()), "{} {bad}", kernel.id);
-        }
-        assert_eq!(run(&[0.0; 256]), [0.0; 5], "{}", kernel.id);
-        assert_eq!(run(&[1e-42; 256]), [0.0; 5], "{}", kernel.id);
     }
 }
 
@@ -359,7 +251,4 @@ fn the_registries_have_unique_ids_and_a_portable_last_resort() {
         assert!(all.last().is_some_and(|(id, needs)| id.ends_with(".portable") && *needs == 0));
     };
     ids(BF16_GEMMS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemm.bf16.");
-    ids(INT8_GEMMS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemm.int8.");
-    ids(INT8_GEMVS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemv.int8.");
-    ids(W4A8_KERNELS.iter().map(|g| (g.id, g.needs.len())).collect(), "gemv.w4a8.");
 }

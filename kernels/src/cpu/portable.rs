@@ -4,8 +4,7 @@
 
 use half::{bf16, f16};
 
-use super::int8::quantise;
-use super::matrix::{GROUP, GROUP_WORDS, Int4, unpack};
+use super::matrix::{GROUP, GROUP_WORDS, Int4, check_int4, unpack};
 
 const LANES: usize = 16;
 
@@ -49,7 +48,7 @@ pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
 
 /// `y = W·x` with 4-bit weights.
 pub(crate) fn gemv_int4(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
-    super::registry::check_int4(weights, x, y);
+    check_int4(weights, x, y);
     let groups = x.len() / GROUP;
     for (row, y) in y.iter_mut().enumerate() {
         *y = 0.0;
@@ -58,29 +57,5 @@ pub(crate) fn gemv_int4(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
             let q = unpack(&weights.words[at * GROUP_WORDS..][..GROUP_WORDS]);
             *y += dot(&q, x, f32::from) * weights.scales[at].to_f32();
         }
-    }
-}
-
-/// `y = W·x` with 4-bit weights and inputs quantised to 8 bits in groups.
-pub(crate) fn gemv_w4a8(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
-    super::registry::check_int4(weights, x, y);
-    let mut q = [0; GROUP];
-    let integers: Vec<f32> = x
-        .chunks_exact(GROUP)
-        .flat_map(|x| {
-            let step = quantise(x, &mut q);
-            q.map(|q| f32::from(q) * step)
-        })
-        .collect();
-    gemv_int4(weights, &integers, y);
-}
-
-/// `y = W·x` in integers; weights hold an integer plus 128.
-pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
-    assert_eq!(weights.len(), x.len() * y.len());
-    for (i, y) in y.iter_mut().enumerate() {
-        let products = weights[i * x.len()..].iter().zip(x);
-        let products = products.map(|(w, x)| (i32::from(*w) - 128) * i32::from(*x));
-        *y = products.fold(0, i32::wrapping_add);
     }
 }

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use super::feature::Feature;
 use super::format::Format;
-use super::matrix::{GROUP, GROUP_WORDS, Int4, Matrix, Weights};
+use super::matrix::{Int4, Matrix, Weights};
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
@@ -74,16 +74,6 @@ pub const KERNELS: &[KernelSpec] = &[
     spec("gemv.int4.portable", Format::Int4, &[], Gemv::Int4(portable::gemv_int4)),
 ];
 
-/// Kernels for 4-bit weights that quantise the inputs to 8 bits in groups of 128, best first; the last runs everywhere. They
-/// compute another function than those of [`KERNELS`], so [`pick`] never takes one.
-pub const W4A8_KERNELS: &[KernelSpec] = &[
-    #[cfg(target_arch = "x86_64")]
-    spec("gemv.w4a8.vnni", Format::Int4, avx512::VNNI, Gemv::Int4(avx512::gemv_w4a8)),
-    #[cfg(target_arch = "x86_64")]
-    spec("gemv.w4a8.avx2", Format::Int4, avx2::AVX2, Gemv::Int4(avx2::gemv_w4a8)),
-    spec("gemv.w4a8.portable", Format::Int4, &[], Gemv::Int4(portable::gemv_w4a8)),
-];
-
 impl KernelSpec {
     /// Whether this CPU can run it.
     pub fn is_usable(&self) -> bool {
@@ -107,22 +97,4 @@ impl KernelSpec {
 pub fn pick(format: Format) -> &'static KernelSpec {
     let of_format = KERNELS.iter().filter(|k| k.format == format);
     of_format.into_iter().find(|k| k.is_usable()).expect("the portable kernels run everywhere")
-}
-
-/// Lengths every 4-bit kernel relies on.
-pub(crate) fn check_int4(weights: Int4<'_>, x: &[f32], y: &[f32]) {
-    assert_eq!(x.len() % GROUP, 0, "inputs come in whole groups");
-    let groups = x.len() / GROUP * y.len();
-    assert_eq!(weights.words.len(), groups * GROUP_WORDS);
-    assert_eq!(weights.scales.len(), groups);
-}
-
-/// `R` rows at a time, an `R`th of the matrix apart, and the few that remain: each of them is a long stream of its own.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn streams<const R: usize>(
-    rows: usize,
-) -> (impl Iterator<Item = [usize; R]>, Range<usize>) {
-    let part = rows / R;
-    let at = move |i| std::array::from_fn(|stream| stream * part + i);
-    ((0..part).map(at), R * part..rows)
 }

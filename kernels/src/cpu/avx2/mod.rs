@@ -9,14 +9,11 @@ use half::{bf16, f16};
 
 use super::feature::Feature;
 use super::gemm::{TILE, check_tiles};
-use super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::registry::{check_int4, streams};
+use super::matrix::{GROUP, GROUP_WORDS, Int4, check_int4, streams};
 
-mod bytes;
 mod narrow;
 
-pub(crate) use bytes::{dot8, gemv_int8, gemv_w4a8};
-pub(crate) use narrow::{gemm_bf16, gemm_int8};
+pub(crate) use narrow::gemm_bf16;
 
 /// What most of the kernels need.
 pub(crate) const AVX2: &[Feature] = &[Feature::Avx2, Feature::Fma];

@@ -14,8 +14,8 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::super::registry::streams;
-use super::{BF16, FLOAT, VNNI, as_bh, require, to_bf16};
+use super::super::matrix::streams;
+use super::{BF16, FLOAT, as_bh, require, to_bf16};
 
 /// Bytes of a matrix from which on lines are asked for ahead: what second-level caches hold.
 const FAR: usize = 1 << 20;
@@ -180,43 +180,6 @@ impl Line for bf16 {
     }
 }
 
-/// Bytes that hold an integer plus 128, as the instruction wants one of its two operands without sign.
-impl Line for u8 {
-    type Input = i8;
-    type Sum = i32;
-
-    type Held = __m512i;
-    type Lanes = __m512i;
-
-    #[inline(always)]
-    unsafe fn zero() -> __m512i {
-        // SAFETY: the caller vouches for the feature.
-        unsafe { _mm512_setzero_si512() }
-    }
-
-    #[inline(always)]
-    unsafe fn hold(x: *const i8) -> __m512i {
-        // SAFETY: the caller vouches for 64 inputs and the feature.
-        unsafe { _mm512_loadu_si512(x.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(sum: __m512i, line: *const u8, x: __m512i) -> __m512i {
-        // SAFETY: the caller vouches for 64 weights and the features.
-        unsafe { _mm512_dpbusd_epi32(sum, _mm512_loadu_si512(line.cast()), x) }
-    }
-
-    #[inline(always)]
-    unsafe fn finish(sum: __m512i) -> i32 {
-        // SAFETY: the caller vouches for the feature.
-        unsafe { _mm512_reduce_add_epi32(sum) }
-    }
-
-    fn add_one(sum: i32, w: u8, x: i8) -> i32 {
-        sum.wrapping_add(i32::from(w) * i32::from(x))
-    }
-}
-
 /// Defines the kernel for one set of features.
 macro_rules! gemv {
     ($name:ident, $dots:ident, $features:literal) => {
@@ -290,7 +253,6 @@ macro_rules! gemv {
 
 gemv!(gemv_float, dots_float, "avx512f,avx512bw,avx512vl");
 gemv!(gemv_dot16, dots_dot16, "avx512f,avx512bw,avx512vl,avx512bf16");
-gemv!(gemv_dot8, dots_dot8, "avx512f,avx512bw,avx512vl,avx512vnni");
 
 /// `y = W·x` in binary32.
 pub(crate) fn gemv_fp32(weights: &[f32], x: &[f32], y: &mut [f32]) {
@@ -314,14 +276,4 @@ pub(crate) fn gemv_bf16(weights: &[bf16], x: &[f32], y: &mut [f32]) {
     assert_eq!(weights.len(), x.len() * y.len());
     // SAFETY: features and lengths were checked just above; to_bf16 keeps the length.
     unsafe { gemv_dot16::<_, 4>(weights, &to_bf16(x), y) }
-}
-
-/// `y = W·x` in integers; weights hold an integer plus 128.
-pub(crate) fn gemv_int8(weights: &[u8], x: &[i8], y: &mut [i32]) {
-    require(VNNI);
-    assert_eq!(weights.len(), x.len() * y.len());
-    // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_dot8::<_, 4>(weights, x, y) }
-    let excess = x.iter().fold(0_i32, |sum, x| sum.wrapping_add(i32::from(*x) * 128));
-    y.iter_mut().for_each(|y| *y = y.wrapping_sub(excess));
 }

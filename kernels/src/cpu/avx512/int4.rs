@@ -7,8 +7,7 @@
 //! from a sixteenth of the largest on, and smaller ones are off by 2⁻¹⁵ of it at most. In a group whose largest is at most six
 //! times its root mean square, that is in the mean half of what storing in binary16 took from the group before, or less. Where
 //! one input dwarfs the others there are three planes, 21 to 22 bits, so that rows which meet it with a weight of zero still
-//! see the others. Three planes everywhere cost a quarter of the speed beyond the caches. With one plane the inputs are quantised to
-//! 8 bits, which is another function (w4a8). Two bfloat16 numbers for an input and a look-up for the weights took four products
+//! see the others. Three planes everywhere cost a quarter of the speed beyond the caches. Two bfloat16 numbers for an input and a look-up for the weights took four products
 //! and four shuffles where three planes take three products, and reached 0.45 of the read bandwidth.
 //!
 //! Three rows at a time, a third of the matrix apart: their scales are streams, too, and with more of them the CPU's own reading
@@ -19,12 +18,10 @@
 
 use std::arch::x86_64::*;
 
-use super::super::int8::step_of;
-use super::super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::super::registry::{check_int4, streams};
+use super::super::matrix::{GROUP, GROUP_WORDS, Int4, check_int4, streams};
 use super::{VNNI, levels, require};
 
-/// Planes of inputs that are not quantised.
+/// Planes of a group.
 const FINE: usize = 3;
 /// Those of a group without outliers.
 const EVEN: usize = 2;
@@ -42,14 +39,14 @@ const BLOCK: usize = 16;
 /// Inputs of one group: most significant plane first, in the order in which nibbles lie in the words, and eight times their
 /// sum in each lane, as nibbles stand for −8…7.
 #[repr(C, align(64))]
-struct Group<const P: usize> {
-    planes: [[i8; GROUP]; P],
+struct Group {
+    planes: [[i8; GROUP]; FINE],
     excess: [i32; 16],
 }
 
 /// Inputs of all groups, what the integers of each are multiples of, and the planes that are in use.
-struct Inputs<const P: usize> {
-    groups: Vec<Group<P>>,
+struct Inputs {
+    groups: Vec<Group>,
     steps: Vec<f32>,
     depths: Vec<usize>,
 }
@@ -63,15 +60,7 @@ pub(crate) fn gemv_int4_vnni(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
         return levels::gemv_int4(weights, x, y);
     }
     // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_rows(weights, &integers::<FINE>(x), y) }
-}
-
-/// `y = W·x` with 4-bit weights and inputs quantised to 8 bits in groups, see [`super::super::int8::quantise`].
-pub(crate) fn gemv_w4a8(weights: Int4<'_>, x: &[f32], y: &mut [f32]) {
-    require(VNNI);
-    check_int4(weights, x, y);
-    // SAFETY: features and lengths were checked just above.
-    unsafe { gemv_rows(weights, &integers::<1>(x), y) }
+    unsafe { gemv_rows(weights, &integers(x), y) }
 }
 
 /// So many bits above the largest magnitude's power of two, and its inverse. Groups below 2⁻¹⁰⁴ are treated like that: what is
@@ -89,11 +78,8 @@ fn is_even(top: f32, squares: f32) -> bool {
 
 /// What inputs of a group are multiplied with, what their integers are multiples of, and the planes these take. The integers of two
 /// planes are 256 times as large, so that the third is empty.
-fn cutting<const P: usize>(top: f32, squares: f32) -> (f32, f32, usize) {
-    if P < FINE {
-        let (factor, step) = step_of(top);
-        (factor, step, P)
-    } else if is_even(top, squares) {
+fn cutting(top: f32, squares: f32) -> (f32, f32, usize) {
+    if is_even(top, squares) {
         let (factor, step) = step_below(top * EVEN_ROOM, 14);
         (factor, step, EVEN)
     } else {
@@ -119,7 +105,7 @@ fn extent(group: &[f32]) -> (f32, f32) {
 
 /// Inputs as integers.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-fn integers<const P: usize>(x: &[f32]) -> Inputs<P> {
+fn integers(x: &[f32]) -> Inputs {
     let count = x.len() / GROUP;
     let mut inputs = Inputs {
         groups: Vec::with_capacity(count),
@@ -128,14 +114,14 @@ fn integers<const P: usize>(x: &[f32]) -> Inputs<P> {
     };
     for group in x.chunks_exact(GROUP) {
         let (top, squares) = extent(group);
-        let (factor, step, depth) = cutting::<P>(top, squares);
+        let (factor, step, depth) = cutting(top, squares);
         let factor = _mm512_set1_ps(factor);
         let mut integers = [_mm512_setzero_si512(); 8];
         for (integer, x) in integers.iter_mut().zip(group.chunks_exact(16)) {
             // SAFETY: the chunk is sixteen inputs.
             let x = unsafe { _mm512_loadu_ps(x.as_ptr()) };
             *integer = _mm512_cvtps_epi32(_mm512_mul_ps(x, factor));
-            if depth < P {
+            if depth < FINE {
                 *integer = _mm512_slli_epi32::<8>(*integer);
             }
         }
@@ -148,8 +134,8 @@ fn integers<const P: usize>(x: &[f32]) -> Inputs<P> {
 
 /// Cuts the integers of a group into planes: the low byte with its sign, then what is left.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-fn cut<const P: usize>(mut x: [__m512i; 8], depth: usize) -> Group<P> {
-    let mut group = Group { planes: [[0; GROUP]; P], excess: [0; 16] };
+fn cut(mut x: [__m512i; 8], depth: usize) -> Group {
+    let mut group = Group { planes: [[0; GROUP]; FINE], excess: [0; 16] };
     let (byte, half) = (_mm512_set1_epi32(255), _mm512_set1_epi32(128));
     for plane in group.planes.iter_mut().rev() {
         for (i, out) in plane.chunks_exact_mut(32).enumerate() {
@@ -177,8 +163,8 @@ fn cut<const P: usize>(mut x: [__m512i; 8], depth: usize) -> Group<P> {
 /// bits fit.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 #[inline]
-fn products<const P: usize, const R: usize>(
-    group: &Group<P>,
+fn products<const R: usize>(
+    group: &Group,
     depth: usize,
     nibbles: [[__m512i; 2]; R],
 ) -> [__m512i; R] {
@@ -206,7 +192,7 @@ fn products<const P: usize, const R: usize>(
 /// # Safety
 /// `weights` holds `y.len()` rows of the inputs' groups.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-unsafe fn gemv_rows<const P: usize>(weights: Int4<'_>, x: &Inputs<P>, y: &mut [f32]) {
+unsafe fn gemv_rows(weights: Int4<'_>, x: &Inputs, y: &mut [f32]) {
     let (sets, rest) = streams::<ROWS>(y.len());
     for at in sets {
         // SAFETY: rows `at` exist, by this function's contract.
@@ -224,11 +210,7 @@ unsafe fn gemv_rows<const P: usize>(weights: Int4<'_>, x: &Inputs<P>, y: &mut [f
 /// # Safety
 /// `weights` holds these rows of the inputs' groups.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-unsafe fn dots<const P: usize, const R: usize>(
-    weights: Int4<'_>,
-    rows: [usize; R],
-    x: &Inputs<P>,
-) -> [f32; R] {
+unsafe fn dots<const R: usize>(weights: Int4<'_>, rows: [usize; R], x: &Inputs) -> [f32; R] {
     let low = _mm512_set1_epi8(15);
     let count = x.groups.len();
     let mut scales = [[0.0; BLOCK]; R];

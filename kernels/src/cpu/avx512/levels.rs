@@ -3,8 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::matrix::{GROUP, GROUP_WORDS, Int4};
-use super::super::registry::check_int4;
+use super::super::matrix::{GROUP, GROUP_WORDS, Int4, check_int4};
 use super::{FLOAT, require};
 
 /// −8…7 by nibble.

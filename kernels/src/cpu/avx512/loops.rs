@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::super::gemm::{TILE, check_tiles};
-use super::{BF16, FLOAT, VNNI, as_bh, require};
+use super::{BF16, FLOAT, as_bh, require};
 
 /// Sums at a time in the loops of the ceilings: more than the latency of any of the instructions asks for.
 const CHAINS: usize = 12;
@@ -115,24 +115,4 @@ fn dot16_chains(rounds: u64) -> (f64, f32) {
     }
     let total = sums.iter().map(|s| _mm512_reduce_add_ps(*s)).sum();
     (rounds as f64 * (CHAINS * 32 * 2) as f64, total)
-}
-
-/// The same for dot products of bytes: each lane of a sum grows by 4 a round.
-pub(crate) fn dot8(rounds: u64, _: f32) -> (f64, f32) {
-    require(VNNI);
-    // SAFETY: the features were checked just above.
-    unsafe { dot8_chains(rounds) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
-fn dot8_chains(rounds: u64) -> (f64, f32) {
-    let ones = std::hint::black_box(_mm512_set1_epi8(1));
-    let mut sums = [_mm512_setzero_si512(); CHAINS];
-    for _ in 0..rounds {
-        for sum in &mut sums {
-            *sum = _mm512_dpbusd_epi32(*sum, ones, ones);
-        }
-    }
-    let total = sums.iter().map(|s| _mm512_reduce_add_epi32(*s) as f32).sum();
-    (rounds as f64 * (CHAINS * 64 * 2) as f64, total)
 }

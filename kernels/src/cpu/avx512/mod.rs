@@ -16,11 +16,11 @@ use half::bf16;
 use super::aligned::Aligned;
 use super::feature::Feature;
 
-pub(crate) use dense::{gemv_bf16, gemv_fp16, gemv_fp32, gemv_int8};
-pub(crate) use int4::{gemv_int4_vnni, gemv_w4a8};
+pub(crate) use dense::{gemv_bf16, gemv_fp16, gemv_fp32};
+pub(crate) use int4::gemv_int4_vnni;
 pub(crate) use levels::gemv_int4;
-pub(crate) use loops::{dot8, dot16, fma, gemm, read};
-pub(crate) use narrow::{gemm_bf16, gemm_int8};
+pub(crate) use loops::{dot16, fma, gemm, read};
+pub(crate) use narrow::gemm_bf16;
 
 /// What kernels in fp32 need.
 pub(crate) const FLOAT: &[Feature] = &[Feature::Avx512f, Feature::Avx512bw, Feature::Avx512vl];
