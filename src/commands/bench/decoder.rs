@@ -8,8 +8,8 @@ use serde::Serialize;
 use warpscope_kernels::model::Profile;
 
 use crate::commands::bench::timing::GpuResult;
+use crate::commands::bench::timing::table::write_table as write_gpu_table;
 use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::gpu::write_table as write_table_of;
 use crate::commands::identity;
 use crate::io::sink::jsonl;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
@@ -150,7 +150,7 @@ pub(crate) fn show(
         out.write_all(&jsonl::pretty(result).map_err(io::Error::from)?)?;
     } else {
         write_table(result, out)?;
-        result.gpus.iter().try_for_each(|gpu| write_table_of(gpu, out))?;
+        result.gpus.iter().try_for_each(|gpu| write_gpu_table(gpu, out))?;
     }
     if let Some(failure) = &failure {
         writeln!(err, "warpscope bench: {failure}")?;

@@ -5,9 +5,9 @@ mod lines;
 mod process;
 mod report;
 mod run_log;
-mod session;
 mod show;
 mod watch;
+mod workspace;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
@@ -25,9 +25,10 @@ use super::output;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::commands::compare::thresholds::thresholds;
 use crate::commands::output::file::Target;
-use crate::commands::tune::run_log::Book;
-use crate::commands::tune::session::{Scratch, Workshop};
+use crate::commands::tune::run_log::RunLog;
+use crate::commands::tune::workspace::{Scratch, Workspace};
 use crate::config::args;
 use crate::io::sink::export::tuned;
 use crate::runs::compare::Limits;
@@ -86,7 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let spec = read(path)?;
     let watching = !options.get(&args::TUNE_ONCE) && io::stdout().is_terminal();
     let signals = Signals::watch().map_err(failed)?;
-    let thresholds = super::noise::thresholds(options);
+    let thresholds = thresholds(options);
     // Found before anything is made: a wrong name is told at once.
     files(&folder, &spec.sources).map_err(CliError::Usage)?;
     let libraries = Libraries::find();
@@ -101,7 +102,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let show = Show::new(
         view(options.get(&args::JSON)),
         output::style(options),
-        Book::open(options, &spec)?,
+        RunLog::open(options, &spec)?,
     );
     let mut session = Session {
         path,
@@ -278,13 +279,13 @@ impl Session<'_> {
         if let Some(roof) = self.show.roof {
             self.show.head += &format!("; {}", roof.words());
         }
-        self.show.book.begin(spec, &hash);
+        self.show.log.begin(spec, &hash);
         if !changes.is_empty() {
-            self.show.book.mark(format!("saved: {}", changes.join(", ")));
+            self.show.log.mark(format!("saved: {}", changes.join(", ")));
         }
         let seen = RefCell::new((watch, Vec::new()));
         let (board, failed) = self.work(spec, &seen);
-        self.show.book.end();
+        self.show.log.end();
         self.write(&board)?;
         let (watch, changes) = seen.into_inner();
         Ok(Outcome { board, changes, failed, watch })
@@ -307,22 +308,23 @@ impl Session<'_> {
             }
             !seen.1.is_empty()
         };
-        let mut workshop = Workshop::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
-        match workshop.prepare() {
+        let mut workspace =
+            Workspace::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
+        match workspace.prepare() {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),
             Err(Halt::Invalid(invalid)) => {
-                self.show.book.mark(format!("{}: {}", invalid.fault.word(), invalid.why));
+                self.show.log.mark(format!("{}: {}", invalid.fault.word(), invalid.why));
                 return (Board::default(), Some(invalid));
             }
         }
-        let (board, ended) = search(spec, self.limits, &mut workshop, &mut self.show);
+        let (board, ended) = search(spec, self.limits, &mut workspace, &mut self.show);
         if ended == Ok(()) || self.signals.came().is_some() {
             self.show.finish(&board, self.limits);
         }
         let lost = ended == Err(Interrupted);
         if lost {
-            self.show.book.mark("ended before all candidates were tried".to_owned());
+            self.show.log.mark("ended before all candidates were tried".to_owned());
         }
         (board, None)
     }

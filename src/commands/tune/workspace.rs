@@ -10,8 +10,8 @@ use std::time::Duration;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::private;
 
-use super::super::worker::NAME as WORKER;
 use super::process::{self, End, MAX_OUTPUT};
+use crate::commands::cli::WORKER;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
     Runner, Said, Spec, compare, default_limit, read_output, why_missing,
@@ -55,7 +55,7 @@ impl Drop for Scratch {
 type Wanted = Result<Vec<f64>, String>;
 
 /// Where one state of the source is built and run.
-pub(crate) struct Workshop<'a> {
+pub(crate) struct Workspace<'a> {
     spec: &'a Spec,
     folder: &'a Path,
     scratch: &'a Scratch,
@@ -67,7 +67,7 @@ pub(crate) struct Workshop<'a> {
     wanted: BTreeMap<usize, Wanted>,
 }
 
-impl<'a> Workshop<'a> {
+impl<'a> Workspace<'a> {
     pub(crate) fn new(
         spec: &'a Spec,
         folder: &'a Path,
@@ -319,7 +319,7 @@ impl<'a> Workshop<'a> {
     }
 }
 
-impl Runner for Workshop<'_> {
+impl Runner for Workspace<'_> {
     fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt> {
         if (self.stop)() {
             return Err(Halt::Interrupted);

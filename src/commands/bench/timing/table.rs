@@ -42,7 +42,7 @@ pub(crate) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result
     write_kernels(result, out)?;
     write_skipped(result, out)?;
     write_headroom(result, out)?;
-    result.course.write(out)
+    result.outcome.write(out)
 }
 
 /// Sizes at which nothing was run, a line for each kernel, below the reason they share.
