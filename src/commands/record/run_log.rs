@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use warpscope_probes::Frame;
 
 use super::super::identity::{Checkout, add_machine, now_ms};
-use super::intake::From;
+use super::port::From;
 use super::say;
 use crate::commands::frames::is_complete;
 use crate::commands::record::family::Family;

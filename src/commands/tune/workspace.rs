@@ -1,9 +1,7 @@
 //! Builds candidates, runs them and checks what they computed.
 
 use std::collections::BTreeMap;
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +10,7 @@ use warpscope_probes::private;
 
 use super::process::{self, End, MAX_OUTPUT};
 use crate::commands::cli::WORKER;
+use crate::commands::tune::scratch::Scratch;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
     Runner, Said, Spec, compare, default_limit, read_output, why_missing,
@@ -21,35 +20,6 @@ use crate::tuner::{
 const MAX_RESULTS: u64 = 256 << 20;
 /// Lines of a compiler that are shown.
 const BUILD_LINES: usize = 12;
-
-/// A folder that goes when its owner does.
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    /// A new folder for this user only.
-    pub(crate) fn new() -> io::Result<Self> {
-        let base = std::env::temp_dir();
-        for attempt in 0_u32..1000 {
-            let path = base.join(format!("warpscope-tune-{}-{attempt}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other.map(|()| Self(path)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    fn join(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing is left to do about a folder that cannot be removed.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What a reference said, to be compared with.
 type Wanted = Result<Vec<f64>, String>;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use warpscope_kernels::gpu::{Limiter, Route};
 
-use crate::commands::bench::decoder::{write_head, write_row as write_path};
+use crate::commands::bench::table::{write_head, write_row as write_path};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
