@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use warpscope_probes::rules::RuleBase;
 
-use super::{gpu, noise, output};
+use super::{gpu, output};
 use crate::commands::answer::rules::users_rules;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, SCREEN, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::commands::compare::thresholds::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;
@@ -62,7 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             .map_err(|error| CliError::Usage(error.to_string()))?,
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
-            noise: noise::file(&options.env),
+            noise: noise_file_path(&options.env),
         },
         bench_at_start: options.get(&args::BENCH) != Wish::Off && options.recording().is_none(),
         reads_rules,

@@ -9,7 +9,7 @@ use super::output;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
-use crate::commands::frames::source::tell_skipped;
+use crate::commands::frames::source::note_skipped;
 use crate::commands::output::file::Target;
 use crate::config::args;
 use crate::io::sink::export::{EXPORTS, Recordings};
@@ -59,6 +59,6 @@ fn read(path: &Path) -> Result<Recordings, CliError> {
             "is no journal of runs; `warpscope record FILE -- COMMAND` writes one".to_owned(),
         ));
     }
-    tell_skipped(path, reader.skipped());
+    note_skipped(path, reader.skipped());
     Ok(recordings)
 }

@@ -15,6 +15,8 @@ mod config;
 mod dashboard;
 mod doctor;
 mod dtypes;
+mod elevated;
+mod environments;
 mod export;
 mod frames;
 mod frameworks;
@@ -86,15 +88,15 @@ pub static ALL: Commands = Commands { dashboard: &dashboard::COMMAND, named: COM
 
 /// The whole program.
 pub fn main() -> ExitCode {
-    let outcome = run(std::env::args_os(), cli::elevated::environment());
-    cli::exit::report(outcome).into()
+    let outcome = run(std::env::args_os(), elevated::environment());
+    output::report(outcome).into()
 }
 
 /// The program with its arguments (the first is its own name) and environment given.
 pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result<Exit, CliError> {
     let mut args = args.into_iter().peekable();
     let program = args.next().unwrap_or_default();
-    if args.peek().is_some_and(|first| first == worker::NAME) {
+    if args.peek().is_some_and(|first| first == cli::WORKER) {
         return worker::run(args.skip(1), &env);
     }
     let raw = match parse(ALL, std::iter::once(program).chain(args))? {

@@ -1,20 +1,17 @@
 //! `warpscope noise`: how much this machine differs from itself.
 
-use std::path::PathBuf;
-
 use super::identity::now_ms;
 use super::output;
 use crate::commands::bench::interleave::{keys, median, take_turns};
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::commands::compare::thresholds::noise_file_path;
 use crate::config::args;
-use crate::config::{Environment, state_folder};
 use crate::io::sink::noise_file;
 use crate::runs::compare::Limits;
-use crate::runs::noise::{Floor, Noise, floor_of};
+use crate::runs::noise::{Floor, floor_of};
 use crate::text::clean;
-use crate::worker::Thresholds;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -27,25 +24,9 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// `$XDG_STATE_HOME/warpscope/noise.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
-pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
-    Some(state_folder(env)?.join("noise.json"))
-}
-
-/// From where on a difference counts: by the noise that was given, else that measured here, else an assumption.
-pub(crate) fn thresholds(options: &Options) -> Thresholds {
-    let read =
-        file(&options.env).map_or_else(|| Ok(Noise::default()), |path| noise_file::read(&path));
-    let measured = read.unwrap_or_else(|why| {
-        output::note(format_args!("warpscope: {why}"));
-        Noise::default()
-    });
-    Thresholds::new(options.get(&args::NOISE), measured)
-}
-
 /// Runs the same program against itself, prints the floor of every kernel and keeps it.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let path = file(&options.env).ok_or_else(|| {
+    let path = noise_file_path(&options.env).ok_or_else(|| {
         let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep it";
         CliError::Usage(why.to_owned())
     })?;

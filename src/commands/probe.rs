@@ -14,8 +14,9 @@ use crate::commands::cli::options::Options;
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::progress::Progress;
 use crate::commands::gpu::session::{Session, talk};
-use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
-use crate::commands::{inspect, output};
+use crate::commands::gpu::target;
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted};
 use crate::worker::gpu::{Hold, Limits, ProbeRound, Told};
@@ -61,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         let (asked, all) = (options.get(&args::ONLY_PROBES), all.join(", "));
         return Err(CliError::Usage(format!("no probe is called {asked}; there are: {all}")));
     }
-    let devices = chosen(options, &exe)?;
+    let devices = selected_devices(options, &exe)?;
     let frame = first_frame_of(options).ok();
     let libraries = Libraries::new(options);
     let run = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
@@ -120,13 +121,12 @@ fn on_device(
     wanted: &[&Probe],
     libraries: &Libraries<'_>,
 ) -> Result<DeviceResult, CliError> {
-    let hindrance =
-        hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
+    let blocker = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway probes"));
     let mut result = DeviceResult {
         here,
         probes: Vec::new(),
         disputed: Vec::new(),
-        paused: hindrance,
+        paused: blocker,
         interrupted: false,
         wanted: wanted.len(),
     };
@@ -152,30 +152,11 @@ fn on_device(
         round.hear(told);
     })?;
     progress.end();
-    round.date(target.driver.as_deref(), &inspect::today());
+    round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;
     result.paused = round.paused;
     conclude(&mut result, &target);
     Ok(result)
-}
-
-/// The device as the rules ask about it.
-pub(crate) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
-    let gpu =
-        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
-    match gpu {
-        Some((frame, gpu)) => Target::from_gpu(gpu, &frame.driver),
-        None => Target {
-            uuid: Some(here.uuid.clone()),
-            cuda: Some(format!(
-                "{}.{}",
-                here.device.driver_cuda / 1000,
-                here.device.driver_cuda % 1000 / 10
-            )),
-            what_if: false,
-            ..Target::of_sm(&*here.device.name, here.device.sm)
-        },
-    }
 }
 
 /// Lays the reports beside the rules, and keeps those of real devices.

@@ -13,7 +13,7 @@ use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, 
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::first_frame;
-use crate::commands::frames::source::{AtEnd, open_source, tell_skipped};
+use crate::commands::frames::source::{AtEnd, note_skipped, open_source};
 use crate::commands::output::file::Target;
 use crate::config::args;
 use crate::config::args::PictureFormat;
@@ -123,7 +123,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
                 let why = ReplayError::NotARecording(path.clone());
                 return Err(CliError::Usage(why.to_string()));
             }
-            tell_skipped(&path, frames.skipped());
+            note_skipped(&path, frames.skipped());
         }
         None => {
             let frame = first_frame(open_source(options, AtEnd::Stop)?)?;

@@ -12,7 +12,9 @@ use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::{GIVEN_UP, Ran, chosen, each, heading, hindrance, reason, route_text};
+use crate::commands::gpu::{
+    GIVEN_UP, Ran, blocker, each, heading, reason, route_text, selected_devices,
+};
 use crate::commands::output;
 use crate::config::args;
 use crate::worker::gpu::{Globs, Hold, Limits, Next, Request, Told};
@@ -41,7 +43,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
         return Err(CliError::Usage(format!("no kernel is called {asked}; there are: {all}")));
     }
-    let results = each(options, chosen(options, &exe)?, |here| test(options, &exe, here))?;
+    let results =
+        each(options, selected_devices(options, &exe)?, |here| test(options, &exe, here))?;
     let right = results.iter().all(DeviceResult::is_right);
     if options.get(&args::JSON) {
         output::json(&SelftestResult { schema: BENCH_SCHEMA, gpus: results })?;
@@ -195,7 +198,7 @@ impl DeviceResult {
 
 fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult, CliError> {
     let mut result = DeviceResult::new(here, &options.get(&args::KERNELS));
-    result.paused = hindrance(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
+    result.paused = blocker(options, &result.here)?.map(|why| format!("{why}; --anyway runs"));
     if result.paused.is_some() {
         return Ok(result);
     }

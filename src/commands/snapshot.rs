@@ -30,7 +30,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// One frame as a table or JSON.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut frame = first_frame(open_source(options, AtEnd::Stop)?)?;
-    what_if::dress(options, &mut frame)?;
+    what_if::overlay(options, &mut frame)?;
     if options.get(&args::REDACT) {
         Redactor::default().frame(&mut frame);
     }

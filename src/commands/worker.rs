@@ -11,17 +11,14 @@ use rustix::stdio::dup2_stdout;
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::output;
-use crate::commands::cli::elevated;
 use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::elevated;
 use crate::commands::record::{RELAY, relay};
 use crate::config::Environment;
 use crate::io::source::nvml::{NVML_ARGUMENT, serve_nvml};
 use crate::tuner::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
 use crate::worker::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
 use crate::worker::{WorkerOptions, children, run_worker};
-
-/// The first argument that makes this process a worker.
-pub(crate) const NAME: &str = "__worker";
 
 /// Computes until the parent is gone or has heard enough.
 pub(crate) fn run(

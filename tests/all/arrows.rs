@@ -53,7 +53,7 @@ const WRITERS: &[(&str, &str)] = &[
 
 /// Code that makes JSON past the one writer, each with its reason.
 const JSON: &[(&str, &str)] = &[
-    ("commands/tune/session.rs", "a job for a child of the program"),
+    ("commands/tune/workspace.rs", "a job for a child of the program"),
     ("io/sink/history/run.rs", "keys in the database"),
     ("io/source/nvml/", "lines between two processes of the program"),
     ("runs/", "lines of a journal"),

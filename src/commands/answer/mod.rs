@@ -10,12 +10,13 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use super::inspect;
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::commands::environments::scan_environments;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::commands::frames::{demand_gpu, first_frame};
+use crate::commands::identity::today;
 use crate::config::args;
 use crate::config::args::Installed as AskInstalled;
 use crate::engine::installed::Installed;
@@ -38,7 +39,7 @@ pub(crate) fn premises(
     if !ask_installed {
         return Ok(Premises { model, ..Premises::default() });
     }
-    let found = Installed::new(base, &inspect::survey(), gpus, &inspect::today());
+    let found = Installed::new(base, &scan_environments(), gpus, &today());
     let Installed { versions, beside, mut findings } = found;
     findings.extend(findings::findings(base, gpus));
     Ok(Premises { versions, beside, model, findings })
@@ -53,12 +54,6 @@ pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
         () if any(|outcome| outcome == Outcome::Unknown) => Exit::Unknown,
         () => Exit::Fine,
     }
-}
-
-/// GPUs of this machine; none where there is none.
-pub(crate) fn present(options: &Options) -> Result<Vec<Target>, CliError> {
-    let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
-    Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
 }
 
 /// GPUs that were named; without any, those of this machine. Naming one asks no driver.

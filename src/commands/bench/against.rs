@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::commands::bench::interleave::{Side, keys, median, take_turns};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
+use crate::commands::compare::thresholds::thresholds;
 use crate::commands::compare::{Shown, outcome, show};
 use crate::commands::output;
 use crate::config::args;
@@ -26,7 +27,7 @@ pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     let [before, after] = take_turns([base, &exe], options, |done, all| {
         output::note(format_args!("block {done} of {all}"))
     })?;
-    let thresholds = crate::commands::noise::thresholds(options).between(floors(&before, &after));
+    let thresholds = thresholds(options).between(floors(&before, &after));
     let comparison =
         compare_groups(vec![groups(before), groups(after)], |key| thresholds.limits(key));
     let names = [base.display().to_string(), exe.display().to_string()];

@@ -13,12 +13,12 @@ use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
-use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::picks::Tuned;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
-use crate::commands::probe::target;
-use crate::commands::{identity, inspect, output};
+use crate::commands::gpu::target;
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
+use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
 use crate::runs::journal::{End, Record, Regime, Taken};
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         return Err(CliError::Usage(format!("no goal is called {asked}; there are: {all}")));
     }
     check_record(options)?;
-    let devices = chosen(options, &exe)?;
+    let devices = selected_devices(options, &exe)?;
     let frame = first_frame_of(options).ok();
     let libraries = Libraries::new(options);
     let on = |here| on_device(options, &exe, (here, frame.as_ref()), &wanted, &libraries);
@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     }
     if options.get(&args::JSON) {
         let driver = frame.and_then(|frame| frame.driver.versions.driver.last().cloned());
-        let date = inspect::today();
+        let date = identity::today();
         output::json(&GoalsResult { schema: BENCH_SCHEMA, date, driver, gpus: results })?;
     }
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
@@ -81,7 +81,7 @@ struct DeviceResult {
     /// Goals this device has no kernel for, each with the reason.
     absent: Vec<(String, String)>,
     #[serde(flatten)]
-    course: Course,
+    outcome: Outcome,
 }
 
 /// A goal and how it was judged.
@@ -103,11 +103,11 @@ struct Row {
 impl DeviceResult {
     fn is_fine(&self) -> bool {
         let missed = self.goals.iter().any(|row| row.verdict == Verdict::Missed);
-        self.course.is_fine() && !missed
+        self.outcome.is_fine() && !missed
     }
 
     fn hear(&mut self, told: Told) {
-        let Some(BenchEvent::Goal(report)) = self.course.hear(told) else { return };
+        let Some(BenchEvent::Goal(report)) = self.outcome.hear(told) else { return };
         let sm = self.here.device.sm;
         let (figure, aim) = (report.figure(), report.aim(sm));
         self.goals.push(Row {
@@ -162,9 +162,8 @@ fn on_device(
     wanted: &[&Goal],
     libraries: &Libraries<'_>,
 ) -> Result<DeviceResult, CliError> {
-    let hindrance =
-        hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway measures"));
-    let cublas = match hindrance {
+    let blocker = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway measures"));
+    let cublas = match blocker {
         Some(_) => Vec::new(),
         None => libraries.cublas(&target(&here, frame))?,
     };
@@ -173,9 +172,9 @@ fn on_device(
         here,
         goals: Vec::new(),
         absent: Vec::new(),
-        course: Course { paused: hindrance, ..Course::default() },
+        outcome: Outcome { paused: blocker, ..Outcome::default() },
     };
-    if result.course.paused.is_some() {
+    if result.outcome.paused.is_some() {
         return Ok(result);
     }
     let (regime, beside_others) = (Burst::Sustained, options.get(&args::ANYWAY));
@@ -191,7 +190,7 @@ fn on_device(
     let uuid = result.here.uuid.clone();
     let session =
         Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
-    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
 
@@ -207,7 +206,7 @@ fn missing(goal: &Goal, here: &DeviceHere) -> Option<String> {
 
 impl Ran for DeviceResult {
     fn interrupted(&self) -> bool {
-        self.course.interrupted
+        self.outcome.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -250,7 +249,7 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
     for (goal, why) in &result.absent {
         writeln!(out, "{goal}: not here: {why}")?;
     }
-    result.course.write(out)?;
+    result.outcome.write(out)?;
     writeln!(out)
 }
 
@@ -284,7 +283,7 @@ mod tests {
             here: DeviceHere { uuid: "GPU-1".to_owned(), device },
             goals: Vec::new(),
             absent: Vec::new(),
-            course: Course::default(),
+            outcome: Outcome::default(),
         };
         let samples_ns = if simulated { Vec::new() } else { vec![1e6; 4] };
         let arm = |what: &str| ArmReport {

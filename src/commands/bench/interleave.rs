@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use crate::commands::bench::decoder::{collect, points_of};
+use crate::commands::bench::decoder::collect;
+use crate::commands::bench::samples::points_of;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::config::args;

@@ -5,6 +5,8 @@ pub(crate) mod autotune;
 pub mod decoder;
 pub(crate) mod goals;
 pub(crate) mod interleave;
+mod samples;
+mod table;
 pub(crate) mod timing;
 use std::path::Path;
 

@@ -68,7 +68,7 @@ fn environment() -> String {
         let flag = format!("--{}", spec.name());
         let help = spec.key_help.unwrap_or(spec.help);
         let own = spec.variable.map(|name| match spec.kind {
-            Kind::Switch => format!("\n  {name}: on or off; {help}"),
+            Kind::Switch => format!("\n  {name}: on or off. {help}"),
             _ => format!("\n  {name}: same as {flag}"),
         });
         let implied = spec.implied_by.iter().map(move |(name, rule)| match rule {

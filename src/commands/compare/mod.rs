@@ -3,10 +3,11 @@
 mod forms;
 mod read;
 mod text;
+pub(crate) mod thresholds;
 
 use std::collections::BTreeSet;
 
-use super::{noise, output};
+use super::output;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         runs.push(read.groups);
         machines.push(read.devices);
     }
-    let thresholds = noise::thresholds(options);
+    let thresholds = thresholds::thresholds(options);
     let comparison = compare_groups(runs, |key| thresholds.limits(key));
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };

@@ -13,8 +13,10 @@ use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::checks::{finding, pass, skip};
 use super::{Finding, Outcome};
-use crate::commands::gpu::findings as found_before;
-use crate::commands::inspect::{driver_problem, kind, survey, today};
+use crate::commands::answer::findings::findings as found_before;
+use crate::commands::environments::scan_environments;
+use crate::commands::identity::today;
+use crate::commands::inspect::{driver_problem, kind};
 use crate::engine::installed::{Installed, package_reach};
 use crate::engine::{Fix, Level, Outcome as Answer, Premises, Target, evaluate, rows};
 
@@ -42,7 +44,7 @@ impl Here {
                 gpus.push(target);
             }
         }
-        Self { base, survey: survey(), gpus, today: today() }
+        Self { base, survey: scan_environments(), gpus, today: today() }
     }
 
     /// Environments with something for a GPU in them, and what it is.

@@ -5,7 +5,7 @@ use warpscope_probes::live::{Answer, ProbeReport};
 use super::checks::{finding, pass, skip};
 use super::installed::Here;
 use super::{Finding, Outcome};
-use crate::commands::gpu::kept;
+use crate::commands::answer::findings::kept;
 use crate::engine::{Target, contradicted};
 
 /// Answers of each GPU with their day; wrong results and answers that contradict a rule are named.

@@ -5,9 +5,9 @@ use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use warpscope_probes::provider::Provider;
 
-use crate::commands::cli::elevated;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
+use crate::commands::elevated;
 use crate::commands::output;
 use crate::config::args;
 use crate::io::source::Source;
@@ -24,7 +24,7 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
     };
     let source = ReplaySource::open(&path).map_err(|error| CliError::Usage(error.to_string()))?;
     if at_end == AtEnd::Stop {
-        tell_skipped(&path, source.skipped());
+        note_skipped(&path, source.skipped());
     }
     let source =
         source.at_speed(options.get(&args::SPEED)).from(options.get(&args::START)).ending(at_end);
@@ -32,7 +32,7 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
 }
 
 /// Says once what of a file could not be read.
-pub(crate) fn tell_skipped(path: &Path, skipped: &Skipped) {
+pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if skipped.count > 0 {
         output::note(format_args!("{}: {skipped}", path.display()));
     }

@@ -45,7 +45,7 @@ fn ordinal(gpus: &[Gpu]) -> u32 {
 }
 
 /// Adds the named ones to a frame that is printed. Defaults are for looking at, not for printing.
-pub(crate) fn dress(options: &Options, frame: &mut Frame) -> Result<(), CliError> {
+pub(crate) fn overlay(options: &Options, frame: &mut Frame) -> Result<(), CliError> {
     let mut what_if = choice(options)?;
     if what_if.policy == Policy::Auto {
         what_if.policy = Policy::Never;

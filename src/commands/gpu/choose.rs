@@ -1,7 +1,7 @@
 use crate::config::ALL;
 use crate::worker::DeviceHere;
 
-/// The devices meant by numbers, UUIDs and beginnings of UUIDs, each once, in the order of the driver. Nothing means all.
+/// The devices selected by numbers, UUIDs and beginnings of UUIDs, each once, in the order of the driver. Nothing means all.
 pub(crate) fn choose(all: Vec<DeviceHere>, which: &[String]) -> Result<Vec<DeviceHere>, String> {
     if which.is_empty() || which.iter().any(|word| word == ALL) {
         return Ok(all);

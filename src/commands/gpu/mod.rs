@@ -10,8 +10,6 @@ pub(crate) mod picks;
 pub(crate) mod progress;
 pub(crate) mod session;
 
-pub(crate) use crate::commands::answer::findings::{findings, kept};
-pub(crate) use crate::commands::bench::timing::table::write_table;
 pub(crate) use picks::book;
 
 use std::io::{self, Write};
@@ -29,6 +27,7 @@ use crate::commands::frames;
 use crate::commands::frames::source::AtEnd;
 use crate::commands::frames::source::open_source;
 use crate::config::args;
+use crate::engine::Target;
 use crate::worker::gpu::{Limits, Request, Told};
 use crate::worker::pulse::around;
 use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
@@ -64,7 +63,7 @@ pub(crate) fn reason(failure: &WorkerFailure) -> String {
 }
 
 /// The devices a person means.
-pub(crate) fn chosen(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
+pub(crate) fn selected_devices(options: &Options, exe: &Path) -> Result<Vec<DeviceHere>, CliError> {
     choose::choose(devices(exe, options.get(&args::PATIENCE))?, &options.get(&args::ON_GPU))
         .map_err(CliError::Usage)
 }
@@ -102,12 +101,12 @@ pub(crate) fn each<T: Ran>(
 }
 
 /// Why a device is not to be used now. A stand-in disturbs nobody.
-pub(crate) fn hindrance(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
+pub(crate) fn blocker(options: &Options, here: &DeviceHere) -> Result<Option<String>, CliError> {
     if options.get(&args::ANYWAY) || here.device.simulated {
         return Ok(None);
     }
     let frame = first_frame_of(options)?;
-    Ok(hindrance_in(options, here, Some(&frame)))
+    Ok(blocker_in(options, here, Some(&frame)))
 }
 
 /// What NVML shows now.
@@ -115,8 +114,8 @@ pub(crate) fn first_frame_of(options: &Options) -> Result<Frame, CliError> {
     frames::first_frame(open_source(options, AtEnd::Stop)?)
 }
 
-/// The same as [`hindrance`] in what NVML shows, where it shows anything.
-pub(crate) fn hindrance_in(
+/// The same as [`blocker`] in what NVML shows, where it shows anything.
+pub(crate) fn blocker_in(
     options: &Options,
     here: &DeviceHere,
     frame: Option<&Frame>,
@@ -129,6 +128,25 @@ pub(crate) fn hindrance_in(
     match seen {
         Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
         None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
+    }
+}
+
+/// The device as the rules ask about it.
+pub(crate) fn target(here: &DeviceHere, frame: Option<&Frame>) -> Target {
+    let gpu =
+        frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
+    match gpu {
+        Some((frame, gpu)) => Target::from_gpu(gpu, &frame.driver),
+        None => Target {
+            uuid: Some(here.uuid.clone()),
+            cuda: Some(format!(
+                "{}.{}",
+                here.device.driver_cuda / 1000,
+                here.device.driver_cuda % 1000 / 10
+            )),
+            what_if: false,
+            ..Target::of_sm(&*here.device.name, here.device.sm)
+        },
     }
 }
 

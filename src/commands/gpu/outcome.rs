@@ -15,7 +15,7 @@ use crate::worker::{BenchEvent, BenchState};
 
 /// How the work of one device went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Course {
+pub(crate) struct Outcome {
     /// What failed, each in a sentence.
     pub(crate) troubles: Vec<String>,
     /// Why the device was not used, or not to the end.
@@ -23,7 +23,7 @@ pub(crate) struct Course {
     pub(crate) interrupted: bool,
 }
 
-impl Course {
+impl Outcome {
     /// Whether everything was done that was asked.
     pub(crate) fn is_fine(&self) -> bool {
         self.troubles.is_empty() && self.paused.is_none() && !self.interrupted

@@ -10,7 +10,7 @@ use super::output;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
-use crate::commands::frames::source::tell_skipped;
+use crate::commands::frames::source::note_skipped;
 use crate::config::args;
 use crate::config::data_folder;
 use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
@@ -127,7 +127,7 @@ fn import(options: &Options, store: History) -> Result<History, CliError> {
             "{name}: {} {runs}{again}, {} samples",
             imported.runs, imported.samples
         ));
-        tell_skipped(&journal, &imported.skipped);
+        note_skipped(&journal, &imported.skipped);
     }
     Ok(store)
 }

@@ -29,6 +29,12 @@ pub(crate) fn now_ms() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// The day, as findings are dated: `2026-11-21`.
+pub(crate) fn today() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().take("2026-11-21".len()).collect()
+}
+
 /// A run of this command, here and now, without its repository.
 pub(crate) fn begun(command: Vec<String>) -> Identity {
     let random = RandomState::new().build_hasher().finish();

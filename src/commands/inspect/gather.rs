@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use warpscope_probes::inspect::Survey;
-use warpscope_probes::inspect::binary::{Cache, OnDisk, Scan, ScanError, scan_file, scan_source};
+use warpscope_probes::inspect::binary::{OnDisk, Scan, scan_file, scan_source};
 use warpscope_probes::inspect::env::{
     CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
     Places, Progress, Sweep, driver_serves, normalized, read_image, stream_image,
@@ -18,7 +18,7 @@ use warpscope_probes::rules::RuleBase;
 use super::{Group, Item, Judge, Judging, Report};
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
-use crate::commands::inspect::progress::Teller;
+use crate::commands::environments::scan;
 use crate::config::args;
 
 /// What was named, by what it is.
@@ -138,25 +138,6 @@ fn spool(body: &mut dyn Read) -> std::io::Result<OnDisk> {
     OnDisk::new(file)
 }
 
-/// Everything installed on this machine.
-pub(crate) fn survey() -> Survey {
-    let cancel = AtomicBool::new(false);
-    let sweep = Sweep { places: Places::here(Vec::new()), pids: Vec::new(), only_named: false };
-    read(sweep.run(&mut Progress::new(&cancel, |_| {})), &cancel)
-}
-
-/// Reads the binaries of what was found, and says how far it has come.
-fn read(inventory: Inventory, cancel: &AtomicBool) -> Survey {
-    let cache = Cache::folder_of_user().map(Cache::open);
-    let mut scan = |path: &Path| -> Result<Scan, ScanError> {
-        cache.as_ref().map_or_else(|| scan_file(path), |cache| cache.scan(path))
-    };
-    let mut teller = Teller::new();
-    let survey = Survey::of(inventory, &mut scan, cancel, &mut |advance| teller.tell(advance));
-    teller.clear();
-    survey
-}
-
 fn environments(
     named: Named,
     everything: bool,
@@ -178,7 +159,7 @@ fn environments(
             asked.join(", ")
         )));
     }
-    let survey = read(inventory, &cancel);
+    let survey = scan(inventory, &cancel);
     report.groups.extend(groups(&survey, base, &report.judges, None));
     report
         .unreadable

@@ -3,8 +3,7 @@
 //! A name is what it is on disk: a number is a process, a folder an environment, an archive of layers an image, anything else a binary or a
 //! wheel. Without a name the whole machine is looked at. Ends with 1 where something that is installed has no code for a GPU.
 
-mod progress;
-pub(crate) use gather::{driver_problem, kind, survey};
+pub(crate) use gather::{driver_problem, kind};
 
 mod gather;
 mod json;
@@ -12,7 +11,6 @@ mod text;
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::Driver;
@@ -24,6 +22,8 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, NAMED_GPUS, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
+use crate::commands::frames::first_frame;
+use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args;
 use crate::engine::installed::{PackageReach, package_reach};
@@ -121,12 +121,6 @@ impl Report {
     }
 }
 
-/// The day, as findings are dated: `2026-11-21`.
-pub(crate) fn today() -> String {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    now.chars().take("2026-11-21".len()).collect()
-}
-
 /// Looks and says.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let judges = judges(options)?;
@@ -193,7 +187,7 @@ fn has_code(scan: &Scan) -> bool {
 fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
     let named = what_if::choice(options)?.named;
     let targets: Vec<Target> = if named.is_empty() {
-        crate::commands::answer::present(options)?
+        present(options)?
     } else {
         named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())).collect()
     };
@@ -207,4 +201,10 @@ fn judges(options: &Options) -> Result<Vec<Judge>, CliError> {
         }
     }
     Ok(judges)
+}
+
+/// GPUs of this machine; none where there is none.
+fn present(options: &Options) -> Result<Vec<Target>, CliError> {
+    let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+    Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
 }

@@ -1,6 +1,6 @@
 pub(crate) mod file;
 use std::fmt::Display;
-use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, StderrLock, StdoutLock, Write};
 
 use serde::Serialize;
 
@@ -116,4 +116,46 @@ fn columns() -> Option<usize> {
     let terminal = io::stdout().is_terminal();
     let size = terminal.then(crossterm::terminal::size).and_then(Result::ok);
     size.map(|(columns, _)| usize::from(columns)).filter(|columns| *columns > 0)
+}
+
+/// Says on stderr what went wrong, if anything, and picks the code. A reader that went away is no
+/// error: `warpscope stream | head` ends quietly.
+pub(crate) fn report(outcome: Result<Exit, CliError>) -> Exit {
+    let (exit, message) = match outcome {
+        Ok(exit) => return exit,
+        Err(CliError::Usage(message)) => (Exit::Usage, message),
+        Err(CliError::Failed(message)) => (Exit::CheckFailed, message),
+        Err(CliError::NoGpu(message)) => (Exit::NoGpu, message),
+        Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => return Exit::Fine,
+        Err(CliError::Output(error)) => {
+            (Exit::CheckFailed, format!("cannot write to standard output: {error}"))
+        }
+    };
+    // Nothing is left to tell when stderr is gone too.
+    let _ = writeln!(stderr(), "error: {}", indented(message.trim_end()));
+    exit
+}
+
+/// Every line but the first is indented, so that a name with a line feed in it cannot pass for a message of its own.
+fn indented(message: &str) -> String {
+    let lines: Vec<String> =
+        message.lines().map(|line| format!("  {}", clean(line, false))).collect();
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n").trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_pass_for_another_message() {
+        assert_eq!(indented("a\nerror: b\n\n  c"), "a\n  error: b\n\n    c");
+        assert_eq!(indented("\u{9b}a\u{202e}"), "\u{fffd}a\u{fffd}");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_no_error() {
+        let gone = CliError::Output(io::Error::from(ErrorKind::BrokenPipe));
+        assert_eq!(report(Err(gone)), Exit::Fine);
+    }
 }

@@ -15,7 +15,7 @@ const PROCESSES: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kin {
     /// The program or a descendant.
-    Own,
+    Member,
     /// Certainly somebody else's.
     Other,
     /// It was gone before it could be asked, or lives in another namespace.
@@ -23,13 +23,13 @@ enum Kin {
 }
 
 /// The family of one process.
-pub(crate) struct Own {
+pub(crate) struct Family {
     /// The program; none for points whose program nobody knows.
     root: Option<u32>,
     known: HashMap<u32, Kin>,
 }
 
-impl Own {
+impl Family {
     /// A program and its descendants.
     pub(crate) fn of(root: u32) -> Self {
         Self { root: Some(root), known: HashMap::new() }
@@ -73,8 +73,8 @@ impl Own {
             keys.dedup();
             keys
         };
-        let (own, unknown) = (on(Kin::Own), on(Kin::Unknown));
-        let key = match (own.first(), unknown.first(), frame.gpus.len()) {
+        let (members, unknown) = (on(Kin::Member), on(Kin::Unknown));
+        let key = match (members.first(), unknown.first(), frame.gpus.len()) {
             (Some(key), ..) => key,
             (None, Some(key), 1) => key,
             _ => return None,
@@ -87,7 +87,7 @@ impl Own {
         let mut at = pid;
         for _ in 0..GENERATIONS {
             if at == root {
-                return Kin::Own;
+                return Kin::Member;
             }
             match parent(at) {
                 Some(0) => return Kin::Other,
@@ -143,11 +143,11 @@ mod tests {
         let me = std::process::id();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("starts");
         let all = [me, child.id(), 1].map(|pid| (pid, "b", Visibility::Visible));
-        let mut own = Own::of(me);
+        let mut family = Family::of(me);
         let frame = frame(&["a", "b"], &all);
-        own.see(&frame);
-        assert_eq!([me, child.id(), 1].map(|pid| own.is_other(pid)), [false, false, true]);
-        assert_eq!(own.gpu(&frame).map(|gpu| gpu.key.as_str()), Some("b"));
+        family.see(&frame);
+        assert_eq!([me, child.id(), 1].map(|pid| family.is_other(pid)), [false, false, true]);
+        assert_eq!(family.gpu(&frame).map(|gpu| gpu.key.as_str()), Some("b"));
         child.kill().expect("ends");
         child.wait().expect("ends");
     }
@@ -155,12 +155,12 @@ mod tests {
     #[test]
     fn in_a_container_the_only_gpu_is_taken_and_of_two_none() {
         let hidden = [(4_000_000, "a", Visibility::OtherNamespace)];
-        let mut own = Own::of(std::process::id());
+        let mut family = Family::of(std::process::id());
         for (gpus, want) in [(&["a"][..], Some("a")), (&["a", "b"][..], None)] {
             let frame = frame(gpus, &hidden);
-            own.see(&frame);
-            assert_eq!(own.gpu(&frame).map(|gpu| gpu.key.as_str()), want);
-            assert!(!own.is_other(4_000_000));
+            family.see(&frame);
+            assert_eq!(family.gpu(&frame).map(|gpu| gpu.key.as_str()), want);
+            assert!(!family.is_other(4_000_000));
         }
     }
 }

@@ -3,24 +3,19 @@
 //! One thread and `poll`, not a thread per end: at the end of the program everything it wrote before lies in the kernel, and one last
 //! round without waiting takes it. With a thread per end nobody knows when that is done.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt::socket_peercred;
-use rustix::process::getuid;
 use tokio::sync::mpsc::Sender;
 
 use super::inbox::Inbox;
 use super::lines::Lines;
+use super::port::{End, Outcome, Port, Trouble, send};
 use super::relay::{Out, still_written};
 use super::{Event, say};
 
-/// Bytes taken from one end at a time; no datagram is longer.
-const PIECE: usize = 64 << 10;
 /// Connections at one time; more wait.
 const CONNECTIONS: usize = 64;
 /// Pieces taken after the program ended: a writer it left behind is not listened to for ever.
@@ -29,40 +24,6 @@ const LAST_PIECES: usize = 4096;
 const GRACE: Duration = Duration::from_secs(10);
 /// Part of it that passes without a word: most processes end with the program.
 const QUIET: Duration = Duration::from_secs(1);
-/// Longest remark.
-const MAX_REMARK: usize = 4096;
-
-/// How a line is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
-    /// Output for people, with points among it.
-    Output,
-    /// Points and nothing else.
-    Points,
-}
-
-enum Port {
-    /// Output that is passed on.
-    Output(File),
-    Fifo(File),
-    Datagrams(UnixDatagram),
-    Callers(UnixListener),
-    Caller(UnixStream),
-    Remarkers(UnixListener),
-    Remarker(UnixStream),
-}
-
-struct End {
-    port: Port,
-    lines: Lines,
-}
-
-/// What a piece of reading led to.
-enum Outcome {
-    More,
-    Closed,
-    Opened(Port),
-}
 
 /// The ends, and where lines go.
 pub(crate) struct Intake {
@@ -219,101 +180,4 @@ impl Intake {
         }
         Ok(())
     }
-}
-
-/// Why an end is not read on.
-enum Trouble {
-    /// The owner of the recording is gone.
-    Nobody,
-    /// The end itself is broken.
-    End,
-}
-
-impl std::convert::From<io::Error> for Trouble {
-    fn from(_: io::Error) -> Self {
-        Self::End
-    }
-}
-
-fn send(sender: &Sender<Event>, event: Event) -> io::Result<()> {
-    sender.blocking_send(event).map_err(|_| ErrorKind::BrokenPipe.into())
-}
-
-impl Port {
-    fn fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Output(file) | Self::Fifo(file) => file.as_fd(),
-            Self::Datagrams(socket) => socket.as_fd(),
-            Self::Callers(socket) | Self::Remarkers(socket) => socket.as_fd(),
-            Self::Caller(socket) | Self::Remarker(socket) => socket.as_fd(),
-        }
-    }
-
-    fn from(&self) -> From {
-        if matches!(self, Self::Output(_)) { From::Output } else { From::Points }
-    }
-}
-
-impl End {
-    /// What is waited for: no new callers while there are too many.
-    fn asks(&self, full: bool) -> PollFlags {
-        match self.port {
-            Port::Callers(_) | Port::Remarkers(_) if full => PollFlags::empty(),
-            _ => PollFlags::IN,
-        }
-    }
-
-    fn serve(&mut self, out: &mut Out, sender: &Sender<Event>) -> Result<Outcome, Trouble> {
-        let mut piece = [0; PIECE];
-        let count = match &mut self.port {
-            Port::Callers(listener) => return accept(listener).map(opened(Port::Caller)),
-            Port::Remarkers(listener) => return accept(listener).map(opened(Port::Remarker)),
-            Port::Remarker(stream) => return remark(stream, sender),
-            Port::Output(file) | Port::Fifo(file) => file.read(&mut piece),
-            Port::Caller(stream) => stream.read(&mut piece),
-            Port::Datagrams(socket) => socket.recv(&mut piece),
-        };
-        let count = match count {
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(Outcome::More),
-            other => other?,
-        };
-        let is_output = matches!(self.port, Port::Output(_));
-        let passed = if is_output { out.pass(&piece[..count]) } else { Ok(()) };
-        let mut lines = self.lines.take(&piece[..count]);
-        let datagram = matches!(self.port, Port::Datagrams(_));
-        if datagram {
-            lines.extend(self.lines.finish());
-        }
-        if !lines.is_empty() {
-            send(sender, Event::Lines(self.port.from(), lines)).map_err(|_| Trouble::Nobody)?;
-        }
-        // Once the reader is gone, the program has to meet the closed pipe it would have met without us.
-        passed?;
-        Ok(if count == 0 && !datagram { Outcome::Closed } else { Outcome::More })
-    }
-}
-
-fn opened(port: impl Fn(UnixStream) -> Port) -> impl Fn(Option<UnixStream>) -> Outcome {
-    move |stream| stream.map_or(Outcome::More, |stream| Outcome::Opened(port(stream)))
-}
-
-/// A caller of this user, or of root. The folder keeps others out already; this holds where somebody opened it.
-fn accept(listener: &UnixListener) -> Result<Option<UnixStream>, Trouble> {
-    let (stream, _) = listener.accept()?;
-    let peer = socket_peercred(&stream).map_err(io::Error::from)?;
-    let welcome = peer.uid == getuid() || peer.uid.is_root();
-    Ok(welcome.then_some(stream))
-}
-
-/// A remark is one short message, read at once; the answer says whether it was kept.
-fn remark(stream: &mut UnixStream, sender: &Sender<Event>) -> Result<Outcome, Trouble> {
-    let mut text = vec![0; MAX_REMARK];
-    let count = stream.read(&mut text)?;
-    text.truncate(count);
-    let text = String::from_utf8_lossy(&text).trim().to_owned();
-    if !text.is_empty() {
-        let answer = stream.try_clone()?;
-        send(sender, Event::Remark { text, answer: Some(answer) }).map_err(|_| Trouble::Nobody)?;
-    }
-    Ok(Outcome::Closed)
 }

@@ -10,6 +10,7 @@ pub(crate) mod frames;
 mod inbox;
 mod intake;
 mod lines;
+mod port;
 mod program;
 mod relay;
 pub(crate) mod remark;
@@ -84,7 +85,7 @@ enum Event {
     Frame(Box<Frame>),
     /// What is checked out in the working folder.
     Checkout(Checkout),
-    Lines(intake::From, Vec<String>),
+    Lines(port::From, Vec<String>),
     /// Lines longer than the limit.
     Dropped(u64),
     Remark {

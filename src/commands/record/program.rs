@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Sender;
 use super::inbox::Inbox;
 use super::{Event, Subject};
 use crate::commands::cli::exit::Exit;
-use crate::commands::record::family::{Own, started};
+use crate::commands::record::family::{Family, started};
 
 /// What is recorded, once it runs.
 pub(crate) enum Program {
@@ -53,11 +53,11 @@ impl Program {
         Ok(Self::Child(child))
     }
 
-    pub(crate) fn family(&self) -> Own {
+    pub(crate) fn family(&self) -> Family {
         match self {
-            Self::Child(child) => Own::of(child.id()),
-            Self::Process(pid, _) => Own::of(*pid),
-            Self::Input => Own::unknown(),
+            Self::Child(child) => Family::of(child.id()),
+            Self::Process(pid, _) => Family::of(*pid),
+            Self::Input => Family::unknown(),
         }
     }
 

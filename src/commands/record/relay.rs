@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::super::worker;
 use super::say;
+use crate::commands::cli::WORKER;
 
 /// The worker's argument.
 pub(crate) const ARGUMENT: &str = "relay";
@@ -58,7 +58,7 @@ pub(crate) fn still_written(fifo: File) -> Option<OwnedFd> {
 pub(crate) fn start(input: OwnedFd, out: Stdio) -> io::Result<()> {
     // By this name the program is found even when its file was replaced meanwhile.
     let mut relay = Command::new("/proc/self/exe");
-    relay.args([worker::NAME, ARGUMENT]).stdin(input).stdout(out).stderr(Stdio::null());
+    relay.args([WORKER, ARGUMENT]).stdin(input).stdout(out).stderr(Stdio::null());
     // Neither a key of the terminal nor a folder that is to go away concerns it.
     relay.current_dir("/").process_group(0).spawn().map(drop)
 }

@@ -7,10 +7,10 @@ use rustix::process::Signal;
 use warpscope_probes::Frame;
 
 use super::super::identity::{Checkout, add_machine, now_ms};
-use super::intake::From;
+use super::port::From;
 use super::say;
 use crate::commands::frames::is_complete;
-use crate::commands::record::family::Own;
+use crate::commands::record::family::Family;
 use crate::io::sink::Recorder;
 use crate::runs::journal::{
     Around, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken, Window,
@@ -24,14 +24,14 @@ const FRAMES: usize = 512;
 const MAX_FAULT: usize = 200;
 
 /// The journal and what is needed to write its next lines.
-pub(crate) struct Ledger {
+pub(crate) struct RunLog {
     recorder: Recorder,
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
     /// When points began that are on paper and whose surroundings are not.
     waiting: Vec<Instant>,
     waiting_samples: usize,
-    own: Own,
+    family: Family,
     run: Identity,
     /// The part of it that is written.
     written: Identity,
@@ -47,17 +47,17 @@ pub(crate) struct Ledger {
     trouble: Option<String>,
 }
 
-impl Ledger {
+impl RunLog {
     /// Writes down at once what is known of the run.
-    pub(crate) fn new(recorder: Recorder, scan: Scan, own: Own, run: Identity) -> Self {
+    pub(crate) fn new(recorder: Recorder, scan: Scan, family: Family, run: Identity) -> Self {
         let first = Record::Run(Box::new(run.clone()));
-        let mut ledger = Self {
+        let mut log = Self {
             recorder,
             scan,
             frames: VecDeque::new(),
             waiting: Vec::new(),
             waiting_samples: 0,
-            own,
+            family,
             written: run.clone(),
             run,
             unknown: [true; 2],
@@ -69,8 +69,8 @@ impl Ledger {
             trouble: None,
         };
         // Told where it happened; a full disk may have room again when the points come.
-        let _ = ledger.write(&first);
-        ledger
+        let _ = log.write(&first);
+        log
     }
 
     /// What is checked out where the run is.
@@ -161,7 +161,7 @@ impl Ledger {
 
     /// A frame: what stood before it is now surrounded.
     pub(crate) fn frame(&mut self, frame: Frame) {
-        self.own.see(&frame);
+        self.family.see(&frame);
         if self.unknown[1] {
             add_machine(&mut self.run, &frame);
             if is_complete(&frame) {
@@ -182,7 +182,7 @@ impl Ledger {
     /// Whether points wait for a frame that can say something of them.
     pub(crate) fn waits(&self) -> bool {
         !self.waiting.is_empty()
-            && self.frames.back().is_some_and(|(_, frame)| self.own.gpu(frame).is_some())
+            && self.frames.back().is_some_and(|(_, frame)| self.family.gpu(frame).is_some())
     }
 
     /// Writes the machine around the points that wait, from before the earliest of them: one line for all, since a line counts
@@ -201,10 +201,10 @@ impl Ledger {
 
     fn around(&self, first: usize, points: u64) -> Around {
         let frames = self.frames.iter().skip(first).map(|(_, frame)| frame);
-        let gpu = self.frames.back().and_then(|(_, frame)| self.own.gpu(frame));
+        let gpu = self.frames.back().and_then(|(_, frame)| self.family.gpu(frame));
         let window = gpu.map(|gpu| {
             let mut window = Window::of(frames, &gpu.key, &[]);
-            window.others.retain(|pid| self.own.is_other(*pid));
+            window.others.retain(|pid| self.family.is_other(*pid));
             window
         });
         Around {
@@ -267,16 +267,16 @@ mod tests {
         Frame { gpus: vec![gpu], processes: pids.iter().map(process).collect(), ..Frame::default() }
     }
 
-    /// A ledger of this very process, so that process 1 is somebody else's.
-    fn recorded(work: impl FnOnce(&mut Ledger)) -> Journal {
+    /// A log of this very process, so that process 1 is somebody else's.
+    fn recorded(work: impl FnOnce(&mut RunLog)) -> Journal {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("run.jsonl");
         let recorder = Recorder::open_as(Holds::Journal, &path, Limits::default()).expect("opens");
         let scan = Scan::new(&[], None).expect("no pattern");
-        let own = Own::of(std::process::id());
-        let mut ledger = Ledger::new(recorder, scan, own, Identity::default());
-        work(&mut ledger);
-        ledger.end(Some(0));
+        let family = Family::of(std::process::id());
+        let mut log = RunLog::new(recorder, scan, family, Identity::default());
+        work(&mut log);
+        log.end(Some(0));
         let bytes = std::fs::read(&path).expect("reads");
         let journal = Journal::read(&*bytes).expect("reads");
         assert_eq!(journal.skipped.first, None);
@@ -289,15 +289,15 @@ mod tests {
         let lines = |names: &[&str]| -> Vec<String> {
             names.iter().map(|name| format!("name={name} t_ns=1")).collect()
         };
-        let journal = recorded(|ledger| {
-            ledger.frame(frame(1500, &[me]));
-            ledger.lines(From::Points, &lines(&["calm", "calm"]));
-            ledger.frame(frame(1500, &[me]));
-            ledger.lines(From::Output, &lines(&["crowded"]));
-            ledger.frame(frame(1500, &[me, 1]));
-            ledger.frame(frame(1500, &[me]));
-            ledger.lines(From::Points, &lines(&["moved"]));
-            ledger.frame(frame(1000, &[me]));
+        let journal = recorded(|log| {
+            log.frame(frame(1500, &[me]));
+            log.lines(From::Points, &lines(&["calm", "calm"]));
+            log.frame(frame(1500, &[me]));
+            log.lines(From::Output, &lines(&["crowded"]));
+            log.frame(frame(1500, &[me, 1]));
+            log.frame(frame(1500, &[me]));
+            log.lines(From::Points, &lines(&["moved"]));
+            log.frame(frame(1000, &[me]));
         });
         let run = &journal.runs[0];
         let seen: Vec<_> =
@@ -317,10 +317,10 @@ mod tests {
 
     #[test]
     fn a_program_that_is_on_no_gpu_is_judged_by_none() {
-        let journal = recorded(|ledger| {
-            ledger.frame(frame(1500, &[1]));
-            ledger.lines(From::Points, &["name=a t_us=1".to_owned()]);
-            ledger.frame(frame(900, &[1]));
+        let journal = recorded(|log| {
+            log.frame(frame(1500, &[1]));
+            log.lines(From::Points, &["name=a t_us=1".to_owned()]);
+            log.frame(frame(900, &[1]));
         });
         let point = &journal.runs[0].points[0];
         assert_eq!((point.tainted.len(), &point.key.device), (0, &None));

@@ -20,9 +20,9 @@ use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::{demand_gpu, is_complete};
-use crate::commands::record::family::Own;
+use crate::commands::record::family::Family;
 use crate::commands::record::remark as mark;
-use crate::commands::record::run_log::{Ledger, Summary};
+use crate::commands::record::run_log::{RunLog, Summary};
 use crate::config::args;
 use crate::io::sink::Recorder;
 use crate::runs::points::Scan;
@@ -95,13 +95,13 @@ impl Session {
         let (ended, ending) = io::pipe().map_err(failed)?;
         let command = subject.command();
         let program = Program::start(subject, &self.inbox, &self.sender);
-        let own = program.as_ref().map_or_else(|_| Own::unknown(), Program::family);
-        let mut ledger = Ledger::new(recorder, scan, own, identity::begun(command));
+        let family = program.as_ref().map_or_else(|_| Family::unknown(), Program::family);
+        let mut log = RunLog::new(recorder, scan, family, identity::begun(command));
         let mut program = match program {
             Ok(program) => program,
             Err(error) => {
                 say(&error);
-                return Ok((Exit::Command(NOT_FOUND), ledger.end(Some(NOT_FOUND.into()))));
+                return Ok((Exit::Command(NOT_FOUND), log.end(Some(NOT_FOUND.into()))));
             }
         };
         if let Program::Process(..) = program {
@@ -115,10 +115,10 @@ impl Session {
             .name("intake".to_owned())
             .spawn(move || intake.run())
             .map_err(failed)?;
-        self.follow(&program, &mut ledger, ending).await;
-        self.settle(&mut ledger).await;
+        self.follow(&program, &mut log, ending).await;
+        self.settle(&mut log).await;
         let status = program.status().map_err(failed)?;
-        Ok((status.map_or(Exit::Fine, exit_of), ledger.end(status.map(shell_code))))
+        Ok((status.map_or(Exit::Fine, exit_of), log.end(status.map(shell_code))))
     }
 
     /// Looks for the commit beside the program.
@@ -139,20 +139,20 @@ impl Session {
     }
 
     /// Takes events until the program has ended and everything it said is written.
-    async fn follow(&mut self, program: &Program, ledger: &mut Ledger, ending: PipeWriter) {
+    async fn follow(&mut self, program: &Program, log: &mut RunLog, ending: PipeWriter) {
         let mut ending = Some(ending);
         while let Some(event) = self.events.recv().await {
             match event {
                 Event::Frame(frame) => {
-                    ledger.frame(*frame);
+                    log.frame(*frame);
                     if program.is_gone() {
                         ending = None;
                     }
                 }
-                Event::Checkout(found) => ledger.checkout(found),
-                Event::Lines(from, lines) => ledger.lines(from, &lines),
-                Event::Dropped(count) => ledger.damage(count, "longer than 1 MiB"),
-                Event::Remark { text, answer } => mark::answer(answer, &ledger.remark(text)),
+                Event::Checkout(found) => log.checkout(found),
+                Event::Lines(from, lines) => log.lines(from, &lines),
+                Event::Dropped(count) => log.damage(count, "longer than 1 MiB"),
+                Event::Remark { text, answer } => mark::answer(answer, &log.remark(text)),
                 Event::OutputEnded if matches!(program, Program::Input) => ending = None,
                 Event::OutputEnded => {}
                 Event::Ended if self.asked == Asked::Killed => ending = None,
@@ -162,13 +162,13 @@ impl Session {
                     let _ = ending.as_mut().map(|ending| ending.write(b"."));
                 }
                 Event::Signal(signal) => {
-                    ledger.signal(signal);
+                    log.signal(signal);
                     if !self.pass(program, signal) {
                         ending = None;
                     }
                 }
                 Event::Drained { dropped, output, points } => {
-                    ledger.damage(dropped, "longer than 1 MiB");
+                    log.damage(dropped, "longer than 1 MiB");
                     hand_on(output.filter(|_| matches!(program, Program::Child(_))), points);
                     break;
                 }
@@ -197,20 +197,20 @@ impl Session {
     }
 
     /// After the end of a program: the frame behind its last points, where it was on a GPU, and what is not known of the run yet.
-    async fn settle(&mut self, ledger: &mut Ledger) {
+    async fn settle(&mut self, log: &mut RunLog) {
         let known = self.begun + PATIENCE;
         let frame = Instant::now() + self.interval + Duration::from_millis(500);
         loop {
-            let end = match (ledger.is_identified(), ledger.waits()) {
+            let end = match (log.is_identified(), log.waits()) {
                 (true, false) => return,
                 (true, true) => frame,
                 (false, false) => known,
                 (false, true) => known.max(frame),
             };
             match tokio::time::timeout_at(end.into(), self.events.recv()).await {
-                Ok(Some(Event::Frame(frame))) => ledger.frame(*frame),
-                Ok(Some(Event::Checkout(found))) => ledger.checkout(found),
-                Ok(Some(Event::Signal(signal))) => return ledger.signal(signal),
+                Ok(Some(Event::Frame(frame))) => log.frame(*frame),
+                Ok(Some(Event::Checkout(found))) => log.checkout(found),
+                Ok(Some(Event::Signal(signal))) => return log.signal(signal),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return,
             }

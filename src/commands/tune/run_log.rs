@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use warpscope_probes::private;
 
 use super::super::identity::{self, now_ms};
-use super::super::noise;
 use super::super::output;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
+use crate::commands::compare::thresholds::noise_file_path;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::journal::{End, Mark, Record, Taken};
@@ -16,14 +16,14 @@ use crate::runs::points::Point;
 use crate::tuner::{Board, Said, Spec, State};
 
 /// Every checked sample, and a remark for each candidate that has none.
-pub(crate) struct Book {
+pub(crate) struct RunLog {
     recorder: Option<Recorder>,
     path: Option<PathBuf>,
     trouble: Option<String>,
     samples: u64,
 }
 
-impl Book {
+impl RunLog {
     /// The journal that was named, else one by the name of the spec beside this program's state. Only the former has to be there.
     pub(crate) fn open(options: &Options, spec: &Spec) -> Result<Self, CliError> {
         let (path, is_wanted) = match options.get(&args::RECORD) {
@@ -127,7 +127,7 @@ impl Book {
 
 /// `$XDG_STATE_HOME/warpscope/tune/NAME.jsonl`; nothing where there is no such place.
 fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
-    let folder = noise::file(&options.env)?.parent()?.join("tune");
+    let folder = noise_file_path(&options.env)?.parent()?.join("tune");
     let made = private::folder(&folder);
     match made {
         Ok(()) => Some(folder.join(format!("{}.jsonl", spec.name))),

@@ -1,376 +1,227 @@
-//! Builds candidates, runs them and checks what they computed.
+//! A tune session: one search after another, each begun by a save.
 
-use std::collections::BTreeMap;
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::cell::RefCell;
+use std::path::Path;
 use std::time::Duration;
 
+use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
 use warpscope_probes::bounded::{self, Accept};
-use warpscope_probes::private;
 
-use super::super::worker::NAME as WORKER;
-use super::process::{self, End, MAX_OUTPUT};
+use super::facts::Roof;
+use super::show::Show;
+use super::signals::Signals;
+use super::watch::{Watch, files};
+use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::identity::now_ms;
+use crate::commands::output::file::Target;
+use crate::commands::tune::scratch::Scratch;
+use crate::commands::tune::workspace::Workspace;
+use crate::io::sink::export::tuned;
+use crate::runs::compare::Limits;
+use crate::runs::points::Key;
 use crate::tuner::{
-    Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
-    Runner, Said, Spec, compare, default_limit, read_output, why_missing,
+    Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
 };
 
-/// Largest file of results that is read.
-const MAX_RESULTS: u64 = 256 << 20;
-/// Lines of a compiler that are shown.
-const BUILD_LINES: usize = 12;
+/// Largest spec that is read.
+const MAX_SPEC: u64 = 2 << 20;
+/// Time between two looks while a save is waited for.
+const LOOK: Duration = Duration::from_millis(100);
+/// Bytes read and multiply-adds done to find the roof: tens of milliseconds each.
+const ROOF: (usize, u64, usize) = (128 << 20, 1 << 18, 4);
 
-/// A folder that goes when its owner does.
-pub(crate) struct Scratch(PathBuf);
-
-impl Scratch {
-    /// A new folder for this user only.
-    pub(crate) fn new() -> io::Result<Self> {
-        let base = std::env::temp_dir();
-        for attempt in 0_u32..1000 {
-            let path = base.join(format!("warpscope-tune-{}-{attempt}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other.map(|()| Self(path)),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    fn join(&self, name: impl AsRef<Path>) -> PathBuf {
-        self.0.join(name)
-    }
+/// What one iteration came to.
+struct Outcome {
+    board: Board,
+    /// Files that were saved meanwhile.
+    changes: Vec<String>,
+    failed: Option<Invalid>,
+    watch: Watch,
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing is left to do about a folder that cannot be removed.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Everything that stays from one save to the next.
+pub(crate) struct Session<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) folder: &'a Path,
+    pub(crate) scratch: Scratch,
+    pub(crate) libraries: Libraries,
+    pub(crate) signals: Signals,
+    pub(crate) watching: bool,
+    pub(crate) limits: &'a dyn Fn(&Key) -> Limits,
+    pub(crate) export: Option<Target<'a>>,
+    pub(crate) show: Show,
 }
 
-/// What a reference said, to be compared with.
-type Wanted = Result<Vec<f64>, String>;
-
-/// Where one state of the source is built and run.
-pub(crate) struct Workshop<'a> {
-    spec: &'a Spec,
-    folder: &'a Path,
-    scratch: &'a Scratch,
-    stop: &'a dyn Fn() -> bool,
-    libraries: &'a Libraries,
-    /// By candidate, where builds differ by it.
-    builds: BTreeMap<usize, Result<(), Invalid>>,
-    /// By problem.
-    wanted: BTreeMap<usize, Wanted>,
-}
-
-impl<'a> Workshop<'a> {
-    pub(crate) fn new(
-        spec: &'a Spec,
-        folder: &'a Path,
-        scratch: &'a Scratch,
-        stop: &'a dyn Fn() -> bool,
-        libraries: &'a Libraries,
-    ) -> Self {
-        let (builds, wanted) = (BTreeMap::new(), BTreeMap::new());
-        Self { spec, folder, scratch, stop, libraries, builds, wanted }
-    }
-
-    /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
-    pub(crate) fn prepare(&self) -> Result<(), Halt> {
-        if self.spec.cuda.is_some() {
-            self.find_device()?;
-        }
-        match &self.spec.build {
-            Some(build) if build.names().next().is_none() => self.make(&BTreeMap::new()),
-            _ => Ok(()),
-        }
-    }
-
-    /// One sentence for all candidates where there is nothing to run them on.
-    fn find_device(&self) -> Result<(), Halt> {
-        let device = self.spec.device.clone().unwrap_or_default();
-        let words = [own()?, WORKER.to_owned(), CUDA_ARGUMENT.to_owned(), FIND.to_owned(), device];
-        let ended = self.start(&words, self.spec.timeout);
-        let ended = ended.map_err(|why| invalid(Fault::Runtime, why))?;
-        match ended.end {
-            End::Stopped => Err(Halt::Interrupted),
-            End::Timeout => Err(invalid(Fault::Runtime, "the driver does not answer".to_owned())),
-            End::Exit(status) if process::complaint(status).is_none() => Ok(()),
-            End::Exit(_) => {
-                let said = process::head(&ended.stderr, 1).concat();
-                let said = said.strip_prefix("warpscope: ").unwrap_or(&said).to_owned();
-                Err(invalid(Fault::Constraints, said))
+impl Session<'_> {
+    /// Iterations until the user ends them; one where nothing is watched.
+    pub(crate) fn follow(&mut self, mut spec: Spec) -> Result<Exit, CliError> {
+        let mut changes = Vec::new();
+        loop {
+            let outcome = self.iterate(&spec, &changes)?;
+            if let Some(error) = self.show.broken.take() {
+                return Err(error.into());
             }
-        }
-    }
-
-    fn make(&self, values: &BTreeMap<String, String>) -> Result<(), Halt> {
-        let Some(build) = &self.spec.build else { return Ok(()) };
-        let words = build.fill(values);
-        let ended = self
-            .start(&words, self.spec.build_timeout)
-            .map_err(|why| invalid(Fault::Compile, why))?;
-        match ended.end {
-            End::Stopped => Err(Halt::Interrupted),
-            End::Timeout => {
-                let limit = humantime::format_duration(self.spec.build_timeout);
-                Err(invalid(Fault::Compile, format!("the build was killed after {limit}")))
+            if let Some(exit) = self.ended(&outcome)? {
+                return Ok(exit);
             }
-            End::Exit(status) => match process::complaint(status) {
-                None => Ok(()),
-                Some(why) => {
-                    let said = if ended.stderr.is_empty() { &ended.stdout } else { &ended.stderr };
-                    let mut lines = vec![format!("the build {why}")];
-                    lines.extend(process::head(said, BUILD_LINES));
-                    Err(invalid(Fault::Compile, lines.join("\n")))
-                }
-            },
-        }
-    }
-
-    fn start(&self, words: &[String], limit: Duration) -> Result<process::Ended, String> {
-        let name = words.first().cloned().unwrap_or_default();
-        let ended = process::run(words, self.folder, limit, self.stop);
-        ended.map_err(|error| format!("cannot start {name}: {error}"))
-    }
-
-    /// What stands for the names in commands.
-    fn values(&self, board: &Board, job: Job, output: &Path) -> BTreeMap<String, String> {
-        let problem = &board.problems[job.problem];
-        let mut values = problem.key.shape.0.clone();
-        values.extend(board.candidates[job.candidate].0.clone());
-        values.extend(problem.key.dtype.clone().map(|dtype| ("dtype".to_owned(), dtype)));
-        values.insert("samples".to_owned(), job.samples.to_string());
-        let paths = [("output", output.to_owned()), ("build", self.build_folder(job.candidate))];
-        values.extend(
-            paths.map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned())),
-        );
-        values
-    }
-
-    fn build_folder(&self, candidate: usize) -> PathBuf {
-        self.scratch.join(format!("build-{candidate}"))
-    }
-
-    /// The build of one candidate, once.
-    fn build(&mut self, candidate: usize, values: &BTreeMap<String, String>) -> Result<(), Halt> {
-        let own = self.spec.build.as_ref().is_some_and(|build| build.names().next().is_some());
-        if !own {
-            return Ok(());
-        }
-        if let Some(built) = self.builds.get(&candidate) {
-            return built.clone().map_err(Halt::Invalid);
-        }
-        let folder = self.build_folder(candidate);
-        let made = private::folder(&folder);
-        let built = made
-            .map_err(|error| invalid(Fault::Compile, format!("{}: {error}", folder.display())))
-            .and_then(|()| self.make(values));
-        let kept = match built {
-            Err(Halt::Interrupted) => return Err(Halt::Interrupted),
-            Err(Halt::Invalid(why)) => Err(why),
-            Ok(()) => Ok(()),
-        };
-        self.builds.insert(candidate, kept.clone());
-        kept.map_err(Halt::Invalid)
-    }
-
-    /// Runs words to a good end and gives what they said.
-    fn listen(&self, words: &[String]) -> Result<Said, Halt> {
-        let ended =
-            self.start(words, self.spec.timeout).map_err(|why| invalid(Fault::Runtime, why))?;
-        match ended.end {
-            End::Stopped => return Err(Halt::Interrupted),
-            End::Timeout => {
-                let limit = humantime::format_duration(self.spec.timeout);
-                return Err(invalid(Fault::Timeout, format!("killed after {limit}")));
-            }
-            End::Exit(status) => {
-                if let Some(why) = process::complaint(status) {
-                    let first = process::head(&ended.stderr, 1);
-                    let why = [vec![why], first].concat().join(": ");
-                    return Err(invalid(Fault::Runtime, why));
-                }
-            }
-        }
-        if ended.stdout.len() > MAX_OUTPUT {
-            return Err(invalid(
-                Fault::Runtime,
-                format!("prints more than {} MiB", MAX_OUTPUT >> 20),
-            ));
-        }
-        read_output(&String::from_utf8_lossy(&ended.stdout))
-            .map_err(|why| invalid(Fault::Runtime, why))
-    }
-
-    /// What the reference of a problem gives, once.
-    fn wanted(&mut self, job: Job, values: &BTreeMap<String, String>) -> Result<&Wanted, Halt> {
-        if !self.wanted.contains_key(&job.problem) {
-            let answer = match self.ask(job.problem, values) {
-                Ok(numbers) => Ok(numbers),
-                Err(Halt::Interrupted) => return Err(Halt::Interrupted),
-                Err(Halt::Invalid(invalid)) => Err(format!("the reference: {}", invalid.why)),
+            let Some(next) = self.next(outcome) else {
+                return Ok(Exit::Fine);
             };
-            self.wanted.insert(job.problem, answer);
+            (spec, changes) = next;
         }
-        Ok(&self.wanted[&job.problem])
     }
 
-    fn ask(&self, problem: usize, values: &BTreeMap<String, String>) -> Result<Vec<f64>, Halt> {
-        let output = self.scratch.join(format!("wanted-{problem}"));
-        let mut values = values.clone();
-        values.insert("output".to_owned(), output.to_string_lossy().into_owned());
-        match &self.spec.contract.check {
-            Check::Error(_) | Check::Format => Ok(Vec::new()),
-            Check::Checksum(reference, _) => {
-                let said = self.listen(&reference.fill(&values))?;
-                if said.checksums.is_empty() {
-                    return Err(invalid(Fault::Runtime, "prints no checksum=".to_owned()));
+    /// How the program ends after an iteration; nothing where the next save is waited for.
+    fn ended(&mut self, outcome: &Outcome) -> Result<Option<Exit>, CliError> {
+        let signal = self.signals.came();
+        if self.watching && signal.is_none() {
+            return Ok(None);
+        }
+        self.show.leave(&outcome.board);
+        if let Some(signal) = signal {
+            return Ok(Some(if self.watching { Exit::Fine } else { Exit::Signal(signal) }));
+        }
+        if let Some(Invalid { fault, why }) = outcome.failed.clone() {
+            let error =
+                if fault == Fault::Constraints { CliError::NoGpu } else { CliError::Failed };
+            return Err(error(why));
+        }
+        let solved = outcome.board.problems.iter().all(Problem::is_solved);
+        Ok(Some(if solved { Exit::Fine } else { Exit::CheckFailed }))
+    }
+
+    /// Waits for a save and a spec that can be read; nothing when the user ends it.
+    fn next(&mut self, mut outcome: Outcome) -> Option<(Spec, Vec<String>)> {
+        if let Some(invalid) = outcome.failed.take() {
+            self.show.say(&invalid.why);
+        }
+        let mut changes = outcome.changes;
+        if changes.is_empty() {
+            self.show.say("waiting for a save; Ctrl-C ends");
+        }
+        loop {
+            while changes.is_empty() {
+                if self.signals.came().is_some() {
+                    self.show.leave(&outcome.board);
+                    return None;
                 }
-                Ok(said.checksums)
+                std::thread::sleep(LOOK);
+                changes = outcome.watch.changed();
             }
-            Check::Output(reference, _, numbers) => {
-                self.listen(&reference.fill(&values))?;
-                let bytes = contents(&output).map_err(|why| invalid(Fault::Runtime, why))?;
-                numbers.read(&bytes).map_err(|why| invalid(Fault::Runtime, why.to_string()))
+            match read(self.path) {
+                Ok(spec) => return Some((spec, changes)),
+                Err(why) => self.show.say(&why.to_string()),
             }
+            changes = Vec::new();
         }
     }
 
-    /// Whether a run computed what it should; its error where that is known.
-    fn check(
+    /// One state of the source from build to verdict.
+    fn iterate(&mut self, spec: &Spec, changes: &[String]) -> Result<Outcome, CliError> {
+        let mut watched = match files(self.folder, &spec.sources) {
+            Ok(watched) => watched,
+            Err(why) if !self.watching => return Err(CliError::Usage(why)),
+            Err(why) => {
+                self.show.say(&why);
+                Vec::new()
+            }
+        };
+        watched.push(self.path.to_owned());
+        let watch = Watch::new(watched);
+        let hash = watch.hash();
+        self.show.iteration += 1;
+        self.show.head = head(spec, self.show.iteration, &hash, changes);
+        if spec.cpu_roof && self.show.roof.is_none() {
+            self.show.roof = Some(roof(spec.kind));
+        }
+        if let Some(roof) = self.show.roof {
+            self.show.head += &format!("; {}", roof.words());
+        }
+        self.show.log.begin(spec, &hash);
+        if !changes.is_empty() {
+            self.show.log.mark(format!("saved: {}", changes.join(", ")));
+        }
+        let seen = RefCell::new((watch, Vec::new()));
+        let (board, failed) = self.work(spec, &seen);
+        self.show.log.end();
+        self.write(&board)?;
+        let (watch, changes) = seen.into_inner();
+        Ok(Outcome { board, changes, failed, watch })
+    }
+
+    /// Build and search; what failed before there was anything to time.
+    fn work(
         &mut self,
-        job: Job,
-        values: &BTreeMap<String, String>,
-        said: &Said,
-    ) -> Result<Option<f64>, Halt> {
-        let wrong = |why: String| invalid(Fault::Correctness, why);
-        if said.error.is_some_and(f64::is_nan) {
-            return Err(wrong("error=NaN".to_owned()));
-        }
-        match &self.spec.contract.check {
-            Check::Error(most) => within(said.error, *most).map_err(wrong),
-            Check::Format => {
-                let dtype = values.get("dtype").map_or("", String::as_str);
-                let most = default_limit(self.spec.contract.work, dtype);
-                within(said.error, most.unwrap_or(0.0)).map_err(wrong)
+        spec: &Spec,
+        seen: &RefCell<(Watch, Vec<String>)>,
+    ) -> (Board, Option<Invalid>) {
+        let (signals, watching) = (&self.signals, self.watching);
+        let stop = || {
+            if signals.came().is_some() {
+                return true;
             }
-            Check::Checksum(_, accuracy) => {
-                let accuracy = *accuracy;
-                let wanted =
-                    self.wanted(job, values)?.as_ref().map_err(|why| wrong(why.clone()))?;
-                if said.checksums.is_empty() {
-                    return Err(wrong("prints no checksum=".to_owned()));
-                }
-                // A program may say them anew with every line of points.
-                let rounds = said.checksums.chunks(wanted.len());
-                let errors = rounds.map(|round| compare(round, wanted, accuracy));
-                let error = errors.collect::<Result<Vec<f64>, _>>();
-                let error = error.map_err(|why| wrong(format!("checksum: {why}")))?;
-                Ok(error.into_iter().reduce(f64::max))
+            let mut seen = seen.borrow_mut();
+            if watching && seen.1.is_empty() {
+                seen.1 = seen.0.changed();
             }
-            Check::Output(_, accuracy, numbers) => {
-                let (accuracy, numbers) = (*accuracy, *numbers);
-                let bytes = contents(Path::new(&values["output"])).map_err(wrong)?;
-                let got = numbers.read(&bytes).map_err(|why| wrong(why.to_string()))?;
-                let wanted =
-                    self.wanted(job, values)?.as_ref().map_err(|why| wrong(why.clone()))?;
-                compare(&got, wanted, accuracy).map(Some).map_err(wrong)
-            }
-        }
-    }
-
-    /// What the child is told that launches the candidate.
-    fn cuda(
-        &self,
-        cuda: &Cuda,
-        board: &Board,
-        job: Job,
-        values: &BTreeMap<String, String>,
-    ) -> Result<Vec<String>, Halt> {
-        let problem = &board.problems[job.problem];
-        let candidate = Candidate {
-            folder: self.folder,
-            name: &self.spec.name,
-            work: self.spec.contract.work,
-            dtype: problem.key.dtype.as_deref().unwrap_or_default(),
-            shape: &problem.key.shape.0,
-            values,
-            samples: job.samples,
-            device: self.spec.device.as_deref(),
-            libraries: self.libraries,
+            !seen.1.is_empty()
         };
-        let job = cuda.job(&candidate).map_err(|why| invalid(Fault::Constraints, why))?;
-        let job = serde_json::to_string(&job);
-        let job = job.map_err(|error| invalid(Fault::Runtime, error.to_string()))?;
-        Ok(vec![own()?, WORKER.to_owned(), CUDA_ARGUMENT.to_owned(), job])
+        let mut workspace =
+            Workspace::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
+        match workspace.prepare() {
+            Ok(()) => {}
+            Err(Halt::Interrupted) => return (Board::default(), None),
+            Err(Halt::Invalid(invalid)) => {
+                self.show.log.mark(format!("{}: {}", invalid.fault.word(), invalid.why));
+                return (Board::default(), Some(invalid));
+            }
+        }
+        let (board, ended) = search(spec, self.limits, &mut workspace, &mut self.show);
+        if ended == Ok(()) || self.signals.came().is_some() {
+            self.show.finish(&board, self.limits);
+        }
+        let lost = ended == Err(Interrupted);
+        if lost {
+            self.show.log.mark("ended before all candidates were tried".to_owned());
+        }
+        (board, None)
     }
 
-    fn words(&self, values: &BTreeMap<String, String>) -> Result<Vec<String>, Halt> {
-        let mut words = self.spec.run.fill(values);
-        if self.spec.kind == Kind::Cpu {
-            words[0] = own()?;
-        }
-        Ok(words)
-    }
-}
-
-impl Runner for Workshop<'_> {
-    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt> {
-        if (self.stop)() {
-            return Err(Halt::Interrupted);
-        }
-        let output = self.scratch.join("output");
-        let values = self.values(board, job, &output);
-        if self.spec.kind == Kind::Cpu
-            && let Some(why) = why_missing(&values["dtype"], &values["kernel"])
-        {
-            return Err(invalid(Fault::Constraints, why));
-        }
-        self.build(job.candidate, &values)?;
-        // What an earlier run wrote is not the result of this one.
-        let _ = std::fs::remove_file(&output);
-        let words = match &self.spec.cuda {
-            Some(cuda) => self.cuda(cuda, board, job, &values)?,
-            None => self.words(&values)?,
-        };
-        let mut said = self.listen(&words)?;
-        if said.invalid.is_some() {
-            return Ok(said);
-        }
-        said.error = self.check(job, &values, &said)?;
-        Ok(said)
+    fn write(&mut self, board: &Board) -> Result<(), CliError> {
+        let Some(target) = &mut self.export else { return Ok(()) };
+        target.write(|out| tuned(board, now_ms(), out))?;
+        // The next iteration replaces what this one wrote.
+        target.force = true;
+        Ok(())
     }
 }
 
-/// This program, to be its own child.
-fn own() -> Result<String, Halt> {
-    let exe = std::env::current_exe();
-    let exe = exe.map_err(|error| invalid(Fault::Runtime, error.to_string()))?;
-    Ok(exe.to_string_lossy().into_owned())
-}
-
-/// The error that a program told, if it is no larger than this.
-fn within(told: Option<f64>, most: f64) -> Result<Option<f64>, String> {
-    match told {
-        None => Err("prints no error=: nobody can say that it is right".to_owned()),
-        Some(error) if error.abs() <= most => Ok(told),
-        Some(error) => Err(format!("error {error:e}, allowed {most:e}")),
-    }
-}
-
-fn invalid(fault: Fault, why: String) -> Halt {
-    Halt::Invalid(Invalid { fault, why })
-}
-
-fn contents(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "wrote no output".to_owned(),
-        _ => format!("{}: {error}", path.display()),
+fn head(spec: &Spec, iteration: usize, hash: &str, changes: &[String]) -> String {
+    let changed = match changes {
+        [] => String::new(),
+        names => format!(", {} saved", names.join(", ")),
     };
-    bounded::read(path, Accept::Files, MAX_RESULTS).map_err(failed)
+    let stop = spec
+        .early_stop
+        .map_or_else(String::new, |factor| format!("; given up from {factor}x the best on"));
+    format!("{} iteration {iteration}, source {}{changed}{stop}", spec.name, &hash[..8])
+}
+
+/// What the CPU can do: on one thread for warpscope's own kernels, on all for a program of its own.
+fn roof(kind: Kind) -> Roof {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if kind == Kind::Cpu { 1 } else { all };
+    let (bytes, rounds, passes) = ROOF;
+    Roof {
+        threads: Some(threads),
+        read_bytes_per_s: Some(read_bytes_per_s(threads, bytes, passes)),
+        flop_per_s: Some(fma_flop_per_s(threads, rounds, passes)),
+    }
+}
+
+pub(crate) fn read(path: &Path) -> Result<Spec, CliError> {
+    let wrong = |why: String| CliError::Usage(format!("{}: {why}", path.display()));
+    let text = bounded::text(path, Accept::Files, MAX_SPEC);
+    let text = text.map_err(|error| wrong(error.to_string()))?;
+    parse(&path.display().to_string(), &text).map_err(|error| CliError::Usage(error.to_string()))
 }

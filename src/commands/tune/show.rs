@@ -11,7 +11,7 @@ use super::facts::Roof;
 use super::lines::{BestLine, TrialLine};
 use super::report::{line, table, verdict};
 use crate::commands::output;
-use crate::commands::tune::run_log::Book;
+use crate::commands::tune::run_log::RunLog;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
 use crate::runs::compare::{Limits, Pair, Series, judge};
@@ -57,7 +57,7 @@ pub(crate) struct Show {
     view: View,
     style: Style,
     pub(crate) roof: Option<Roof>,
-    pub(crate) book: Book,
+    pub(crate) log: RunLog,
     pub(crate) iteration: usize,
     /// Above the table.
     pub(crate) head: String,
@@ -69,12 +69,12 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(crate) fn new(view: View, style: Style, book: Book) -> Self {
+    pub(crate) fn new(view: View, style: Style, log: RunLog) -> Self {
         Self {
             view,
             style,
             roof: None,
-            book,
+            log,
             iteration: 0,
             head: String::new(),
             past: Vec::new(),
@@ -215,7 +215,7 @@ impl Show {
             text += &table(board, problem, self.roof.as_ref(), usize::MAX, self.style);
             text += &format!("{}\n", verdict(board, problem));
         }
-        if let Some(path) = self.book.path() {
+        if let Some(path) = self.log.path() {
             text += &format!("recorded in {}\n", path.display());
         }
         self.draw(&text);
@@ -249,7 +249,7 @@ impl Observer for Show {
     }
 
     fn settled(&mut self, board: &Board, problem: usize, candidate: usize) {
-        self.book.settle(board, problem, candidate);
+        self.log.settle(board, problem, candidate);
         let (at, roof) = ((problem, candidate), self.roof);
         match self.view {
             View::Live => {}

@@ -18,7 +18,7 @@ use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, 
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
 use crate::commands::output;
-use crate::commands::why::text::{explained, ways_out};
+use crate::commands::why::text::{all_fixes, explained};
 use crate::config::args;
 use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;
@@ -164,7 +164,7 @@ fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, C
     let mut texts: Vec<String> = Vec::new();
     let mut most = 0;
     for (_, verdict) in answers {
-        let ways = ways_out(verdict);
+        let ways = all_fixes(verdict);
         most = most.max(ways.len());
         let text = ways.get(place).map(|way: &Fix| way.text.trim_matches('\n').to_owned());
         texts.extend(text.filter(|text| !texts.contains(text)));

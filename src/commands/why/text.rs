@@ -1,4 +1,4 @@
-//! A verdict told from its beginning: what was asked, how it came to be, what is known, the ways out.
+//! A verdict told from its beginning: what was asked, reasoning, what is known, the ways out.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub(crate) fn explained(question: &Question, verdict: &Verdict, style: Style) ->
 
 /// The steps in the order of a start-up, numbered, each with what it did.
 fn chain(text: &mut String, verdict: &Verdict, style: Style) {
-    text.push_str("  how it came to be\n");
+    text.push_str("  reasoning\n");
     if verdict.steps.is_empty() {
         text.push_str("    no rule speaks of this\n");
     }
@@ -48,10 +48,10 @@ fn did(step: &Step) -> String {
     let stage = &step.stage;
     match step.kind {
         StepKind::Passes => format!("{stage}, passes"),
-        StepKind::Rerouted => format!("{stage}, takes another route"),
+        StepKind::Rerouted => format!("{stage}, falls back"),
         StepKind::Stops => format!("{stage}, would stop it too"),
         StepKind::Decides => format!("{stage}, decides"),
-        StepKind::Undecided => format!("{stage}, left open"),
+        StepKind::Undecided => format!("{stage}, undecided"),
     }
 }
 
@@ -79,7 +79,7 @@ fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
 }
 
 /// Every way out, cheapest first. One that a rule gives as text alone counts as one.
-pub(crate) fn ways_out(verdict: &Verdict) -> Vec<Fix> {
+pub(crate) fn all_fixes(verdict: &Verdict) -> Vec<Fix> {
     if !verdict.fixes.is_empty() {
         return verdict.fixes.clone();
     }
@@ -93,7 +93,7 @@ pub(crate) fn ways_out(verdict: &Verdict) -> Vec<Fix> {
 }
 
 fn fixes(text: &mut String, verdict: &Verdict, style: Style) {
-    for (number, fix) in ways_out(verdict).iter().enumerate() {
+    for (number, fix) in all_fixes(verdict).iter().enumerate() {
         wrapped(text, &format!("fix {}{}", number + 1, about(fix, style)), 2, 9, style);
         lines(text, &fix.text, style);
     }
@@ -109,7 +109,7 @@ fn about(fix: &Fix, style: Style) -> String {
     about.push_str(cost);
     let _ = match fix.then {
         Some(then) => write!(about, "; then {} {then}", style.symbol(then)),
-        None => write!(about, "; what follows is not known here"),
+        None => write!(about, "; support for the alternative is unknown"),
     };
     about + ")"
 }

@@ -7,16 +7,16 @@ use serde::Serialize;
 use warpscope_kernels::gpu::GpuKernel;
 use warpscope_probes::Frame;
 
-use super::timing::{meant, regime_of};
+use super::timing::{regime_of, selected};
 use crate::commands::bench::timing::table::regime_words;
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::outcome;
-use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::picks;
 use crate::commands::gpu::picks::situation;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::{Ran, chosen, each, first_frame_of, heading, hindrance_in};
+use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
 use crate::config::args;
@@ -31,14 +31,14 @@ use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
 /// tuned to the end; 3: there is no GPU.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
-    let kernels = meant(options)?;
+    let kernels = selected(options)?;
     let path = picks::file(&options.env).ok_or_else(|| {
         let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep what is chosen";
         CliError::Usage(why.to_owned())
     })?;
     // A file that cannot be read would be lost when another is put in its place.
     picks::book(&options.env).map_err(CliError::Failed)?;
-    let devices = chosen(options, &exe)?;
+    let devices = selected_devices(options, &exe)?;
     let results = each(options, devices, |here| on_device(options, &exe, here, (&kernels, &path)))?;
     let fine = results.iter().all(DeviceResult::is_fine);
     if options.get(&args::JSON) {
@@ -74,7 +74,7 @@ struct DeviceResult {
     /// Why they were not; null where they were, or there is none.
     not_kept: Option<String>,
     #[serde(flatten)]
-    course: Course,
+    outcome: Outcome,
 }
 
 fn on_device(
@@ -85,7 +85,7 @@ fn on_device(
 ) -> Result<DeviceResult, CliError> {
     let frame = frame_of(options, &here)?;
     let frame = frame.as_ref();
-    let paused = hindrance_in(options, &here, frame).map(|why| format!("{why}; --anyway tunes"));
+    let paused = blocker_in(options, &here, frame).map(|why| format!("{why}; --anyway tunes"));
     let several = |kernel: &&&GpuKernel| (kernel.variants)(&here.device).len() > 1;
     let kernels: Vec<&GpuKernel> = kernels.iter().filter(several).copied().collect();
     let mut result = DeviceResult {
@@ -96,17 +96,17 @@ fn on_device(
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
-        course: Course { paused, ..Course::default() },
+        outcome: Outcome { paused, ..Outcome::default() },
         here,
     };
-    if result.course.paused.is_some() || kernels.is_empty() {
+    if result.outcome.paused.is_some() || kernels.is_empty() {
         return Ok(result);
     }
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, uuid: Some(&uuid), limits };
-    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     result.keep(path)?;
     Ok(result)
 }
@@ -134,16 +134,16 @@ fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request
 impl DeviceResult {
     fn is_fine(&self) -> bool {
         let wrong = self.choices.iter().flat_map(|choice| &choice.rivals).any(|one| one.wrong);
-        !wrong && self.course.is_fine()
+        !wrong && self.outcome.is_fine()
     }
 
     fn hear(&mut self, told: Told) {
-        match self.course.hear(told) {
+        match self.outcome.hear(told) {
             Some(BenchEvent::Contest(contest)) => self.choices.push(choose(&contest)),
             Some(BenchEvent::Case(case)) => {
                 self.cases += 1;
                 if let Some(wrong) = case.wrong {
-                    self.course.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
+                    self.outcome.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
                 }
             }
             _ => {}
@@ -196,13 +196,13 @@ impl DeviceResult {
 
 impl Ran for DeviceResult {
     fn interrupted(&self) -> bool {
-        self.course.interrupted
+        self.outcome.interrupted
     }
 
     fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{} · {}\n", heading(&self.here), regime_words(self.regime))?;
         write_choices(&self.choices, out)?;
-        self.course.write(out)?;
+        self.outcome.write(out)?;
         self.summary().map_or(Ok(()), |line| writeln!(out, "{}\n", clean(&line, false)))
     }
 }

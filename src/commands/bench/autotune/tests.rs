@@ -36,7 +36,7 @@ fn result(simulated: bool) -> DeviceResult {
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
-        course: Course::default(),
+        outcome: Outcome::default(),
     }
 }
 

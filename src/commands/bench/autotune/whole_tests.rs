@@ -215,7 +215,7 @@ fn tune(script: Script, env: &Environment) -> DeviceResult {
         choices: Vec::new(),
         kept_in: None,
         not_kept: None,
-        course: Course::default(),
+        outcome: Outcome::default(),
     };
     for event in child(script, &[Request::Hold(Hold::default()), Request::Variants(timing())]) {
         result.hear(Told::Said(Box::new(event)));

@@ -1,30 +1,31 @@
 //! The GPUs' part of `warpscope bench`: every kernel timed, as a table, as JSON and in a journal.
 
+mod jobs;
 pub(crate) mod table;
+
 use std::path::Path;
 
 use serde::Serialize;
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::headroom::{Probe, probes};
 use warpscope_kernels::gpu::{GpuKernel, Shape};
 
 use crate::commands::bench::autotune::frame_of;
-use crate::commands::bench::decoder::points_of_model;
+use crate::commands::bench::samples::points_of_model;
+use crate::commands::bench::timing::jobs::{jobs, only_paths};
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::commands::gpu::outcome;
-use crate::commands::gpu::outcome::Course;
+use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::picks::Tuned;
 use crate::commands::gpu::session::Session;
-use crate::commands::gpu::{chosen, hindrance_in};
+use crate::commands::gpu::{blocker_in, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
 use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::runs::points;
 use crate::runs::points::{Key, Point};
-use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Size, Timing, Told};
-use crate::worker::ways::{Way, absent, dtype_of, label, way_of, ways};
+use crate::worker::gpu::{Burst, Globs, Limits, Told};
 use crate::worker::{
     BenchEvent, DeviceHere, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
     PathSamples, SkippedWork,
@@ -56,20 +57,20 @@ pub struct GpuResult {
     /// How far each product reaches before it leaves the finite numbers.
     pub(crate) headroom: Vec<HeadroomReport>,
     #[serde(flatten)]
-    pub(crate) course: Course,
+    pub(crate) outcome: Outcome,
 }
 
 /// Times the kernels a person means on the devices a person means, or says why there is no device.
 pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, CliError> {
-    let kernels = if only_paths(options) { Vec::new() } else { meant(options)? };
-    let devices = chosen(options, exe)?;
+    let kernels = if only_paths(options) { Vec::new() } else { selected(options)? };
+    let devices = selected_devices(options, exe)?;
     if let Some(variant) = options.get(&args::VARIANT) {
         devices.iter().try_for_each(|here| demand_variant(here, &kernels, &variant))?;
     }
     let mut results = Vec::new();
     for here in devices {
         let result = time(options, exe, here, &kernels)?;
-        let interrupted = result.course.interrupted;
+        let interrupted = result.outcome.interrupted;
         results.push(result);
         if interrupted {
             break;
@@ -79,8 +80,8 @@ pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, C
 }
 
 /// The kernels asked for.
-pub(crate) fn meant(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
-    let kernels: Vec<_> = kernels().filter(|kernel| is_meant(options, kernel)).collect();
+pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
+    let kernels: Vec<_> = kernels().filter(|kernel| is_selected(options, kernel)).collect();
     if kernels.is_empty() {
         let why = format!("no kernel is called {} in these formats", options.get(&args::KERNELS));
         return Err(CliError::Usage(why));
@@ -116,7 +117,7 @@ pub(crate) fn regime_of(options: &Options) -> Burst {
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
-fn is_meant(options: &Options, kernel: &GpuKernel) -> bool {
+fn is_selected(options: &Options, kernel: &GpuKernel) -> bool {
     let dtypes = options.get(&args::DTYPES);
     let every = dtypes.len() == 4;
     options.get(&args::KERNELS).matches(kernel.id)
@@ -140,7 +141,7 @@ fn time(
     kernels: &[&GpuKernel],
 ) -> Result<GpuResult, CliError> {
     let frame = frame_of(options, &here)?;
-    let hindrance = hindrance_in(options, &here, frame.as_ref());
+    let blocker = blocker_in(options, &here, frame.as_ref());
     let mut result = GpuResult {
         regime: regime_of(options),
         driver: frame.as_ref().and_then(|frame| frame.driver.versions.driver.last().cloned()),
@@ -152,92 +153,21 @@ fn time(
         absent_paths: Vec::new(),
         samples: Vec::new(),
         headroom: Vec::new(),
-        course: Course {
-            paused: hindrance.map(|why| format!("{why}; --anyway measures")),
-            ..Course::default()
+        outcome: Outcome {
+            paused: blocker.map(|why| format!("{why}; --anyway measures")),
+            ..Outcome::default()
         },
         here,
     };
-    if result.course.paused.is_some() {
+    if result.outcome.paused.is_some() {
         return Ok(result);
     }
     let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, uuid: Some(&uuid), limits };
-    result.course.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
-}
-
-/// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
-fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
-    let regime = result.regime;
-    let (beside_others, picks) = (options.get(&args::ANYWAY), result.tuned.picks.clone());
-    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
-    let (shape, variant) = (options.get(&args::SHAPE), options.get(&args::VARIANT));
-    let job = |kernel: &&GpuKernel| {
-        let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
-        Request::Kernel(Timing { kernels, shape, variant, regime })
-    };
-    let mut jobs = vec![Request::Hold(hold)];
-    jobs.extend(decoder_jobs(options, result));
-    jobs.extend(kernels.iter().map(job));
-    if shape.is_none() && variant.is_none() {
-        jobs.extend(headroom_job(kernels));
-    }
-    jobs
-}
-
-/// Both models on every path that is meant and that the device has; the others are noted.
-fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
-    let device = &result.here.device;
-    // The large model would take a stand-in hours.
-    let models = if device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
-    let mut jobs = Vec::new();
-    for way in paths(options) {
-        if let Some(why) = absent(way, device) {
-            result.absent_paths.push((label(way).to_owned(), why));
-            continue;
-        }
-        jobs.extend(models.iter().map(|model| {
-            let profile = match model {
-                Size::M0 => options.get(&args::PROFILE),
-                Size::M1 => "clean".to_owned(),
-            };
-            Request::Decode { path: way.id.to_owned(), profile, model: *model }
-        }));
-    }
-    jobs
-}
-
-/// The paths of the decoder that are meant: those that are named; else those of the formats, each format's usual one or, where there is time, all;
-/// else none, where only kernels are.
-fn paths(options: &Options) -> Vec<Way> {
-    let (paths, dtypes) = (options.get(&args::PATHS), options.get(&args::DTYPES));
-    let only_kernels =
-        options.get(&args::SHAPE).is_some() || options.get(&args::KERNELS) != Globs::default();
-    if !paths.is_empty() {
-        paths
-    } else if only_kernels {
-        Vec::new()
-    } else if options.get(&args::FULL) {
-        ways().filter(|way| dtypes.contains(&dtype_of(way))).collect()
-    } else {
-        dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
-    }
-}
-
-/// Whether paths of the decoder are named, and no kernels.
-fn only_paths(options: &Options) -> bool {
-    !options.get(&args::PATHS).is_empty() && options.get(&args::KERNELS) == Globs::default()
-}
-
-/// Tries how far the products of these kernels reach.
-fn headroom_job(kernels: &[&GpuKernel]) -> Option<Request> {
-    let meant = |probe: &Probe| kernels.iter().any(|kernel| kernel.id == probe.kernel());
-    let paths: Vec<_> = probes().filter(meant).map(|probe| probe.path()).collect();
-    let globs = Globs::from(paths.join(",").as_str());
-    (!paths.is_empty()).then_some(Request::Headroom { paths: globs })
 }
 
 impl GpuResult {
@@ -271,7 +201,7 @@ impl GpuResult {
     }
 
     fn hear(&mut self, told: Told) {
-        match self.course.hear(told) {
+        match self.outcome.hear(told) {
             Some(BenchEvent::Holding(holding)) => self.holding = Some(holding),
             Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
             Some(BenchEvent::Report(report)) => self.paths.push(*report),
@@ -284,7 +214,7 @@ impl GpuResult {
 
     /// Whether everything was measured that was asked.
     pub(crate) fn is_complete(&self) -> bool {
-        self.course.is_fine()
+        self.outcome.is_fine()
     }
 
     /// Who was measured and how, for a journal.

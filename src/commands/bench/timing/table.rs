@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use warpscope_kernels::gpu::{Limiter, Route};
 
-use crate::commands::bench::decoder::{write_head, write_row as write_path};
+use crate::commands::bench::table::{write_head, write_row as write_path};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
@@ -42,7 +42,7 @@ pub(crate) fn write_table(result: &GpuResult, out: &mut dyn Write) -> io::Result
     write_kernels(result, out)?;
     write_skipped(result, out)?;
     write_headroom(result, out)?;
-    result.course.write(out)
+    result.outcome.write(out)
 }
 
 /// Sizes at which nothing was run, a line for each kernel, below the reason they share.

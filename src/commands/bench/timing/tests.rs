@@ -44,7 +44,7 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         absent_paths: Vec::new(),
         samples: Vec::new(),
         headroom: Vec::new(),
-        course: Course::default(),
+        outcome: Outcome::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How far a look has come, told where somebody watches.
+//! How far a look has come, shown where somebody watches.
 
 use std::time::{Duration, Instant};
 
@@ -7,24 +7,24 @@ use warpscope_probes::inspect::Advance;
 use crate::commands::output::StatusLine;
 
 /// Shortest time between two lines of progress.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+const INTERVAL: Duration = Duration::from_millis(200);
 
-/// One line on standard error that says how far it has come, where somebody looks.
-pub(crate) struct Teller {
-    told: Option<Instant>,
+/// One line on standard error, if that is a terminal.
+pub(crate) struct ProgressPrinter {
+    shown: Option<Instant>,
     line: StatusLine,
 }
 
-impl Teller {
+impl ProgressPrinter {
     pub(crate) fn new() -> Self {
-        Self { told: None, line: StatusLine::new() }
+        Self { shown: None, line: StatusLine::new() }
     }
 
-    pub(crate) fn tell(&mut self, advance: &Advance) {
-        if !self.line.is_shown() || self.told.is_some_and(|at| at.elapsed() < TELL_EVERY) {
+    pub(crate) fn show(&mut self, advance: &Advance) {
+        if !self.line.is_shown() || self.shown.is_some_and(|at| at.elapsed() < INTERVAL) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.shown = Some(Instant::now());
         let mega = |bytes: u64| bytes / 1_000_000;
         let left = advance.left.unwrap_or_default();
         self.line.show(&format!(
@@ -38,7 +38,7 @@ impl Teller {
     }
 
     pub(crate) fn clear(&self) {
-        if self.told.is_some() {
+        if self.shown.is_some() {
             self.line.clear();
         }
     }

@@ -1,0 +1,82 @@
+//! Samples of the micro decoder as points, and the run they belong to as a journal.
+
+use std::path::Path;
+
+use crate::commands::bench::decoder::BenchResult;
+use crate::commands::bench::timing::GpuResult;
+use crate::commands::identity;
+use crate::io::sink::{Holds, Limits, RecordError, Recorder};
+use crate::runs::journal::{Device, End, Record, Regime, Taken};
+use crate::runs::points::{Key, Point, Shape};
+use crate::worker::PathSamples;
+use crate::worker::ways::{is_usual, way};
+
+/// Writes the run into a journal: who ran what, every sample, how it ended.
+pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
+    let mut journal = Recorder::open_as(Holds::Journal, path, Limits::default())?;
+    for record in result.gpus.iter().flat_map(GpuResult::records) {
+        journal.write(&record)?;
+    }
+    if result.hello.is_none() {
+        return Ok(());
+    }
+    let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
+    let mut run = identity::here(identity::own_command());
+    run.regime = Regime::Sustained;
+    run.devices =
+        device.iter().map(|name| Device { name: name.clone(), ..Device::default() }).collect();
+    let kernels = result.hello.iter().flat_map(|hello| &hello.kernels);
+    run.libraries = kernels
+        .filter_map(|kernel| kernel.split_once(' '))
+        .map(|(name, kind)| (name.to_owned(), kind.to_owned()))
+        .collect();
+    journal.write(&Record::Run(Box::new(run)))?;
+    let mut samples = 0;
+    for path in &result.samples {
+        for point in points_of(path, device.as_deref()) {
+            samples += point.t_ns.len() as u64;
+            let taken = Taken { at_ms: Some(identity::now_ms()), point, window: None };
+            journal.write(&Record::Point(Box::new(taken)))?;
+        }
+    }
+    journal.write(&Record::End(End { at_ms: identity::now_ms(), samples, ..End::default() }))
+}
+
+/// Decode steps and prompts of one path of the small model. What the scheduler interrupted is kept, and marked.
+pub(crate) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> {
+    points_of_model("m0", path, device)
+}
+
+/// The same of a model by its name.
+pub(crate) fn points_of_model(model: &str, path: &PathSamples, device: Option<&str>) -> Vec<Point> {
+    let special = path.path.as_deref().and_then(way).filter(|way| !is_usual(way));
+    let point = |name: &str| Point {
+        key: Key {
+            name: format!("{model}.{name}"),
+            shape: Shape([("profile".to_owned(), path.profile.clone())].into()),
+            dtype: Some(path.dtype.id().to_owned()),
+            device: device.map(str::to_owned),
+        },
+        // The usual path of a format was written without a name before there were others.
+        config: special.map(|way| format!("path={}", way.id)),
+        ..Point::default()
+    };
+    let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };
+    let prefill = Point { flops: Some(path.prefill_flop), ..point("prefill") };
+    let parts = [
+        (decode, &path.decode_ns, &path.decode_preempted),
+        (prefill, &path.prefill_ns, &path.prefill_preempted),
+    ];
+    parts.into_iter().flat_map(|(point, ns, preempted)| split(&point, ns, preempted)).collect()
+}
+
+/// One point of the samples that are clean and one of the others; none where there are none.
+fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
+    let (mut clean, mut marked) = (point.clone(), point.clone());
+    marked.tainted = vec!["preempted".to_owned()];
+    for (at, ns) in ns.iter().enumerate() {
+        let side = if preempted.contains(&at) { &mut marked } else { &mut clean };
+        side.t_ns.push(*ns);
+    }
+    [clean, marked].into_iter().filter(|point| !point.t_ns.is_empty()).collect()
+}

@@ -1,0 +1,85 @@
+//! What a device is asked to do: the decoder, kernels, their dynamic-range margins.
+
+use warpscope_kernels::gpu::GpuKernel;
+use warpscope_kernels::gpu::headroom::{Probe, probes};
+
+use super::GpuResult;
+use crate::commands::cli::options::Options;
+use crate::config::args;
+use crate::worker::gpu::{Globs, Hold, Request, Size, Timing};
+use crate::worker::ways::{Way, absent, dtype_of, label, way_of, ways};
+
+/// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
+pub(crate) fn jobs(
+    options: &Options,
+    result: &mut GpuResult,
+    kernels: &[&GpuKernel],
+) -> Vec<Request> {
+    let regime = result.regime;
+    let (beside_others, picks) = (options.get(&args::ANYWAY), result.tuned.picks.clone());
+    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
+    let (shape, variant) = (options.get(&args::SHAPE), options.get(&args::VARIANT));
+    let job = |kernel: &&GpuKernel| {
+        let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
+        Request::Kernel(Timing { kernels, shape, variant, regime })
+    };
+    let mut jobs = vec![Request::Hold(hold)];
+    jobs.extend(decoder_jobs(options, result));
+    jobs.extend(kernels.iter().map(job));
+    if shape.is_none() && variant.is_none() {
+        jobs.extend(headroom_job(kernels));
+    }
+    jobs
+}
+
+/// Both models on every path selected that the device has; the others are noted.
+fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
+    let device = &result.here.device;
+    // The large model would take a stand-in hours.
+    let models = if device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
+    let mut jobs = Vec::new();
+    for way in paths(options) {
+        if let Some(why) = absent(way, device) {
+            result.absent_paths.push((label(way).to_owned(), why));
+            continue;
+        }
+        jobs.extend(models.iter().map(|model| {
+            let profile = match model {
+                Size::M0 => options.get(&args::PROFILE),
+                Size::M1 => "clean".to_owned(),
+            };
+            Request::Decode { path: way.id.to_owned(), profile, model: *model }
+        }));
+    }
+    jobs
+}
+
+/// The selected paths of the decoder: those named; else those of the formats, each format's usual one or, where there is time, all;
+/// else none, where only kernels are.
+fn paths(options: &Options) -> Vec<Way> {
+    let (paths, dtypes) = (options.get(&args::PATHS), options.get(&args::DTYPES));
+    let only_kernels =
+        options.get(&args::SHAPE).is_some() || options.get(&args::KERNELS) != Globs::default();
+    if !paths.is_empty() {
+        paths
+    } else if only_kernels {
+        Vec::new()
+    } else if options.get(&args::FULL) {
+        ways().filter(|way| dtypes.contains(&dtype_of(way))).collect()
+    } else {
+        dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
+    }
+}
+
+/// Whether paths of the decoder are named, and no kernels.
+pub(crate) fn only_paths(options: &Options) -> bool {
+    !options.get(&args::PATHS).is_empty() && options.get(&args::KERNELS) == Globs::default()
+}
+
+/// Tries how far the products of these kernels reach.
+fn headroom_job(kernels: &[&GpuKernel]) -> Option<Request> {
+    let selected = |probe: &Probe| kernels.iter().any(|kernel| kernel.id == probe.kernel());
+    let paths: Vec<_> = probes().filter(selected).map(|probe| probe.path()).collect();
+    let globs = Globs::from(paths.join(",").as_str());
+    (!paths.is_empty()).then_some(Request::Headroom { paths: globs })
+}
