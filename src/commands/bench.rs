@@ -1,13 +1,14 @@
 //! `warpscope bench`: every path once, as a table or as JSON.
 
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
 
 use serde::Serialize;
 use warpscope_kernels::model::Profile;
 
 use super::exit::{CliError, Exit};
+use super::gpu::course::{Course, run as run_jobs};
+use super::gpu::session::Session;
 use super::gpu::timing::GpuResult;
 use super::gpu::write_table as write_table_of;
 use super::identity;
@@ -15,10 +16,10 @@ use crate::io::sink::jsonl;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
 use crate::runs::journal::{Device, End, Record, Regime, Taken};
 use crate::runs::points::{Key, Point, Shape};
-use crate::worker::ways::{holds, is_usual, way};
+use crate::worker::cpu::{CPU, CpuOptions, Mode};
+use crate::worker::precision::{holds, is_default, precision};
 use crate::worker::{
-    BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathReport, PathSamples,
-    WorkerOptions, worker_command,
+    BENCH_SCHEMA, Ceiling, Hello, PathReport, PathSamples, WorkerEvent, WorkerTarget, supervisor,
 };
 
 /// What a person asked for. Lists may be comma-separated; an empty list means all.
@@ -73,32 +74,6 @@ impl BenchResult {
     }
 }
 
-/// Why there is no complete result.
-#[derive(Debug)]
-pub(super) enum Failure {
-    Start(io::Error),
-    Died(ExitStatus),
-    Unfinished,
-    Event(String),
-    Schema(u32),
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Start(error) => write!(f, "the benchmark process did not start: {error}"),
-            Self::Died(status) => write!(f, "the benchmark process died: {status}"),
-            Self::Unfinished => write!(f, "the benchmark process ended before it was finished"),
-            Self::Event(error) => write!(f, "the benchmark process is not understood: {error}"),
-            Self::Schema(schema) => write!(
-                f,
-                "the benchmark process speaks format {schema}, not {BENCH_SCHEMA}: \
-                 the program was replaced while it ran; start it again"
-            ),
-        }
-    }
-}
-
 /// Runs the benchmark in a child of the same program. Exit code 0: every path is as it should be; 1: one is not, or the child
 /// died; 2: the request names something unknown.
 pub fn run(request: &BenchRequest, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
@@ -126,7 +101,7 @@ pub(super) fn run_and(
     more: impl FnOnce(&mut BenchResult) -> Result<(), CliError>,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, CliError> {
-    let read = WorkerOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
+    let read = CpuOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
     let options = match read {
         Ok(options) => options,
         Err(error) => {
@@ -134,15 +109,17 @@ pub(super) fn run_and(
             return Ok(Exit::Usage);
         }
     };
-    let (mut result, failure) = collect(worker_command(exe, &options), &options.device);
-    more(&mut result)?;
-    show(&result, failure, request, (out, err))
+    let (mut result, course) = measure_cpu(exe, options)?;
+    if !course.interrupted {
+        more(&mut result)?;
+    }
+    show(&result, &course, request, (out, err))
 }
 
 /// Prints and keeps a result, and judges it.
 pub(super) fn show(
     result: &BenchResult,
-    failure: Option<Failure>,
+    course: &Course,
     request: &BenchRequest,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, CliError> {
@@ -152,7 +129,9 @@ pub(super) fn show(
         write_table(result, out)?;
         result.gpus.iter().try_for_each(|gpu| write_table_of(gpu, out))?;
     }
-    if let Some(failure) = &failure {
+    let mut failures = Vec::new();
+    course.write(&mut failures)?;
+    for failure in String::from_utf8_lossy(&failures).lines() {
         writeln!(err, "warpscope bench: {failure}")?;
     }
     if let Some(path) = &request.record
@@ -164,7 +143,7 @@ pub(super) fn show(
     let on_gpus = result.gpus.iter().flat_map(|gpu| gpu.judged());
     let all = result.reports.iter().chain(on_gpus);
     let wrong = all.filter(|r| should_be_right(r) && !is_right(r));
-    let mut fine = failure.is_none() && result.gpus.iter().all(GpuResult::is_complete);
+    let mut fine = course.is_fine() && result.gpus.iter().all(GpuResult::is_complete);
     for report in wrong {
         fine = false;
         writeln!(err, "warpscope bench: {} {}: {}", report.label(), report.profile, fault(report))?;
@@ -210,7 +189,7 @@ pub(super) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> 
 
 /// The same of a model by its name.
 pub(super) fn points_of_model(model: &str, path: &PathSamples, device: Option<&str>) -> Vec<Point> {
-    let special = path.path.as_deref().and_then(way).filter(|way| !is_usual(way));
+    let special = path.path.as_deref().and_then(precision).filter(|config| !is_default(config));
     let point = |name: &str| Point {
         key: Key {
             name: format!("{model}.{name}"),
@@ -219,7 +198,7 @@ pub(super) fn points_of_model(model: &str, path: &PathSamples, device: Option<&s
             device: device.map(str::to_owned),
         },
         // The usual path of a format was written without a name before there were others.
-        config: special.map(|way| format!("path={}", way.id)),
+        config: special.map(|config| format!("path={}", config.id)),
         ..Point::default()
     };
     let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };
@@ -242,56 +221,21 @@ fn split(point: &Point, ns: &[f64], preempted: &[usize]) -> Vec<Point> {
     [clean, marked].into_iter().filter(|point| !point.t_ns.is_empty()).collect()
 }
 
-/// Starts the child and listens until it ends. What it said before it died is kept.
-pub(super) fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
-    let mut result = BenchResult::new(device);
-    let failure = match command.spawn() {
-        Ok(mut child) => {
-            let heard = listen(&mut child, &mut result);
-            // A child that is not understood is not waited for.
-            if heard.is_err() {
-                let _already_gone = child.kill();
-            }
-            let status = child.wait();
-            match (heard, status) {
-                (Err(failure), _) => Some(failure),
-                (_, Err(error)) => Some(Failure::Start(error)),
-                (_, Ok(status)) if !status.success() => Some(Failure::Died(status)),
-                (Ok(finished), _) => (!finished).then_some(Failure::Unfinished),
-            }
-        }
-        Err(error) => Some(Failure::Start(error)),
-    };
-    (result, failure)
-}
-
-/// Takes what the child says; true when it said that it is finished.
-fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> {
-    let Some(stdout) = child.stdout.take() else { return Ok(false) };
-    let mut finished = false;
-    for event in Events::new(BufReader::new(stdout)) {
-        match event.map_err(|error| Failure::Event(error.to_string()))? {
-            BenchEvent::Hello(hello) if hello.schema != BENCH_SCHEMA => {
-                return Err(Failure::Schema(hello.schema));
-            }
-            BenchEvent::Hello(hello) => result.hello = Some(hello),
-            BenchEvent::Ceiling(ceiling) => result.ceiling = Some(ceiling),
-            BenchEvent::Report(report) => keep(&mut result.reports, *report),
-            BenchEvent::Samples(samples) => result.samples.push(samples),
-            BenchEvent::State(state) => finished = state == BenchState::Finished,
-            BenchEvent::Device(_)
-            | BenchEvent::Holding(_)
-            | BenchEvent::Kernel(_)
-            | BenchEvent::Skipped(_)
-            | BenchEvent::Contest(_)
-            | BenchEvent::Headroom(_)
-            | BenchEvent::Case(_)
-            | BenchEvent::Probe(_)
-            | BenchEvent::Goal(_)
-            | BenchEvent::Failed(_) => {}
-        }
-    }
-    Ok(finished)
+/// Has the CPU measured by a worker of a program. What it said before it died is kept.
+fn measure_cpu(exe: &Path, options: CpuOptions) -> Result<(BenchResult, Course), CliError> {
+    let mut result = BenchResult::new(CPU);
+    let mut course = Course::default();
+    let jobs = options.commands();
+    let limits = supervisor::Limits::UNLIMITED;
+    let session = Session { exe, target: WorkerTarget::Cpu(options), limits };
+    course.interrupted = run_jobs(&session, jobs, |update| match course.hear(update) {
+        Some(WorkerEvent::Hello(hello)) => result.hello = Some(hello),
+        Some(WorkerEvent::Ceiling(ceiling)) => result.ceiling = Some(ceiling),
+        Some(WorkerEvent::Report(report)) => keep(&mut result.reports, *report),
+        Some(WorkerEvent::Samples(samples)) => result.samples.push(samples),
+        _ => {}
+    })?;
+    Ok((result, course))
 }
 
 /// The newest report of a path replaces the one before.
@@ -306,8 +250,8 @@ fn keep(reports: &mut Vec<PathReport>, report: PathReport) {
 
 /// Whether the arithmetic of a path can hold its profile's numbers.
 fn should_be_right(report: &PathReport) -> bool {
-    let (way, profile) = (report.way(), report.profile.parse::<Profile>());
-    way.zip(profile.ok()).is_none_or(|(way, profile)| holds(way, profile))
+    let (config, profile) = (report.precision(), report.profile.parse::<Profile>());
+    config.zip(profile.ok()).is_none_or(|(config, profile)| holds(config, profile))
 }
 
 /// Whether a path did what the reference does.

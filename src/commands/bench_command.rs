@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::bench::{BenchRequest, BenchResult, run_and, show};
 use super::exit::{CliError, Exit};
+use super::gpu::course::Course;
 use super::gpu::{timing, tuning};
 use super::options::{Form, Options};
 use super::output;
@@ -46,7 +47,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         Part::Gpu => {
             let mut result = BenchResult::new("gpu");
             result.gpus = timing::measure(options, &exe)?;
-            show(&result, None, &request, (&mut out, &mut err))?
+            show(&result, &Course::default(), &request, (&mut out, &mut err))?
         }
     };
     if let Some(journal) = request.record.filter(|_| exit != Exit::Usage) {

@@ -12,7 +12,7 @@ use super::rules::users_rules;
 use super::source::{AtEnd, open_source};
 use super::{gpu, noise, output, whatif};
 use crate::config::{Environment, data_folder};
-use crate::features::bench::fleet::Fleet;
+use crate::features::bench::devices::Devices;
 use crate::io::sink::history::FILE;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
@@ -21,9 +21,8 @@ use crate::shell::view::Tab;
 use crate::shell::{App, Settings};
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
-use crate::worker::WorkerOptions;
-use crate::worker::picks::Book;
-use crate::worker::pulse::Wish;
+use crate::worker::scheduler::BenchMode;
+use crate::worker::tuning::TuningCache;
 
 /// Opens the dashboard and stays until the user leaves.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -41,13 +40,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
         source,
         look: look(options, io::stdout().is_terminal())?,
         mouse: options.view.mouse,
-        bench: WorkerOptions::live(&options.bench.device)
-            .map_err(|error| CliError::Usage(error.to_string()))?,
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FILE)),
             noise: noise::file(&options.env),
         },
-        bench_at_start: options.bench.wish != Wish::Off && options.source.recording.is_none(),
         reads_rules,
         app,
     };
@@ -83,9 +79,11 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
-        Book::default()
+        TuningCache::default()
     });
-    app.bench.gpus = Fleet::new(options.bench.wish, options.bench.allowance).tuned(book);
+    // What a recording shows is no reason to measure here.
+    let mode = if options.source.recording.is_none() { options.bench.wish } else { BenchMode::Off };
+    app.bench.devices = Devices::new(mode, options.bench.allowance).tuned(book);
     Ok(app)
 }
 

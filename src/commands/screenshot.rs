@@ -25,7 +25,8 @@ use crate::shell::view::{TABS, Tab};
 use crate::shell::{App, Msg};
 use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
-use crate::worker::Events;
+use crate::worker::cpu::CPU;
+use crate::worker::{LINE_MAX, Lines, Update};
 
 /// Draws one panel from this machine or from a recording.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
@@ -107,9 +108,10 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
 
 /// What a benchmark said, an event a line.
 fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
-    for event in Events::new(input(path)?) {
+    app.bench.devices.toggle();
+    for event in Lines::new(input(path)?, LINE_MAX) {
         let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
-        update(app, Msg::Bench(Box::new(event)));
+        update(app, Msg::Worker(CPU.to_owned(), Update::Event(event)));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::trust::Vetted;
 
-use super::bench::gpu::{News, Task};
+use super::bench::device::Task;
 use super::processes::SortBy;
 use crate::features::compat::probing::Probing;
 use crate::io::source::{Position, Seek};
@@ -17,7 +17,7 @@ use crate::runs::compare::Comparison;
 use crate::shell::keymap::Chord;
 use crate::shell::view::Tab;
 use crate::store::kernels::Trend;
-use crate::worker::BenchEvent;
+use crate::worker::Update;
 
 /// Everything that can happen.
 #[derive(Debug)]
@@ -26,12 +26,8 @@ pub enum Msg {
     Frame(Box<Frame>),
     /// Where the recording stands.
     Position(Position),
-    /// The benchmark child spoke.
-    Bench(Box<BenchEvent>),
-    /// The benchmark child ended; the text says how.
-    BenchEnded(String),
-    /// What the benchmark child of a GPU did, by the GPU's key.
-    GpuBench(String, News),
+    /// What came of the commands to a device's worker, by the device's key.
+    Worker(String, Update),
     /// A key.
     Key(Chord),
     /// A click on something that was drawn.
@@ -89,12 +85,8 @@ pub enum Cmd {
     Quit,
     /// Ask the source for another interval.
     SetInterval(Duration),
-    /// Start the benchmark child.
-    StartBench,
-    /// Pause it for a reason, or let it run on.
-    PauseBench(Option<&'static str>),
-    /// See to the benchmark child of a GPU, by the GPU's key.
-    GpuBench(String, Task),
+    /// See to the worker of a device, by the device's key.
+    Worker(String, Task),
     /// Send a signal to a process, if it still is the one that was shown.
     Signal {
         /// Process id.

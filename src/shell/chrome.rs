@@ -9,7 +9,6 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Origin, Severity};
 
-use crate::features::bench::Phase;
 use crate::shell::action::{Action, Scope};
 use crate::shell::draw::Hits;
 use crate::shell::view::{TABS, Tab};
@@ -82,7 +81,7 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     }
     let (text, role) = driver(frame);
     say(text, role);
-    if app.bench.phase == Phase::Running {
+    if app.bench.devices.cpu().is_measuring() {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
     let origin = match &frame.origin {

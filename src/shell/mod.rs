@@ -30,7 +30,7 @@ pub use crate::features::msg::{Cmd, Hit, Msg, Recorded, Shown};
 use self::keymap::Keymap;
 use self::view::{Cursor, View};
 use crate::engine::Verdict;
-use crate::features::bench::gpu::GpuBench;
+use crate::features::bench::device::Device;
 use crate::features::bench::{Bench, FIRST_SELECTED, PATHS};
 use crate::features::compat::inspect::Looked;
 use crate::features::compat::{Compat, Line};
@@ -124,13 +124,13 @@ impl App {
 
     /// The GPUs the Bench tab has a line for, in its order; the line behind the last is the CPU's.
     pub fn bench_gpus(&self) -> impl Iterator<Item = &Gpu> {
-        self.frame.gpus.iter().filter(|gpu| self.bench.gpus.get(&gpu.key).is_some())
+        self.frame.gpus.iter().filter(|gpu| self.bench.devices.get(&gpu.key).is_some())
     }
 
     /// The GPU selected on the Bench tab, with what is known of its benchmark; none: the CPU is.
-    pub fn bench_gpu(&self) -> Option<(&Gpu, &GpuBench)> {
+    pub fn bench_gpu(&self) -> Option<(&Gpu, &Device)> {
         let gpu = self.bench_gpus().nth(self.view.bench_gpu.at)?;
-        Some((gpu, self.bench.gpus.get(&gpu.key)?))
+        Some((gpu, self.bench.devices.get(&gpu.key)?))
     }
 
     /// How many lines there are below what is selected on the Bench tab.

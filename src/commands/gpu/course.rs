@@ -10,56 +10,55 @@ use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
 use crate::commands::exit::CliError;
 use crate::text::clean;
-use crate::worker::gpu::{Next, Request, Told};
-use crate::worker::{BenchEvent, BenchState};
+use crate::worker::{Command, Update, WorkerEvent};
 
 /// How the work of one device went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Course {
+pub(in crate::commands) struct Course {
     /// What failed, each in a sentence.
-    pub(super) troubles: Vec<String>,
+    pub(in crate::commands) troubles: Vec<String>,
     /// Why the device was not used, or not to the end.
-    pub(super) paused: Option<String>,
-    pub(super) interrupted: bool,
+    pub(in crate::commands) paused: Option<String>,
+    pub(in crate::commands) interrupted: bool,
 }
 
 impl Course {
     /// Whether everything was done that was asked.
-    pub(super) fn is_fine(&self) -> bool {
+    pub(in crate::commands) fn is_fine(&self) -> bool {
         self.troubles.is_empty() && self.paused.is_none() && !self.interrupted
     }
 
     /// What a child said before it died is said once.
-    pub(super) fn fail(&mut self, why: String) {
+    pub(in crate::commands) fn fail(&mut self, why: String) {
         if !self.troubles.contains(&why) {
             self.troubles.push(why);
         }
     }
 
     /// Takes what any work may say; gives what is about this one.
-    pub(super) fn hear(&mut self, told: Told) -> Option<BenchEvent> {
+    pub(in crate::commands) fn hear(&mut self, told: Update) -> Option<WorkerEvent> {
         match told {
-            Told::Said(event) => match *event {
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::Failed(failure) if failure.error == MachineError::Stopped => {}
-                BenchEvent::Failed(failure) => {
+            Update::Event(event) => match *event {
+                WorkerEvent::Paused { why } => self.paused = Some(why),
+                WorkerEvent::Failed(failure) if failure.error == MachineError::Stopped => {}
+                WorkerEvent::Failed(failure) => {
                     self.fail(format!("{}: {}", failure.what, reason(&failure)));
                 }
                 event => return Some(event),
             },
-            Told::Died(death) => {
+            Update::Died(death) => {
                 self.fail(death.sentence);
-                if death.next == Next::GivenUp {
+                if death.given_up {
                     self.paused = Some(GIVEN_UP.to_owned());
                 }
             }
-            Told::Doing(_) | Told::Idle => {}
+            Update::Sent(_) | Update::Idle => {}
         }
         None
     }
 
     /// The lines below what was done.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::commands) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.troubles.iter().try_for_each(|why| writeln!(out, "{}", clean(why, false)))?;
         match &self.paused {
             Some(why) => writeln!(out, "ended early: {}", clean(why, false)),
@@ -70,15 +69,15 @@ impl Course {
 }
 
 /// Has jobs done and shows which; says whether the user ended them.
-pub(super) fn run(
+pub(in crate::commands) fn run(
     session: &Session<'_>,
-    jobs: Vec<Request>,
-    mut hear: impl FnMut(Told),
+    jobs: Vec<Command>,
+    mut hear: impl FnMut(Update),
 ) -> Result<bool, CliError> {
     let progress = Progress::new(jobs.len());
     let mut done = 0;
     let interrupted = talk(session, jobs, |told| {
-        if let Told::Doing(job) = &told {
+        if let Update::Sent(job) = &told {
             progress.step(done, &job.to_string());
             done += 1;
         }

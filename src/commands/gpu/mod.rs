@@ -4,7 +4,7 @@
 //! that kills its child is known by name, and the next one gets a new child.
 
 mod choose;
-mod course;
+pub(super) mod course;
 mod found;
 pub(super) mod goals;
 mod libraries;
@@ -12,7 +12,7 @@ mod picks;
 pub(super) mod probe;
 mod progress;
 pub(super) mod selftest;
-mod session;
+pub(super) mod session;
 pub(super) mod timing;
 mod timing_table;
 pub(super) mod tuning;
@@ -33,9 +33,10 @@ use super::exit::CliError;
 use super::options::Options;
 use super::source::AtEnd;
 use super::{live, open_source, output};
-use crate::worker::gpu::{Limits, Request, Told};
-use crate::worker::pulse::around;
-use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
+use crate::worker::scheduler::conditions;
+use crate::worker::{
+    Command, DeviceHere, Limits, Update, WorkerEvent, WorkerFailure, WorkerTarget,
+};
 
 /// Why nothing more is tried.
 const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
@@ -44,15 +45,16 @@ const GIVEN_UP: &str = "its process died again and again, so nothing more is tri
 pub(super) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();
     let mut why = None;
-    let ask = session::Session { exe, uuid: None, limits: Limits::command(patience) };
-    session::talk(&ask, vec![Request::Devices], |told| match told {
-        Told::Said(event) => match *event {
-            BenchEvent::Device(device) => found.push(device),
-            BenchEvent::Failed(failure) => why = Some(reason(&failure)),
+    let ask =
+        session::Session { exe, target: WorkerTarget::AnyGpu, limits: Limits::command(patience) };
+    session::talk(&ask, vec![Command::Devices], |told| match told {
+        Update::Event(event) => match *event {
+            WorkerEvent::Device(device) => found.push(device),
+            WorkerEvent::Failed(failure) => why = Some(reason(&failure)),
             _ => {}
         },
-        Told::Died(death) => why = Some(death.sentence),
-        Told::Doing(_) | Told::Idle => {}
+        Update::Died(death) => why = Some(death.sentence),
+        Update::Sent(_) | Update::Idle => {}
     })?;
     match (found.is_empty(), why) {
         (false, _) => Ok(found),
@@ -126,7 +128,7 @@ fn hindrance_in(options: &Options, here: &DeviceHere, frame: Option<&Frame>) -> 
     let seen =
         frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match seen {
-        Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
+        Some((frame, gpu)) => conditions(frame, gpu, &[]).blocker.map(|why| why.to_string()),
         None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
     }
 }

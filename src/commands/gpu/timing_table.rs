@@ -8,14 +8,16 @@ use super::timing::GpuResult;
 use super::{heading, route_text};
 use crate::commands::bench::{write_head, write_row as write_path};
 use crate::text::clean;
-use crate::worker::gpu::{Burst, size};
-use crate::worker::{KernelReport, PathDtype, PathReport, Spread};
+use crate::worker::gpu::size;
+use crate::worker::{KernelReport, PathDtype, PathReport, Spread, TimingMode};
 
 /// What stands behind the device's name.
-pub(super) fn regime_words(regime: Burst) -> &'static str {
-    match regime {
-        Burst::Pulse => "in pulses: clocks may be on their way up; --full for figures to quote",
-        Burst::Sustained => "warm",
+pub(super) fn regime_words(mode: TimingMode) -> &'static str {
+    match mode {
+        TimingMode::Burst => {
+            "in pulses: clocks may be on their way up; --full for figures to quote"
+        }
+        TimingMode::Sustained => "warm",
     }
 }
 

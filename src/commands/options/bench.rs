@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use super::typed::Typed;
 use crate::config::{self, Id};
 use crate::worker::PathDtype;
-use crate::worker::pulse::{Allowance, Wish};
-use crate::worker::ways::{Way, way, ways};
+use crate::worker::precision::{Precision, precision, precisions};
+use crate::worker::scheduler::{BenchMode, Budget};
 
 /// What the benchmark runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BenchOptions {
     /// When it runs.
-    pub wish: Wish,
+    pub wish: BenchMode,
     /// How much of a GPU it may take.
-    pub allowance: Allowance,
+    pub allowance: Budget,
     /// Device of the micro decoder: `cpu`.
     pub device: String,
     /// What is measured: `all`, `cpu` or `gpu`.
@@ -24,7 +24,7 @@ pub struct BenchOptions {
     /// Number formats, each once, in the order named.
     pub dtypes: Vec<PathDtype>,
     /// Paths of the decoder on GPUs, each once, in the order named; those of the formats where none is named.
-    pub paths: Vec<Way>,
+    pub paths: Vec<Precision>,
     /// Journal every sample is written into.
     pub record: Option<PathBuf>,
     /// Program to judge this one against.
@@ -45,9 +45,9 @@ impl BenchOptions {
         }
         Self {
             wish: match get.text(Id::Bench).as_str() {
-                "on" => Wish::On,
-                "off" => Wish::Off,
-                _ => Wish::Auto,
+                "on" => BenchMode::On,
+                "off" => BenchMode::Off,
+                _ => BenchMode::Auto,
             },
             allowance: allowance(get),
             device: get.text(Id::Device),
@@ -62,20 +62,20 @@ impl BenchOptions {
     }
 }
 
-fn allowance(get: &Typed<'_>) -> Allowance {
-    let usual = Allowance::default();
-    Allowance {
+fn allowance(get: &Typed<'_>) -> Budget {
+    let usual = Budget::default();
+    Budget {
         share: get.percent(Id::BenchShare).unwrap_or(usual.share),
-        arena_bytes: get.number(Id::BenchMemory).unwrap_or(usual.arena_bytes),
+        memory_bytes: get.number(Id::BenchMemory).unwrap_or(usual.memory_bytes),
     }
 }
 
-fn paths(words: &[String]) -> Vec<Way> {
+fn paths(words: &[String]) -> Vec<Precision> {
     if words.iter().any(|word| word == config::ALL) {
-        return ways().collect();
+        return precisions().collect();
     }
-    let mut paths: Vec<Way> = Vec::new();
-    for path in words.iter().filter_map(|word| way(word)) {
+    let mut paths: Vec<Precision> = Vec::new();
+    for path in words.iter().filter_map(|word| precision(word)) {
         if !paths.contains(&path) {
             paths.push(path);
         }

@@ -8,7 +8,7 @@ use warpscope_kernels::gpu::Shape;
 use super::typed::Typed;
 use crate::commands::exit::CliError;
 use crate::config::Id;
-use crate::worker::gpu::Globs;
+use crate::worker::Globs;
 
 /// What runs on real GPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

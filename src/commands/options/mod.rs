@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use crate::config;
     use crate::worker::PathDtype;
-    use crate::worker::pulse::{Allowance, Wish};
-    use crate::worker::ways::ways;
+    use crate::worker::precision::precisions;
+    use crate::worker::scheduler::{BenchMode, Budget};
 
     fn options(line: &[&str], env: &[(&str, &str)]) -> Result<Options, CliError> {
         let words = ["warpscope"].iter().chain(line).map(OsString::from);
@@ -129,8 +129,8 @@ mod tests {
         assert_eq!(options.source.interval, Duration::from_secs(1));
         assert_eq!(options.source.speed, 1.0);
         assert_eq!(options.view.start_tab, "overview");
-        assert!(options.bench.wish == Wish::Auto && options.view.mouse);
-        assert_eq!(options.bench.allowance, Allowance::default());
+        assert!(options.bench.wish == BenchMode::Auto && options.view.mouse);
+        assert_eq!(options.bench.allowance, Budget::default());
         assert!(!options.view.ascii && !options.view.readonly && !options.output.json);
         assert_eq!(options.picture.size, (120, 36));
         assert_eq!(options.record.keep, 3);
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn every_path_of_the_table_is_one_of_the_decoder_and_each_stands_in_it() {
-        let ids = ways().map(|way| way.id);
+        let ids = precisions().map(|way| way.id);
         assert!(config::PATHS.iter().copied().eq(std::iter::once(config::ALL).chain(ids)));
         let named = |line: &[&str]| -> Vec<_> {
             let options = options(line, &[]).expect("resolves");
             options.bench.paths.iter().map(|path| path.id).collect()
         };
         assert_eq!(named(&["bench", "--path", "nf4,awq", "--path", "nf4"]), ["nf4", "awq"]);
-        assert_eq!(named(&["bench", "--path", "awq,all"]).len(), ways().count());
+        assert_eq!(named(&["bench", "--path", "awq,all"]).len(), precisions().count());
         assert!(named(&["bench"]).is_empty());
     }
 

@@ -5,8 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::units::Bytes;
 
-use crate::features::bench::Phase;
-use crate::features::bench::panel::DecodeRates;
+use crate::features::bench::panel::{DecodeRates, why};
 use crate::shell::App;
 use crate::widgets::format;
 use crate::widgets::format::Short;
@@ -30,7 +29,8 @@ const SHOWN: &[(&str, &str)] = &[
 
 /// Draws the host at the top of an area: a card, or one line where the room is short.
 pub(crate) fn render(app: &App, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
-    let bench = app.bench.phase != Phase::Off || !app.bench.reports.is_empty();
+    let cpu = app.bench.devices.cpu();
+    let bench = cpu.has_worker() || !cpu.results.is_empty();
     let inner = if area.height >= 18 {
         let line = cut_top(area, if bench { 4 } else { 3 });
         frame(app, look, line, buffer)
@@ -93,8 +93,9 @@ fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     let bars = rates.bars();
     let mut pen = look.pen(buffer, line);
     pen.put("decode tok/s ", look.style(Role::Muted));
-    if let Phase::Paused(_) | Phase::Died(_) | Phase::Starting = app.bench.phase {
-        let status = app.bench.status();
+    let (cpu, now) = (app.bench.devices.cpu(), app.bench.devices.now());
+    if !cpu.is_measuring() || cpu.is_starting() {
+        let status = why(cpu, now);
         let room = pen.rest() / 3;
         pen.elide(&status, text_width(&status).min(room), look.style(Role::Paused)).skip(2);
     }

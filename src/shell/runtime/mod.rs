@@ -3,13 +3,12 @@
 //! This thread owns the state and the terminal. Input blocks on a thread of its own, the source brings its
 //! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
 
-mod bench;
 mod canvas;
 mod fatal;
-mod gpu;
 mod history;
 mod input;
 mod inspect;
+mod io_thread;
 mod mailbox;
 mod model;
 mod probe;
@@ -17,6 +16,7 @@ mod recording;
 mod restore;
 mod signal;
 mod terminal;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
@@ -31,23 +31,22 @@ use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::trust::Vetted;
 
-use self::bench::Outside;
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
+use self::io_thread::IoThread;
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::probe::Prober;
 use self::recording::Recording;
 use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
-use crate::features::bench::gpu::News;
 use crate::io::source::{Control, Source};
 use crate::runs::compare::Comparison;
 use crate::shell::draw::{Hits, LookOptions, Skin};
 use crate::store::kernels::Trend;
 use crate::widgets::theme::ColorDepth;
 use crate::worker::children;
-use crate::worker::{BenchEvent, WorkerOptions};
+use crate::worker::process::Update;
 
 /// Everything a dashboard needs to start.
 pub struct Launch {
@@ -59,10 +58,6 @@ pub struct Launch {
     pub look: LookOptions,
     /// Whether the mouse is used.
     pub mouse: bool,
-    /// What the benchmark child is asked to do.
-    pub bench: WorkerOptions,
-    /// Whether it starts with the dashboard.
-    pub bench_at_start: bool,
     /// Recorded runs and what their comparison needs.
     pub kept: Kept,
     /// Whether the rules of the program are still to be read.
@@ -73,9 +68,7 @@ pub struct Launch {
 enum Event {
     FrameReady,
     Input(crossterm::event::Event),
-    Bench(Box<BenchEvent>),
-    BenchEnded(String),
-    GpuBench(String, News),
+    Worker(String, Update),
     Model(String, Result<Model, String>),
     Rules(Arc<RuleBase>),
     Inspecting(Box<Advance>),
@@ -103,20 +96,20 @@ pub enum Ended {
 pub fn run(launch: Launch) -> io::Result<Ended> {
     let (post, mail) = mailbox(64);
     // Signals first: from here on none of them ends the program with the terminal in its hands.
-    let outside = Outside::start(post.clone(), launch.bench)?;
+    let io = IoThread::start(post.clone())?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
     read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
     let skin = Skin::new(&launch.look, &launch.app.settings.theme);
-    let mut owner = Owner {
+    let owner = Owner {
         app: launch.app,
         options: launch.look,
         skin,
         hits: Hits::default(),
         control,
-        outside,
+        io,
         inspector: Inspector::default(),
         prober: Prober::default(),
         recording: None,
@@ -126,9 +119,6 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         last_frame: Instant::now(),
         ended: None,
     };
-    if launch.bench_at_start {
-        owner.handle(&mut screen, Msg::Key("b".parse().map_err(io::Error::other)?))?;
-    }
     owner.run(&mut screen, &mail)
 }
 
@@ -149,7 +139,7 @@ struct Owner {
     skin: Skin,
     hits: Hits,
     control: Box<dyn Control>,
-    outside: Outside,
+    io: IoThread,
     inspector: Inspector,
     prober: Prober,
     recording: Option<Recording>,
@@ -246,9 +236,7 @@ impl Owner {
                 Some(msg) => self.handle(screen, msg),
                 None => Ok(()),
             },
-            Event::Bench(event) => self.handle(screen, Msg::Bench(event)),
-            Event::GpuBench(key, news) => self.handle(screen, Msg::GpuBench(key, news)),
-            Event::BenchEnded(how) => self.handle(screen, Msg::BenchEnded(how)),
+            Event::Worker(key, update) => self.handle(screen, Msg::Worker(key, update)),
             Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
             Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
             Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
@@ -277,9 +265,7 @@ impl Owner {
         match cmd {
             Cmd::Quit => self.ended = Some(Ended::Left),
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
-            Cmd::StartBench => self.outside.start_bench(),
-            Cmd::PauseBench(why) => self.outside.pause_bench(why),
-            Cmd::GpuBench(key, task) => self.outside.gpu(key, task),
+            Cmd::Worker(key, task) => self.io.worker(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => self.suspend(screen)?,
@@ -318,7 +304,7 @@ impl Owner {
 
     /// Stops, with every child, once no GPU is held any more; returns when continued.
     fn suspend(&mut self, screen: &mut Screen) -> io::Result<()> {
-        self.outside.part_with_gpus();
+        self.io.part_with_workers();
         self.prober.stop();
         children::stop_all();
         let resumed = screen.suspend();

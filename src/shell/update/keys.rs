@@ -5,8 +5,7 @@ use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
 use super::moves::{page, step_aside, step_by};
-use super::{BY_KEY, gpu_tasks, redress, settle, suspend};
-use crate::features::bench::Phase;
+use super::{redress, settle, suspend, worker_tasks};
 use crate::features::compat::{inspect, probing};
 use crate::features::{compat, history};
 use crate::io::source::Seek;
@@ -14,7 +13,7 @@ use crate::shell::action::{Action, Scope};
 use crate::shell::keymap::Chord;
 use crate::shell::view::{Input, Popup, Tab};
 use crate::shell::{App, Cmd, popups};
-use crate::worker::pulse::Wish;
+use crate::worker::scheduler::BenchMode;
 
 /// Intervals the keys walk through, in milliseconds.
 const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
@@ -218,18 +217,8 @@ fn pace(app: &mut App, step: isize) -> Vec<Cmd> {
     vec![Cmd::SetInterval(app.settings.interval)]
 }
 
-/// One key for the CPU's benchmark and those of the GPUs: what it does to the one, it does to the others.
 fn toggle_bench(app: &mut App) -> Vec<Cmd> {
-    let (cpu, paused) = match &app.bench.phase {
-        Phase::Off | Phase::Finished | Phase::Died(_) => {
-            app.bench.phase = Phase::Starting;
-            (Cmd::StartBench, false)
-        }
-        Phase::Paused(_) => (Cmd::PauseBench(None), false),
-        Phase::Starting | Phase::Running => (Cmd::PauseBench(Some(BY_KEY)), true),
-    };
-    let gpus = app.bench.gpus.pause(paused);
-    std::iter::once(cpu).chain(gpu_tasks(gpus)).collect()
+    worker_tasks(app.bench.devices.toggle()).collect()
 }
 
 fn measure_now(app: &mut App) -> Vec<Cmd> {
@@ -238,7 +227,7 @@ fn measure_now(app: &mut App) -> Vec<Cmd> {
         return Vec::new();
     };
     app.view.say("It is measured as soon as it has been idle for ten seconds.");
-    gpu_tasks(app.bench.gpus.ask(&key)).collect()
+    worker_tasks(app.bench.devices.ask(&key)).collect()
 }
 
 /// The cursor stays on its line where that is still listed.
@@ -248,23 +237,23 @@ fn all_paths(app: &mut App) {
         app.view.say("The CPU has one path for each number format; GPUs have more.");
         return;
     };
-    let all = app.bench.gpus.toggle_all_paths();
+    let all = app.bench.devices.toggle_all_paths();
     let place = app.bench_gpu().and_then(|(_, bench)| {
         bench.lines().iter().position(|line| before.is_some() && line.path() == before)
     });
     app.view.bench.at = place.unwrap_or(0);
     app.view.say(if all {
-        "Every path and profile, in every second pulse; p leaves out the rests."
+        "Every path and profile, in every second burst; p leaves out the rests."
     } else {
         "The usual four paths under two weight profiles."
     });
 }
 
 fn pin_bench(app: &mut App) -> Vec<Cmd> {
-    let orders = app.bench.gpus.pin();
-    app.view.say(match app.bench.gpus.wish() {
-        Wish::On => "GPUs are measured as long as they are idle.",
+    let orders = app.bench.devices.pin();
+    app.view.say(match app.bench.devices.mode() {
+        BenchMode::On => "GPUs are measured as long as they are idle.",
         _ => "GPUs are measured for a minute while this tab is open, and then rest for ten.",
     });
-    gpu_tasks(orders).collect()
+    worker_tasks(orders).collect()
 }

@@ -8,21 +8,19 @@ use warpscope_probes::Frame;
 use super::recording;
 use super::view::Tab;
 use super::{App, Cmd, Msg};
-use crate::features::bench::Phase;
-use crate::features::bench::fleet::Order;
+use crate::features::bench::devices::DeviceTask;
 use crate::features::compat;
 use crate::features::compat::inspect;
 use crate::features::compat::probing;
 use crate::features::history;
-use crate::worker::BenchEvent;
 
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
     let tab = app.view.tab;
     let mut cmds = take(app, msg);
     cmds.extend(history::follow(app, tab));
-    let seen = app.bench.gpus.see(app.view.tab == Tab::Bench);
-    cmds.extend(gpu_tasks(seen));
+    let seen = app.bench.devices.see(app.view.tab == Tab::Bench);
+    cmds.extend(worker_tasks(seen));
     cmds
 }
 
@@ -30,12 +28,10 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
     match msg {
         Msg::Frame(frame) => return take_frame(app, *frame),
         Msg::Position(position) => app.replay = Some(position),
-        Msg::Bench(event) => return take_event(app, *event),
-        Msg::BenchEnded(how) => app.bench.ended(how),
-        Msg::GpuBench(key, news) => {
-            let orders = app.bench.gpus.hear(&key, news);
+        Msg::Worker(key, update) => {
+            let tasks = app.bench.devices.handle(&key, update);
             settle(app);
-            return gpu_tasks(orders).collect();
+            return worker_tasks(tasks).collect();
         }
         Msg::Key(chord) => return keys::key(app, chord),
         Msg::Click(hit) => return moves::click(app, hit),
@@ -76,7 +72,7 @@ fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
 fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
     // Whoever comes is given way to, also while the screen stands still.
-    let mut cmds: Vec<Cmd> = gpu_tasks(app.bench.gpus.frame(&frame)).collect();
+    let mut cmds: Vec<Cmd> = worker_tasks(app.bench.devices.frame(&frame)).collect();
     if app.view.frozen {
         return cmds;
     }
@@ -90,28 +86,20 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
         app.compat.renew(&app.frame);
     }
     settle(app);
-    cmds.extend(mind_battery(app, unplugged));
     cmds.extend(inspect::look_around(app, unplugged));
     cmds.extend(probing::recall(app));
     cmds
 }
 
-/// Orders of the GPUs' benchmarks, for the outside.
-pub(crate) fn gpu_tasks(orders: Vec<Order>) -> impl Iterator<Item = Cmd> {
-    orders.into_iter().map(|(key, task)| Cmd::GpuBench(key, task))
+/// What is to be done about workers, as commands.
+pub(crate) fn worker_tasks(tasks: Vec<DeviceTask>) -> impl Iterator<Item = Cmd> {
+    tasks.into_iter().map(|(key, task)| Cmd::Worker(key, task))
 }
 
 /// Goes to the background. Nobody knows for how long, so no GPU is held meanwhile.
 pub(crate) fn suspend(app: &mut App) -> Vec<Cmd> {
-    let orders = app.bench.gpus.give_way("warpscope was in the background");
-    gpu_tasks(orders).chain([Cmd::Suspend]).collect()
-}
-
-fn take_event(app: &mut App, event: BenchEvent) -> Vec<Cmd> {
-    let starting = app.bench.phase == Phase::Starting;
-    app.bench.take(event);
-    let unplugged = starting && on_battery(&app.frame);
-    mind_battery(app, unplugged)
+    let orders = app.bench.devices.give_way("warpscope was in the background");
+    worker_tasks(orders).chain([Cmd::Suspend]).collect()
 }
 
 fn age_toast(app: &mut App) {
@@ -145,21 +133,6 @@ fn settle(app: &mut App) {
     app.view.bench_gpu.step(0, app.bench_gpus().count() + 1);
     let rows = app.view.history.rows(&app.history.trends).len();
     app.view.history.cursor.step(0, rows);
-}
-
-/// Why the benchmark waits, as shown.
-const BY_KEY: &str = "by key";
-
-const ON_BATTERY: &str = "on battery";
-
-/// A laptop that is unplugged is left alone, unless the user lets the benchmark run on.
-fn mind_battery(app: &App, unplugged: bool) -> Vec<Cmd> {
-    let plugged = !on_battery(&app.frame);
-    match &app.bench.phase {
-        Phase::Running if unplugged => vec![Cmd::PauseBench(Some(ON_BATTERY))],
-        Phase::Paused(why) if why == ON_BATTERY && plugged => vec![Cmd::PauseBench(None)],
-        _ => Vec::new(),
-    }
 }
 
 pub(crate) fn on_battery(frame: &Frame) -> bool {

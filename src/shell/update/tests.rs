@@ -9,7 +9,8 @@ use warpscope_probes::{Gpu, Origin, Timestamp};
 
 use super::moves::rows;
 use super::*;
-use crate::features::bench::Bench;
+use crate::features::bench::device::Task;
+use crate::features::bench::panel::why;
 use crate::features::compat::view::ORDERS;
 use crate::features::msg::Recorded;
 use crate::features::processes::SortBy;
@@ -23,7 +24,8 @@ use crate::shell::action::Scope;
 use crate::shell::keymap::Keymap;
 use crate::shell::view::{Cursor, TABS};
 use crate::shell::view::{Popup, Tab};
-use crate::worker::{BenchState, Hello};
+use crate::worker::cpu::CPU;
+use crate::worker::{Death, Ending, Hello, Update, WorkerEvent};
 use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
@@ -337,35 +339,48 @@ fn the_interval_stays_between_a_tenth_of_a_second_and_a_minute() {
     assert_eq!(press(&mut app, "-"), [Cmd::SetInterval(Duration::from_secs(2))]);
 }
 
+fn worker(update: Update) -> Msg {
+    Msg::Worker(CPU.to_owned(), update)
+}
+
+fn hello() -> Msg {
+    let hello = Hello { pid: 7, ..Hello::default() };
+    worker(Update::Event(Box::new(WorkerEvent::Hello(hello))))
+}
+
+/// Whether the only thing to do is to start the CPU's worker; or to end it.
+fn starts(cmds: &[Cmd]) -> bool {
+    matches!(cmds, [Cmd::Worker(key, Task::Send(_))] if key == CPU)
+}
+
+fn end() -> [Cmd; 1] {
+    [Cmd::Worker(CPU.to_owned(), Task::End)]
+}
+
 #[test]
-fn the_benchmark_key_does_what_the_phase_asks_for() {
-    let rows = [
-        (Phase::Off, Cmd::StartBench),
-        (Phase::Finished, Cmd::StartBench),
-        (Phase::Died("was killed by signal 9".into()), Cmd::StartBench),
-        (Phase::Starting, Cmd::PauseBench(Some("by key"))),
-        (Phase::Running, Cmd::PauseBench(Some("by key"))),
-        (Phase::Paused("by key".into()), Cmd::PauseBench(None)),
-    ];
-    for (phase, want) in rows {
-        let mut app = filled();
-        app.bench = Bench { phase: phase.clone(), ..Bench::default() };
-        assert_eq!(press(&mut app, "b"), [want], "{phase:?}");
-    }
+fn the_benchmark_key_starts_pauses_and_continues() {
+    let mut app = filled();
+    assert!(starts(&press(&mut app, "b")));
+    assert!(app.bench.devices.cpu().is_starting());
+    update(&mut app, hello());
+    assert!(app.bench.devices.cpu().is_measuring() && !app.bench.devices.cpu().is_starting());
+    assert_eq!(press(&mut app, "b"), end());
+    assert!(!app.bench.devices.cpu().is_measuring());
+    assert!(starts(&press(&mut app, "b")));
 }
 
 #[test]
 fn a_benchmark_that_dies_is_told_and_can_be_started_again() {
     let mut app = filled();
     press(&mut app, "b");
-    update(&mut app, Msg::Bench(Box::new(BenchEvent::Hello(Hello::default()))));
-    assert_eq!(app.bench.phase, Phase::Running);
-    let paused = BenchState::Paused { why: "by key".into() };
-    update(&mut app, Msg::Bench(Box::new(BenchEvent::State(paused))));
-    update(&mut app, Msg::BenchEnded("was killed by signal 9".into()));
-    assert!(app.bench.status().contains("killed by signal 9"));
-    assert_eq!(press(&mut app, "b"), [Cmd::StartBench]);
-    assert_eq!(app.bench.phase, Phase::Starting);
+    update(&mut app, hello());
+    let (ending, sentence) =
+        (Ending::Signal { signal: 9 }, "the process died of SIGKILL".to_owned());
+    let death = Death { doing: None, ending, sentence, given_up: true };
+    assert_eq!(update(&mut app, worker(Update::Died(death))), end());
+    let cpu = app.bench.devices.cpu();
+    assert!(why(cpu, app.bench.devices.now()).contains("died of SIGKILL"));
+    assert!(starts(&press(&mut app, "b")));
 }
 
 #[test]
@@ -514,30 +529,18 @@ fn the_benchmark_waits_while_the_machine_runs_on_battery() {
         frame.host.machine.on_battery = battery.into();
         Msg::Frame(Box::new(frame))
     };
-    let pause = [Cmd::PauseBench(Some("on battery"))];
-    let hello = || Msg::Bench(Box::new(BenchEvent::Hello(Hello::default())));
-    let paused = |why: &str| {
-        Msg::Bench(Box::new(BenchEvent::State(BenchState::Paused { why: why.to_owned() })))
-    };
-
     let mut app = app();
-    app.bench.phase = Phase::Starting;
-    assert_eq!(update(&mut app, hello()), []);
+    press(&mut app, "b");
+    update(&mut app, hello());
     assert_eq!(update(&mut app, on(false)), []);
-    assert_eq!(update(&mut app, on(true)), pause);
-    update(&mut app, paused("on battery"));
-    assert_eq!(update(&mut app, on(false)), [Cmd::PauseBench(None)]);
-
-    app.bench.phase = Phase::Running;
-    update(&mut app, on(true));
-    app.bench.phase = Phase::Running;
-    assert_eq!(update(&mut app, on(true)), [], "who lets it run on is not asked again");
-    update(&mut app, paused("by key"));
+    assert_eq!(update(&mut app, on(true)), end());
+    assert!(starts(&press(&mut app, "b")), "who lets it run on");
+    assert_eq!(update(&mut app, on(true)), [], "is not asked again");
+    update(&mut app, on(false));
+    assert_eq!(update(&mut app, on(true)), end());
+    press(&mut app, "b");
+    assert_eq!(press(&mut app, "b"), end());
     assert_eq!(update(&mut app, on(false)), [], "a pause by key ends by key");
-
-    app.bench.phase = Phase::Starting;
-    update(&mut app, on(true));
-    assert_eq!(update(&mut app, hello()), pause);
 }
 
 #[test]

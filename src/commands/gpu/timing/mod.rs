@@ -20,11 +20,11 @@ use crate::commands::options::Options;
 use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::runs::points;
 use crate::runs::points::{Key, Point};
-use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Size, Timing, Told};
-use crate::worker::ways::{Way, absent, dtype_of, label, way_of, ways};
+use crate::worker::precision::{Precision, absent, dtype_of, label, precision_of, precisions};
 use crate::worker::{
-    BenchEvent, DeviceHere, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
-    PathSamples, SkippedWork,
+    Acquire, Command, DeviceHere, Globs, Holding, KernelReport, Limits, ModelSize, PathDtype,
+    PathReport, PathSamples, RangeReport, SkippedWork, Timing, TimingMode, Update, WorkerEvent,
+    WorkerTarget,
 };
 
 /// What one device did.
@@ -33,7 +33,7 @@ pub struct GpuResult {
     #[serde(flatten)]
     pub(super) here: DeviceHere,
     /// How clocks stood.
-    pub(super) regime: Burst,
+    pub(super) regime: TimingMode,
     /// Version of the driver; null where NVML does not tell, or a stand-in computes.
     pub(super) driver: Option<String>,
     /// What tuning has to say about it.
@@ -51,7 +51,7 @@ pub struct GpuResult {
     /// Raw samples of the large model.
     pub(super) samples: Vec<PathSamples>,
     /// How far each product reaches before it leaves the finite numbers.
-    pub(super) headroom: Vec<HeadroomReport>,
+    pub(super) headroom: Vec<RangeReport>,
     #[serde(flatten)]
     pub(super) course: Course,
 }
@@ -108,8 +108,8 @@ fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Resu
 }
 
 /// How long kernels are timed.
-pub(super) fn regime_of(options: &Options) -> Burst {
-    if options.gpu.full { Burst::Sustained } else { Burst::Pulse }
+pub(super) fn regime_of(options: &Options) -> TimingMode {
+    if options.gpu.full { TimingMode::Sustained } else { TimingMode::Burst }
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
@@ -161,22 +161,22 @@ fn time(
     let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
-    let session = Session { exe, uuid: Some(&uuid), limits };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.course.interrupted = course::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
 
 /// The device is taken, the decoder runs unless only kernels were asked for, and then every kernel is timed and tried for its headroom.
-fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Request> {
+fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Vec<Command> {
     let regime = result.regime;
     let (beside_others, picks) = (options.gpu.anyway, result.tuned.picks.clone());
-    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
+    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, picks };
     let (shape, variant) = (options.gpu.shape, &options.gpu.variant);
     let job = |kernel: &&GpuKernel| {
         let (kernels, variant) = (Globs::from(kernel.id), variant.clone());
-        Request::Kernel(Timing { kernels, shape, variant, regime })
+        Command::Kernel(Timing { kernels, shape, variant, mode: regime })
     };
-    let mut jobs = vec![Request::Hold(hold)];
+    let mut jobs = vec![Command::Acquire(hold)];
     jobs.extend(decoder_jobs(options, result));
     jobs.extend(kernels.iter().map(job));
     if shape.is_none() && variant.is_none() {
@@ -186,10 +186,11 @@ fn jobs(options: &Options, result: &mut GpuResult, kernels: &[&GpuKernel]) -> Ve
 }
 
 /// Both models on every path that is meant and that the device has; the others are noted.
-fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
+fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Command> {
     let device = &result.here.device;
     // The large model would take a stand-in hours.
-    let models = if device.simulated { &[Size::M0][..] } else { &[Size::M0, Size::M1] };
+    let models =
+        if device.simulated { &[ModelSize::M0][..] } else { &[ModelSize::M0, ModelSize::M1] };
     let mut jobs = Vec::new();
     for way in paths(options) {
         if let Some(why) = absent(way, device) {
@@ -198,10 +199,10 @@ fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
         }
         jobs.extend(models.iter().map(|model| {
             let profile = match model {
-                Size::M0 => options.bench.profile.clone(),
-                Size::M1 => "clean".to_owned(),
+                ModelSize::M0 => options.bench.profile.clone(),
+                ModelSize::M1 => "clean".to_owned(),
             };
-            Request::Decode { path: way.id.to_owned(), profile, model: *model }
+            Command::Decode { path: way.id.to_owned(), profile, model: *model }
         }));
     }
     jobs
@@ -209,7 +210,7 @@ fn decoder_jobs(options: &Options, result: &mut GpuResult) -> Vec<Request> {
 
 /// The paths of the decoder that are meant: those that are named; else those of the formats, each format's usual one or, where there is time, all;
 /// else none, where only kernels are.
-fn paths(options: &Options) -> Vec<Way> {
+fn paths(options: &Options) -> Vec<Precision> {
     let bench = &options.bench;
     let only_kernels = options.gpu.shape.is_some() || options.gpu.kernels != Globs::default();
     if !bench.paths.is_empty() {
@@ -217,9 +218,9 @@ fn paths(options: &Options) -> Vec<Way> {
     } else if only_kernels {
         Vec::new()
     } else if options.gpu.full {
-        ways().filter(|way| bench.dtypes.contains(&dtype_of(way))).collect()
+        precisions().filter(|way| bench.dtypes.contains(&dtype_of(way))).collect()
     } else {
-        bench.dtypes.iter().filter_map(|dtype| way_of(*dtype)).collect()
+        bench.dtypes.iter().filter_map(|dtype| precision_of(*dtype)).collect()
     }
 }
 
@@ -229,11 +230,11 @@ fn only_paths(options: &Options) -> bool {
 }
 
 /// Tries how far the products of these kernels reach.
-fn headroom_job(kernels: &[&GpuKernel]) -> Option<Request> {
+fn headroom_job(kernels: &[&GpuKernel]) -> Option<Command> {
     let meant = |probe: &Probe| kernels.iter().any(|kernel| kernel.id == probe.kernel());
     let paths: Vec<_> = probes().filter(meant).map(|probe| probe.path()).collect();
     let globs = Globs::from(paths.join(",").as_str());
-    (!paths.is_empty()).then_some(Request::Headroom { paths: globs })
+    (!paths.is_empty()).then_some(Command::Range { paths: globs })
 }
 
 impl GpuResult {
@@ -247,7 +248,7 @@ impl GpuResult {
         let (judged, timed): (Vec<_>, Vec<_>) =
             self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
         let with_speed = |path: &PathReport| {
-            let speed = timed.iter().find(|speed| speed.way() == path.way());
+            let speed = timed.iter().find(|speed| speed.precision() == path.precision());
             speed.map_or_else(
                 || path.clone(),
                 |speed| PathReport {
@@ -266,14 +267,14 @@ impl GpuResult {
         judged.into_iter().map(with_speed).collect()
     }
 
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: Update) {
         match self.course.hear(told) {
-            Some(BenchEvent::Holding(holding)) => self.holding = Some(holding),
-            Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
-            Some(BenchEvent::Report(report)) => self.paths.push(*report),
-            Some(BenchEvent::Samples(samples)) => self.samples.push(samples),
-            Some(BenchEvent::Skipped(skipped)) => self.skipped.push(skipped),
-            Some(BenchEvent::Headroom(report)) => self.headroom.push(report),
+            Some(WorkerEvent::Holding(holding)) => self.holding = Some(holding),
+            Some(WorkerEvent::Kernel(report)) => self.kernels.push(*report),
+            Some(WorkerEvent::Report(report)) => self.paths.push(*report),
+            Some(WorkerEvent::Samples(samples)) => self.samples.push(samples),
+            Some(WorkerEvent::Skipped(skipped)) => self.skipped.push(skipped),
+            Some(WorkerEvent::Range(report)) => self.headroom.push(report),
             _ => {}
         }
     }
@@ -288,8 +289,8 @@ impl GpuResult {
         let device = &self.here.device;
         let mut run = identity::here(identity::own_command());
         run.regime = match self.regime {
-            Burst::Pulse => Regime::Pulse,
-            Burst::Sustained => Regime::Sustained,
+            TimingMode::Burst => Regime::Pulse,
+            TimingMode::Sustained => Regime::Sustained,
         };
         run.driver.clone_from(&self.driver);
         run.cuda =

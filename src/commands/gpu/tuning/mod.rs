@@ -20,9 +20,12 @@ use crate::commands::output;
 use crate::io::sink::picks_file;
 use crate::runs::compare::Call;
 use crate::text::clean;
-use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
-use crate::worker::picks::{Choice, Judged, Situation, choose};
-use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+use crate::worker::gpu::size;
+use crate::worker::tuning::{Choice, Judged, Situation, choose};
+use crate::worker::{
+    Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Limits, Timing, TimingMode, Update,
+    WorkerEvent, WorkerTarget,
+};
 
 /// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
 /// tuned to the end; 3: there is no GPU.
@@ -57,7 +60,7 @@ struct DeviceResult {
     #[serde(flatten)]
     here: DeviceHere,
     /// How clocks stood.
-    regime: Burst,
+    regime: TimingMode,
     /// Under which circumstances the choices count.
     situation: Situation,
     /// Kernels with more than one variant here.
@@ -102,7 +105,7 @@ fn on_device(
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.gpu.patience);
-    let session = Session { exe, uuid: Some(&uuid), limits };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.course.interrupted = course::run(&session, jobs, |told| result.hear(told))?;
     result.keep(path)?;
     Ok(result)
@@ -118,26 +121,26 @@ pub(super) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Fr
 }
 
 /// The device is taken, and then every kernel tries its variants.
-fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request> {
-    let hold = Hold { regime, beside_others: options.gpu.anyway, ..Hold::default() };
+fn jobs(options: &Options, mode: TimingMode, kernels: &[&GpuKernel]) -> Vec<Command> {
+    let hold = Acquire { mode, beside_others: options.gpu.anyway, ..Acquire::default() };
     let job = |kernel: &&GpuKernel| {
         let kernels = Globs::from(kernel.id);
         let shape = options.gpu.shape;
-        Request::Variants(Timing { kernels, shape, regime, variant: None })
+        Command::Autotune(Timing { kernels, shape, mode, variant: None })
     };
-    [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect()
+    [Command::Acquire(hold)].into_iter().chain(kernels.iter().map(job)).collect()
 }
 
 impl DeviceResult {
     fn is_fine(&self) -> bool {
-        let wrong = self.choices.iter().flat_map(|choice| &choice.rivals).any(|one| one.wrong);
+        let wrong = self.choices.iter().flat_map(|choice| &choice.candidates).any(|one| one.wrong);
         !wrong && self.course.is_fine()
     }
 
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: Update) {
         match self.course.hear(told) {
-            Some(BenchEvent::Contest(contest)) => self.choices.push(choose(&contest)),
-            Some(BenchEvent::Case(case)) => {
+            Some(WorkerEvent::Autotune(contest)) => self.choices.push(choose(&contest)),
+            Some(WorkerEvent::Case(case)) => {
                 self.cases += 1;
                 if let Some(wrong) = case.wrong {
                     self.course.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
@@ -208,7 +211,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
     if choices.is_empty() {
         return Ok(());
     }
-    let rivals = || choices.iter().flat_map(|choice| &choice.rivals);
+    let rivals = || choices.iter().flat_map(|choice| &choice.candidates);
     let widest = |least: usize, words: &mut dyn Iterator<Item = &String>| {
         words.map(String::len).max().unwrap_or(0).max(least)
     };
@@ -232,7 +235,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
         let kept = choice.chosen.as_ref() == Some(&choice.usual);
         let verdict = if kept { "taken by itself, and kept" } else { "taken by itself" };
         line([&choice.kernel, &size(choice.shape), &choice.usual], usual, verdict)?;
-        for rival in &choice.rivals {
+        for rival in &choice.candidates {
             let figures = (rival.median_ns, rival.ratio);
             line(["", "", &rival.variant], figures, &verdict_of(choice, rival))?;
         }

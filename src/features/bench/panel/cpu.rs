@@ -4,8 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{dtype_label, dtype_role, plots, tapes};
-use crate::features::bench::{PATHS, Phase};
+use super::{dtype_label, dtype_role, plots, stage, tapes};
+use crate::features::bench::PATHS;
+use crate::features::bench::device::Device;
 use crate::shell::draw::Hits;
 use crate::shell::{App, Hit};
 use crate::widgets::format;
@@ -14,14 +15,16 @@ use crate::widgets::layout::{cut_bottom, halves};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Notice, Piece, Severity, Table};
 use crate::worker::PathReport;
+use crate::worker::scheduler::Stage;
 
 /// Draws what is known of the CPU.
 pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let mut area = area;
-    if app.bench.reports.is_empty() {
+    if app.bench.devices.cpu().results.paths.is_empty() {
         let inner = frame(app, look, area, buffer);
-        let text = app.bench.status();
-        Notice { look, severity: severity(&app.bench.phase), text: &text }.render(inner, buffer);
+        let text = stage::why(app.bench.devices.cpu(), app.bench.devices.now());
+        Notice { look, severity: severity(app.bench.devices.cpu()), text: &text }
+            .render(inner, buffer);
         return;
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
@@ -48,19 +51,18 @@ pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     table(app, look, inner, buffer, hits);
 }
 
-fn severity(phase: &Phase) -> Severity {
-    match phase {
-        Phase::Died(_) => Severity::Error,
-        Phase::Paused(_) => Severity::Warning,
-        Phase::Running | Phase::Finished => Severity::Done,
-        Phase::Off | Phase::Starting => Severity::Info,
+fn severity(cpu: &Device) -> Severity {
+    match cpu.stage() {
+        Stage::Off(_) | Stage::Armed { .. } => Severity::Info,
+        Stage::Burst { .. } => Severity::Done,
+        Stage::Cooldown { .. } => Severity::Warning,
     }
 }
 
 fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let hello = app.bench.hello.as_ref();
+    let hello = app.bench.devices.cpu().results.hello.as_ref();
     let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
-    let status = app.bench.status();
+    let status = stage::why(app.bench.devices.cpu(), app.bench.devices.now());
     let budget = hello.map(|hello| {
         format!(
             "{} thread{}, at most {:.0}% of the CPU, nice {}",
@@ -72,18 +74,17 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     });
     let read = app
         .bench
+        .devices
+        .cpu()
+        .results
         .ceiling
         .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
-    let state = match app.bench.phase {
-        Phase::Running | Phase::Finished => Role::Good,
-        Phase::Died(_) => Role::Bad,
-        _ => Role::Paused,
-    };
+    let state = stage::word(app.bench.devices.cpu()).1;
     let mut right: Vec<Piece<'_>> = vec![look.piece(&status, state)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let cached = app.bench.reports.values().any(|report| report.cache_resident == Some(true));
+    let cached = app.bench.devices.cpu().results.reads_a_cache();
     let note =
         [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
     let note = if cached { &note[..] } else { &[] };
@@ -170,17 +171,5 @@ pub(crate) fn answer(report: &PathReport) -> (String, Role) {
         None if !report.complete => ("decoding".into(), Role::Muted),
         None if report.tokens == report.expected_tokens => ("right".into(), Role::Good),
         None => ("finite, but other tokens than fp64".into(), Role::Warn),
-    }
-}
-
-/// Where the CPU's benchmark stands, in one word.
-pub(crate) fn stage(phase: &Phase) -> (&'static str, Role) {
-    match phase {
-        Phase::Off => ("OFF", Role::Paused),
-        Phase::Starting => ("START", Role::Info),
-        Phase::Running => ("RUNS", Role::Good),
-        Phase::Paused(_) => ("PAUSED", Role::Paused),
-        Phase::Finished => ("DONE", Role::Good),
-        Phase::Died(_) => ("DIED", Role::Bad),
     }
 }

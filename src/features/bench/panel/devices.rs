@@ -4,9 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
-use super::{cpu, dtype_role, stage};
-use crate::features::bench::Phase;
-use crate::features::bench::gpu::GpuBench;
+use super::{dtype_role, stage};
+use crate::features::bench::device::Device;
 use crate::shell::draw::Hits;
 use crate::shell::{App, Hit};
 use crate::widgets::format;
@@ -14,7 +13,7 @@ use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Pen, Table};
 use crate::worker::PathDtype;
-use crate::worker::pulse::Wish;
+use crate::worker::scheduler::BenchMode;
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("DEVICE", 14, 34),
@@ -56,7 +55,7 @@ pub(crate) fn render(
     let mut table = Table::new(look, COLUMNS, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.render(inner, buffer, |row, column, pen| {
-        if let Some(bench) = app.bench.gpus.get(&gpus[row].key) {
+        if let Some(bench) = app.bench.devices.get(&gpus[row].key) {
             cell(app, look, (gpus[row], bench), column, pen);
         }
     });
@@ -80,12 +79,12 @@ fn inset(area: Rect) -> Rect {
 }
 
 fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let gpus = &app.bench.gpus;
+    let gpus = &app.bench.devices;
     let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
-    let when = match gpus.wish() {
-        Wish::Off => "off; b starts it",
-        Wish::Auto => "idle GPUs, while this tab is open",
-        Wish::On => "idle GPUs, also while this tab is closed",
+    let when = match gpus.mode() {
+        BenchMode::Off => "off; b starts it",
+        BenchMode::Auto => "idle GPUs, while this tab is open",
+        BenchMode::On => "idle GPUs, also while this tab is closed",
     };
     let budget = budget(app);
     let right = [look.piece(when, Role::Text), look.piece(&budget, Role::Muted)];
@@ -94,15 +93,15 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
 
 /// What may be taken of each GPU.
 pub(crate) fn budget(app: &App) -> String {
-    let allowance = app.bench.gpus.allowance();
+    let budget = app.bench.devices.budget();
     format!(
         "at most {}% of a GPU's time, {}",
-        (allowance.share * 1000.0).round() / 10.0,
-        format::bytes(allowance.arena_bytes as f64)
+        (budget.share * 1000.0).round() / 10.0,
+        format::bytes(budget.memory_bytes as f64)
     )
 }
 
-fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &mut Pen<'_>) {
+fn cell(app: &App, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut Pen<'_>) {
     let (gpu, bench) = on;
     let results = &bench.results;
     match column {
@@ -119,10 +118,10 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
             if results.is_simulated() {
                 pen.put("simulated; ", look.style(Role::Warn));
             }
-            pen.fit(&stage::why(bench, app.bench.gpus.now()), look.style(Role::Text));
+            pen.fit(&stage::why(bench, app.bench.devices.now()), look.style(Role::Text));
         }
         7 => {
-            let age = results.newest.map(|at| app.bench.gpus.at().seconds_since(at).max(0.0));
+            let age = results.newest.map(|at| app.bench.devices.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
         _ if results.is_simulated() => {}
@@ -130,7 +129,7 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
             let speed = results.speed_of(*dtype);
             let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
-            let old = speed.is_some_and(|speed| bench.is_old(speed.at, app.bench.gpus.at()));
+            let old = speed.is_some_and(|speed| bench.is_old(speed.at, app.bench.devices.at()));
             let role = match rate {
                 None => Role::Absent,
                 Some(_) if old => Role::Late,
@@ -142,27 +141,30 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &m
 }
 
 fn cpu_cell(app: &App, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
-    let bench = &app.bench;
+    let state = &app.bench;
     match column {
         0 => {
-            let name = bench.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str());
+            let name = state
+                .devices
+                .cpu()
+                .results
+                .hello
+                .as_ref()
+                .map_or("CPU", |hello| hello.device_name.as_str());
             pen.fit(name, look.style(Role::Text));
         }
         1 => {
-            let (word, role) = cpu::stage(&bench.phase);
+            let (word, role) = stage::word(state.devices.cpu());
             pen.fit(word, look.style(role));
         }
         2 => {
-            let why = match &bench.phase {
-                Phase::Died(how) => format!("{how}; b starts it again"),
-                _ => bench.status(),
-            };
+            let why = stage::why(state.devices.cpu(), state.devices.now());
             pen.fit(&why, look.style(Role::Text));
         }
         7 => {}
         _ => {
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
-            let rate = bench.path("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
+            let rate = state.path("clean", *dtype).and_then(|path| path.decode_tokens_per_s);
             let role = if rate.is_some() { dtype_role(*dtype) } else { Role::Absent };
             pen.fit(&format::or_absent(rate, format::count), look.style(role));
         }

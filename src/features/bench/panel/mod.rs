@@ -10,6 +10,7 @@ mod gpu_plots;
 mod lines;
 mod plots;
 mod stage;
+pub(crate) use stage::why;
 mod tapes;
 
 use ratatui::buffer::Buffer;

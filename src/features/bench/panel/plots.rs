@@ -53,7 +53,11 @@ pub(crate) fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) 
 
 fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
-    let Some(series) = app.bench.rates.get(&dtype).filter(|_| area.height >= 4) else { return };
+    let Some(series) =
+        app.bench.devices.cpu().results.rates.get(&dtype).filter(|_| area.height >= 4)
+    else {
+        return;
+    };
     let mut area = area;
     let title = Short::of(format_args!("{} over the last rounds", dtype_label(dtype)));
     look.pen(buffer, cut_top(&mut area, 1)).fit(&title, look.style(Role::Muted));
@@ -67,7 +71,7 @@ fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 pub(crate) fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("roofline, decode", Role::Title)];
     let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = app.bench.ceiling else { return };
+    let Some(ceiling) = app.bench.devices.cpu().results.ceiling else { return };
     let points: Vec<Point<'_>> = DTYPES
         .iter()
         .filter_map(|(dtype, label)| {

@@ -9,7 +9,7 @@ use warpscope_probes::trust::{self, Vetted};
 
 use crate::engine::Target;
 use crate::shell::{App, Cmd};
-use crate::worker::pulse::around;
+use crate::worker::scheduler::conditions;
 
 /// A GPU to be probed, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn wanted(app: &App) -> Result<Probing, String> {
         return Err("The probes are running.".to_owned());
     }
     let gpu = app.frame.gpus.get(app.view.compat.column.at).ok_or("There is no GPU to probe.")?;
-    if let Some(why) = around(&app.frame, gpu, &[]).hindrance {
+    if let Some(why) = conditions(&app.frame, gpu, &[]).blocker {
         return Err(format!("Not probed: {why}."));
     }
     let (uuid, driver) =
