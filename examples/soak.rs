@@ -15,8 +15,8 @@ use warpscope::features::what_if::WhatIf;
 use warpscope::shell::draw as ui;
 use warpscope::shell::draw::{LookOptions, Skin};
 use warpscope::shell::keymap::Keymap;
+use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
-use warpscope::shell::view::Tab;
 use warpscope::shell::{App, Msg, Settings};
 use warpscope::widgets::theme::ColorDepth;
 use warpscope_probes::Frame;
@@ -50,8 +50,7 @@ fn main() -> io::Result<()> {
             .map_err(io::Error::other)?;
         frame.seq = seq;
         if seq % 100 == 0 {
-            app.view.tab =
-                if app.view.tab == Tab::Overview { Tab::Processes } else { Tab::Overview };
+            app.tab = if app.tab == Tab::Overview { Tab::Processes } else { Tab::Overview };
         }
         let start = Instant::now();
         black_box(update(&mut app, Msg::Frame(Box::new(frame))));

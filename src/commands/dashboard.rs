@@ -17,7 +17,7 @@ use crate::io::sink::history::FILE;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
 use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
-use crate::shell::view::Tab;
+use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
@@ -76,14 +76,14 @@ pub(super) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, whatif::choice(options)?, rules);
-    app.view.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
+    app.tab = Tab::from_id(&options.view.start_tab).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
         TuningCache::default()
     });
     // What a recording shows is no reason to measure here.
     let mode = if options.source.recording.is_none() { options.bench.wish } else { BenchMode::Off };
-    app.bench.devices = Devices::new(mode, options.bench.allowance).tuned(book);
+    app.tabs.bench.devices = Devices::new(mode, options.bench.allowance).tuned(book);
     Ok(app)
 }
 
@@ -147,7 +147,7 @@ fn speaks_utf8(env: &Environment) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::shell::view::TABS;
+    use crate::shell::tabs::TABS;
 
     #[test]
     fn every_tab_can_be_started_on() {

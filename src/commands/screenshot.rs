@@ -15,13 +15,14 @@ use super::source::{AtEnd, open_source, tell_skipped};
 use super::target::Target;
 use super::{dashboard, output};
 use crate::config::data_folder;
+use crate::features::{bench, history};
 use crate::io::sink::FrameReader;
 use crate::io::sink::history::{FILE, History, HistoryError};
 use crate::io::source::replay::ReplayError;
 use crate::shell::draw as ui;
 use crate::shell::draw::{LookOptions, Skin};
+use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::update;
-use crate::shell::view::{TABS, Tab};
 use crate::shell::{App, Msg};
 use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
@@ -31,11 +32,13 @@ use crate::worker::{LINE_MAX, Lines, Update};
 /// Draws one panel from this machine or from a recording.
 pub(super) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
-    app.view.tab = panel(&options.picture.panel)?;
+    app.tab = panel(&options.picture.panel)?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
-    let skin =
-        Skin::new(&LookOptions { depth: ColorDepth::TrueColor, ..look }, &app.settings.theme);
+    let skin = Skin::new(
+        &LookOptions { depth: ColorDepth::TrueColor, ..look },
+        &app.shared.settings.theme,
+    );
     let (columns, lines) = options.picture.size;
     let area = Rect::new(0, 0, columns, lines);
     let mut buffer = Buffer::empty(area);
@@ -69,7 +72,7 @@ fn fill_history(options: &Options, app: &mut App) -> Result<(), CliError> {
         Some(store)
     };
     let trends = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(failed)?;
-    update(app, Msg::History(Ok(trends)));
+    update(app, history::Msg::Read(Ok(trends)).into());
     Ok(())
 }
 
@@ -99,7 +102,7 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
             update(app, Msg::Frame(Box::new(frame)));
         }
     }
-    if app.view.tab == Tab::History {
+    if app.tab == Tab::History {
         fill_history(options, app)?;
     }
     let Some(path) = &options.picture.bench_events else { return Ok(()) };
@@ -108,10 +111,10 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
 
 /// What a benchmark said, an event a line.
 fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
-    app.bench.devices.toggle();
+    app.tabs.bench.toggle();
     for event in Lines::new(input(path)?, LINE_MAX) {
         let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
-        update(app, Msg::Worker(CPU.to_owned(), Update::Event(event)));
+        update(app, bench::Msg::Worker(CPU.to_owned(), Update::Event(event)).into());
     }
     Ok(())
 }

@@ -2,8 +2,22 @@
 
 pub mod bench;
 pub mod compat;
+pub mod effect;
 pub mod history;
+pub mod input;
+pub mod keys;
 pub(crate) mod msg;
 pub mod overview;
+pub mod popup;
 pub mod processes;
+pub mod shared;
+pub mod tab;
 pub mod what_if;
+
+pub use effect::{Effect, say};
+pub use input::{Cursor, Input};
+pub use keys::{Action, Chord, Key, KeySpec};
+pub use msg::{Cmd, Msg, Recorded};
+pub use popup::{Flow, PopupEvent, Press, Scroll};
+pub use shared::{CpuDecode, Settings, Shared};
+pub use tab::Feature;

@@ -1,23 +1,14 @@
+//! What happens, and what the outside is asked to do, by feature.
+
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
-use warpscope_probes::inspect::{Advance, Survey};
-use warpscope_probes::live::ProbeReport;
-use warpscope_probes::model::Model;
-use warpscope_probes::rules::RuleBase;
-use warpscope_probes::trust::Vetted;
 
-use super::bench::device::Task;
-use super::processes::SortBy;
-use crate::features::compat::probing::Probing;
+use super::keys::Chord;
+use super::{bench, compat, history, processes};
 use crate::io::source::{Position, Seek};
-use crate::runs::compare::Comparison;
-use crate::shell::keymap::Chord;
-use crate::shell::view::Tab;
-use crate::store::kernels::Trend;
-use crate::worker::Update;
+use crate::widgets::{Hit, Shown};
 
 /// Everything that can happen.
 #[derive(Debug)]
@@ -26,8 +17,6 @@ pub enum Msg {
     Frame(Box<Frame>),
     /// Where the recording stands.
     Position(Position),
-    /// What came of the commands to a device's worker, by the device's key.
-    Worker(String, Update),
     /// A key.
     Key(Chord),
     /// A click on something that was drawn.
@@ -45,26 +34,14 @@ pub enum Msg {
     Answer(String),
     /// Where a recording of frames stands; none: it has ended. Or why there is none.
     Recorded(Result<Option<Recorded>, String>),
-    /// The rules to answer by, once they are read.
-    Rules(Arc<RuleBase>),
-    /// How far the look at what is installed has come.
-    Inspecting(Advance),
-    /// What is installed on this machine, and the day it was looked at.
-    Survey(Arc<Survey>, String),
-    /// What processes that are new on a GPU use, and the day they were looked at.
-    Processes(Arc<Survey>, String),
-    /// What probes found on a GPU, by its UUID: before, or now, or why not now.
-    Probed(String, Result<Vec<ProbeReport>, String>),
-    /// Copies of cuBLAS that probes are about to load, and those they leave alone.
-    ProbeLibraries(Vetted),
-    /// What became of reading a model: its path as asked for, the model or why there is none.
-    Model(String, Result<Model, String>),
-    /// What the store of runs holds, or why it cannot be read.
-    History(Result<Vec<Trend>, String>),
-    /// Two runs beside each other, the older first, or why they cannot be compared.
-    Compared((i64, i64), Result<Comparison, String>),
-    /// What the last drawing showed of a Compat matrix, or of a page over any tab.
+    /// What the last drawing showed of something that scrolls, on the tab or in the popup over it.
     Shown(Shown),
+    /// Something for the Bench tab.
+    Bench(bench::Msg),
+    /// Something for the Compat tab.
+    Compat(compat::Msg),
+    /// Something for the History tab.
+    History(history::Msg),
 }
 
 /// A recording of frames being written.
@@ -85,37 +62,10 @@ pub enum Cmd {
     Quit,
     /// Ask the source for another interval.
     SetInterval(Duration),
-    /// See to the worker of a device, by the device's key.
-    Worker(String, Task),
-    /// Send a signal to a process, if it still is the one that was shown.
-    Signal {
-        /// Process id.
-        pid: u32,
-        /// Signal number.
-        signal: i32,
-        /// Start time in milliseconds since the epoch.
-        started_at: Option<u64>,
-    },
     /// Put text on the clipboard.
     Copy(String),
-    /// Read the model at a path.
-    ReadModel(String),
     /// Start recording frames, or stop.
     Record(bool),
-    /// Read the store of runs.
-    ReadHistory,
-    /// Compare two runs of it, by hash, the older first.
-    CompareRuns(i64, i64),
-    /// Look at what is installed, also in the environments of these processes, and not before this time has passed.
-    Inspect(Vec<u32>, Duration),
-    /// Stop looking.
-    StopInspecting,
-    /// Look at what these processes use, and at nothing else.
-    InspectProcesses(Vec<u32>),
-    /// Read what probes found before on these GPUs: UUID and driver.
-    ReadProbes(Vec<(String, String)>),
-    /// Run the live probes on a GPU.
-    Probe(Probing),
     /// Draw everything again.
     Repaint,
     /// Go to the background.
@@ -126,37 +76,29 @@ pub enum Cmd {
     PauseReplay(bool),
     /// Change the speed of the recording.
     ReplaySpeed(f64),
+    /// Something for the benchmark.
+    Bench(bench::Cmd),
+    /// Something for the answers of the Compat tab.
+    Compat(compat::Cmd),
+    /// Something for the History tab.
+    History(history::Cmd),
+    /// Something for a process.
+    Processes(processes::Cmd),
 }
 
-/// The part of something that scrolls which a drawing showed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
-    /// First line.
-    pub line: usize,
-    /// Number of lines there was room for.
-    pub lines: usize,
-    /// First column.
-    pub column: usize,
+macro_rules! of_features {
+    ($($feature:ident $variant:ident: $($what:ident)*;)*) => {$($(
+        impl From<$feature::$what> for $what {
+            fn from(one: $feature::$what) -> Self {
+                Self::$variant(one)
+            }
+        }
+    )*)*};
 }
 
-/// Something on the screen that can be clicked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hit {
-    /// A tab's title.
-    Tab(Tab),
-    /// A row of the tab, or of the popup over it.
-    Row(usize),
-    /// A cell of the Compat matrix.
-    Cell {
-        /// Row.
-        row: usize,
-        /// GPU.
-        column: usize,
-    },
-    /// A GPU: the head of its column in the Compat matrix, its line on the Bench tab.
-    Gpu(usize),
-    /// The answer below or beside the Compat matrix.
-    Answer,
-    /// A column head of the Processes tab.
-    Sort(SortBy),
+of_features! {
+    bench Bench: Msg Cmd;
+    compat Compat: Msg Cmd;
+    history History: Msg Cmd;
+    processes Processes: Cmd;
 }

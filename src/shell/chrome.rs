@@ -9,14 +9,14 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Origin, Severity};
 
-use crate::shell::action::{Action, Scope};
-use crate::shell::draw::Hits;
-use crate::shell::view::{TABS, Tab};
-use crate::shell::{App, Hit};
+use crate::features::Action;
+use crate::shell::App;
+use crate::shell::keys::{Act, Scope};
+use crate::shell::tabs::TABS;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Footer, Hint, Look};
+use crate::widgets::{Footer, Hint, Hit, Hits, Look};
 
 /// Header, body, footer.
 pub(crate) fn split(mut area: Rect) -> [Rect; 3] {
@@ -52,9 +52,9 @@ pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         } else {
             format!(" {} {title} ", number + 1)
         };
-        let style = if *tab == app.view.tab { theme.selection() } else { theme.style(Role::Muted) };
+        let style = if *tab == app.tab { theme.selection() } else { theme.style(Role::Muted) };
         let drawn = put(&label, style);
-        hits.add(drawn, Hit::Tab(*tab));
+        hits.add(drawn, Hit::Tab(number));
     }
     let rest = Rect { x: at, width: end.saturating_sub(at), ..area };
     let mut state = state(app, look);
@@ -75,18 +75,18 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
         spans.push(Span::styled(printable(&text), style(role)));
         spans.push(Span::styled(gap.clone(), style(Role::Faint)));
     };
-    let frame = &app.frame;
+    let frame = &app.shared.frame;
     if let Some(host) = frame.host.machine.hostname.last() {
         say(host.clone(), Role::Muted);
     }
     let (text, role) = driver(frame);
     say(text, role);
-    if app.bench.devices.cpu().is_measuring() {
+    if app.tabs.bench.devices.cpu().is_measuring() {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
     let origin = match &frame.origin {
         Origin::Local => {
-            say(format!("{:?}", app.settings.interval), Role::Muted);
+            say(format!("{:?}", app.shared.settings.interval), Role::Muted);
             None
         }
         Origin::Remote { host } => {
@@ -98,11 +98,11 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
             Some("replay")
         }
     };
-    if let Some(recorded) = &app.view.recorded {
+    if let Some(recorded) = &app.recorded {
         let role = if recorded.trouble.is_some() { Role::Warn } else { Role::Bad };
         say(format!("{} rec {}", look.glyphs.record, format::bytes(recorded.bytes as f64)), role);
     }
-    if app.view.frozen {
+    if app.frozen {
         say(format!("{} frozen", look.glyphs.pause), Role::Paused);
     }
     if let Some(clock) = clock(app) {
@@ -136,7 +136,7 @@ fn driver(frame: &Frame) -> (String, Role) {
 }
 
 fn replay(app: &App, file: &str) -> String {
-    let place = app.replay.as_ref().map(|at| {
+    let place = app.shared.replay.as_ref().map(|at| {
         let paused = if at.paused { " paused" } else { "" };
         let damaged = match at.damaged {
             0 => String::new(),
@@ -149,15 +149,15 @@ fn replay(app: &App, file: &str) -> String {
 
 /// Time of the frame, UTC, since that is what a recording holds.
 fn clock(app: &App) -> Option<String> {
-    let text = app.frame.at.to_string();
-    (app.frame.seq > 0).then(|| text.get(11..19).map(|time| format!("{time}Z"))).flatten()
+    let text = app.shared.frame.at.to_string();
+    (app.shared.frame.seq > 0).then(|| text.get(11..19).map(|time| format!("{time}Z"))).flatten()
 }
 
 /// What is being typed, the answer to the last key, what was not found, or the keys.
 pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let line = if app.view.typing {
+    let line = if app.typing {
         typed(app, look)
-    } else if let Some((text, _)) = &app.view.toast {
+    } else if let Some((text, _)) = &app.toast {
         Some((format!(" {text}"), Role::Accent))
     } else {
         None
@@ -171,40 +171,34 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer)
 }
 
 fn typed(app: &App, look: Look<'_>) -> Option<(String, Role)> {
-    let input = match app.view.tab {
-        Tab::Compat => &app.view.compat.filter,
-        Tab::Processes => &app.view.processes.filter,
-        Tab::History => &app.view.history.filter,
-        Tab::Overview | Tab::Bench => return None,
-    };
+    let input = app.tabs.get(app.tab).filter()?;
     Some((format!(" /{}{}", input.text, look.glyphs.cursor), Role::Accent))
 }
 
 /// Whether the cursor is on a GPU that can be removed.
 fn on_what_if(app: &App) -> bool {
-    let at = match app.view.tab {
-        Tab::Overview => app.view.overview.at,
-        Tab::Compat => app.view.compat.column.at,
-        Tab::Bench | Tab::Processes | Tab::History => return false,
-    };
-    app.frame.gpus.get(at).is_some_and(|gpu| gpu.presence == Presence::WhatIf)
+    let at = app.tabs.get(app.tab).gpu();
+    let gpu = at.and_then(|at| app.shared.frame.gpus.get(at));
+    gpu.is_some_and(|gpu| gpu.presence == Presence::WhatIf)
 }
 
 fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = |scope| match scope {
         Scope::Global => true,
-        Scope::On(tab) => tab == app.view.tab,
-        Scope::Replay => app.replay.is_some(),
+        Scope::On(tab) => tab == app.tab,
+        Scope::Replay => app.shared.replay.is_some(),
     };
-    let loud = app.frame.notices.iter().filter(|notice| notice.severity > Severity::Info).count();
+    let notices = &app.shared.frame.notices;
+    let loud = notices.iter().filter(|notice| notice.severity > Severity::Info).count();
+    let removes = Act::Shell(Action::RemoveWhatIf);
     let texts: Vec<(String, String)> = app
         .keymap
         .rows()
-        .filter(|(spec, keys)| !spec.hint.is_empty() && shown(spec.scope) && !keys.is_empty())
-        .filter(|(spec, _)| spec.action != Action::RemoveWhatIf || on_what_if(app))
-        .map(|(spec, keys)| match (spec.id, loud) {
-            ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", spec.hint)),
-            _ => (keys[0].to_string(), spec.hint.to_owned()),
+        .filter(|(row, keys)| !row.spec.hint.is_empty() && shown(row.scope) && !keys.is_empty())
+        .filter(|(row, _)| row.act != removes || on_what_if(app))
+        .map(|(row, keys)| match (row.spec.id, loud) {
+            ("notices", 1..) => (keys[0].to_string(), format!("{} ({loud})", row.spec.hint)),
+            _ => (keys[0].to_string(), row.spec.hint.to_owned()),
         })
         .collect();
     // The way to what is wrong stays when the room is short.

@@ -3,12 +3,13 @@
 //! A panel is a model of plain rows, tested as text, and a drawing of it. Nothing here changes state;
 //! what can be clicked comes back as [`Hits`].
 
-use crate::shell::{chrome, panels, popup};
+use crate::shell::chrome;
 use crate::widgets::glyphs;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use crate::shell::look::{Hits, Link, LookOptions, Skin, read_theme};
+pub use crate::shell::look::{LookOptions, Skin, read_theme};
+pub use crate::widgets::{Hits, Link};
 
 use crate::shell::App;
 
@@ -27,11 +28,15 @@ pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
     }
     let [head, body, foot] = chrome::split(area);
     chrome::header(app, look, head, buffer, &mut hits);
-    (panels::of(app.view.tab).render)(app, look, body, buffer, &mut hits);
+    let tab = app.tabs.get(app.tab);
+    tab.draw(&app.shared, look, body, buffer, &mut hits);
     chrome::footer(app, look, foot, buffer);
-    if app.view.popup.is_some() {
+    if app.has_popup() {
         hits.cover();
-        popup::render(app, look, body, buffer, &mut hits);
+    }
+    match &app.overlay {
+        Some(overlay) => overlay.draw(app, look, body, buffer, &mut hits),
+        None => tab.draw_popup(&app.shared, look, body, buffer, &mut hits),
     }
     if !look.glyphs.is_unicode {
         spell_out(area, buffer);

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::{Look, Pen, text_width};
+use crate::widgets::format::{self, Short};
 use crate::widgets::theme::Role;
 
 /// One bar.
@@ -122,5 +123,24 @@ impl Widget for &BarLine<'_> {
             }
             pen.put(bar.text, bars.look.style(Bars::text_role(bar))).skip(GAP);
         }
+    }
+}
+
+/// Rates with their texts, to be drawn as bars.
+pub struct Rates<'a>(Vec<(&'a str, Role, Option<f64>, Short)>);
+
+impl<'a> Rates<'a> {
+    /// Of labels, colours and rates.
+    pub fn new(rates: &[(&'a str, Role, Option<f64>)]) -> Self {
+        let text = |rate| format::or_absent(rate, format::count);
+        Self(rates.iter().map(|(label, role, rate)| (*label, *role, *rate, text(*rate))).collect())
+    }
+
+    /// A bar for each.
+    pub fn bars(&self) -> Vec<Bar<'_>> {
+        self.0
+            .iter()
+            .map(|(label, role, value, text)| Bar { label, value: *value, text, role: *role })
+            .collect()
     }
 }

@@ -282,6 +282,16 @@ fn compact(value: f64, letter: &str) -> Short {
     Short::of(format_args!("{value:.digits$}{letter}"))
 }
 
+/// A field's text with its unit; bytes in the unit a person reads.
+pub fn with_unit(text: &str, unit: &str) -> String {
+    match (unit, text.parse::<f64>()) {
+        ("B", Ok(size)) => bytes(size).to_string(),
+        ("B/s", Ok(speed)) => rate(speed).to_string(),
+        ("", _) => text.to_owned(),
+        _ => format!("{text} {unit}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,11 +3,12 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope::features::bench;
 use warpscope::features::bench::device::Task;
 use warpscope::features::bench::devices::Devices;
 use warpscope::shell::draw::{Skin, draw};
+use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
-use warpscope::shell::view::Tab;
 use warpscope::shell::{App, Cmd, Msg};
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::ColorDepth;
@@ -57,8 +58,8 @@ struct Scene {
 impl Scene {
     fn new(gpus: u32) -> Self {
         let mut app = empty();
-        app.view.tab = Tab::Bench;
-        app.bench.devices = Devices::new(BenchMode::Auto, Budget::default());
+        app.tab = Tab::Bench;
+        app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default());
         let gpus = (0..gpus).map(gpu).collect();
         Self { app, gpus, processes: Vec::new(), second: 1_000_000 }
     }
@@ -83,14 +84,16 @@ impl Scene {
 
     fn tell(&mut self, msg: Msg) -> Vec<(String, Task)> {
         let gpu = |cmd| match cmd {
-            Cmd::Worker(key, task) if key.starts_with("GPU-") => Some((key, task)),
+            Cmd::Bench(bench::Cmd::Worker(key, task)) if key.starts_with("GPU-") => {
+                Some((key, task))
+            }
             _ => None,
         };
         update(&mut self.app, msg).into_iter().filter_map(gpu).collect()
     }
 
     fn said(&mut self, index: u32, event: WorkerEvent) -> Vec<(String, Task)> {
-        self.tell(Msg::Worker(key(index), Update::Event(Box::new(event))))
+        self.tell(bench::Msg::Worker(key(index), Update::Event(Box::new(event))).into())
     }
 
     fn press(&mut self, key: &str) -> Vec<(String, Task)> {
@@ -109,9 +112,9 @@ impl Scene {
 
     /// Ends a burst that took so many milliseconds of the GPU's time.
     fn finish(&mut self, key: &str, mut ms: f64) {
-        while self.app.bench.devices.get(key).is_some_and(|device| device.is_measuring()) {
+        while self.app.tabs.bench.devices.get(key).is_some_and(|device| device.is_measuring()) {
             let event = WorkerEvent::Finished { busy_ns: std::mem::take(&mut ms) * 1e6 };
-            self.tell(Msg::Worker(key.to_owned(), Update::Event(Box::new(event))));
+            self.tell(bench::Msg::Worker(key.to_owned(), Update::Event(Box::new(event))).into());
         }
     }
 
@@ -336,8 +339,8 @@ fn variants_chosen_before_run_in_pulses_until_something_changes() {
     let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
     kept.expect("is kept");
     let mut scene = Scene::new(1);
-    scene.app.bench.devices = Devices::new(BenchMode::Auto, Budget::default()).tuned(book);
-    scene.app.bench.devices.see(true);
+    scene.app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default()).tuned(book);
+    scene.app.tabs.bench.devices.see(true);
     let picked = |asked: &[(String, Task)]| {
         let [(_, Task::Send(requests))] = asked else { panic!("{asked:?}") };
         let Command::Acquire(hold) = &requests[0] else { panic!("{requests:?}") };
@@ -382,7 +385,7 @@ fn a_death_is_told_and_nothing_is_started_again_at_once() {
     let sentence = "dynamic range of everything: the process died of SIGSEGV".to_owned();
     let death =
         Death { doing: None, ending: Ending::Signal { signal: 11 }, sentence, given_up: true };
-    let tasks = scene.tell(Msg::Worker(key(0), Update::Died(death)));
+    let tasks = scene.tell(bench::Msg::Worker(key(0), Update::Died(death)).into());
     assert_eq!(tasks, [(key(0), Task::End)]);
     assert!(scene.pass(29).is_empty());
     let text = scene.text((120, 36));
@@ -435,14 +438,15 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     scene.pass(12);
     scene.measured(0, false);
     let selected = |scene: &Scene| {
-        let (_, bench) = scene.app.bench_gpu().expect("is selected");
-        bench.lines()[scene.app.view.bench.at].path().map(|(profile, way)| (profile, way.id))
+        let bench = &scene.app.tabs.bench;
+        let (_, device) = bench.selected_gpu(&scene.app.shared.frame).expect("is selected");
+        device.lines()[bench.cursor.at].path().map(|(profile, way)| (profile, way.id))
     };
     scene.press("down");
     assert_eq!(selected(&scene), Some(("clean", "bf16")));
-    let usual = scene.app.bench_lines();
+    let usual = scene.app.tabs.bench.lines(&scene.app.shared.frame);
     scene.press("a");
-    assert_eq!(scene.app.bench_lines(), usual - 8 + 55);
+    assert_eq!(scene.app.tabs.bench.lines(&scene.app.shared.frame), usual - 8 + 55);
     assert_eq!(selected(&scene), Some(("clean", "bf16")), "the cursor stays on its line");
     let text = scene.text((120, 36));
     assert!(text.contains("f16.acc16 clean") && text.contains("nf4.bf16 clean"), "{text}");
@@ -474,7 +478,7 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
         }
     }
     scene.press("a");
-    assert_eq!(scene.app.bench_lines(), usual);
+    assert_eq!(scene.app.tabs.bench.lines(&scene.app.shared.frame), usual);
     let mut cpu = Scene::new(0);
     cpu.pass(1);
     cpu.press("a");

@@ -13,15 +13,16 @@ use ratatui::style::{Color, Modifier};
 use ratatui::widgets::{Clear, Widget};
 use warpscope::engine::OUTCOMES;
 use warpscope::features::what_if::{Policy, WhatIf};
+use warpscope::features::{bench, history as runs};
 use warpscope::io::sink::FrameReader;
 use warpscope::io::sink::history::History;
 use warpscope::io::source::Position;
 use warpscope::runs::compare::{Limits, compare};
-use warpscope::shell::action::{ACTIONS, Scope};
 use warpscope::shell::draw::{LookOptions, Skin, draw};
 use warpscope::shell::keymap::{Chord, Keymap};
+use warpscope::shell::keys::{Row, Scope, rows};
+use warpscope::shell::tabs::{TABS, Tab};
 use warpscope::shell::update::update;
-use warpscope::shell::view::{Popup, TABS, Tab};
 use warpscope::shell::{App, Cmd, Msg, Settings};
 use warpscope::store::kernels::Trend;
 use warpscope::widgets::svg;
@@ -121,20 +122,21 @@ static TRENDS: LazyLock<Vec<Trend>> = LazyLock::new(|| trends(history::RUNS));
 fn recorded_runs(runs: usize) -> App {
     let mut app = played("synthetic-none");
     press(&mut app, "5");
-    update(&mut app, Msg::History(Ok(trends(runs))));
+    update(&mut app, Msg::History(runs::Msg::Read(Ok(trends(runs)))));
     app
 }
 
 /// The same, with a measured benchmark, recorded runs and a place in the recording.
 fn complete(name: &str) -> App {
     let mut app = played(name);
-    app.bench.devices.toggle();
+    app.tabs.bench.toggle();
     let events = std::fs::read_to_string(frames::path("bench-cpu.jsonl")).expect("is there");
     for (line, number) in events.lines().zip(1..) {
         let event = parse(number, line.as_bytes()).expect("is an event");
-        update(&mut app, Msg::Worker(CPU.to_owned(), Update::Event(event)));
+        let msg = bench::Msg::Worker(CPU.to_owned(), Update::Event(event));
+        update(&mut app, msg.into());
     }
-    update(&mut app, Msg::History(Ok(TRENDS.clone())));
+    update(&mut app, Msg::History(runs::Msg::Read(Ok(TRENDS.clone()))));
     let position = Position { at_s: 5.0, length_s: 60.0, paused: false, speed: 1.0, damaged: 0 };
     update(&mut app, Msg::Position(position));
     app
@@ -175,7 +177,7 @@ fn press(app: &mut App, key: &str) {
 }
 
 fn on(mut app: App, tab: Tab) -> App {
-    app.view.tab = tab;
+    app.tab = tab;
     app
 }
 
@@ -200,7 +202,7 @@ fn with_popups(name: &str) -> Vec<App> {
     let opened = rows.iter().map(|keys| {
         let mut app = played(name);
         // Signals are for the processes of this machine.
-        app.frame.origin = warpscope_probes::Origin::Local;
+        app.shared.frame.origin = warpscope_probes::Origin::Local;
         keys.iter().for_each(|key| press(&mut app, key));
         app
     });
@@ -218,7 +220,7 @@ fn every_panel_draws_inside_its_area_at_every_size() {
     for name in RECORDINGS {
         let mut app = complete(name);
         for (tab, ..) in TABS {
-            app.view.tab = *tab;
+            app.tab = *tab;
             for ascii in [false, true] {
                 let skin = skin("dark", ColorDepth::TrueColor, ascii);
                 for size in SIZES {
@@ -260,7 +262,7 @@ fn every_theme_draws_every_panel_at_every_depth() {
         for depth in depths {
             let skin = skin(theme, depth, false);
             for (tab, ..) in TABS {
-                app.view.tab = *tab;
+                app.tab = *tab;
                 for size in [(80, 24), (200, 60)] {
                     let buffer = drawn(&app, &skin, size);
                     for cell in &buffer.content {
@@ -303,7 +305,7 @@ fn panels_from_recordings() {
     for name in RECORDINGS {
         let mut app = played(name);
         for (tab, id, _) in panels_of_frames() {
-            app.view.tab = *tab;
+            app.tab = *tab;
             for size in [(80, 24), (200, 60)] {
                 let label = format!("{id}-{}-{}x{}", &name["synthetic-".len()..], size.0, size.1);
                 insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
@@ -351,14 +353,16 @@ fn compared() -> App {
     (0..11).for_each(|_| press(&mut app, "left"));
     press(&mut app, "m");
     let cmds = update(&mut app, Msg::Key("c".parse().expect("is a key")));
-    let [Cmd::CompareRuns(before, after)] = cmds.as_slice() else { panic!("{cmds:?}") };
+    let [Cmd::History(runs::Cmd::Compare(before, after))] = cmds.as_slice() else {
+        panic!("{cmds:?}")
+    };
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), history::build(history::RUNS)).expect("writes");
     let mut store = History::in_memory().expect("a store");
     store.import(file.path()).expect("imports");
     let points = |run| store.points(run).expect("reads");
     let result = compare(&[points(*before), points(*after)], |_| Limits::default());
-    update(&mut app, Msg::Compared((*before, *after), Ok(result)));
+    update(&mut app, Msg::History(runs::Msg::Compared((*before, *after), Ok(result))));
     app
 }
 
@@ -383,7 +387,7 @@ fn a_history_that_cannot_be_read_says_why() {
     let waits = svg::text(&drawn(&app, &plain(), (80, 24)));
     assert!(waits.contains("Reading the history"), "{waits}");
     let why = "/data/history.db is being written by another program; try again when it is done";
-    update(&mut app, Msg::History(Err(why.into())));
+    update(&mut app, Msg::History(runs::Msg::Read(Err(why.into()))));
     let text = svg::text(&drawn(&app, &plain(), (80, 24)));
     assert!(text.contains("/data/history.db is being written by another program"), "{text}");
 }
@@ -529,7 +533,7 @@ fn without_colour_the_matrix_says_what_is_not_there_and_what_was_chosen() {
 fn every_action_on_every_tab_leaves_something_that_can_be_drawn() {
     for name in RECORDINGS {
         for (tab, ..) in TABS {
-            for spec in ACTIONS {
+            for Row { spec, .. } in rows() {
                 let mut app = on(complete(name), *tab);
                 for key in spec.keys {
                     press(&mut app, key);
@@ -546,13 +550,13 @@ fn every_action_on_every_tab_leaves_something_that_can_be_drawn() {
 fn every_action_in_a_row_and_then_back_home() {
     let mut app = complete("synthetic-h100x8");
     for _ in 0..3 {
-        for spec in ACTIONS.iter().filter(|spec| !matches!(spec.scope, Scope::Replay)) {
+        for Row { spec, .. } in rows().iter().filter(|row| row.scope != Scope::Replay) {
             press(&mut app, spec.keys[0]);
             drawn(&app, &plain(), (100, 30));
         }
         (0..3).for_each(|_| press(&mut app, "esc"));
         press(&mut app, "1");
-        assert_eq!((app.view.tab, &app.view.popup), (Tab::Overview, &None::<Popup>));
+        assert_eq!((app.tab, app.has_popup()), (Tab::Overview, false));
     }
 }
 
@@ -561,7 +565,7 @@ fn help_names_every_action_and_its_keys() {
     let mut app = played("synthetic-none");
     press(&mut app, "?");
     let text = svg::text(&drawn(&app, &plain(), (200, 100)));
-    for spec in ACTIONS {
+    for Row { spec, .. } in rows() {
         assert!(text.contains(spec.help), "{}", spec.id);
         assert!(text.contains(&spec.keys.join(" ")), "{}", spec.id);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use warpscope::shell::view::TABS;
+use warpscope::shell::tabs::TABS;
 use warpscope::widgets::theme::BUILTIN;
 
 use crate::frames;

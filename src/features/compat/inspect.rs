@@ -11,8 +11,8 @@ use warpscope_probes::inspect::Advance;
 use warpscope_probes::process::Visibility;
 use warpscope_probes::{Frame, Timestamp};
 
-use crate::shell::update::on_battery;
-use crate::shell::{App, Cmd};
+use super::{Cmd, Compat};
+use crate::features::{Effect, Shared, say};
 
 /// How long the first look lets the first screens go before it.
 pub(crate) const SETTLING: Duration = Duration::from_secs(3);
@@ -27,51 +27,58 @@ pub struct Looked {
     at: Option<Timestamp>,
 }
 
-/// What to look at after a frame. On battery the first look waits.
-pub(crate) fn look_around(app: &mut App, unplugged: bool) -> Option<Cmd> {
-    let looking = app.compat.looking.is_some();
-    if unplugged && looking {
-        app.compat.looking = None;
-        app.view.say("On battery: the look at what is installed waits.");
-        return Some(Cmd::StopInspecting);
+impl Compat {
+    /// What to look at after a frame. On battery the first look waits.
+    pub(super) fn look_around(&mut self, shared: &Shared, unplugged: bool) -> Vec<Effect> {
+        let looking = self.looking.is_some();
+        if unplugged && looking {
+            self.looking = None;
+            let mut effects = say("On battery: the look at what is installed waits.");
+            effects.push(Cmd::StopInspecting.into());
+            return effects;
+        }
+        let answered = shared.frame.driver.status != DriverState::Starting;
+        let here = shared.settings.inspect && shared.replay.is_none();
+        if !here || !answered || shared.on_battery() || looking {
+            return Vec::new();
+        }
+        let cmd = match self.verdicts.survey() {
+            None => Some(self.look_at_everything(&shared.frame, SETTLING)),
+            Some(_) => self.looked.newcomers(&shared.frame),
+        };
+        cmd.into_iter().map(Effect::from).collect()
     }
-    let answered = app.frame.driver.status != DriverState::Starting;
-    let due = app.settings.inspect && answered && app.replay.is_none() && !on_battery(&app.frame);
-    if !due || looking {
-        return None;
+
+    /// Everything, with every process on a GPU, once this time has passed.
+    pub(super) fn look_at_everything(&mut self, frame: &Frame, after: Duration) -> Cmd {
+        self.looking = Some(Advance::default());
+        self.looked.pids = on_gpus(frame);
+        Cmd::Inspect(self.looked.pids.iter().copied().collect(), after)
     }
-    if app.compat.survey().is_none() { Some(everything(app, SETTLING)) } else { newcomers(app) }
+
+    /// A report of the look in progress. One that was stopped may have sent its last a moment later.
+    pub(super) fn report(&mut self, advance: Advance) {
+        if self.looking.is_some() {
+            self.looking = Some(advance);
+        }
+    }
 }
 
-/// Everything, with every process on a GPU, once this time has passed.
-pub(crate) fn everything(app: &mut App, after: Duration) -> Cmd {
-    app.compat.looking = Some(Advance::default());
-    let pids = on_gpus(&app.frame);
-    app.looked.pids.clone_from(&pids);
-    Cmd::Inspect(pids.into_iter().collect(), after)
-}
-
-/// A report of the look in progress. One that was stopped may have sent its last a moment later.
-pub(crate) fn report(app: &mut App, advance: Advance) {
-    if app.compat.looking.is_some() {
-        app.compat.looking = Some(advance);
+impl Looked {
+    /// Processes that were not there at the last look.
+    fn newcomers(&mut self, frame: &Frame) -> Option<Cmd> {
+        let now = on_gpus(frame);
+        // A number that was gone may come back as somebody else's.
+        self.pids.retain(|pid| now.contains(pid));
+        let new: Vec<u32> = now.difference(&self.pids).copied().collect();
+        let rested = self.at.is_none_or(|at| frame.at.seconds_since(at).abs() >= PAUSE);
+        if new.is_empty() || !rested {
+            return None;
+        }
+        self.at = Some(frame.at);
+        self.pids = now;
+        Some(Cmd::InspectProcesses(new))
     }
-}
-
-/// Processes that were not there at the last look.
-fn newcomers(app: &mut App) -> Option<Cmd> {
-    let now = on_gpus(&app.frame);
-    let looked = &mut app.looked;
-    // A number that was gone may come back as somebody else's.
-    looked.pids.retain(|pid| now.contains(pid));
-    let new: Vec<u32> = now.difference(&looked.pids).copied().collect();
-    let rested = looked.at.is_none_or(|at| app.frame.at.seconds_since(at).abs() >= PAUSE);
-    if new.is_empty() || !rested {
-        return None;
-    }
-    looked.at = Some(app.frame.at);
-    looked.pids = now;
-    Some(Cmd::InspectProcesses(new))
 }
 
 /// Processes on the GPUs that are the ones these numbers mean here: those of another namespace only share them.
@@ -90,10 +97,11 @@ mod tests {
     use warpscope_probes::rules::RuleBase;
 
     use super::*;
+    use crate::features::compat;
     use crate::features::what_if::WhatIf;
     use crate::shell::keymap::Keymap;
     use crate::shell::update::update;
-    use crate::shell::{Msg, Settings};
+    use crate::shell::{App, Cmd, Msg, Settings};
 
     fn app() -> App {
         let settings = Settings {
@@ -131,16 +139,30 @@ mod tests {
     #[test]
     fn new_processes_are_looked_at_alone_and_not_too_often() {
         let mut app = app();
-        assert_eq!(update(&mut app, frame(0, &[7, 4_200_001])), [Cmd::Inspect(vec![7], SETTLING)]);
+        assert_eq!(
+            update(&mut app, frame(0, &[7, 4_200_001])),
+            [Cmd::Compat(compat::Cmd::Inspect(vec![7], SETTLING))]
+        );
         assert_eq!(update(&mut app, frame(1, &[7, 8])), [], "one look is in progress");
-        update(&mut app, Msg::Survey(seen(&[7]), "2026-11-21".into()));
-        assert_eq!(update(&mut app, frame(2, &[7, 8])), [Cmd::InspectProcesses(vec![8])]);
-        update(&mut app, Msg::Processes(seen(&[8]), "2026-11-21".into()));
-        let known = |app: &App, pid| app.compat.survey().and_then(|all| all.process(pid)).is_some();
+        update(&mut app, Msg::Compat(compat::Msg::Survey(seen(&[7]), "2026-11-21".into())));
+        assert_eq!(
+            update(&mut app, frame(2, &[7, 8])),
+            [Cmd::Compat(compat::Cmd::InspectProcesses(vec![8]))]
+        );
+        update(&mut app, Msg::Compat(compat::Msg::Processes(seen(&[8]), "2026-11-21".into())));
+        let known = |app: &App, pid| {
+            app.tabs.compat.verdicts.survey().and_then(|all| all.process(pid)).is_some()
+        };
         assert!(known(&app, 7) && known(&app, 8));
         assert_eq!(update(&mut app, frame(3, &[7, 8, 9])), []);
-        assert_eq!(update(&mut app, frame(32, &[7, 8, 9])), [Cmd::InspectProcesses(vec![9])]);
+        assert_eq!(
+            update(&mut app, frame(32, &[7, 8, 9])),
+            [Cmd::Compat(compat::Cmd::InspectProcesses(vec![9]))]
+        );
         assert_eq!(update(&mut app, frame(33, &[8, 9])), []);
-        assert_eq!(update(&mut app, frame(70, &[7, 8, 9])), [Cmd::InspectProcesses(vec![7])]);
+        assert_eq!(
+            update(&mut app, frame(70, &[7, 8, 9])),
+            [Cmd::Compat(compat::Cmd::InspectProcesses(vec![7]))]
+        );
     }
 }

@@ -1,95 +1,158 @@
 //! What the keys of the Compat tab do.
 
-use super::lines::{Line, place_of};
-use crate::shell::App;
-use crate::shell::action::Action;
-use crate::shell::view::{Input, Popup};
+use std::time::Duration;
 
-/// Does what a key asks for; every other action is not of this tab.
-pub(crate) fn act(app: &mut App, action: Action) {
-    match action {
-        Action::OnlyFailures => staying(app, |app| {
-            app.view.compat.only_failures = !app.view.compat.only_failures;
-        }),
-        Action::Sort => {
-            staying(app, |app| app.view.compat.order = app.view.compat.order.next());
-            app.view.say(format!("Sorted: {}.", app.view.compat.order.words()));
-        }
-        Action::Fold => staying(app, fold),
-        Action::FoldAll => staying(app, fold_all),
-        Action::OlderVersion => step_version(app, -1),
-        Action::NewerVersion => step_version(app, 1),
-        Action::ResetVersion => reset_version(app),
-        Action::Model => {
-            let text = app.compat.premises().model.as_ref().map(|model| model.name.clone());
-            let hint =
-                text.map(|name| format!("Now answers for {name}; an empty line takes it back."));
-            app.view.popup = Some(Popup::Model { input: Input::default(), state: hint.into() });
-        }
-        _ => {}
+use super::lines::Line;
+use super::model::Dialog;
+use super::{Compat, Popup};
+use crate::features::{Effect, Key, Shared, say};
+
+impl Compat {
+    /// The keys of the tab.
+    pub const KEYS: &'static [Key<Self>] = &[
+        Key::new(
+            "filter",
+            &["/"],
+            "filter",
+            "Show only rows that contain the typed words.",
+            |_, _| vec![Effect::TypeFilter],
+        ),
+        Key::new(
+            "only_failures",
+            &["f"],
+            "problems",
+            "Show only rows that fail somewhere.",
+            Self::toggle_failures,
+        ),
+        Key::new(
+            "older_version",
+            &["<", ","],
+            "older",
+            "Ask about an older version of the framework.",
+            |tab, _| tab.step_version(-1),
+        ),
+        Key::new(
+            "newer_version",
+            &[">", "."],
+            "newer",
+            "Ask about a newer version of the framework.",
+            |tab, _| tab.step_version(1),
+        ),
+        Key::new(
+            "reset_version",
+            &["v"],
+            "",
+            "Take the choice of a version back.",
+            Self::reset_version,
+        ),
+        Key::new(
+            "model",
+            &["m"],
+            "model",
+            "Name a model folder or file; every row then asks about it.",
+            Self::ask_model,
+        ),
+        Key::new("inspect", &["i"], "", "Look again at what is installed here.", Self::look_again),
+        Key::new(
+            "probe",
+            &["p"],
+            "",
+            "Run instructions and library calls on the selected GPU, to prove the rules.",
+            Self::probe,
+        ),
+        Key::new(
+            "fold",
+            &["z"],
+            "fold",
+            "Fold the rows of the framework away, or unfold them.",
+            |tab, _| tab.fold(),
+        ),
+        Key::new("fold_all", &["Z"], "", "Fold or unfold every framework.", Self::fold_all),
+        Key::new(
+            "sort_compat",
+            &["s", "f6"],
+            "sort",
+            "Usual order, by name, or what fails on most GPUs first.",
+            Self::sort,
+        ),
+    ];
+
+    fn toggle_failures(&mut self, _shared: &Shared) -> Vec<Effect> {
+        self.staying(|tab| tab.view.only_failures = !tab.view.only_failures);
+        Vec::new()
     }
-}
 
-/// Changes which lines there are, and keeps the cursor on the one it was on; if that is gone, on the first row.
-pub(crate) fn staying(app: &mut App, change: impl FnOnce(&mut App)) {
-    let before = app.selected_line();
-    change(app);
-    let lines = app.compat_lines();
-    let place = before.and_then(|line| place_of(&lines, app.compat.groups(), &line));
-    let first = || lines.iter().position(|line| matches!(line, Line::Row(_)));
-    app.view.compat.row.at = place.or_else(first).unwrap_or(0);
-}
-
-/// Folds or unfolds the framework under the cursor.
-pub(crate) fn fold(app: &mut App) {
-    let Some(framework) = framework(app) else { return };
-    let folded = &mut app.view.compat.folded;
-    if !folded.remove(&framework) {
-        folded.insert(framework);
+    fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
+        self.staying(|tab| tab.view.order = tab.view.order.next());
+        say(format!("Sorted: {}.", self.view.order.words()))
     }
-}
 
-/// Folds every framework, or unfolds all when none is open.
-fn fold_all(app: &mut App) {
-    let all = app.compat.groups().iter().map(|group| group.framework.clone()).collect();
-    let folded = &mut app.view.compat.folded;
-    if *folded == all {
-        folded.clear();
-    } else {
-        *folded = all;
-    }
-}
-
-/// The framework under the cursor.
-fn framework(app: &App) -> Option<String> {
-    let group = app.compat.group_of(&app.selected_line()?)?;
-    Some(group.framework.clone())
-}
-
-fn step_version(app: &mut App, step: isize) {
-    let Some(line) = app.selected_line() else { return };
-    let Some(framework) = framework(app) else { return };
-    let now = match line {
-        Line::Row(row) => app.compat.all_rows()[row].question.version.clone(),
-        Line::Head { .. } => {
-            let given = app.compat.given(&framework).map(|given| given.version.clone());
-            given.or_else(|| app.compat.known_version(&framework).map(str::to_owned))
+    /// Folds or unfolds the framework under the cursor.
+    pub(super) fn fold(&mut self) -> Vec<Effect> {
+        if let Some(framework) = self.framework() {
+            self.staying(|tab| {
+                if !tab.view.folded.remove(&framework) {
+                    tab.view.folded.insert(framework);
+                }
+            });
         }
-    };
-    let mut found = false;
-    staying(app, |app| found = app.compat.step_version(&framework, now.as_deref(), step));
-    if !found {
+        Vec::new()
+    }
+
+    /// Folds every framework, or unfolds all when none is open.
+    fn fold_all(&mut self, _shared: &Shared) -> Vec<Effect> {
+        let groups = self.verdicts.groups();
+        let all = groups.iter().map(|group| group.framework.clone()).collect();
+        self.staying(|tab| {
+            let folded = &mut tab.view.folded;
+            if *folded == all { folded.clear() } else { *folded = all }
+        });
+        Vec::new()
+    }
+
+    /// The framework under the cursor.
+    fn framework(&self) -> Option<String> {
+        let group = self.verdicts.group_of(&self.selected_line()?)?;
+        Some(group.framework.clone())
+    }
+
+    fn step_version(&mut self, step: isize) -> Vec<Effect> {
+        let (Some(line), Some(framework)) = (self.selected_line(), self.framework()) else {
+            return Vec::new();
+        };
+        let now = match line {
+            Line::Row(row) => self.verdicts.all_rows()[row].question.version.clone(),
+            Line::Head { .. } => {
+                let given = self.verdicts.given(&framework).map(|given| given.version.clone());
+                given.or_else(|| self.verdicts.known_version(&framework).map(str::to_owned))
+            }
+        };
+        if self.staying(|tab| tab.verdicts.step_version(&framework, now.as_deref(), step)) {
+            return Vec::new();
+        }
         let side = if step < 0 { "older" } else { "newer" };
         let of = now.unwrap_or_else(|| "any".to_owned());
-        app.view.say(format!("The rules tell no {side} version of {framework} from {of}."));
+        say(format!("The rules tell no {side} version of {framework} from {of}."))
     }
-}
 
-fn reset_version(app: &mut App) {
-    let Some(framework) = framework(app) else { return };
-    let mut was_chosen = false;
-    staying(app, |app| was_chosen = app.compat.reset_version(&framework));
-    if !was_chosen {
-        app.view.say(format!("No version of {framework} was chosen; < and > choose one."));
+    fn reset_version(&mut self, _shared: &Shared) -> Vec<Effect> {
+        let Some(framework) = self.framework() else { return Vec::new() };
+        if self.staying(|tab| tab.verdicts.reset_version(&framework)) {
+            return Vec::new();
+        }
+        say(format!("No version of {framework} was chosen; < and > choose one."))
+    }
+
+    fn ask_model(&mut self, _shared: &Shared) -> Vec<Effect> {
+        let model = self.verdicts.premises().model.as_ref();
+        self.popup = Some(Popup::Model(Dialog::new(model.map(|model| model.name.as_str()))));
+        Vec::new()
+    }
+
+    fn look_again(&mut self, shared: &Shared) -> Vec<Effect> {
+        if shared.replay.is_some() {
+            return say("What is installed here says nothing of a recording.");
+        }
+        vec![self.look_at_everything(&shared.frame, Duration::ZERO).into()]
     }
 }

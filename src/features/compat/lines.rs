@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Compat;
+use super::Verdicts;
 use super::view::{CompatView, Order};
 use crate::engine::{Outcome, Row};
 
@@ -13,7 +13,7 @@ pub struct Group {
     pub framework: String,
     /// Its name.
     pub name: String,
-    /// Positions of its rows in [`Compat::all_rows`].
+    /// Positions of its rows in [`Verdicts::all_rows`].
     pub rows: Vec<usize>,
 }
 
@@ -22,14 +22,14 @@ pub struct Group {
 pub enum Line {
     /// The head of a framework's rows.
     Head {
-        /// Position in [`Compat::groups`].
+        /// Position in [`Verdicts::groups`].
         group: usize,
         /// The rows below it that pass the filter.
         rows: Vec<usize>,
         /// Whether they are folded away.
         folded: bool,
     },
-    /// A row, by its position in [`Compat::all_rows`].
+    /// A row, by its position in [`Verdicts::all_rows`].
     Row(usize),
 }
 
@@ -65,7 +65,7 @@ pub fn place_of(lines: &[Line], groups: &[Group], line: &Line) -> Option<usize> 
     }
 }
 
-impl Compat {
+impl Verdicts {
     /// Every framework with its rows.
     pub fn groups(&self) -> &[Group] {
         &self.groups

@@ -1,298 +1,84 @@
-//! Verdicts on every GPU in view, what they take as given, and which lines of them are shown.
+//! What runs where: verdicts on every GPU in view, and how the tab shows them.
 
 mod importance;
 pub mod inspect;
-pub mod keys;
+mod keys;
 mod lines;
 pub mod model;
-pub(crate) mod model_popup;
-pub mod panel;
+mod panel;
+mod popup;
 pub mod probing;
+mod tab;
+#[cfg(test)]
+mod tests;
+mod update;
+mod verdicts;
 mod versions;
 pub mod view;
-pub(crate) mod why;
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpscope_kernels::Dtype;
-use warpscope_probes::Frame;
-use warpscope_probes::catalogue::{Catalogue, How};
-use warpscope_probes::inspect::{Advance, Survey};
-use warpscope_probes::live::ProbeReport;
-use warpscope_probes::model::Model;
+use warpscope_probes::inspect::Advance;
 use warpscope_probes::rules::RuleBase;
 
-pub use lines::{Group, Line, place_of};
+use self::inspect::Looked;
+pub use self::lines::{Group, Line, place_of};
+pub use self::popup::Popup;
+use self::probing::Probed;
+pub use self::update::{Cmd, Msg};
+pub use self::verdicts::Verdicts;
+use self::view::CompatView;
+use crate::engine::Verdict;
 
-use self::lines::groups;
-use crate::engine::installed::{Installed, known};
-use crate::engine::{
-    Cell, Given, Level, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, found_live,
-    matrix, versions_of,
-};
-use crate::features::compat::probing::Probed;
-
-/// Verdicts on every GPU in view, worked out anew only when the GPUs or the premises change, and once for GPUs that
-/// differ in nothing a rule asks for.
+/// Verdicts on every GPU in view, how they are shown, and what is being found out for them.
 #[derive(Debug, Default)]
 pub struct Compat {
-    base: Arc<RuleBase>,
-    /// Which of the kinds each GPU of the frame is.
-    columns: Vec<usize>,
-    kinds: Vec<Target>,
-    matrix: Matrix,
-    groups: Vec<Group>,
-    dtypes: Vec<Vec<(Dtype, How)>>,
-    premises: Premises,
-    /// What is installed on this machine, and the day it was looked at.
-    survey: Option<(Arc<Survey>, String)>,
-    /// How far a look at it has come.
+    /// The verdicts.
+    pub verdicts: Verdicts,
+    /// How the tab is set.
+    pub view: CompatView,
+    /// How far a look at what is installed has come.
     pub looking: Option<Advance>,
-    /// What probes found on GPUs here, before or now.
-    measured: Vec<ProbeReport>,
+    /// Which processes were asked what they use.
+    looked: Looked,
     /// Which GPUs were asked about, and which one is being probed.
     pub probed: Probed,
-    /// Versions found on this machine; what the user chooses goes before them.
-    installed: BTreeMap<String, Given>,
-    /// The most important failure on each kind, in full.
-    worst: Vec<Option<Verdict>>,
-    /// The last answer given in full, by row and kind: every drawing asks for the same again.
-    last: RefCell<Option<(usize, usize, Arc<Verdict>)>>,
+    /// What lies over the tab.
+    pub popup: Option<Popup>,
 }
 
 impl Compat {
     /// Nothing is asked yet of these rules.
     pub fn new(base: Arc<RuleBase>) -> Self {
-        Self { base, ..Self::default() }
+        Self { verdicts: Verdicts::new(base), ..Self::default() }
     }
 
-    /// Answers from now on by these rules.
-    pub fn set_rules(&mut self, base: Arc<RuleBase>) {
-        self.base = base;
-        self.lay_survey();
-        self.answer();
+    /// The lines of the tab.
+    pub fn lines(&self) -> Vec<Line> {
+        self.verdicts.lines(&self.view)
     }
 
-    /// Brings the verdicts in line with the GPUs of a frame.
-    pub fn renew(&mut self, frame: &Frame) {
-        let mut kinds: Vec<Target> = Vec::new();
-        self.columns.clear();
-        for gpu in &frame.gpus {
-            let target = Target::from_gpu(gpu, &frame.driver);
-            let known = kinds.iter().position(|kind| *kind == target);
-            self.columns.push(known.unwrap_or(kinds.len()));
-            if known.is_none() {
-                kinds.push(target);
-            }
-        }
-        if kinds != self.kinds {
-            self.dtypes = kinds.iter().map(support).collect();
-            self.kinds = kinds;
-            self.lay_survey();
-            self.answer();
+    /// The line the cursor is on.
+    pub fn selected_line(&self) -> Option<Line> {
+        self.lines().into_iter().nth(self.view.row.at)
+    }
+
+    /// The verdict the cursor is on.
+    pub fn selected_verdict(&self) -> Option<Arc<Verdict>> {
+        match self.selected_line()? {
+            Line::Row(row) => self.verdicts.verdict(row, self.view.column.at),
+            Line::Head { .. } => None,
         }
     }
 
-    /// Answers from now on with what is installed on this machine.
-    pub fn set_survey(&mut self, mut survey: Arc<Survey>, today: String) {
-        self.looking = None;
-        // Laid anew with every new GPU, and never shown: what the rules know of is all that is needed.
-        Arc::make_mut(&mut survey).keep(|package| known(&self.base, package));
-        self.survey = Some((survey, today));
-        self.lay_survey();
-        self.answer();
-    }
-
-    /// Adds what processes use that were looked at since.
-    pub fn join_survey(&mut self, seen: &Survey, today: String) {
-        if let Some((survey, day)) = &mut self.survey {
-            Arc::make_mut(survey).join(seen.clone());
-            *day = today;
-            self.lay_survey();
-            self.answer();
-        }
-    }
-
-    /// What is installed on this machine, once somebody has looked.
-    pub fn survey(&self) -> Option<&Survey> {
-        self.survey.as_ref().map(|(survey, _)| &**survey)
-    }
-
-    /// Brings what was found in line with the GPUs in view.
-    fn lay_survey(&mut self) {
-        if let Some((survey, today)) = &self.survey {
-            let installed = Installed::new(&self.base, survey, &self.kinds, today);
-            self.premises = self.with_installed(installed);
-        }
-        self.lay_measured();
-    }
-
-    /// Answers from now on with what probes found, in the place of what the same ones found before.
-    pub fn set_measured(&mut self, found: Vec<ProbeReport>) {
-        let is_new = |old: &ProbeReport| {
-            found.iter().any(|new| (&new.id, &new.uuid) == (&old.id, &old.uuid))
-        };
-        self.measured.retain(|old| !is_new(old));
-        self.measured.extend(found);
-        self.lay_measured();
-        self.answer();
-    }
-
-    /// Brings what probes found in line with the rules and the GPUs in view.
-    fn lay_measured(&mut self) {
-        let sm_of =
-            |uuid: &str| self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm;
-        let findings = &mut self.premises.findings;
-        findings.retain(|finding| finding.evidence.level != Level::Live);
-        for report in &self.measured {
-            findings.extend(found_live(&self.base, report, sm_of(&report.uuid)));
-        }
-    }
-
-    /// Works out every answer.
-    fn answer(&mut self) {
-        self.last.take();
-        self.matrix = matrix(&self.base, &self.kinds, &self.premises);
-        self.groups = groups(&self.matrix.rows);
-        self.worst = (0..self.kinds.len()).map(|kind| self.worst_of(kind)).collect();
-    }
-
-    /// A version the user chose goes before an installed one.
-    fn with_installed(&mut self, found: Installed) -> Premises {
-        let Installed { versions, beside, findings } = found;
-        let mut premises = Premises { findings, beside, ..self.premises.clone() };
-        versions::install(&mut premises, &versions);
-        self.installed = versions;
-        premises
-    }
-
-    /// Answers from now on for a model, or for none in particular.
-    pub fn set_model(&mut self, model: Option<Model>) {
-        self.assume(Premises { model, ..self.premises.clone() });
-    }
-
-    /// Asks about the next older or newer version of a framework than that of a row; false: there is none.
-    pub fn step_version(&mut self, framework: &str, now: Option<&str>, step: isize) -> bool {
-        let known = versions_of(&self.base, framework);
-        let Some(version) = versions::step_from(&known, now, step) else { return false };
-        let mut premises = self.premises.clone();
-        premises.versions.insert(framework.into(), Given { version, origin: Origin::Asked });
-        self.assume(premises);
-        true
-    }
-
-    /// Takes back the choice of a version; false: there was none.
-    pub fn reset_version(&mut self, framework: &str) -> bool {
-        let chosen = |given: &Given| given.origin == Origin::Asked;
-        if !self.premises.versions.get(framework).is_some_and(chosen) {
-            return false;
-        }
-        let mut premises = self.premises.clone();
-        premises.versions.remove(framework);
-        if let Some(given) = self.installed.get(framework) {
-            premises.versions.insert(framework.to_owned(), given.clone());
-        }
-        self.assume(premises);
-        true
-    }
-
-    fn assume(&mut self, premises: Premises) {
-        if premises != self.premises {
-            self.premises = premises;
-            self.answer();
-        }
-    }
-
-    /// What answers take as given.
-    pub fn premises(&self) -> &Premises {
-        &self.premises
-    }
-
-    /// The version a framework is asked about, and where it comes from; nothing where each row has its own.
-    pub fn given(&self, framework: &str) -> Option<&Given> {
-        self.premises.versions.get(framework)
-    }
-
-    /// Version of a framework when no other is given: the newest its rules know.
-    pub fn known_version(&self, framework: &str) -> Option<&str> {
-        self.base.framework(framework)?.version.as_deref()
-    }
-
-    /// Versions of a framework at which answers may change.
-    pub fn versions(&self, framework: &str) -> Vec<String> {
-        versions_of(&self.base, framework)
-    }
-
-    /// Every row of the matrix.
-    pub fn all_rows(&self) -> &[Row] {
-        &self.matrix.rows
-    }
-
-    /// The outcome in a row of [`Compat::all_rows`] for a GPU.
-    pub fn cell(&self, row: usize, gpu: usize) -> Option<&Cell> {
-        self.matrix.cells.get(row)?.get(*self.columns.get(gpu)?)
-    }
-
-    /// The whole answer of a row of [`Compat::all_rows`] for a GPU, worked out when asked for.
-    pub fn verdict(&self, row: usize, gpu: usize) -> Option<Arc<Verdict>> {
-        let kind = *self.columns.get(gpu)?;
-        if let Some((.., verdict)) =
-            self.last.borrow().as_ref().filter(|last| (last.0, last.1) == (row, kind))
-        {
-            return Some(Arc::clone(verdict));
-        }
-        let verdict = Arc::new(self.ask(row, kind)?);
-        self.last.replace(Some((row, kind, Arc::clone(&verdict))));
-        Some(verdict)
-    }
-
-    fn ask(&self, row: usize, kind: usize) -> Option<Verdict> {
-        let (row, kind) = (self.matrix.rows.get(row)?, self.kinds.get(kind)?);
-        let found = self.premises.about(kind, &row.question);
-        Some(evaluate(&self.base, kind, &row.question, &found))
-    }
-
-    /// The most important failure on one kind of GPU.
-    fn worst_of(&self, kind: usize) -> Option<Verdict> {
-        let rows = 0..self.matrix.rows.len();
-        let bad = rows.filter(|row| self.matrix.cells[*row][kind].outcome.is_bad());
-        let first =
-            bad.min_by_key(|row| importance::place(&self.matrix.rows[*row].question.framework));
-        self.ask(first?, kind)
-    }
-
-    /// The most important of what goes wrong on a GPU.
-    pub fn worst(&self, gpu: usize) -> Option<&Verdict> {
-        self.worst.get(*self.columns.get(gpu)?)?.as_ref()
-    }
-
-    /// How one GPU computes in every number format; empty while its compute capability is unknown.
-    pub fn dtypes(&self, gpu: usize) -> &[(Dtype, How)] {
-        let kind = self.columns.get(gpu).and_then(|kind| self.dtypes.get(*kind));
-        kind.map_or(&[], Vec::as_slice)
-    }
-
-    /// Every outcome on one GPU.
-    pub fn of(&self, gpu: usize) -> impl Iterator<Item = &Cell> {
-        (0..self.matrix.rows.len()).filter_map(move |row| self.cell(row, gpu))
-    }
-}
-
-fn support(target: &Target) -> Vec<(Dtype, How)> {
-    let Some(sm) = target.sm else { return Vec::new() };
-    let rows = Catalogue::load().dtype_support(sm, target.pci_device_id);
-    rows.into_iter().map(|(dtype, support)| (dtype, support.how)).collect()
-}
-
-#[cfg(test)]
-mod tests;
-
-#[cfg(test)]
-impl Compat {
-    fn set_installed(&mut self, found: Installed) {
-        let premises = self.with_installed(found);
-        self.assume(premises);
+    /// Changes which lines there are, and keeps the cursor on the one it was on; if that is gone, on the first row.
+    pub(crate) fn staying<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.selected_line();
+        let result = change(self);
+        let lines = self.lines();
+        let place = before.and_then(|line| place_of(&lines, self.verdicts.groups(), &line));
+        let first = || lines.iter().position(|line| matches!(line, Line::Row(_)));
+        self.view.row.at = place.or_else(first).unwrap_or(0);
+        result
     }
 }

@@ -1,19 +1,24 @@
 use std::time::Duration;
 
 use warpscope_kernels::Sm;
-use warpscope_probes::Gpu;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::model::Model;
 use warpscope_probes::rules::Settings as Configuration;
+use warpscope_probes::{Frame, Gpu};
 
-use super::model::State;
+use super::model::{Dialog, State};
 use super::view::{CompatView, Order};
 use super::*;
+use crate::engine::installed::Installed;
 use crate::engine::{Evidence, Finding, Level, Outcome, Settles};
+use crate::engine::{Given, Origin, versions_of};
+use crate::features::Input;
+use crate::features::compat;
 use crate::features::what_if::WhatIf;
 use crate::shell::keymap::Keymap;
+use crate::shell::tabs::Tab;
 use crate::shell::update::update;
-use crate::shell::view::{Input, Popup, Tab};
 use crate::shell::{App, Cmd, Hit, Msg, Settings};
 
 /// A framework of two rows: fp16 runs from `needs` on and only from version 1.5, fp32 everywhere.
@@ -48,14 +53,14 @@ fn frame() -> Frame {
     frame
 }
 
-fn compat() -> Compat {
-    let mut compat = Compat::new(base());
+fn compat() -> Verdicts {
+    let mut compat = Verdicts::new(base());
     compat.renew(&frame());
     compat
 }
 
 /// The lines of a view as text: heads in capitals, with the number of rows below them where they are folded.
-fn text(compat: &Compat, view: &CompatView) -> Vec<String> {
+fn text(compat: &Verdicts, view: &CompatView) -> Vec<String> {
     let line = |line: Line| match line {
         Line::Head { group, rows, folded } => {
             let name = compat.groups()[group].name.to_uppercase();
@@ -106,11 +111,12 @@ fn a_folded_framework_tells_the_worst_and_how_often() {
 
 #[test]
 fn what_most_people_run_is_told_first() {
-    let worst = |gpu| compat().worst(gpu).map(|verdict| verdict.framework.clone());
+    let worst =
+        |gpu: usize| compat().judged()[gpu].worst.as_ref().map(|verdict| verdict.framework.clone());
     assert_eq!(worst(0).as_deref(), Some("Vllm"));
-    let mut compat = Compat::new(base());
+    let mut compat = Verdicts::new(base());
     compat.renew(&Frame { gpus: vec![gpu("B200", Sm::new(10, 0))], ..Frame::default() });
-    assert_eq!(compat.worst(0), None);
+    assert_eq!(compat.judged()[0].worst, None);
 }
 
 #[test]
@@ -127,7 +133,7 @@ fn versions_are_those_at_which_answers_change() {
 fn a_chosen_version_goes_before_an_installed_one_and_gives_way_to_it_again() {
     let mut compat = compat();
     let (row, gpu) = (2, 1);
-    let now = |compat: &Compat| {
+    let now = |compat: &Verdicts| {
         let question = &compat.all_rows()[row].question;
         let outcome = compat.cell(row, gpu).map(|cell| cell.outcome);
         (question.version.clone().expect("has one"), question.origin, outcome.expect("is there"))
@@ -197,7 +203,7 @@ fn app() -> App {
     };
     let mut app = App::new(settings, Keymap::default(), WhatIf::default(), base());
     update(&mut app, Msg::Frame(Box::new(frame())));
-    app.view.tab = Tab::Compat;
+    app.tab = Tab::Compat;
     app
 }
 
@@ -211,28 +217,31 @@ fn press(app: &mut App, keys: &str) -> Vec<Cmd> {
 
 /// The line the cursor is on, as text.
 fn here(app: &App) -> String {
-    text(&app.compat, &app.view.compat)[app.view.compat.row.at].clone()
+    text(&app.tabs.compat.verdicts, &app.tabs.compat.view)[app.tabs.compat.view.row.at].clone()
 }
 
 #[test]
 fn the_cursor_begins_on_a_row_and_stays_on_it_whatever_is_hidden_around_it() {
     let mut app = app();
-    assert_eq!((here(&app).as_str(), app.view.compat.row.at), ("half precision", 1));
+    assert_eq!((here(&app).as_str(), app.tabs.compat.view.row.at), ("half precision", 1));
     press(&mut app, "j j j");
-    assert_eq!(app.selected_line(), Some(Line::Row(2)));
+    assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)));
     for keys in ["f", "s", "s", "s", "f", "/ a l enter", "esc"] {
         press(&mut app, keys);
-        assert_eq!(app.selected_line(), Some(Line::Row(2)), "{keys}");
+        assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)), "{keys}");
     }
     press(&mut app, "z");
     assert_eq!(here(&app), "ALPHA 2");
     press(&mut app, "Z");
-    assert_eq!(text(&app.compat, &app.view.compat), ["ZETA 2", "ALPHA 2", "VLLM 2"]);
+    assert_eq!(
+        text(&app.tabs.compat.verdicts, &app.tabs.compat.view),
+        ["ZETA 2", "ALPHA 2", "VLLM 2"]
+    );
     assert_eq!(here(&app), "ALPHA 2");
     press(&mut app, "Z enter");
     assert_eq!(here(&app), "ALPHA 2", "enter folds a head");
     press(&mut app, "enter j enter");
-    assert!(matches!(app.view.popup, Some(Popup::Why { .. })), "and opens a row");
+    assert!(matches!(app.tabs.compat.popup, Some(Popup::Why(_))), "and opens a row");
 }
 
 #[test]
@@ -242,40 +251,46 @@ fn a_click_on_a_head_folds_it_and_the_second_on_a_cell_opens_it() {
     click(&mut app, Hit::Cell { row: 0, column: 0 });
     assert_eq!(here(&app), "ZETA 2");
     click(&mut app, Hit::Cell { row: 2, column: 1 });
-    assert_eq!((here(&app).as_str(), app.view.compat.column.at), ("half precision", 1));
-    assert_eq!(app.view.popup, None);
+    assert_eq!((here(&app).as_str(), app.tabs.compat.view.column.at), ("half precision", 1));
+    assert_eq!(app.tabs.compat.popup, None);
     click(&mut app, Hit::Cell { row: 2, column: 1 });
-    assert!(matches!(app.view.popup, Some(Popup::Why { .. })));
+    assert!(matches!(app.tabs.compat.popup, Some(Popup::Why(_))));
     press(&mut app, "esc");
     click(&mut app, Hit::Gpu(2));
-    assert_eq!(app.view.compat.column.at, 2);
+    assert_eq!(app.tabs.compat.view.column.at, 2);
 }
 
 #[test]
 fn keys_step_through_versions_and_take_the_choice_back() {
     let mut app = app();
     press(&mut app, "<");
-    assert_eq!(app.compat.given("zeta").map(|given| given.version.as_str()), Some("1.5"));
+    assert_eq!(
+        app.tabs.compat.verdicts.given("zeta").map(|given| given.version.as_str()),
+        Some("1.5")
+    );
     press(&mut app, "< <");
-    assert_eq!(app.compat.given("zeta").map(|given| given.version.as_str()), Some("1.0"));
-    assert!(app.view.toast.as_ref().is_some_and(|toast| toast.0.contains("no older version")));
+    assert_eq!(
+        app.tabs.compat.verdicts.given("zeta").map(|given| given.version.as_str()),
+        Some("1.0")
+    );
+    assert!(app.toast.as_ref().is_some_and(|toast| toast.0.contains("no older version")));
     press(&mut app, "> v");
-    assert_eq!(app.compat.given("zeta"), None);
+    assert_eq!(app.tabs.compat.verdicts.given("zeta"), None);
     press(&mut app, "v");
-    assert!(app.view.toast.is_some());
+    assert!(app.toast.is_some());
 }
 
 #[test]
 fn a_what_if_gpu_comes_with_its_column_selected_and_goes_again() {
     let mut app = app();
     press(&mut app, "w b 2 0 0 enter");
-    assert_eq!((app.frame.gpus.len(), app.view.compat.column.at), (4, 3));
-    assert_eq!(app.frame.gpus[3].presence, Presence::WhatIf);
-    assert_eq!(app.compat.cell(0, 3).map(|cell| cell.outcome), Some(Outcome::Works));
+    assert_eq!((app.shared.frame.gpus.len(), app.tabs.compat.view.column.at), (4, 3));
+    assert_eq!(app.shared.frame.gpus[3].presence, Presence::WhatIf);
+    assert_eq!(app.tabs.compat.verdicts.cell(0, 3).map(|cell| cell.outcome), Some(Outcome::Works));
     press(&mut app, "x");
-    assert_eq!((app.frame.gpus.len(), app.view.compat.column.at), (3, 2));
+    assert_eq!((app.shared.frame.gpus.len(), app.tabs.compat.view.column.at), (3, 2));
     press(&mut app, "x");
-    assert_eq!(app.frame.gpus.len(), 3, "a real one stays");
+    assert_eq!(app.shared.frame.gpus.len(), 3, "a real one stays");
 }
 
 fn model(name: &str) -> Model {
@@ -286,42 +301,51 @@ fn model(name: &str) -> Model {
 #[test]
 fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
     let mut app = app();
-    assert_eq!(press(&mut app, "m / m enter"), [Cmd::ReadModel("/m".into())]);
+    assert_eq!(press(&mut app, "m / m enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m".into()))]);
     let failed = Err("there is none".to_owned());
-    update(&mut app, Msg::Model("/m".into(), failed));
-    let failed = |app: &App| match &app.view.popup {
-        Some(Popup::Model { state: State::Failed(why), .. }) => Some(why.clone()),
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), failed)));
+    let failed = |app: &App| match &app.tabs.compat.popup {
+        Some(Popup::Model(Dialog { state: State::Failed(why), .. })) => Some(why.clone()),
         _ => None,
     };
     assert_eq!(failed(&app).as_deref(), Some("there is none"));
-    assert_eq!(press(&mut app, "2 enter"), [Cmd::ReadModel("/m2".into())]);
-    update(&mut app, Msg::Model("/m".into(), Ok(model("late"))));
-    assert_eq!(app.compat.premises().model, None, "an answer nobody waits for is left out");
-    update(&mut app, Msg::Model("/m2".into(), Ok(model("m2"))));
-    assert_eq!((&app.view.popup, app.compat.premises().model.is_some()), (&None, true));
-    assert_eq!(app.compat.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Works));
+    assert_eq!(press(&mut app, "2 enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m2".into()))]);
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), Ok(model("late")))));
+    assert_eq!(
+        app.tabs.compat.verdicts.premises().model,
+        None,
+        "an answer nobody waits for is left out"
+    );
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m2".into(), Ok(model("m2")))));
+    assert_eq!(
+        (&app.tabs.compat.popup, app.tabs.compat.verdicts.premises().model.is_some()),
+        (&None, true)
+    );
+    assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Works));
     press(&mut app, "esc");
-    assert_eq!(app.compat.premises().model, None);
-    assert_eq!(app.compat.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Fails));
+    assert_eq!(app.tabs.compat.verdicts.premises().model, None);
+    assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Fails));
 }
 
 #[test]
 fn an_empty_line_takes_the_model_back_and_a_closed_dialog_changes_nothing() {
     let mut app = app();
     press(&mut app, "m a enter");
-    update(&mut app, Msg::Model("a".into(), Ok(model("a"))));
+    update(&mut app, Msg::Compat(compat::Msg::Model("a".into(), Ok(model("a")))));
     press(&mut app, "m b enter esc");
-    update(&mut app, Msg::Model("b".into(), Ok(model("b"))));
-    let name = |app: &App| app.compat.premises().model.as_ref().map(|model| model.name.clone());
+    update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(model("b")))));
+    let name = |app: &App| {
+        app.tabs.compat.verdicts.premises().model.as_ref().map(|model| model.name.clone())
+    };
     assert_eq!(name(&app).as_deref(), Some("a"));
     press(&mut app, "m enter");
-    assert_eq!((name(&app), &app.view.popup), (None, &None));
+    assert_eq!((name(&app), &app.tabs.compat.popup), (None, &None));
 }
 
 #[test]
 fn the_selected_fix_is_copied() {
     let mut app = app();
-    let mut verdict = app.selected_verdict().expect("is there").as_ref().clone();
+    let mut verdict = app.tabs.compat.selected_verdict().expect("is there").as_ref().clone();
     let fix = |text: &str| crate::engine::Fix {
         cost: warpscope_probes::rules::Cost::Flag,
         title: "do".into(),
@@ -330,11 +354,11 @@ fn the_selected_fix_is_copied() {
     };
     let harm = "a\u{1b}[201~\r\u{9b}\u{202e}b\nc";
     verdict.fixes = vec![fix(harm)];
-    app.compat.last.replace(Some((0, 0, Arc::new(verdict.clone()))));
+    app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict.clone()))));
     let shown = "a\u{fffd}[201~ \u{fffd}\u{fffd}b\nc".to_owned();
     assert_eq!(press(&mut app, "y"), [Cmd::Copy(shown)], "its lines stay lines");
     verdict.fixes = vec![fix("first"), fix("second")];
-    app.compat.last.replace(Some((0, 0, Arc::new(verdict))));
+    app.tabs.compat.verdicts.last.replace(Some((0, 0, Arc::new(verdict))));
     let copied = |text: &str| [Cmd::Copy(text.to_owned())];
     assert_eq!(press(&mut app, "y"), copied("first"));
     assert_eq!(press(&mut app, "enter y"), copied("first"));
@@ -356,7 +380,7 @@ fn gpu(name: &str, sm: Sm) -> Gpu {
 fn gpus_of_one_kind_share_their_verdicts_and_each_has_its_own_column() {
     let (old, new) = (gpu("T4", Sm::new(7, 5)), gpu("H100", Sm::new(9, 0)));
     let gpus = vec![new.clone(), old.clone(), new.clone(), old];
-    let mut compat = Compat::new(Arc::new(RuleBase::builtin().clone()));
+    let mut compat = Verdicts::new(Arc::new(RuleBase::builtin().clone()));
     compat.renew(&Frame { gpus, ..Frame::default() });
     assert_eq!(compat.kinds.len(), 2);
     for row in 0..compat.all_rows().len() {
@@ -366,8 +390,10 @@ fn gpus_of_one_kind_share_their_verdicts_and_each_has_its_own_column() {
             Some("T4".to_owned())
         );
     }
-    assert!(compat.of(1).count() > 20 && compat.verdict(0, 4).is_none());
-    assert_ne!(compat.dtypes(0), compat.dtypes(1));
+    let judged = compat.judged();
+    let known: usize = judged[1].counts.iter().map(|row| row.1).sum();
+    assert!(known > 20 && compat.verdict(0, 4).is_none());
+    assert_ne!(judged[0].dtypes, judged[1].dtypes);
 
     compat.renew(&Frame { gpus: vec![new], ..Frame::default() });
     assert_eq!(compat.verdict(0, 0).map(|verdict| verdict.gpu.clone()), Some("H100".to_owned()));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::shell::view::{Cursor, Input};
+use crate::features::{Cursor, Input};
 
 /// Order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,17 +2,19 @@
 
 mod keys;
 pub mod panel;
-pub(crate) mod run;
+mod popup;
+mod run;
+mod tab;
 #[cfg(test)]
 mod tests;
+mod update;
 
+use crate::features::{Cursor, Input};
 use crate::runs::compare::Comparison;
 use crate::store::kernels::{Past, Trend};
 
-use crate::shell::App;
-use crate::shell::view::{Cursor, Input};
-
-pub(crate) use keys::{act, compared, follow, step_run, take};
+pub use popup::Popup;
+pub use update::{Cmd, Msg};
 
 /// How far reading the store has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub enum Compared {
     Failed(String),
 }
 
-/// What the tab shows.
+/// What the tab shows, and how it is set.
 #[derive(Debug, Default)]
 pub struct History {
     /// How far reading has come.
@@ -51,6 +53,22 @@ pub struct History {
     pub trends: Vec<Trend>,
     /// The two marked runs beside each other.
     pub compared: Compared,
+    /// Selected kernel.
+    pub cursor: Cursor,
+    /// Filter.
+    pub filter: Input,
+    /// Order of the kernels.
+    pub order: Order,
+    /// [`Past::hash`] of the run the cursor is on; the newest while there is none.
+    pub run: Option<i64>,
+    /// Runs that are marked, two at most, in the order they were.
+    pub marked: Vec<i64>,
+    /// Whether weak changes are shown.
+    pub weak: bool,
+    /// What lies over the tab.
+    pub popup: Option<Popup>,
+    /// Whether the tab is in view.
+    in_view: bool,
 }
 
 impl History {
@@ -58,6 +76,49 @@ impl History {
     pub fn run(&self, hash: i64) -> Option<&Past> {
         let mut moments = self.trends.iter().flat_map(|trend| &trend.moments);
         moments.find(|moment| moment.run.hash == hash).map(|moment| &*moment.run)
+    }
+
+    /// Positions in [`History::trends`], filtered and in order.
+    pub fn rows(&self) -> Vec<usize> {
+        let trends = &self.trends;
+        let matches = |at: &usize| {
+            let trend = &trends[*at];
+            self.filter.matches(&format!("{} {}", trend.name(), trend.circumstances()))
+        };
+        let mut rows: Vec<usize> = (0..trends.len()).filter(matches).collect();
+        let last = |at: usize| trends[at].shifts(self.weak).last();
+        match self.order {
+            Order::Name => {}
+            Order::Changed => {
+                let when = |at: usize| {
+                    last(at).map(|shift| trends[at].moments[shift.at].run.identity.at_ms)
+                };
+                rows.sort_by_key(|at| std::cmp::Reverse(when(*at)));
+            }
+            Order::Size => {
+                let size = |at: usize| last(at).map_or(0.0, |shift| shift.change.ln_1p().abs());
+                rows.sort_by(|a, b| size(*b).total_cmp(&size(*a)));
+            }
+        }
+        rows
+    }
+
+    /// The run the cursor is on, among those of a kernel.
+    pub fn moment(&self, trend: &Trend) -> usize {
+        let named =
+            self.run.and_then(|run| trend.moments.iter().position(|moment| moment.run.hash == run));
+        named.unwrap_or(trend.moments.len().saturating_sub(1))
+    }
+
+    /// The kernel the cursor is on.
+    pub fn selected_trend(&self) -> Option<&Trend> {
+        self.trends.get(self.rows().get(self.cursor.at).copied()?)
+    }
+
+    /// The run the cursor is on.
+    pub fn selected_run(&self) -> Option<&Past> {
+        let trend = self.selected_trend()?;
+        trend.moments.get(self.moment(trend)).map(|moment| &*moment.run)
     }
 }
 
@@ -90,70 +151,5 @@ impl Order {
     /// Words for the screen.
     pub fn words(self) -> &'static str {
         ORDERS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-}
-
-/// How the tab is set.
-#[derive(Clone, Debug, Default)]
-pub struct HistoryView {
-    /// Selected kernel.
-    pub cursor: Cursor,
-    /// Filter.
-    pub filter: Input,
-    /// Order of the kernels.
-    pub order: Order,
-    /// [`Past::hash`] of the run the cursor is on; the newest while there is none.
-    pub run: Option<i64>,
-    /// Runs that are marked, two at most, in the order they were.
-    pub marked: Vec<i64>,
-    /// Whether weak changes are shown.
-    pub weak: bool,
-}
-
-impl HistoryView {
-    /// Positions in [`History::trends`], filtered and in order.
-    pub fn rows(&self, trends: &[Trend]) -> Vec<usize> {
-        let matches = |at: &usize| {
-            let trend = &trends[*at];
-            self.filter.matches(&format!("{} {}", trend.name(), trend.circumstances()))
-        };
-        let mut rows: Vec<usize> = (0..trends.len()).filter(matches).collect();
-        let last = |at: usize| trends[at].shifts(self.weak).last();
-        match self.order {
-            Order::Name => {}
-            Order::Changed => {
-                let when = |at: usize| {
-                    last(at).map(|shift| trends[at].moments[shift.at].run.identity.at_ms)
-                };
-                rows.sort_by_key(|at| std::cmp::Reverse(when(*at)));
-            }
-            Order::Size => {
-                let size = |at: usize| last(at).map_or(0.0, |shift| shift.change.ln_1p().abs());
-                rows.sort_by(|a, b| size(*b).total_cmp(&size(*a)));
-            }
-        }
-        rows
-    }
-
-    /// The run the cursor is on, among the moments of a kernel.
-    pub fn moment(&self, trend: &Trend) -> usize {
-        let named =
-            self.run.and_then(|run| trend.moments.iter().position(|moment| moment.run.hash == run));
-        named.unwrap_or(trend.moments.len().saturating_sub(1))
-    }
-}
-
-impl App {
-    /// The kernel the cursor of the History tab is on.
-    pub fn selected_trend(&self) -> Option<&Trend> {
-        let view = &self.view.history;
-        let row = view.rows(&self.history.trends).get(view.cursor.at).copied()?;
-        self.history.trends.get(row)
-    }
-
-    /// The run the cursor of the History tab is on.
-    pub fn selected_run(&self) -> Option<&Past> {
-        let trend = self.selected_trend()?;
-        trend.moments.get(self.view.history.moment(trend)).map(|moment| &*moment.run)
     }
 }

@@ -3,24 +3,20 @@ use std::cmp::Reverse;
 use ratatui::text::Line;
 use warpscope_probes::text::printable;
 
-use crate::features::history::Compared;
+use crate::features::history::{Compared, History};
 use crate::runs::compare::{Call, Comparison, Row, Side};
 use crate::runs::journal::Dirty;
-use crate::shell::App;
-use crate::shell::popup::{Page, section};
 use crate::store::kernels::{Past, Trend, differences, regime_word};
 use crate::widgets::Look;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
+use crate::widgets::{Titled, section};
 
 /// Everything about one recorded run.
-pub(crate) fn page(app: &App, look: Look<'_>, run: i64, width: usize) -> Page {
-    let Some(run) = app.history.run(run) else {
+pub(crate) fn page(state: &History, look: Look<'_>, run: i64, width: usize) -> Titled {
+    let Some(run) = state.run(run) else {
         let text = "It is no longer in the history.";
-        return Page {
-            title: "Run".into(),
-            lines: vec![Line::styled(text, look.style(Role::Warn))],
-        };
+        return ("Run".into(), vec![Line::styled(text, look.style(Role::Warn))]);
     };
     let identity = &run.identity;
     let mut lines = Vec::new();
@@ -53,7 +49,7 @@ pub(crate) fn page(app: &App, look: Look<'_>, run: i64, width: usize) -> Page {
     }
     tell("ended", if run.ended { "yes" } else { "no: it was stopped before its end" });
     tell("journal", &run.file);
-    Page { title: name(run), lines }
+    (name(run), lines)
 }
 
 fn name(run: &Past) -> String {
@@ -65,26 +61,26 @@ fn name(run: &Past) -> String {
 }
 
 /// The two marked runs beside each other, the selected kernel first.
-pub(crate) fn compared(app: &App, look: Look<'_>, width: usize) -> Page {
+pub(crate) fn compared(state: &History, look: Look<'_>, width: usize) -> Titled {
     let title = "Two runs".to_owned();
     let line = |text: &str, role| {
-        let wrapped = crate::shell::popup::wrap(text, width).into_iter();
+        let wrapped = crate::widgets::wrap(text, width).into_iter();
         wrapped.map(|text| Line::styled(text, look.style(role))).collect()
     };
-    let comparison = match &app.history.compared {
+    let comparison = match &state.compared {
         Compared::Done(comparison) => comparison,
-        Compared::Failed(why) => return Page { title, lines: line(why, Role::Bad) },
+        Compared::Failed(why) => return (title, line(why, Role::Bad)),
         Compared::Waiting(..) | Compared::Not => {
-            return Page { title, lines: line("Reading the samples of both runs.", Role::Info) };
+            return (title, line("Reading the samples of both runs.", Role::Info));
         }
     };
-    let mut lines = sides(app, look, width);
-    let selected = app.selected_trend().map(Trend::name);
+    let mut lines = sides(state, look, width);
+    let selected = state.selected_trend().map(Trend::name);
     let mut rows: Vec<&Row> = comparison.rows.iter().collect();
     rows.sort_by_key(|row| Reverse(selected.as_ref() == Some(&row_name(row))));
     rows.iter().for_each(|row| lines.extend(block(look, row, width)));
     lines.extend(left_out(look, comparison, width));
-    Page { title, lines }
+    (title, lines)
 }
 
 fn row_name(row: &Row) -> String {
@@ -93,8 +89,8 @@ fn row_name(row: &Row) -> String {
 }
 
 /// Which runs they are, and what is different about them.
-fn sides(app: &App, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
-    let marked = app.view.history.marked.iter().filter_map(|hash| app.history.run(*hash));
+fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
+    let marked = state.marked.iter().filter_map(|hash| state.run(*hash));
     let mut runs: Vec<&Past> = marked.collect();
     runs.sort_by_key(|run| (run.identity.at_ms, run.hash));
     let mut lines = Vec::new();
@@ -129,7 +125,7 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
         vec![Line::default(), Line::styled(printable(&row_name(row)), look.style(Role::Header))];
     let head = format!("{}: {}", judgement.call, judgement.reason);
     lines.extend(
-        crate::shell::popup::wrap(&head, width)
+        crate::widgets::wrap(&head, width)
             .into_iter()
             .map(|text| Line::styled(text, look.style(role))),
     );

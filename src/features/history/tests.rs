@@ -2,13 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::features::{Scroll, history};
 use crate::runs::compare::Quartiles;
 use crate::runs::journal::{Identity, Regime};
 use crate::runs::points::Key;
 use crate::shell::keymap::Keymap;
 use crate::shell::update::update;
-use crate::shell::view::Popup;
-use crate::shell::{Cmd, Msg, Settings};
+use crate::shell::{App, Cmd, Msg, Settings};
 use crate::store::kernels::{Summary, trends};
 
 fn app() -> App {
@@ -50,8 +50,8 @@ fn press(app: &mut App, key: &str) -> Vec<Cmd> {
 
 fn filled() -> App {
     let mut app = app();
-    assert_eq!(press(&mut app, "5"), [Cmd::ReadHistory]);
-    update(&mut app, Msg::History(Ok(read())));
+    assert_eq!(press(&mut app, "5"), [Cmd::History(history::Cmd::Read)]);
+    update(&mut app, Msg::History(history::Msg::Read(Ok(read()))));
     app
 }
 
@@ -59,19 +59,19 @@ fn filled() -> App {
 fn the_store_is_read_on_every_visit_and_once_at_a_time() {
     let mut app = app();
     assert_eq!(press(&mut app, "4"), []);
-    assert_eq!(press(&mut app, "tab"), [Cmd::ReadHistory]);
+    assert_eq!(press(&mut app, "tab"), [Cmd::History(history::Cmd::Read)]);
     assert_eq!((press(&mut app, "1"), press(&mut app, "5")), (vec![], vec![]), "still reading");
-    update(&mut app, Msg::History(Err("locked".into())));
-    assert_eq!(app.history.state, State::Failed("locked".into()));
+    update(&mut app, Msg::History(history::Msg::Read(Err("locked".into()))));
+    assert_eq!(app.tabs.history.state, State::Failed("locked".into()));
     assert_eq!(press(&mut app, "down"), []);
     press(&mut app, "1");
-    assert_eq!(press(&mut app, "5"), [Cmd::ReadHistory]);
+    assert_eq!(press(&mut app, "5"), [Cmd::History(history::Cmd::Read)]);
 }
 
 #[test]
 fn the_cursor_is_on_the_newest_run_and_stays_on_its_run() {
     let mut app = filled();
-    let at = |app: &App| app.selected_run().map(|run| run.hash);
+    let at = |app: &App| app.tabs.history.selected_run().map(|run| run.hash);
     // External comes before pulse: the first trend has the runs 1 and 2.
     assert_eq!(at(&app), Some(2));
     press(&mut app, "left");
@@ -89,29 +89,35 @@ fn the_cursor_is_on_the_newest_run_and_stays_on_its_run() {
 fn two_runs_are_marked_and_compared() {
     let mut app = filled();
     assert_eq!(press(&mut app, "c"), []);
-    assert!(app.view.toast.as_ref().is_some_and(|said| said.0.contains("Mark two runs")));
+    assert!(app.toast.as_ref().is_some_and(|said| said.0.contains("Mark two runs")));
     press(&mut app, "m");
     press(&mut app, "left");
     press(&mut app, "m");
-    assert_eq!(app.view.history.marked, [2, 1]);
-    assert_eq!(press(&mut app, "c"), [Cmd::CompareRuns(1, 2)], "the older first");
-    assert_eq!(app.view.popup, Some(Popup::Compared { scroll: 0 }));
-    update(&mut app, Msg::Compared((7, 8), Err("others".into())));
-    assert_eq!(app.history.compared, Compared::Waiting(1, 2));
-    update(&mut app, Msg::Compared((1, 2), Ok(Comparison::default())));
-    assert_eq!(app.history.compared, Compared::Done(Box::default()));
+    assert_eq!(app.tabs.history.marked, [2, 1]);
+    assert_eq!(
+        press(&mut app, "c"),
+        [Cmd::History(history::Cmd::Compare(1, 2))],
+        "the older first"
+    );
+    assert_eq!(app.tabs.history.popup, Some(Popup::Compared(Scroll(0))));
+    update(&mut app, Msg::History(history::Msg::Compared((7, 8), Err("others".into()))));
+    assert_eq!(app.tabs.history.compared, Compared::Waiting(1, 2));
+    update(&mut app, Msg::History(history::Msg::Compared((1, 2), Ok(Comparison::default()))));
+    assert_eq!(app.tabs.history.compared, Compared::Done(Box::default()));
     press(&mut app, "esc");
     press(&mut app, "m");
-    assert_eq!(app.view.history.marked, [2]);
+    assert_eq!(app.tabs.history.marked, [2]);
 }
 
 #[test]
 fn runs_of_two_regimes_are_not_compared() {
     let mut app = filled();
     press(&mut app, "m");
-    app.view.history.marked.push(3);
+    app.tabs.history.marked.push(3);
     assert_eq!(press(&mut app, "c"), []);
-    let Compared::Failed(why) = &app.history.compared else { panic!("{:?}", app.history.compared) };
+    let Compared::Failed(why) = &app.tabs.history.compared else {
+        panic!("{:?}", app.tabs.history.compared)
+    };
     assert!(why.contains("external") && why.contains("pulse"), "{why}");
 }
 
@@ -119,7 +125,7 @@ fn runs_of_two_regimes_are_not_compared() {
 fn the_filter_and_the_order_keep_the_kernel() {
     let mut app = filled();
     press(&mut app, "end");
-    let name = |app: &App| app.selected_trend().map(Trend::name);
+    let name = |app: &App| app.tabs.history.selected_trend().map(Trend::name);
     assert_eq!(name(&app).as_deref(), Some("b"));
     press(&mut app, "s");
     assert_eq!(name(&app).as_deref(), Some("b"));
@@ -129,15 +135,15 @@ fn the_filter_and_the_order_keep_the_kernel() {
     }
     assert_eq!(name(&app).as_deref(), Some("a"), "the only run in pulses");
     press(&mut app, "esc");
-    assert_eq!(app.view.history.rows(&app.history.trends).len(), 3);
+    assert_eq!(app.tabs.history.rows().len(), 3);
 }
 
 #[test]
 fn marks_of_runs_that_are_gone_go_too() {
     let mut app = filled();
     press(&mut app, "m");
-    update(&mut app, Msg::History(Ok(Vec::new())));
-    assert!(app.view.history.marked.is_empty());
+    update(&mut app, Msg::History(history::Msg::Read(Ok(Vec::new()))));
+    assert!(app.tabs.history.marked.is_empty());
     for key in ["m", "c", "left", "enter", "s", "W", "y"] {
         press(&mut app, key);
     }

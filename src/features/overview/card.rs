@@ -3,9 +3,8 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
-use super::Card;
-use super::model::{Fact, Summary};
-use crate::shell::App;
+use super::model::{Card, Fact, Summary};
+use crate::features::Shared;
 use crate::store::{TRACKS, Track};
 use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_history, cut_top, halves};
@@ -43,7 +42,7 @@ fn strip_height(card: &Card, width: u16) -> u16 {
 
 /// Draws one GPU.
 pub(crate) fn render(
-    app: &App,
+    shared: &Shared,
     look: Look<'_>,
     card: &Card,
     selected: bool,
@@ -64,7 +63,7 @@ pub(crate) fn render(
     let inner = frame.render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if has_graph(card) {
-        gauges(app, look, card, &mut rest, buffer);
+        gauges(shared, look, card, &mut rest, buffer);
     }
     if !in_frame(card) {
         facts(look, &card.state, cut_top(&mut rest, 1), buffer);
@@ -77,11 +76,11 @@ pub(crate) fn render(
         summary(look, &card.summary, cut_top(&mut rest, 1), buffer);
     }
     if rest.height >= GRAPH_LEAST && has_graph(card) {
-        graphs(app, look, card, rest, buffer);
+        graphs(shared, look, card, rest, buffer);
     }
 }
 
-fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut Buffer) {
+fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut Buffer) {
     let (gpu, memory) = if rest.width < 56 {
         (cut_top(rest, 1), cut_top(rest, 1))
     } else {
@@ -91,7 +90,7 @@ fn gauges(app: &App, look: Look<'_>, card: &Card, rest: &mut Rect, buffer: &mut 
     pen.put("gpu ", look.style(Role::Muted));
     let mut bar = Rect { x: pen.x(), width: pen.rest(), ..gpu };
     let line = cut_history(&mut bar);
-    let history = app.store.track(&card.key, Track::Utilisation);
+    let history = shared.store.track(&card.key, Track::Utilisation);
     Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
     Spark::new(look, history, Ink::Role(Role::Graph)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);
@@ -140,10 +139,10 @@ pub(crate) fn counts(look: Look<'_>, pen: &mut Pen<'_>, summary: &Summary) {
 }
 
 /// Histories of the tracks that have values, as many beside each other as fit.
-fn graphs(app: &App, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffer) {
-    let gpu = app.frame.gpus.iter().find(|gpu| gpu.key == card.key);
+fn graphs(shared: &Shared, look: Look<'_>, card: &Card, area: Rect, buffer: &mut Buffer) {
+    let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
     let known = TRACKS.iter().filter_map(|spec| {
-        let values = app.store.track(&card.key, spec.track);
+        let values = shared.store.track(&card.key, spec.track);
         values.iter().any(Option::is_some).then_some((spec, values))
     });
     let most = usize::from(area.width / 36).clamp(1, 5);

@@ -5,17 +5,17 @@ use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
 use warpscope_probes::{Absence, Field, Gpu};
 
-use crate::shell::App;
-use crate::shell::popup::{Page, section};
+use crate::features::Shared;
 use crate::widgets::Look;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
+use crate::widgets::{Titled, section};
 
 /// Everything about one GPU, straight from the field tables.
-pub(crate) fn page(app: &App, look: Look<'_>, key: &str, width: usize) -> Page {
-    let Some(gpu) = app.frame.gpus.iter().find(|gpu| gpu.key == key) else {
+pub(crate) fn page(shared: &Shared, look: Look<'_>, key: &str, width: usize) -> Titled {
+    let Some(gpu) = shared.frame.gpus.iter().find(|gpu| gpu.key == key) else {
         let lines = vec![Line::styled("This GPU is gone.", look.style(Role::Warn))];
-        return Page { title: "GPU".into(), lines };
+        return ("GPU".into(), lines);
     };
     let mut lines = Vec::new();
     lines.extend(rows(look, Identity::FIELDS, &gpu.identity));
@@ -25,7 +25,7 @@ pub(crate) fn page(app: &App, look: Look<'_>, key: &str, width: usize) -> Page {
     lines.extend(rows(look, Vitals::FIELDS, &gpu.vitals));
     lines.extend(parts(look, gpu, width));
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-    Page { title: format!("{} {name}", gpu.index), lines }
+    (format!("{} {name}", gpu.index), lines)
 }
 
 fn head(look: Look<'_>, text: &'static str) -> Line<'static> {
@@ -45,7 +45,7 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
     for field in fields {
         let (text, role) = match (field.text)(of) {
             Ok(text) if HEXADECIMAL.contains(&field.key) => (hexadecimal(&text), Role::Text),
-            Ok(text) => (with_unit(&text, field.unit), Role::Text),
+            Ok(text) => (format::with_unit(&text, field.unit), Role::Text),
             Err(Absence::Unsupported) => continue,
             Err(Absence::Failed(why)) => (why, Role::Bad),
             Err(absence) => (absence.word().to_owned(), Role::Absent),
@@ -56,16 +56,6 @@ fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
         ]));
     }
     lines
-}
-
-/// A field's text with its unit; bytes in the unit a person reads.
-pub(crate) fn with_unit(text: &str, unit: &str) -> String {
-    match (unit, text.parse::<f64>()) {
-        ("B", Ok(bytes)) => format::bytes(bytes).to_string(),
-        ("B/s", Ok(rate)) => format::rate(rate).to_string(),
-        ("", _) => text.to_owned(),
-        _ => format!("{text} {unit}"),
-    }
 }
 
 fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {

@@ -5,14 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::units::Bytes;
 
-use crate::features::bench::panel::{DecodeRates, why};
-use crate::shell::App;
+use crate::features::{CpuDecode, Shared};
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Scale, Spark, text_width,
+    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Rates, Scale, Spark, text_width,
 };
 
 /// Features worth a place in the title, by what they are called there.
@@ -28,25 +27,24 @@ const SHOWN: &[(&str, &str)] = &[
 ];
 
 /// Draws the host at the top of an area: a card, or one line where the room is short.
-pub(crate) fn render(app: &App, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
-    let cpu = app.bench.devices.cpu();
-    let bench = cpu.has_worker() || !cpu.results.is_empty();
+pub(crate) fn render(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
+    let bench = shared.cpu_decode.as_ref();
     let inner = if area.height >= 18 {
-        let line = cut_top(area, if bench { 4 } else { 3 });
-        frame(app, look, line, buffer)
+        let line = cut_top(area, if bench.is_some() { 4 } else { 3 });
+        frame(shared, look, line, buffer)
     } else {
         let line = cut_top(area, 1);
         Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line }
     };
     let mut rest = inner;
-    use_now(app, look, cut_top(&mut rest, 1), buffer);
-    if bench && rest.height > 0 {
-        rates(app, look, cut_top(&mut rest, 1), buffer);
+    use_now(shared, look, cut_top(&mut rest, 1), buffer);
+    if let Some(bench) = bench.filter(|_| rest.height > 0) {
+        rates(bench, look, cut_top(&mut rest, 1), buffer);
     }
 }
 
-fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let host = &app.frame.host;
+fn frame(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let host = &shared.frame.host;
     let name = host.machine.cpu_name.last().map_or("CPU", String::as_str);
     let title = if name.contains("CPU") { name.to_owned() } else { format!("CPU {name}") };
     let left = [look.piece(&title, Role::Title)];
@@ -62,8 +60,8 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let machine = &app.frame.host.machine;
+fn use_now(shared: &Shared, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let machine = &shared.frame.host.machine;
     let [cpu, memory] = halves(line, 2);
     let mut pen = look.pen(buffer, cpu);
     pen.put("cpu ", look.style(Role::Muted));
@@ -76,7 +74,7 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
         .label(&text, 5)
         .render(bar, buffer);
-    Spark::new(look, app.store.cpu(), Ink::Role(Role::Graph)).max(100.0).render(history, buffer);
+    Spark::new(look, shared.store.cpu(), Ink::Role(Role::Graph)).max(100.0).render(history, buffer);
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
     let text = format::bytes_of(used, total);
@@ -88,16 +86,14 @@ fn use_now(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
 }
 
 /// Decode rates of the clean profile, beside each other.
-fn rates(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let rates = DecodeRates::of(app);
+fn rates(bench: &CpuDecode, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let rates = Rates::new(&bench.rates);
     let bars = rates.bars();
     let mut pen = look.pen(buffer, line);
     pen.put("decode tok/s ", look.style(Role::Muted));
-    let (cpu, now) = (app.bench.devices.cpu(), app.bench.devices.now());
-    if !cpu.is_measuring() || cpu.is_starting() {
-        let status = why(cpu, now);
+    if let Some(waits) = &bench.waits {
         let room = pen.rest() / 3;
-        pen.elide(&status, text_width(&status).min(room), look.style(Role::Paused)).skip(2);
+        pen.elide(waits, text_width(waits).min(room), look.style(Role::Paused)).skip(2);
     }
     let rest = Rect { x: pen.x(), width: pen.rest(), ..line };
     BarLine(Bars { look, bars: &bars, scale: Scale::Linear, max: None }).render(rest, buffer);

@@ -1,157 +1,41 @@
 //! The Overview: the host, and a card per GPU; compact rows where cards do not fit.
 
 mod card;
-pub(crate) mod details;
+mod details;
 mod host;
 mod model;
 mod rows;
+mod tab;
+mod view;
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::widgets::Widget;
-use warpscope_probes::Severity;
-use warpscope_probes::driver::DriverState;
+use warpscope_probes::{Frame, Gpu};
 
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
-use crate::widgets::layout::{columns, cut_top};
-use crate::widgets::{Look, Notice, Severity as Urgency};
+use crate::features::{Cursor, Key, Scroll};
 
-pub use model::{Card, cards, short_name};
+/// What is selected, and what lies over the tab.
+#[derive(Clone, Debug, Default)]
+pub struct Overview {
+    /// Selected GPU.
+    pub cursor: Cursor,
+    /// Everything about one GPU.
+    pub details: Option<Details>,
+}
 
-/// Narrowest card that shows everything; twice this and there are two beside each other.
-const CARD_WIDTH: u16 = 78;
+/// Everything about one GPU, as a page over the tab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// [`warpscope_probes::Gpu::key`].
+    pub key: String,
+    /// First line in view.
+    pub scroll: Scroll,
+}
 
-/// Draws the tab.
-pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-    let mut area = area;
-    notice(app, look, &mut area, buffer);
-    host::render(app, look, &mut area, buffer);
-    let cards = model::cards(app, look.glyphs);
-    if cards.is_empty() {
-        waiting(app, look, area, buffer);
-        return;
+impl Overview {
+    /// The tab has no keys of its own.
+    pub const KEYS: &'static [Key<Self>] = &[];
+
+    /// The GPU the cursor is on.
+    pub fn selected<'a>(&self, frame: &'a Frame) -> Option<&'a Gpu> {
+        frame.gpus.get(self.cursor.at)
     }
-    match grid(&cards, area) {
-        Some(places) => {
-            for (at, (card, place)) in cards.iter().zip(places).enumerate() {
-                card::render(app, look, card, at == app.view.overview.at, place, buffer);
-                hits.add(place, Hit::Row(at));
-            }
-        }
-        None => compact(app, look, &cards, area, buffer, hits),
-    }
-}
-
-/// The loudest notice, on one line.
-fn notice(app: &App, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
-    let loud = app.frame.notices.iter().filter(|notice| notice.severity > Severity::Info);
-    let Some(notice) = loud.max_by_key(|notice| notice.severity) else { return };
-    let severity = match notice.severity {
-        Severity::Error => Urgency::Error,
-        Severity::Warning => Urgency::Warning,
-        Severity::Info => Urgency::Info,
-    };
-    let line = cut_top(area, 1);
-    let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
-    let text = match notice.remedy.is_empty() {
-        true => notice.what.clone(),
-        false => format!("{} What to do: n", notice.what),
-    };
-    Notice { look, severity, text: &text }.render(inner, buffer);
-}
-
-/// What to say while there is no GPU to show.
-fn waiting(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let text = match app.frame.driver.status {
-        DriverState::Starting => "Asking the NVIDIA driver; values fill in as they come.",
-        _ => "No GPU in view. w adds one of the catalogue as what-if.",
-    };
-    let line = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    Notice { look, severity: Urgency::Info, text }.render(line, buffer);
-}
-
-/// Places for all cards, if they fit: in as few columns as leave room for every graph, else in as
-/// few as hold the cards. Spare rows go to the graphs.
-fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
-    let most = usize::from(area.width / CARD_WIDTH).clamp(1, cards.len());
-    let fitting: Vec<Grid> =
-        (1..=most).filter_map(|columns| Grid::fit(cards, columns, area)).collect();
-    let best = fitting.iter().find(|grid| grid.has_room()).or(fitting.first())?;
-    Some(best.places(area))
-}
-
-/// Cards in columns, before they are placed.
-struct Grid {
-    columns: usize,
-    /// Lines of each row of cards.
-    heights: Vec<u16>,
-    /// Rows that have something to draw a history of.
-    live: Vec<usize>,
-    spare: u16,
-}
-
-impl Grid {
-    fn fit(cards: &[Card], columns: usize, area: Rect) -> Option<Self> {
-        let width = area.width / u16::try_from(columns).ok()?;
-        let tallest =
-            |row: &[Card]| row.iter().map(|card| card::height(card, width)).max().unwrap_or(0);
-        let heights: Vec<u16> = cards.chunks(columns).map(tallest).collect();
-        let total = heights.iter().fold(0_u16, |sum, height| sum.saturating_add(*height));
-        let rows = cards.chunks(columns).enumerate();
-        let live =
-            rows.filter(|(_, row)| row.iter().any(card::has_graph)).map(|(at, _)| at).collect();
-        Some(Self { columns, heights, live, spare: area.height.checked_sub(total)? })
-    }
-
-    fn has_room(&self) -> bool {
-        usize::from(self.spare) >= self.live.len() * usize::from(card::GRAPH_LEAST)
-    }
-
-    fn places(&self, area: Rect) -> Vec<Rect> {
-        let rows = u16::try_from(self.live.len().max(1)).unwrap_or(u16::MAX);
-        let each = (self.spare / rows).min(card::GRAPH_MOST);
-        let more = |row| if self.has_room() && self.live.contains(&row) { each } else { 0 };
-        let mut rest = area;
-        let lines = self
-            .heights
-            .iter()
-            .enumerate()
-            .map(|(row, height)| cut_top(&mut rest, height + more(row)));
-        lines.flat_map(|line| columns(line, self.columns as u16, 0)).collect()
-    }
-}
-
-/// One row per GPU, and the card of the selected one below where there is room.
-fn compact(
-    app: &App,
-    look: Look<'_>,
-    cards: &[Card],
-    area: Rect,
-    buffer: &mut Buffer,
-    hits: &mut Hits,
-) {
-    let mut area = area;
-    let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
-    let selected = cards.get(app.view.overview.at);
-    let least = selected.map_or(0, |card| card::height(card, area.width));
-    let spare = area.height.saturating_sub(rows);
-    let below = if spare >= least { cut_below(&mut area, rows) } else { Rect::default() };
-    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    rows::render(app, look, cards, inner, buffer, hits);
-    if let Some(card) = selected.filter(|_| below.height > 0) {
-        let graph = if card::has_graph(card) && spare >= least + card::GRAPH_LEAST {
-            spare - least
-        } else {
-            0
-        };
-        let place = Rect { height: least + graph, ..below };
-        card::render(app, look, card, true, place, buffer);
-    }
-}
-
-/// Keeps the first `rows` lines of an area and returns the rest.
-fn cut_below(area: &mut Rect, rows: u16) -> Rect {
-    let top = cut_top(area, rows);
-    std::mem::replace(area, top)
 }

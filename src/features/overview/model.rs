@@ -1,12 +1,15 @@
 //! What the Overview says about each GPU, as plain rows.
 
+use std::sync::Arc;
+
 use warpscope_kernels::{Dtype, Sm};
 use warpscope_probes::catalogue::How;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Gpu, Reading, Scalar};
 
-use crate::engine::{Cell, Outcome, Verdict};
-use crate::shell::App;
+use crate::engine::{Outcome, Verdict};
+use crate::features::Shared;
+use crate::features::shared::Judged;
 use crate::widgets::Amount;
 use crate::widgets::format;
 use crate::widgets::glyphs::Glyphs;
@@ -14,7 +17,7 @@ use crate::widgets::theme::Role;
 
 /// A share of a whole with the words beside it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Meter {
+pub(super) struct Meter {
     /// How much of the whole.
     pub amount: Amount,
     /// The value in words, or why there is none.
@@ -23,7 +26,7 @@ pub struct Meter {
 
 /// What a short fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub(super) enum About {
     /// Whether and how the device is there.
     Presence,
     /// Draw and limit.
@@ -46,7 +49,7 @@ pub enum About {
 
 /// A short fact with its meaning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fact {
+pub(super) struct Fact {
     /// What it is about.
     pub about: About,
     /// The fact.
@@ -61,7 +64,7 @@ fn fact(about: About, text: impl Into<String>, role: Role) -> Fact {
 
 /// Verdicts of one GPU in short.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub(super) struct Summary {
     /// How many configurations are known.
     pub total: usize,
     /// How many of each outcome, the empty ones left out.
@@ -72,7 +75,7 @@ pub struct Summary {
 
 /// Everything a card shows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Card {
+pub(super) struct Card {
     /// [`Gpu::key`], for histories.
     pub key: String,
     /// Index and name.
@@ -96,12 +99,12 @@ pub struct Card {
 }
 
 /// Every GPU of the frame, as cards.
-pub fn cards(app: &App, glyphs: &Glyphs) -> Vec<Card> {
-    let gpus = app.frame.gpus.iter().enumerate();
-    gpus.map(|(at, gpu)| card(app, at, gpu, glyphs)).collect()
+pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
+    let gpus = shared.frame.gpus.iter().enumerate();
+    gpus.map(|(at, gpu)| card(shared.judged.get(at), at, gpu, glyphs)).collect()
 }
 
-fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
+fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     Card {
         key: gpu.key.clone(),
@@ -112,13 +115,13 @@ fn card(app: &App, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
         load: load(gpu),
         memory: memory(gpu),
         state: state(gpu, glyphs),
-        dtypes: dtypes(app.compat.dtypes(at), glyphs),
-        summary: summary(app.compat.of(at), app.compat.worst(at)),
+        dtypes: dtypes(judged.map_or(&[], |judged| &judged.dtypes), glyphs),
+        summary: judged.map_or_else(Summary::default, |judged| summary(judged)),
     }
 }
 
 /// Index and as much of a GPU's name as tells it apart.
-pub fn short_name(at: usize, gpu: &Gpu) -> String {
+pub(super) fn short_name(at: usize, gpu: &Gpu) -> String {
     const NOISE: &[&str] = &["NVIDIA ", "GeForce ", "Tesla ", "Quadro "];
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     let short = NOISE.iter().fold(name.to_owned(), |name, noise| name.replace(noise, ""));
@@ -310,18 +313,13 @@ fn role_of(how: How) -> Role {
     }
 }
 
-fn summary<'a>(cells: impl Iterator<Item = &'a Cell>, worst: Option<&Verdict>) -> Summary {
-    let mut summary = Summary::default();
-    for cell in cells {
-        summary.total += 1;
-        match summary.counts.iter_mut().find(|(outcome, _)| *outcome == cell.outcome) {
-            Some((_, count)) => *count += 1,
-            None => summary.counts.push((cell.outcome, 1)),
-        }
-    }
-    summary.counts.sort_by_key(|(outcome, _)| *outcome);
-    summary.worst = worst.map(|verdict| {
+fn summary(judged: &Judged) -> Summary {
+    let worst = |verdict: &Verdict| {
         (verdict.outcome, format!("{} {}: {}", verdict.framework, verdict.config, verdict.reason))
-    });
-    summary
+    };
+    Summary {
+        total: judged.counts.iter().map(|row| row.1).sum(),
+        counts: judged.counts.clone(),
+        worst: judged.worst.as_ref().map(worst),
+    }
 }

@@ -3,12 +3,12 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
-use super::Card;
 use super::card::counts;
-use super::model::About;
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use super::model::{About, Card};
+use crate::features::Shared;
 use crate::store::Track;
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{Align, Column, Gauge, Ink, Look, Pen, Spark, Table, text_width};
 
@@ -29,9 +29,9 @@ const CONFIGS: usize = 8;
 
 /// One row per GPU.
 pub(crate) fn render(
-    app: &App,
+    shared: &Shared,
     look: Look<'_>,
-    cards: &[Card],
+    (cards, selected): (&[Card], usize),
     area: Rect,
     buffer: &mut Buffer,
     hits: &mut Hits,
@@ -39,7 +39,7 @@ pub(crate) fn render(
     let judged = cards.iter().any(|card| card.summary.total > 0);
     let columns = if judged { COLUMNS } else { &COLUMNS[..CONFIGS] };
     let mut table = Table::new(look, columns, cards.len());
-    table.selected = Some(app.view.overview.at);
+    table.selected = Some(selected);
     let layout = table.layout(area);
     let label = cards.iter().map(|card| text_width(&card.memory.text)).max().unwrap_or(0);
     let mut bars = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn render(
         hits.add(line, Hit::Row(row));
         for (_, column, x, width) in bars.iter().filter(|bar| bar.0 == row) {
             let place = Rect { x: *x, width: *width, ..line };
-            bar(app, look, &cards[row], (*column, label), place, buffer);
+            bar(shared, look, &cards[row], (*column, label), place, buffer);
         }
     }
 }
@@ -88,7 +88,7 @@ fn head_role(presence: Presence) -> Role {
 }
 
 fn bar(
-    app: &App,
+    shared: &Shared,
     look: Look<'_>,
     card: &Card,
     (column, label): (usize, u16),
@@ -113,7 +113,7 @@ fn bar(
             .label(&card.load.text, 5)
             .render(area, buffer),
         3 => {
-            let values = app.store.track(&card.key, Track::Utilisation);
+            let values = shared.store.track(&card.key, Track::Utilisation);
             Spark::new(look, values, Ink::Role(Role::Graph)).max(100.0).render(area, buffer);
         }
         _ => {

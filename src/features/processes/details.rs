@@ -2,18 +2,22 @@ use ratatui::text::Line;
 use warpscope_probes::Field;
 use warpscope_probes::process::{HostSide, Usage, Visibility};
 
-use crate::shell::App;
-use crate::shell::popup::{Page, section};
-use crate::widgets::Look;
+use crate::features::Shared;
 use crate::widgets::theme::Role;
+use crate::widgets::{Look, Titled, format, section};
 
 /// Everything about one process on one GPU.
-pub(crate) fn page(app: &App, look: Look<'_>, (pid, gpu): (u32, &str), width: usize) -> Page {
+pub(crate) fn page(
+    shared: &Shared,
+    look: Look<'_>,
+    (pid, gpu): (u32, &str),
+    width: usize,
+) -> Titled {
     let title = format!("Process {pid}");
-    let mut processes = app.frame.processes.iter();
+    let mut processes = shared.frame.processes.iter();
     let Some(process) = processes.find(|process| process.pid == pid && process.gpu == gpu) else {
         let text = "It no longer holds anything on this GPU.";
-        return Page { title, lines: vec![Line::styled(text, look.style(Role::Warn))] };
+        return (title, vec![Line::styled(text, look.style(Role::Warn))]);
     };
     let seen = match process.visibility {
         Visibility::Visible => "yes",
@@ -27,13 +31,13 @@ pub(crate) fn page(app: &App, look: Look<'_>, (pid, gpu): (u32, &str), width: us
     lines.extend(section(look, "on", &process.gpu, Role::Text, width));
     lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
     lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
-    lines.extend(used(app, look, pid, width));
-    Page { title, lines }
+    lines.extend(used(shared, look, pid, width));
+    (title, lines)
 }
 
 /// What it has mapped: frameworks, the environment they lie in, CUDA libraries.
-fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>> {
-    let Some(used) = app.compat.survey().and_then(|survey| survey.process(pid)) else {
+fn used(shared: &Shared, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>> {
+    let Some(used) = shared.uses(pid) else {
         return Vec::new();
     };
     let cuda = used.cuda.iter().map(|one| {
@@ -52,13 +56,9 @@ fn used(app: &App, look: Look<'_>, pid: u32, width: usize) -> Vec<Line<'static>>
 
 fn row<S>(look: Look<'_>, field: &Field<S>, of: &S, width: usize) -> Vec<Line<'static>> {
     match (field.text)(of) {
-        Ok(text) => section(
-            look,
-            field.label,
-            &crate::features::overview::details::with_unit(&text, field.unit),
-            Role::Text,
-            width,
-        ),
+        Ok(text) => {
+            section(look, field.label, &format::with_unit(&text, field.unit), Role::Text, width)
+        }
         Err(absence) => section(look, field.label, absence.word(), Role::Absent, width),
     }
 }

@@ -1,14 +1,21 @@
 //! The rows of the Processes tab: filtered, sorted, as a list or a tree.
 
-pub(crate) mod details;
+mod details;
+mod keys;
 pub mod panel;
+mod popup;
+mod tab;
+
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use warpscope_probes::Frame;
 use warpscope_probes::process::Process;
 
-use crate::shell::view::{Cursor, Input};
+use crate::features::{Cursor, Input};
+
+pub use keys::Cmd;
+pub use popup::{Popup, SIGNALS, SignalMenu};
 
 /// A column processes can be sorted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,22 +114,9 @@ pub const SORTS: &[SortSpec] = &[
     },
 ];
 
-/// Signals the menu offers, the gentlest first: number, name, what it does.
-pub const SIGNALS: &[(i32, &str, &str)] = &[
-    (15, "TERM", "ask it to end"),
-    (2, "INT", "interrupt, as Ctrl-C"),
-    (1, "HUP", "hang up"),
-    (3, "QUIT", "end with a core dump"),
-    (10, "USR1", "user signal 1"),
-    (12, "USR2", "user signal 2"),
-    (19, "STOP", "stop until continued"),
-    (18, "CONT", "continue"),
-    (9, "KILL", "end at once; nothing is saved"),
-];
-
 /// How the tab is set.
 #[derive(Clone, Debug, Default)]
-pub struct ProcessView {
+pub struct Processes {
     /// Selected row.
     pub cursor: Cursor,
     /// Filter.
@@ -133,9 +127,11 @@ pub struct ProcessView {
     pub reverse: bool,
     /// Whether parents stand above children.
     pub tree: bool,
+    /// What lies over the tab.
+    pub popup: Option<Popup>,
 }
 
-impl ProcessView {
+impl Processes {
     /// The table row of the sort column.
     pub fn spec(&self) -> &'static SortSpec {
         SORTS.iter().find(|spec| spec.by == self.sort).expect("every order is listed")
@@ -152,6 +148,12 @@ impl ProcessView {
     pub fn sort_by(&mut self, by: SortBy) {
         self.reverse = self.sort == by && !self.reverse;
         self.sort = by;
+    }
+
+    /// The process the cursor is on.
+    pub fn selected<'a>(&self, frame: &'a Frame) -> Option<&'a Process> {
+        let row = self.rows(frame).get(self.cursor.at).copied()?;
+        frame.processes.get(row.at)
     }
 
     /// Rows to draw: position in [`Frame::processes`] and depth in the tree.
@@ -248,21 +250,21 @@ mod tests {
         Frame { processes, ..Frame::default() }
     }
 
-    fn pids(view: &ProcessView, frame: &Frame) -> Vec<(u32, usize)> {
+    fn pids(view: &Processes, frame: &Frame) -> Vec<(u32, usize)> {
         view.rows(frame).iter().map(|row| (frame.processes[row.at].pid, row.depth)).collect()
     }
 
     #[test]
     fn the_largest_comes_first_and_the_unknown_last() {
-        let view = ProcessView::default();
+        let view = Processes::default();
         assert_eq!(pids(&view, &frame()), [(11, 0), (20, 0), (10, 0), (12, 0)]);
-        let reversed = ProcessView { reverse: true, ..view };
+        let reversed = Processes { reverse: true, ..view };
         assert_eq!(pids(&reversed, &frame())[0], (12, 0));
     }
 
     #[test]
     fn the_tree_puts_children_below_their_parent() {
-        let view = ProcessView { tree: true, ..ProcessView::default() };
+        let view = Processes { tree: true, ..Processes::default() };
         assert_eq!(pids(&view, &frame()), [(20, 0), (10, 0), (11, 1), (12, 1)]);
     }
 
@@ -270,7 +272,7 @@ mod tests {
     fn a_ring_of_parents_loses_nobody() {
         let processes =
             vec![process(1, 2, None, "a"), process(2, 1, None, "b"), process(3, 3, None, "c")];
-        let view = ProcessView { tree: true, ..ProcessView::default() };
+        let view = Processes { tree: true, ..Processes::default() };
         assert_eq!(pids(&view, &Frame { processes, ..Frame::default() }).len(), 3);
     }
 
@@ -278,23 +280,21 @@ mod tests {
     fn a_process_on_two_gpus_is_two_rows_and_its_children_appear_once() {
         let mut frame = frame();
         frame.processes.push(Process { gpu: "GPU-1".into(), ..frame.processes[0].clone() });
-        let view = ProcessView { tree: true, ..ProcessView::default() };
+        let view = Processes { tree: true, ..Processes::default() };
         assert_eq!(view.rows(&frame).len(), 5);
     }
 
     #[test]
     fn the_filter_looks_at_command_and_pid() {
-        let filter = |text: &str| ProcessView {
-            filter: Input { text: text.into() },
-            ..ProcessView::default()
-        };
+        let filter =
+            |text: &str| Processes { filter: Input { text: text.into() }, ..Processes::default() };
         assert_eq!(pids(&filter("worker"), &frame()), [(11, 0), (12, 0)]);
         assert_eq!(pids(&filter("20"), &frame()), [(20, 0)]);
     }
 
     #[test]
     fn every_order_is_total() {
-        let mut view = ProcessView::default();
+        let mut view = Processes::default();
         for _ in SORTS {
             assert_eq!(view.rows(&frame()).len(), 4);
             view.next_sort();

@@ -6,9 +6,10 @@ use warpscope_probes::process::{Process, ProcessKind, Visibility};
 use warpscope_probes::units::Bytes;
 use warpscope_probes::{Reading, Scalar, Timestamp};
 
-use crate::features::processes::{Row, SortBy};
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::features::Shared;
+use crate::features::processes::{Processes, Row, SORTS, SortBy};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
@@ -21,13 +22,13 @@ use SortBy as By;
 struct Spec {
     column: Column<'static>,
     sort: Option<By>,
-    text: fn(&App, &Process) -> (String, Role),
+    text: fn(&Shared, &Process) -> (String, Role),
 }
 
 const fn spec(
     column: Column<'static>,
     sort: Option<By>,
-    text: fn(&App, &Process) -> (String, Role),
+    text: fn(&Shared, &Process) -> (String, Role),
 ) -> Spec {
     Spec { column, sort, text }
 }
@@ -36,8 +37,8 @@ const fn spec(
 const USES: &str = "USES";
 
 const COLUMNS: &[Spec] = &[
-    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |app, process| {
-        (gpu(app, process), Role::Muted)
+    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |shared, process| {
+        (gpu(shared, process), Role::Muted)
     }),
     spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
         (process.pid.to_string(), Role::Text)
@@ -76,8 +77,8 @@ const COLUMNS: &[Spec] = &[
     spec(Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| command(process)),
 ];
 
-fn gpu(app: &App, process: &Process) -> String {
-    let position = app.frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
+fn gpu(shared: &Shared, process: &Process) -> String {
+    let position = shared.frame.gpus.iter().find(|gpu| gpu.key == process.gpu);
     let index = position.map_or("?".to_owned(), |gpu| gpu.index.to_string());
     process.mig.map_or(index.clone(), |mig| format!("{index}:{mig}"))
 }
@@ -105,8 +106,8 @@ fn size(reading: &Reading<Bytes>) -> (String, Role) {
 }
 
 /// The frameworks it has mapped.
-fn uses(app: &App, process: &Process) -> (String, Role) {
-    let used = app.compat.survey().and_then(|survey| survey.process(process.pid));
+fn uses(shared: &Shared, process: &Process) -> (String, Role) {
+    let used = shared.uses(process.pid);
     match used {
         Some(used) if !used.packages.is_empty() => (used.packages.join(", "), Role::Text),
         Some(used) if used.hidden.is_some() => ("hidden".into(), Role::Absent),
@@ -115,8 +116,8 @@ fn uses(app: &App, process: &Process) -> (String, Role) {
     }
 }
 
-fn age(app: &App, process: &Process) -> (String, Role) {
-    let seconds = |start: Timestamp| app.frame.at.seconds_since(start).max(0.0);
+fn age(shared: &Shared, process: &Process) -> (String, Role) {
+    let seconds = |start: Timestamp| shared.frame.at.seconds_since(start).max(0.0);
     match process.started_at {
         Some(start) => (format::duration(seconds(start)).to_string(), Role::Text),
         None => (format::ABSENT.into(), Role::Absent),
@@ -135,23 +136,29 @@ fn command(process: &Process) -> (String, Role) {
 }
 
 /// Draws the tab.
-pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-    let view = &app.view.processes;
-    let rows = view.rows(&app.frame);
-    let title = format!("{} of {} processes", rows.len(), app.frame.processes.len());
+pub(crate) fn render(
+    view: &Processes,
+    shared: &Shared,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let rows = view.rows(&shared.frame);
+    let title = format!("{} of {} processes", rows.len(), shared.frame.processes.len());
     let left = [look.piece("Processes", Role::Title)];
     let filter = format!("/{}", view.filter.text);
     let mut right = vec![look.piece(&title, Role::Muted)];
     if !view.filter.text.is_empty() {
         right.push(look.piece(&filter, Role::Accent));
     }
-    if app.settings.readonly {
+    if shared.settings.readonly {
         right.push(look.piece("read-only", Role::Muted));
     }
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if rows.is_empty() {
-        let text = if app.frame.processes.is_empty() {
+        let text = if shared.frame.processes.is_empty() {
             "No process holds anything on a GPU in view."
         } else {
             "No process matches the filter; Esc clears it."
@@ -163,19 +170,18 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
         );
         return;
     }
-    table(app, look, &rows, inner, buffer, hits);
+    table((view, shared), look, &rows, inner, buffer, hits);
 }
 
 fn table(
-    app: &App,
+    (view, shared): (&Processes, &Shared),
     look: Look<'_>,
     rows: &[Row],
     area: Rect,
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let view = &app.view.processes;
-    let known = app.compat.survey().is_some();
+    let known = shared.survey.is_some();
     let specs: Vec<&Spec> =
         COLUMNS.iter().filter(|spec| known || spec.column.title != USES).collect();
     let columns: Vec<_> = specs.iter().map(|spec| spec.column).collect();
@@ -187,7 +193,7 @@ fn table(
     let layout = table.render(area, buffer, |row, column, pen| {
         let row = rows[row];
         let spec = specs[column];
-        let (text, role) = (spec.text)(app, &app.frame.processes[row.at]);
+        let (text, role) = (spec.text)(shared, &shared.frame.processes[row.at]);
         if spec.sort == Some(By::Command) {
             branch(look, row.depth, pen);
         }
@@ -197,13 +203,17 @@ fn table(
         if let Some(by) = specs[*column].sort {
             hits.add(
                 Rect { x: span.start, width: span.end - span.start, ..layout.header },
-                Hit::Sort(by),
+                Hit::Sort(position(by)),
             );
         }
     }
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
         hits.add(line, Hit::Row(row));
     }
+}
+
+fn position(by: By) -> usize {
+    SORTS.iter().position(|spec| spec.by == by).unwrap_or(0)
 }
 
 fn branch(look: Look<'_>, depth: usize, pen: &mut Pen<'_>) {
@@ -219,7 +229,6 @@ fn branch(look: Look<'_>, depth: usize, pen: &mut Pen<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::processes::SORTS;
 
     #[test]
     fn every_order_but_none_has_a_column_to_click() {

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::Event;
 use super::mailbox::Post;
+use crate::features::history::Msg;
 use crate::io::sink::history::History;
 use crate::io::sink::noise_file;
 use crate::runs::compare::{Comparison, compare};
@@ -28,7 +28,7 @@ pub(crate) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
             Some(store) => store.trends().map_err(|error| error.to_string()),
             None => Ok(Vec::new()),
         });
-        post.send(Event::History(read));
+        post.tell(Msg::Read(read));
     })
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: Post) -> io::Res
     aside(move || {
         let result =
             open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));
-        post.send(Event::Compared(runs, result));
+        post.tell(Msg::Compared(runs, result));
     })
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::{self, Event as Input, KeyEventKind, MouseButton, MouseEve
 
 use super::{Event, Post};
 use crate::shell::Msg;
-use crate::shell::draw::Hits;
+use crate::widgets::Hits;
 
 /// The hang-up signal's number: what a terminal that goes away amounts to.
 const HANGUP: i32 = 1;

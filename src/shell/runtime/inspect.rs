@@ -11,8 +11,8 @@ use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
 use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
 use warpscope_probes::inspect::{Advance, Survey};
 
-use super::Event;
 use super::mailbox::Post;
+use crate::features::compat::Msg;
 
 /// Niceness of what may wait for everybody else.
 const LAST: i32 = 19;
@@ -59,10 +59,10 @@ impl Inspector {
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            let done = if wanted.only_processes { Event::Processes } else { Event::Survey };
+            let done = if wanted.only_processes { Msg::Processes } else { Msg::Survey };
             let survey = look(wanted, &post, &cancel);
             if !cancel.load(Ordering::Relaxed) {
-                post.send(done(Arc::new(survey), today()));
+                post.tell(done(Arc::new(survey), today()));
             }
         };
         thread::Builder::new().name("inspect".into()).spawn(work).map(drop)
@@ -92,7 +92,7 @@ fn look(wanted: Look, post: &Post, cancel: &AtomicBool) -> Survey {
     Survey::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
         if !only_processes && told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
             told = Some(Instant::now());
-            post.send(Event::Inspecting(Box::new(advance.clone())));
+            post.tell(Msg::Inspecting(advance.clone()));
         }
     })
 }

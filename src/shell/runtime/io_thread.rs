@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
 use super::workers::Workers;
-use super::{Event, Post};
+use super::{Event, Msg, Post};
 use crate::features::bench::device::Task;
 
 /// How long workers that were told to end are waited for.
@@ -71,7 +71,7 @@ async fn serve(
         tokio::spawn(async move {
             while stream.recv().await.is_some() {
                 post.send(match kind.as_raw_value() {
-                    libc::SIGTSTP => Event::Stop,
+                    libc::SIGTSTP => Event::Msg(Msg::Suspend),
                     libc::SIGCONT => Event::Continued,
                     end => Event::End(end),
                 });

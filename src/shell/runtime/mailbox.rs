@@ -10,6 +10,7 @@ use std::time::Duration;
 use warpscope_probes::Frame;
 
 use super::Event;
+use crate::features::Msg;
 
 struct Shared {
     capacity: usize,
@@ -64,6 +65,11 @@ impl Post {
         drop(queue);
         self.0.posted.notify_one();
         true
+    }
+
+    /// Sends a message for the update. False: the owner is gone.
+    pub(crate) fn tell(&self, msg: impl Into<Msg>) -> bool {
+        self.send(Event::Msg(msg.into()))
     }
 
     /// Leaves a frame; one that nobody has taken yet is replaced. False: the owner is gone.

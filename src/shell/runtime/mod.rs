@@ -25,11 +25,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
-use warpscope_probes::inspect::{Advance, Survey};
-use warpscope_probes::live::ProbeReport;
-use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
-use warpscope_probes::trust::Vetted;
 
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
@@ -40,13 +36,11 @@ use self::recording::Recording;
 use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
+use crate::features::{bench as benchmark, compat, history as runs, processes};
 use crate::io::source::{Control, Source};
-use crate::runs::compare::Comparison;
 use crate::shell::draw::{Hits, LookOptions, Skin};
-use crate::store::kernels::Trend;
 use crate::widgets::theme::ColorDepth;
 use crate::worker::children;
-use crate::worker::process::Update;
 
 /// Everything a dashboard needs to start.
 pub struct Launch {
@@ -68,17 +62,7 @@ pub struct Launch {
 enum Event {
     FrameReady,
     Input(crossterm::event::Event),
-    Worker(String, Update),
-    Model(String, Result<Model, String>),
-    Rules(Arc<RuleBase>),
-    Inspecting(Box<Advance>),
-    Survey(Arc<Survey>, String),
-    History(Result<Vec<Trend>, String>),
-    Compared((i64, i64), Result<Comparison, String>),
-    Processes(Arc<Survey>, String),
-    Probed(String, Result<Vec<ProbeReport>, String>),
-    ProbeLibraries(Vetted),
-    Stop,
+    Msg(Msg),
     Continued,
     End(i32),
 }
@@ -102,7 +86,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
-    let skin = Skin::new(&launch.look, &launch.app.settings.theme);
+    let skin = Skin::new(&launch.look, &launch.app.shared.settings.theme);
     let owner = Owner {
         app: launch.app,
         options: launch.look,
@@ -127,7 +111,7 @@ fn read_facts(rules_to: Option<Post>) -> io::Result<()> {
     let read = move || {
         Catalogue::load();
         if let Some(post) = rules_to {
-            post.send(Event::Rules(RuleBase::shared()));
+            post.tell(compat::Msg::Rules(RuleBase::shared()));
         }
     };
     thread::Builder::new().name("facts".into()).stack_size(1 << 20).spawn(read).map(drop)
@@ -171,14 +155,14 @@ impl Owner {
 
     fn patience(&self) -> Duration {
         const GRACE: Duration = Duration::from_millis(750);
-        (self.app.settings.interval + GRACE)
+        (self.app.shared.settings.interval + GRACE)
             .saturating_sub(self.last_frame.elapsed())
             .max(Duration::from_millis(20))
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
-        if self.skin.theme_name() != self.app.settings.theme {
-            self.skin = Skin::new(&self.options, &self.app.settings.theme);
+        if self.skin.theme_name() != self.app.shared.settings.theme {
+            self.skin = Skin::new(&self.options, &self.app.shared.settings.theme);
         }
         self.hits = screen.draw(&self.app, &self.skin)?;
         if let Some(part) = self.hits.shown() {
@@ -190,7 +174,7 @@ impl Owner {
     /// Follows the window's size: when told of a change, and with every frame in case that was missed.
     fn fit(&mut self, screen: &mut Screen) -> io::Result<()> {
         let rows = usize::from(screen.fit()?);
-        if self.app.view.page != rows {
+        if self.app.page != rows {
             self.handle(screen, Msg::Resize { rows })?;
         }
         Ok(())
@@ -226,9 +210,12 @@ impl Owner {
         match event {
             Event::FrameReady if self.without_rules => Ok(()),
             Event::FrameReady => self.newest_frame(screen, mail),
-            Event::Rules(rules) => {
-                self.without_rules = false;
-                self.handle(screen, Msg::Rules(rules))?;
+            Event::Msg(msg) => {
+                let rules = matches!(msg, Msg::Compat(compat::Msg::Rules(_)));
+                self.handle(screen, msg)?;
+                if !(rules && std::mem::take(&mut self.without_rules)) {
+                    return Ok(());
+                }
                 self.newest_frame(screen, mail)
             }
             Event::Input(crossterm::event::Event::Resize(..)) => self.fit(screen),
@@ -236,16 +223,6 @@ impl Owner {
                 Some(msg) => self.handle(screen, msg),
                 None => Ok(()),
             },
-            Event::Worker(key, update) => self.handle(screen, Msg::Worker(key, update)),
-            Event::Model(path, read) => self.handle(screen, Msg::Model(path, read)),
-            Event::Inspecting(advance) => self.handle(screen, Msg::Inspecting(*advance)),
-            Event::Survey(survey, today) => self.handle(screen, Msg::Survey(survey, today)),
-            Event::History(read) => self.handle(screen, Msg::History(read)),
-            Event::Compared(runs, result) => self.handle(screen, Msg::Compared(runs, result)),
-            Event::Probed(uuid, found) => self.handle(screen, Msg::Probed(uuid, found)),
-            Event::ProbeLibraries(cublas) => self.handle(screen, Msg::ProbeLibraries(cublas)),
-            Event::Processes(seen, today) => self.handle(screen, Msg::Processes(seen, today)),
-            Event::Stop => self.handle(screen, Msg::Suspend),
             Event::Continued => screen.resume(),
             Event::End(signal) => {
                 self.ended = Some(Ended::Signal(signal));
@@ -265,16 +242,12 @@ impl Owner {
         match cmd {
             Cmd::Quit => self.ended = Some(Ended::Left),
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
-            Cmd::Worker(key, task) => self.io.worker(key, task),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Suspend => self.suspend(screen)?,
             Cmd::Seek(to) => self.control.seek(to),
-            Cmd::ReadModel(path) => model::read_aside(path, self.post.clone())?,
-            Cmd::ReadHistory => history::read_aside(self.kept.store.clone(), self.post.clone())?,
-            Cmd::CompareRuns(before, after) => {
-                history::compare_aside(self.kept.clone(), (before, after), self.post.clone())?;
-            }
+            Cmd::PauseReplay(paused) => self.control.set_paused(paused),
+            Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
             Cmd::Record(on) => {
                 let started = on.then(Recording::start).transpose();
                 let told = started.map(|recording| {
@@ -283,23 +256,40 @@ impl Owner {
                 });
                 return self.handle(screen, Msg::Recorded(told));
             }
-            Cmd::Inspect(pids, after) => {
-                self.inspector.start(Look::everything(pids, after), self.post.clone())?;
+            Cmd::Bench(benchmark::Cmd::Worker(key, task)) => self.io.worker(key, task),
+            Cmd::Compat(cmd) => self.find_out(cmd)?,
+            Cmd::History(runs::Cmd::Read) => {
+                history::read_aside(self.kept.store.clone(), self.post.clone())?;
             }
-            Cmd::ReadProbes(gpus) => probe::recall_aside(gpus, self.post.clone())?,
-            Cmd::Probe(probing) => self.prober.start(probing, self.post.clone())?,
-            Cmd::StopInspecting => self.inspector.stop(),
-            Cmd::InspectProcesses(pids) => {
-                self.inspector.start(Look::processes(pids), self.post.clone())?;
+            Cmd::History(runs::Cmd::Compare(before, after)) => {
+                history::compare_aside(self.kept.clone(), (before, after), self.post.clone())?;
             }
-            Cmd::PauseReplay(paused) => self.control.set_paused(paused),
-            Cmd::ReplaySpeed(speed) => self.control.set_speed(speed),
-            Cmd::Signal { pid, signal, started_at } => {
+            Cmd::Processes(processes::Cmd::Signal { pid, signal, started_at }) => {
                 let answer = signal::send(pid, signal, started_at);
                 return self.handle(screen, Msg::Answer(answer));
             }
         }
         Ok(())
+    }
+
+    /// Finds out what the answers of the Compat tab need.
+    fn find_out(&mut self, cmd: compat::Cmd) -> io::Result<()> {
+        let post = self.post.clone();
+        match cmd {
+            compat::Cmd::ReadModel(path) => model::read_aside(path, post),
+            compat::Cmd::Inspect(pids, after) => {
+                self.inspector.start(Look::everything(pids, after), post)
+            }
+            compat::Cmd::InspectProcesses(pids) => {
+                self.inspector.start(Look::processes(pids), post)
+            }
+            compat::Cmd::StopInspecting => {
+                self.inspector.stop();
+                Ok(())
+            }
+            compat::Cmd::ReadProbes(gpus) => probe::recall_aside(gpus, post),
+            compat::Cmd::Probe(probing) => self.prober.start(probing, post),
+        }
     }
 
     /// Stops, with every child, once no GPU is held any more; returns when continued.

@@ -6,14 +6,14 @@ use std::thread;
 
 use warpscope_probes::model::Model;
 
-use super::Event;
 use super::mailbox::Post;
+use crate::features::compat::Msg;
 
 /// Starts reading; the answer comes as an event.
 pub(crate) fn read_aside(path: String, post: Post) -> io::Result<()> {
     let work = move || {
         let read = Model::read(&at_home(&path)).map_err(|error| error.to_string());
-        post.send(Event::Model(path, read));
+        post.tell(Msg::Model(path, read));
     };
     thread::Builder::new().name("model".into()).spawn(work).map(drop)
 }

@@ -12,9 +12,9 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use warpscope_probes::live::{ProbeReport, Store, probes};
 
-use super::Event;
 use super::io_thread::PARTING;
 use super::mailbox::Post;
+use crate::features::compat::Msg;
 use crate::features::compat::probing::Probing;
 use crate::worker::gpu::ProbeRound;
 use crate::worker::{Acquire, Limits, Supervisor, Update, WorkerTarget, supervise};
@@ -29,7 +29,7 @@ pub(crate) fn recall_aside(gpus: Vec<(String, String)>, post: Post) -> io::Resul
         for (uuid, driver) in gpus {
             let found = store.read(&uuid, Some(&driver));
             if !found.is_empty() {
-                post.send(Event::Probed(uuid, Ok(found)));
+                post.tell(Msg::Probed(uuid, Ok(found)));
             }
         }
     })
@@ -49,7 +49,7 @@ impl Prober {
         let (go_on, stop) = unbounded_channel();
         let thread = aside(move || {
             let cublas = probing.cublas.clone().vet();
-            post.send(Event::ProbeLibraries(cublas.clone()));
+            post.tell(Msg::ProbeLibraries(cublas.clone()));
             let round = run(&probing, &cublas.load, stop).map_err(|error| error.to_string());
             let found = round.and_then(|round| {
                 keep(&probing, &round.reports);
@@ -58,7 +58,7 @@ impl Prober {
                     _ => Ok(round.reports),
                 }
             });
-            post.send(Event::Probed(probing.uuid, found));
+            post.tell(Msg::Probed(probing.uuid, found));
         })?;
         self.runs.push((go_on, thread));
         Ok(())

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::{Event, Post};
+use super::Post;
+use crate::features::bench::Msg;
 use crate::features::bench::device::Task;
 use crate::worker::Command;
 use crate::worker::cpu::{CPU, CpuOptions};
@@ -78,7 +79,7 @@ impl Handle {
         let (key, ended) = (key.to_owned(), Arc::clone(&over));
         let update = move |update| {
             if !ended.load(Ordering::Relaxed) {
-                post.send(Event::Worker(key.clone(), update));
+                post.tell(Msg::Worker(key.clone(), update));
             }
         };
         let supervisor = Supervisor::new(Limits::once(patience));

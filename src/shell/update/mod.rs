@@ -1,142 +1,146 @@
-//! The one function that changes the state.
+//! The one function that changes the state: it routes what happens to the features, and what they answer back.
 
 mod keys;
-mod moves;
+mod pointer;
 
 use warpscope_probes::Frame;
+use warpscope_probes::catalogue::{Part, what_if};
 
-use super::recording;
-use super::view::Tab;
-use super::{App, Cmd, Msg};
-use crate::features::bench::devices::DeviceTask;
-use crate::features::compat;
-use crate::features::compat::inspect;
-use crate::features::compat::probing;
-use crate::features::history;
+use super::tabs::Tabs;
+use super::{App, Cmd, Msg, recording};
+use crate::features::{Effect, Feature};
+
+/// Frames that a line for the user stays.
+const TOAST_FRAMES: u8 = 4;
 
 /// Takes one thing that happened and says what should be done about it.
 pub fn update(app: &mut App, msg: Msg) -> Vec<Cmd> {
-    let tab = app.view.tab;
-    let mut cmds = take(app, msg);
-    cmds.extend(history::follow(app, tab));
-    let seen = app.bench.devices.see(app.view.tab == Tab::Bench);
-    cmds.extend(worker_tasks(seen));
+    let changes_rows = !matches!(msg, Msg::Shown(_) | Msg::Position(_) | Msg::Resize { .. });
+    let mut cmds = route(app, msg);
+    let in_view = app.tab;
+    let followed = app.tabs.each(|tab, feature| feature.follow(&app.shared, tab == in_view));
+    cmds.extend(apply(app, followed));
+    if changes_rows {
+        settle(app);
+    }
     cmds
 }
 
-fn take(app: &mut App, msg: Msg) -> Vec<Cmd> {
-    match msg {
+fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
+    let effects = match msg {
         Msg::Frame(frame) => return take_frame(app, *frame),
-        Msg::Position(position) => app.replay = Some(position),
-        Msg::Worker(key, update) => {
-            let tasks = app.bench.devices.handle(&key, update);
-            settle(app);
-            return worker_tasks(tasks).collect();
-        }
         Msg::Key(chord) => return keys::key(app, chord),
-        Msg::Click(hit) => return moves::click(app, hit),
-        Msg::Scroll(step) => return moves::step_by(app, step),
-        Msg::Resize { rows } => app.view.page = rows,
-        Msg::Suspend => return suspend(app),
-        Msg::Answer(text) => app.view.say(text),
-        Msg::Recorded(told) => recording::take(app, told),
-        Msg::Rules(rules) => {
-            compat::keys::staying(app, |app| app.compat.set_rules(rules));
-            settle(app);
+        Msg::Click(hit) => pointer::click(app, hit),
+        Msg::Scroll(step) => pointer::scroll(app, step),
+        Msg::Shown(part) => pointer::shown(app, part),
+        Msg::Suspend => vec![Effect::Suspend],
+        Msg::Answer(text) => vec![Effect::Say(text)],
+        Msg::Bench(msg) => app.tabs.bench.update(msg),
+        Msg::Compat(msg) => app.tabs.compat.update(msg),
+        Msg::History(msg) => app.tabs.history.update(msg),
+        Msg::Position(position) => {
+            app.shared.replay = Some(position);
+            Vec::new()
         }
-        Msg::Inspecting(advance) => inspect::report(app, advance),
-        Msg::Survey(survey, today) => {
-            compat::keys::staying(app, |app| app.compat.set_survey(survey, today));
-            settle(app);
+        Msg::Resize { rows } => {
+            app.page = rows;
+            Vec::new()
         }
-        Msg::Processes(seen, today) => {
-            compat::keys::staying(app, |app| app.compat.join_survey(&seen, today));
-            settle(app);
+        Msg::Recorded(told) => {
+            let (now, said) = recording::follow(app.recorded.take(), told);
+            app.recorded = now;
+            said.map(Effect::Say).into_iter().collect()
         }
-        Msg::Probed(uuid, found) => {
-            compat::keys::staying(app, |app| probing::take(app, &uuid, found));
-            settle(app);
-        }
-        Msg::ProbeLibraries(cublas) => probing::announce(app, &cublas),
-        Msg::Model(path, read) => {
-            compat::model::take(app, &path, read);
-            settle(app);
-        }
-        Msg::History(read) => history::take(app, read),
-        Msg::Compared(runs, result) => history::compared(app, runs, result),
-        Msg::Shown(part) => moves::shown(app, part),
-    }
-    Vec::new()
+    };
+    apply(app, effects)
 }
 
 fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
-    // Whoever comes is given way to, also while the screen stands still.
-    let mut cmds: Vec<Cmd> = worker_tasks(app.bench.devices.frame(&frame)).collect();
-    if app.view.frozen {
+    let watched = app.tabs.bench.watch(&frame);
+    let mut cmds = apply(app, watched);
+    if app.frozen {
         return cmds;
     }
-    app.what_if.dress(&mut frame);
-    app.store.push(&frame);
-    let unplugged = on_battery(&frame) && !on_battery(&app.frame);
-    app.frame = frame;
-    if app.compat.all_rows().is_empty() {
-        compat::keys::staying(app, |app| app.compat.renew(&app.frame));
-    } else {
-        app.compat.renew(&app.frame);
-    }
-    settle(app);
-    cmds.extend(inspect::look_around(app, unplugged));
-    cmds.extend(probing::recall(app));
+    app.shared.what_if.dress(&mut frame);
+    app.shared.store.push(&frame);
+    let before = std::mem::replace(&mut app.shared.frame, frame);
+    let effects = app.tabs.each(|_, feature| feature.frame(&app.shared, &before));
+    cmds.extend(apply(app, effects));
     cmds
 }
 
-/// What is to be done about workers, as commands.
-pub(crate) fn worker_tasks(tasks: Vec<DeviceTask>) -> impl Iterator<Item = Cmd> {
-    tasks.into_iter().map(|(key, task)| Cmd::Worker(key, task))
-}
-
-/// Goes to the background. Nobody knows for how long, so no GPU is held meanwhile.
-pub(crate) fn suspend(app: &mut App) -> Vec<Cmd> {
-    let orders = app.bench.devices.give_way("warpscope was in the background");
-    worker_tasks(orders).chain([Cmd::Suspend]).collect()
-}
-
 fn age_toast(app: &mut App) {
-    if let Some((_, frames)) = &mut app.view.toast {
+    if let Some((_, frames)) = &mut app.toast {
         *frames -= 1;
         if *frames == 0 {
-            app.view.toast = None;
+            app.toast = None;
         }
     }
 }
 
+/// Does what features answered as far as the shell can, and passes on the rest.
+fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
+    let mut cmds = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Run(cmd) => cmds.push(cmd),
+            Effect::Say(text) => app.toast = Some((text, TOAST_FRAMES)),
+            Effect::TypeFilter => app.typing = true,
+            Effect::Copy => cmds.extend(copy(app)),
+            Effect::AddWhatIf(part) => add_what_if(app, part),
+            Effect::Suspend => {
+                let released = app.tabs.bench.suspend();
+                cmds.extend(apply(app, released));
+                cmds.push(Cmd::Suspend);
+            }
+        }
+    }
+    cmds
+}
+
+/// Copies what is selected.
+fn copy(app: &mut App) -> Option<Cmd> {
+    let copied = app.tabs.get(app.tab).copy(&app.shared);
+    let said = match &copied {
+        Some((what, _)) => format!("Copied the {what} to the clipboard."),
+        None => "There is nothing to copy here.".to_owned(),
+    };
+    app.toast = Some((said, TOAST_FRAMES));
+    copied.map(|(_, text)| Cmd::Copy(text))
+}
+
+fn add_what_if(app: &mut App, part: &Part) {
+    let ordinal = u32::try_from(app.shared.frame.gpus.len()).unwrap_or(u32::MAX);
+    app.shared.what_if.add(what_if(part, ordinal), &app.shared.frame);
+    renew_what_if(app);
+    let last = app.shared.frame.gpus.len().saturating_sub(1);
+    for_each(&mut app.tabs, |feature| feature.select_gpu(last));
+    let said = format!("Added {} as what-if; x removes it.", part.market_name);
+    app.toast = Some((said, TOAST_FRAMES));
+}
+
 /// Brings the view in line with what-if GPUs that were added or removed.
-pub(crate) fn redress(app: &mut App) {
-    let mut frame = std::mem::take(&mut app.frame);
-    app.what_if.dress(&mut frame);
-    app.frame = frame;
-    compat::keys::staying(app, |app| app.compat.renew(&app.frame));
-    settle(app);
+fn renew_what_if(app: &mut App) {
+    app.shared.what_if.dress(&mut app.shared.frame);
+    let shared = &app.shared;
+    for_each(&mut app.tabs, |feature| feature.gpus_changed(shared));
 }
 
-/// Keeps every cursor on something that exists.
+/// Keeps every cursor on something that exists, and what features show of others up to date.
 fn settle(app: &mut App) {
-    let gpus = app.frame.gpus.len();
-    app.view.overview.step(0, gpus);
-    app.view.compat.column.step(0, gpus);
-    let rows = app.compat_lines().len();
-    app.view.compat.row.step(0, rows);
-    let rows = app.view.processes.rows(&app.frame).len();
-    app.view.processes.cursor.step(0, rows);
-    app.view.bench.step(0, app.bench_lines());
-    app.view.bench_gpu.step(0, app.bench_gpus().count() + 1);
-    let rows = app.view.history.rows(&app.history.trends).len();
-    app.view.history.cursor.step(0, rows);
+    let shared = &mut app.shared;
+    for_each(&mut app.tabs, |feature| {
+        feature.step(0, shared);
+        feature.publish(shared);
+    });
 }
 
-pub(crate) fn on_battery(frame: &Frame) -> bool {
-    frame.host.machine.on_battery.last() == Some(&true)
+fn for_each(tabs: &mut Tabs, mut change: impl FnMut(&mut dyn Feature)) {
+    tabs.each(|_, feature| {
+        change(feature);
+        Vec::new()
+    });
 }
 
 #[cfg(test)]

@@ -7,23 +7,24 @@ use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
 use warpscope_probes::{Gpu, Origin, Timestamp};
 
-use super::moves::rows;
 use super::*;
+use crate::features::bench;
 use crate::features::bench::device::Task;
 use crate::features::bench::panel::why;
+use crate::features::compat;
 use crate::features::compat::view::ORDERS;
-use crate::features::msg::Recorded;
-use crate::features::processes::SortBy;
+use crate::features::processes::{self, Popup, SORTS, SortBy};
 use crate::features::what_if::WhatIf;
+use crate::features::{Cursor, Recorded};
 use crate::io::source::Position;
 use crate::io::source::Seek;
 use crate::shell::Hit;
 use crate::shell::Settings;
-use crate::shell::action::ACTIONS;
-use crate::shell::action::Scope;
 use crate::shell::keymap::Keymap;
-use crate::shell::view::{Cursor, TABS};
-use crate::shell::view::{Popup, Tab};
+use crate::shell::keys::{Row, Scope};
+use crate::shell::overlay::Overlay;
+use crate::shell::tabs::TABS;
+use crate::shell::tabs::Tab;
 use crate::worker::cpu::CPU;
 use crate::worker::{Death, Ending, Hello, Update, WorkerEvent};
 use std::time::Duration;
@@ -91,13 +92,34 @@ fn recording() -> Msg {
     Msg::Position(Position { at_s: 5.0, length_s: 60.0, paused: false, speed: 1.0, damaged: 0 })
 }
 
+fn sort_by_pid() -> Hit {
+    Hit::Sort(SORTS.iter().position(|spec| spec.by == SortBy::Pid).expect("is a column"))
+}
+
+/// Whether the menu of signals asks again; none: it is not open.
+fn confirms(app: &App) -> Option<bool> {
+    match &app.tabs.processes.popup {
+        Some(Popup::Signal(menu)) => Some(menu.confirm),
+        _ => None,
+    }
+}
+
+/// What lies over the tab, to be told apart in messages.
+fn popup(app: &App) -> String {
+    format!("{:?} {:?} {:?}", app.overlay, app.tabs.overview.details, app.tabs.processes.popup)
+}
+
+fn rows(app: &App) -> usize {
+    app.tabs.processes.rows(&app.shared.frame).len()
+}
+
 /// Everything a popup can be, opened as a user would.
 fn with_popups() -> Vec<App> {
     let open = |tab: &str, keys: &[&str]| {
         let mut app = filled();
         press(&mut app, tab);
         keys.iter().for_each(|key| drop(press(&mut app, key)));
-        assert!(app.view.popup.is_some(), "{tab} {keys:?}");
+        assert!(app.has_popup(), "{tab} {keys:?}");
         app
     };
     vec![
@@ -116,11 +138,11 @@ fn a_frozen_screen_keeps_its_frame_and_thaws_with_the_next_one() {
     let mut app = filled();
     press(&mut app, "space");
     update(&mut app, frame(2, &["a"], &[]));
-    assert_eq!((app.frame.seq, app.frame.gpus.len()), (1, 2));
+    assert_eq!((app.shared.frame.seq, app.shared.frame.gpus.len()), (1, 2));
     press(&mut app, "space");
-    assert_eq!(app.frame.seq, 1);
+    assert_eq!(app.shared.frame.seq, 1);
     update(&mut app, frame(3, &["a"], &[]));
-    assert_eq!(app.frame.seq, 3);
+    assert_eq!(app.shared.frame.seq, 3);
 }
 
 #[test]
@@ -129,10 +151,10 @@ fn a_filter_swallows_every_letter_but_ctrl_c_still_leaves() {
     press(&mut app, "4");
     press(&mut app, "/");
     assert_eq!(type_in(&mut app, "q?x bKT1"), []);
-    assert_eq!(app.view.processes.filter.text, "q?x bKT1");
-    assert_eq!((app.view.tab, &app.view.popup), (Tab::Processes, &None));
+    assert_eq!(app.tabs.processes.filter.text, "q?x bKT1");
+    assert_eq!((app.tab, app.has_popup()), (Tab::Processes, false));
     press(&mut app, "backspace");
-    assert_eq!(app.view.processes.filter.text, "q?x bKT");
+    assert_eq!(app.tabs.processes.filter.text, "q?x bKT");
     assert_eq!(press(&mut app, "ctrl-c"), [Cmd::Quit]);
 }
 
@@ -141,22 +163,22 @@ fn a_filter_narrows_while_it_is_typed_stays_with_enter_and_goes_with_esc() {
     let mut app = filled();
     press(&mut app, "4");
     press(&mut app, "end");
-    assert_eq!(app.view.processes.cursor.at, 2);
+    assert_eq!(app.tabs.processes.cursor.at, 2);
     press(&mut app, "/");
     type_in(&mut app, "rank 11");
-    assert_eq!((rows(&app), app.view.processes.cursor.at), (1, 0));
+    assert_eq!((rows(&app), app.tabs.processes.cursor.at), (1, 0));
     press(&mut app, "enter");
-    assert!(!app.view.typing);
-    assert_eq!(app.selected_process().map(|process| process.pid), Some(11));
+    assert!(!app.typing);
+    assert_eq!(app.tabs.processes.selected(&app.shared.frame).map(|process| process.pid), Some(11));
     press(&mut app, "esc");
-    assert_eq!((rows(&app), app.view.processes.filter.text.as_str()), (3, ""));
+    assert_eq!((rows(&app), app.tabs.processes.filter.text.as_str()), (3, ""));
 }
 
 #[test]
 fn a_filter_exists_only_where_there_are_rows_to_filter() {
     let mut app = filled();
     press(&mut app, "/");
-    assert!(!app.view.typing);
+    assert!(!app.typing);
     assert_eq!(press(&mut app, "q"), [Cmd::Quit]);
 }
 
@@ -165,23 +187,23 @@ fn esc_never_leaves_and_closes_every_popup() {
     let mut states = with_popups();
     states.extend(TABS.iter().map(|(tab, ..)| {
         let mut app = filled();
-        app.view.tab = *tab;
+        app.tab = *tab;
         press(&mut app, "/");
         app
     }));
     for mut app in states {
-        let before = format!("{:?}", app.view.popup);
+        let before = popup(&app);
         for _ in 0..3 {
             assert_eq!(press(&mut app, "esc"), [], "{before}");
         }
-        assert_eq!((app.view.popup, app.view.typing), (None, false), "{before}");
+        assert_eq!((app.has_popup(), app.typing), (false, false), "{before}");
     }
 }
 
 #[test]
 fn ctrl_c_leaves_from_everywhere() {
     for mut app in with_popups() {
-        let before = format!("{:?}", app.view.popup);
+        let before = popup(&app);
         assert_eq!(press(&mut app, "ctrl-c"), [Cmd::Quit], "{before}");
     }
 }
@@ -191,15 +213,19 @@ fn a_signal_is_sent_after_choosing_and_confirming_only() {
     let mut app = filled();
     press(&mut app, "4");
     press(&mut app, "end");
-    let pid = app.selected_process().expect("is selected").pid;
+    let pid = app.tabs.processes.selected(&app.shared.frame).expect("is selected").pid;
     assert_eq!(press(&mut app, "K"), []);
     // A confirmation before the choice is none.
     assert_eq!(press(&mut app, "y"), []);
     press(&mut app, "down");
     assert_eq!(press(&mut app, "enter"), []);
-    let sent = Cmd::Signal { pid, signal: 2, started_at: Some(u64::from(pid) * 1000) };
+    let sent = Cmd::Processes(processes::Cmd::Signal {
+        pid,
+        signal: 2,
+        started_at: Some(u64::from(pid) * 1000),
+    });
     assert_eq!(press(&mut app, "y"), [sent]);
-    assert_eq!(app.view.popup, None);
+    assert!(!app.has_popup());
 }
 
 #[test]
@@ -210,25 +236,25 @@ fn anything_but_y_sends_no_signal() {
         press(&mut app, "f9");
         press(&mut app, "enter");
         assert_eq!(press(&mut app, key), [], "{key}");
-        assert_eq!(app.view.popup, None, "{key}");
+        assert!(!app.has_popup(), "{key}");
     }
 }
 
 #[test]
 fn no_signal_is_offered_read_only_or_to_what_cannot_be_seen() {
-    let said = |app: &App| app.view.toast.clone().expect("is answered").0;
+    let said = |app: &App| app.toast.clone().expect("is answered").0;
     let mut app = filled();
-    app.settings.readonly = true;
+    app.shared.settings.readonly = true;
     press(&mut app, "4");
     press(&mut app, "K");
-    assert_eq!(app.view.popup, None);
+    assert!(!app.has_popup());
     assert!(said(&app).contains("--readonly"));
     for visibility in [Visibility::OtherNamespace, Visibility::Gone, Visibility::Unknown] {
         let mut app = filled();
-        app.frame.processes.iter_mut().for_each(|process| process.visibility = visibility);
+        app.shared.frame.processes.iter_mut().for_each(|process| process.visibility = visibility);
         press(&mut app, "4");
         press(&mut app, "K");
-        assert_eq!(app.view.popup, None, "{visibility:?}");
+        assert!(!app.has_popup(), "{visibility:?}");
         assert!(!said(&app).is_empty());
     }
 }
@@ -238,11 +264,11 @@ fn processes_of_a_recording_or_another_host_get_no_signal() {
     let file = Origin::Replay { file: "a.jsonl".into() };
     for origin in [file, Origin::Remote { host: "far".into() }] {
         let mut app = filled();
-        app.frame.origin = origin;
+        app.shared.frame.origin = origin;
         press(&mut app, "4");
         press(&mut app, "K");
-        assert_eq!(app.view.popup, None);
-        assert!(app.view.toast.is_some());
+        assert!(!app.has_popup());
+        assert!(app.toast.is_some());
     }
 }
 
@@ -252,11 +278,14 @@ fn a_click_in_the_signal_menu_still_needs_the_confirmation() {
     press(&mut app, "4");
     press(&mut app, "K");
     assert_eq!(update(&mut app, Msg::Click(Hit::Row(8))), []);
-    assert!(matches!(app.view.popup, Some(Popup::Signal { confirm: false, .. })));
+    assert_eq!(confirms(&app), Some(false));
     assert_eq!(update(&mut app, Msg::Click(Hit::Row(8))), []);
-    assert!(matches!(app.view.popup, Some(Popup::Signal { confirm: true, .. })));
+    assert_eq!(confirms(&app), Some(true));
     assert_eq!(update(&mut app, Msg::Click(Hit::Row(99))), []);
-    assert!(matches!(press(&mut app, "y")[..], [Cmd::Signal { signal: 9, .. }]));
+    assert!(matches!(
+        press(&mut app, "y")[..],
+        [Cmd::Processes(processes::Cmd::Signal { signal: 9, .. })]
+    ));
 }
 
 #[test]
@@ -264,10 +293,10 @@ fn details_of_a_process_stay_with_it_when_the_rows_move() {
     let mut app = filled();
     press(&mut app, "4");
     press(&mut app, "enter");
-    let shown = app.view.popup.clone();
+    let shown = app.tabs.processes.popup.clone();
     update(&mut app, frame(2, &["a", "b"], &[12]));
     assert!(matches!(shown, Some(Popup::Process { pid: 10, .. })), "{shown:?}");
-    assert_eq!(app.view.popup, shown);
+    assert_eq!(app.tabs.processes.popup, shown);
 }
 
 #[test]
@@ -276,19 +305,19 @@ fn the_picker_finds_adds_and_x_removes() {
     press(&mut app, "w");
     type_in(&mut app, "q zzz");
     assert_eq!(press(&mut app, "enter"), []);
-    assert!(matches!(app.view.popup, Some(Popup::Picker { .. })), "nothing to add stays open");
+    assert!(matches!(app.overlay, Some(Overlay::Picker(_))), "nothing to add stays open");
     (0..5).for_each(|_| drop(press(&mut app, "backspace")));
     type_in(&mut app, "v100");
     press(&mut app, "enter");
-    assert_eq!(app.view.popup, None);
-    let added = app.selected_gpu().expect("is selected");
-    assert_eq!((app.frame.gpus.len(), added.presence), (3, Presence::WhatIf));
+    assert!(!app.has_popup());
+    let added = app.tabs.overview.selected(&app.shared.frame).expect("is selected");
+    assert_eq!((app.shared.frame.gpus.len(), added.presence), (3, Presence::WhatIf));
     assert!(added.identity.name.last().is_some_and(|name| name.contains("V100")));
     press(&mut app, "x");
-    assert_eq!((app.frame.gpus.len(), app.view.overview.at), (2, 1));
+    assert_eq!((app.shared.frame.gpus.len(), app.tabs.overview.cursor.at), (2, 1));
     press(&mut app, "x");
-    assert_eq!(app.frame.gpus.len(), 2, "a real one stays");
-    assert!(app.view.toast.is_some());
+    assert_eq!(app.shared.frame.gpus.len(), 2, "a real one stays");
+    assert!(app.toast.is_some());
 }
 
 #[test]
@@ -301,12 +330,13 @@ fn what_if_gpus_survive_the_next_frame_and_each_has_a_key_of_its_own() {
     };
     add(&mut app);
     add(&mut app);
-    app.view.overview.at = 2;
+    app.tabs.overview.cursor.at = 2;
     press(&mut app, "x");
     add(&mut app);
     update(&mut app, frame(2, &["a", "b"], &[]));
-    let keys: std::collections::BTreeSet<_> = app.frame.gpus.iter().map(|gpu| &gpu.key).collect();
-    assert_eq!((app.frame.gpus.len(), keys.len()), (4, 4), "{keys:?}");
+    let keys: std::collections::BTreeSet<_> =
+        app.shared.frame.gpus.iter().map(|gpu| &gpu.key).collect();
+    assert_eq!((app.shared.frame.gpus.len(), keys.len()), (4, 4), "{keys:?}");
 }
 
 #[test]
@@ -318,12 +348,12 @@ fn keys_of_a_recording_pause_seek_and_pace_it() {
     assert_eq!(press(&mut app, "["), [Cmd::Seek(Seek::By(-10.0))]);
     assert_eq!(press(&mut app, "space"), [Cmd::PauseReplay(true)]);
     assert_eq!(press(&mut app, "space"), [Cmd::PauseReplay(false)]);
-    assert!(!app.view.frozen);
+    assert!(!app.frozen);
     assert_eq!(press(&mut app, "+"), [Cmd::ReplaySpeed(2.0)]);
     assert_eq!(press(&mut app, "-"), [Cmd::ReplaySpeed(1.0)]);
     (0..40).for_each(|_| drop(press(&mut app, "+")));
     assert_eq!(press(&mut app, "+"), [Cmd::ReplaySpeed(64.0)]);
-    assert_eq!(app.settings.interval, Duration::from_secs(1));
+    assert_eq!(app.shared.settings.interval, Duration::from_secs(1));
 }
 
 #[test]
@@ -331,16 +361,16 @@ fn the_interval_stays_between_a_tenth_of_a_second_and_a_minute() {
     let mut app = filled();
     assert_eq!(press(&mut app, "+"), [Cmd::SetInterval(Duration::from_millis(500))]);
     (0..20).for_each(|_| drop(press(&mut app, "+")));
-    assert_eq!(app.settings.interval, Duration::from_millis(100));
+    assert_eq!(app.shared.settings.interval, Duration::from_millis(100));
     assert_eq!(press(&mut app, "+"), []);
     (0..20).for_each(|_| drop(press(&mut app, "-")));
-    assert_eq!(app.settings.interval, Duration::from_secs(60));
-    app.settings.interval = Duration::from_millis(1500);
+    assert_eq!(app.shared.settings.interval, Duration::from_secs(60));
+    app.shared.settings.interval = Duration::from_millis(1500);
     assert_eq!(press(&mut app, "-"), [Cmd::SetInterval(Duration::from_secs(2))]);
 }
 
 fn worker(update: Update) -> Msg {
-    Msg::Worker(CPU.to_owned(), update)
+    bench::Msg::Worker(CPU.to_owned(), update).into()
 }
 
 fn hello() -> Msg {
@@ -350,22 +380,24 @@ fn hello() -> Msg {
 
 /// Whether the only thing to do is to start the CPU's worker; or to end it.
 fn starts(cmds: &[Cmd]) -> bool {
-    matches!(cmds, [Cmd::Worker(key, Task::Send(_))] if key == CPU)
+    matches!(cmds, [Cmd::Bench(bench::Cmd::Worker(key, Task::Send(_)))] if key == CPU)
 }
 
 fn end() -> [Cmd; 1] {
-    [Cmd::Worker(CPU.to_owned(), Task::End)]
+    [Cmd::Bench(bench::Cmd::Worker(CPU.to_owned(), Task::End))]
 }
 
 #[test]
 fn the_benchmark_key_starts_pauses_and_continues() {
     let mut app = filled();
     assert!(starts(&press(&mut app, "b")));
-    assert!(app.bench.devices.cpu().is_starting());
+    assert!(app.tabs.bench.devices.cpu().is_starting());
     update(&mut app, hello());
-    assert!(app.bench.devices.cpu().is_measuring() && !app.bench.devices.cpu().is_starting());
+    assert!(
+        app.tabs.bench.devices.cpu().is_measuring() && !app.tabs.bench.devices.cpu().is_starting()
+    );
     assert_eq!(press(&mut app, "b"), end());
-    assert!(!app.bench.devices.cpu().is_measuring());
+    assert!(!app.tabs.bench.devices.cpu().is_measuring());
     assert!(starts(&press(&mut app, "b")));
 }
 
@@ -378,8 +410,8 @@ fn a_benchmark_that_dies_is_told_and_can_be_started_again() {
         (Ending::Signal { signal: 9 }, "the process died of SIGKILL".to_owned());
     let death = Death { doing: None, ending, sentence, given_up: true };
     assert_eq!(update(&mut app, worker(Update::Died(death))), end());
-    let cpu = app.bench.devices.cpu();
-    assert!(why(cpu, app.bench.devices.now()).contains("died of SIGKILL"));
+    let cpu = app.tabs.bench.devices.cpu();
+    assert!(why(cpu, app.tabs.bench.devices.now()).contains("died of SIGKILL"));
     assert!(starts(&press(&mut app, "b")));
 }
 
@@ -390,25 +422,31 @@ fn cursors_stay_on_something_when_gpus_and_processes_vanish() {
     press(&mut app, "4");
     press(&mut app, "end");
     update(&mut app, frame(2, &["a"], &[10]));
-    assert_eq!((app.view.overview.at, app.view.processes.cursor.at), (0, 0));
+    assert_eq!((app.tabs.overview.cursor.at, app.tabs.processes.cursor.at), (0, 0));
     update(&mut app, frame(3, &[], &[]));
-    assert!(app.selected_gpu().is_none() && app.selected_process().is_none());
+    assert!(
+        app.tabs.overview.selected(&app.shared.frame).is_none()
+            && app.tabs.processes.selected(&app.shared.frame).is_none()
+    );
     for key in ["enter", "K", "y", "x", "down", "end", "pgdn", "right"] {
         press(&mut app, key);
     }
-    assert_eq!((app.view.overview.at, app.view.processes.cursor.at), (0, 0));
+    assert_eq!((app.tabs.overview.cursor.at, app.tabs.processes.cursor.at), (0, 0));
 }
 
 #[test]
 fn no_step_is_too_long() {
     for (tab, ..) in TABS {
         let mut app = filled();
-        app.view.tab = *tab;
-        app.view.bench.at = 0;
+        app.tab = *tab;
+        app.tabs.bench.cursor.at = 0;
         for step in [isize::MIN, isize::MAX, -1, 1, 0, isize::MAX, isize::MAX, isize::MIN] {
             update(&mut app, Msg::Scroll(step));
         }
-        assert_eq!(app.view.overview.at + app.view.bench.at + app.view.processes.cursor.at, 0);
+        assert_eq!(
+            app.tabs.overview.cursor.at + app.tabs.bench.cursor.at + app.tabs.processes.cursor.at,
+            0
+        );
         for rows in [0, 1, usize::MAX] {
             update(&mut app, Msg::Resize { rows });
             ["pgdn", "pgup", "pgdn", "end", "home"]
@@ -431,14 +469,14 @@ fn clicks_on_what_is_no_longer_there_hit_nothing() {
         for hit in [
             Hit::Row(usize::MAX),
             Hit::Cell { row: usize::MAX, column: usize::MAX },
-            Hit::Sort(SortBy::Pid),
-            Hit::Tab(Tab::Bench),
+            sort_by_pid(),
+            Hit::Tab(2),
         ] {
             let mut app = filled();
-            app.view.tab = *tab;
+            app.tab = *tab;
             update(&mut app, Msg::Click(hit));
             update(&mut app, Msg::Click(hit));
-            assert!(app.view.overview.at < 2 && app.view.processes.cursor.at < 3);
+            assert!(app.tabs.overview.cursor.at < 2 && app.tabs.processes.cursor.at < 3);
         }
     }
 }
@@ -447,11 +485,11 @@ fn clicks_on_what_is_no_longer_there_hit_nothing() {
 fn a_click_on_a_column_head_sorts_and_another_turns_it_around() {
     let mut app = filled();
     press(&mut app, "4");
-    update(&mut app, Msg::Click(Hit::Sort(SortBy::Pid)));
-    assert_eq!(app.selected_process().map(|process| process.pid), Some(10));
-    update(&mut app, Msg::Click(Hit::Sort(SortBy::Pid)));
-    assert_eq!(app.selected_process().map(|process| process.pid), Some(12));
-    assert!(app.view.processes.reverse);
+    update(&mut app, Msg::Click(sort_by_pid()));
+    assert_eq!(app.tabs.processes.selected(&app.shared.frame).map(|process| process.pid), Some(10));
+    update(&mut app, Msg::Click(sort_by_pid()));
+    assert_eq!(app.tabs.processes.selected(&app.shared.frame).map(|process| process.pid), Some(12));
+    assert!(app.tabs.processes.reverse);
 }
 
 #[test]
@@ -459,12 +497,12 @@ fn an_answer_stays_for_some_frames_and_goes_with_the_next_key() {
     let mut app = filled();
     update(&mut app, Msg::Answer("Sent SIGTERM to 10.".into()));
     update(&mut app, frame(2, &["a"], &[]));
-    assert!(app.view.toast.is_some());
+    assert!(app.toast.is_some());
     press(&mut app, "j");
-    assert!(app.view.toast.is_none());
+    assert!(app.toast.is_none());
     update(&mut app, Msg::Answer("again".into()));
     (3..20).for_each(|seq| drop(update(&mut app, frame(seq, &["a"], &[]))));
-    assert!(app.view.toast.is_none());
+    assert!(app.toast.is_none());
 }
 
 #[test]
@@ -474,8 +512,8 @@ fn y_copies_what_is_selected_and_says_so() {
     press(&mut app, "4");
     let command = "python train.py --rank 10".to_owned();
     assert_eq!(press(&mut app, "y"), [Cmd::Copy(command)]);
-    assert!(app.view.toast.is_some());
-    app.frame.processes.iter_mut().for_each(|process| {
+    assert!(app.toast.is_some());
+    app.shared.frame.processes.iter_mut().for_each(|process| {
         process.host.command = "a\nreboot\r\u{1b}[201~\u{202e}".to_owned().into();
     });
     let shown = "a reboot \u{fffd}[201~\u{fffd}".to_owned();
@@ -499,8 +537,9 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
     ];
     // A cursor on what a mode hides goes elsewhere; everything else comes back.
     let state = |app: &mut App| {
-        app.view.compat.row = Cursor::default();
-        (format!("{:?}", app.view), app.settings.theme.clone())
+        app.tabs.compat.view.row = Cursor::default();
+        let view = (app.tab, &app.overlay, app.frozen, &app.tabs.compat.view, &app.tabs.processes);
+        (format!("{view:?}"), app.shared.settings.theme.clone())
     };
     let times = |id: &str| match id {
         "sort_compat" => ORDERS.len(),
@@ -508,16 +547,17 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
         "theme" => crate::widgets::theme::BUILTIN.len(),
         _ => 2,
     };
-    for spec in ACTIONS.iter().filter(|spec| modes.contains(&spec.id)) {
+    let rows = crate::shell::keys::rows().iter();
+    for Row { spec, scope, .. } in rows.filter(|row| modes.contains(&row.spec.id)) {
         let mut app = filled();
-        if let Scope::On(tab) = spec.scope {
-            app.view.tab = tab;
+        if let Scope::On(tab) = *scope {
+            app.tab = tab;
         }
         let before = state(&mut app);
         for _ in 0..times(spec.id) {
             press(&mut app, spec.keys[0]);
         }
-        app.view.toast = None;
+        app.toast = None;
         assert_eq!(state(&mut app), before, "{}", spec.id);
     }
 }
@@ -553,25 +593,25 @@ fn the_recording_key_starts_and_stops_and_trouble_is_told_once() {
         trouble: trouble.map(str::to_owned),
     };
     update(&mut app, Msg::Recorded(Ok(Some(at(0, None)))));
-    assert!(app.view.toast.as_ref().is_some_and(|(text, _)| text.contains("/state/x.jsonl")));
-    app.view.toast = None;
+    assert!(app.toast.as_ref().is_some_and(|(text, _)| text.contains("/state/x.jsonl")));
+    app.toast = None;
     update(&mut app, Msg::Recorded(Ok(Some(at(10, None)))));
-    assert_eq!(app.view.toast, None);
+    assert_eq!(app.toast, None);
     for (said, trouble) in [(true, "disk full"), (false, "disk full")] {
         update(&mut app, Msg::Recorded(Ok(Some(at(10, Some(trouble))))));
-        assert_eq!(app.view.toast.take().is_some(), said);
+        assert_eq!(app.toast.take().is_some(), said);
     }
     assert_eq!(update(&mut app, Msg::Key("R".parse().expect("a key"))), [Cmd::Record(false)]);
     update(&mut app, Msg::Recorded(Ok(None)));
-    assert!(app.view.recorded.is_none());
+    assert!(app.recorded.is_none());
     update(&mut app, Msg::Recorded(Err("no home".into())));
-    assert!(app.view.toast.as_ref().is_some_and(|(text, _)| text.contains("no home")));
+    assert!(app.toast.as_ref().is_some_and(|(text, _)| text.contains("no home")));
 }
 
 /// An application that looks around, and a frame of a machine that is ready.
 fn looking() -> (App, impl Fn(bool) -> Msg) {
     let mut app = app();
-    app.settings.inspect = true;
+    app.shared.settings.inspect = true;
     let on = |battery: bool| {
         let mut frame = Frame::default();
         frame.driver.status = DriverState::Ready;
@@ -587,24 +627,25 @@ fn what_is_installed_is_looked_at_once_and_not_before_the_first_screens_are_draw
     assert_eq!(update(&mut app, Msg::Frame(Box::default())), [], "the driver has not answered yet");
     assert_eq!(
         update(&mut app, on(false)),
-        [Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING)]
+        [Cmd::Compat(compat::Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING))]
     );
     assert_eq!(update(&mut app, on(false)), [], "it is under way");
-    update(&mut app, Msg::Survey(Arc::default(), "2026-11-21".into()));
+    update(&mut app, Msg::Compat(compat::Msg::Survey(Arc::default(), "2026-11-21".into())));
     assert_eq!(update(&mut app, on(false)), [], "it is done");
-    app.view.tab = Tab::Compat;
-    assert_eq!(press(&mut app, "i"), [Cmd::Inspect(vec![], Duration::ZERO)]);
+    app.tab = Tab::Compat;
+    assert_eq!(press(&mut app, "i"), [Cmd::Compat(compat::Cmd::Inspect(vec![], Duration::ZERO))]);
 }
 
 #[test]
 fn the_look_at_what_is_installed_waits_while_the_machine_runs_on_battery() {
     let (mut app, on) = looking();
     assert_eq!(update(&mut app, on(true)), []);
-    let start = [Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING)];
+    let start =
+        [Cmd::Compat(compat::Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING))];
     assert_eq!(update(&mut app, on(false)), start);
-    assert_eq!(update(&mut app, on(true)), [Cmd::StopInspecting]);
-    update(&mut app, Msg::Inspecting(Advance::default()));
-    assert!(app.compat.looking.is_none(), "a late report starts nothing");
+    assert_eq!(update(&mut app, on(true)), [Cmd::Compat(compat::Cmd::StopInspecting)]);
+    update(&mut app, Msg::Compat(compat::Msg::Inspecting(Advance::default())));
+    assert!(app.tabs.compat.looking.is_none(), "a late report starts nothing");
     assert_eq!(update(&mut app, on(false)), start);
 }
 
@@ -613,17 +654,18 @@ fn nobody_looks_at_this_machine_for_a_recording() {
     let (mut app, on) = looking();
     update(&mut app, recording());
     assert_eq!(update(&mut app, on(false)), []);
-    app.view.tab = Tab::Compat;
+    app.tab = Tab::Compat;
     assert_eq!(press(&mut app, "i"), []);
-    assert!(app.view.toast.is_some());
+    assert!(app.toast.is_some());
 }
 
 #[test]
 fn rules_that_come_after_the_first_frame_answer_for_it() {
     let mut app = app();
-    app.compat = crate::features::compat::Compat::default();
+    app.tabs.compat = crate::features::compat::Compat::default();
     update(&mut app, frame(1, &["a"], &[]));
-    assert_eq!(app.compat.of(0).count(), 0);
-    update(&mut app, Msg::Rules(rules()));
-    assert_eq!(app.compat.of(0).count(), rules().configs().len());
+    assert!(app.shared.judged[0].counts.is_empty());
+    update(&mut app, Msg::Compat(compat::Msg::Rules(rules())));
+    let judged: usize = app.shared.judged[0].counts.iter().map(|row| row.1).sum();
+    assert_eq!(judged, rules().configs().len());
 }

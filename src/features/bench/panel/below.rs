@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use warpscope_kernels::gpu::Route;
 
 use super::{lines, tapes};
+use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
-use crate::shell::App;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Piece};
@@ -18,9 +18,15 @@ use crate::worker::{KernelReport, RangeReport};
 type Said = (&'static str, String);
 
 /// Draws more about the selected line.
-pub(crate) fn render(app: &App, bench: &Device, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn render(
+    state: &Bench,
+    bench: &Device,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let lines = bench.lines();
-    match lines.get(app.view.bench.at) {
+    match lines.get(state.cursor.at) {
         Some(Line::Path(profile, way)) => path(&bench.results, (profile, way), look, area, buffer),
         Some(Line::Kernel(report)) => {
             let title = lines::title(&report.value.kernel).unwrap_or_default();

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
 use super::{dtype_label, dtype_role, plots, stage, tapes};
-use crate::features::bench::PATHS;
 use crate::features::bench::device::Device;
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::features::bench::{Bench, PATHS};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_bottom, halves};
@@ -18,13 +18,18 @@ use crate::worker::PathReport;
 use crate::worker::scheduler::Stage;
 
 /// Draws what is known of the CPU.
-pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(crate) fn render(
+    state: &Bench,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let mut area = area;
-    if app.bench.devices.cpu().results.paths.is_empty() {
-        let inner = frame(app, look, area, buffer);
-        let text = stage::why(app.bench.devices.cpu(), app.bench.devices.now());
-        Notice { look, severity: severity(app.bench.devices.cpu()), text: &text }
-            .render(inner, buffer);
+    if state.devices.cpu().results.paths.is_empty() {
+        let inner = frame(state, look, area, buffer);
+        let text = stage::why(state.devices.cpu(), state.devices.now());
+        Notice { look, severity: severity(state.devices.cpu()), text: &text }.render(inner, buffer);
         return;
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
@@ -37,18 +42,18 @@ pub(crate) fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     let tapes = if plots == 0 && tapes > 0 { spare.min(14) } else { tapes };
     if tapes > 0 {
         let place = cut_bottom(&mut area, tapes);
-        let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
-        let both = tapes::PROFILES.iter().filter_map(|profile| app.bench.path(profile, dtype));
+        let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
+        let both = tapes::PROFILES.iter().filter_map(|profile| state.path(profile, dtype));
         tapes::render(&both.collect::<Vec<_>>(), look, place, buffer);
     }
     if plots > 0 {
         let place = cut_bottom(&mut area, plots);
         let [left, right] = halves(place, 0);
-        plots::rates(app, look, left, buffer);
-        plots::roofline(app, look, right, buffer);
+        plots::rates(state, look, left, buffer);
+        plots::roofline(state, look, right, buffer);
     }
-    let inner = frame(app, look, area, buffer);
-    table(app, look, inner, buffer, hits);
+    let inner = frame(state, look, area, buffer);
+    table(state, look, inner, buffer, hits);
 }
 
 fn severity(cpu: &Device) -> Severity {
@@ -59,10 +64,10 @@ fn severity(cpu: &Device) -> Severity {
     }
 }
 
-fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let hello = app.bench.devices.cpu().results.hello.as_ref();
+fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let hello = state.devices.cpu().results.hello.as_ref();
     let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
-    let status = stage::why(app.bench.devices.cpu(), app.bench.devices.now());
+    let status = stage::why(state.devices.cpu(), state.devices.now());
     let budget = hello.map(|hello| {
         format!(
             "{} thread{}, at most {:.0}% of the CPU, nice {}",
@@ -72,19 +77,18 @@ fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
             hello.nice
         )
     });
-    let read = app
-        .bench
+    let read = state
         .devices
         .cpu()
         .results
         .ceiling
         .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
-    let state = stage::word(app.bench.devices.cpu()).1;
-    let mut right: Vec<Piece<'_>> = vec![look.piece(&status, state)];
+    let role = stage::word(state.devices.cpu()).1;
+    let mut right: Vec<Piece<'_>> = vec![look.piece(&status, role)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let cached = app.bench.devices.cpu().results.reads_a_cache();
+    let cached = state.devices.cpu().results.reads_a_cache();
     let note =
         [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
     let note = if cached { &note[..] } else { &[] };
@@ -105,15 +109,15 @@ const COLUMNS: &[Column<'static>] = &[
     Column::new("ANSWER", 14, 30).grows(),
 ];
 
-fn table(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+fn table(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
     let mut table = Table::new(look, COLUMNS, PATHS.len());
-    table.selected = Some(app.view.bench.at);
+    table.selected = Some(state.cursor.at);
     let layout = table.render(area, buffer, |row, column, pen| {
         let (profile, dtype) = PATHS[row];
         match column {
             0 => drop(pen.fit(dtype_label(dtype), look.style(dtype_role(dtype)))),
             1 => drop(pen.fit(profile, look.style(Role::Muted))),
-            _ => match app.bench.path(profile, dtype) {
+            _ => match state.path(profile, dtype) {
                 Some(report) => {
                     let (text, role) = cell(report, column);
                     pen.fit(&text, look.style(role));

@@ -5,9 +5,10 @@ use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
 use super::{dtype_role, stage};
+use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
@@ -34,29 +35,29 @@ const RATES: &[(usize, PathDtype)] =
 pub(crate) const FRAMED: u16 = 30;
 
 /// Lines of the list: the head, some GPUs, the CPU, and a frame where there is room.
-pub(crate) fn height(app: &App, room: u16) -> u16 {
-    let gpus = u16::try_from(app.bench_gpus().count()).unwrap_or(u16::MAX);
+pub(crate) fn height(gpus: usize, room: u16) -> u16 {
+    let gpus = u16::try_from(gpus).unwrap_or(u16::MAX);
     let shown = gpus.min((room.saturating_sub(18) / 2).clamp(2, 16));
     (2 + shown + if room >= FRAMED { 2 } else { 0 }).min(room)
 }
 
 /// Draws the list.
 pub(crate) fn render(
-    app: &App,
+    state: &Bench,
+    gpus: &[&Gpu],
     look: Look<'_>,
     (area, framed): (Rect, bool),
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let gpus: Vec<&Gpu> = app.bench_gpus().collect();
-    let mut inner = if framed { frame(app, look, area, buffer) } else { inset(area) };
+    let mut inner = if framed { frame(state, look, area, buffer) } else { inset(area) };
     let cpu = cut_bottom(&mut inner, 1);
-    let selected = app.view.bench_gpu.at;
+    let selected = state.device.at;
     let mut table = Table::new(look, COLUMNS, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.render(inner, buffer, |row, column, pen| {
-        if let Some(bench) = app.bench.devices.get(&gpus[row].key) {
-            cell(app, look, (gpus[row], bench), column, pen);
+        if let Some(bench) = state.devices.get(&gpus[row].key) {
+            cell(state, look, (gpus[row], bench), column, pen);
         }
     });
     for (row, line) in layout.rows.clone().zip(layout.body.rows()) {
@@ -66,7 +67,7 @@ pub(crate) fn render(
         let at = Rect { x: span.start, width: span.end.saturating_sub(span.start), ..cpu };
         let mut pen = look.pen(buffer, at);
         pen.align = COLUMNS[*column].align;
-        cpu_cell(app, look, *column, &mut pen);
+        cpu_cell(state, look, *column, &mut pen);
     }
     if selected >= gpus.len() {
         buffer.set_style(cpu.intersection(buffer.area), look.theme.selection());
@@ -78,22 +79,22 @@ fn inset(area: Rect) -> Rect {
     Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area }
 }
 
-fn frame(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let gpus = &app.bench.devices;
+fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
+    let gpus = &state.devices;
     let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
     let when = match gpus.mode() {
         BenchMode::Off => "off; b starts it",
         BenchMode::Auto => "idle GPUs, while this tab is open",
         BenchMode::On => "idle GPUs, also while this tab is closed",
     };
-    let budget = budget(app);
+    let budget = budget(state);
     let right = [look.piece(when, Role::Text), look.piece(&budget, Role::Muted)];
     inset(Card::new(look).left(&left).right(&right).render(area, buffer))
 }
 
 /// What may be taken of each GPU.
-pub(crate) fn budget(app: &App) -> String {
-    let budget = app.bench.devices.budget();
+pub(crate) fn budget(state: &Bench) -> String {
+    let budget = state.devices.budget();
     format!(
         "at most {}% of a GPU's time, {}",
         (budget.share * 1000.0).round() / 10.0,
@@ -101,7 +102,7 @@ pub(crate) fn budget(app: &App) -> String {
     )
 }
 
-fn cell(app: &App, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut Pen<'_>) {
+fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut Pen<'_>) {
     let (gpu, bench) = on;
     let results = &bench.results;
     match column {
@@ -118,10 +119,10 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut
             if results.is_simulated() {
                 pen.put("simulated; ", look.style(Role::Warn));
             }
-            pen.fit(&stage::why(bench, app.bench.devices.now()), look.style(Role::Text));
+            pen.fit(&stage::why(bench, state.devices.now()), look.style(Role::Text));
         }
         7 => {
-            let age = results.newest.map(|at| app.bench.devices.at().seconds_since(at).max(0.0));
+            let age = results.newest.map(|at| state.devices.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
         _ if results.is_simulated() => {}
@@ -129,7 +130,7 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
             let speed = results.speed_of(*dtype);
             let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
-            let old = speed.is_some_and(|speed| bench.is_old(speed.at, app.bench.devices.at()));
+            let old = speed.is_some_and(|speed| bench.is_old(speed.at, state.devices.at()));
             let role = match rate {
                 None => Role::Absent,
                 Some(_) if old => Role::Late,
@@ -140,8 +141,7 @@ fn cell(app: &App, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut
     }
 }
 
-fn cpu_cell(app: &App, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
-    let state = &app.bench;
+fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
     match column {
         0 => {
             let name = state

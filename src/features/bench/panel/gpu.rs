@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
 use super::{below, gpu_plots, lines, stage};
+use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
 use crate::runs::journal::{Span, Window};
-use crate::shell::App;
-use crate::shell::draw::Hits;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
@@ -22,7 +22,7 @@ const ROWS: u16 = 8;
 
 /// Draws everything about one GPU.
 pub(crate) fn render(
-    app: &App,
+    state: &Bench,
     (gpu, bench): (&Gpu, &Device),
     look: Look<'_>,
     area: Rect,
@@ -30,7 +30,7 @@ pub(crate) fn render(
     hits: &mut Hits,
 ) {
     let mut area = area;
-    let facts = facts(app, bench, look);
+    let facts = facts(state, bench, look);
     let needed = FIXED + ROWS + facts.len() as u16;
     let spare = area.height.saturating_sub(needed);
     let below = if spare >= 4 { (spare / 4).clamp(4, 10).min(spare) } else { 0 };
@@ -46,28 +46,28 @@ pub(crate) fn render(
     let alone = plots == 0 && below > 0 && !bench.has_all_paths();
     let below = if alone { spare.min(10) } else { below };
     if below > 0 {
-        below::render(app, bench, look, cut_bottom(&mut area, below), buffer);
+        below::render(state, bench, look, cut_bottom(&mut area, below), buffer);
     }
     if plots > 0 {
-        gpu_plots::render(app, bench, look, cut_bottom(&mut area, plots), buffer);
+        gpu_plots::render(state, bench, look, cut_bottom(&mut area, plots), buffer);
     }
-    let mut inner = frame(app, (gpu, bench), look, area, buffer);
+    let mut inner = frame(state, (gpu, bench), look, area, buffer);
     for pieces in &facts {
         let line = cut_top(&mut inner, 1);
         let pieces: Vec<Piece<'_>> =
             pieces.iter().map(|(text, role)| look.piece(text, *role)).collect();
         look.pen(buffer, line).pieces(&pieces);
     }
-    lines::render(app, bench, look, inner, buffer, hits);
+    lines::render(state, bench, look, inner, buffer, hits);
 }
 
 type Fact = (String, Role);
 
 /// What is always said of a GPU, most important first, a line each.
-fn facts(app: &App, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
+fn facts(state: &Bench, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
     let gap = || (format!(" {} ", look.glyphs.separator), Role::Faint);
     let (word, role) = stage::word(bench);
-    let why = stage::why(bench, app.bench.devices.now());
+    let why = stage::why(bench, state.devices.now());
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
     if let Some(window) = &bench.window {
@@ -83,7 +83,7 @@ fn facts(app: &App, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
         second.push((format!("{spent} used"), Role::Muted));
     }
     lines.extend((!second.is_empty()).then_some(second));
-    lines.extend(trouble(app, bench));
+    lines.extend(trouble(state, bench));
     lines
 }
 
@@ -106,9 +106,9 @@ fn conditions(window: &Window, look: Look<'_>) -> Vec<Fact> {
 }
 
 /// The newest death or failure, and how many there were.
-fn trouble(app: &App, bench: &Device) -> Option<Vec<Fact>> {
+fn trouble(state: &Bench, bench: &Device) -> Option<Vec<Fact>> {
     if let Some((at, how)) = bench.deaths.back() {
-        let ago = format::duration(app.bench.devices.at().seconds_since(*at).max(0.0));
+        let ago = format::duration(state.devices.at().seconds_since(*at).max(0.0));
         let count = match bench.deaths.len() {
             1 => format!("its process died {ago} ago"),
             times => format!("its process died {times} times, last {ago} ago"),
@@ -120,7 +120,7 @@ fn trouble(app: &App, bench: &Device) -> Option<Vec<Fact>> {
 }
 
 fn frame(
-    app: &App,
+    state: &Bench,
     (gpu, bench): (&Gpu, &Device),
     look: Look<'_>,
     area: Rect,
@@ -130,7 +130,7 @@ fn frame(
     let title = format!("{} {name}", gpu.index);
     let left = [look.piece(&title, Role::Title)];
     let age = bench.results.newest.map_or("nothing measured yet".to_owned(), |at| {
-        let age = app.bench.devices.at().seconds_since(at).max(0.0);
+        let age = state.devices.at().seconds_since(at).max(0.0);
         format!("newest result {} old", format::duration(age))
     });
     let simulated = bench.results.is_simulated();

@@ -6,10 +6,10 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::gpu::Route;
 
 use super::{dtype_role, lines};
+use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
 use crate::features::bench::figures::{READ, Unit};
 use crate::features::bench::results::Results;
-use crate::shell::App;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_top};
@@ -57,9 +57,15 @@ type Group = (&'static str, Vec<Measured>);
 const PLOT: u16 = 12;
 
 /// Draws bars on the left and the roofline on the right.
-pub(crate) fn render(app: &App, bench: &Device, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn render(
+    state: &Bench,
+    bench: &Device,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let newest = bench.results.newest;
-    let old = newest.is_some_and(|at| bench.is_old(at, app.bench.devices.at()));
+    let old = newest.is_some_and(|at| bench.is_old(at, state.devices.at()));
     let groups = groups(bench, old);
     let [decode, products, reads] = &groups;
     let count = if area.width >= 150 { 3 } else { 2 };

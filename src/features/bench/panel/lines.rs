@@ -7,11 +7,12 @@ use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{Route, Shape};
 
 use super::{cpu, dtype_role};
+use crate::features::bench::Bench;
 use crate::features::bench::device::{Device, Line};
 use crate::features::bench::figures::{Figure, Unit};
 use crate::features::bench::results::{Checks, Dated, Results};
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::theme::Role;
@@ -42,7 +43,7 @@ fn nothing() -> Cell {
 
 /// Draws the table.
 pub(crate) fn render(
-    app: &App,
+    state: &Bench,
     bench: &Device,
     look: Look<'_>,
     area: Rect,
@@ -51,19 +52,18 @@ pub(crate) fn render(
 ) {
     let lines = bench.lines();
     let mut table = Table::new(look, COLUMNS, lines.len());
-    table.selected = Some(app.view.bench.at);
+    table.selected = Some(state.cursor.at);
     let layout = table.render(area, buffer, |row, column, pen| {
         let line = &lines[row];
         let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
         if column == 7 {
-            let age =
-                dated(&bench.results, line).map(|at| app.bench.devices.at().seconds_since(at));
+            let age = dated(&bench.results, line).map(|at| state.devices.at().seconds_since(at));
             let age = age.map(|age| format::duration(age.max(0.0)).to_string());
             pen.fit(&age.unwrap_or_default(), look.style(Role::Muted));
             return;
         }
         let old =
-            dated(&bench.results, line).is_some_and(|at| bench.is_old(at, app.bench.devices.at()));
+            dated(&bench.results, line).is_some_and(|at| bench.is_old(at, state.devices.at()));
         if old && TIMED.contains(&column) && role == Role::Text {
             role = Role::Late;
         }

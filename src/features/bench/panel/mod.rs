@@ -15,15 +15,15 @@ mod tapes;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use warpscope_probes::{Frame, Gpu};
 
-use crate::shell::App;
-use crate::shell::draw::Hits;
-use crate::widgets::Look;
+use super::Bench;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
+use crate::widgets::{Hits, Look};
 use crate::worker::PathDtype;
 
-pub use plots::DecodeRates;
+pub(crate) use plots::decode_rates;
 
 /// Number formats of the paths with their labels, in the order on screen.
 pub const DTYPES: &[(PathDtype, &str)] = &[
@@ -49,16 +49,24 @@ pub fn dtype_label(dtype: PathDtype) -> &'static str {
 }
 
 /// Draws the tab.
-pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(crate) fn render(
+    state: &Bench,
+    frame: &Frame,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     let mut area = area;
-    if app.bench_gpus().next().is_some() {
+    let gpus: Vec<&Gpu> = state.gpus(frame).collect();
+    if !gpus.is_empty() {
         let room = area.height;
-        let place = cut_top(&mut area, devices::height(app, room));
-        devices::render(app, look, (place, room >= devices::FRAMED), buffer, hits);
+        let place = cut_top(&mut area, devices::height(gpus.len(), room));
+        devices::render(state, &gpus, look, (place, room >= devices::FRAMED), buffer, hits);
     }
-    match app.bench_gpu() {
-        Some(on) => gpu::render(app, on, look, area, buffer, hits),
-        None => cpu::render(app, look, area, buffer, hits),
+    match state.selected_gpu(frame) {
+        Some(on) => gpu::render(state, on, look, area, buffer, hits),
+        None => cpu::render(state, look, area, buffer, hits),
     }
 }
 

@@ -6,55 +6,35 @@ use ratatui::widgets::Widget;
 use warpscope_kernels::model::M0;
 
 use super::{DTYPES, dtype_label, dtype_role};
-use crate::features::bench::PATHS;
-use crate::shell::App;
+use crate::features::bench::{Bench, PATHS};
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Bar, Bars, Card, Graph, Ink, Look, Point, Roof, Roofline, Scale, highest};
+use crate::widgets::{Bars, Card, Graph, Ink, Look, Point, Rates, Roof, Roofline, Scale, highest};
 
-/// Newest decode rate of every path of the clean profile, with its text.
-pub struct DecodeRates(Vec<(Option<f64>, Short)>);
-
-impl DecodeRates {
-    /// As far as they have been measured.
-    pub fn of(app: &App) -> Self {
-        let rate = |dtype| app.bench.path("clean", dtype)?.decode_tokens_per_s;
-        let rates = DTYPES.iter().map(|row| rate(row.0));
-        Self(rates.map(|rate| (rate, format::or_absent(rate, format::count))).collect())
-    }
-
-    /// One bar per path.
-    pub fn bars(&self) -> Vec<Bar<'_>> {
-        let rows = DTYPES.iter().zip(&self.0);
-        rows.map(|((dtype, label), (value, text))| Bar {
-            label,
-            value: *value,
-            text,
-            role: dtype_role(*dtype),
-        })
-        .collect()
-    }
+/// Newest decode rate of every path of the clean profile: label, colour, tokens per second.
+pub(crate) fn decode_rates(state: &Bench) -> Vec<(&'static str, Role, Option<f64>)> {
+    let rate = |dtype| state.path("clean", dtype)?.decode_tokens_per_s;
+    DTYPES.iter().map(|(dtype, label)| (*label, dtype_role(*dtype), rate(*dtype))).collect()
 }
 
 /// Rates of every path, and the selected one over time where there is room.
-pub(crate) fn rates(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn rates(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("decode, tokens/s", Role::Title)];
     let right = [look.piece("clean profile, batch 1", Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let rates = DecodeRates::of(app);
+    let rates = Rates::new(&decode_rates(state));
     let bars = rates.bars();
     let place = cut_top(&mut rest, u16::try_from(bars.len()).unwrap_or(u16::MAX));
     Bars { look, bars: &bars, scale: Scale::Linear, max: None }.render(place, buffer);
-    over_time(app, look, rest, buffer);
+    over_time(state, look, rest, buffer);
 }
 
-fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let (_, dtype) = PATHS.get(app.view.bench.at).copied().unwrap_or(PATHS[0]);
-    let Some(series) =
-        app.bench.devices.cpu().results.rates.get(&dtype).filter(|_| area.height >= 4)
+fn over_time(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
+    let Some(series) = state.devices.cpu().results.rates.get(&dtype).filter(|_| area.height >= 4)
     else {
         return;
     };
@@ -68,14 +48,14 @@ fn over_time(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Decode of every path under the measured ceilings: two operations per weight read.
-pub(crate) fn roofline(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(crate) fn roofline(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("roofline, decode", Role::Title)];
     let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = app.bench.devices.cpu().results.ceiling else { return };
+    let Some(ceiling) = state.devices.cpu().results.ceiling else { return };
     let points: Vec<Point<'_>> = DTYPES
         .iter()
         .filter_map(|(dtype, label)| {
-            let report = app.bench.path("clean", *dtype)?;
+            let report = state.path("clean", *dtype)?;
             let (bytes, tokens) = (report.gb_per_s? * 1e9, report.decode_tokens_per_s?);
             let rate = tokens * 2.0 * M0.weights_per_token() as f64;
             Some(Point { label, intensity: rate / bytes, rate, role: dtype_role(*dtype) })

@@ -8,12 +8,13 @@ use warpscope_probes::rules::COSTS;
 use super::matrix::symbol;
 use super::{origin_word, rows_of};
 use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
-use crate::features::compat::Line;
-use crate::shell::draw::Hits;
-use crate::shell::sheet::{Sheet, Writer};
-use crate::shell::{App, Hit};
+use crate::features::Shared;
+use crate::features::compat::{Compat, Line};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Piece, outcome_role};
+use crate::widgets::{Page, PageWriter};
 
 /// Columns the text of a step, a piece of evidence or a fix stands in.
 const INDENT: usize = 4;
@@ -37,37 +38,43 @@ fn named(verdict: &Verdict) -> String {
 }
 
 /// Draws the answer to the selected line beside or below the matrix.
-pub(crate) fn pane(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+pub(crate) fn pane(
+    (state, shared): (&Compat, &Shared),
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
     if area.height < 3 {
         return;
     }
     let width = usize::from(area.width.saturating_sub(4));
     let height = usize::from(area.height - 2);
-    let (title, fact, mut sheet) = match (app.selected_line(), app.selected_verdict()) {
+    let (title, fact, mut page) = match (state.selected_line(), state.selected_verdict()) {
         (Some(Line::Row(_)), Some(verdict)) => {
-            let sheet = short(look, &verdict, (width, height));
-            let what_if = app.frame.gpus.get(app.view.compat.column.at).map(|gpu| gpu.presence);
+            let page = short(look, &verdict, (width, height));
+            let what_if = shared.frame.gpus.get(state.view.column.at).map(|gpu| gpu.presence);
             let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
-            (title(look, &verdict).to_vec(), format!("{what_if}{}", told_by(&verdict)), sheet)
+            (title(look, &verdict).to_vec(), format!("{what_if}{}", told_by(&verdict)), page)
         }
-        (Some(Line::Head { group, rows, .. }), _) => framework(app, look, (group, &rows), width),
+        (Some(Line::Head { group, rows, .. }), _) => framework(state, look, (group, &rows), width),
         _ => return,
     };
-    let more = match app.selected_line() {
+    let more = match state.selected_line() {
         Some(Line::Head { .. }) => "enter folds",
         _ => "enter shows all",
     };
-    sheet.lines.truncate(height);
+    page.lines.truncate(height);
     let left: Vec<Piece<'_>> = title.iter().map(|(text, role)| look.piece(text, *role)).collect();
     let right = [look.piece(&fact, Role::Muted)];
     let foot = [look.piece(more, Role::Muted)];
     let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);
     let inner = card.render(area, buffer);
-    if app.selected_verdict().is_some() {
+    if state.selected_verdict().is_some() {
         hits.add(area, Hit::Answer);
     }
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    sheet.draw(0, inner, buffer, hits);
+    page.draw(0, inner, buffer, hits);
 }
 
 /// What kind of evidence decided, and whether something contradicts it.
@@ -82,7 +89,7 @@ fn told_by(verdict: &Verdict) -> String {
 }
 
 /// The answer for a pane: what matters most first, each part cut short where not everything fits.
-fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> Sheet {
+fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> Page {
     let mut parts = [
         part(look, width, |w| {
             w.labelled("as of", verdict.as_of.as_deref().unwrap_or(""), Role::Warn)
@@ -93,7 +100,7 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
         part(look, width, |w| first_fix(w, verdict)),
     ];
     // The fix takes what the others leave; they give way only until it has a line.
-    let others = |parts: &[Sheet; 5]| parts[..4].iter().map(|part| part.lines.len()).sum::<usize>();
+    let others = |parts: &[Page; 5]| parts[..4].iter().map(|part| part.lines.len()).sum::<usize>();
     let fix = usize::from(verdict.fix.is_some());
     for (at, most) in [(2, 1), (3, 1), (0, 1), (1, 2), (1, 1)] {
         if others(&parts) + fix > height {
@@ -102,8 +109,8 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
     }
     let left = height.saturating_sub(others(&parts)).max(1);
     parts[4].cut(left, look, width);
-    let mut sheet = Sheet::default();
-    parts.into_iter().for_each(|part| sheet.append(part));
+    let mut page = Page::default();
+    parts.into_iter().for_each(|part| page.append(part));
     let more = part(look, width, |w| {
         if verdict.fixes.len() > 1 {
             fixes(w, verdict, None);
@@ -112,20 +119,20 @@ fn short(look: Look<'_>, verdict: &Verdict, (width, height): (usize, usize)) -> 
         evidence(w, verdict);
     });
     // A heading with nothing below it says nothing.
-    if sheet.lines.len() + LEAST_MORE <= height {
-        sheet.append(more);
+    if page.lines.len() + LEAST_MORE <= height {
+        page.append(more);
     }
-    sheet
+    page
 }
 
-fn part(look: Look<'_>, width: usize, write: impl FnOnce(&mut Writer<'_>)) -> Sheet {
-    let mut writer = Writer::new(look, width);
+fn part(look: Look<'_>, width: usize, write: impl FnOnce(&mut PageWriter<'_>)) -> Page {
+    let mut writer = PageWriter::new(look, width);
     write(&mut writer);
-    writer.sheet
+    writer.page
 }
 
 /// What it needs and what there is, in one paragraph.
-fn wants(w: &mut Writer<'_>, verdict: &Verdict) {
+fn wants(w: &mut PageWriter<'_>, verdict: &Verdict) {
     match (verdict.needs.as_str(), verdict.has.as_str()) {
         ("", has) => w.labelled("has", has, Role::Muted),
         (needs, "") => w.labelled("needs", needs, Role::Muted),
@@ -133,19 +140,19 @@ fn wants(w: &mut Writer<'_>, verdict: &Verdict) {
     }
 }
 
-fn symptom(w: &mut Writer<'_>, verdict: &Verdict) {
+fn symptom(w: &mut PageWriter<'_>, verdict: &Verdict) {
     w.labelled("you see", verdict.symptom.as_deref().unwrap_or(""), Role::Bad);
 }
 
 /// The cheapest way out.
-fn first_fix(w: &mut Writer<'_>, verdict: &Verdict) {
+fn first_fix(w: &mut PageWriter<'_>, verdict: &Verdict) {
     let Some(fix) = &verdict.fix else { return };
     w.pasted("fix (y)", fix.trim(), w.look.style(Role::Good));
 }
 
 /// The whole answer; `chosen` is the selected fix.
-pub(crate) fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Sheet {
-    let mut w = Writer::new(look, width);
+pub(crate) fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Page {
+    let mut w = PageWriter::new(look, width);
     let role = outcome_role(verdict.outcome);
     let answer =
         format!("{} {}, {}", symbol(look, verdict.outcome), verdict.outcome, told_by(verdict));
@@ -161,11 +168,11 @@ pub(crate) fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usiz
         symptom(&mut w, verdict);
     }
     fixes(&mut w, verdict, Some(chosen));
-    w.sheet
+    w.page
 }
 
 /// The steps that led to the answer, by stage.
-fn chain(w: &mut Writer<'_>, verdict: &Verdict) {
+fn chain(w: &mut PageWriter<'_>, verdict: &Verdict) {
     if verdict.steps.is_empty() {
         return;
     }
@@ -199,7 +206,7 @@ fn mark(look: Look<'_>, kind: StepKind) -> (&'static str, Role) {
 }
 
 /// Everything that is known, each with its source.
-fn evidence(w: &mut Writer<'_>, verdict: &Verdict) {
+fn evidence(w: &mut PageWriter<'_>, verdict: &Verdict) {
     if verdict.evidence.is_empty() {
         return;
     }
@@ -224,7 +231,7 @@ fn level(level: Level) -> &'static str {
 }
 
 /// Every way out, cheapest first; the selected one is marked and told apart.
-fn fixes(w: &mut Writer<'_>, verdict: &Verdict, chosen: Option<usize>) {
+fn fixes(w: &mut PageWriter<'_>, verdict: &Verdict, chosen: Option<usize>) {
     if let (Some(text), true) = (&verdict.fix, verdict.fixes.is_empty()) {
         w.heading("Way out (y copies it)");
         w.verbatim(text, INDENT, w.look.style(Role::Good));
@@ -238,13 +245,13 @@ fn fixes(w: &mut Writer<'_>, verdict: &Verdict, chosen: Option<usize>) {
         _ => "Ways out, cheapest first (a number or h and l choose, y copies)",
     });
     for (at, fix) in verdict.fixes.iter().enumerate() {
-        let from = w.sheet.lines.len();
+        let from = w.page.lines.len();
         way_out(w, at, fix, chosen.is_none_or(|chosen| chosen == at));
-        w.sheet.clickable(from..w.sheet.lines.len(), Hit::Row(at));
+        w.page.clickable(from..w.page.lines.len(), Hit::Row(at));
     }
 }
 
-fn way_out(w: &mut Writer<'_>, at: usize, fix: &Fix, selected: bool) {
+fn way_out(w: &mut PageWriter<'_>, at: usize, fix: &Fix, selected: bool) {
     let look = w.look;
     let marker = if selected { look.glyphs.marker } else { " " };
     let number = (at + 1).to_string();
@@ -262,16 +269,16 @@ fn way_out(w: &mut Writer<'_>, at: usize, fix: &Fix, selected: bool) {
 
 /// A framework in words: its versions, and what fails on the selected GPU.
 fn framework(
-    app: &App,
+    state: &Compat,
     look: Look<'_>,
     (group, rows): (usize, &[usize]),
     width: usize,
-) -> (Vec<(String, Role)>, String, Sheet) {
-    let group = &app.compat.groups()[group];
-    let gpu = app.view.compat.column.at;
-    let mut w = Writer::new(look, width);
-    let given = app.compat.given(&group.framework);
-    let known = app.compat.known_version(&group.framework);
+) -> (Vec<(String, Role)>, String, Page) {
+    let group = &state.verdicts.groups()[group];
+    let gpu = state.view.column.at;
+    let mut w = PageWriter::new(look, width);
+    let given = state.verdicts.given(&group.framework);
+    let known = state.verdicts.known_version(&group.framework);
     let version = match (given, known) {
         (Some(given), _) => {
             format!("{}, {}; v takes a choice back", given.version, origin_word(given.origin))
@@ -280,28 +287,29 @@ fn framework(
         (None, None) => "any; the rules name none".to_owned(),
     };
     w.labelled("version", &version, Role::Text);
-    let versions = app.compat.versions(&group.framework);
+    let versions = state.verdicts.versions(&group.framework);
     if !versions.is_empty() {
         w.labelled("< and >", &versions.join(" "), Role::Muted);
     }
     for row in rows {
-        let Some(cell) = app.compat.cell(*row, gpu).filter(|cell| cell.outcome != Outcome::Works)
+        let Some(cell) =
+            state.verdicts.cell(*row, gpu).filter(|cell| cell.outcome != Outcome::Works)
         else {
             continue;
         };
         let glyph = format!("  {} ", symbol(look, cell.outcome));
         let before = [(glyph.as_str(), look.style(outcome_role(cell.outcome)))];
-        let config = &app.compat.all_rows()[*row].config;
+        let config = &state.verdicts.all_rows()[*row].config;
         w.beside(&before, INDENT, &format!("{config}: {}", cell.outcome), look.style(Role::Text));
     }
-    let counts = app.compat.counts(rows.iter().copied(), gpu);
+    let counts = state.verdicts.counts(rows.iter().copied(), gpu);
     let counts: Vec<_> = counts
         .iter()
         .map(|(outcome, count)| format!("{} {count}", symbol(look, *outcome)))
         .collect();
     let title =
         vec![(group.name.clone(), Role::Title), (format!("  {}", counts.join("  ")), Role::Text)];
-    (title, rows_of(rows.len()), w.sheet)
+    (title, rows_of(rows.len()), w.page)
 }
 
 #[cfg(test)]
@@ -355,15 +363,15 @@ mod tests {
         }
     }
 
-    fn text(sheet: &Sheet) -> Vec<String> {
-        sheet.lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect()
+    fn text(page: &Page) -> Vec<String> {
+        page.lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect()
     }
 
     #[test]
     fn the_page_tells_everything_in_order() {
         let theme = Theme::default();
         let look = Look::new(&theme, Glyphs::unicode());
-        let sheet = page(look, &verdict(), 1, 80);
+        let page = page(look, &verdict(), 1, 80);
         let want = [
             "answer    ✖ fails, inspected here, disputed",
             "as of     told of 0.9",
@@ -389,8 +397,8 @@ mod tests {
             "▌2  take 2.0 (another version or build)",
             "    pip install 'x>=2'",
         ];
-        assert_eq!(text(&sheet), want);
-        assert_eq!(sheet.lines_of(Hit::Row(1)), Some(21..23));
+        assert_eq!(text(&page), want);
+        assert_eq!(page.lines_of(Hit::Row(1)), Some(21..23));
     }
 
     #[test]

@@ -11,15 +11,16 @@ use super::grid::{Grid, Wish};
 use super::names::fitting;
 use super::{origin_word, rows_of};
 use crate::engine::{Level, Origin, Outcome};
-use crate::features::compat::Line;
-use crate::shell::draw::Hits;
-use crate::shell::{App, Hit, Shown};
+use crate::features::Shared;
+use crate::features::compat::{Compat, Line};
+use crate::widgets::Hits;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
     Align, Look, Pen, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,
 };
+use crate::widgets::{Hit, Shown};
 
 /// Columns of a GPU from which the word what-if stands in its head; below, in a line above the heads.
 const WORDY: u16 = 14;
@@ -29,12 +30,12 @@ const NAME: u16 = 13;
 const INDENT: u16 = 2;
 
 /// What the layout depends on.
-pub(crate) fn wish(app: &App) -> Wish {
-    let compat = &app.compat;
+pub(crate) fn wish(state: &Compat, shared: &Shared) -> Wish {
+    let compat = &state.verdicts;
     let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
-    let gpus = &app.frame.gpus;
+    let gpus = &shared.frame.gpus;
     let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, NAME)) + 3).max();
-    let view = &app.view.compat;
+    let view = &state.view;
     Wish {
         gpus: gpus.len(),
         config: config.unwrap_or(0),
@@ -47,16 +48,22 @@ pub(crate) fn wish(app: &App) -> Wish {
 
 /// The matrix on its way to the screen.
 pub(crate) struct Matrix<'a> {
-    pub(crate) app: &'a App,
-    pub(crate) look: Look<'a>,
-    pub(crate) lines: &'a [Line],
+    state: &'a Compat,
+    shared: &'a Shared,
+    look: Look<'a>,
+    lines: &'a [Line],
     grid: Grid,
 }
 
 impl<'a> Matrix<'a> {
-    pub(crate) fn new(app: &'a App, look: Look<'a>, lines: &'a [Line], width: u16) -> Self {
-        let grid = Grid::new(width.saturating_sub(2), wish(app));
-        Self { app, look, lines, grid }
+    pub(crate) fn new(
+        (state, shared): (&'a Compat, &'a Shared),
+        look: Look<'a>,
+        lines: &'a [Line],
+        width: u16,
+    ) -> Self {
+        let grid = Grid::new(width.saturating_sub(2), wish(state, shared));
+        Self { state, shared, look, lines, grid }
     }
 
     /// Draws everything; says what can be clicked, and from where on lines and GPUs are shown.
@@ -65,7 +72,7 @@ impl<'a> Matrix<'a> {
         self.heads(&mut area, buffer, hits);
         let bar =
             Rect { x: bar.right().saturating_sub(1), width: 1, y: area.y, height: area.height };
-        let view = &self.app.view.compat;
+        let view = &self.state.view;
         let (selected, count) = (Some(view.row.at), self.lines.len());
         let mut body = area;
         let mut first = scroll_to(view.top.0, selected, count, body.height.into());
@@ -98,7 +105,7 @@ impl<'a> Matrix<'a> {
     }
 
     fn heads(&self, area: &mut Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let gpus = &self.app.frame.gpus;
+        let gpus = &self.shared.frame.gpus;
         let what_if = |gpu: usize| gpus[gpu].presence == Presence::WhatIf;
         if self.grid.pitch < WORDY && self.grid.gpus().any(what_if) && area.height > 9 {
             self.band(cut_top(area, 1), what_if, buffer);
@@ -131,7 +138,7 @@ impl<'a> Matrix<'a> {
 
     fn head_style(&self, gpu: usize, what_if: bool) -> Style {
         let style = self.look.style(if what_if { Role::WhatIf } else { Role::Text });
-        match gpu == self.app.view.compat.column.at {
+        match gpu == self.state.view.column.at {
             true => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             false => style,
         }
@@ -140,7 +147,7 @@ impl<'a> Matrix<'a> {
     /// Index and name, on one line or on two.
     fn name(&self, gpu: usize) -> Vec<String> {
         let room = (self.grid.pitch - 1).min(NAME);
-        let named = &self.app.frame.gpus[gpu];
+        let named = &self.shared.frame.gpus[gpu];
         if self.grid.stacked() {
             return vec![gpu.to_string(), fitting(named, room)];
         }
@@ -185,14 +192,14 @@ impl<'a> Matrix<'a> {
             let at = Rect { x, width: 1, ..line };
             self.look.pen(buffer, at).glyph(self.look.glyphs.more_left, style);
         }
-        if self.grid.gpus().end < self.app.frame.gpus.len() && line.width > 0 {
+        if self.grid.gpus().end < self.shared.frame.gpus.len() && line.width > 0 {
             let at = Rect { x: line.right() - 1, width: 1, ..line };
             self.look.pen(buffer, at).glyph(self.look.glyphs.more_right, style);
         }
     }
 
     fn line(&self, at: usize, line: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let view = &self.app.view.compat;
+        let view = &self.state.view;
         let selected = view.row.at == at;
         let selection = self.look.theme.selection();
         if selected {
@@ -221,7 +228,7 @@ impl<'a> Matrix<'a> {
 
     /// Marks what the filter found in the words of a line.
     fn mark_matches(&self, line: Rect, buffer: &mut Buffer) {
-        let filter = self.app.view.compat.filter.text.to_lowercase();
+        let filter = self.state.view.filter.text.to_lowercase();
         let words = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
         if filter.trim().is_empty() || words.is_empty() {
             return;
@@ -260,21 +267,22 @@ impl<'a> Matrix<'a> {
         line: Rect,
         buffer: &mut Buffer,
     ) {
-        let (app, look) = (self.app, self.look);
-        let Some(group) = app.compat.groups().get(group) else { return };
+        let (state, look) = (self.state, self.look);
+        let Some(group) = state.verdicts.groups().get(group) else { return };
         let glyph = if folded { look.glyphs.collapsed } else { look.glyphs.expanded };
         let lead = Rect { width: self.grid.x(self.grid.first), ..line }.intersection(line);
         let mut pen = look.pen(buffer, lead);
         pen.glyph(glyph, look.style(Role::Accent))
             .skip(1)
             .put(&group.name, look.style(Role::Title));
-        let (version, role) = match app.compat.given(&group.framework) {
+        let (version, role) = match state.verdicts.given(&group.framework) {
             Some(given) => {
                 (format!("{} {}", given.version, origin_word(given.origin)), Role::Accent)
             }
-            None => {
-                (app.compat.known_version(&group.framework).unwrap_or("").to_owned(), Role::Muted)
-            }
+            None => (
+                state.verdicts.known_version(&group.framework).unwrap_or("").to_owned(),
+                Role::Muted,
+            ),
         };
         if text_width(&version) + 2 < pen.rest() {
             pen.skip(2).put(&version, look.style(role));
@@ -284,7 +292,7 @@ impl<'a> Matrix<'a> {
             pen.skip(2).put(&count, look.style(Role::Muted));
         }
         for gpu in self.grid.gpus().filter(|_| folded) {
-            let Some((outcome, count)) = app.compat.gist(rows, gpu) else { continue };
+            let Some((outcome, count)) = state.verdicts.gist(rows, gpu) else { continue };
             let count = Short::of(count);
             let place = inner(self.place(gpu, line));
             let spare = place.width.saturating_sub(1 + text_width(&count));
@@ -295,8 +303,8 @@ impl<'a> Matrix<'a> {
     }
 
     fn row(&self, row: usize, line: Rect, buffer: &mut Buffer) {
-        let (app, look) = (self.app, self.look);
-        let about = &app.compat.all_rows()[row];
+        let (state, look) = (self.state, self.look);
+        let about = &state.verdicts.all_rows()[row];
         let mut pen = look.pen(buffer, line);
         pen.skip(INDENT);
         pen.elide(
@@ -314,7 +322,7 @@ impl<'a> Matrix<'a> {
             pen.skip(1).elide(text.trim_end(), self.grid.version - 1, look.style(role));
         }
         for gpu in self.grid.gpus() {
-            let Some(cell) = app.compat.cell(row, gpu) else { continue };
+            let Some(cell) = state.verdicts.cell(row, gpu) else { continue };
             let mut pen = look.pen(buffer, inner(self.place(gpu, line)));
             pen.align = Align::Center;
             let level = cell.level.unwrap_or(Level::Rule);

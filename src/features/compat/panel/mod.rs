@@ -18,10 +18,10 @@ use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use warpscope_probes::inspect::Advance;
 
 use crate::engine::{Origin, Outcome};
-use crate::features::compat::Line;
+use crate::features::Shared;
 use crate::features::compat::view::Order;
-use crate::shell::App;
-use crate::shell::draw::Hits;
+use crate::features::compat::{Compat, Line};
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Notice, Severity, outcome_role, text_width};
@@ -34,17 +34,24 @@ const BELOW: (u16, u16) = (7, 16);
 const ROOMY: u16 = 14;
 
 /// Draws the tab.
-pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-    let lines = app.compat_lines();
-    let [area, pane] = places(app, area);
-    let mut inner = frame(app, look, &lines, area, buffer);
-    match (lines.is_empty(), app.frame.gpus.is_empty()) {
+pub(crate) fn render(
+    state: &Compat,
+    shared: &Shared,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let lines = state.lines();
+    let [area, pane] = places(state, shared, area);
+    let mut inner = frame(state, look, &lines, area, buffer);
+    match (lines.is_empty(), shared.frame.gpus.is_empty()) {
         (false, false) => {
             if inner.height > 8 {
-                counts(app, look, cut_top(&mut inner, 1), buffer);
+                counts((state, shared), look, cut_top(&mut inner, 1), buffer);
             }
-            Matrix::new(app, look, &lines, inner.width).render(inner, buffer, hits);
-            answer::pane(app, look, pane, buffer, hits);
+            Matrix::new((state, shared), look, &lines, inner.width).render(inner, buffer, hits);
+            answer::pane((state, shared), look, pane, buffer, hits);
         }
         (_, true) => {
             say(look, "No GPU in view. w adds one of the catalogue as what-if.", &mut inner, buffer)
@@ -56,10 +63,10 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
 }
 
 /// Matrix and answer: beside each other where the matrix needs little, else below each other, else the matrix alone.
-fn places(app: &App, mut area: Rect) -> [Rect; 2] {
-    let spare = area.width.saturating_sub(Grid::comfortable(wish(app)) + 6);
+fn places(state: &Compat, shared: &Shared, mut area: Rect) -> [Rect; 2] {
+    let spare = area.width.saturating_sub(Grid::comfortable(wish(state, shared)) + 6);
     let none = Rect { height: 0, ..area };
-    if app.frame.gpus.is_empty() || area.height < ROOMY {
+    if shared.frame.gpus.is_empty() || area.height < ROOMY {
         return [area, none];
     }
     let pane = if spare >= BESIDE.0 {
@@ -72,9 +79,9 @@ fn places(app: &App, mut area: Rect) -> [Rect; 2] {
 }
 
 /// The frame with what was set and where the cursor is; returns what is inside.
-fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) -> Rect {
-    let view = &app.view.compat;
-    let (all, shown) = (app.compat.all_rows().len(), app.compat.passing(view).count());
+fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) -> Rect {
+    let view = &state.view;
+    let (all, shown) = (state.verdicts.all_rows().len(), state.verdicts.passing(view).count());
     let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
     let filter = format!("/{}", view.filter.text);
     let mut facts = Vec::new();
@@ -90,11 +97,12 @@ fn frame(app: &App, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buf
     if view.order != Order::Given {
         facts.push(look.piece(view.order.words(), Role::Accent));
     }
-    let looking = app.compat.looking.as_ref().map(looking);
+    let looking = state.looking.as_ref().map(looking);
     if let Some(looking) = &looking {
         facts.push(look.piece(looking, Role::Muted));
     }
-    let model = app.compat.premises().model.as_ref().map(|model| format!(" for {}", model.name));
+    let model =
+        state.verdicts.premises().model.as_ref().map(|model| format!(" for {}", model.name));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
     let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
@@ -123,10 +131,10 @@ fn looking(advance: &Advance) -> String {
 }
 
 /// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.
-fn counts(app: &App, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let gpu = app.view.compat.column.at;
-    let Some(named) = app.frame.gpus.get(gpu) else { return };
-    let counts = app.compat.counts(app.compat.passing(&app.view.compat), gpu);
+fn counts((state, shared): (&Compat, &Shared), look: Look<'_>, line: Rect, buffer: &mut Buffer) {
+    let gpu = state.view.column.at;
+    let Some(named) = shared.frame.gpus.get(gpu) else { return };
+    let counts = state.verdicts.counts(state.verdicts.passing(&state.view), gpu);
     let head = format!("{gpu} {}", fitting(named, 24));
     let texts = |words: bool| -> Vec<String> {
         let text = |(outcome, count): &(Outcome, usize)| match words {

@@ -1,14 +1,17 @@
 //! Live probes on a GPU in view: what was found before is recalled once, a key finds it anew.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::{Gpu, Presence};
+use warpscope_probes::inspect::Survey;
 use warpscope_probes::live::{Answer, CublasCopies, ProbeReport};
 use warpscope_probes::trust::{self, Vetted};
 
+use super::{Cmd, Compat};
 use crate::engine::Target;
-use crate::shell::{App, Cmd};
+use crate::features::{Effect, Shared, say};
 use crate::worker::scheduler::conditions;
 
 /// A GPU to be probed, and with what.
@@ -33,16 +36,83 @@ pub struct Probed {
     refused: Vec<String>,
 }
 
-/// What was found before on GPUs that are new in view. A recording shows other GPUs, or another day.
-pub(crate) fn recall(app: &mut App) -> Option<Cmd> {
-    if app.replay.is_some() {
-        return None;
+impl Compat {
+    /// What was found before on GPUs that are new in view. A recording shows other GPUs, or another day.
+    pub(super) fn recall(&mut self, shared: &Shared) -> Option<Effect> {
+        if shared.replay.is_some() {
+            return None;
+        }
+        let frame = &shared.frame;
+        let known = &mut self.probed.recalled;
+        let named = frame.gpus.iter().filter_map(|gpu| named(frame, gpu));
+        let new: Vec<_> = named.filter(|one| known.insert(one.clone())).collect();
+        (!new.is_empty()).then(|| Cmd::ReadProbes(new).into())
     }
-    let known = &mut app.compat.probed.recalled;
-    let frame = &app.frame;
-    let named = frame.gpus.iter().filter_map(|gpu| named(frame, gpu));
-    let new: Vec<_> = named.filter(|one| known.insert(one.clone())).collect();
-    (!new.is_empty()).then_some(Cmd::ReadProbes(new))
+
+    /// Probes the selected GPU, unless others use it.
+    pub(super) fn probe(&mut self, shared: &Shared) -> Vec<Effect> {
+        let probing = match self.wanted(shared) {
+            Ok(probing) => probing,
+            Err(why) => return say(why),
+        };
+        self.probed.running = Some(probing.uuid.clone());
+        self.probed.refused.clear();
+        let mut effects = say("The probes run; what they find goes before the rules.");
+        effects.push(Cmd::Probe(probing).into());
+        effects
+    }
+
+    fn wanted(&self, shared: &Shared) -> Result<Probing, String> {
+        if shared.replay.is_some() {
+            return Err("A recording cannot be probed.".to_owned());
+        }
+        if self.probed.running.is_some() {
+            return Err("The probes are running.".to_owned());
+        }
+        let frame = &shared.frame;
+        let gpu = frame.gpus.get(self.view.column.at).ok_or("There is no GPU to probe.")?;
+        if let Some(why) = conditions(frame, gpu, &[]).blocker {
+            return Err(format!("Not probed: {why}."));
+        }
+        let (uuid, driver) =
+            named(frame, gpu).ok_or("Not probed: its driver does not say which it is.")?;
+        let target = Target::from_gpu(gpu, &frame.driver);
+        let copies = |survey: &Arc<Survey>| {
+            let (cuda, user) = (target.cuda.as_deref(), trust::user());
+            CublasCopies::of(&survey.inventory, cuda, target.sm, user)
+        };
+        let cublas = self.verdicts.survey().map(copies).unwrap_or_default();
+        Ok(Probing { uuid, driver, cublas })
+    }
+
+    /// Says which libraries the probes are about to load, and which not.
+    pub(super) fn announce(&mut self, cublas: &Vetted) -> Vec<Effect> {
+        self.probed.refused = cublas.refusals().collect();
+        match cublas.lines("cuBLAS", "run `warpscope probe --cublas PATH`") {
+            lines if lines.is_empty() => Vec::new(),
+            lines => say(lines.join("; ")),
+        }
+    }
+
+    /// Takes what was found before, or now.
+    pub(super) fn take_probed(
+        &mut self,
+        uuid: &str,
+        found: Result<Vec<ProbeReport>, String>,
+    ) -> Vec<Effect> {
+        let now = self.probed.running.as_deref() == Some(uuid);
+        if now {
+            self.probed.running = None;
+        }
+        let reports = match found {
+            Ok(reports) => reports,
+            Err(why) => return say(why),
+        };
+        let said =
+            now.then(|| [&[summary(&reports)], self.probed.refused.as_slice()].concat().join(" "));
+        self.staying(|tab| tab.verdicts.set_measured(reports));
+        said.map_or_else(Vec::new, say)
+    }
 }
 
 /// UUID and driver of a GPU that is there.
@@ -50,71 +120,6 @@ fn named(frame: &Frame, gpu: &Gpu) -> Option<(String, String)> {
     let real = gpu.presence == Presence::Present;
     let uuid = gpu.identity.uuid.last().filter(|_| real)?;
     Some((uuid.clone(), frame.driver.versions.driver.last()?.clone()))
-}
-
-/// Probes the selected GPU, unless others use it.
-pub(crate) fn start(app: &mut App) -> Vec<Cmd> {
-    match wanted(app) {
-        Ok(probing) => {
-            app.compat.probed.running = Some(probing.uuid.clone());
-            app.compat.probed.refused.clear();
-            app.view.say("The probes run; what they find goes before the rules.");
-            vec![Cmd::Probe(probing)]
-        }
-        Err(why) => {
-            app.view.say(why);
-            Vec::new()
-        }
-    }
-}
-
-fn wanted(app: &App) -> Result<Probing, String> {
-    if app.replay.is_some() {
-        return Err("A recording cannot be probed.".to_owned());
-    }
-    if app.compat.probed.running.is_some() {
-        return Err("The probes are running.".to_owned());
-    }
-    let gpu = app.frame.gpus.get(app.view.compat.column.at).ok_or("There is no GPU to probe.")?;
-    if let Some(why) = conditions(&app.frame, gpu, &[]).blocker {
-        return Err(format!("Not probed: {why}."));
-    }
-    let (uuid, driver) =
-        named(&app.frame, gpu).ok_or("Not probed: its driver does not say which it is.")?;
-    let target = Target::from_gpu(gpu, &app.frame.driver);
-    let copies = |survey: &warpscope_probes::inspect::Survey| {
-        let (cuda, user) = (target.cuda.as_deref(), trust::user());
-        CublasCopies::of(&survey.inventory, cuda, target.sm, user)
-    };
-    let cublas = app.compat.survey().map(copies).unwrap_or_default();
-    Ok(Probing { uuid, driver, cublas })
-}
-
-/// Says which libraries the probes are about to load, and which not.
-pub(crate) fn announce(app: &mut App, cublas: &Vetted) {
-    let lines = cublas.lines("cuBLAS", "run `warpscope probe --cublas PATH`");
-    if !lines.is_empty() {
-        app.view.say(lines.join("; "));
-    }
-    app.compat.probed.refused = cublas.refusals().collect();
-}
-
-/// Takes what was found before, or now.
-pub(crate) fn take(app: &mut App, uuid: &str, found: Result<Vec<ProbeReport>, String>) {
-    let now = app.compat.probed.running.as_deref() == Some(uuid);
-    if now {
-        app.compat.probed.running = None;
-    }
-    match found {
-        Ok(reports) => {
-            if now {
-                let refused = &app.compat.probed.refused;
-                app.view.say([&[summary(&reports)], refused.as_slice()].concat().join(" "));
-            }
-            app.compat.set_measured(reports);
-        }
-        Err(why) => app.view.say(why),
-    }
 }
 
 /// One line on what was found.

@@ -9,11 +9,12 @@ use warpscope_probes::units::{Bytes, Percent};
 
 use super::*;
 use crate::engine::Level;
+use crate::features::compat;
 use crate::features::what_if::WhatIf;
 use crate::shell::keymap::Keymap;
+use crate::shell::tabs::Tab;
 use crate::shell::update::update;
-use crate::shell::view::Tab;
-use crate::shell::{Msg, Settings};
+use crate::shell::{App, Cmd, Msg, Settings};
 
 const UUID: &str = "GPU-1";
 
@@ -37,8 +38,11 @@ fn app(utilisation: f32) -> App {
     frame.driver.status = DriverState::Ready;
     frame.driver.versions.driver = Reading::Value("570.124.06".into());
     let recalled = update(&mut app, Msg::Frame(Box::new(frame)));
-    assert_eq!(recalled, [Cmd::ReadProbes(vec![(UUID.into(), "570.124.06".into())])]);
-    app.view.tab = Tab::Compat;
+    assert_eq!(
+        recalled,
+        [Cmd::Compat(compat::Cmd::ReadProbes(vec![(UUID.into(), "570.124.06".into())]))]
+    );
+    app.tab = Tab::Compat;
     app
 }
 
@@ -65,12 +69,17 @@ fn report(answer: Answer, simulated: bool) -> ProbeReport {
 
 /// The answer of the row about bf16 products.
 fn bf16(app: &App) -> (Option<Level>, bool) {
-    let rows = app.compat.all_rows();
+    let rows = app.tabs.compat.verdicts.all_rows();
     let row = rows.iter().position(|row| {
         row.question.framework == "hardware"
             && row.question.config.get("instruction") == Some("mma_bf16")
     });
-    let cell = app.compat.cell(row.expect("there is such a row"), 0).expect("there is a GPU");
+    let cell = app
+        .tabs
+        .compat
+        .verdicts
+        .cell(row.expect("there is such a row"), 0)
+        .expect("there is a GPU");
     (cell.level, cell.disputed)
 }
 
@@ -80,11 +89,11 @@ fn an_idle_gpu_is_probed_and_a_busy_one_is_left_alone() {
     let cmds = press(&mut idle);
     let want =
         Probing { uuid: UUID.into(), driver: "570.124.06".into(), cublas: CublasCopies::default() };
-    assert_eq!(cmds, [Cmd::Probe(want)]);
+    assert_eq!(cmds, [Cmd::Compat(compat::Cmd::Probe(want))]);
     assert_eq!(press(&mut idle), [], "once is enough");
     let mut busy = app(60.0);
     assert_eq!(press(&mut busy), []);
-    let said = busy.view.toast.as_ref().map(|toast| toast.0.clone());
+    let said = busy.toast.as_ref().map(|toast| toast.0.clone());
     assert_eq!(said.as_deref(), Some("Not probed: busy: 60 % in use."));
 }
 
@@ -100,12 +109,15 @@ fn libraries_are_named_before_they_are_loaded() {
             "its folder /tmp/.venv is shared".into(),
         )],
     };
-    let toast = |app: &App| app.view.toast.as_ref().map(|toast| toast.0.clone()).expect("is said");
-    update(&mut app, Msg::ProbeLibraries(cublas));
+    let toast = |app: &App| app.toast.as_ref().map(|toast| toast.0.clone()).expect("is said");
+    update(&mut app, Msg::Compat(compat::Msg::ProbeLibraries(cublas)));
     let said = toast(&app);
     assert!(said.starts_with("loads cuBLAS from /usr/lib/libcublas.so.12; not loaded: "), "{said}");
     assert!(said.contains("warpscope probe --cublas PATH"), "{said}");
-    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)]))),
+    );
     let left = "not loaded: /tmp/.venv/libcublas.so.12 (its folder /tmp/.venv is shared)";
     assert!(
         toast(&app).starts_with("1 probes: ") && toast(&app).ends_with(left),
@@ -113,8 +125,11 @@ fn libraries_are_named_before_they_are_loaded() {
         toast(&app)
     );
     press(&mut app);
-    update(&mut app, Msg::ProbeLibraries(Vetted::default()));
-    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
+    update(&mut app, Msg::Compat(compat::Msg::ProbeLibraries(Vetted::default())));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)]))),
+    );
     assert!(!toast(&app).contains("not loaded"), "of that round alone");
 }
 
@@ -124,10 +139,16 @@ fn what_is_found_goes_before_the_rules() {
     let mut app = app(0.0);
     assert_eq!(bf16(&app), (Some(Level::Rule), false));
     press(&mut app);
-    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Fails, false)])));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Ok(vec![report(Answer::Fails, false)]))),
+    );
     assert_eq!(bf16(&app), (Some(Level::Live), false));
-    assert_eq!(app.compat.probed.running, None);
-    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, false)])));
+    assert_eq!(app.tabs.compat.probed.running, None);
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, false)]))),
+    );
     assert!(bf16(&app).1, "both sides are shown");
 }
 
@@ -136,9 +157,15 @@ fn a_stand_in_and_a_failure_change_nothing() {
     let mut app = app(0.0);
     let before = bf16(&app);
     press(&mut app);
-    update(&mut app, Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)])));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Ok(vec![report(Answer::Works, true)]))),
+    );
     assert_eq!(bf16(&app), before);
     press(&mut app);
-    update(&mut app, Msg::Probed(UUID.into(), Err("The process did not start.".into())));
-    assert_eq!((bf16(&app), app.compat.probed.running.clone()), (before, None));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::Probed(UUID.into(), Err("The process did not start.".into()))),
+    );
+    assert_eq!((bf16(&app), app.tabs.compat.probed.running.clone()), (before, None));
 }

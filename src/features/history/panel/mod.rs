@@ -7,14 +7,14 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use warpscope_probes::text::printable;
 
-use crate::features::history::State;
-use crate::shell::draw::Hits;
-use crate::shell::popup::{section, wrap};
-use crate::shell::{App, Hit};
+use crate::features::history::{History, State};
+use crate::widgets::Hit;
+use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Notice, Severity, Table, Trend};
+use crate::widgets::{section, wrap};
 
 use model::{Details, Model, Row};
 
@@ -34,15 +34,15 @@ const WIDE: u16 = 110;
 const ASIDE: u16 = 44;
 
 /// Draws the tab.
-pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
-    let model = Model::of(app, look);
+pub fn render(state: &History, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: &mut Hits) {
+    let model = Model::of(state, look);
     if model.rows.is_empty() {
-        return empty(app, look, area, buffer);
+        return empty(state, look, area, buffer);
     }
     let mut rest = area;
     let lines = u16::try_from(model.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
     let list = cut_top(&mut rest, lines.min((area.height / 3).max(5)));
-    table(app, look, &model, list, buffer, hits);
+    table(state, look, &model, list, buffer, hits);
     if let Some(details) = &model.details {
         let wide = rest.width >= WIDE && rest.height >= 8;
         let aside = cut_right(&mut rest, if wide { ASIDE } else { 0 });
@@ -54,7 +54,7 @@ pub fn render(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer, hits: 
 }
 
 fn table(
-    app: &App,
+    state: &History,
     look: Look<'_>,
     model: &Model,
     area: Rect,
@@ -62,15 +62,15 @@ fn table(
     hits: &mut Hits,
 ) {
     let left = [look.piece("History", Role::Title)];
-    let filter = format!("/{}", app.view.history.filter.text);
+    let filter = format!("/{}", state.filter.text);
     let mut right = vec![look.piece(&model.count, Role::Muted)];
     if filter.len() > 1 {
         right.push(look.piece(&filter, Role::Accent));
     }
-    if app.view.history.weak {
+    if state.weak {
         right.push(look.piece("weak changes too", Role::Accent));
     }
-    match &app.history.state {
+    match &state.state {
         State::Reading => right.push(look.piece("reading", Role::Muted)),
         State::Failed(_) => {
             right.push(look.piece("as read before; the history cannot be read now", Role::Warn))
@@ -80,7 +80,7 @@ fn table(
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let mut table = Table::new(look, COLUMNS, model.rows.len());
-    table.selected = Some(app.view.history.cursor.at);
+    table.selected = Some(state.cursor.at);
     let layout = table.render(inner, buffer, |row, column, pen| {
         let (text, role) = cell(&model.rows[row], column);
         pen.fit(text, look.style(role));
@@ -176,16 +176,16 @@ fn beside(look: Look<'_>, details: &Details, area: Rect, buffer: &mut Buffer) {
 }
 
 /// What there is to say where there is nothing to show.
-fn empty(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+fn empty(state: &History, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("History", Role::Title)];
     let inner = Card::new(look).left(&left).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let (severity, text, more): (_, &str, &[&str]) = match &app.history.state {
+    let (severity, text, more): (_, &str, &[&str]) = match &state.state {
         State::NotRead | State::Reading => {
             (Severity::Info, "Reading the history of recorded runs.", &[])
         }
         State::Failed(why) => (Severity::Error, why, &[]),
-        State::Read if app.history.trends.is_empty() => {
+        State::Read if state.trends.is_empty() => {
             (Severity::Info, "No run is in the history yet.", HOW)
         }
         State::Read => (Severity::Info, "No kernel matches the filter; Esc clears it.", &[]),

@@ -1,6 +1,6 @@
 //! What the tab shows, as plain text and numbers.
 
-use crate::shell::App;
+use crate::features::history::History;
 use crate::store::kernels::{Moment, Shift, Trend, commit};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
@@ -42,15 +42,15 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn of(app: &App, look: Look<'_>) -> Self {
-        let (view, trends) = (&app.view.history, &app.history.trends);
+    pub(crate) fn of(state: &History, look: Look<'_>) -> Self {
+        let trends = &state.trends;
         let rows: Vec<Row> =
-            view.rows(trends).into_iter().map(|at| row(&trends[at], view.weak, look)).collect();
-        let trend = app.selected_trend();
+            state.rows().into_iter().map(|at| row(&trends[at], state.weak, look)).collect();
+        let trend = state.selected_trend();
         let steps = trend.map_or(Vec::new(), |trend| {
-            trend.shifts(view.weak).iter().map(|shift| step(trend, shift)).collect()
+            trend.shifts(state.weak).iter().map(|shift| step(trend, shift)).collect()
         });
-        let details = trend.and_then(|trend| details(app, trend, look));
+        let details = trend.and_then(|trend| details(state, trend, look));
         let count = format!("{} of {} kernels", rows.len(), trends.len());
         Self { count, rows, steps, details }
     }
@@ -95,15 +95,14 @@ fn step(trend: &Trend, shift: &Shift) -> Step {
     Step { at: shift.at, label: label.trim_end().to_owned(), role: role(shift) }
 }
 
-fn details(app: &App, trend: &Trend, look: Look<'_>) -> Option<Details> {
-    let view = &app.view.history;
-    let cursor = view.moment(trend);
+fn details(state: &History, trend: &Trend, look: Look<'_>) -> Option<Details> {
+    let cursor = state.moment(trend);
     let level = |moment: &Moment| {
         let all = moment.quartiles?;
         Some(Level { lower: all.lower, median: all.median, upper: all.upper })
     };
     let place = |hash: &i64| trend.moments.iter().position(|moment| moment.run.hash == *hash);
-    let mut marked: Vec<usize> = view.marked.iter().filter_map(place).collect();
+    let mut marked: Vec<usize> = state.marked.iter().filter_map(place).collect();
     // The letters say which one a comparison starts from.
     marked.sort_unstable();
     let day = |moment: &Moment| {
@@ -117,7 +116,7 @@ fn details(app: &App, trend: &Trend, look: Look<'_>) -> Option<Details> {
         cursor,
         marked: marked.into_iter().zip(["A", "B"]).collect(),
         ends: (day(trend.moments.first()?), day(trend.moments.last()?)),
-        facts: facts(trend, cursor, view.weak, look),
+        facts: facts(trend, cursor, state.weak, look),
     })
 }
 

@@ -1,10 +1,14 @@
 //! GPUs of the catalogue beside the real ones.
 
+mod picker;
+
 use std::cell::LazyCell;
 
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu};
+
+pub use picker::Picker;
 
 /// When the default what-if GPUs are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

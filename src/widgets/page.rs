@@ -8,20 +8,18 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use warpscope_probes::text::printable;
 
-use super::look::is_safe;
-use super::popup::wrap;
-use crate::shell::Hit;
-use crate::shell::draw::Hits;
+use super::hits::is_safe;
+use super::wrap::{chop, wrap};
+use super::{Hit, Hits, Look, Piece, Popup, Shown, pieces_width, text_width};
 use crate::text::clean_lines;
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, text_width};
 
 /// Columns of the labels on the left.
 const INDENT: usize = 10;
 
 /// Lines, and which parts of them are links or can be clicked.
 #[derive(Debug, Default)]
-pub(crate) struct Sheet {
+pub(crate) struct Page {
     /// The lines.
     pub(crate) lines: Vec<Line<'static>>,
     /// Line, columns and address of each link.
@@ -30,13 +28,13 @@ pub(crate) struct Sheet {
     hits: Vec<(Range<usize>, Hit)>,
 }
 
-impl Sheet {
+impl Page {
     /// Lines that lead nowhere.
     pub(crate) fn plain(lines: Vec<Line<'static>>) -> Self {
         Self { lines, ..Self::default() }
     }
 
-    /// Puts another sheet below.
+    /// Puts another page below.
     pub(crate) fn append(&mut self, below: Self) {
         let from = self.lines.len();
         self.lines.extend(below.lines);
@@ -98,31 +96,31 @@ impl Sheet {
     }
 }
 
-/// Writes a sheet of a width.
-pub(crate) struct Writer<'a> {
+/// Writes a page of a width.
+pub(crate) struct PageWriter<'a> {
     /// Theme and glyphs.
     pub(crate) look: Look<'a>,
     /// Columns of a line.
     pub(crate) width: usize,
     /// What is written so far.
-    pub(crate) sheet: Sheet,
+    pub(crate) page: Page,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> PageWriter<'a> {
     pub(crate) fn new(look: Look<'a>, width: usize) -> Self {
-        Self { look, width, sheet: Sheet::default() }
+        Self { look, width, page: Page::default() }
     }
 
     /// An empty line.
     pub(crate) fn gap(&mut self) {
-        self.sheet.lines.push(Line::default());
+        self.page.lines.push(Line::default());
     }
 
     /// A heading, with an empty line before it.
     pub(crate) fn heading(&mut self, text: &str) {
         self.gap();
         let style = self.look.style(Role::Header);
-        self.sheet.lines.push(Line::styled(printable(text), style));
+        self.page.lines.push(Line::styled(printable(text), style));
     }
 
     /// A paragraph beside its label; nothing for an empty text.
@@ -149,33 +147,33 @@ impl<'a> Writer<'a> {
             let taken: usize = spans.iter().map(Span::width).sum();
             spans.push(Span::raw(" ".repeat(indent.saturating_sub(taken))));
             spans.push(Span::styled(part, style));
-            self.sheet.lines.push(Line::from(spans));
+            self.page.lines.push(Line::from(spans));
         }
     }
 
     /// Where something can be read: parts divided by semicolons, addresses among them as links.
     pub(crate) fn sources(&mut self, text: &str, indent: usize) {
         for part in text.split("; ").map(str::trim).filter(|part| !part.is_empty()) {
-            let from = self.sheet.lines.len();
+            let from = self.page.lines.len();
             let safe = is_safe(part);
             let role = if safe { Role::Info } else { Role::Muted };
             self.beside(&[], indent, part, self.look.style(role));
-            let lines = self.sheet.lines.iter().enumerate().skip(from).filter(|_| safe);
+            let lines = self.page.lines.iter().enumerate().skip(from).filter(|_| safe);
             let links = lines.map(|(at, line)| {
                 let text = line.spans.last().map_or(0, |span| text_width(&span.content));
                 let start = indent.min(usize::from(u16::MAX)) as u16;
                 (at, start..start.saturating_add(text), part.to_owned())
             });
             let links: Vec<_> = links.collect();
-            self.sheet.links.extend(links);
+            self.page.links.extend(links);
         }
     }
 
     /// Text to paste beside its label, its blanks as they are; what is longer than a line goes on below.
     pub(crate) fn pasted(&mut self, label: &str, text: &str, style: Style) {
-        let from = self.sheet.lines.len();
+        let from = self.page.lines.len();
         self.verbatim(text, INDENT, style);
-        if let Some(first) = self.sheet.lines.get_mut(from) {
+        if let Some(first) = self.page.lines.get_mut(from) {
             let label = Span::styled(format!("{label:<INDENT$}"), self.look.style(Role::Muted));
             first.spans[0] = label;
         }
@@ -186,28 +184,67 @@ impl<'a> Writer<'a> {
         for line in clean_lines(text).lines() {
             for part in chop(line, self.width.saturating_sub(indent).max(1)) {
                 let part = Span::styled(part, style);
-                self.sheet.lines.push(Line::from(vec![Span::raw(" ".repeat(indent)), part]));
+                self.page.lines.push(Line::from(vec![Span::raw(" ".repeat(indent)), part]));
             }
         }
     }
 }
 
-/// Breaks a line after blanks where there are some, keeping every character.
-fn chop(line: &str, width: usize) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut rest = line;
-    while usize::from(text_width(rest)) > width {
-        let fits = |at: &usize| usize::from(text_width(&rest[..*at])) <= width;
-        let ends = rest.char_indices().map(|(at, _)| at).skip(1);
-        let most = ends.take_while(fits).last();
-        let Some(most) = most.or(rest.chars().next().map(char::len_utf8)) else { break };
-        let blank = rest[..most].rfind(' ').map(|at| at + 1);
-        let end = blank.filter(|end| !rest[..*end].trim().is_empty()).unwrap_or(most);
-        parts.push(rest[..end].to_owned());
-        rest = &rest[end..];
-    }
-    parts.push(rest.to_owned());
-    parts
+/// Draws a page in a popup, from a line on, but so that the lines in `focus` are in view.
+pub(crate) fn draw_page(
+    look: Look<'_>,
+    title: &[Piece<'_>],
+    page: &Page,
+    (scroll, focus): (usize, Option<Range<usize>>),
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let lines = &page.lines;
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0);
+    let widest = u16::try_from(widest).unwrap_or(u16::MAX).max(pieces_width(title));
+    let size = (widest.saturating_add(4), rows(lines.len()));
+    let visible = usize::from(size.1.min(area.height).saturating_sub(2));
+    let first = match focus {
+        Some(focus) if focus.start < scroll => focus.start,
+        Some(focus) => scroll.max(focus.end.saturating_sub(visible)).min(focus.start),
+        None => scroll,
+    };
+    let first = first.min(lines.len().saturating_sub(visible));
+    let more = lines.len() - first - visible.min(lines.len() - first);
+    let more = format!("{more} more");
+    let foot = [look.piece(&more, Role::Muted)];
+    let foot = if more.starts_with("0 ") { &foot[..0] } else { &foot[..] };
+    let inner = Popup::new(look, size.0, size.1)
+        .titled(|card| card.left(title).foot(foot))
+        .render(area, buffer);
+    page.draw(first, inner, buffer, hits);
+    hits.show(Shown { line: first, lines: visible, column: 0 });
+}
+
+/// A title, and plain lines below it.
+pub(crate) type Titled = (String, Vec<Line<'static>>);
+
+/// Columns the text of a popup has in an area.
+pub(crate) fn page_width(area: Rect) -> usize {
+    usize::from(area.width.saturating_sub(6)).clamp(10, 100)
+}
+
+/// Draws plain lines in a popup, from a line on.
+pub(crate) fn draw_text(
+    look: Look<'_>,
+    (title, lines): Titled,
+    scroll: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let title = [look.piece(&title, Role::Title)];
+    draw_page(look, &title, &Page::plain(lines), (scroll, None), area, buffer, hits);
+}
+
+fn rows(lines: usize) -> u16 {
+    u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2)
 }
 
 #[cfg(test)]
@@ -218,11 +255,11 @@ mod tests {
 
     fn written(source: &str, width: usize) -> (Vec<String>, Vec<(Rect, String)>) {
         let theme = Theme::default();
-        let mut writer = Writer::new(Look::new(&theme, Glyphs::unicode()), width);
+        let mut writer = PageWriter::new(Look::new(&theme, Glyphs::unicode()), width);
         writer.sources(source, 2);
         let area = Rect::new(0, 0, width as u16, 10);
         let (mut buffer, mut hits) = (Buffer::empty(area), Hits::default());
-        writer.sheet.draw(0, area, &mut buffer, &mut hits);
+        writer.page.draw(0, area, &mut buffer, &mut hits);
         let text = crate::widgets::svg::text(&buffer);
         let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
         let links = hits.links().iter().map(|link| (link.area, link.address.clone()));
@@ -240,15 +277,6 @@ mod tests {
         let address = "https://example.com/a/long/path".to_owned();
         let want = [(Rect::new(2, 1, 20, 1), address.clone()), (Rect::new(2, 2, 11, 1), address)];
         assert_eq!(links, want);
-    }
-
-    #[test]
-    fn text_to_paste_loses_nothing_but_the_line_it_is_on() {
-        assert_eq!(chop("  run --x   # y", 8), ["  run ", "--x   # ", "y"]);
-        assert_eq!(chop("    deep", 6), ["    de", "ep"]);
-        assert_eq!(chop("abcdef", 4), ["abcd", "ef"]);
-        assert_eq!(chop("\u{6f22}\u{6f22}", 1).concat(), "\u{6f22}\u{6f22}");
-        assert_eq!(chop("", 4), [""]);
     }
 
     #[test]

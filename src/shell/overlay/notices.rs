@@ -1,15 +1,13 @@
 use ratatui::text::Line;
-use warpscope_probes::Severity;
+use warpscope_probes::{Frame, Severity};
 
-use super::{Page, section};
-use crate::shell::App;
-use crate::widgets::Look;
 use crate::widgets::theme::Role;
+use crate::widgets::{Look, Titled, section};
 
 /// What was not found, and what to do about it.
-pub(crate) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
+pub(super) fn page(frame: &Frame, look: Look<'_>, width: usize) -> Titled {
     let mut lines = Vec::new();
-    for notice in &app.frame.notices {
+    for notice in &frame.notices {
         let (word, role) = match notice.severity {
             Severity::Info => ("note", Role::Info),
             Severity::Warning => ("warning", Role::Warn),
@@ -24,5 +22,5 @@ pub(crate) fn page(app: &App, look: Look<'_>, width: usize) -> Page {
     if lines.is_empty() {
         lines.push(Line::styled("Nothing is amiss.", look.style(Role::Good)));
     }
-    Page { title: "Notices".into(), lines }
+    ("Notices".into(), lines)
 }

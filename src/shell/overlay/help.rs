@@ -1,20 +1,19 @@
 use ratatui::text::{Line, Span};
 
-use super::Page;
 use crate::engine::OUTCOMES;
-use crate::shell::App;
-use crate::shell::action::Scope;
-use crate::shell::view::TABS;
-use crate::widgets::Look;
+use crate::shell::keymap::Keymap;
+use crate::shell::keys::{Row, Scope};
+use crate::shell::tabs::TABS;
 use crate::widgets::theme::Role;
+use crate::widgets::{Look, Titled};
 
 /// Every key of the table, and what the symbols mean.
-pub(crate) fn page(app: &App, look: Look<'_>) -> Page {
+pub(super) fn page(keymap: &Keymap, look: Look<'_>) -> Titled {
     let style = |role| look.style(role);
     let mut lines = Vec::new();
-    for (spec, keys) in app.keymap.rows() {
+    for (Row { spec, scope, .. }, keys) in keymap.rows() {
         let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
-        let place = match spec.scope {
+        let place = match *scope {
             Scope::Global => String::new(),
             Scope::Replay => " (recordings)".into(),
             Scope::On(tab) => TABS
@@ -51,5 +50,5 @@ pub(crate) fn page(app: &App, look: Look<'_>) -> Page {
             Span::styled(how.0.words(), style(Role::Text)),
         ]));
     }
-    Page { title: "Help".into(), lines }
+    ("Help".into(), lines)
 }

@@ -1,0 +1,59 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::update::effects;
+use super::{Bench, panel};
+use crate::features::shared::copied_gpu;
+use crate::features::{CpuDecode, Effect, Feature, Shared};
+use crate::widgets::{Hit, Hits, Look};
+
+impl Feature for Bench {
+    fn draw(
+        &self,
+        shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        panel::render(self, &shared.frame, look, area, buffer, hits);
+    }
+
+    fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
+        effects(self.devices.see(in_view))
+    }
+
+    fn publish(&self, shared: &mut Shared) {
+        let (cpu, now) = (self.devices.cpu(), self.devices.now());
+        let asked = cpu.has_worker() || !cpu.results.is_empty();
+        shared.cpu_decode = asked.then(|| {
+            let waits = !cpu.is_measuring() || cpu.is_starting();
+            CpuDecode {
+                waits: waits.then(|| panel::why(cpu, now)),
+                rates: panel::decode_rates(self),
+            }
+        });
+    }
+
+    fn step(&mut self, step: isize, shared: &Shared) {
+        self.device.step(0, self.gpus(&shared.frame).count() + 1);
+        self.cursor.step(step, self.lines(&shared.frame));
+    }
+
+    fn step_aside(&mut self, step: isize, shared: &Shared) {
+        let devices = self.gpus(&shared.frame).count() + 1;
+        self.device.step(step, devices);
+    }
+
+    fn click(&mut self, hit: Hit, _shared: &Shared) {
+        match hit {
+            Hit::Gpu(line) => self.device.at = line,
+            Hit::Row(row) => self.cursor.at = row,
+            _ => {}
+        }
+    }
+
+    fn copy(&self, shared: &Shared) -> Option<(&'static str, String)> {
+        self.selected_gpu(&shared.frame).map(|(gpu, _)| copied_gpu(gpu))
+    }
+}

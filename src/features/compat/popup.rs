@@ -1,0 +1,105 @@
+//! What lies over the Compat tab: a verdict in full, and the dialog that names a model.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::model::{self, Dialog};
+use super::{Compat, panel};
+use crate::features::Effect;
+use crate::features::keys::Action;
+use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
+use crate::widgets::{Hit, Hits, Look, draw_page, page_width};
+
+/// What lies over the tab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Popup {
+    /// Why the selected verdict is what it is.
+    Why(Why),
+    /// The model every row is asked about.
+    Model(Dialog),
+}
+
+/// A verdict in full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Why {
+    scroll: Scroll,
+    /// Selected fix.
+    pub(super) fix: usize,
+    /// Whether it was just selected, and has to be in view.
+    follow: bool,
+}
+
+impl Why {
+    /// What an event changes, with the number of fixes there are.
+    fn on(&mut self, event: PopupEvent, fixes: usize) -> Flow {
+        let chosen = match event {
+            PopupEvent::Click(row) => Some(row),
+            PopupEvent::Key(press) => self.choice(press, fixes),
+            _ => None,
+        };
+        if let Some(fix) = chosen {
+            (self.fix, self.follow) = (fix, true);
+            return Flow::stay();
+        }
+        self.follow &= matches!(event, PopupEvent::Shown(_));
+        self.scroll.on(event)
+    }
+
+    /// The fix a key selects: by its number, or the one before or after.
+    fn choice(&self, press: Press, fixes: usize) -> Option<usize> {
+        let digit = press.chord.typed().and_then(|character| character.to_digit(10));
+        let wanted = match (digit, press.action) {
+            (Some(digit), _) => (digit as usize).checked_sub(1)?,
+            (None, Some(Action::Left | Action::PreviousTab)) => self.fix.saturating_sub(1),
+            (None, Some(Action::Right | Action::NextTab)) => self.fix + 1,
+            _ => return None,
+        };
+        (fixes > 0).then(|| wanted.min(fixes - 1))
+    }
+
+    /// The chain, the evidence, the message, the ways out.
+    fn draw(
+        &self,
+        state: &Compat,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        let Some(verdict) = state.selected_verdict() else { return };
+        let page = panel::page(look, &verdict, self.fix, page_width(area));
+        let title = panel::title(look, &verdict);
+        let title = title.each_ref().map(|(text, role)| look.piece(text, *role));
+        let focus = if self.follow { page.lines_of(Hit::Row(self.fix)) } else { None };
+        draw_page(look, &title, &page, (self.scroll.0, focus), area, buffer, hits);
+    }
+}
+
+impl Compat {
+    pub(super) fn popup_event(&mut self, event: PopupEvent) -> Vec<Effect> {
+        let fixes = self.selected_verdict().map_or(0, |verdict| verdict.fixes.len());
+        let Some(mut popup) = self.popup.take() else { return Vec::new() };
+        let flow = match &mut popup {
+            Popup::Why(why) => why.on(event, fixes),
+            Popup::Model(dialog) if dialog.takes_back(event) => Flow::Close(self.forget_model()),
+            Popup::Model(dialog) => dialog.on(event),
+        };
+        flow.keep(popup, &mut self.popup)
+    }
+}
+
+impl Popup {
+    pub(super) fn draw(
+        &self,
+        state: &Compat,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        match self {
+            Self::Why(why) => why.draw(state, look, area, buffer, hits),
+            Self::Model(dialog) => model::render(dialog, look, area, buffer),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::Frame;
+
+use super::popup::Why;
+use super::{Compat, Line, Popup, panel};
+use crate::features::{Effect, Feature, Input, PopupEvent, Shared};
+use crate::text::clean_lines;
+use crate::widgets::{Hit, Hits, Look, Shown};
+
+impl Feature for Compat {
+    fn draw(
+        &self,
+        shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        panel::render(self, shared, look, area, buffer, hits);
+    }
+
+    fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {
+        if self.verdicts.all_rows().is_empty() {
+            self.gpus_changed(shared);
+        } else {
+            self.verdicts.renew(&shared.frame);
+        }
+        let mut effects = self.look_around(shared, shared.was_unplugged(before));
+        effects.extend(self.recall(shared));
+        effects
+    }
+
+    fn gpus_changed(&mut self, shared: &Shared) {
+        self.staying(|tab| tab.verdicts.renew(&shared.frame));
+    }
+
+    fn publish(&self, shared: &mut Shared) {
+        shared.judged = self.verdicts.judged();
+        shared.survey = self.verdicts.survey().cloned();
+    }
+
+    fn step(&mut self, step: isize, shared: &Shared) {
+        self.view.column.step(0, shared.frame.gpus.len());
+        self.view.row.step(step, self.lines().len());
+    }
+
+    fn step_aside(&mut self, step: isize, shared: &Shared) {
+        self.view.column.step(step, shared.frame.gpus.len());
+    }
+
+    fn page(&self) -> Option<usize> {
+        self.view.visible.checked_sub(1)
+    }
+
+    fn open(&mut self, _shared: &Shared) {
+        match self.selected_line() {
+            Some(Line::Head { .. }) => drop(self.fold()),
+            Some(Line::Row(_)) => {
+                self.popup = self.selected_verdict().map(|_| Popup::Why(Why::default()));
+            }
+            None => {}
+        }
+    }
+
+    /// A head folds at once; a cell is selected first, and opened by the second click.
+    fn click(&mut self, hit: Hit, shared: &Shared) {
+        match hit {
+            Hit::Gpu(column) => self.view.column.at = column,
+            Hit::Answer => self.open(shared),
+            Hit::Cell { row, column } => {
+                let again = self.view.row.hit(row) & self.view.column.hit(column);
+                if again || matches!(self.selected_line(), Some(Line::Head { .. })) {
+                    self.open(shared);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn shown(&mut self, part: Shown) {
+        self.view.top = (part.line, part.column);
+        self.view.visible = part.lines;
+    }
+
+    /// The filter first, then the model.
+    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
+        if self.view.filter.text.is_empty() {
+            return self.forget_model();
+        }
+        self.staying(|tab| tab.view.filter.text.clear());
+        Vec::new()
+    }
+
+    /// The text of a fix, to be pasted into a shell: its lines stay lines.
+    fn copy(&self, _shared: &Shared) -> Option<(&'static str, String)> {
+        let chosen = match &self.popup {
+            Some(Popup::Why(why)) => why.fix,
+            _ => 0,
+        };
+        let verdict = self.selected_verdict()?;
+        let fix = verdict.fixes.get(chosen).map(|fix| &fix.text).or(verdict.fix.as_ref())?;
+        Some(("fix", clean_lines(fix)))
+    }
+
+    fn filter(&self) -> Option<&Input> {
+        Some(&self.view.filter)
+    }
+
+    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input), _shared: &Shared) {
+        self.staying(|tab| edit(&mut tab.view.filter));
+    }
+
+    fn gpu(&self) -> Option<usize> {
+        Some(self.view.column.at)
+    }
+
+    fn select_gpu(&mut self, at: usize) {
+        self.view.column.at = at;
+    }
+
+    fn has_popup(&self) -> bool {
+        self.popup.is_some()
+    }
+
+    fn draw_popup(
+        &self,
+        _shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        if let Some(popup) = &self.popup {
+            popup.draw(self, look, area, buffer, hits);
+        }
+    }
+
+    fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
+        self.popup_event(event)
+    }
+}

@@ -1,0 +1,88 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::text::printable;
+
+use super::{History, Popup, panel};
+use crate::features::{Effect, Feature, Input, PopupEvent, Scroll, Shared};
+use crate::widgets::{Hit, Hits, Look};
+
+impl Feature for History {
+    fn draw(
+        &self,
+        _shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        panel::render(self, look, area, buffer, hits);
+    }
+
+    fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
+        self.visit(in_view)
+    }
+
+    fn step(&mut self, step: isize, _shared: &Shared) {
+        self.cursor.step(step, self.rows().len());
+    }
+
+    /// Moves over the runs of the selected kernel.
+    fn step_aside(&mut self, step: isize, _shared: &Shared) {
+        let Some(trend) = self.selected_trend() else { return };
+        let last = trend.moments.len().saturating_sub(1);
+        let at = self.moment(trend).saturating_add_signed(step).min(last);
+        self.run = trend.moments.get(at).map(|moment| moment.run.hash);
+    }
+
+    fn open(&mut self, _shared: &Shared) {
+        self.popup = self.selected_run().map(|run| Popup::Run(run.hash, Scroll::default()));
+    }
+
+    fn click(&mut self, hit: Hit, shared: &Shared) {
+        if let Hit::Row(row) = hit
+            && self.cursor.hit(row)
+        {
+            self.open(shared);
+        }
+    }
+
+    fn close(&mut self, _shared: &Shared) -> Vec<Effect> {
+        self.filter.text.clear();
+        Vec::new()
+    }
+
+    fn copy(&self, _shared: &Shared) -> Option<(&'static str, String)> {
+        let commit = self.selected_run()?.identity.commit.as_ref()?;
+        Some(("selected line", printable(commit)))
+    }
+
+    fn filter(&self) -> Option<&Input> {
+        Some(&self.filter)
+    }
+
+    fn edit_filter(&mut self, edit: &dyn Fn(&mut Input), _shared: &Shared) {
+        edit(&mut self.filter);
+    }
+
+    fn has_popup(&self) -> bool {
+        self.popup.is_some()
+    }
+
+    fn draw_popup(
+        &self,
+        _shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        if let Some(popup) = &self.popup {
+            popup.draw(self, look, area, buffer, hits);
+        }
+    }
+
+    fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
+        let Some(mut popup) = self.popup.take() else { return Vec::new() };
+        popup.on(event).keep(popup, &mut self.popup)
+    }
+}

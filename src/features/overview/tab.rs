@@ -1,0 +1,77 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::{Details, Overview, details, view};
+use crate::features::shared::copied_gpu;
+use crate::features::{Effect, Feature, PopupEvent, Scroll, Shared};
+use crate::widgets::{Hit, Hits, Look, draw_text, page_width};
+
+impl Feature for Overview {
+    fn draw(
+        &self,
+        shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        view::render(shared, self.cursor.at, look, area, buffer, hits);
+    }
+
+    fn step(&mut self, step: isize, shared: &Shared) {
+        self.cursor.step(step, shared.frame.gpus.len());
+    }
+
+    fn step_aside(&mut self, step: isize, shared: &Shared) {
+        self.step(step, shared);
+    }
+
+    fn open(&mut self, shared: &Shared) {
+        self.details = self
+            .selected(&shared.frame)
+            .map(|gpu| Details { key: gpu.key.clone(), scroll: Scroll::default() });
+    }
+
+    fn click(&mut self, hit: Hit, shared: &Shared) {
+        if let Hit::Row(row) = hit
+            && self.cursor.hit(row)
+        {
+            self.open(shared);
+        }
+    }
+
+    fn copy(&self, shared: &Shared) -> Option<(&'static str, String)> {
+        self.selected(&shared.frame).map(copied_gpu)
+    }
+
+    fn gpu(&self) -> Option<usize> {
+        Some(self.cursor.at)
+    }
+
+    fn select_gpu(&mut self, at: usize) {
+        self.cursor.at = at;
+    }
+
+    fn has_popup(&self) -> bool {
+        self.details.is_some()
+    }
+
+    fn draw_popup(
+        &self,
+        shared: &Shared,
+        look: Look<'_>,
+        area: Rect,
+        buffer: &mut Buffer,
+        hits: &mut Hits,
+    ) {
+        if let Some(Details { key, scroll }) = &self.details {
+            let page = details::page(shared, look, key, page_width(area));
+            draw_text(look, page, scroll.0, area, buffer, hits);
+        }
+    }
+
+    fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
+        let Some(mut details) = self.details.take() else { return Vec::new() };
+        details.scroll.on(event).keep(details, &mut self.details)
+    }
+}

@@ -1,0 +1,155 @@
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_probes::Severity;
+use warpscope_probes::driver::DriverState;
+
+use super::model::Card;
+use super::{card, host, model, rows};
+use crate::features::Shared;
+use crate::widgets::layout::{columns, cut_top};
+use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency};
+
+/// Narrowest card that shows everything; twice this and there are two beside each other.
+const CARD_WIDTH: u16 = 78;
+
+/// Draws the tab.
+pub(crate) fn render(
+    shared: &Shared,
+    selected: usize,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let mut area = area;
+    notice(shared, look, &mut area, buffer);
+    host::render(shared, look, &mut area, buffer);
+    let cards = model::cards(shared, look.glyphs);
+    if cards.is_empty() {
+        waiting(shared, look, area, buffer);
+        return;
+    }
+    match grid(&cards, area) {
+        Some(places) => {
+            for (at, (card, place)) in cards.iter().zip(places).enumerate() {
+                card::render(shared, look, card, at == selected, place, buffer);
+                hits.add(place, Hit::Row(at));
+            }
+        }
+        None => compact(shared, look, (&cards, selected), area, buffer, hits),
+    }
+}
+
+/// The loudest notice, on one line.
+fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
+    let loud = shared.frame.notices.iter().filter(|notice| notice.severity > Severity::Info);
+    let Some(notice) = loud.max_by_key(|notice| notice.severity) else { return };
+    let severity = match notice.severity {
+        Severity::Error => Urgency::Error,
+        Severity::Warning => Urgency::Warning,
+        Severity::Info => Urgency::Info,
+    };
+    let line = cut_top(area, 1);
+    let inner = Rect { x: line.x + 1, width: line.width.saturating_sub(2), ..line };
+    let text = match notice.remedy.is_empty() {
+        true => notice.what.clone(),
+        false => format!("{} What to do: n", notice.what),
+    };
+    Notice { look, severity, text: &text }.render(inner, buffer);
+}
+
+/// What to say while there is no GPU to show.
+fn waiting(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let text = match shared.frame.driver.status {
+        DriverState::Starting => "Asking the NVIDIA driver; values fill in as they come.",
+        _ => "No GPU in view. w adds one of the catalogue as what-if.",
+    };
+    let line = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    Notice { look, severity: Urgency::Info, text }.render(line, buffer);
+}
+
+/// Places for all cards, if they fit: in as few columns as leave room for every graph, else in as
+/// few as hold the cards. Spare rows go to the graphs.
+fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
+    let most = usize::from(area.width / CARD_WIDTH).clamp(1, cards.len());
+    let fitting: Vec<Grid> =
+        (1..=most).filter_map(|columns| Grid::fit(cards, columns, area)).collect();
+    let best = fitting.iter().find(|grid| grid.has_room()).or(fitting.first())?;
+    Some(best.places(area))
+}
+
+/// Cards in columns, before they are placed.
+struct Grid {
+    columns: usize,
+    /// Lines of each row of cards.
+    heights: Vec<u16>,
+    /// Rows that have something to draw a history of.
+    live: Vec<usize>,
+    spare: u16,
+}
+
+impl Grid {
+    fn fit(cards: &[Card], columns: usize, area: Rect) -> Option<Self> {
+        let width = area.width / u16::try_from(columns).ok()?;
+        let tallest =
+            |row: &[Card]| row.iter().map(|card| card::height(card, width)).max().unwrap_or(0);
+        let heights: Vec<u16> = cards.chunks(columns).map(tallest).collect();
+        let total = heights.iter().fold(0_u16, |sum, height| sum.saturating_add(*height));
+        let rows = cards.chunks(columns).enumerate();
+        let live =
+            rows.filter(|(_, row)| row.iter().any(card::has_graph)).map(|(at, _)| at).collect();
+        Some(Self { columns, heights, live, spare: area.height.checked_sub(total)? })
+    }
+
+    fn has_room(&self) -> bool {
+        usize::from(self.spare) >= self.live.len() * usize::from(card::GRAPH_LEAST)
+    }
+
+    fn places(&self, area: Rect) -> Vec<Rect> {
+        let rows = u16::try_from(self.live.len().max(1)).unwrap_or(u16::MAX);
+        let each = (self.spare / rows).min(card::GRAPH_MOST);
+        let more = |row| if self.has_room() && self.live.contains(&row) { each } else { 0 };
+        let mut rest = area;
+        let lines = self
+            .heights
+            .iter()
+            .enumerate()
+            .map(|(row, height)| cut_top(&mut rest, height + more(row)));
+        lines.flat_map(|line| columns(line, self.columns as u16, 0)).collect()
+    }
+}
+
+/// One row per GPU, and the card of the selected one below where there is room.
+fn compact(
+    shared: &Shared,
+    look: Look<'_>,
+    (cards, selected): (&[Card], usize),
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let mut area = area;
+    let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
+    let shown = cards.get(selected);
+    let least = shown.map_or(0, |card| card::height(card, area.width));
+    let spare = area.height.saturating_sub(rows);
+    let below = if spare >= least { cut_below(&mut area, rows) } else { Rect::default() };
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    rows::render(shared, look, (cards, selected), inner, buffer, hits);
+    if let Some(card) = shown.filter(|_| below.height > 0) {
+        let graph = if card::has_graph(card) && spare >= least + card::GRAPH_LEAST {
+            spare - least
+        } else {
+            0
+        };
+        let place = Rect { height: least + graph, ..below };
+        card::render(shared, look, card, true, place, buffer);
+    }
+}
+
+/// Keeps the first `rows` lines of an area and returns the rest.
+fn cut_below(area: &mut Rect, rows: u16) -> Rect {
+    let top = cut_top(area, rows);
+    std::mem::replace(area, top)
+}
