@@ -16,7 +16,7 @@ use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;
 use crate::config::{Environment, args, data_folder};
-use crate::features::bench::fleet::Fleet;
+use crate::features::bench::devices::Devices;
 use crate::io::sink::history::FOLDER;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
@@ -25,9 +25,8 @@ use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
-use crate::worker::WorkerOptions;
-use crate::worker::picks::Book;
-use crate::worker::pulse::{Allowance, Wish};
+use crate::worker::scheduler::{BenchMode, Budget};
+use crate::worker::tuning::TuningCache;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -59,13 +58,10 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         source,
         look: look(options, io::stdout().is_terminal())?,
         mouse: options.get(&args::MOUSE),
-        bench: WorkerOptions::live(&options.get(&args::DEVICE))
-            .map_err(|error| CliError::Usage(error.to_string()))?,
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise_file_path(&options.env),
         },
-        bench_at_start: options.get(&args::BENCH) != Wish::Off && options.recording().is_none(),
         reads_rules,
         app,
     };
@@ -89,10 +85,10 @@ fn demand_cursor(env: &Environment) -> Result<(), CliError> {
 }
 
 /// How much of a GPU the benchmark may take.
-pub(crate) fn allowance(options: &Options) -> Allowance {
-    Allowance {
+pub(crate) fn allowance(options: &Options) -> Budget {
+    Budget {
         share: options.get(&args::BENCH_SHARE),
-        arena_bytes: options.get(&args::BENCH_MEMORY),
+        memory_bytes: options.get(&args::BENCH_MEMORY),
     }
 }
 
@@ -109,9 +105,12 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
     let book = gpu::book(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned picks ignored: {why}"));
-        Book::default()
+        TuningCache::default()
     });
-    app.tabs.bench.gpus = Fleet::new(options.get(&args::BENCH), allowance(options)).tuned(book);
+    // What a recording shows is no reason to measure here.
+    let live = options.recording().is_none();
+    let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
+    app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(book);
     Ok(app)
 }
 

@@ -19,8 +19,8 @@ use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selec
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted};
-use crate::worker::gpu::{Hold, Limits, ProbeRound, Told};
-use crate::worker::{BENCH_SCHEMA, DeviceHere};
+use crate::worker::gpu::ProbeRound;
+use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, Limits, Update, WorkerTarget};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -136,20 +136,23 @@ fn on_device(
     let target = target(&result.here, frame);
     let asks = wanted.iter().any(|probe| matches!(probe.subject, Subject::Product(_)));
     let cublas = if asks { libraries.cublas(&target)? } else { Vec::new() };
-    let hold = Hold { beside_others: options.get(&args::ANYWAY), ..Hold::default() };
+    let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = ProbeRound::jobs(wanted, &cublas, hold);
     let uuid = result.here.uuid.clone();
-    let session =
-        Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
+    let session = Session {
+        exe,
+        target: WorkerTarget::Gpu(uuid.clone()),
+        limits: Limits::command(options.get(&args::PATIENCE)),
+    };
     let progress = Progress::new(jobs.len());
     let mut round = ProbeRound::new(&uuid);
     let mut done = 0;
     result.interrupted = talk(&session, jobs, |told| {
-        if let Told::Doing(job) = &told {
+        if let Update::Sent(job) = &told {
             progress.step(done, &job.to_string());
             done += 1;
         }
-        round.hear(told);
+        round.handle(told);
     })?;
     progress.end();
     round.date(target.driver.as_deref(), &identity::today());

@@ -29,7 +29,8 @@ use crate::shell::update::update;
 use crate::shell::{App, Msg};
 use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
-use crate::worker::Events;
+use crate::worker::cpu::CPU;
+use crate::worker::{LINE_MAX, Lines, Update};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -139,9 +140,10 @@ fn fill(options: &Options, app: &mut App) -> Result<(), CliError> {
 
 /// What a benchmark said, an event a line.
 fn fill_bench(path: &Path, app: &mut App) -> Result<(), CliError> {
-    for event in Events::new(input(path)?) {
+    app.tabs.bench.toggle();
+    for event in Lines::new(input(path)?, LINE_MAX) {
         let event = event.map_err(|error| unreadable(path, &error.to_string()))?;
-        update(app, bench::Msg::Cpu(Box::new(event)).into());
+        update(app, bench::Msg::Worker(CPU.to_owned(), Update::Event(event)).into());
     }
     Ok(())
 }

@@ -17,8 +17,10 @@ use crate::commands::gpu::{
 };
 use crate::commands::output;
 use crate::config::args;
-use crate::worker::gpu::{Globs, Hold, Limits, Next, Request, Told};
-use crate::worker::{BENCH_SCHEMA, BenchEvent, BenchState, CaseReport, DeviceHere, Holding};
+use crate::worker::{
+    Acquire, BENCH_SCHEMA, CaseReport, Command, DeviceHere, Globs, Holding, Limits, Update,
+    WorkerEvent, WorkerTarget,
+};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -143,52 +145,52 @@ impl DeviceResult {
         self.kernels.iter().all(right)
     }
 
-    fn jobs(&self, hold: Hold) -> Vec<Request> {
+    fn jobs(&self, hold: Acquire) -> Vec<Command> {
         let rows = self.kernels.iter().filter(|row| row.outcome == Outcome::NotRun);
-        let jobs = rows.map(|row| Request::Selftest { kernels: Globs::from(row.kernel) });
-        [Request::Hold(hold)].into_iter().chain(jobs).collect()
+        let jobs = rows.map(|row| Command::Selftest { kernels: Globs::from(row.kernel) });
+        [Command::Acquire(hold)].into_iter().chain(jobs).collect()
     }
 
     /// The row a job is about.
-    fn row(&mut self, job: Option<&Request>) -> Option<&mut Row> {
-        let Some(Request::Selftest { kernels }) = job else { return None };
+    fn row(&mut self, job: Option<&Command>) -> Option<&mut Row> {
+        let Some(Command::Selftest { kernels }) = job else { return None };
         let name = kernels.to_string();
         self.kernels.iter_mut().find(|row| row.kernel == name)
     }
 
-    fn hear(&mut self, doing: Option<&Request>, told: Told) {
+    fn hear(&mut self, doing: Option<&Command>, told: Update) {
         match told {
-            Told::Said(event) => match *event {
-                BenchEvent::Holding(holding) => self.holding = Some(holding),
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::State(BenchState::Finished) => {
+            Update::Event(event) => match *event {
+                WorkerEvent::Holding(holding) => self.holding = Some(holding),
+                WorkerEvent::Paused { why } => self.paused = Some(why),
+                WorkerEvent::Finished { .. } => {
                     if let Some(row) = self.row(doing) {
                         row.finish();
                     }
                 }
-                BenchEvent::Case(case) => {
+                WorkerEvent::Case(case) => {
                     if let Some(row) = self.row(doing) {
                         row.case(&case);
                     }
                 }
-                BenchEvent::Failed(failure) if failure.error != MachineError::Stopped => {
+                WorkerEvent::Failed(failure) if failure.error != MachineError::Stopped => {
                     let why = format!("{}: {}", failure.what, reason(&failure));
                     self.fail(doing, why);
                 }
                 _ => {}
             },
-            Told::Died(death) => {
+            Update::Died(death) => {
                 self.fail(death.doing.as_ref(), death.sentence);
-                if death.next == Next::GivenUp {
+                if death.given_up {
                     self.paused = Some(GIVEN_UP.to_owned());
                 }
             }
-            Told::Doing(_) | Told::Idle => {}
+            Update::Sent(_) | Update::Idle => {}
         }
     }
 
     /// A failure of no kernel in particular is one of the device.
-    fn fail(&mut self, doing: Option<&Request>, why: String) {
+    fn fail(&mut self, doing: Option<&Command>, why: String) {
         match self.row(doing) {
             Some(row) => row.fail(why),
             None => self.paused = Some(why),
@@ -202,14 +204,14 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     if result.paused.is_some() {
         return Ok(result);
     }
-    let hold = Hold { beside_others: options.get(&args::ANYWAY), ..Hold::default() };
+    let hold = Acquire { beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let jobs = result.jobs(hold);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
-    let session = Session { exe, uuid: Some(&uuid), limits };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     let mut doing = None;
     result.interrupted = outcome::run(&session, jobs, |told| {
-        if let Told::Doing(job) = &told {
+        if let Update::Sent(job) = &told {
             doing = Some(job.clone());
         }
         result.hear(doing.as_ref(), told);

@@ -9,7 +9,7 @@ use super::*;
 use crate::config::args::LineFormat;
 use crate::config::{Form, Value, args};
 use crate::worker::PathDtype;
-use crate::worker::pulse::{Allowance, Wish};
+use crate::worker::scheduler::{BenchMode, Budget};
 
 /// Splits at spaces, minding double quotes.
 fn words(line: &str) -> Vec<OsString> {
@@ -151,8 +151,8 @@ fn the_defaults_are_those_of_the_documentation() {
     assert_eq!(options.get(&args::INTERVAL), Duration::from_secs(1));
     assert_eq!(options.get(&args::SPEED), 1.0);
     assert_eq!(options.get(&args::START_TAB), "overview");
-    assert!(options.get(&args::BENCH) == Wish::Auto && options.get(&args::MOUSE));
-    assert_eq!(dashboard::allowance(&options), Allowance::default());
+    assert!(options.get(&args::BENCH) == BenchMode::Auto && options.get(&args::MOUSE));
+    assert_eq!(dashboard::allowance(&options), Budget::default());
     assert!(!options.get(&args::ASCII) && !options.get(&args::READONLY));
     assert_eq!(options.get(&args::SIZE), (120, 36));
     assert_eq!(options.get(&args::KEEP), 3);

@@ -17,8 +17,10 @@ use crate::commands::record::{RELAY, relay};
 use crate::config::Environment;
 use crate::io::source::nvml::{NVML_ARGUMENT, serve_nvml};
 use crate::tuner::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
-use crate::worker::gpu::{CONTEXT_LOST, CudaOpener, GPU_ARGUMENT, GpuEnd, run_gpu_child};
-use crate::worker::{WorkerOptions, children, run_worker};
+use crate::worker::cpu::{CpuDevice, CpuOptions};
+use crate::worker::gpu::{CudaOpener, GpuDevice};
+use crate::worker::process::{CPU_ARGUMENT, GPU_ARGUMENT};
+use crate::worker::{CONTEXT_LOST, WorkerEnd, children, run_worker};
 
 /// Computes until the parent is gone or has heard enough.
 pub(crate) fn run(
@@ -40,18 +42,23 @@ pub(crate) fn run(
         arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let print = |line: Result<String, String>| output::print(&line.map_err(CliError::Failed)?);
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        Some((KERNEL_ARGUMENT, rest)) => return print(run_kernel(rest)),
+        Some((KERNEL_ARGUMENT, rest)) => print(run_kernel(rest)),
         Some((CUDA_ARGUMENT, [find, device])) if find == FIND => {
-            return find_device(device).map(|()| Exit::Fine).map_err(CliError::NoGpu);
+            find_device(device).map(|()| Exit::Fine).map_err(CliError::NoGpu)
         }
-        Some((CUDA_ARGUMENT, [job])) => return print(run_cuda(job)),
-        Some((GPU_ARGUMENT, rest)) => return gpu(rest, env),
-        _ => {}
+        Some((CUDA_ARGUMENT, [job])) => print(run_cuda(job)),
+        Some((CPU_ARGUMENT, rest)) => cpu(rest),
+        Some((GPU_ARGUMENT, rest)) => gpu(rest, env),
+        _ => Err(CliError::Usage(format!("no worker is called {}", arguments.join(" ")))),
     }
-    children::die_with_input();
-    let options = WorkerOptions::from_arguments(&arguments)
+}
+
+/// Serves the CPU.
+fn cpu(arguments: &[String]) -> Result<Exit, CliError> {
+    let options = CpuOptions::from_arguments(arguments)
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    run_worker(options, io::stdin(), io::stdout())?;
+    children::die_with_input();
+    run_worker(|stop| CpuDevice::new(options, stop), io::stdin(), io::stdout())?;
     Ok(Exit::Fine)
 }
 
@@ -64,9 +71,10 @@ fn gpu(arguments: &[String], env: &Environment) -> Result<Exit, CliError> {
     };
     children::die_with_input();
     let nvml = env.get("WARPSCOPE_LIBRARY").map(Into::into);
-    match run_gpu_child(&CudaOpener { uuid, nvml }, io::stdin(), io::stdout())? {
-        GpuEnd::Told => Ok(Exit::Fine),
-        GpuEnd::ContextLost => Ok(Exit::Command(CONTEXT_LOST)),
+    let opener = CudaOpener { uuid, nvml };
+    match run_worker(|stop| GpuDevice::new(&opener, stop), io::stdin(), io::stdout())? {
+        WorkerEnd::Told => Ok(Exit::Fine),
+        WorkerEnd::ContextLost => Ok(Exit::Command(CONTEXT_LOST)),
     }
 }
 

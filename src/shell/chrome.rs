@@ -10,7 +10,6 @@ use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Origin, Severity};
 
 use crate::features::Action;
-use crate::features::bench::Phase;
 use crate::shell::App;
 use crate::shell::keys::{Act, Scope};
 use crate::shell::tabs::TABS;
@@ -82,7 +81,7 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     }
     let (text, role) = driver(frame);
     say(text, role);
-    if app.tabs.bench.phase == Phase::Running {
+    if app.tabs.bench.devices.cpu().is_measuring() {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
     let origin = match &frame.origin {

@@ -1,33 +1,25 @@
-//! The micro-inference benchmark: plan and statistics (pure), the child that computes, and what it says.
+//! Workers: child processes that compute, for the CPU and for each GPU, and what their parent knows of them.
 //!
-//! All arithmetic runs in a child process: a fault, a hang or a kill there is shown by the parent and survived, and the
-//! memory of the model goes when the child goes.
+//! All computing runs in a worker: a fault, a hang or a kill there is shown by the parent and survived, and its memory goes when it goes. One
+//! [`protocol`], one [`supervisor`], one [`scheduler`] serve both kinds of devices.
 
-mod budget;
+mod child;
 pub mod children;
-mod cpu;
-mod events;
+pub mod cpu;
+mod ending;
 pub mod goals;
 pub mod gpu;
-mod gpu_report;
-mod options;
-mod path;
-pub mod picks;
-pub mod pulse;
-mod report;
-pub mod ways;
+pub mod precision;
+pub mod process;
+pub mod protocol;
+pub mod scheduler;
+pub mod supervisor;
+pub mod tuning;
 
 pub use crate::runs::statistics::{Spread, Window};
 pub use crate::runs::threshold::Thresholds;
-pub use crate::worker::cpu::run_worker;
-pub use budget::Budget;
-pub use events::{EventError, Events, parse_event};
-pub use options::{DEVICES, Mode, OptionError, WorkerOptions, worker_command};
-pub use report::{
-    BenchEvent, BenchState, CaseReport, Ceiling, Contest, DeviceHere, FirstBad, HeadroomReport,
-    Hello, Holding, KernelReport, LeftOut, PathDtype, PathReport, PathSamples, ProbeReport, Rival,
-    SkippedWork, Turn, WorkerFailure,
-};
-
-/// Number of the event format.
-pub const BENCH_SCHEMA: u32 = 1;
+pub use child::{Emit, Stop, Trouble, WorkerEnd, run_worker};
+pub use ending::{CONTEXT_LOST, Ending, signal_name};
+pub use process::{Update, WorkerTarget, supervise};
+pub use protocol::*;
+pub use supervisor::{Death, Limits, Patience, Supervisor};

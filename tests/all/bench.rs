@@ -2,28 +2,76 @@
 
 use std::io::{self, PipeWriter, Write};
 
+use warpscope::worker::cpu::{CpuDevice, CpuOptions, Mode};
 use warpscope::worker::{
-    BenchEvent, BenchState, Events, Mode, PathDtype, PathReport, WorkerOptions, parse_event,
-    run_worker,
+    Command, ModelSize, PathDtype, PathReport, WorkerEvent, parse, run_worker, to_line,
 };
+use warpscope_kernels::gpu::MachineError;
 
-fn options(profile: &str, dtype: &str, mode: Mode) -> WorkerOptions {
-    WorkerOptions::read("cpu", &[profile.to_owned()], &[dtype.to_owned()], mode).expect("known")
+fn options(profile: &str, dtype: &str, mode: Mode) -> CpuOptions {
+    CpuOptions::read("cpu", &[profile.to_owned()], &[dtype.to_owned()], mode).expect("known")
 }
 
-/// Runs a child to its end with a parent that stays.
-fn once(profile: &str, dtype: &str) -> Vec<BenchEvent> {
-    let (input, _parent) = io::pipe().expect("pipe");
-    let mut output = Vec::new();
-    run_worker(options(profile, dtype, Mode::Once), input, &mut output).expect("runs");
-    Events::new(&output[..]).collect::<Result<_, _>>().expect("well-formed")
+/// The parent of a worker, which answers events with commands and is gone once it drops its end of the pipe.
+struct Parent<F> {
+    commands: Option<PipeWriter>,
+    events: Vec<WorkerEvent>,
+    line: Vec<u8>,
+    answer: F,
 }
 
-fn reports(events: &[BenchEvent]) -> Vec<&PathReport> {
+impl<F: FnMut(&WorkerEvent, &mut Option<PipeWriter>)> Write for Parent<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if self.line.ends_with(b"\n") {
+            let event = parse(1, &self.line).expect("well-formed");
+            (self.answer)(&event, &mut self.commands);
+            self.events.push(event);
+            self.line.clear();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn send(commands: &mut Option<PipeWriter>, command: &Command) {
+    let pipe = commands.as_mut().expect("open");
+    pipe.write_all(&to_line(command).expect("serialises")).expect("the worker listens");
+}
+
+/// Runs a worker that is sent every command at once.
+fn serve(
+    options: CpuOptions,
+    answer: impl FnMut(&WorkerEvent, &mut Option<PipeWriter>),
+) -> Vec<WorkerEvent> {
+    let (input, commands) = io::pipe().expect("pipe");
+    let mut commands = Some(commands);
+    options.commands().iter().for_each(|command| send(&mut commands, command));
+    let mut parent = Parent { commands, events: Vec::new(), line: Vec::new(), answer };
+    run_worker(|stop| CpuDevice::new(options, stop), input, &mut parent).expect("runs");
+    parent.events
+}
+
+/// Runs a worker until every command is finished.
+fn once(profile: &str, dtype: &str) -> Vec<WorkerEvent> {
+    let options = options(profile, dtype, Mode::Once);
+    let mut left = options.commands().len();
+    serve(options, |event, commands| {
+        left -= usize::from(matches!(event, WorkerEvent::Finished { .. }));
+        if left == 0 {
+            *commands = None;
+        }
+    })
+}
+
+fn reports(events: &[WorkerEvent]) -> Vec<&PathReport> {
     events
         .iter()
         .filter_map(|event| match event {
-            BenchEvent::Report(report) => Some(&**report),
+            WorkerEvent::Report(report) => Some(&**report),
             _ => None,
         })
         .collect()
@@ -32,12 +80,12 @@ fn reports(events: &[BenchEvent]) -> Vec<&PathReport> {
 #[test]
 fn one_shot_says_hello_ceiling_reports_and_that_it_is_finished() {
     let events = once("clean,glm4", "int4,bf16");
-    let BenchEvent::Hello(hello) = &events[0] else { panic!("first line: {:?}", events[0]) };
+    let WorkerEvent::Hello(hello) = &events[0] else { panic!("first line: {:?}", events[0]) };
     assert_eq!((hello.pid, hello.device.as_str()), (std::process::id(), "cpu"));
     assert!(hello.threads >= 1 && hello.kernels.len() == 6, "{hello:?}");
-    let BenchEvent::Ceiling(ceiling) = events[2] else { panic!("third line: {:?}", events[2]) };
+    let WorkerEvent::Ceiling(ceiling) = events[2] else { panic!("third line: {:?}", events[2]) };
     assert!(ceiling.read_bytes_per_s > 1e8 && ceiling.fp32_flop_per_s > 1e8, "{ceiling:?}");
-    assert_eq!(events.last(), Some(&BenchEvent::State(BenchState::Finished)));
+    assert!(matches!(events.last(), Some(WorkerEvent::Finished { busy_ns }) if *busy_ns > 0.0));
     let seen: Vec<_> = reports(&events).iter().map(|r| (r.dtype, r.profile.clone())).collect();
     let want = |dtype, profile: &str| (dtype, profile.to_owned());
     let (int4, bf16) = (PathDtype::Int4, PathDtype::Bf16);
@@ -69,70 +117,65 @@ fn glm4_turns_16_bit_floats_of_5_exponent_bits_into_exclamation_marks() {
     }
 }
 
-/// A parent that answers events with commands.
-struct Parent<F> {
-    commands: Option<PipeWriter>,
-    events: Vec<BenchEvent>,
-    line: Vec<u8>,
-    answer: F,
-}
-
-impl<F: FnMut(&BenchEvent, &mut Option<PipeWriter>)> Write for Parent<F> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        if self.line.ends_with(b"\n") {
-            let text = String::from_utf8_lossy(&self.line).into_owned();
-            let event = parse_event(1, &text).expect("well-formed");
-            (self.answer)(&event, &mut self.commands);
-            self.events.push(event);
-            self.line.clear();
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn live(answer: impl FnMut(&BenchEvent, &mut Option<PipeWriter>)) -> Vec<BenchEvent> {
-    let (input, commands) = io::pipe().expect("pipe");
-    let mut parent =
-        Parent { commands: Some(commands), events: Vec::new(), line: Vec::new(), answer };
-    run_worker(options("clean", "int4", Mode::Live), input, &mut parent).expect("runs");
-    parent.events
-}
-
-fn send(commands: &mut Option<PipeWriter>, line: &str) {
-    let pipe = commands.as_mut().expect("open");
-    pipe.write_all(line.as_bytes()).expect("the child listens");
-}
-
 #[test]
 fn live_pauses_with_its_reason_runs_again_and_quits() {
     let mut runs = 0;
-    let events = live(|event, commands| match event {
-        BenchEvent::State(BenchState::Running) => {
+    let events = serve(options("clean", "int4", Mode::Live), |event, commands| match event {
+        WorkerEvent::Started => {
             runs += 1;
-            let next = if runs == 1 { "nonsense\npause on battery\n" } else { "quit\n" };
-            send(commands, next);
+            match runs {
+                1 => {
+                    commands.as_mut().expect("open").write_all(b"nonsense\n").expect("listens");
+                    send(commands, &Command::Pause { why: "on battery".to_owned() });
+                }
+                _ => send(commands, &Command::Quit),
+            }
         }
-        BenchEvent::State(BenchState::Paused { .. }) => send(commands, "run\n"),
+        WorkerEvent::Paused { .. } => send(commands, &options_of_a_path()),
         _ => {}
     });
     let why = "on battery".to_owned();
-    assert!(events.contains(&BenchEvent::State(BenchState::Paused { why })), "{events:?}");
-    assert!(!events.contains(&BenchEvent::State(BenchState::Finished)));
+    assert!(events.contains(&WorkerEvent::Paused { why }), "{events:?}");
+    assert!(!reports(&events).iter().any(|report| report.complete), "each was ended at once");
+    assert_eq!(runs, 2);
+}
+
+fn options_of_a_path() -> Command {
+    options("clean", "int4", Mode::Live).commands().pop().expect("a path")
 }
 
 #[test]
 fn live_ends_when_its_parent_is_gone() {
-    let events = live(|event, commands| {
-        if matches!(event, BenchEvent::Report(report) if report.complete) {
+    let events = serve(options("clean", "int4", Mode::Live), |event, commands| {
+        if matches!(event, WorkerEvent::Report(report) if report.complete) {
             *commands = None;
         }
     });
-    assert!(events.iter().any(|event| matches!(event, BenchEvent::Report(_))));
+    assert!(events.iter().any(|event| matches!(event, WorkerEvent::Report(_))));
+}
+
+#[test]
+fn what_a_cpu_cannot_do_is_refused() {
+    let path = |path: &str| Command::Decode {
+        path: path.to_owned(),
+        profile: "clean".to_owned(),
+        model: ModelSize::M0,
+    };
+    let asked = [path("f16.wide"), path("f99"), Command::Devices];
+    let mut refused = 0;
+    serve(options("clean", "int4", Mode::Live), |event, commands| match event {
+        WorkerEvent::Hello(_) => {
+            send(commands, &Command::Stop);
+            asked.iter().for_each(|command| send(commands, command));
+        }
+        WorkerEvent::Failed(failure) => {
+            refused += usize::from(matches!(failure.error, MachineError::Refused { .. }));
+            if refused == asked.len() {
+                *commands = None;
+            }
+        }
+        _ => {}
+    });
 }
 
 #[test]
@@ -140,7 +183,8 @@ fn a_child_whose_reader_is_gone_ends_with_an_error() {
     let (input, _parent) = io::pipe().expect("pipe");
     let (reader, output) = io::pipe().expect("pipe");
     drop(reader);
-    let ended = run_worker(options("clean", "int4", Mode::Live), input, output);
+    let options = options("clean", "int4", Mode::Live);
+    let ended = run_worker(|stop| CpuDevice::new(options, stop), input, output);
     assert_eq!(ended.map_err(|e| e.kind()), Err(io::ErrorKind::BrokenPipe));
 }
 
@@ -190,10 +234,10 @@ mod command {
     }
 
     /// A script that repeats what a real child said.
-    fn replay(events: &[warpscope::worker::BenchEvent]) -> String {
+    fn replay(events: &[warpscope::worker::WorkerEvent]) -> String {
         let line = |event| serde_json::to_string(event).expect("serialises");
         let lines: Vec<_> = events.iter().map(line).collect();
-        format!("cat <<'END'\n{}\nEND", lines.join("\n"))
+        format!("cat <<'END'\n{}\nEND\nread quit", lines.join("\n"))
     }
 
     #[test]
@@ -215,10 +259,10 @@ mod command {
     #[test]
     fn a_killed_child_is_named_with_its_signal_and_what_it_said_is_kept() {
         let events = once("clean", "int4");
-        let script = format!("{}\nkill -9 $$", replay(&events[..events.len() - 1]));
+        let script = replay(&events[..events.len() - 1]).replace("read quit", "kill -9 $$");
         let ended = bench(&script, &cpu(true));
         assert_eq!(ended.code, 1);
-        assert!(ended.err.contains("died: signal: 9"), "{}", ended.err);
+        assert!(ended.err.contains("died of SIGKILL"), "{}", ended.err);
         let json: Value = serde_json::from_str(&ended.out).expect("JSON");
         assert_eq!(json["reports"][0]["dtype"], "int4");
     }
@@ -226,9 +270,9 @@ mod command {
     #[test]
     fn exit_codes_short_output_nonsense_and_a_missing_program_are_said() {
         for (script, want) in [
-            ("exit 3", "died: exit status: 3"),
+            ("exit 3", "ended with code 3"),
             ("exit 0", "ended before it was finished"),
-            ("echo nonsense; read wait", "benchmark line 1: expected"),
+            ("echo nonsense; sleep 9", "line 1: expected"),
             (
                 r#"echo '{"event":"hello","schema":99,"pid":1,"device":"","device_name":"","threads":1,"cpu_share_max":1,"nice":0,"kernels":[]}'"#,
                 "speaks format 99, not 1",
@@ -277,7 +321,7 @@ mod command {
     fn a_path_that_should_be_right_and_is_not_ends_with_1() {
         let mut events = once("clean", "int4");
         for event in &mut events {
-            if let warpscope::worker::BenchEvent::Report(report) = event {
+            if let warpscope::worker::WorkerEvent::Report(report) = event {
                 report.tokens[5] = 9;
             }
         }

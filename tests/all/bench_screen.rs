@@ -1,24 +1,22 @@
 //! The Bench tab with GPUs: what it shows of a state that was put together here. No figure in this file was measured; every GPU
 //! is called synthetic.
 
-use std::time::Duration;
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use warpscope::features::bench::fleet::Fleet;
-use warpscope::features::bench::gpu::{News, Task};
-use warpscope::features::bench::{self, Phase};
+use warpscope::features::bench;
+use warpscope::features::bench::device::Task;
+use warpscope::features::bench::devices::Devices;
 use warpscope::shell::draw::{Skin, draw};
 use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
 use warpscope::shell::{App, Cmd, Msg};
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::ColorDepth;
-use warpscope::worker::gpu::{Request, Size};
-use warpscope::worker::picks::{Book, Choice, Situation};
+use warpscope::worker::scheduler::{BenchMode, Budget};
+use warpscope::worker::tuning::{Choice, Situation, TuningCache};
 use warpscope::worker::{
-    BenchEvent, BenchState, CaseReport, FirstBad, HeadroomReport, Hello, Holding, KernelReport,
-    PathDtype, PathReport,
+    CaseReport, Command, Death, Ending, FirstBad, Hello, Holding, KernelReport, ModelSize,
+    PathDtype, PathReport, RangeReport, Update, WorkerEvent,
 };
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::{DeviceFacts, Limiter, Route, Shape};
@@ -61,6 +59,7 @@ impl Scene {
     fn new(gpus: u32) -> Self {
         let mut app = empty();
         app.tab = Tab::Bench;
+        app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default());
         let gpus = (0..gpus).map(gpu).collect();
         Self { app, gpus, processes: Vec::new(), second: 1_000_000 }
     }
@@ -85,14 +84,16 @@ impl Scene {
 
     fn tell(&mut self, msg: Msg) -> Vec<(String, Task)> {
         let gpu = |cmd| match cmd {
-            Cmd::Bench(bench::Cmd::Gpu(key, task)) => Some((key, task)),
+            Cmd::Bench(bench::Cmd::Worker(key, task)) if key.starts_with("GPU-") => {
+                Some((key, task))
+            }
             _ => None,
         };
         update(&mut self.app, msg).into_iter().filter_map(gpu).collect()
     }
 
-    fn said(&mut self, index: u32, event: BenchEvent) -> Vec<(String, Task)> {
-        self.tell(Msg::Bench(bench::Msg::Gpu(key(index), News::Said(Box::new(event)))))
+    fn said(&mut self, index: u32, event: WorkerEvent) -> Vec<(String, Task)> {
+        self.tell(bench::Msg::Worker(key(index), Update::Event(Box::new(event))).into())
     }
 
     fn press(&mut self, key: &str) -> Vec<(String, Task)> {
@@ -102,13 +103,19 @@ impl Scene {
     /// A pulse of a child in which everything is measured.
     fn measured(&mut self, index: u32, simulated: bool) {
         let hello = Hello { schema: 1, pid: 70 + index, device: "gpu".into(), ..Hello::default() };
-        self.said(index, BenchEvent::Hello(hello));
+        self.said(index, WorkerEvent::Hello(hello));
         for event in events(index, simulated) {
             self.said(index, event);
         }
-        self.said(index, BenchEvent::State(BenchState::Finished));
-        let done = News::Done(Duration::from_millis(50));
-        self.tell(Msg::Bench(bench::Msg::Gpu(key(index), done)));
+        self.finish(&key(index), 50.0);
+    }
+
+    /// Ends a burst that took so many milliseconds of the GPU's time.
+    fn finish(&mut self, key: &str, mut ms: f64) {
+        while self.app.tabs.bench.devices.get(key).is_some_and(|device| device.is_measuring()) {
+            let event = WorkerEvent::Finished { busy_ns: std::mem::take(&mut ms) * 1e6 };
+            self.tell(bench::Msg::Worker(key.to_owned(), Update::Event(Box::new(event))).into());
+        }
     }
 
     fn drawn(&self, skin: &Skin, (width, height): (u16, u16)) -> Buffer {
@@ -149,8 +156,8 @@ fn holding(index: u32, simulated: bool) -> Holding {
 }
 
 /// Round numbers that no GPU ever gave.
-fn events(index: u32, simulated: bool) -> Vec<BenchEvent> {
-    let mut events = vec![BenchEvent::Holding(holding(index, simulated))];
+fn events(index: u32, simulated: bool) -> Vec<WorkerEvent> {
+    let mut events = vec![WorkerEvent::Holding(holding(index, simulated))];
     let memory = [
         ("mem.read", 1.0),
         ("gemv.f16", 0.9),
@@ -182,9 +189,9 @@ fn events(index: u32, simulated: bool) -> Vec<BenchEvent> {
         [PathDtype::Fp32, PathDtype::Fp16, PathDtype::Bf16, PathDtype::Int4].into_iter().enumerate()
     {
         for profile in ["clean", "glm4"] {
-            events.push(BenchEvent::Report(Box::new(numeric(profile, dtype))));
+            events.push(WorkerEvent::Report(Box::new(numeric(profile, dtype))));
         }
-        events.push(BenchEvent::Report(Box::new(speed(dtype, 1000.0 * (at + 1) as f64))));
+        events.push(WorkerEvent::Report(Box::new(speed(dtype, 1000.0 * (at + 1) as f64))));
     }
     for (path, kernel, bad, survives) in [
         ("gemv.f16", "gemv.f16", Some(16), true),
@@ -192,7 +199,7 @@ fn events(index: u32, simulated: bool) -> Vec<BenchEvent> {
         ("gemv.bf16", "gemv.bf16", None, true),
         ("awq.f16", "awq.f16", Some(16), false),
     ] {
-        events.push(BenchEvent::Headroom(HeadroomReport {
+        events.push(WorkerEvent::Range(RangeReport {
             path: path.into(),
             kernel: kernel.into(),
             first_bad_log2: bad,
@@ -203,17 +210,17 @@ fn events(index: u32, simulated: bool) -> Vec<BenchEvent> {
     for (case, wrong) in [("17×33×72 integers", None), ("1×1×8 integers", None)] {
         let error = Some(1.1e-4);
         let kernel = "gemm.f16".into();
-        events.push(BenchEvent::Case(CaseReport { kernel, case: case.into(), error, wrong }));
+        events.push(WorkerEvent::Case(CaseReport { kernel, case: case.into(), error, wrong }));
     }
     events
 }
 
-fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> BenchEvent {
+fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> WorkerEvent {
     let (m, n, k) = if limiter == Limiter::Memory { (1, 4096, 4096) } else { (2048, 2048, 2048) };
     let (bytes, flops) =
         (f64::from(n) * f64::from(k) * 2.0, 2.0 * f64::from(m) * f64::from(n) * f64::from(k));
     let work = if limiter == Limiter::Memory { bytes } else { flops };
-    BenchEvent::Kernel(Box::new(KernelReport {
+    WorkerEvent::Kernel(Box::new(KernelReport {
         kernel: kernel.into(),
         route: Route::Native { by: "synthetic".into() },
         shape: Shape { m, n, k, ..Shape::default() },
@@ -229,8 +236,8 @@ fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> BenchEvent {
     }))
 }
 
-fn absent(kernel: &str, why: &str) -> BenchEvent {
-    BenchEvent::Kernel(Box::new(KernelReport {
+fn absent(kernel: &str, why: &str) -> WorkerEvent {
+    WorkerEvent::Kernel(Box::new(KernelReport {
         kernel: kernel.into(),
         route: Route::Absent { why: why.into() },
         shape: Shape::default(),
@@ -305,15 +312,14 @@ fn an_idle_gpu_is_asked_after_ten_seconds_and_only_while_the_tab_is_open() {
     let mut scene = Scene::new(1);
     assert!(scene.pass(10).is_empty());
     let asked = scene.pass(2);
-    let [(gpu, Task::Ask(requests))] = &asked[..] else { panic!("{asked:?}") };
+    let [(gpu, Task::Send(requests))] = &asked[..] else { panic!("{asked:?}") };
     assert_eq!(*gpu, key(0));
-    assert!(matches!(&requests[0], Request::Hold(hold) if hold.arena_bytes == Some(256 << 20)));
-    assert!(scene.text((80, 24)).contains("PULSE"));
+    assert!(matches!(&requests[0], Command::Acquire(how) if how.arena_bytes == Some(256 << 20)));
+    assert!(scene.text((80, 24)).contains("BURST"));
     assert_eq!(scene.press("1"), [(key(0), Task::End)], "leaving the tab gives everything back");
     assert!(scene.pass(60).is_empty());
     scene.press("3");
     assert!(!scene.pass(12).is_empty());
-    scene.app.tabs.bench.phase = Phase::Running;
     assert_eq!(scene.press("b"), [(key(0), Task::End)], "b pauses");
     assert!(scene.pass(60).is_empty());
 }
@@ -325,19 +331,19 @@ fn variants_chosen_before_run_in_pulses_until_something_changes() {
         shape: Shape { m: 2048, n: 2048, k: 2048, ..Shape::default() },
         usual: "small".into(),
         usual_ns: None,
-        rivals: Vec::new(),
+        candidates: Vec::new(),
         chosen: Some("large".into()),
     };
-    let mut book = Book::default();
+    let mut book = TuningCache::default();
     let situation = Situation::of(&gpu(0), None);
     let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
     kept.expect("is kept");
     let mut scene = Scene::new(1);
-    scene.app.tabs.bench.gpus = Fleet::default().tuned(book);
-    scene.app.tabs.bench.gpus.see(true);
+    scene.app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default()).tuned(book);
+    scene.app.tabs.bench.devices.see(true);
     let picked = |asked: &[(String, Task)]| {
-        let [(_, Task::Ask(requests))] = asked else { panic!("{asked:?}") };
-        let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
+        let [(_, Task::Send(requests))] = asked else { panic!("{asked:?}") };
+        let Command::Acquire(hold) = &requests[0] else { panic!("{requests:?}") };
         hold.picks.choose(&choice.kernel, choice.shape).map(str::to_owned)
     };
     assert_eq!(picked(&scene.pass(12)).as_deref(), Some("large"));
@@ -369,19 +375,21 @@ fn its_own_child_is_nobody_else() {
     scene.processes.push(own);
     scene.gpus[0].vitals.util_gpu_pct = Reading::Value(Percent(30.0));
     let asked = scene.pass(4);
-    assert!(matches!(&asked[..], [(_, Task::Ask(_))]), "{asked:?}");
+    assert!(matches!(&asked[..], [(_, Task::Send(_))]), "{asked:?}");
 }
 
 #[test]
 fn a_death_is_told_and_nothing_is_started_again_at_once() {
     let mut scene = Scene::new(1);
     scene.pass(12);
-    let how = "headroom of everything: the process died of SIGSEGV".to_owned();
-    let tasks = scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Died(how))));
+    let sentence = "dynamic range of everything: the process died of SIGSEGV".to_owned();
+    let death =
+        Death { doing: None, ending: Ending::Signal { signal: 11 }, sentence, given_up: true };
+    let tasks = scene.tell(bench::Msg::Worker(key(0), Update::Died(death)).into());
     assert_eq!(tasks, [(key(0), Task::End)]);
     assert!(scene.pass(29).is_empty());
     let text = scene.text((120, 36));
-    assert!(text.contains("its process died 29s ago: headroom of everything"), "{text}");
+    assert!(text.contains("its process died 29s ago: dynamic range of everything"), "{text}");
 }
 
 #[test]
@@ -390,14 +398,11 @@ fn no_more_than_two_gpus_are_measured_at_the_same_moment_and_all_come_to_it() {
     let mut asked = std::collections::BTreeSet::new();
     for _ in 0..60 {
         let tasks = scene.pass(1);
-        let now: Vec<_> = tasks.iter().filter(|(_, task)| matches!(task, Task::Ask(_))).collect();
+        let now: Vec<_> = tasks.iter().filter(|(_, task)| matches!(task, Task::Send(_))).collect();
         assert!(now.len() <= 2, "{now:?}");
         for (key, _) in now {
             asked.insert(key.clone());
-            scene.tell(Msg::Bench(bench::Msg::Gpu(
-                key.clone(),
-                News::Done(Duration::from_millis(40)),
-            )));
+            scene.finish(&key, 40.0);
         }
     }
     assert_eq!(asked.len(), 8);
@@ -410,11 +415,11 @@ fn a_stand_in_is_asked_for_no_speeds_and_shows_none() {
     scene.measured(0, true);
     for _ in 0..60 {
         for (_, task) in scene.pass(10) {
-            let Task::Ask(requests) = task else { continue };
-            let long = |r: &Request| matches!(r, Request::Decode { model: Size::M1, .. });
+            let Task::Send(requests) = task else { continue };
+            let long = |r: &Command| matches!(r, Command::Decode { model: ModelSize::M1, .. });
             assert!(!requests.iter().any(long), "{requests:?}");
         }
-        scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Done(Duration::from_millis(40)))));
+        scene.finish(&key(0), 40.0);
     }
     for size in [(80, 24), (120, 36), (200, 60)] {
         let text = scene.text(size);
@@ -433,9 +438,9 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     scene.pass(12);
     scene.measured(0, false);
     let selected = |scene: &Scene| {
-        let (_, bench) =
-            scene.app.tabs.bench.selected_gpu(&scene.app.shared.frame).expect("is selected");
-        bench.lines()[scene.app.tabs.bench.cursor.at].path().map(|(profile, way)| (profile, way.id))
+        let bench = &scene.app.tabs.bench;
+        let (_, device) = bench.selected_gpu(&scene.app.shared.frame).expect("is selected");
+        device.lines()[bench.cursor.at].path().map(|(profile, way)| (profile, way.id))
     };
     scene.press("down");
     assert_eq!(selected(&scene), Some(("clean", "bf16")));
@@ -449,18 +454,18 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     let mut asked = std::collections::BTreeSet::new();
     for _ in 0..90 {
         for (_, task) in scene.pass(10) {
-            let Task::Ask(requests) = task else { continue };
+            let Task::Send(requests) = task else { continue };
             asked.extend(requests.into_iter().filter_map(|request| match request {
-                Request::Decode { path, profile, model: Size::M0 } => Some((path, profile)),
+                Command::Decode { path, profile, model: ModelSize::M0 } => Some((path, profile)),
                 _ => None,
             }));
         }
-        scene.tell(Msg::Bench(bench::Msg::Gpu(key(0), News::Done(Duration::from_millis(1)))));
+        scene.finish(&key(0), 1.0);
     }
     assert_eq!(asked.len(), 55, "{asked:?}");
     let mut other = numeric("cancel", PathDtype::Fp16);
     other.path = Some("f16.acc16".into());
-    scene.said(0, BenchEvent::Report(Box::new(other)));
+    scene.said(0, WorkerEvent::Report(Box::new(other)));
     scene.press("home");
     (0..44 + 3).for_each(|_| drop(scene.press("down")));
     assert_eq!(selected(&scene), Some(("cancel", "f16.acc16")));

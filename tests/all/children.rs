@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use stage::Stage;
-use warpscope::worker::gpu::{Request, gpu_command};
+use warpscope::worker::{Command as WorkerCommand, WorkerTarget};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 
@@ -34,9 +34,9 @@ fn abandon(mut command: Command, request: &str, lines: usize) {
 #[test]
 fn a_gpu_child_that_hangs_in_the_driver_ends_after_its_input() {
     let stage = Stage::new("t4").fault("hang:cuInit");
-    let mut command = gpu_command(Path::new(env!("CARGO_BIN_EXE_warpscope")), None);
+    let mut command = WorkerTarget::AnyGpu.worker(Path::new(env!("CARGO_BIN_EXE_warpscope")));
     command.envs(stage.variables());
-    let request = serde_json::to_string(&Request::Devices).expect("is JSON");
+    let request = serde_json::to_string(&WorkerCommand::Devices).expect("is JSON");
     // That it is there, and that it works.
     abandon(command, &request, 2);
 }

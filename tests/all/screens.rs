@@ -27,7 +27,8 @@ use warpscope::shell::{App, Cmd, Msg, Settings};
 use warpscope::store::kernels::Trend;
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::{BUILTIN, ColorDepth};
-use warpscope::worker::parse_event;
+use warpscope::worker::cpu::CPU;
+use warpscope::worker::{Update, parse};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
@@ -128,12 +129,12 @@ fn recorded_runs(runs: usize) -> App {
 /// The same, with a measured benchmark, recorded runs and a place in the recording.
 fn complete(name: &str) -> App {
     let mut app = played(name);
+    app.tabs.bench.toggle();
     let events = std::fs::read_to_string(frames::path("bench-cpu.jsonl")).expect("is there");
     for (line, number) in events.lines().zip(1..) {
-        update(
-            &mut app,
-            Msg::Bench(bench::Msg::Cpu(Box::new(parse_event(number, line).expect("is an event")))),
-        );
+        let event = parse(number, line.as_bytes()).expect("is an event");
+        let msg = bench::Msg::Worker(CPU.to_owned(), Update::Event(event));
+        update(&mut app, msg.into());
     }
     update(&mut app, Msg::History(runs::Msg::Read(Ok(TRENDS.clone()))));
     let position = Position { at_s: 5.0, length_s: 60.0, paused: false, speed: 1.0, damaged: 0 };

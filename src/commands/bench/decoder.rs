@@ -1,8 +1,7 @@
 //! The micro decoder in a child process: every precision config once, as a table or as JSON.
 
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
 
 use serde::Serialize;
 
@@ -11,10 +10,12 @@ use crate::commands::bench::table::{fault, is_right, should_be_right, write_tabl
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::bench::timing::table::write_table as write_gpu_table;
 use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::gpu::outcome::{Outcome, run as run_jobs};
+use crate::commands::gpu::session::Session;
 use crate::io::sink::jsonl;
+use crate::worker::cpu::{CPU, CpuOptions, Mode};
 use crate::worker::{
-    BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathReport, PathSamples,
-    WorkerOptions, worker_command,
+    BENCH_SCHEMA, Ceiling, Hello, PathReport, PathSamples, WorkerEvent, WorkerTarget, supervisor,
 };
 
 /// What a person asked for. Lists may be comma-separated; an empty list means all.
@@ -69,32 +70,6 @@ impl BenchResult {
     }
 }
 
-/// Why there is no complete result.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Start(io::Error),
-    Died(ExitStatus),
-    Unfinished,
-    Event(String),
-    Schema(u32),
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Start(error) => write!(f, "the benchmark process did not start: {error}"),
-            Self::Died(status) => write!(f, "the benchmark process died: {status}"),
-            Self::Unfinished => write!(f, "the benchmark process ended before it was finished"),
-            Self::Event(error) => write!(f, "the benchmark process is not understood: {error}"),
-            Self::Schema(schema) => write!(
-                f,
-                "the benchmark process speaks format {schema}, not {BENCH_SCHEMA}: \
-                 the program was replaced while it ran; start it again"
-            ),
-        }
-    }
-}
-
 /// Runs the benchmark in a child of the same program. Exit code 0: every path is as it should be; 1: one is not, or the child
 /// died; 2: the request names something unknown.
 pub fn run(request: &BenchRequest, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<Exit> {
@@ -122,7 +97,7 @@ pub(crate) fn run_and(
     more: impl FnOnce(&mut BenchResult) -> Result<(), CliError>,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, CliError> {
-    let read = WorkerOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
+    let read = CpuOptions::read(&request.device, &request.profiles, &request.dtypes, Mode::Once);
     let options = match read {
         Ok(options) => options,
         Err(error) => {
@@ -130,15 +105,17 @@ pub(crate) fn run_and(
             return Ok(Exit::Usage);
         }
     };
-    let (mut result, failure) = collect(worker_command(exe, &options), &options.device);
-    more(&mut result)?;
-    show(&result, failure, request, (out, err))
+    let (mut result, outcome) = measure_cpu(exe, options)?;
+    if !outcome.interrupted {
+        more(&mut result)?;
+    }
+    show(&result, &outcome, request, (out, err))
 }
 
 /// Prints and keeps a result, and judges it.
 pub(crate) fn show(
     result: &BenchResult,
-    failure: Option<Failure>,
+    outcome: &Outcome,
     request: &BenchRequest,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> Result<Exit, CliError> {
@@ -148,7 +125,9 @@ pub(crate) fn show(
         write_table(result, out)?;
         result.gpus.iter().try_for_each(|gpu| write_gpu_table(gpu, out))?;
     }
-    if let Some(failure) = &failure {
+    let mut failures = Vec::new();
+    outcome.write(&mut failures)?;
+    for failure in String::from_utf8_lossy(&failures).lines() {
         writeln!(err, "warpscope bench: {failure}")?;
     }
     if let Some(path) = &request.record
@@ -160,7 +139,7 @@ pub(crate) fn show(
     let on_gpus = result.gpus.iter().flat_map(|gpu| gpu.judged());
     let all = result.reports.iter().chain(on_gpus);
     let wrong = all.filter(|r| should_be_right(r) && !is_right(r));
-    let mut fine = failure.is_none() && result.gpus.iter().all(GpuResult::is_complete);
+    let mut fine = outcome.is_fine() && result.gpus.iter().all(GpuResult::is_complete);
     for report in wrong {
         fine = false;
         writeln!(err, "warpscope bench: {} {}: {}", report.label(), report.profile, fault(report))?;
@@ -168,56 +147,21 @@ pub(crate) fn show(
     Ok(if fine { Exit::Fine } else { Exit::CheckFailed })
 }
 
-/// Starts the child and listens until it ends. What it said before it died is kept.
-pub(crate) fn collect(mut command: Command, device: &str) -> (BenchResult, Option<Failure>) {
-    let mut result = BenchResult::new(device);
-    let failure = match command.spawn() {
-        Ok(mut child) => {
-            let heard = listen(&mut child, &mut result);
-            // A child that is not understood is not waited for.
-            if heard.is_err() {
-                let _already_gone = child.kill();
-            }
-            let status = child.wait();
-            match (heard, status) {
-                (Err(failure), _) => Some(failure),
-                (_, Err(error)) => Some(Failure::Start(error)),
-                (_, Ok(status)) if !status.success() => Some(Failure::Died(status)),
-                (Ok(finished), _) => (!finished).then_some(Failure::Unfinished),
-            }
-        }
-        Err(error) => Some(Failure::Start(error)),
-    };
-    (result, failure)
-}
-
-/// Takes what the child says; true when it said that it is finished.
-fn listen(child: &mut Child, result: &mut BenchResult) -> Result<bool, Failure> {
-    let Some(stdout) = child.stdout.take() else { return Ok(false) };
-    let mut finished = false;
-    for event in Events::new(BufReader::new(stdout)) {
-        match event.map_err(|error| Failure::Event(error.to_string()))? {
-            BenchEvent::Hello(hello) if hello.schema != BENCH_SCHEMA => {
-                return Err(Failure::Schema(hello.schema));
-            }
-            BenchEvent::Hello(hello) => result.hello = Some(hello),
-            BenchEvent::Ceiling(ceiling) => result.ceiling = Some(ceiling),
-            BenchEvent::Report(report) => keep(&mut result.reports, *report),
-            BenchEvent::Samples(samples) => result.samples.push(samples),
-            BenchEvent::State(state) => finished = state == BenchState::Finished,
-            BenchEvent::Device(_)
-            | BenchEvent::Holding(_)
-            | BenchEvent::Kernel(_)
-            | BenchEvent::Skipped(_)
-            | BenchEvent::Contest(_)
-            | BenchEvent::Headroom(_)
-            | BenchEvent::Case(_)
-            | BenchEvent::Probe(_)
-            | BenchEvent::Goal(_)
-            | BenchEvent::Failed(_) => {}
-        }
-    }
-    Ok(finished)
+/// Has the CPU measured by a worker of a program. What it said before it died is kept.
+fn measure_cpu(exe: &Path, options: CpuOptions) -> Result<(BenchResult, Outcome), CliError> {
+    let mut result = BenchResult::new(CPU);
+    let mut outcome = Outcome::default();
+    let jobs = options.commands();
+    let limits = supervisor::Limits::UNLIMITED;
+    let session = Session { exe, target: WorkerTarget::Cpu(options), limits };
+    outcome.interrupted = run_jobs(&session, jobs, |update| match outcome.hear(update) {
+        Some(WorkerEvent::Hello(hello)) => result.hello = Some(hello),
+        Some(WorkerEvent::Ceiling(ceiling)) => result.ceiling = Some(ceiling),
+        Some(WorkerEvent::Report(report)) => keep(&mut result.reports, *report),
+        Some(WorkerEvent::Samples(samples)) => result.samples.push(samples),
+        _ => {}
+    })?;
+    Ok((result, outcome))
 }
 
 /// The newest report of a path replaces the one before.

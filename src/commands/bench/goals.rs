@@ -24,9 +24,11 @@ use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
 use crate::runs::journal::{End, Record, Regime, Taken};
 use crate::runs::points::{Key, Point};
 use crate::text::clean;
-use crate::worker::goals::{GOALS, Goal, GoalReport, Own, Verdict};
-use crate::worker::gpu::{Burst, Hold, Limits, Request, Told};
-use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+use crate::worker::goals::{GOALS, Goal, Own, Verdict};
+use crate::worker::{
+    Acquire, ArmReport, BENCH_SCHEMA, Command, DeviceHere, GoalReport, Limits, TimingMode, Update,
+    WorkerEvent, WorkerTarget,
+};
 
 /// Measures every goal a person means on the devices a person means. Code 0: everything was measured and no floor missed; 1: otherwise; 3: there
 /// is no GPU.
@@ -106,8 +108,8 @@ impl DeviceResult {
         self.outcome.is_fine() && !missed
     }
 
-    fn hear(&mut self, told: Told) {
-        let Some(BenchEvent::Goal(report)) = self.outcome.hear(told) else { return };
+    fn hear(&mut self, told: Update) {
+        let Some(WorkerEvent::Goal(report)) = self.outcome.hear(told) else { return };
         let sm = self.here.device.sm;
         let (figure, aim) = (report.figure(), report.aim(sm));
         self.goals.push(Row {
@@ -125,7 +127,7 @@ impl DeviceResult {
     fn records(&self, frame: Option<&Frame>) -> Vec<Record> {
         let device = Some(self.here.device.name.clone());
         let arms = self.goals.iter().flat_map(|row| {
-            let of = |arm: &crate::worker::goals::ArmReport| Point {
+            let of = |arm: &ArmReport| Point {
                 key: Key {
                     name: format!("goal {} · {}", row.report.goal, arm.what),
                     device: device.clone(),
@@ -177,19 +179,22 @@ fn on_device(
     if result.outcome.paused.is_some() {
         return Ok(result);
     }
-    let (regime, beside_others) = (Burst::Sustained, options.get(&args::ANYWAY));
+    let (regime, beside_others) = (TimingMode::Sustained, options.get(&args::ANYWAY));
     let picks = result.tuned.picks.clone();
-    let hold = Hold { arena_bytes: None, regime, beside_others, picks };
-    let mut jobs = vec![Request::Hold(hold)];
+    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, picks };
+    let mut jobs = vec![Command::Acquire(hold)];
     for goal in wanted {
         match missing(goal, &result.here) {
             Some(why) => result.absent.push((goal.id.to_owned(), why)),
-            None => jobs.push(Request::Goal { id: goal.id.to_owned(), cublas: cublas.clone() }),
+            None => jobs.push(Command::Goal { id: goal.id.to_owned(), cublas: cublas.clone() }),
         }
     }
     let uuid = result.here.uuid.clone();
-    let session =
-        Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
+    let session = Session {
+        exe,
+        target: WorkerTarget::Gpu(uuid.clone()),
+        limits: Limits::command(options.get(&args::PATIENCE)),
+    };
     result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
@@ -263,7 +268,7 @@ mod tests {
     use warpscope_kernels::gpu::{DeviceFacts, Picks};
 
     use super::*;
-    use crate::worker::goals::{ArmReport, Strain};
+    use crate::worker::{ArmReport, Strain};
 
     fn result(ratios: Vec<f64>, simulated: bool) -> DeviceResult {
         let device = DeviceFacts {
@@ -299,7 +304,7 @@ mod tests {
             strain: Strain { sm_mhz: Some((1410.0, 1755.0)), ..Strain::default() },
             ..GoalReport::default()
         };
-        result.hear(Told::Said(Box::new(BenchEvent::Goal(Box::new(report)))));
+        result.hear(Update::Event(Box::new(WorkerEvent::Goal(Box::new(report)))));
         result
     }
 

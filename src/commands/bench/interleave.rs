@@ -3,17 +3,22 @@
 //! A machine drifts: clocks, neighbours, temperature. Two runs one after the other carry the drift as if it were the code's; blocks that take
 //! turns carry it on both sides. The order turns round with every pair (A B, B A, …), so that a steady drift cancels.
 
+use std::io::Read;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::commands::bench::decoder::collect;
+use serde::Deserialize;
+
 use crate::commands::bench::samples::points_of;
 use crate::commands::cli::exit::CliError;
 use crate::commands::cli::options::Options;
 use crate::config::args;
 use crate::runs::compare::Series;
 use crate::runs::points::{Key, Point};
-use crate::worker::{Mode, WorkerOptions, worker_command};
+use crate::worker::{Hello, PathSamples};
 
+/// Most bytes of a program's answer that are read; a block is about 200 kB.
+const MOST_BYTES: u64 = 64 << 20;
 /// Most blocks of each side.
 const MAX_BLOCKS: u64 = 1000;
 
@@ -31,19 +36,12 @@ pub(crate) fn take_turns(
     options: &Options,
     mut block_done: impl FnMut(usize, usize),
 ) -> Result<[Side; 2], CliError> {
-    let dtypes = options.get(&args::DTYPES);
-    let dtypes: Vec<String> = dtypes.iter().map(|dtype| dtype.id().to_owned()).collect();
-    let (device, profiles) = (options.get(&args::DEVICE), [options.get(&args::PROFILE)]);
-    let worker = WorkerOptions::read(&device, &profiles, &dtypes, Mode::Once)
-        .map_err(|error| CliError::Usage(error.to_string()))?;
     let blocks = options.get(&args::BLOCKS).clamp(1, MAX_BLOCKS) as usize;
     let mut sides = [Side::new(), Side::new()];
     for (done, side) in order(blocks).enumerate() {
         let program = programs[side];
-        let (result, failure) = collect(worker_command(program, &worker), &worker.device);
-        if let Some(failure) = failure {
-            return Err(CliError::Failed(format!("{}: {failure}", program.display())));
-        }
+        let why = |why: String| CliError::Failed(format!("{}: {why}", program.display()));
+        let result = measure(program, options).map_err(why)?;
         let device = result.hello.as_ref().map(|hello| hello.device_name.as_str());
         let points: Vec<Point> =
             result.samples.iter().flat_map(|path| points_of(path, device)).collect();
@@ -57,6 +55,29 @@ pub(crate) fn take_turns(
         block_done(done + 1, 2 * blocks);
     }
     Ok(sides)
+}
+
+/// What one run of `bench --json` says, as far as it is compared: any version of the program says it.
+#[derive(Deserialize)]
+struct Measured {
+    hello: Option<Hello>,
+    #[serde(default)]
+    samples: Vec<PathSamples>,
+}
+
+/// Has a program measure the CPU once.
+fn measure(program: &Path, options: &Options) -> Result<Measured, String> {
+    let (dtypes, profile) = (options.get(&args::DTYPES), options.get(&args::PROFILE));
+    let dtypes = dtypes.iter().flat_map(|dtype| ["--dtype", dtype.id()]);
+    let mut command = Command::new(program);
+    command.args(["bench", "--json", "--device", "cpu", "--profile"]);
+    command.arg(profile).args(dtypes);
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    let mut text = Vec::new();
+    let read = child.stdout.take().map(|out| out.take(MOST_BYTES).read_to_end(&mut text));
+    let status = child.wait().map_err(|error| error.to_string())?;
+    read.transpose().map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| format!("{status}, not understood: {error}"))
 }
 
 /// Kernels of some blocks, each once, in the order they were met.

@@ -15,9 +15,10 @@ use crate::commands::bench::decoder::{BenchRequest, BenchResult, run_and, show};
 use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, ON_GPU, STYLE};
 use crate::commands::cli::exit::{CliError, Exit};
 use crate::commands::cli::options::{Form, Options};
+use crate::commands::gpu::outcome::Outcome;
 use crate::config::args::{self, BenchDevice};
 use crate::io::sink::{Holds, Limits, Recorder};
-use crate::worker::gpu::Globs;
+use crate::worker::Globs;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -96,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         BenchDevice::Gpu => {
             let mut result = BenchResult::new("gpu");
             result.gpus = timing::measure(options, &exe)?;
-            show(&result, None, &request, (&mut out, &mut err))?
+            show(&result, &Outcome::default(), &request, (&mut out, &mut err))?
         }
     };
     if let Some(journal) = request.record.filter(|_| exit != Exit::Usage) {

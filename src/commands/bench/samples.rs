@@ -9,7 +9,7 @@ use crate::io::sink::{Holds, Limits, RecordError, Recorder};
 use crate::runs::journal::{Device, End, Record, Regime, Taken};
 use crate::runs::points::{Key, Point, Shape};
 use crate::worker::PathSamples;
-use crate::worker::ways::{is_usual, way};
+use crate::worker::precision::{is_default, precision};
 
 /// Writes the run into a journal: who ran what, every sample, how it ended.
 pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordError> {
@@ -49,7 +49,7 @@ pub(crate) fn points_of(path: &PathSamples, device: Option<&str>) -> Vec<Point> 
 
 /// The same of a model by its name.
 pub(crate) fn points_of_model(model: &str, path: &PathSamples, device: Option<&str>) -> Vec<Point> {
-    let special = path.path.as_deref().and_then(way).filter(|way| !is_usual(way));
+    let special = path.path.as_deref().and_then(precision).filter(|config| !is_default(config));
     let point = |name: &str| Point {
         key: Key {
             name: format!("{model}.{name}"),
@@ -58,7 +58,7 @@ pub(crate) fn points_of_model(model: &str, path: &PathSamples, device: Option<&s
             device: device.map(str::to_owned),
         },
         // The usual path of a format was written without a name before there were others.
-        config: special.map(|way| format!("path={}", way.id)),
+        config: special.map(|config| format!("path={}", config.id)),
         ..Point::default()
     };
     let decode = Point { bytes: Some(path.decode_bytes), ..point("decode") };

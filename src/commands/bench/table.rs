@@ -6,12 +6,12 @@ use warpscope_kernels::model::Profile;
 
 use crate::commands::bench::decoder::BenchResult;
 use crate::worker::PathReport;
-use crate::worker::ways::holds;
+use crate::worker::precision::holds;
 
 /// Whether the arithmetic of a path can hold its profile's numbers.
 pub(crate) fn should_be_right(report: &PathReport) -> bool {
-    let (way, profile) = (report.way(), report.profile.parse::<Profile>());
-    way.zip(profile.ok()).is_none_or(|(way, profile)| holds(way, profile))
+    let (config, profile) = (report.precision(), report.profile.parse::<Profile>());
+    config.zip(profile.ok()).is_none_or(|(config, profile)| holds(config, profile))
 }
 
 /// Whether a path did what the reference does.

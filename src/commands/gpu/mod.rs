@@ -28,9 +28,10 @@ use crate::commands::frames::source::AtEnd;
 use crate::commands::frames::source::open_source;
 use crate::config::args;
 use crate::engine::Target;
-use crate::worker::gpu::{Limits, Request, Told};
-use crate::worker::pulse::around;
-use crate::worker::{BenchEvent, DeviceHere, WorkerFailure};
+use crate::worker::scheduler::conditions;
+use crate::worker::{
+    Command, DeviceHere, Limits, Update, WorkerEvent, WorkerFailure, WorkerTarget,
+};
 
 /// Why nothing more is tried.
 pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing more is tried";
@@ -39,15 +40,16 @@ pub(crate) const GIVEN_UP: &str = "its process died again and again, so nothing 
 pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>, CliError> {
     let mut found = Vec::new();
     let mut why = None;
-    let ask = session::Session { exe, uuid: None, limits: Limits::command(patience) };
-    session::talk(&ask, vec![Request::Devices], |told| match told {
-        Told::Said(event) => match *event {
-            BenchEvent::Device(device) => found.push(device),
-            BenchEvent::Failed(failure) => why = Some(reason(&failure)),
+    let ask =
+        session::Session { exe, target: WorkerTarget::AnyGpu, limits: Limits::command(patience) };
+    session::talk(&ask, vec![Command::Devices], |told| match told {
+        Update::Event(event) => match *event {
+            WorkerEvent::Device(device) => found.push(device),
+            WorkerEvent::Failed(failure) => why = Some(reason(&failure)),
             _ => {}
         },
-        Told::Died(death) => why = Some(death.sentence),
-        Told::Doing(_) | Told::Idle => {}
+        Update::Died(death) => why = Some(death.sentence),
+        Update::Sent(_) | Update::Idle => {}
     })?;
     match (found.is_empty(), why) {
         (false, _) => Ok(found),
@@ -126,7 +128,7 @@ pub(crate) fn blocker_in(
     let seen =
         frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match seen {
-        Some((frame, gpu)) => around(frame, gpu, &[]).hindrance.map(|why| why.to_string()),
+        Some((frame, gpu)) => conditions(frame, gpu, &[]).blocker.map(|why| why.to_string()),
         None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
     }
 }

@@ -10,8 +10,7 @@ use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
 use crate::commands::cli::exit::CliError;
 use crate::text::clean;
-use crate::worker::gpu::{Next, Request, Told};
-use crate::worker::{BenchEvent, BenchState};
+use crate::worker::{Command, Update, WorkerEvent};
 
 /// How the work of one device went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,23 +36,23 @@ impl Outcome {
     }
 
     /// Takes what any work may say; gives what is about this one.
-    pub(crate) fn hear(&mut self, told: Told) -> Option<BenchEvent> {
+    pub(crate) fn hear(&mut self, told: Update) -> Option<WorkerEvent> {
         match told {
-            Told::Said(event) => match *event {
-                BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
-                BenchEvent::Failed(failure) if failure.error == MachineError::Stopped => {}
-                BenchEvent::Failed(failure) => {
+            Update::Event(event) => match *event {
+                WorkerEvent::Paused { why } => self.paused = Some(why),
+                WorkerEvent::Failed(failure) if failure.error == MachineError::Stopped => {}
+                WorkerEvent::Failed(failure) => {
                     self.fail(format!("{}: {}", failure.what, reason(&failure)));
                 }
                 event => return Some(event),
             },
-            Told::Died(death) => {
+            Update::Died(death) => {
                 self.fail(death.sentence);
-                if death.next == Next::GivenUp {
+                if death.given_up {
                     self.paused = Some(GIVEN_UP.to_owned());
                 }
             }
-            Told::Doing(_) | Told::Idle => {}
+            Update::Sent(_) | Update::Idle => {}
         }
         None
     }
@@ -72,13 +71,13 @@ impl Outcome {
 /// Has jobs done and shows which; says whether the user ended them.
 pub(crate) fn run(
     session: &Session<'_>,
-    jobs: Vec<Request>,
-    mut hear: impl FnMut(Told),
+    jobs: Vec<Command>,
+    mut hear: impl FnMut(Update),
 ) -> Result<bool, CliError> {
     let progress = Progress::new(jobs.len());
     let mut done = 0;
     let interrupted = talk(session, jobs, |told| {
-        if let Told::Doing(job) = &told {
+        if let Update::Sent(job) = &told {
             progress.step(done, &job.to_string());
             done += 1;
         }

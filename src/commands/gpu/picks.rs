@@ -9,7 +9,7 @@ use warpscope_probes::Frame;
 use crate::config::{Environment, state_folder};
 use crate::io::sink::picks_file;
 use crate::worker::DeviceHere;
-use crate::worker::picks::{Book, Force, Situation};
+use crate::worker::tuning::{Lookup, Situation, TuningCache};
 
 /// What there is to do when choices do not count.
 const AGAIN: &str = "run `warpscope bench --tune` again";
@@ -20,9 +20,11 @@ pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
 }
 
 /// Everything that was chosen on this machine. An error names the file.
-pub(crate) fn book(env: &Environment) -> Result<Book, String> {
+pub(crate) fn book(env: &Environment) -> Result<TuningCache, String> {
     let move_it = |why| format!("{why}; move the file away and {AGAIN}");
-    file(env).map_or_else(|| Ok(Book::default()), |path| picks_file::read(&path)).map_err(move_it)
+    file(env)
+        .map_or_else(|| Ok(TuningCache::default()), |path| picks_file::read(&path))
+        .map_err(move_it)
 }
 
 /// The circumstances of a device, as far as NVML shows them.
@@ -56,18 +58,18 @@ impl Tuned {
         }
         let ignored = |why| Self { ignored: Some(why), ..Self::default() };
         match book(env) {
-            Ok(book) => Self::in_force(&book.force(&situation(here, frame))),
+            Ok(book) => Self::in_force(&book.lookup(&situation(here, frame))),
             Err(why) => ignored(why),
         }
     }
 
-    fn in_force(force: &Force<'_>) -> Self {
+    fn in_force(force: &Lookup<'_>) -> Self {
         match force {
-            Force::Untuned => Self::default(),
-            Force::Chosen(entry) => {
+            Lookup::Untuned => Self::default(),
+            Lookup::Chosen(entry) => {
                 Self { sizes: entry.overruled(), ignored: None, picks: entry.picks() }
             }
-            Force::Ignored(why) => {
+            Lookup::Ignored(why) => {
                 Self { ignored: Some(format!("{why}; {AGAIN}")), ..Self::default() }
             }
         }
@@ -93,10 +95,10 @@ mod tests {
     #[test]
     fn what_does_not_count_is_said_with_the_reason_and_what_to_do() {
         let why = "driver 580.65 → 580.82".to_owned();
-        let line = Tuned::in_force(&Force::Ignored(why)).line();
+        let line = Tuned::in_force(&Lookup::Ignored(why)).line();
         let want =
             "tuned picks ignored: driver 580.65 → 580.82; run `warpscope bench --tune` again";
         assert_eq!(line.as_deref(), Some(want));
-        assert_eq!(Tuned::in_force(&Force::Untuned).line(), None);
+        assert_eq!(Tuned::in_force(&Lookup::Untuned).line(), None);
     }
 }

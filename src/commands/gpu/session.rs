@@ -9,26 +9,26 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::worker::gpu::{Limits, Request, Supervisor, Told, converse, gpu_command};
+use crate::worker::{Command, Limits, Supervisor, Update, WorkerTarget, supervise};
 
 /// Which child is talked with.
 pub(crate) struct Session<'a> {
     /// The program.
     pub(crate) exe: &'a Path,
-    /// The device; none in particular where nothing is said.
-    pub(crate) uuid: Option<&'a str>,
+    /// Its device.
+    pub(crate) target: WorkerTarget,
     /// What the child may do.
     pub(crate) limits: Limits,
 }
 
-type Asking = Arc<Mutex<Option<UnboundedSender<Request>>>>;
+type Asking = Arc<Mutex<Option<UnboundedSender<Command>>>>;
 
 /// Asks a child for one job after another and hears what comes of it. Ctrl-C ends the job and drops the others; then the answer is
 /// true.
 pub(crate) fn talk(
     session: &Session<'_>,
-    jobs: Vec<Request>,
-    mut hear: impl FnMut(Told),
+    jobs: Vec<Command>,
+    mut hear: impl FnMut(Update),
 ) -> io::Result<bool> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -44,9 +44,9 @@ pub(crate) fn talk(
         };
         let (to, flag) = (Arc::clone(&asking), Arc::clone(&interrupted));
         let watching = tokio::spawn(stop_at([interrupt, terminate], to, flag));
-        let start = || gpu_command(session.exe, session.uuid);
-        converse(start, Supervisor::new(session.limits), asked, |told| {
-            if told == Told::Idle {
+        let start = || session.target.worker(session.exe);
+        supervise(start, Supervisor::new(session.limits), asked, |told| {
+            if told == Update::Idle {
                 asking.lock().unwrap_or_else(PoisonError::into_inner).take();
             }
             hear(told);
@@ -68,6 +68,6 @@ async fn stop_at(mut signals: [Signal; 2], asking: Asking, interrupted: Arc<Atom
     // Nothing asks any more: what runs ends, and with it the conversation.
     let sender = asking.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(sender) = sender {
-        sender.send(Request::Stop).ok();
+        sender.send(Command::Stop).ok();
     }
 }

@@ -7,8 +7,8 @@ use strum::{EnumString, VariantNames};
 use super::spec::{Arg, ArgSpec, option};
 use crate::config::value::Kind;
 use crate::worker::PathDtype;
-use crate::worker::pulse::Wish;
-use crate::worker::ways::Way;
+use crate::worker::precision::Precision;
+use crate::worker::scheduler::BenchMode;
 
 /// Number formats of the benchmark.
 const DTYPE_WORDS: &[&str] = &["fp32", "fp16", "bf16", "int4"];
@@ -41,7 +41,7 @@ pub enum BenchDevice {
 }
 
 args! {
-    BENCH: Wish = option("bench", "WHEN", Kind::OneOf(&["off", "auto", "on"]))
+    BENCH: BenchMode = option("bench", "WHEN", Kind::OneOf(&["off", "auto", "on"]))
         .shorthands(&[("no-bench", "off")])
         .default("auto")
         .variable("WARPSCOPE_BENCH")
@@ -70,7 +70,7 @@ args! {
     DTYPES: Vec<PathDtype> = option("dtype", "LIST", Kind::AnyOf(DTYPE_WORDS))
         .default("fp32,fp16,bf16,int4")
         .help("Number formats to run, comma-separated");
-    PATHS: Vec<Way> = option("path", "LIST", Kind::AnyOf(PATH_WORDS))
+    PATHS: Vec<Precision> = option("path", "LIST", Kind::AnyOf(PATH_WORDS))
         .conflicts(&["tune", "goals", "against", "shape", "variant"])
         .help("Run only these precision configs of the micro decoder, on GPUs: f32, f16, bf16 and w4 are those of --dtype; .wide stores fp32 before norms, .acc16 accumulates in fp16, .bf16 uses bf16 activations; awq has zero points, w4a8 8-bit activations, nf4 the 4-bit floats of bitsandbytes");
     RECORD: Option<PathBuf> = option("record", "FILE", Kind::Path)

@@ -7,7 +7,7 @@ use warpscope_kernels::gpu::Shape;
 
 use super::spec::{Arg, ArgSpec, option, switch};
 use crate::config::value::Kind;
-use crate::worker::gpu::Globs;
+use crate::worker::Globs;
 
 args! {
     ON_GPU: Vec<String> = option("gpu", "WHICH", Kind::Devices)

@@ -12,10 +12,10 @@ use super::{
     WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
+use crate::worker::Globs;
 use crate::worker::PathDtype;
-use crate::worker::gpu::Globs;
-use crate::worker::pulse::Wish;
-use crate::worker::ways::{Way, way, ways};
+use crate::worker::precision::{Precision, precision, precisions};
+use crate::worker::scheduler::BenchMode;
 
 /// A type that arguments may have.
 pub trait ArgValue: Sized {
@@ -87,7 +87,7 @@ words!(
     WhatIf
 );
 
-impl ArgValue for Wish {
+impl ArgValue for BenchMode {
     fn read(value: Option<&Value>) -> Option<Self> {
         match String::read(value)?.as_str() {
             "off" => Some(Self::Off),
@@ -105,13 +105,13 @@ impl ArgValue for Vec<PathDtype> {
     }
 }
 
-impl ArgValue for Vec<Way> {
+impl ArgValue for Vec<Precision> {
     fn read(value: Option<&Value>) -> Option<Self> {
         let words = Vec::<String>::read(value)?;
         if words.iter().any(|word| word == ALL) {
-            return Some(ways().collect());
+            return Some(precisions().collect());
         }
-        unique(words.iter().map(|word| way(word)))
+        unique(words.iter().map(|word| precision(word)))
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     fn precision_configs_are_those_of_the_decoder_each_once_and_in_the_order_named() {
         let read = |text: &str| {
             let value = super::super::PATHS.spec.kind.parse(text).expect("is allowed");
-            let ways = Vec::<Way>::read(Some(&value)).expect("is known");
+            let ways = Vec::<Precision>::read(Some(&value)).expect("is known");
             ways.into_iter().map(|way| way.id).collect::<Vec<_>>()
         };
         assert_eq!(read("nf4,awq,nf4"), ["nf4", "awq"]);

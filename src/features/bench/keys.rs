@@ -1,10 +1,10 @@
 //! What the keys of the Bench tab do.
 
 use super::Bench;
-use super::update::gpu_tasks;
+use super::update::effects as tasks;
 use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
-use crate::worker::pulse::Wish;
+use crate::worker::scheduler::BenchMode;
 
 impl Bench {
     /// The keys of the tab.
@@ -19,17 +19,17 @@ impl Bench {
             return say("The CPU is measured all the time; only GPUs rest.");
         };
         let mut effects = say("It is measured as soon as it has been idle for ten seconds.");
-        effects.extend(gpu_tasks(self.gpus.ask(&key)));
+        effects.extend(tasks(self.devices.ask(&key)));
         effects
     }
 
     fn pin(&mut self, _shared: &Shared) -> Vec<Effect> {
-        let orders = self.gpus.pin();
-        let mut effects = say(match self.gpus.wish() {
-            Wish::On => "GPUs are measured as long as they are idle.",
+        let pinned = self.devices.pin();
+        let mut effects = say(match self.devices.mode() {
+            BenchMode::On => "GPUs are measured as long as they are idle.",
             _ => "GPUs are measured for a minute while this tab is open, and then rest for ten.",
         });
-        effects.extend(gpu_tasks(orders));
+        effects.extend(tasks(pinned));
         effects
     }
 
@@ -40,13 +40,13 @@ impl Bench {
             return say("The CPU has one path for each number format; GPUs have more.");
         };
         let before = bench.lines().get(self.cursor.at).and_then(|line| line.path());
-        let all = self.gpus.toggle_all_paths();
+        let all = self.devices.toggle_all_paths();
         let place = self.selected_gpu(frame).and_then(|(_, bench)| {
             bench.lines().iter().position(|line| before.is_some() && line.path() == before)
         });
         self.cursor.at = place.unwrap_or(0);
         say(if all {
-            "Every path and profile, in every second pulse; p leaves out the rests."
+            "Every path and profile, in every second burst; p leaves out the rests."
         } else {
             "The usual four paths under two weight profiles."
         })

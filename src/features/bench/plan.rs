@@ -1,15 +1,15 @@
-//! What the pulses of a session measure, one after the other.
+//! What the bursts of a session measure, one after the other.
 //!
-//! Ceilings come first, so that every share has one of its own session; right or wrong comes before how fast. A pulse is short:
+//! Ceilings come first, so that every share has one of its own session; right or wrong comes before how fast. A burst is short:
 //! what does not fit one is left to the next.
 
 use warpscope_kernels::gpu::DeviceFacts;
 use warpscope_kernels::model::PROFILES;
 
-use crate::worker::gpu::{Burst, Globs, Hold, Request, Size, Timing};
-use crate::worker::ways::{absent, is_usual, ways};
+use crate::worker::precision::{absent, is_default, precisions};
+use crate::worker::{Acquire, Command, Globs, ModelSize, Timing, TimingMode};
 
-/// A part of a pulse.
+/// A part of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// A path of the micro decoder under a profile, small and judged.
@@ -21,12 +21,12 @@ enum Part {
     /// Kernels, against their conformance cases.
     Check(&'static str),
     /// How far paths reach before they leave the finite numbers.
-    Headroom,
+    Range,
 }
 
-use Part::{Check, Headroom, Judge, Kernels, Time};
+use Part::{Check, Judge, Kernels, Range, Time};
 
-/// The first pulse of every session.
+/// The first burst of every session.
 const CEILINGS: &[Part] = &[Kernels("mem.read,alu.ffma")];
 
 /// The others in their order; after the last the first follows again. What a product is compared with is measured beside it.
@@ -42,7 +42,7 @@ const ROUND: &[&[Part]] = &[
     &[Kernels("alu.mma.tf32,gemm.tf32")],
     &[Kernels("gemv.*")],
     &[Kernels("w4.f16,w4.bf16,nf4.f16,nf4.bf16")],
-    &[Headroom],
+    &[Range],
     &[Judge("w4", "clean"), Judge("w4", "glm4")],
     &[Judge("f32", "clean"), Judge("f32", "glm4")],
     &[Time("f32")],
@@ -58,72 +58,72 @@ const ROUND: &[&[Part]] = &[
     &[Check("attn.*")],
 ];
 
-/// Pulses of a stand-in: its times mean nothing, and the large model would take it hours.
-fn is_for_a_stand_in(part: &Part) -> bool {
+/// Bursts of a fake device: its times mean nothing, and the large model would take it hours.
+fn is_for_a_fake(part: &Part) -> bool {
     !matches!(part, Time(_))
 }
 
 /// What a session begins with.
-pub(crate) fn ceilings(hold: &Hold, simulated: bool) -> Vec<Request> {
-    requests(CEILINGS, hold, simulated)
+pub(crate) fn ceilings(acquire: &Acquire, simulated: bool) -> Vec<Command> {
+    commands(CEILINGS, acquire, simulated)
 }
 
-/// The requests of a pulse by its number, ceilings aside.
-pub(crate) fn pulse(number: usize, hold: &Hold, simulated: bool) -> Vec<Request> {
-    requests(ROUND[number % ROUND.len()], hold, simulated)
+/// The commands of a burst by its number, ceilings aside.
+pub(crate) fn burst(number: usize, acquire: &Acquire, simulated: bool) -> Vec<Command> {
+    commands(ROUND[number % ROUND.len()], acquire, simulated)
 }
 
-/// The requests of a pulse for what no round has: paths and profiles that somebody wants to see beside the usual ones. A path the device does not have is
+/// The commands of a burst for what no round has: paths and profiles that somebody wants to see beside the usual ones. A path the device does not have is
 /// left out.
-pub(crate) fn extra(number: usize, hold: &Hold, device: &DeviceFacts) -> Vec<Request> {
+pub(crate) fn extra(number: usize, acquire: &Acquire, device: &DeviceFacts) -> Vec<Command> {
     let round = extras(device);
     round
         .get(number % round.len().max(1))
-        .map_or_else(Vec::new, |parts| requests(parts, hold, device.simulated))
+        .map_or_else(Vec::new, |parts| commands(parts, acquire, device.simulated))
 }
 
 /// The paths that are not usual first, then every path under the profiles that no round has.
 fn extras(device: &DeviceFacts) -> Vec<Vec<Part>> {
-    let here = || ways().filter(|way| absent(way, device).is_none());
+    let here = || precisions().filter(|precision| absent(precision, device).is_none());
     let (in_round, others): (Vec<_>, Vec<_>) = PROFILES
         .iter()
         .map(|row| row.1)
         .partition(|profile| ROUND.iter().any(|parts| parts.contains(&Judge("f16", profile))));
-    let judged = |way: &'static str, profiles: &[&'static str]| -> Vec<Part> {
-        profiles.iter().map(|profile| Judge(way, profile)).collect()
+    let judged = |precision: &'static str, profiles: &[&'static str]| -> Vec<Part> {
+        profiles.iter().map(|profile| Judge(precision, profile)).collect()
     };
-    let special = here().filter(|way| !is_usual(way));
-    let mut pulses: Vec<_> = special
-        .flat_map(|way| [judged(way.id, &in_round), vec![Time(way.id)]])
-        .filter(|parts| !device.simulated || parts.iter().all(is_for_a_stand_in))
+    let special = here().filter(|precision| !is_default(precision));
+    let mut bursts: Vec<_> = special
+        .flat_map(|precision| [judged(precision.id, &in_round), vec![Time(precision.id)]])
+        .filter(|parts| !device.simulated || parts.iter().all(is_for_a_fake))
         .collect();
-    pulses.extend(here().map(|way| judged(way.id, &others)));
-    pulses
+    bursts.extend(here().map(|precision| judged(precision.id, &others)));
+    bursts
 }
 
-fn requests(parts: &[Part], hold: &Hold, simulated: bool) -> Vec<Request> {
-    let wanted = parts.iter().filter(|part| !simulated || is_for_a_stand_in(part));
-    // What a child once held stays held; asking again costs nothing and says what it has come to, the time taken among it.
-    let hold = || std::iter::once(Request::Hold(hold.clone()));
-    hold().chain(wanted.map(request)).chain(hold()).collect()
+fn commands(parts: &[Part], acquire: &Acquire, simulated: bool) -> Vec<Command> {
+    let wanted = parts.iter().filter(|part| !simulated || is_for_a_fake(part));
+    // What a worker once acquired stays acquired; asking again costs nothing.
+    let acquire = std::iter::once(Command::Acquire(acquire.clone()));
+    acquire.chain(wanted.map(command)).collect()
 }
 
-fn request(part: &Part) -> Request {
-    let decode = |path: &str, profile: &str, model| Request::Decode {
+fn command(part: &Part) -> Command {
+    let decode = |path: &str, profile: &str, model| Command::Decode {
         path: path.to_owned(),
         profile: profile.to_owned(),
         model,
     };
     match *part {
-        Judge(path, profile) => decode(path, profile, Size::M0),
-        Time(path) => decode(path, "clean", Size::M1),
-        Kernels(globs) => Request::Kernel(Timing {
+        Judge(path, profile) => decode(path, profile, ModelSize::M0),
+        Time(path) => decode(path, "clean", ModelSize::M1),
+        Kernels(globs) => Command::Kernel(Timing {
             kernels: Globs::from(globs),
-            regime: Burst::Pulse,
+            mode: TimingMode::Burst,
             ..Timing::default()
         }),
-        Check(globs) => Request::Selftest { kernels: Globs::from(globs) },
-        Headroom => Request::Headroom { paths: Globs::default() },
+        Check(globs) => Command::Selftest { kernels: Globs::from(globs) },
+        Range => Command::Range { paths: Globs::default() },
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::super::PATHS;
     use super::super::figures::{PEAKS, READ};
     use super::*;
-    use crate::worker::ways::way_of;
+    use crate::worker::precision::precision_of;
 
     fn device(sm: (u8, u8), simulated: bool) -> DeviceFacts {
         DeviceFacts {
@@ -155,31 +155,31 @@ mod tests {
         let device = device((8, 0), false);
         let all: Vec<Part> = parts().chain(extras(&device).into_iter().flatten()).collect();
         let count = |part: Part| all.iter().filter(|one| **one == part).count();
-        for way in ways() {
-            assert_eq!(count(Time(way.id)), 1, "{}", way.id);
+        for precision in precisions() {
+            assert_eq!(count(Time(precision.id)), 1, "{}", precision.id);
             for (_, profile) in PROFILES {
-                assert_eq!(count(Judge(way.id, profile)), 1, "{} {profile}", way.id);
+                assert_eq!(count(Judge(precision.id, profile)), 1, "{} {profile}", precision.id);
             }
         }
     }
 
-    /// P100 has no product of bytes; a stand-in has no times.
+    /// P100 has no product of bytes; a fake device has no times.
     #[test]
     fn what_a_device_does_not_have_is_no_extra() {
         for (device, without) in
             [(device((6, 0), false), "w4a8"), (device((8, 0), true), "f16.acc16")]
         {
-            let pulses = extras(&device);
-            assert!(pulses.iter().all(|parts| !parts.is_empty()));
+            let bursts = extras(&device);
+            assert!(bursts.iter().all(|parts| !parts.is_empty()));
             let named = |part: &Part| match part {
                 Judge(id, _) => *id == without,
                 Time(id) => *id == without || device.simulated,
                 _ => true,
             };
-            assert!(!pulses.iter().flatten().any(named), "{pulses:?}");
-            let hold = Hold::default();
-            let first = extra(0, &hold, &device);
-            assert_eq!(extra(pulses.len(), &hold, &device), first, "begins anew");
+            assert!(!bursts.iter().flatten().any(named), "{bursts:?}");
+            let acquire = Acquire::default();
+            let first = extra(0, &acquire, &device);
+            assert_eq!(extra(bursts.len(), &acquire, &device), first, "begins anew");
             assert!(first.len() > 2);
         }
     }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn every_path_and_every_ceiling_is_in_a_round_once() {
         for (profile, dtype) in PATHS {
-            let id = way_of(*dtype).expect("has a path").id;
+            let id = precision_of(*dtype).expect("has a path").id;
             assert_eq!(parts().filter(|part| *part == Judge(id, profile)).count(), 1);
             assert_eq!(parts().filter(|part| *part == Time(id)).count(), 1);
         }
@@ -209,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn a_pulse_says_first_how_much_it_may_take() {
+    fn a_burst_says_first_how_much_it_may_take() {
         for number in 0..2 * ROUND.len() {
             for simulated in [false, true] {
-                let held = Hold { arena_bytes: Some(64 << 20), ..Hold::default() };
-                let requests = pulse(number, &held, simulated);
-                let Request::Hold(hold) = &requests[0] else { panic!("{requests:?}") };
-                assert_eq!((hold.arena_bytes, hold.beside_others), (Some(64 << 20), false));
-                let long = |r: &Request| matches!(r, Request::Decode { model: Size::M1, .. });
-                assert!(!simulated || !requests.iter().any(long));
+                let acquire = Acquire { arena_bytes: Some(64 << 20), ..Acquire::default() };
+                let commands = burst(number, &acquire, simulated);
+                let Command::Acquire(acquire) = &commands[0] else { panic!("{commands:?}") };
+                assert_eq!((acquire.arena_bytes, acquire.beside_others), (Some(64 << 20), false));
+                let long = |r: &Command| matches!(r, Command::Decode { model: ModelSize::M1, .. });
+                assert!(!simulated || !commands.iter().any(long));
             }
         }
     }

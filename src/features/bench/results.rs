@@ -1,14 +1,17 @@
-//! What a GPU's child has measured, with the day and the session of each result.
+//! What a device's worker has measured, with the day and the session of each result.
 
 use std::collections::BTreeMap;
 
 use warpscope_kernels::gpu::MachineError;
 use warpscope_probes::Timestamp;
 
-use crate::worker::ways;
-use crate::worker::ways::{Way, way_of};
+use crate::store::Series;
+use crate::worker::cpu::CPU;
+use crate::worker::precision;
+use crate::worker::precision::{Precision, precision_of};
 use crate::worker::{
-    BenchEvent, CaseReport, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
+    CaseReport, Ceiling, Hello, Holding, KernelReport, PathDtype, PathReport, RangeReport,
+    WorkerEvent,
 };
 
 /// Something measured, when, and in which session: ceilings count only within one.
@@ -44,19 +47,25 @@ pub struct Checks {
     pub error: Option<f64>,
 }
 
-/// What a GPU's child has measured.
+/// What a device's worker has measured.
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     /// The newest session, from 1.
     pub session: u32,
-    /// What the child holds, or held.
+    /// What the worker holds of a GPU, or held.
     pub holding: Option<Holding>,
+    /// Who computes, and a CPU's budget.
+    pub hello: Option<Hello>,
+    /// What bounds the paths of a CPU.
+    pub ceiling: Option<Ceiling>,
+    /// Decode rates of a CPU over time, per path of the clean profile.
+    pub rates: BTreeMap<PathDtype, Series>,
     /// Paths of the micro decoder, by weight profile and the path's id.
     pub paths: BTreeMap<(String, &'static str), PathResult>,
     /// Kernels, each at the size measured last.
     pub kernels: BTreeMap<String, Dated<KernelReport>>,
     /// How far each path reaches.
-    pub headroom: BTreeMap<String, Dated<HeadroomReport>>,
+    pub ranges: BTreeMap<String, Dated<RangeReport>>,
     /// Conformance by kernel.
     pub checks: BTreeMap<String, Dated<Checks>>,
     /// What could not be done, and why, by what was asked.
@@ -72,7 +81,7 @@ impl Results {
         self.failures.clear();
     }
 
-    /// Whether a stand-in computes. Nobody has said so where nothing is known yet.
+    /// Whether the device is a fake; not while nothing is known of it.
     pub fn is_simulated(&self) -> bool {
         self.holding.as_ref().is_some_and(|holding| holding.device.simulated)
     }
@@ -83,22 +92,21 @@ impl Results {
     }
 
     /// Takes a result; what is none is left alone.
-    pub fn take(&mut self, at: Timestamp, event: BenchEvent) {
+    pub fn take(&mut self, at: Timestamp, event: WorkerEvent) {
         let session = self.session;
         match event {
-            BenchEvent::Holding(holding) => {
-                self.holding = Some(holding);
-                return;
-            }
-            BenchEvent::Report(report) => self.path(at, *report),
-            BenchEvent::Kernel(report) => self.kernel(at, *report),
-            BenchEvent::Headroom(report) => {
+            WorkerEvent::Hello(hello) => return self.hello = Some(hello),
+            WorkerEvent::Ceiling(ceiling) => return self.ceiling = Some(ceiling),
+            WorkerEvent::Holding(holding) => return self.holding = Some(holding),
+            WorkerEvent::Report(report) => self.path(at, *report),
+            WorkerEvent::Kernel(report) => self.kernel(at, *report),
+            WorkerEvent::Range(report) => {
                 let path = report.path.clone();
-                self.headroom.insert(path, Dated { at, session, value: report });
+                self.ranges.insert(path, Dated { at, session, value: report });
             }
-            BenchEvent::Case(report) => self.case(at, report),
-            BenchEvent::Failed(failure) if failure.error == MachineError::Stopped => return,
-            BenchEvent::Failed(failure) => {
+            WorkerEvent::Case(report) => self.case(at, report),
+            WorkerEvent::Failed(failure) if failure.error == MachineError::Stopped => return,
+            WorkerEvent::Failed(failure) => {
                 let value = failure.error.to_string();
                 self.failures.insert(failure.what, Dated { at, session, value });
                 return;
@@ -109,16 +117,25 @@ impl Results {
     }
 
     fn path(&mut self, at: Timestamp, mut report: PathReport) {
-        // The small model is watched for numbers that are not finite while it runs, so its times are no speeds.
+        // On a GPU the small model is watched for numbers that are not finite while it runs, so its times are no speeds.
         let judged = !report.expected_tokens.is_empty();
-        if judged || !self.times_count() {
+        if report.device == CPU {
+            self.count_rate(&report);
+        } else if judged || !self.times_count() {
             forget_times(&mut report);
         }
         let session = self.session;
-        let Some(way) = report.way() else { return };
-        let path = self.paths.entry((report.profile.clone(), way.id)).or_default();
+        let Some(config) = report.precision() else { return };
+        let path = self.paths.entry((report.profile.clone(), config.id)).or_default();
         let slot = if judged { &mut path.numeric } else { &mut path.speed };
         *slot = Some(Dated { at, session, value: report });
+    }
+
+    fn count_rate(&mut self, report: &PathReport) {
+        if report.complete && report.profile == "clean" {
+            let rate = report.decode_tokens_per_s.map(|rate| rate as f32);
+            self.rates.entry(report.dtype).or_default().push(rate);
+        }
     }
 
     fn kernel(&mut self, at: Timestamp, mut report: KernelReport) {
@@ -152,44 +169,49 @@ impl Results {
         }
     }
 
+    /// The newest report of the small model by the default path of a format.
+    pub fn report(&self, profile: &str, dtype: PathDtype) -> Option<&PathReport> {
+        self.numeric(profile, precision_of(dtype)?)
+    }
+
     /// The newest report of a path that says whether it is right.
-    pub fn numeric(&self, profile: &str, way: Way) -> Option<&PathReport> {
-        Some(&self.path_result(profile, way)?.numeric.as_ref()?.value)
+    pub fn numeric(&self, profile: &str, config: Precision) -> Option<&PathReport> {
+        Some(&self.path_result(profile, config)?.numeric.as_ref()?.value)
     }
 
     /// The newest report of a path that says how fast it is.
-    pub fn speed(&self, profile: &str, way: Way) -> Option<&PathReport> {
-        Some(&self.path_result(profile, way)?.speed.as_ref()?.value)
+    pub fn speed(&self, profile: &str, config: Precision) -> Option<&PathReport> {
+        Some(&self.path_result(profile, config)?.speed.as_ref()?.value)
     }
 
     /// Share of the bandwidth of its memory, measured in the same session, at which a path reads; none where a cache does.
-    pub fn read_share(&self, profile: &str, way: Way) -> Option<f64> {
-        let speed = self.path_result(profile, way)?.speed.as_ref()?;
+    pub fn read_share(&self, profile: &str, config: Precision) -> Option<f64> {
+        let speed = self.path_result(profile, config)?.speed.as_ref()?;
         let from_memory = speed.value.cache_resident == Some(false);
         let ceiling = self.read_ceiling_of(speed.session).filter(|_| from_memory)?;
         Some(speed.value.gb_per_s? * 1e9 / ceiling)
     }
 
     /// What is known of a path.
-    pub fn path_result(&self, profile: &str, way: Way) -> Option<&PathResult> {
-        self.paths.get(&(profile.to_owned(), way.id))
+    pub fn path_result(&self, profile: &str, config: Precision) -> Option<&PathResult> {
+        self.paths.get(&(profile.to_owned(), config.id))
     }
 
-    /// How fast the usual path of a format decodes, where that was measured.
+    /// How fast the default path of a format decodes, where that was measured.
     pub fn speed_of(&self, dtype: PathDtype) -> Option<&Dated<PathReport>> {
-        self.path_result("clean", way_of(dtype)?)?.speed.as_ref()
+        self.path_result("clean", precision_of(dtype)?)?.speed.as_ref()
     }
 
     /// Why the device does not have a path, where it does not.
-    pub fn absent(&self, way: Way) -> Option<String> {
-        ways::absent(way, &self.holding.as_ref()?.device)
+    pub fn absent(&self, config: Precision) -> Option<String> {
+        precision::absent(config, &self.holding.as_ref()?.device)
     }
 
     /// Whether any rate is that of a cache.
     pub fn reads_a_cache(&self) -> bool {
-        let speeds = self.paths.values().filter_map(|path| path.speed.as_ref());
+        let paths = self.paths.values().flat_map(|path| [&path.numeric, &path.speed]);
         self.kernels.values().any(|report| report.value.l2_resident)
-            || speeds.into_iter().any(|speed| speed.value.cache_resident == Some(true))
+            || paths.flatten().any(|report| report.value.cache_resident == Some(true))
     }
 
     /// Whether nothing has been measured.
@@ -210,14 +232,14 @@ fn forget_times(report: &mut PathReport) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::parse_event;
+    use crate::worker::parse;
 
-    fn f16() -> Way {
-        way_of(PathDtype::Fp16).expect("has a path")
+    fn f16() -> Precision {
+        precision_of(PathDtype::Fp16).expect("has a path")
     }
 
     fn take(results: &mut Results, second: u64, line: &str) {
-        let event = parse_event(1, line).expect(line);
+        let event = parse(1, line.as_bytes()).expect(line);
         results.take(Timestamp(second * 1000), event);
     }
 
@@ -270,9 +292,9 @@ mod tests {
         assert_eq!((judged.tokens.len(), judged.decode_tokens_per_s), (2, None));
     }
 
-    /// What was written before a report named its path is of the usual one of its format.
+    /// What was written before a report named its path is of the default one of its format.
     #[test]
-    fn a_path_has_results_of_its_own_beside_the_usual_one_of_its_format() {
+    fn a_path_has_results_of_its_own_beside_the_default_one_of_its_format() {
         let mut results = Results::default();
         take(&mut results, 1, &holding(false));
         let named = |path: &str| {
@@ -307,11 +329,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_holds_is_no_result_and_what_was_stopped_no_failure() {
+    fn what_a_worker_holds_is_no_result_and_what_was_stopped_no_failure() {
         let mut results = Results::default();
         take(&mut results, 1, &holding(false));
         take(&mut results, 1, r#"{"event":"failed","what":"x","error":{"error":"stopped"}}"#);
-        take(&mut results, 1, r#"{"event":"state","state":"running"}"#);
+        take(&mut results, 1, r#"{"event":"started"}"#);
         assert!(results.is_empty() && results.failures.is_empty());
         take(
             &mut results,

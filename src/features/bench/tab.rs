@@ -1,7 +1,5 @@
-use warpscope_probes::Frame;
-
-use super::update::gpu_tasks;
-use super::{Bench, Phase, panel};
+use super::update::effects;
+use super::{Bench, panel};
 use crate::features::shared::copied_gpu;
 use crate::features::{CpuDecode, Effect, Feature, Shared};
 use crate::widgets::{Hit, Surface};
@@ -11,29 +9,29 @@ impl Feature for Bench {
         panel::render(self, &shared.frame, on);
     }
 
-    fn frame(&mut self, shared: &Shared, before: &Frame) -> Vec<Effect> {
-        self.mind_battery(shared, shared.was_unplugged(before))
-    }
-
     fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {
-        gpu_tasks(self.gpus.see(in_view)).collect()
+        effects(self.devices.see(in_view))
     }
 
     fn publish(&self, shared: &mut Shared) {
-        let asked = self.phase != Phase::Off || !self.reports.is_empty();
+        let (cpu, now) = (self.devices.cpu(), self.devices.now());
+        let asked = cpu.has_worker() || !cpu.results.is_empty();
         shared.cpu_decode = asked.then(|| {
-            let waits = matches!(self.phase, Phase::Paused(_) | Phase::Died(_) | Phase::Starting);
-            CpuDecode { waits: waits.then(|| self.status()), rates: panel::decode_rates(self) }
+            let waits = !cpu.is_measuring() || cpu.is_starting();
+            CpuDecode {
+                waits: waits.then(|| panel::why(cpu, now)),
+                rates: panel::decode_rates(self),
+            }
         });
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {
-        self.device.step(0, self.devices(&shared.frame).count() + 1);
+        self.device.step(0, self.gpus(&shared.frame).count() + 1);
         self.cursor.step(step, self.lines(&shared.frame));
     }
 
     fn step_aside(&mut self, step: isize, shared: &Shared) {
-        let devices = self.devices(&shared.frame).count() + 1;
+        let devices = self.gpus(&shared.frame).count() + 1;
         self.device.step(step, devices);
     }
 

@@ -4,22 +4,22 @@ use std::io;
 use std::path::Path;
 
 use super::state_file;
-use crate::worker::picks::Book;
+use crate::worker::tuning::TuningCache;
 
 /// What was chosen; nothing where there is no file. An error names the file.
-pub fn read(path: &Path) -> Result<Book, String> {
-    state_file::read(path, Book::parse)
+pub fn read(path: &Path) -> Result<TuningCache, String> {
+    state_file::read(path, TuningCache::parse)
 }
 
 /// Puts a new file in place of the old one.
-pub fn write(path: &Path, book: &Book) -> io::Result<()> {
+pub fn write(path: &Path, book: &TuningCache) -> io::Result<()> {
     state_file::write(path, book)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::picks::Situation;
+    use crate::worker::tuning::Situation;
 
     #[test]
     fn what_cannot_be_read_is_named_and_stays() {

@@ -3,13 +3,12 @@
 //! This thread owns the state and the terminal. Input blocks on a thread of its own, the source brings its
 //! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
 
-mod bench;
 mod canvas;
 mod fatal;
-mod gpu;
 mod history;
 mod input;
 mod inspect;
+mod io_thread;
 mod mailbox;
 mod model;
 mod probe;
@@ -17,6 +16,7 @@ mod recording;
 mod restore;
 mod signal;
 mod terminal;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::rules::RuleBase;
 
-use self::bench::Outside;
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
+use self::io_thread::IoThread;
 use self::mailbox::{Mailbox, Post, mailbox};
 use self::probe::Prober;
 use self::recording::Recording;
@@ -40,7 +40,6 @@ use crate::features::{bench as benchmark, compat, history as runs, processes};
 use crate::io::source::{Control, Source};
 use crate::shell::draw::{Hits, LookOptions, Skin};
 use crate::widgets::theme::ColorDepth;
-use crate::worker::WorkerOptions;
 use crate::worker::children;
 
 /// Everything a dashboard needs to start.
@@ -53,10 +52,6 @@ pub struct Launch {
     pub look: LookOptions,
     /// Whether the mouse is used.
     pub mouse: bool,
-    /// What the benchmark child is asked to do.
-    pub bench: WorkerOptions,
-    /// Whether it starts with the dashboard.
-    pub bench_at_start: bool,
     /// Recorded runs and what their comparison needs.
     pub kept: Kept,
     /// Whether the rules of the program are still to be read.
@@ -85,20 +80,20 @@ pub enum Ended {
 pub fn run(launch: Launch) -> io::Result<Ended> {
     let (post, mail) = mailbox(64);
     // Signals first: from here on none of them ends the program with the terminal in its hands.
-    let outside = Outside::start(post.clone(), launch.bench)?;
+    let io = IoThread::start(post.clone())?;
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
     read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
     let skin = Skin::new(&launch.look, &launch.app.shared.settings.theme);
-    let mut owner = Owner {
+    let owner = Owner {
         app: launch.app,
         options: launch.look,
         skin,
         hits: Hits::default(),
         control,
-        outside,
+        io,
         inspector: Inspector::default(),
         prober: Prober::default(),
         recording: None,
@@ -108,9 +103,6 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         last_frame: Instant::now(),
         ended: None,
     };
-    if launch.bench_at_start {
-        owner.handle(&mut screen, benchmark::Msg::Start.into())?;
-    }
     owner.run(&mut screen, &mail)
 }
 
@@ -131,7 +123,7 @@ struct Owner {
     skin: Skin,
     hits: Hits,
     control: Box<dyn Control>,
-    outside: Outside,
+    io: IoThread,
     inspector: Inspector,
     prober: Prober,
     recording: Option<Recording>,
@@ -264,7 +256,7 @@ impl Owner {
                 });
                 return self.handle(screen, Msg::Recorded(told));
             }
-            Cmd::Bench(cmd) => self.outside.bench(cmd),
+            Cmd::Bench(benchmark::Cmd::Worker(key, task)) => self.io.worker(key, task),
             Cmd::Compat(cmd) => self.find_out(cmd)?,
             Cmd::History(runs::Cmd::Read) => {
                 history::read_aside(self.kept.store.clone(), self.post.clone())?;
@@ -302,7 +294,7 @@ impl Owner {
 
     /// Stops, with every child, once no GPU is held any more; returns when continued.
     fn suspend(&mut self, screen: &mut Screen) -> io::Result<()> {
-        self.outside.part_with_gpus();
+        self.io.part_with_workers();
         self.prober.stop();
         children::stop_all();
         let resumed = screen.suspend();

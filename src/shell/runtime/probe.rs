@@ -12,11 +12,12 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use warpscope_probes::live::{ProbeReport, Store, probes};
 
-use super::bench::PARTING;
+use super::io_thread::PARTING;
 use super::mailbox::Post;
 use crate::features::compat::Msg;
 use crate::features::compat::probing::Probing;
-use crate::worker::gpu::{Hold, Limits, ProbeRound, Supervisor, Told, converse, gpu_command};
+use crate::worker::gpu::ProbeRound;
+use crate::worker::{Acquire, Limits, Supervisor, Update, WorkerTarget, supervise};
 
 /// Longest time a probe may say nothing: what it does takes under a second, and the driver may compile first.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -85,19 +86,20 @@ fn run(
     let exe = std::env::current_exe()?;
     let all: Vec<_> = probes().collect();
     let (sender, asked) = unbounded_channel();
-    for job in ProbeRound::jobs(&all, cublas, Hold::default()) {
+    for job in ProbeRound::jobs(&all, cublas, Acquire::default()) {
         sender.send(job).ok();
     }
     let mut asking = Some(sender);
     let mut round = ProbeRound::new(&probing.uuid);
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let start = || gpu_command(&exe, Some(&probing.uuid));
+    let target = WorkerTarget::Gpu(probing.uuid.clone());
+    let start = || target.worker(&exe);
     let whole = runtime.block_on(async {
-        let talk = converse(start, Supervisor::new(Limits::command(PATIENCE)), asked, |told| {
-            if told == Told::Idle {
+        let talk = supervise(start, Supervisor::new(Limits::command(PATIENCE)), asked, |told| {
+            if told == Update::Idle {
                 asking = None;
             }
-            round.hear(told);
+            round.handle(told);
         });
         let mut talk = pin!(talk);
         poll_fn(|context| match talk.as_mut().poll(context) {

@@ -35,7 +35,7 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Shown(part) => pointer::shown(app, part),
         Msg::Suspend => vec![Effect::Suspend],
         Msg::Answer(text) => vec![Effect::Say(text)],
-        Msg::Bench(msg) => app.tabs.bench.update(msg, &app.shared),
+        Msg::Bench(msg) => app.tabs.bench.update(msg),
         Msg::Compat(msg) => app.tabs.compat.update(msg),
         Msg::History(msg) => app.tabs.history.update(msg),
         Msg::Position(position) => {

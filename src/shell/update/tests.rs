@@ -9,7 +9,9 @@ use warpscope_probes::{Gpu, Origin, Timestamp};
 
 use super::*;
 use crate::features::bench;
-use crate::features::bench::{Bench, Phase};
+use crate::features::bench::device::Task;
+use crate::features::bench::devices::Devices;
+use crate::features::bench::panel::why;
 use crate::features::compat;
 use crate::features::compat::view::ORDERS;
 use crate::features::processes::{self, Popup, SORTS, SortBy};
@@ -24,7 +26,9 @@ use crate::shell::keys::{Row, Scope};
 use crate::shell::overlay::Overlay;
 use crate::shell::tabs::TABS;
 use crate::shell::tabs::Tab;
-use crate::worker::{BenchEvent, BenchState, Hello};
+use crate::worker::cpu::CPU;
+use crate::worker::scheduler::{BenchMode, Budget};
+use crate::worker::{Death, Ending, Hello, Update, WorkerEvent};
 use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
@@ -367,21 +371,36 @@ fn the_interval_stays_between_a_tenth_of_a_second_and_a_minute() {
     assert_eq!(press(&mut app, "-"), [Cmd::SetInterval(Duration::from_secs(2))]);
 }
 
+fn worker(update: Update) -> Msg {
+    bench::Msg::Worker(CPU.to_owned(), update).into()
+}
+
+fn hello() -> Msg {
+    let hello = Hello { pid: 7, ..Hello::default() };
+    worker(Update::Event(Box::new(WorkerEvent::Hello(hello))))
+}
+
+/// Whether the only thing to do is to start the CPU's worker; or to end it.
+fn starts(cmds: &[Cmd]) -> bool {
+    matches!(cmds, [Cmd::Bench(bench::Cmd::Worker(key, Task::Send(_)))] if key == CPU)
+}
+
+fn end() -> [Cmd; 1] {
+    [Cmd::Bench(bench::Cmd::Worker(CPU.to_owned(), Task::End))]
+}
+
 #[test]
-fn the_benchmark_key_does_what_the_phase_asks_for() {
-    let rows = [
-        (Phase::Off, Cmd::Bench(bench::Cmd::Start)),
-        (Phase::Finished, Cmd::Bench(bench::Cmd::Start)),
-        (Phase::Died("was killed by signal 9".into()), Cmd::Bench(bench::Cmd::Start)),
-        (Phase::Starting, Cmd::Bench(bench::Cmd::Pause(Some("by key")))),
-        (Phase::Running, Cmd::Bench(bench::Cmd::Pause(Some("by key")))),
-        (Phase::Paused("by key".into()), Cmd::Bench(bench::Cmd::Pause(None))),
-    ];
-    for (phase, want) in rows {
-        let mut app = filled();
-        app.tabs.bench = Bench { phase: phase.clone(), ..Bench::default() };
-        assert_eq!(press(&mut app, "b"), [want], "{phase:?}");
-    }
+fn the_benchmark_key_starts_pauses_and_continues() {
+    let mut app = filled();
+    assert!(starts(&press(&mut app, "b")));
+    assert!(app.tabs.bench.devices.cpu().is_starting());
+    update(&mut app, hello());
+    assert!(
+        app.tabs.bench.devices.cpu().is_measuring() && !app.tabs.bench.devices.cpu().is_starting()
+    );
+    assert_eq!(press(&mut app, "b"), end());
+    assert!(!app.tabs.bench.devices.cpu().is_measuring());
+    assert!(starts(&press(&mut app, "b")));
 }
 
 #[test]
@@ -390,9 +409,9 @@ fn the_benchmark_starts_with_the_dashboard_whatever_its_key_does() {
     let keys = [change("quit", "b"), change("toggle_bench", "B")].into();
     let mut app = app();
     app.keymap = Keymap::new(&keys).expect("no key twice");
-    let start = || Msg::Bench(bench::Msg::Start);
-    assert_eq!(update(&mut app, start()), [Cmd::Bench(bench::Cmd::Start)]);
-    assert_eq!(update(&mut app, start()), [], "once");
+    app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default());
+    let cmds = update(&mut app, Msg::Frame(Box::default()));
+    assert!(cmds.iter().any(|cmd| starts(std::slice::from_ref(cmd))), "{cmds:?}");
     assert_eq!(press(&mut app, "b"), [Cmd::Quit]);
 }
 
@@ -400,14 +419,14 @@ fn the_benchmark_starts_with_the_dashboard_whatever_its_key_does() {
 fn a_benchmark_that_dies_is_told_and_can_be_started_again() {
     let mut app = filled();
     press(&mut app, "b");
-    update(&mut app, Msg::Bench(bench::Msg::Cpu(Box::new(BenchEvent::Hello(Hello::default())))));
-    assert_eq!(app.tabs.bench.phase, Phase::Running);
-    let paused = BenchState::Paused { why: "by key".into() };
-    update(&mut app, Msg::Bench(bench::Msg::Cpu(Box::new(BenchEvent::State(paused)))));
-    update(&mut app, Msg::Bench(bench::Msg::CpuEnded("was killed by signal 9".into())));
-    assert!(app.tabs.bench.status().contains("killed by signal 9"));
-    assert_eq!(press(&mut app, "b"), [Cmd::Bench(bench::Cmd::Start)]);
-    assert_eq!(app.tabs.bench.phase, Phase::Starting);
+    update(&mut app, hello());
+    let (ending, sentence) =
+        (Ending::Signal { signal: 9 }, "the process died of SIGKILL".to_owned());
+    let death = Death { doing: None, ending, sentence, given_up: true };
+    assert_eq!(update(&mut app, worker(Update::Died(death))), end());
+    let cpu = app.tabs.bench.devices.cpu();
+    assert!(why(cpu, app.tabs.bench.devices.now()).contains("died of SIGKILL"));
+    assert!(starts(&press(&mut app, "b")));
 }
 
 #[test]
@@ -564,32 +583,18 @@ fn the_benchmark_waits_while_the_machine_runs_on_battery() {
         frame.host.machine.on_battery = battery.into();
         Msg::Frame(Box::new(frame))
     };
-    let pause = [Cmd::Bench(bench::Cmd::Pause(Some("on battery")))];
-    let hello = || Msg::Bench(bench::Msg::Cpu(Box::new(BenchEvent::Hello(Hello::default()))));
-    let paused = |why: &str| {
-        Msg::Bench(bench::Msg::Cpu(Box::new(BenchEvent::State(BenchState::Paused {
-            why: why.to_owned(),
-        }))))
-    };
-
     let mut app = app();
-    app.tabs.bench.phase = Phase::Starting;
-    assert_eq!(update(&mut app, hello()), []);
+    press(&mut app, "b");
+    update(&mut app, hello());
     assert_eq!(update(&mut app, on(false)), []);
-    assert_eq!(update(&mut app, on(true)), pause);
-    update(&mut app, paused("on battery"));
-    assert_eq!(update(&mut app, on(false)), [Cmd::Bench(bench::Cmd::Pause(None))]);
-
-    app.tabs.bench.phase = Phase::Running;
-    update(&mut app, on(true));
-    app.tabs.bench.phase = Phase::Running;
-    assert_eq!(update(&mut app, on(true)), [], "who lets it run on is not asked again");
-    update(&mut app, paused("by key"));
+    assert_eq!(update(&mut app, on(true)), end());
+    assert!(starts(&press(&mut app, "b")), "who lets it run on");
+    assert_eq!(update(&mut app, on(true)), [], "is not asked again");
+    update(&mut app, on(false));
+    assert_eq!(update(&mut app, on(true)), end());
+    press(&mut app, "b");
+    assert_eq!(press(&mut app, "b"), end());
     assert_eq!(update(&mut app, on(false)), [], "a pause by key ends by key");
-
-    app.tabs.bench.phase = Phase::Starting;
-    update(&mut app, on(true));
-    assert_eq!(update(&mut app, hello()), pause);
 }
 
 #[test]

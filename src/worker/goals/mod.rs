@@ -6,5 +6,5 @@ mod report;
 mod table;
 
 pub use classes::{Aim, CLASSES, Class, SOURCES, aim};
-pub use report::{ArmReport, GoalReport, Strain, Verdict};
+pub use report::Verdict;
 pub use table::{Against, GOALS, Goal, Measure, Own};

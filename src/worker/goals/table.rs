@@ -1,7 +1,7 @@
 use warpscope_kernels::cuda::blas::{Compute, Kind};
 use warpscope_kernels::gpu::Shape;
 
-use crate::worker::PathDtype;
+use crate::worker::protocol::PathDtype;
 
 /// A column of the table of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,11 +4,12 @@ use warpscope_kernels::gpu::decoder::{Length, Numeric, Throughput, Timed, numeri
 use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route};
 use warpscope_kernels::model::Profile;
 
-use super::job::{On, Say, Trouble};
-use super::request::{Request, Size};
+use super::job::On;
 use super::timing::fastest;
-use crate::worker::ways::{Way, dtype_of, way, ways};
-use crate::worker::{BenchEvent, FirstBad, PathReport, PathSamples, Spread};
+use crate::runs::statistics::Spread;
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::precision::{Precision, dtype_of, precision, precisions};
+use crate::worker::protocol::{Command, FirstBad, ModelSize, PathReport, PathSamples, WorkerEvent};
 
 /// Samples of a graph, and the time on the device after which fewer must do.
 const SAMPLES: usize = 32;
@@ -17,18 +18,18 @@ const TIME_NS: Nanoseconds = 50e6;
 const LEAST: usize = 3;
 
 /// Runs the decoder of a request, and says what came out.
-pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(), Trouble> {
-    let Request::Decode { path, profile, model } = job else { return Ok(()) };
+pub(super) fn run(on: &mut On<'_>, job: &Command, emit: &mut Emit<'_>) -> Result<(), Trouble> {
+    let Command::Decode { path, profile, model } = job else { return Ok(()) };
     let failed = |error| Trouble::of(job, error);
     let (path, profile) = meant(on, path, profile).map_err(failed)?;
     match model {
-        Size::M0 => {
+        ModelSize::M0 => {
             let length = Length::fitting(on.machine.facts());
             let done = numeric(on.machine, path, profile, length).map_err(failed)?;
-            say(BenchEvent::Report(Box::new(judged(path, profile, done))))?;
+            emit(WorkerEvent::Report(Box::new(judged(path, profile, done))))?;
         }
-        Size::M1 => {
-            let arena = on.machine.arena().1;
+        ModelSize::M1 => {
+            let arena = on.machine.pool().1;
             let model = throughput(on.machine, path, arena).map_err(failed)?;
             let times = times(on.machine, &model);
             let (speed, samples) = match &times {
@@ -41,8 +42,8 @@ pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(
                 // Right behind the decoder, at its clocks, and with all memory back.
                 let read = fastest(on.machine, "mem.read", arena).map_err(failed)?;
                 let speed = against(speed, read.map(|read| read.bytes_per_s));
-                say(BenchEvent::Report(Box::new(speed)))?;
-                say(BenchEvent::Samples(samples))?;
+                emit(WorkerEvent::Report(Box::new(speed)))?;
+                emit(WorkerEvent::Samples(samples))?;
             }
         }
     }
@@ -50,10 +51,11 @@ pub(super) fn run(on: &mut On<'_>, job: &Request, say: &mut Say<'_>) -> Result<(
 }
 
 /// The way and the profile of their names.
-fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Way, Profile), MachineError> {
+fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Precision, Profile), MachineError> {
     let refused = |why: String| MachineError::Refused { why };
-    let known = || ways().map(|way| way.id).collect::<Vec<_>>().join(", ");
-    let path = way(id).ok_or_else(|| refused(format!("no path is called {id}: {}", known())))?;
+    let known = || precisions().map(|it| it.id).collect::<Vec<_>>().join(", ");
+    let path =
+        precision(id).ok_or_else(|| refused(format!("no path is called {id}: {}", known())))?;
     if let Route::Absent { why } = path.route(on.machine.facts()) {
         return Err(refused(why));
     }
@@ -62,7 +64,7 @@ fn meant(on: &On<'_>, id: &str, profile: &str) -> Result<(Way, Profile), Machine
 }
 
 /// Whether M0 is right. It looks at every tensor while it runs, so its times are not told.
-fn judged(way: Way, profile: Profile, done: Numeric) -> PathReport {
+fn judged(precision: Precision, profile: Profile, done: Numeric) -> PathReport {
     let first_bad = done.first_bad.map(|place| FirstBad {
         layer: place.layer as u32,
         op: place.op.id().to_owned(),
@@ -77,14 +79,14 @@ fn judged(way: Way, profile: Profile, done: Numeric) -> PathReport {
         non_finite: done.non_finite,
         first_bad,
         error: done.error,
-        ..blank(way, profile, done.error_limit)
+        ..blank(precision, profile, done.error_limit)
     }
 }
 
-fn blank(way: Way, profile: Profile, error_limit: f64) -> PathReport {
+fn blank(precision: Precision, profile: Profile, error_limit: f64) -> PathReport {
     PathReport {
-        dtype: dtype_of(way),
-        path: Some(way.id.to_owned()),
+        dtype: dtype_of(precision),
+        path: Some(precision.id.to_owned()),
         profile: profile.id().to_owned(),
         device: "gpu".to_owned(),
         tokens: Vec::new(),
@@ -135,7 +137,7 @@ fn against(speed: PathReport, read_bytes_per_s: Option<f64>) -> PathReport {
 
 /// How fast M1 is; nothing where times mean nothing. It generates no text that anybody judges.
 fn timed(
-    way: Way,
+    precision: Precision,
     profile: Profile,
     model: &Throughput,
     (prefill_ns, decode_ns): &Times,
@@ -152,11 +154,11 @@ fn timed(
         gb_per_s: Some(model.decode.bytes / decode.median),
         decode_bytes: Some(model.decode.bytes),
         cache_resident: Some(model.l2_resident),
-        ..blank(way, profile, 0.0)
+        ..blank(precision, profile, 0.0)
     };
     let samples = PathSamples {
-        dtype: dtype_of(way),
-        path: Some(way.id.to_owned()),
+        dtype: dtype_of(precision),
+        path: Some(precision.id.to_owned()),
         profile: profile.id().to_owned(),
         decode_ns: decode_ns.clone(),
         prefill_ns: prefill_ns.clone(),

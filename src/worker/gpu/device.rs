@@ -6,11 +6,10 @@ use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine, ImageUse};
 use warpscope_kernels::gpu::MachineError;
 use warpscope_probes::nvml::Watch;
 
-use super::child::{Opened, Opener};
-use super::held::{Held, TIERS, tier};
-use super::lookout::Eyes;
-use super::request::Hold;
-use crate::worker::DeviceHere;
+use super::contention::ContentionProbe;
+use super::session::{DeviceSession, TIERS, tier};
+use super::worker::{Opened, Opener};
+use crate::worker::protocol::{Acquire, DeviceHere};
 
 /// Opens a device through the driver.
 pub struct CudaOpener {
@@ -30,23 +29,23 @@ impl Opener for CudaOpener {
         Ok(Cuda::open()?.devices()?.into_iter().map(here).collect())
     }
 
-    fn open(&self, hold: &Hold, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
+    fn open(&self, how: &Acquire, stop: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
         let cuda = Cuda::open()?;
         let uuid = match &self.uuid {
             Some(uuid) => uuid.clone(),
             None => first(&cuda)?,
         };
-        let arena_bytes = hold.arena_bytes.unwrap_or(0);
+        let arena_bytes = how.arena_bytes.unwrap_or(0);
         let mut machine = cuda.machine(&uuid, Cap { arena_bytes, stop: Arc::clone(stop) })?;
-        if hold.arena_bytes.is_none() {
+        if how.arena_bytes.is_none() {
             let (free, _) = machine.memory()?;
             let asked = TIERS[TIERS.len() - 1];
-            machine.set_cap(tier(free, hold.regime).ok_or(MachineError::OutOfMemory { asked })?);
+            machine.set_cap(tier(free, how.mode).ok_or(MachineError::OutOfMemory { asked })?);
         }
-        Ok(Opened { uuid, machine: Box::new(machine) })
+        Ok(Opened { uuid, session: Box::new(machine) })
     }
 
-    fn eyes(&self) -> Option<Box<dyn Eyes>> {
+    fn contention(&self) -> Option<Box<dyn ContentionProbe>> {
         let watch = Watch::open(self.nvml.as_deref(), self.uuid.as_deref()?).ok()?;
         Some(Box::new(watch))
     }
@@ -57,8 +56,8 @@ fn first(cuda: &Cuda) -> Result<String, MachineError> {
     first.map(|(uuid, _)| uuid).ok_or_else(|| MachineError::Missing { what: "a device".to_owned() })
 }
 
-impl Held for CudaMachine {
-    fn arena(&self) -> (u64, u64) {
+impl DeviceSession for CudaMachine {
+    fn pool(&self) -> (u64, u64) {
         self.arena()
     }
 

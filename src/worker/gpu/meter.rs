@@ -7,18 +7,18 @@ use warpscope_kernels::gpu::{
     BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
 };
 
-use super::held::Held;
+use super::session::DeviceSession;
 
 /// A machine whose work is timed on the wall: a little more than the device's own time, never less.
 pub(super) struct Metered<'a> {
-    pub(super) machine: &'a mut dyn Held,
+    pub(super) machine: &'a mut dyn DeviceSession,
     /// What it says of itself: the device, with the variants chosen for it.
     pub(super) facts: &'a DeviceFacts,
     pub(super) busy: &'a mut Duration,
 }
 
 impl Metered<'_> {
-    fn timed<T>(&mut self, work: impl FnOnce(&mut dyn Held) -> T) -> T {
+    fn timed<T>(&mut self, work: impl FnOnce(&mut dyn DeviceSession) -> T) -> T {
         let begin = Instant::now();
         let done = work(self.machine);
         *self.busy += begin.elapsed();
@@ -64,9 +64,9 @@ impl Machine for Metered<'_> {
     }
 }
 
-impl Held for Metered<'_> {
-    fn arena(&self) -> (u64, u64) {
-        self.machine.arena()
+impl DeviceSession for Metered<'_> {
+    fn pool(&self) -> (u64, u64) {
+        self.machine.pool()
     }
 
     fn set_cap(&mut self, arena_bytes: u64) {

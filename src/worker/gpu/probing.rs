@@ -6,12 +6,12 @@ use warpscope_kernels::cuda::advice;
 use warpscope_kernels::gpu::MachineError;
 use warpscope_probes::live::{Answer, Bench, Probe, ProbeReport, Setting, probe, probes};
 
-use super::ending::Ending;
-use super::job::{On, Say, Trouble};
-use super::process::Told;
-use super::request::{Hold, Request};
-use super::supervisor::{Death, Next};
-use crate::worker::{BenchEvent, BenchState, WorkerFailure};
+use super::job::On;
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::ending::Ending;
+use crate::worker::process::Update;
+use crate::worker::protocol::{Acquire, Command, WorkerEvent, WorkerFailure};
+use crate::worker::supervisor::Death;
 
 /// What the job is called in a sentence.
 const JOB: &str = "live probes";
@@ -21,7 +21,7 @@ pub(super) fn run(
     on: &mut On<'_>,
     ids: &[String],
     cublas: &[PathBuf],
-    say: &mut Say<'_>,
+    emit: &mut Emit<'_>,
 ) -> Result<(), Trouble> {
     let refused = |why: String| Trouble::Machine {
         what: JOB.to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn run(
     let mut bench = Bench::new(cuda, setting);
     for probe in chosen {
         let report = bench.run(probe);
-        say(BenchEvent::Probe(Box::new(report)))?;
+        emit(WorkerEvent::Probe(Box::new(report)))?;
         if bench.has_ended() {
             break;
         }
@@ -61,7 +61,7 @@ pub struct ProbeRound {
     pub reports: Vec<ProbeReport>,
     /// Why the device was not used, or not to the end.
     pub paused: Option<String>,
-    doing: Option<Request>,
+    doing: Option<Command>,
     simulated: bool,
 }
 
@@ -73,21 +73,21 @@ impl ProbeRound {
     }
 
     /// What is to be asked of the child.
-    pub fn jobs(probes: &[&Probe], cublas: &[PathBuf], hold: Hold) -> Vec<Request> {
-        let job = |probe: &&Probe| Request::Probe {
+    pub fn jobs(probes: &[&Probe], cublas: &[PathBuf], how: Acquire) -> Vec<Command> {
+        let job = |probe: &&Probe| Command::Probe {
             ids: vec![probe.id.to_owned()],
             cublas: cublas.to_vec(),
         };
-        [Request::Hold(hold)].into_iter().chain(probes.iter().map(job)).collect()
+        [Command::Acquire(how)].into_iter().chain(probes.iter().map(job)).collect()
     }
 
     /// Takes note of what the conversation told.
-    pub fn hear(&mut self, told: Told) {
-        match told {
-            Told::Doing(job) => self.doing = Some(job),
-            Told::Said(event) => self.said(*event),
-            Told::Died(death) => self.died(&death),
-            Told::Idle => {}
+    pub fn handle(&mut self, update: Update) {
+        match update {
+            Update::Sent(job) => self.doing = Some(job),
+            Update::Event(event) => self.handle_event(*event),
+            Update::Died(death) => self.died(&death),
+            Update::Idle => {}
         }
     }
 
@@ -99,18 +99,18 @@ impl ProbeRound {
         }
     }
 
-    fn said(&mut self, event: BenchEvent) {
+    fn handle_event(&mut self, event: WorkerEvent) {
         match event {
-            BenchEvent::Holding(holding) => self.simulated |= holding.device.simulated,
-            BenchEvent::Probe(report) => self.reports.push(*report),
-            BenchEvent::State(BenchState::Paused { why }) => self.paused = Some(why),
+            WorkerEvent::Holding(holding) => self.simulated |= holding.device.simulated,
+            WorkerEvent::Probe(report) => self.reports.push(*report),
+            WorkerEvent::Paused { why } => self.paused = Some(why),
             // A probe that ended the context has said so itself.
-            BenchEvent::Failed(WorkerFailure { what, error })
+            WorkerEvent::Failed(WorkerFailure { what, error })
                 if error != MachineError::Stopped && self.open_probe().is_some() =>
             {
                 self.paused = Some(format!("{what}: {error}"));
             }
-            BenchEvent::Failed(WorkerFailure { what, error })
+            WorkerEvent::Failed(WorkerFailure { what, error })
                 if error != MachineError::Stopped && !self.is_probing() =>
             {
                 let advice = advice(&error).map(|advice| format!(": {advice}")).unwrap_or_default();
@@ -131,18 +131,18 @@ impl ProbeRound {
             None if self.is_probing() => self.paused = None,
             None => self.paused = Some(death.sentence.clone()),
         }
-        if death.next == Next::GivenUp {
+        if death.given_up {
             self.paused = Some(format!("the process died too often: {}", death.sentence));
         }
     }
 
     fn is_probing(&self) -> bool {
-        matches!(self.doing, Some(Request::Probe { .. }))
+        matches!(self.doing, Some(Command::Probe { .. }))
     }
 
     /// The probe that was asked and has not been answered.
     fn open_probe(&self) -> Option<&'static Probe> {
-        let Some(Request::Probe { ids, .. }) = &self.doing else { return None };
+        let Some(Command::Probe { ids, .. }) = &self.doing else { return None };
         let probe = probe(ids.first()?)?;
         let answered = self.reports.iter().any(|report| report.id == probe.id);
         (!answered).then_some(probe)
@@ -176,37 +176,36 @@ fn report_of_death(of: &Probe, uuid: &str, death: &Death) -> ProbeReport {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
 
     fn death(ending: Ending) -> Death {
         let sentence = format!("live probes gate.dp4a: {}", ending.what(None));
-        Death { doing: Some(job("gate.dp4a")), ending, sentence, next: Next::Rest(Duration::ZERO) }
+        Death { doing: Some(job("gate.dp4a")), ending, sentence, given_up: false }
     }
 
-    fn job(id: &str) -> Request {
-        Request::Probe { ids: vec![id.to_owned()], cublas: Vec::new() }
+    fn job(id: &str) -> Command {
+        Command::Probe { ids: vec![id.to_owned()], cublas: Vec::new() }
     }
 
-    fn said(event: BenchEvent) -> Told {
-        Told::Said(Box::new(event))
+    fn said(event: WorkerEvent) -> Update {
+        Update::Event(Box::new(event))
     }
 
-    fn failed(what: &str) -> Told {
+    fn failed(what: &str) -> Update {
         let error = MachineError::Refused { why: "no".to_owned() };
-        said(BenchEvent::Failed(WorkerFailure { what: what.to_owned(), error }))
+        said(WorkerEvent::Failed(WorkerFailure { what: what.to_owned(), error }))
     }
 
     /// A probe answers once: by its report, or else by the death of the child.
     #[test]
     fn a_death_answers_for_the_probe_that_had_not() {
         let mut round = ProbeRound::new("GPU-1");
-        round.hear(Told::Doing(job("gate.dp4a")));
-        round.hear(Told::Died(death(Ending::Signal { signal: 4 })));
+        round.handle(Update::Sent(job("gate.dp4a")));
+        round.handle(Update::Died(death(Ending::Signal { signal: 4 })));
         assert_eq!((round.reports.len(), &round.paused), (1, &None));
         assert_eq!(round.reports[0].answer, Answer::Fails);
-        round.hear(Told::Died(death(Ending::Exit { code: 70 })));
+        round.handle(Update::Died(death(Ending::Exit { code: 70 })));
         assert_eq!(round.reports.len(), 1, "it was answered");
         round.date(Some("570.1"), "2026-11-21");
         let dated = &round.reports[0];
@@ -216,13 +215,13 @@ mod tests {
     #[test]
     fn a_device_that_cannot_be_taken_says_why() {
         let mut round = ProbeRound::new("GPU-1");
-        round.hear(Told::Doing(Request::Hold(Hold::default())));
-        round.hear(failed("taking the device"));
+        round.handle(Update::Sent(Command::Acquire(Acquire::default())));
+        round.handle(failed("taking the device"));
         assert!(round.paused.is_some_and(|why| why.starts_with("taking the device")));
         let mut round = ProbeRound::new("GPU-1");
         let dead =
             Death { doing: None, ..death(Ending::NotStarted { why: "no such file".into() }) };
-        round.hear(Told::Died(Death { next: Next::GivenUp, ..dead }));
+        round.handle(Update::Died(Death { given_up: false, ..dead }));
         assert!(round.paused.is_some_and(|why| why.contains("too often")));
         assert_eq!(round.reports, []);
     }

@@ -2,8 +2,9 @@
 
 use warpscope_kernels::gpu::{DeviceFacts, GpuKernel, MachineError, Variant, run_case};
 
-use super::job::{On, Say, Trouble, note};
-use crate::worker::{BenchEvent, CaseReport, LeftOut};
+use super::job::{On, note};
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::protocol::{CaseReport, LeftOut, WorkerEvent};
 
 /// A conformance case that did not hold.
 pub(super) struct Fault {
@@ -17,14 +18,14 @@ pub(super) fn prove(
     on: &mut On<'_>,
     kernel: &GpuKernel,
     facts: &DeviceFacts,
-    say: &mut Say<'_>,
+    emit: &mut Emit<'_>,
 ) -> Result<Option<Vec<Fault>>, Trouble> {
     let mut faults = Vec::new();
     for case in (kernel.cases)(facts) {
         match run_case(on.machine, &case) {
             Ok(outcome) => {
                 let why = outcome.wrong.clone();
-                say(BenchEvent::Case(CaseReport {
+                emit(WorkerEvent::Case(CaseReport {
                     kernel: kernel.id.to_owned(),
                     case: case.name.clone(),
                     error: outcome.error,
@@ -35,7 +36,7 @@ pub(super) fn prove(
             Err(error) => {
                 let no_image = matches!(error, MachineError::NoImage { .. });
                 let why = error.to_string();
-                note(on, say, format!("variants of {}, {}", kernel.id, case.name), error)?;
+                note(on, emit, format!("variants of {}, {}", kernel.id, case.name), error)?;
                 if no_image {
                     return Ok(None);
                 }

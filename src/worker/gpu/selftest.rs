@@ -1,24 +1,24 @@
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{GpuKernel, MachineError, Route, run_case};
 
-use super::glob::Globs;
-use super::job::{On, Say, Trouble, note};
-use crate::worker::{BenchEvent, CaseReport};
+use super::job::{On, note};
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::protocol::{CaseReport, Globs, WorkerEvent};
 
 /// Runs the conformance cases of kernels, and says what became of each.
-pub(super) fn run(on: &mut On<'_>, globs: &Globs, say: &mut Say<'_>) -> Result<(), Trouble> {
+pub(super) fn run(on: &mut On<'_>, globs: &Globs, emit: &mut Emit<'_>) -> Result<(), Trouble> {
     for kernel in kernels().filter(|kernel| globs.matches(kernel.id)) {
         if !matches!((kernel.route)(on.machine.facts()), Route::Absent { .. }) {
-            one(on, kernel, say)?;
+            one(on, kernel, emit)?;
         }
     }
     Ok(())
 }
 
-fn one(on: &mut On<'_>, kernel: &GpuKernel, say: &mut Say<'_>) -> Result<(), Trouble> {
+fn one(on: &mut On<'_>, kernel: &GpuKernel, emit: &mut Emit<'_>) -> Result<(), Trouble> {
     for case in (kernel.cases)(on.machine.facts()) {
         match run_case(on.machine, &case) {
-            Ok(outcome) => say(BenchEvent::Case(CaseReport {
+            Ok(outcome) => emit(WorkerEvent::Case(CaseReport {
                 kernel: kernel.id.to_owned(),
                 case: case.name,
                 error: outcome.error,
@@ -27,7 +27,7 @@ fn one(on: &mut On<'_>, kernel: &GpuKernel, say: &mut Say<'_>) -> Result<(), Tro
             Err(error) => {
                 // Without an image no other case can do better.
                 let rest_fails = matches!(error, MachineError::NoImage { .. });
-                note(on, say, format!("self-test of {}, {}", kernel.id, case.name), error)?;
+                note(on, emit, format!("self-test of {}, {}", kernel.id, case.name), error)?;
                 if rest_fails {
                     return Ok(());
                 }

@@ -12,11 +12,11 @@ use warpscope_kernels::gpu::{
     Nanoseconds, Route, Shape, Work,
 };
 
-use super::held::Held;
-use super::job::{On, Say, Trouble, note};
+use super::job::{On, note};
 use super::operands;
-use super::request::{Burst, Timing};
-use crate::worker::{BenchEvent, KernelReport, SkippedWork};
+use super::session::DeviceSession;
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::protocol::{KernelReport, SkippedWork, Timing, TimingMode, WorkerEvent};
 
 /// Shortest sample.
 const SAMPLE_NS: Nanoseconds = 200e3;
@@ -38,7 +38,7 @@ const NODES: usize = 1024;
 const SIMULATED: f64 = 3e7;
 
 /// Times kernels at one size, or at their own, and says what came out.
-pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result<(), Trouble> {
+pub(super) fn run(on: &mut On<'_>, timing: &Timing, emit: &mut Emit<'_>) -> Result<(), Trouble> {
     for kernel in kernels().filter(|kernel| timing.kernels.matches(kernel.id)) {
         let facts = match &timing.variant {
             Some(variant) => on.machine.facts().with_variant(kernel.id, variant),
@@ -46,33 +46,33 @@ pub(super) fn run(on: &mut On<'_>, timing: &Timing, say: &mut Say<'_>) -> Result
         };
         let route = (kernel.route)(&facts);
         if matches!(route, Route::Absent { .. }) {
-            say(BenchEvent::Kernel(Box::new(absent(kernel, route))))?;
+            emit(WorkerEvent::Kernel(Box::new(absent(kernel, route))))?;
             continue;
         }
         let name = |shape| format!("timing of {} {}", kernel.id, size(shape));
         let works = match timing.shape.map(|shape| (kernel.work)(&facts, shape)) {
-            None => (kernel.works)(&facts, on.machine.arena().1),
+            None => (kernel.works)(&facts, on.machine.pool().1),
             Some(Ok(work)) => vec![work],
             Some(Err(why)) => {
                 let shape = timing.shape.unwrap_or_default();
-                note(on, say, name(shape), MachineError::Refused { why })?;
+                note(on, emit, name(shape), MachineError::Refused { why })?;
                 continue;
             }
         };
         for work in &works {
             if !is_worth_while(&facts, work) {
-                say(BenchEvent::Skipped(skipped(kernel, work.shape)))?;
+                emit(WorkerEvent::Skipped(skipped(kernel, work.shape)))?;
                 continue;
             }
             if let Some(why) = other_than(work, timing.variant.as_deref()) {
-                note(on, say, name(work.shape), MachineError::Refused { why })?;
+                note(on, emit, name(work.shape), MachineError::Refused { why })?;
                 continue;
             }
-            match measure(on, kernel, work, timing.regime) {
-                Ok(Some(report)) => say(BenchEvent::Kernel(Box::new(report)))?,
+            match measure(on, kernel, work, timing.mode) {
+                Ok(Some(report)) => emit(WorkerEvent::Kernel(Box::new(report)))?,
                 // Sizes grow, and the others would take longer still.
                 Ok(None) => break,
-                Err(error) => note(on, say, name(work.shape), error)?,
+                Err(error) => note(on, emit, name(work.shape), error)?,
             }
         }
     }
@@ -134,10 +134,10 @@ fn measure(
     on: &mut On<'_>,
     kernel: &GpuKernel,
     work: &Work,
-    regime: Burst,
+    mode: TimingMode,
 ) -> Result<Option<KernelReport>, MachineError> {
     let mut taken = Vec::new();
-    let result = in_memory(on, work, regime, &mut taken);
+    let result = in_memory(on, work, mode, &mut taken);
     let freed = operands::give_back(on.machine, taken);
     let Some(Measured { samples_ns, hash, ran }) = result.and_then(|out| freed.map(|()| out))?
     else {
@@ -175,14 +175,14 @@ struct Measured {
 fn in_memory(
     on: &mut On<'_>,
     work: &Work,
-    regime: Burst,
+    mode: TimingMode,
     taken: &mut Vec<BufferId>,
 ) -> Result<Option<Measured>, MachineError> {
     let slots = operands::take_all(on.machine, &work.buffers, taken)?;
     let digest = operands::take(on.machine, mem::HASH_BYTES, taken)?;
     let launches = (work.plan)(&slots);
     let hash = operands::twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
-    let samples = samples(on, &launches, regime)?;
+    let samples = samples(on, &launches, mode)?;
     let ran = launches.iter().map(|launch| launch.family).collect();
     Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
 }
@@ -191,16 +191,16 @@ fn in_memory(
 fn samples(
     on: &mut On<'_>,
     launches: &[Launch],
-    regime: Burst,
+    mode: TimingMode,
 ) -> Result<Option<Vec<Nanoseconds>>, MachineError> {
-    let sample = match record(on.machine, launches, regime)? {
+    let sample = match record(on.machine, launches, mode)? {
         Recorded::Sample(sample) => sample,
         Recorded::Timeless => return Ok(Some(Vec::new())),
         Recorded::TooLong => return Ok(None),
     };
-    let samples = match regime {
-        Burst::Pulse => pulse(on.machine, sample),
-        Burst::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
+    let samples = match mode {
+        TimingMode::Burst => pulse(on.machine, sample),
+        TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
     };
     sample.forget(on.machine)?;
     samples.map(Some)
@@ -241,7 +241,7 @@ impl Sample {
 pub(super) fn record(
     machine: &mut dyn Machine,
     launches: &[Launch],
-    regime: Burst,
+    mode: TimingMode,
 ) -> Result<Recorded, MachineError> {
     let once = machine.record(launches)?;
     machine.replay(once, 1)?;
@@ -249,7 +249,7 @@ pub(super) fn record(
         machine.forget(once)?;
         return Ok(Recorded::Timeless);
     };
-    if regime == Burst::Pulse && cost > PULSE_NS {
+    if mode == TimingMode::Burst && cost > PULSE_NS {
         machine.forget(once)?;
         return Ok(Recorded::TooLong);
     }
@@ -321,7 +321,7 @@ pub(crate) struct Rate {
 
 /// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, or has no time.
 pub(crate) fn fastest(
-    machine: &mut dyn Held,
+    machine: &mut dyn DeviceSession,
     id: &str,
     arena: u64,
 ) -> Result<Option<Rate>, MachineError> {
@@ -332,7 +332,7 @@ pub(crate) fn fastest(
     }
     let Some(work) = (kernel.works)(&facts, arena).pop() else { return Ok(None) };
     let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true };
-    let report = measure(on, kernel, &work, Burst::Pulse)?;
+    let report = measure(on, kernel, &work, TimingMode::Burst)?;
     let least = report.and_then(|report| report.samples_ns.into_iter().reduce(f64::min));
     let rate =
         |ns: f64| Rate { bytes_per_s: work.bytes / ns * 1e9, flop_per_s: work.flops / ns * 1e9 };

@@ -14,7 +14,6 @@ use warpscope::shell::keymap::Keymap;
 use warpscope::shell::runtime::{Kept, Launch, run};
 use warpscope::shell::{App, Settings};
 use warpscope::widgets::theme::ColorDepth;
-use warpscope::worker::WorkerOptions;
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::{Frame, SCHEMA, host_provider};
 
@@ -83,8 +82,6 @@ fn dashboard() {
             folders: Vec::new(),
         },
         mouse: true,
-        bench: WorkerOptions::live("cpu").expect("is a device"),
-        bench_at_start: false,
         reads_rules: false,
     };
     // The thread that owns the terminal is the program's first one; in a test it only has its name.

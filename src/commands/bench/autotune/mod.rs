@@ -23,9 +23,12 @@ use crate::config::args;
 use crate::io::sink::picks_file;
 use crate::runs::compare::Call;
 use crate::text::clean;
-use crate::worker::gpu::{Burst, Globs, Hold, Limits, Request, Timing, Told, size};
-use crate::worker::picks::{Choice, Judged, Situation, choose};
-use crate::worker::{BENCH_SCHEMA, BenchEvent, DeviceHere};
+use crate::worker::gpu::size;
+use crate::worker::tuning::{Choice, Judged, Situation, choose};
+use crate::worker::{
+    Acquire, BENCH_SCHEMA, Command, DeviceHere, Globs, Limits, Timing, TimingMode, Update,
+    WorkerEvent, WorkerTarget,
+};
 
 /// Times the variants of kernels, and keeps which is best. Code 0: all were tried that can be; 1: one is wrong, or a device was not
 /// tuned to the end; 3: there is no GPU.
@@ -60,7 +63,7 @@ struct DeviceResult {
     #[serde(flatten)]
     here: DeviceHere,
     /// How clocks stood.
-    regime: Burst,
+    regime: TimingMode,
     /// Under which circumstances the choices count.
     situation: Situation,
     /// Kernels with more than one variant here.
@@ -105,7 +108,7 @@ fn on_device(
     let jobs = jobs(options, result.regime, &kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
-    let session = Session { exe, uuid: Some(&uuid), limits };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     result.keep(path)?;
     Ok(result)
@@ -121,26 +124,27 @@ pub(crate) fn frame_of(options: &Options, here: &DeviceHere) -> Result<Option<Fr
 }
 
 /// The device is taken, and then every kernel tries its variants.
-fn jobs(options: &Options, regime: Burst, kernels: &[&GpuKernel]) -> Vec<Request> {
-    let hold = Hold { regime, beside_others: options.get(&args::ANYWAY), ..Hold::default() };
+fn jobs(options: &Options, regime: TimingMode, kernels: &[&GpuKernel]) -> Vec<Command> {
+    let hold =
+        Acquire { mode: regime, beside_others: options.get(&args::ANYWAY), ..Acquire::default() };
     let job = |kernel: &&GpuKernel| {
         let kernels = Globs::from(kernel.id);
         let shape = options.get(&args::SHAPE);
-        Request::Variants(Timing { kernels, shape, regime, variant: None })
+        Command::Autotune(Timing { kernels, shape, mode: regime, variant: None })
     };
-    [Request::Hold(hold)].into_iter().chain(kernels.iter().map(job)).collect()
+    [Command::Acquire(hold)].into_iter().chain(kernels.iter().map(job)).collect()
 }
 
 impl DeviceResult {
     fn is_fine(&self) -> bool {
-        let wrong = self.choices.iter().flat_map(|choice| &choice.rivals).any(|one| one.wrong);
+        let wrong = self.choices.iter().flat_map(|choice| &choice.candidates).any(|one| one.wrong);
         !wrong && self.outcome.is_fine()
     }
 
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: Update) {
         match self.outcome.hear(told) {
-            Some(BenchEvent::Contest(contest)) => self.choices.push(choose(&contest)),
-            Some(BenchEvent::Case(case)) => {
+            Some(WorkerEvent::Autotune(contest)) => self.choices.push(choose(&contest)),
+            Some(WorkerEvent::Case(case)) => {
                 self.cases += 1;
                 if let Some(wrong) = case.wrong {
                     self.outcome.fail(format!("{}, {}: {wrong}", case.kernel, case.case));
@@ -211,7 +215,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
     if choices.is_empty() {
         return Ok(());
     }
-    let rivals = || choices.iter().flat_map(|choice| &choice.rivals);
+    let rivals = || choices.iter().flat_map(|choice| &choice.candidates);
     let widest = |least: usize, words: &mut dyn Iterator<Item = &String>| {
         words.map(String::len).max().unwrap_or(0).max(least)
     };
@@ -235,7 +239,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
         let kept = choice.chosen.as_ref() == Some(&choice.usual);
         let verdict = if kept { "taken by itself, and kept" } else { "taken by itself" };
         line([&choice.kernel, &size(choice.shape), &choice.usual], usual, verdict)?;
-        for rival in &choice.rivals {
+        for rival in &choice.candidates {
             let figures = (rival.median_ns, rival.ratio);
             line(["", "", &rival.variant], figures, &verdict_of(choice, rival))?;
         }

@@ -2,8 +2,8 @@ use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::{DeviceFacts, Picks, Shape};
 
 use super::*;
-use crate::worker::picks::Clocks;
-use crate::worker::{CaseReport, Contest, LeftOut, Rival, Turn};
+use crate::worker::tuning::Clocks;
+use crate::worker::{AutotuneRun, Candidate, CaseReport, LeftOut, Turn};
 
 fn here(simulated: bool) -> DeviceHere {
     let device = DeviceFacts {
@@ -24,7 +24,7 @@ fn here(simulated: bool) -> DeviceHere {
 fn result(simulated: bool) -> DeviceResult {
     DeviceResult {
         here: here(simulated),
-        regime: Burst::Pulse,
+        regime: TimingMode::Burst,
         situation: Situation {
             uuid: "GPU-1".to_owned(),
             driver: Some("580.65.06".to_owned()),
@@ -40,20 +40,26 @@ fn result(simulated: bool) -> DeviceResult {
     }
 }
 
-fn rival(variant: &str, ratio: Option<f64>, why: Option<&str>) -> Rival {
+fn rival(variant: &str, ratio: Option<f64>, why: Option<&str>) -> Candidate {
     let block = |ns: f64| (0..5).map(|at| ns + f64::from(at)).collect::<Vec<_>>();
-    let turn = |ratio: f64| Turn { usual_ns: block(40_000.0), rival_ns: block(40_000.0 * ratio) };
-    Rival {
+    let turn =
+        |ratio: f64| Turn { usual_ns: block(40_000.0), candidate_ns: block(40_000.0 * ratio) };
+    Candidate {
         variant: variant.to_owned(),
         turns: ratio.map_or_else(Vec::new, |ratio| vec![turn(ratio); 12]),
         left_out: why.map(|why| LeftOut { why: why.to_owned(), wrong: true }),
     }
 }
 
-fn told(rivals: Vec<Rival>) -> Told {
+fn told(rivals: Vec<Candidate>) -> Update {
     let shape = Shape { m: 4096, n: 4096, k: 4096, ..Shape::default() };
     let (kernel, usual) = ("gemm.f16".to_owned(), "128x128x32s2".to_owned());
-    Told::Said(Box::new(BenchEvent::Contest(Box::new(Contest { kernel, shape, usual, rivals }))))
+    Update::Event(Box::new(WorkerEvent::Autotune(Box::new(AutotuneRun {
+        kernel,
+        shape,
+        usual,
+        candidates: rivals,
+    }))))
 }
 
 fn table(result: &DeviceResult) -> String {
@@ -163,9 +169,9 @@ fn a_wrong_case_is_no_success_though_nothing_was_timed() {
         error: None,
         wrong: wrong.map(str::to_owned),
     };
-    result.hear(Told::Said(Box::new(BenchEvent::Case(case(None)))));
+    result.hear(Update::Event(Box::new(WorkerEvent::Case(case(None)))));
     assert!(result.is_fine());
-    result.hear(Told::Said(Box::new(BenchEvent::Case(case(Some("element 3 is 1, not 2"))))));
+    result.hear(Update::Event(Box::new(WorkerEvent::Case(case(Some("element 3 is 1, not 2"))))));
     assert_eq!((result.cases, result.is_fine()), (2, false));
     let want = "gemm.f16, 17×33×72 64x64b64s2: element 3 is 1, not 2".to_owned();
     assert!(below(&result).contains(&want), "{}", table(&result));

@@ -24,8 +24,8 @@ use super::*;
 use crate::commands::gpu::picks;
 use crate::commands::gpu::picks::{Tuned, situation};
 use crate::config::Environment;
-use crate::worker::gpu::{Eyes, Held, Opened, Opener, run_gpu_child};
-use crate::worker::{BenchState, Events, KernelReport};
+use crate::worker::gpu::{ContentionProbe, DeviceSession, GpuDevice, Opened, Opener};
+use crate::worker::{KernelReport, LINE_MAX, Lines, run_worker};
 
 const UUID: &str = "GPU-5c1291ed-0000-4000-8000-000000000000";
 const KERNEL: &str = "gemv.f32";
@@ -121,8 +121,8 @@ impl Machine for Scripted {
     }
 }
 
-impl Held for Scripted {
-    fn arena(&self) -> (u64, u64) {
+impl DeviceSession for Scripted {
+    fn pool(&self) -> (u64, u64) {
         (self.held.values().sum(), 64 << 20)
     }
 
@@ -152,14 +152,14 @@ impl Opener for Stage {
         Ok(vec![here()])
     }
 
-    fn open(&self, _: &Hold, _: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
+    fn open(&self, _: &Acquire, _: &Arc<AtomicBool>) -> Result<Opened, MachineError> {
         let interpreter = Interpreter::new(DeviceFacts { simulated: true, ..facts() });
         let (graphs, held) = (BTreeMap::new(), BTreeMap::new());
         let machine = Scripted { interpreter, facts: facts(), clock: clock(self.0), graphs, held };
-        Ok(Opened { uuid: self.name(), machine: Box::new(machine) })
+        Ok(Opened { uuid: self.name(), session: Box::new(machine) })
     }
 
-    fn eyes(&self) -> Option<Box<dyn Eyes>> {
+    fn contention(&self) -> Option<Box<dyn ContentionProbe>> {
         None
     }
 }
@@ -169,16 +169,20 @@ fn here() -> DeviceHere {
 }
 
 /// What a child of its own says to these jobs, one after the other.
-fn child(script: Script, jobs: &[Request]) -> Vec<BenchEvent> {
+fn child(script: Script, jobs: &[Command]) -> Vec<WorkerEvent> {
     let (input, mut to) = io::pipe().expect("pipe");
     let (from, output) = io::pipe().expect("pipe");
-    let child = thread::spawn(move || run_gpu_child(&Stage(script), input, output));
-    let mut events = Events::new(BufReader::new(from)).map(|event| event.expect("well-formed"));
+    let child = thread::spawn(move || {
+        let stage = Stage(script);
+        run_worker(|stop| GpuDevice::new(&stage, stop), input, output)
+    });
+    let mut events = Lines::<_, WorkerEvent>::new(BufReader::new(from), LINE_MAX)
+        .map(|event| event.expect("well-formed"));
     let mut said = Vec::new();
     for job in jobs {
         let line = serde_json::to_string(job).expect("serialises") + "\n";
         to.write_all(line.as_bytes()).expect("the child reads");
-        let ends = |event: &BenchEvent| *event == BenchEvent::State(BenchState::Finished);
+        let ends = |event: &WorkerEvent| matches!(event, WorkerEvent::Finished { .. });
         said.extend(events.by_ref().take_while(|event| !ends(event)));
     }
     drop(to);
@@ -208,7 +212,7 @@ fn timing() -> Timing {
 fn tune(script: Script, env: &Environment) -> DeviceResult {
     let mut result = DeviceResult {
         here: here(),
-        regime: Burst::Pulse,
+        regime: TimingMode::Burst,
         situation: situation(&here(), Some(&usual_frame())),
         kernels: 1,
         cases: 0,
@@ -217,8 +221,9 @@ fn tune(script: Script, env: &Environment) -> DeviceResult {
         not_kept: None,
         outcome: Outcome::default(),
     };
-    for event in child(script, &[Request::Hold(Hold::default()), Request::Variants(timing())]) {
-        result.hear(Told::Said(Box::new(event)));
+    for event in child(script, &[Command::Acquire(Acquire::default()), Command::Autotune(timing())])
+    {
+        result.hear(Update::Event(Box::new(event)));
     }
     result.keep(&picks::file(env).expect("has a place")).expect("is kept");
     result
@@ -226,10 +231,10 @@ fn tune(script: Script, env: &Environment) -> DeviceResult {
 
 /// `bench` after it: what is run with these picks.
 fn bench(script: Script, picks: Picks) -> KernelReport {
-    let hold = Hold { picks, ..Hold::default() };
-    let said = child(script, &[Request::Hold(hold), Request::Kernel(timing())]);
+    let hold = Acquire { picks, ..Acquire::default() };
+    let said = child(script, &[Command::Acquire(hold), Command::Kernel(timing())]);
     let report = said.into_iter().find_map(|event| match event {
-        BenchEvent::Kernel(report) => Some(*report),
+        WorkerEvent::Kernel(report) => Some(*report),
         _ => None,
     });
     report.expect("is timed")

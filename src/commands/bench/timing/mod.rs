@@ -25,10 +25,9 @@ use crate::config::args;
 use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
 use crate::runs::points;
 use crate::runs::points::{Key, Point};
-use crate::worker::gpu::{Burst, Globs, Limits, Told};
 use crate::worker::{
-    BenchEvent, DeviceHere, HeadroomReport, Holding, KernelReport, PathDtype, PathReport,
-    PathSamples, SkippedWork,
+    DeviceHere, Globs, Holding, KernelReport, Limits, PathDtype, PathReport, PathSamples,
+    RangeReport, SkippedWork, TimingMode, Update, WorkerEvent, WorkerTarget,
 };
 
 /// What one device did.
@@ -37,7 +36,7 @@ pub struct GpuResult {
     #[serde(flatten)]
     pub(crate) here: DeviceHere,
     /// How clocks stood.
-    pub(crate) regime: Burst,
+    pub(crate) regime: TimingMode,
     /// Version of the driver; null where NVML does not tell, or a stand-in computes.
     pub(crate) driver: Option<String>,
     /// What tuning has to say about it.
@@ -55,7 +54,7 @@ pub struct GpuResult {
     /// Raw samples of the large model.
     pub(crate) samples: Vec<PathSamples>,
     /// How far each product reaches before it leaves the finite numbers.
-    pub(crate) headroom: Vec<HeadroomReport>,
+    pub(crate) headroom: Vec<RangeReport>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
 }
@@ -112,8 +111,8 @@ fn demand_variant(here: &DeviceHere, kernels: &[&GpuKernel], name: &str) -> Resu
 }
 
 /// How long kernels are timed.
-pub(crate) fn regime_of(options: &Options) -> Burst {
-    if options.get(&args::FULL) { Burst::Sustained } else { Burst::Pulse }
+pub(crate) fn regime_of(options: &Options) -> TimingMode {
+    if options.get(&args::FULL) { TimingMode::Sustained } else { TimingMode::Burst }
 }
 
 /// Whether name and format of a kernel were asked for. All four formats of the decoder mean every format there is.
@@ -165,7 +164,7 @@ fn time(
     let jobs = jobs(options, &mut result, kernels);
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
-    let session = Session { exe, uuid: Some(&uuid), limits };
+    let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
     Ok(result)
 }
@@ -181,7 +180,7 @@ impl GpuResult {
         let (judged, timed): (Vec<_>, Vec<_>) =
             self.paths.iter().partition(|path| !path.expected_tokens.is_empty());
         let with_speed = |path: &PathReport| {
-            let speed = timed.iter().find(|speed| speed.way() == path.way());
+            let speed = timed.iter().find(|speed| speed.precision() == path.precision());
             speed.map_or_else(
                 || path.clone(),
                 |speed| PathReport {
@@ -200,14 +199,14 @@ impl GpuResult {
         judged.into_iter().map(with_speed).collect()
     }
 
-    fn hear(&mut self, told: Told) {
+    fn hear(&mut self, told: Update) {
         match self.outcome.hear(told) {
-            Some(BenchEvent::Holding(holding)) => self.holding = Some(holding),
-            Some(BenchEvent::Kernel(report)) => self.kernels.push(*report),
-            Some(BenchEvent::Report(report)) => self.paths.push(*report),
-            Some(BenchEvent::Samples(samples)) => self.samples.push(samples),
-            Some(BenchEvent::Skipped(skipped)) => self.skipped.push(skipped),
-            Some(BenchEvent::Headroom(report)) => self.headroom.push(report),
+            Some(WorkerEvent::Holding(holding)) => self.holding = Some(holding),
+            Some(WorkerEvent::Kernel(report)) => self.kernels.push(*report),
+            Some(WorkerEvent::Report(report)) => self.paths.push(*report),
+            Some(WorkerEvent::Samples(samples)) => self.samples.push(samples),
+            Some(WorkerEvent::Skipped(skipped)) => self.skipped.push(skipped),
+            Some(WorkerEvent::Range(report)) => self.headroom.push(report),
             _ => {}
         }
     }
@@ -222,8 +221,8 @@ impl GpuResult {
         let device = &self.here.device;
         let mut run = identity::here(identity::own_command());
         run.regime = match self.regime {
-            Burst::Pulse => Regime::Pulse,
-            Burst::Sustained => Regime::Sustained,
+            TimingMode::Burst => Regime::Pulse,
+            TimingMode::Sustained => Regime::Sustained,
         };
         run.driver.clone_from(&self.driver);
         run.cuda =

@@ -8,14 +8,16 @@ use crate::commands::bench::table::{write_head, write_row as write_path};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
-use crate::worker::gpu::{Burst, size};
-use crate::worker::{KernelReport, PathDtype, PathReport, Spread};
+use crate::worker::gpu::size;
+use crate::worker::{KernelReport, PathDtype, PathReport, Spread, TimingMode};
 
 /// What stands behind the device's name.
-pub(crate) fn regime_words(regime: Burst) -> &'static str {
+pub(crate) fn regime_words(regime: TimingMode) -> &'static str {
     match regime {
-        Burst::Pulse => "in pulses: clocks may be on their way up; --full for figures to quote",
-        Burst::Sustained => "warm",
+        TimingMode::Burst => {
+            "in pulses: clocks may be on their way up; --full for figures to quote"
+        }
+        TimingMode::Sustained => "warm",
     }
 }
 

@@ -34,7 +34,7 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
     };
     GpuResult {
         here: DeviceHere { uuid: "GPU-1".to_owned(), device },
-        regime: Burst::Pulse,
+        regime: TimingMode::Burst,
         driver: Some("570.124.06".to_owned()),
         tuned: Tuned::default(),
         holding: None,
@@ -196,7 +196,7 @@ fn sizes_that_were_not_run_stand_below_the_reason() {
 #[test]
 fn headroom_is_said_as_on_the_screen() {
     let mut real = result(vec![1000.0]);
-    let report = |path: &str, first_bad_log2, survives| HeadroomReport {
+    let report = |path: &str, first_bad_log2, survives| RangeReport {
         path: path.to_owned(),
         kernel: "gemv.f16".to_owned(),
         first_bad_log2,

@@ -6,13 +6,13 @@ use warpscope_kernels::gpu::Route;
 
 use super::{lines, tapes};
 use crate::features::bench::Bench;
-use crate::features::bench::gpu::{GpuBench, Line};
+use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Look, Piece};
-use crate::worker::ways::{Way, label};
-use crate::worker::{HeadroomReport, KernelReport};
+use crate::worker::precision::{Precision, label};
+use crate::worker::{KernelReport, RangeReport};
 
 /// A line of text: what, and about it.
 type Said = (&'static str, String);
@@ -20,7 +20,7 @@ type Said = (&'static str, String);
 /// Draws more about the selected line.
 pub(crate) fn render(
     state: &Bench,
-    bench: &GpuBench,
+    bench: &Device,
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -33,7 +33,7 @@ pub(crate) fn render(
             let said = kernel(&bench.results, report, look);
             list((&report.value.kernel, title), &said, look, area, buffer);
         }
-        Some(Line::Headroom(report)) => {
+        Some(Line::Range(report)) => {
             let title = "how far it reaches before it leaves the finite numbers";
             list((&report.value.path, title), &headroom(&report.value), look, area, buffer);
         }
@@ -44,7 +44,7 @@ pub(crate) fn render(
 /// The tape of the path, and that under another profile where both have room.
 fn path(
     results: &Results,
-    (profile, way): (&'static str, Way),
+    (profile, way): (&'static str, Precision),
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -129,7 +129,7 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
     said
 }
 
-fn headroom(report: &HeadroomReport) -> Vec<Said> {
+fn headroom(report: &RangeReport) -> Vec<Said> {
     let mut said = vec![("amplitude  ", lines::headroom(report).0)];
     if report.first_bad_log2.is_some_and(|bad| bad <= 16) {
         let text = "activations of GLM-4 reach 68 706, which is more than 2^16 (llama.cpp #13607)";

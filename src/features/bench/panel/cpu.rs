@@ -4,8 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{dtype_label, dtype_role, plots, tapes};
-use crate::features::bench::{Bench, PATHS, Phase};
+use super::{dtype_label, dtype_role, plots, stage, tapes};
+use crate::features::bench::device::Device;
+use crate::features::bench::{Bench, PATHS};
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::format;
@@ -14,6 +15,7 @@ use crate::widgets::layout::{cut_bottom, halves};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Notice, Piece, Severity, Table};
 use crate::worker::PathReport;
+use crate::worker::scheduler::Stage;
 
 /// Draws what is known of the CPU.
 pub(crate) fn render(
@@ -24,10 +26,10 @@ pub(crate) fn render(
     hits: &mut Hits,
 ) {
     let mut area = area;
-    if state.reports.is_empty() {
+    if state.devices.cpu().results.paths.is_empty() {
         let inner = frame(state, look, area, buffer);
-        let text = state.status();
-        Notice { look, severity: severity(&state.phase), text: &text }.render(inner, buffer);
+        let text = stage::why(state.devices.cpu(), state.devices.now());
+        Notice { look, severity: severity(state.devices.cpu()), text: &text }.render(inner, buffer);
         return;
     }
     let rows = u16::try_from(PATHS.len() + 3).unwrap_or(u16::MAX);
@@ -54,19 +56,18 @@ pub(crate) fn render(
     table(state, look, inner, buffer, hits);
 }
 
-fn severity(phase: &Phase) -> Severity {
-    match phase {
-        Phase::Died(_) => Severity::Error,
-        Phase::Paused(_) => Severity::Warning,
-        Phase::Running | Phase::Finished => Severity::Done,
-        Phase::Off | Phase::Starting => Severity::Info,
+fn severity(cpu: &Device) -> Severity {
+    match cpu.stage() {
+        Stage::Off(_) | Stage::Armed { .. } => Severity::Info,
+        Stage::Burst { .. } => Severity::Done,
+        Stage::Cooldown { .. } => Severity::Warning,
     }
 }
 
 fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let hello = state.hello.as_ref();
+    let hello = state.devices.cpu().results.hello.as_ref();
     let name = hello.map_or("CPU".to_owned(), |hello| hello.device_name.clone());
-    let status = state.status();
+    let status = stage::why(state.devices.cpu(), state.devices.now());
     let budget = hello.map(|hello| {
         format!(
             "{} thread{}, at most {:.0}% of the CPU, nice {}",
@@ -76,18 +77,18 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
             hello.nice
         )
     });
-    let read =
-        state.ceiling.map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
+    let read = state
+        .devices
+        .cpu()
+        .results
+        .ceiling
+        .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
-    let role = match state.phase {
-        Phase::Running | Phase::Finished => Role::Good,
-        Phase::Died(_) => Role::Bad,
-        _ => Role::Paused,
-    };
+    let role = stage::word(state.devices.cpu()).1;
     let mut right: Vec<Piece<'_>> = vec![look.piece(&status, role)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
-    let cached = state.reports.values().any(|report| report.cache_resident == Some(true));
+    let cached = state.devices.cpu().results.reads_a_cache();
     let note =
         [look.piece("* fits the last-level cache, so it may read faster than memory", Role::Muted)];
     let note = if cached { &note[..] } else { &[] };
@@ -174,17 +175,5 @@ pub(crate) fn answer(report: &PathReport) -> (String, Role) {
         None if !report.complete => ("decoding".into(), Role::Muted),
         None if report.tokens == report.expected_tokens => ("right".into(), Role::Good),
         None => ("finite, but other tokens than fp64".into(), Role::Warn),
-    }
-}
-
-/// Where the CPU's benchmark stands, in one word.
-pub(crate) fn stage(phase: &Phase) -> (&'static str, Role) {
-    match phase {
-        Phase::Off => ("OFF", Role::Paused),
-        Phase::Starting => ("START", Role::Info),
-        Phase::Running => ("RUNS", Role::Good),
-        Phase::Paused(_) => ("PAUSED", Role::Paused),
-        Phase::Finished => ("DONE", Role::Good),
-        Phase::Died(_) => ("DIED", Role::Bad),
     }
 }

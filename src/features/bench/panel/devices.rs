@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::Gpu;
 
-use super::{cpu, dtype_role, stage};
-use crate::features::bench::gpu::GpuBench;
-use crate::features::bench::{Bench, Phase};
+use super::{dtype_role, stage};
+use crate::features::bench::Bench;
+use crate::features::bench::device::Device;
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::format;
@@ -14,7 +14,7 @@ use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Card, Column, Look, Pen, Table};
 use crate::worker::PathDtype;
-use crate::worker::pulse::Wish;
+use crate::worker::scheduler::BenchMode;
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("DEVICE", 14, 34),
@@ -56,7 +56,7 @@ pub(crate) fn render(
     let mut table = Table::new(look, COLUMNS, gpus.len());
     table.selected = (selected < gpus.len()).then_some(selected);
     let layout = table.render(inner, buffer, |row, column, pen| {
-        if let Some(bench) = state.gpus.get(&gpus[row].key) {
+        if let Some(bench) = state.devices.get(&gpus[row].key) {
             cell(state, look, (gpus[row], bench), column, pen);
         }
     });
@@ -80,12 +80,12 @@ fn inset(area: Rect) -> Rect {
 }
 
 fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let gpus = &state.gpus;
+    let gpus = &state.devices;
     let left = [look.piece("Benchmark, decode tokens/s", Role::Title)];
-    let when = match gpus.wish() {
-        Wish::Off => "off; b starts it",
-        Wish::Auto => "idle GPUs, while this tab is open",
-        Wish::On => "idle GPUs, also while this tab is closed",
+    let when = match gpus.mode() {
+        BenchMode::Off => "off; b starts it",
+        BenchMode::Auto => "idle GPUs, while this tab is open",
+        BenchMode::On => "idle GPUs, also while this tab is closed",
     };
     let budget = budget(state);
     let right = [look.piece(when, Role::Text), look.piece(&budget, Role::Muted)];
@@ -94,15 +94,15 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
 
 /// What may be taken of each GPU.
 pub(crate) fn budget(state: &Bench) -> String {
-    let allowance = state.gpus.allowance();
+    let budget = state.devices.budget();
     format!(
         "at most {}% of a GPU's time, {}",
-        (allowance.share * 1000.0).round() / 10.0,
-        format::bytes(allowance.arena_bytes as f64)
+        (budget.share * 1000.0).round() / 10.0,
+        format::bytes(budget.memory_bytes as f64)
     )
 }
 
-fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen: &mut Pen<'_>) {
+fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut Pen<'_>) {
     let (gpu, bench) = on;
     let results = &bench.results;
     match column {
@@ -119,10 +119,10 @@ fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen
             if results.is_simulated() {
                 pen.put("simulated; ", look.style(Role::Warn));
             }
-            pen.fit(&stage::why(bench, state.gpus.now()), look.style(Role::Text));
+            pen.fit(&stage::why(bench, state.devices.now()), look.style(Role::Text));
         }
         7 => {
-            let age = results.newest.map(|at| state.gpus.at().seconds_since(at).max(0.0));
+            let age = results.newest.map(|at| state.devices.at().seconds_since(at).max(0.0));
             pen.fit(&format::or_absent(age, format::duration), look.style(Role::Muted));
         }
         _ if results.is_simulated() => {}
@@ -130,7 +130,7 @@ fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen
             let Some((_, dtype)) = RATES.iter().find(|row| row.0 == column) else { return };
             let speed = results.speed_of(*dtype);
             let rate = speed.and_then(|speed| speed.value.decode_tokens_per_s);
-            let old = speed.is_some_and(|speed| bench.is_old(speed.at, state.gpus.at()));
+            let old = speed.is_some_and(|speed| bench.is_old(speed.at, state.devices.at()));
             let role = match rate {
                 None => Role::Absent,
                 Some(_) if old => Role::Late,
@@ -144,18 +144,21 @@ fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &GpuBench), column: usize, pen
 fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
     match column {
         0 => {
-            let name = state.hello.as_ref().map_or("CPU", |hello| hello.device_name.as_str());
+            let name = state
+                .devices
+                .cpu()
+                .results
+                .hello
+                .as_ref()
+                .map_or("CPU", |hello| hello.device_name.as_str());
             pen.fit(name, look.style(Role::Text));
         }
         1 => {
-            let (word, role) = cpu::stage(&state.phase);
+            let (word, role) = stage::word(state.devices.cpu());
             pen.fit(word, look.style(role));
         }
         2 => {
-            let why = match &state.phase {
-                Phase::Died(how) => format!("{how}; b starts it again"),
-                _ => state.status(),
-            };
+            let why = stage::why(state.devices.cpu(), state.devices.now());
             pen.fit(&why, look.style(Role::Text));
         }
         7 => {}

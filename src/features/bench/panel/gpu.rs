@@ -6,7 +6,7 @@ use warpscope_probes::Gpu;
 
 use super::{below, gpu_plots, lines, stage};
 use crate::features::bench::Bench;
-use crate::features::bench::gpu::GpuBench;
+use crate::features::bench::device::Device;
 use crate::runs::journal::{Span, Window};
 use crate::widgets::Hits;
 use crate::widgets::format;
@@ -23,7 +23,7 @@ const ROWS: u16 = 8;
 /// Draws everything about one GPU.
 pub(crate) fn render(
     state: &Bench,
-    (gpu, bench): (&Gpu, &GpuBench),
+    (gpu, bench): (&Gpu, &Device),
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -64,13 +64,13 @@ pub(crate) fn render(
 type Fact = (String, Role);
 
 /// What is always said of a GPU, most important first, a line each.
-fn facts(state: &Bench, bench: &GpuBench, look: Look<'_>) -> Vec<Vec<Fact>> {
+fn facts(state: &Bench, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
     let gap = || (format!(" {} ", look.glyphs.separator), Role::Faint);
     let (word, role) = stage::word(bench);
-    let why = stage::why(bench, state.gpus.now());
+    let why = stage::why(bench, state.devices.now());
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
-    if let Some(window) = &bench.around {
+    if let Some(window) = &bench.window {
         second.push(("last pulse: ".to_owned(), Role::Muted));
         for (at, fact) in conditions(window, look).into_iter().enumerate() {
             second.extend((at > 0).then(gap));
@@ -106,9 +106,9 @@ fn conditions(window: &Window, look: Look<'_>) -> Vec<Fact> {
 }
 
 /// The newest death or failure, and how many there were.
-fn trouble(state: &Bench, bench: &GpuBench) -> Option<Vec<Fact>> {
+fn trouble(state: &Bench, bench: &Device) -> Option<Vec<Fact>> {
     if let Some((at, how)) = bench.deaths.back() {
-        let ago = format::duration(state.gpus.at().seconds_since(*at).max(0.0));
+        let ago = format::duration(state.devices.at().seconds_since(*at).max(0.0));
         let count = match bench.deaths.len() {
             1 => format!("its process died {ago} ago"),
             times => format!("its process died {times} times, last {ago} ago"),
@@ -121,7 +121,7 @@ fn trouble(state: &Bench, bench: &GpuBench) -> Option<Vec<Fact>> {
 
 fn frame(
     state: &Bench,
-    (gpu, bench): (&Gpu, &GpuBench),
+    (gpu, bench): (&Gpu, &Device),
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -130,7 +130,7 @@ fn frame(
     let title = format!("{} {name}", gpu.index);
     let left = [look.piece(&title, Role::Title)];
     let age = bench.results.newest.map_or("nothing measured yet".to_owned(), |at| {
-        let age = state.gpus.at().seconds_since(at).max(0.0);
+        let age = state.devices.at().seconds_since(at).max(0.0);
         format!("newest result {} old", format::duration(age))
     });
     let simulated = bench.results.is_simulated();
@@ -141,7 +141,7 @@ fn frame(
     right.push(look.piece(&age, Role::Muted));
     let holding = bench.results.holding.as_ref();
     let images = holding.map(images).unwrap_or_default();
-    let held = holding.map(|holding| held(holding, bench.has_child())).unwrap_or_default();
+    let held = holding.map(|holding| held(holding, bench.has_worker())).unwrap_or_default();
     let cached = bench.results.reads_a_cache();
     let mut foot_left = Vec::new();
     if !images.is_empty() {

@@ -7,15 +7,15 @@ use warpscope_kernels::gpu::Route;
 
 use super::{dtype_role, lines};
 use crate::features::bench::Bench;
+use crate::features::bench::device::Device;
 use crate::features::bench::figures::{READ, Unit};
-use crate::features::bench::gpu::GpuBench;
 use crate::features::bench::results::Results;
 use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Bar, Bars, Card, Look, Point, Roof, Roofline, Scale};
-use crate::worker::ways::{dtype_of, is_usual, label, ways};
+use crate::worker::precision::{dtype_of, is_default, label, precisions};
 
 /// Kernels as bars: label, colour, kernel.
 type Rows = &'static [(&'static str, Role, &'static str)];
@@ -59,13 +59,13 @@ const PLOT: u16 = 12;
 /// Draws bars on the left and the roofline on the right.
 pub(crate) fn render(
     state: &Bench,
-    bench: &GpuBench,
+    bench: &Device,
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let newest = bench.results.newest;
-    let old = newest.is_some_and(|at| bench.is_old(at, state.gpus.at()));
+    let old = newest.is_some_and(|at| bench.is_old(at, state.devices.at()));
     let groups = groups(bench, old);
     let [decode, products, reads] = &groups;
     let count = if area.width >= 150 { 3 } else { 2 };
@@ -89,12 +89,12 @@ pub(crate) fn render(
 }
 
 /// Bars with a heading each.
-fn groups(bench: &GpuBench, old: bool) -> [Group; 3] {
+fn groups(bench: &Device, old: bool) -> [Group; 3] {
     let results = &bench.results;
     let role = |role| if old { Role::Late } else { role };
-    let decode = ways().filter_map(|way| {
+    let decode = precisions().filter_map(|way| {
         let rate = results.speed("clean", way).and_then(|path| path.decode_tokens_per_s);
-        let shown = is_usual(way) || bench.has_all_paths() && rate.is_some();
+        let shown = is_default(way) || bench.has_all_paths() && rate.is_some();
         let role = role(dtype_role(dtype_of(way)));
         shown.then(|| (label(way), role, rate, format::or_absent(rate, format::count)))
     });

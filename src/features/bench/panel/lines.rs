@@ -8,8 +8,8 @@ use warpscope_kernels::gpu::{Route, Shape};
 
 use super::{cpu, dtype_role};
 use crate::features::bench::Bench;
+use crate::features::bench::device::{Device, Line};
 use crate::features::bench::figures::{Figure, Unit};
-use crate::features::bench::gpu::{GpuBench, Line};
 use crate::features::bench::results::{Checks, Dated, Results};
 use crate::widgets::Hit;
 use crate::widgets::Hits;
@@ -17,8 +17,8 @@ use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Column, Look, Table};
-use crate::worker::ways::{Way, dtype_of, label};
-use crate::worker::{HeadroomReport, KernelReport, PathReport};
+use crate::worker::precision::{Precision, dtype_of, label};
+use crate::worker::{KernelReport, PathReport, RangeReport};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("WHAT", 16, 20),
@@ -44,7 +44,7 @@ fn nothing() -> Cell {
 /// Draws the table.
 pub(crate) fn render(
     state: &Bench,
-    bench: &GpuBench,
+    bench: &Device,
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -57,12 +57,13 @@ pub(crate) fn render(
         let line = &lines[row];
         let (text, mut role) = cell(&bench.results, line, column, look.glyphs.times);
         if column == 7 {
-            let age = dated(&bench.results, line).map(|at| state.gpus.at().seconds_since(at));
+            let age = dated(&bench.results, line).map(|at| state.devices.at().seconds_since(at));
             let age = age.map(|age| format::duration(age.max(0.0)).to_string());
             pen.fit(&age.unwrap_or_default(), look.style(Role::Muted));
             return;
         }
-        let old = dated(&bench.results, line).is_some_and(|at| bench.is_old(at, state.gpus.at()));
+        let old =
+            dated(&bench.results, line).is_some_and(|at| bench.is_old(at, state.devices.at()));
         if old && TIMED.contains(&column) && role == Role::Text {
             role = Role::Late;
         }
@@ -81,7 +82,7 @@ fn dated(results: &Results, line: &Line<'_>) -> Option<warpscope_probes::Timesta
             path.numeric.iter().chain(&path.speed).map(|report| report.at).max()
         }
         Line::Kernel(report) => Some(report.at),
-        Line::Headroom(report) => Some(report.at),
+        Line::Range(report) => Some(report.at),
     }
 }
 
@@ -93,7 +94,7 @@ fn cell(results: &Results, line: &Line<'_>, column: usize, times: &str) -> Cell 
         Line::Path(profile, way) => path_cell(results, (profile, way), column),
         Line::Kernel(report) if column == 1 => (size(report.value.shape, times), Role::Muted),
         Line::Kernel(report) => kernel_cell(results, report, column),
-        Line::Headroom(report) => headroom_cell(&report.value, column),
+        Line::Range(report) => headroom_cell(&report.value, column),
     }
 }
 
@@ -101,7 +102,7 @@ fn or_nothing(value: Option<f64>, text: impl Fn(f64) -> Short) -> Cell {
     value.map_or_else(nothing, |value| (text(value).to_string(), Role::Text))
 }
 
-fn path_cell(results: &Results, (profile, way): (&str, Way), column: usize) -> Cell {
+fn path_cell(results: &Results, (profile, way): (&str, Precision), column: usize) -> Cell {
     let speed = results.speed(profile, way);
     let timed = |read: fn(&PathReport) -> Option<f64>| speed.and_then(read);
     match column {
@@ -180,7 +181,7 @@ fn kernel_answer(report: &KernelReport, checks: Option<&Checks>) -> Cell {
     }
 }
 
-fn headroom_cell(report: &HeadroomReport, column: usize) -> Cell {
+fn headroom_cell(report: &RangeReport, column: usize) -> Cell {
     match column {
         0 => (report.path.clone(), kernel_role(&report.kernel)),
         1 => ("headroom".into(), Role::Muted),
@@ -190,7 +191,7 @@ fn headroom_cell(report: &HeadroomReport, column: usize) -> Cell {
 }
 
 /// How far a path reaches, in words.
-pub(crate) fn headroom(report: &HeadroomReport) -> Cell {
+pub(crate) fn headroom(report: &RangeReport) -> Cell {
     let role = match (report.survives_cancelling, report.first_bad_log2) {
         (Some(false), _) => Role::Bad,
         (_, Some(_)) => Role::Warn,
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn headroom_tells_outputs_and_sums_apart() {
-        let report = |first_bad_log2, survives_cancelling| HeadroomReport {
+        let report = |first_bad_log2, survives_cancelling| RangeReport {
             path: "synthetic".into(),
             kernel: "synthetic".into(),
             first_bad_log2,

@@ -10,6 +10,7 @@ mod gpu_plots;
 mod lines;
 mod plots;
 mod stage;
+pub(crate) use stage::why;
 mod tapes;
 
 use warpscope_probes::{Frame, Gpu};
@@ -48,7 +49,7 @@ pub fn dtype_label(dtype: PathDtype) -> &'static str {
 /// Draws the tab.
 pub(crate) fn render(state: &Bench, frame: &Frame, on: Surface<'_>) {
     let Surface { look, mut area, buffer, hits } = on;
-    let gpus: Vec<&Gpu> = state.devices(frame).collect();
+    let gpus: Vec<&Gpu> = state.gpus(frame).collect();
     if !gpus.is_empty() {
         let room = area.height;
         let place = cut_top(&mut area, devices::height(gpus.len(), room));

@@ -34,7 +34,10 @@ pub(crate) fn rates(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buff
 
 fn over_time(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let (_, dtype) = PATHS.get(state.cursor.at).copied().unwrap_or(PATHS[0]);
-    let Some(series) = state.rates.get(&dtype).filter(|_| area.height >= 4) else { return };
+    let Some(series) = state.devices.cpu().results.rates.get(&dtype).filter(|_| area.height >= 4)
+    else {
+        return;
+    };
     let mut area = area;
     let title = Short::of(format_args!("{} over the last rounds", dtype_label(dtype)));
     look.pen(buffer, cut_top(&mut area, 1)).fit(&title, look.style(Role::Muted));
@@ -48,7 +51,7 @@ fn over_time(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
 pub(crate) fn roofline(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let left = [look.piece("roofline, decode", Role::Title)];
     let inner = Card::new(look).left(&left).render(area, buffer);
-    let Some(ceiling) = state.ceiling else { return };
+    let Some(ceiling) = state.devices.cpu().results.ceiling else { return };
     let points: Vec<Point<'_>> = DTYPES
         .iter()
         .filter_map(|(dtype, label)| {

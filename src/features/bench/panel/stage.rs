@@ -1,25 +1,25 @@
-//! Where the benchmark of a GPU stands, and why, in words.
+//! Where the benchmark of a device stands, and why, in words.
 
 use std::time::Duration;
 
-use crate::features::bench::gpu::GpuBench;
+use crate::features::bench::device::Device;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::worker::pulse::{IDLE, Stage};
+use crate::worker::scheduler::{IDLE, Stage};
 
 /// The stage in one word, and its colour.
-pub(crate) fn word(bench: &GpuBench) -> (&'static str, Role) {
-    match bench.stage() {
+pub(crate) fn word(device: &Device) -> (&'static str, Role) {
+    match device.stage() {
         Stage::Off(_) => ("PAUSED", Role::Paused),
         Stage::Armed { .. } => ("ARMED", Role::Info),
-        Stage::Pulse { .. } => ("PULSE", Role::Good),
-        Stage::Cool { .. } => ("COOL", Role::Muted),
+        Stage::Burst { .. } => ("BURST", Role::Good),
+        Stage::Cooldown { .. } => ("COOL", Role::Muted),
     }
 }
 
 /// Why, and what comes next.
-pub(crate) fn why(bench: &GpuBench, now: Duration) -> String {
-    match bench.stage() {
+pub(crate) fn why(device: &Device, now: Duration) -> String {
+    match device.stage() {
         Stage::Off(why) => why.clone(),
         Stage::Armed { since } => {
             let idle = now.saturating_sub(*since);
@@ -28,11 +28,13 @@ pub(crate) fn why(bench: &GpuBench, now: Duration) -> String {
             }
             format!("idle for {} of {} s", idle.as_secs(), IDLE.as_secs())
         }
-        Stage::Pulse { since } => {
+        Stage::Burst { .. } if device.is_starting() => "starting".to_owned(),
+        Stage::Burst { .. } if device.is_cpu() => "running".to_owned(),
+        Stage::Burst { since } => {
             let measures = format::duration(now.saturating_sub(*since).as_secs_f64());
             format!("measuring for {measures}")
         }
-        Stage::Cool { until, why } => {
+        Stage::Cooldown { until, why } => {
             let rest = format::duration(until.saturating_sub(now).as_secs_f64());
             format!("{why}; again in {rest}")
         }

@@ -39,7 +39,7 @@ fn one(report: &PathReport, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
         )
     });
     // Of a GPU's paths there are too many to know them by name.
-    let way = report.path.as_ref().and_then(|_| report.way());
+    let way = report.path.as_ref().and_then(|_| report.precision());
     let about = way.filter(|_| bad.is_none()).map(|way| format!("  {}", way.title));
     let mut left = vec![look.piece(&title, Role::Title)];
     left.extend(about.as_ref().map(|text| look.piece(text, Role::Muted)));

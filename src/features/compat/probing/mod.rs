@@ -12,7 +12,7 @@ use warpscope_probes::trust::{self, Vetted};
 use super::{Cmd, Compat};
 use crate::engine::Target;
 use crate::features::{Effect, Shared, say};
-use crate::worker::pulse::around;
+use crate::worker::scheduler::conditions;
 
 /// A GPU to be probed, and with what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Compat {
         }
         let frame = &shared.frame;
         let gpu = frame.gpus.get(self.view.column.at).ok_or("There is no GPU to probe.")?;
-        if let Some(why) = around(frame, gpu, &[]).hindrance {
+        if let Some(why) = conditions(frame, gpu, &[]).blocker {
             return Err(format!("Not probed: {why}."));
         }
         let (uuid, driver) =

@@ -4,7 +4,7 @@
 //! The parent sends one line of JSON per poll, the child answers with another. A child that ends, or is not understood, is replaced
 //! after a rest; meanwhile the last values are shown as late. One that hangs is not replaced: the kernel does not end it.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -18,14 +18,14 @@ use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::{Notice, Severity};
 
 use crate::worker::children::Companion;
-use crate::worker::gpu::signal_name;
+use crate::worker::{Lines, signal_name, write};
 
 /// The argument of a worker that makes it the one that asks NVML.
 pub const NVML_ARGUMENT: &str = "--nvml";
 
 /// Longest request and longest answer: thousands of processes on hundreds of instances.
-const REQUEST_MAX: u64 = 4 << 10;
-const ANSWER_MAX: u64 = 16 << 20;
+const REQUEST_MAX: usize = 4 << 10;
+const ANSWER_MAX: usize = 16 << 20;
 /// Shortest and longest rest before the next child; doubled each time.
 const REST: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// How long a child has to serve before the next rest is a short one again.
@@ -55,46 +55,24 @@ pub fn serve_nvml(
     input: impl Read,
     mut output: impl Write,
 ) -> io::Result<()> {
-    let mut input = BufReader::new(input);
-    let mut line = Vec::new();
-    while read_line(&mut input, REQUEST_MAX, &mut line)? {
-        let request: Request = serde_json::from_slice(&line)?;
+    for request in Lines::new(BufReader::new(input), REQUEST_MAX) {
+        let request: Request = request.map_err(io::Error::other)?;
         let since_last = Duration::try_from_secs_f64(request.since_last_s).unwrap_or_default();
         let context = Context { since_last, ..Context::default() };
         let Section::Gpu(section) = provider.poll(&context) else {
             return Err(io::Error::other(format!("{} knows no GPUs", provider.name())));
         };
-        write_line(&mut output, &section)?;
+        write(&mut output, &section)?;
     }
     Ok(())
-}
-
-/// Reads a whole line; false at the end, also where a line breaks off there.
-fn read_line(input: &mut impl BufRead, limit: u64, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let count = input.take(limit).read_until(b'\n', line)?;
-    match line.last() {
-        Some(b'\n') => Ok(true),
-        _ if count as u64 == limit => Err(io::Error::other("a line is too long")),
-        _ => Ok(false),
-    }
-}
-
-fn write_line(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    output.write_all(&line)?;
-    output.flush()
 }
 
 /// The parent's side.
 pub struct NvmlProcess {
     command: Box<dyn Fn() -> Command + Send>,
     up: Option<Up>,
-    /// The last answer, as it came.
-    last: Vec<u8>,
-    /// Where the next one is read.
-    next: Vec<u8>,
+    /// The last answer.
+    last: GpuSection,
     /// What became of the last child.
     trouble: String,
     /// Time until the next child.
@@ -110,8 +88,7 @@ impl NvmlProcess {
         Ok(Self {
             command: Box::new(command),
             up: Some(up),
-            last: Vec::new(),
-            next: Vec::new(),
+            last: GpuSection::default(),
             trouble: String::new(),
             wait: Duration::ZERO,
             rest: REST.0,
@@ -123,17 +100,17 @@ impl NvmlProcess {
             Some(up) => up,
             None => self.up.insert(Up::start(&mut (self.command)()).map_err(not_started)?),
         };
-        let section = up.ask(since_last, &mut self.next)?;
+        let section = up.ask(since_last)?;
         if up.served >= STEADY {
             self.rest = REST.0;
         }
-        std::mem::swap(&mut self.last, &mut self.next);
+        self.last.clone_from(&section);
         Ok(section)
     }
 
     /// The last values, late, and why.
     fn without_answer(&self) -> GpuSection {
-        let mut section: GpuSection = serde_json::from_slice(&self.last).unwrap_or_default();
+        let mut section = self.last.clone();
         section.gpus.iter_mut().for_each(warpscope_probes::Gpu::make_late);
         for process in &mut section.processes {
             for field in Usage::FIELDS {
@@ -184,7 +161,7 @@ struct Up {
     child: Child,
     _companion: Companion,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: Lines<BufReader<ChildStdout>, GpuSection>,
     /// Whether it owes an answer.
     asked: bool,
     served: Duration,
@@ -197,7 +174,7 @@ impl Up {
             return Err(io::Error::other("the child has no pipes"));
         };
         let companion = Companion::new(child.id());
-        let answers = BufReader::with_capacity(64 << 10, answers);
+        let answers = Lines::new(BufReader::with_capacity(64 << 10, answers), ANSWER_MAX);
         let (asked, served) = (false, Duration::ZERO);
         let mut up = Self { child, _companion: companion, requests, answers, asked, served };
         // One that has ended already says so when its answer is read.
@@ -207,20 +184,19 @@ impl Up {
 
     fn request(&mut self, since_last: Duration) -> io::Result<()> {
         self.asked = true;
-        write_line(&mut self.requests, &Request { since_last_s: since_last.as_secs_f64() })
+        write(&mut self.requests, &Request { since_last_s: since_last.as_secs_f64() })
     }
 
-    fn ask(&mut self, since_last: Duration, line: &mut Vec<u8>) -> Result<GpuSection, String> {
+    fn ask(&mut self, since_last: Duration) -> Result<GpuSection, String> {
         self.served += since_last;
         if !self.asked {
             // As above.
             self.request(since_last).ok();
         }
         self.asked = false;
-        match read_line(&mut self.answers, ANSWER_MAX, line) {
-            Ok(true) => serde_json::from_slice(line).map_err(|why| self.garbled(&why.to_string())),
-            Ok(false) => Err(self.ended()),
-            Err(why) => Err(self.garbled(&why.to_string())),
+        match self.answers.next() {
+            Some(answer) => answer.map_err(|why| self.garbled(&why.reason)),
+            None => Err(self.ended()),
         }
     }
 

@@ -13,9 +13,8 @@ use warpscope_kernels::gpu::{
 use super::super::job::On;
 use super::super::operands::{fill, refused};
 use super::super::timing::repetitions;
-use crate::worker::PathDtype;
-use crate::worker::goals::ArmReport;
-use crate::worker::gpu::held::Held;
+use crate::worker::gpu::session::DeviceSession;
+use crate::worker::protocol::{ArmReport, PathDtype};
 
 /// What is read for the bandwidth, KiB, on a device and on a stand-in.
 const READ_KIB: u32 = 768 << 10;
@@ -35,7 +34,7 @@ impl Taken {
     /// So many bytes more.
     pub(super) fn allocate(
         &mut self,
-        machine: &mut dyn Held,
+        machine: &mut dyn DeviceSession,
         bytes: u64,
     ) -> Result<Slot, MachineError> {
         let buffer = machine.allocate(bytes.max(1))?;
@@ -50,7 +49,7 @@ impl Taken {
     }
 
     /// Gives everything back; the first error counts, and stops nothing.
-    pub(super) fn free(self, machine: &mut dyn Held) -> Result<(), MachineError> {
+    pub(super) fn free(self, machine: &mut dyn DeviceSession) -> Result<(), MachineError> {
         let mut result = Ok(());
         for graph in self.graphs {
             result = result.and(machine.forget(graph));
@@ -104,7 +103,10 @@ impl Arm {
     }
 
     /// Time of one repetition; `None` where time means nothing.
-    pub(super) fn turn(&self, machine: &mut dyn Held) -> Result<Option<Nanoseconds>, MachineError> {
+    pub(super) fn turn(
+        &self,
+        machine: &mut dyn DeviceSession,
+    ) -> Result<Option<Nanoseconds>, MachineError> {
         let all = self.graphs.iter().try_fold(Some(0.0), |total: Option<f64>, graph| {
             let time = machine.replay(*graph, 1)?;
             Ok::<_, MachineError>(total.zip(time).map(|(total, time)| total + time))
@@ -133,7 +135,7 @@ pub(super) struct Asked {
 
 /// Reading memory, as much at once as memory allows.
 pub(super) fn read(on: &On<'_>) -> Asked {
-    let (used, cap) = on.machine.arena();
+    let (used, cap) = on.machine.pool();
     let room = u32::try_from(cap.saturating_sub(used) / 2 / 1024).unwrap_or(u32::MAX);
     let simulated = on.machine.facts().simulated;
     let n = if simulated { READ_SMALL_KIB } else { READ_KIB.min(room / 64 * 64) };
@@ -218,7 +220,7 @@ fn place(
 
 /// Launches as a graph that is long enough to be timed, and how often it holds them.
 fn recorded(
-    machine: &mut dyn Held,
+    machine: &mut dyn DeviceSession,
     taken: &mut Taken,
     launches: &[Launch],
 ) -> Result<(GraphId, usize), MachineError> {
@@ -244,7 +246,7 @@ pub(super) fn decoder(
     if let Route::Absent { why } = path.route(on.machine.facts()) {
         return Err(refused(why));
     }
-    let arena = on.machine.arena().1;
+    let arena = on.machine.pool().1;
     let model = throughput(on.machine, path, arena / 2)?;
     let (place, bytes) = &model.decode.start;
     let started = on.machine.write(*place, bytes);

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use warpscope_kernels::gpu::MachineError;
 
-use super::job::{On, Say, Trouble};
-use super::request::Request;
-use crate::worker::BenchEvent;
-use crate::worker::goals::{Against, GOALS, Goal, GoalReport, Own};
+use super::job::On;
+use crate::worker::child::{Emit, Trouble};
+use crate::worker::goals::{Against, GOALS, Goal, Own};
+use crate::worker::protocol::{Command, GoalReport, WorkerEvent};
 
 use arm::{Arm, Asked, Taken};
 
@@ -22,10 +22,10 @@ pub(super) fn run(
     on: &mut On<'_>,
     id: &str,
     cublas: &[PathBuf],
-    say: &mut Say<'_>,
+    emit: &mut Emit<'_>,
 ) -> Result<(), Trouble> {
     let failed = |error| {
-        let job = Request::Goal { id: id.to_owned(), cublas: Vec::new() };
+        let job = Command::Goal { id: id.to_owned(), cublas: Vec::new() };
         Trouble::of(&job, error)
     };
     let goal = GOALS.iter().find(|goal| goal.id == id);
@@ -35,7 +35,7 @@ pub(super) fn run(
     let report = measure(on, goal, cublas, &mut taken);
     let freed = taken.free(on.machine);
     let report = report.and_then(|report| freed.map(|()| report)).map_err(failed)?;
-    Ok(say(BenchEvent::Goal(Box::new(report)))?)
+    Ok(emit(WorkerEvent::Goal(Box::new(report)))?)
 }
 
 fn measure(

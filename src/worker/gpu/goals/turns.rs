@@ -8,7 +8,7 @@ use warpscope_probes::nvml::{Strained, Watch};
 use super::super::job::On;
 use super::super::timing::warm_up;
 use super::arm::Arm;
-use crate::worker::goals::{ArmReport, GoalReport, Strain};
+use crate::worker::protocol::{ArmReport, GoalReport, Strain};
 
 /// The fewest and the most blocks, and the time after which fewer than the most must do.
 const LEAST: usize = 12;

@@ -11,7 +11,7 @@ use super::super::job::On;
 use super::super::operands::refused;
 use super::super::timing::repetitions;
 use super::arm::{Arm, Taken};
-use crate::worker::gpu::held::Held;
+use crate::worker::gpu::session::DeviceSession;
 
 /// Memory the library may use: what its own guide recommends for Hopper.
 const WORKSPACE: u64 = 32 << 20;
@@ -114,7 +114,7 @@ fn told(error: BlasError) -> MachineError {
 
 /// ‖a − b‖ / ‖b‖ of the first numbers.
 fn difference(
-    machine: &mut dyn Held,
+    machine: &mut dyn DeviceSession,
     places: [Slot; 2],
     kind: Kind,
     bytes: u64,

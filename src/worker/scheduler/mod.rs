@@ -1,0 +1,317 @@
+//! When the live benchmark may use a device: a GPU only while nobody else uses it, briefly, within a budget; the CPU beside other work, within a
+//! budget its worker keeps. Pure: time comes in as a parameter.
+//!
+//! `Off → Armed → Burst → Cooldown`. Kernels of different processes do not overlap but take turns, so the only mode that disturbs nobody
+//! is to run where there is nobody. Running at low priority beside others was rejected: priorities order streams of one process only.
+
+mod conditions;
+
+use std::time::Duration;
+
+pub use conditions::{Blocker, Conditions, conditions};
+
+/// When the user wants the benchmark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BenchMode {
+    /// Never.
+    Off,
+    /// On GPUs while they are looked at.
+    #[default]
+    Auto,
+    /// Also while they are not.
+    On,
+}
+
+/// How much of a GPU may be taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Share of its time, 0–1.
+    pub share: f64,
+    /// Most memory, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { share: 0.02, memory_bytes: 256 << 20 }
+    }
+}
+
+/// How long a GPU must have been idle before it is measured.
+pub const IDLE: Duration = Duration::from_secs(10);
+/// Limits of the cooldown after a burst.
+const COOLDOWN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5 * 60));
+/// How long a worker may hold a GPU: a context keeps the board out of its deepest rest.
+const SESSION: Duration = Duration::from_secs(60);
+/// Cooldown between two sessions.
+const BETWEEN: Duration = Duration::from_secs(10 * 60);
+/// First and longest backoff after contention or a death.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10 * 60));
+/// Change of the memory in use that shows somebody at work where processes are hidden.
+const MEMORY_STEP: u64 = 64 << 20;
+
+/// What happened. Every event comes with its time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A frame came.
+    Frame(Conditions),
+    /// The user wants another mode.
+    Mode(BenchMode),
+    /// The benchmark came into view or left it.
+    Seen(bool),
+    /// The worker finished a burst that took so much of the device's time.
+    Finished(Duration),
+    /// The worker gave the device back by itself, and why.
+    Paused(String),
+    /// The worker ended, and how.
+    Died(String),
+    /// The user asks for a session now.
+    Now,
+}
+
+/// What to do about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start the worker, if none lives, and let it measure within so much memory.
+    Burst {
+        /// Bytes.
+        memory_bytes: u64,
+    },
+    /// End the worker within the present launch; everything it held comes back.
+    End,
+}
+
+/// Where the benchmark stands on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It does not run, and why.
+    Off(String),
+    /// The GPU is idle, but not yet long enough.
+    Armed {
+        /// Since when.
+        since: Duration,
+    },
+    /// The worker measures.
+    Burst {
+        /// Since when.
+        since: Duration,
+    },
+    /// Waits.
+    Cooldown {
+        /// Until when.
+        until: Duration,
+        /// Why.
+        why: String,
+    },
+}
+
+/// `2 % of its time`.
+fn percent(share: f64) -> String {
+    format!("{} % of its time", (share * 1000.0).round() / 10.0)
+}
+
+/// Schedules the live benchmark of one device.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    mode: BenchMode,
+    /// What may be taken; a CPU's worker keeps to a budget of its own.
+    budget: Option<Budget>,
+    stage: Stage,
+    seen: bool,
+    /// Since when a worker lives.
+    session: Option<Duration>,
+    /// Backoffs without a finished burst in between.
+    backoffs: u32,
+    idle_w: Option<f64>,
+    /// Least and most memory in use since arming.
+    used: Option<(u64, u64)>,
+}
+
+impl Scheduler {
+    /// A GPU, not used yet.
+    pub fn gpu(mode: BenchMode, budget: Budget) -> Self {
+        Self::new(mode, Some(budget), "not looked at yet")
+    }
+
+    /// The CPU, not used yet.
+    pub fn cpu(mode: BenchMode) -> Self {
+        Self::new(mode, None, "off; b starts it")
+    }
+
+    fn new(mode: BenchMode, budget: Option<Budget>, why: &str) -> Self {
+        Self {
+            mode,
+            budget,
+            stage: Stage::Off(why.to_owned()),
+            seen: false,
+            session: None,
+            backoffs: 0,
+            idle_w: None,
+            used: None,
+        }
+    }
+
+    /// Whether a worker lives.
+    pub fn has_worker(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Where it stands.
+    pub fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// Handles what happened at a time since some beginning.
+    pub fn handle(&mut self, now: Duration, event: Event) -> Vec<Action> {
+        match event {
+            Event::Frame(conditions) => self.frame(now, &conditions),
+            Event::Mode(mode) => {
+                self.mode = mode;
+                self.unless_wanted().unwrap_or_else(|| self.begin_at_once(now))
+            }
+            Event::Seen(seen) => {
+                self.seen = seen;
+                self.unless_wanted().unwrap_or_default()
+            }
+            Event::Finished(took) => self.finished(now, took),
+            Event::Paused(why) => self.leave(now, why),
+            Event::Died(how) => self.leave(now, how),
+            Event::Now => {
+                if let Stage::Cooldown { .. } = self.stage {
+                    self.stage = Stage::Off("asked for".into());
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Ends what is no longer wanted.
+    fn unless_wanted(&mut self) -> Option<Vec<Action>> {
+        let why = match self.mode {
+            BenchMode::Off if self.session.is_some() => "paused by key; b continues",
+            BenchMode::Off => "off; b starts it",
+            BenchMode::Auto if self.budget.is_some() && !self.seen => {
+                "measures while the Bench tab is open"
+            }
+            _ => return None,
+        };
+        if self.session.is_some() || !self.is_paused_by_key() {
+            self.stage = Stage::Off(why.into());
+        }
+        Some(self.end())
+    }
+
+    fn is_paused_by_key(&self) -> bool {
+        self.mode == BenchMode::Off
+            && matches!(&self.stage, Stage::Off(why) if why.starts_with("paused"))
+    }
+
+    fn end(&mut self) -> Vec<Action> {
+        self.session.take().map(|_| Action::End).into_iter().collect()
+    }
+
+    /// Who starts the CPU's benchmark need not wait for a frame.
+    fn begin_at_once(&mut self, now: Duration) -> Vec<Action> {
+        if self.budget.is_some() || self.session.is_some() {
+            Vec::new()
+        } else {
+            self.begin(now, 0)
+        }
+    }
+
+    fn frame(&mut self, now: Duration, conditions: &Conditions) -> Vec<Action> {
+        if let Some(unwanted) = self.unless_wanted() {
+            return unwanted;
+        }
+        let bursts = matches!(self.stage, Stage::Burst { .. });
+        let own = self.session.is_some();
+        let blocker = if own { &conditions.contention } else { &conditions.blocker };
+        let unrest = || (!bursts).then(|| self.unrest(conditions)).flatten();
+        if let Some(why) = blocker.clone().or_else(unrest) {
+            return self.keep_away(now, &why);
+        }
+        match self.stage {
+            Stage::Burst { .. } => Vec::new(),
+            Stage::Cooldown { until, .. } if now < until => self.end_long_session(now),
+            _ if own || self.budget.is_none() => self.begin(now, conditions.memory_bytes),
+            Stage::Armed { since } if now.saturating_sub(since) >= IDLE => {
+                self.begin(now, conditions.memory_bytes)
+            }
+            Stage::Armed { .. } => Vec::new(),
+            _ => {
+                self.used = None;
+                self.stage = Stage::Armed { since: now };
+                Vec::new()
+            }
+        }
+    }
+
+    /// Signs of others where the readings include nothing of the benchmark.
+    fn unrest(&mut self, conditions: &Conditions) -> Option<Blocker> {
+        if self.session.is_some() {
+            return None;
+        }
+        let idle = [self.idle_w, conditions.power_w].into_iter().flatten().reduce(f64::min);
+        let rests = conditions.rests(self.idle_w);
+        self.idle_w = idle;
+        if !rests {
+            return Some(Blocker::Power);
+        }
+        let now = conditions.used_bytes?;
+        let (least, most) = self.used.map_or((now, now), |(l, m)| (l.min(now), m.max(now)));
+        self.used = Some((least, most));
+        (conditions.blind && most - least > MEMORY_STEP).then_some(Blocker::MemoryMoves)
+    }
+
+    fn keep_away(&mut self, now: Duration, why: &Blocker) -> Vec<Action> {
+        self.used = None;
+        let cooling = matches!(self.stage, Stage::Cooldown { until, .. } if now < until);
+        if self.session.is_none() && !cooling {
+            self.stage = Stage::Off(why.to_string());
+        }
+        self.leave(now, why.to_string())
+    }
+
+    fn begin(&mut self, now: Duration, memory_bytes: u64) -> Vec<Action> {
+        self.session.get_or_insert(now);
+        self.stage = Stage::Burst { since: now };
+        let most = self.budget.map_or(memory_bytes, |budget| budget.memory_bytes);
+        vec![Action::Burst { memory_bytes: memory_bytes.min(most) }]
+    }
+
+    fn finished(&mut self, now: Duration, took: Duration) -> Vec<Action> {
+        if matches!(self.stage, Stage::Burst { .. }) {
+            self.backoffs = 0;
+            let Some(Budget { share, .. }) = self.budget else { return self.begin(now, 0) };
+            let rest = took.div_f64(share.clamp(1e-4, 1.0)).clamp(COOLDOWN.0, COOLDOWN.1);
+            let why = format!("keeps to {}", percent(share));
+            self.stage = Stage::Cooldown { until: now + rest, why };
+        }
+        self.end_long_session(now)
+    }
+
+    /// A worker that has lived its time ends, unless the user looks at it and wants it on.
+    fn end_long_session(&mut self, now: Duration) -> Vec<Action> {
+        let pinned = self.mode == BenchMode::On && self.seen;
+        let over = self.session.is_some_and(|since| now.saturating_sub(since) >= SESSION);
+        if pinned || !over {
+            return Vec::new();
+        }
+        let why = format!("measured for {} s; the GPU may rest", SESSION.as_secs());
+        self.stage = Stage::Cooldown { until: now + BETWEEN, why };
+        self.end()
+    }
+
+    /// Ends the worker, if one lives, and backs off, longer each time.
+    fn leave(&mut self, now: Duration, why: String) -> Vec<Action> {
+        if self.session.is_some() {
+            let wait = BACKOFF.0.saturating_mul(1 << self.backoffs.min(8)).min(BACKOFF.1);
+            self.backoffs += 1;
+            self.stage = Stage::Cooldown { until: now + wait, why };
+        }
+        self.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

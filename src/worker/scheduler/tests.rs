@@ -1,0 +1,269 @@
+use super::*;
+
+fn idle() -> Conditions {
+    Conditions {
+        power_w: Some(70.0),
+        used_bytes: Some(1 << 30),
+        memory_bytes: 256 << 20,
+        ..Conditions::default()
+    }
+}
+
+fn seconds(s: u64) -> Duration {
+    Duration::from_secs(s)
+}
+
+/// What the table can say happened.
+enum Do {
+    Idle,
+    Comes(u32),
+    Busy,
+    Seen(bool),
+    Mode(BenchMode),
+    Took(u64),
+    Dies,
+    Pauses,
+    Now,
+}
+
+/// A scheduler told what happens, line by line: second, what, actions, and the first words of the stage.
+fn walk(mode: BenchMode, lines: &[(u64, Do, &[&str], &str)]) {
+    let mut scheduler = Scheduler::gpu(mode, Budget::default());
+    for (second, what, actions, stage) in lines {
+        let event = match what {
+            Do::Idle => Event::Frame(idle()),
+            Do::Comes(pid) => {
+                let who = Some(Blocker::Process(*pid));
+                Event::Frame(Conditions { blocker: who.clone(), contention: who, ..idle() })
+            }
+            Do::Busy => Event::Frame(Conditions { blocker: Some(Blocker::Busy(40)), ..idle() }),
+            Do::Seen(seen) => Event::Seen(*seen),
+            Do::Mode(mode) => Event::Mode(*mode),
+            Do::Took(ms) => Event::Finished(Duration::from_millis(*ms)),
+            Do::Dies => Event::Died("was killed by signal 9".into()),
+            Do::Pauses => Event::Paused("busy: process 9 computes on it".into()),
+            Do::Now => Event::Now,
+        };
+        let told: Vec<String> = scheduler
+            .handle(seconds(*second), event)
+            .iter()
+            .map(|action| match action {
+                Action::Burst { memory_bytes } => format!("burst {}", memory_bytes >> 20),
+                Action::End => "end".into(),
+            })
+            .collect();
+        assert_eq!(told, *actions, "at {second} s");
+        let now = match scheduler.stage() {
+            Stage::Off(why) => format!("off: {why}"),
+            Stage::Armed { since } => format!("armed since {}", since.as_secs()),
+            Stage::Burst { .. } => "burst".into(),
+            Stage::Cooldown { until, why } => format!("cool until {}: {why}", until.as_secs()),
+        };
+        assert!(now.starts_with(stage), "at {second} s: {now:?}, not {stage:?}");
+    }
+}
+
+#[test]
+fn a_gpu_idle_for_ten_seconds_is_measured_and_rests_fifty_times_as_long() {
+    walk(
+        BenchMode::Auto,
+        &[
+            (0, Do::Idle, &[], "off: measures while the Bench tab is open"),
+            (1, Do::Seen(true), &[], "off"),
+            (2, Do::Idle, &[], "armed since 2"),
+            (11, Do::Idle, &[], "armed since 2"),
+            (12, Do::Idle, &["burst 256"], "burst"),
+            (13, Do::Took(100), &[], "cool until 18: keeps to 2 % of its time"),
+            (17, Do::Idle, &[], "cool until 18"),
+            (18, Do::Idle, &["burst 256"], "burst"),
+            (18, Do::Took(1), &[], "cool until 20"),
+        ],
+    );
+}
+
+#[test]
+fn whoever_comes_has_the_gpu_at_once_and_is_left_alone_longer_each_time() {
+    walk(
+        BenchMode::On,
+        &[
+            (0, Do::Seen(true), &[], "off"),
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["burst 256"], "burst"),
+            (10, Do::Comes(9), &["end"], "cool until 40: busy: process 9 computes on it"),
+            (11, Do::Dies, &[], "cool until 40: busy"),
+            (12, Do::Took(3), &[], "cool until 40: busy"),
+            (40, Do::Comes(9), &[], "off: busy: process 9 computes on it"),
+            (50, Do::Idle, &[], "armed since 50"),
+            (60, Do::Idle, &["burst 256"], "burst"),
+            (60, Do::Comes(9), &["end"], "cool until 120: busy"),
+            (121, Do::Idle, &[], "armed since 121"),
+            (131, Do::Idle, &["burst 256"], "burst"),
+            (131, Do::Dies, &["end"], "cool until 251: was killed by signal 9"),
+        ],
+    );
+}
+
+#[test]
+fn a_gpu_in_use_is_not_touched_and_use_starts_the_ten_seconds_again() {
+    walk(
+        BenchMode::On,
+        &[
+            (0, Do::Busy, &[], "off: busy: 40 % in use"),
+            (1, Do::Idle, &[], "armed since 1"),
+            (9, Do::Busy, &[], "off: busy"),
+            (10, Do::Idle, &[], "armed since 10"),
+            (19, Do::Idle, &[], "armed since 10"),
+            (20, Do::Idle, &["burst 256"], "burst"),
+        ],
+    );
+}
+
+#[test]
+fn a_child_lives_a_minute_and_then_the_gpu_rests_ten() {
+    walk(
+        BenchMode::Auto,
+        &[
+            (0, Do::Seen(true), &[], "off"),
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["burst 256"], "burst"),
+            (11, Do::Took(20), &[], "cool until 13"),
+            (70, Do::Idle, &["burst 256"], "burst"),
+            (70, Do::Took(20), &["end"], "cool until 670: measured for 60 s"),
+            (80, Do::Idle, &[], "cool until 670"),
+            (81, Do::Now, &[], "off: asked for"),
+            (82, Do::Idle, &[], "armed since 82"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_looked_at_and_wanted_on_is_measured_on() {
+    walk(
+        BenchMode::On,
+        &[
+            (0, Do::Seen(true), &[], "off"),
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["burst 256"], "burst"),
+            (100, Do::Took(20), &[], "cool until 102"),
+            (102, Do::Idle, &["burst 256"], "burst"),
+            (103, Do::Seen(false), &[], "burst"),
+            (103, Do::Took(20), &["end"], "cool until 703: measured for 60 s"),
+        ],
+    );
+}
+
+#[test]
+fn leaving_the_tab_or_turning_it_off_gives_everything_back() {
+    walk(
+        BenchMode::Auto,
+        &[
+            (0, Do::Seen(true), &[], "off"),
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["burst 256"], "burst"),
+            (10, Do::Seen(false), &["end"], "off: measures while the Bench tab is open"),
+            (11, Do::Dies, &[], "off: measures"),
+            (12, Do::Seen(true), &[], "off"),
+            (12, Do::Idle, &[], "armed since 12"),
+            (22, Do::Idle, &["burst 256"], "burst"),
+            (22, Do::Mode(BenchMode::Off), &["end"], "off: paused by key"),
+            (23, Do::Idle, &[], "off: paused by key"),
+        ],
+    );
+}
+
+#[test]
+fn a_child_that_gave_way_is_not_started_again_at_once() {
+    walk(
+        BenchMode::On,
+        &[
+            (0, Do::Idle, &[], "armed"),
+            (10, Do::Idle, &["burst 256"], "burst"),
+            (11, Do::Pauses, &["end"], "cool until 41: busy: process 9 computes on it"),
+            (12, Do::Dies, &[], "cool until 41: busy"),
+            (13, Do::Pauses, &[], "cool until 41: busy"),
+            (42, Do::Idle, &[], "armed since 42"),
+        ],
+    );
+}
+
+#[test]
+fn a_clock_that_was_set_back_is_no_reason_to_panic() {
+    walk(
+        BenchMode::On,
+        &[
+            (100, Do::Idle, &[], "armed since 100"),
+            (50, Do::Idle, &[], "armed since 100"),
+            (110, Do::Idle, &["burst 256"], "burst"),
+            (20, Do::Idle, &[], "burst"),
+            (20, Do::Took(10), &[], "cool until 22"),
+        ],
+    );
+}
+
+#[test]
+fn where_processes_are_hidden_power_and_memory_tell() {
+    let mut scheduler = Scheduler::gpu(BenchMode::On, Budget::default());
+    let frame = |power, used| {
+        let around =
+            Conditions { blind: true, power_w: Some(power), used_bytes: Some(used), ..idle() };
+        Event::Frame(around)
+    };
+    scheduler.handle(seconds(0), frame(70.0, 1 << 30));
+    scheduler.handle(seconds(5), frame(71.0, 1 << 30));
+    assert!(matches!(scheduler.stage(), Stage::Armed { .. }));
+    scheduler.handle(seconds(6), frame(71.0, (1 << 30) + (100 << 20)));
+    assert_eq!(*scheduler.stage(), Stage::Off("busy: its memory in use changes".into()));
+    scheduler.handle(seconds(7), frame(120.0, 1 << 30));
+    assert_eq!(*scheduler.stage(), Stage::Off("busy: it draws more than when idle".into()));
+    scheduler.handle(seconds(8), frame(70.0, 1 << 30));
+    assert_eq!(*scheduler.stage(), Stage::Armed { since: seconds(8) });
+}
+
+#[test]
+fn the_budget_is_kept_whatever_a_burst_takes() {
+    for took_ms in [1, 40, 200, 900, 60_000] {
+        let mut scheduler = Scheduler::gpu(BenchMode::On, Budget::default());
+        scheduler.handle(seconds(0), Event::Seen(true));
+        scheduler.handle(seconds(0), Event::Frame(idle()));
+        scheduler.handle(seconds(10), Event::Frame(idle()));
+        let took = Duration::from_millis(took_ms);
+        scheduler.handle(seconds(11), Event::Finished(took));
+        let Stage::Cooldown { until, .. } = scheduler.stage() else { panic!("rests") };
+        let rest = *until - seconds(11);
+        assert!(rest >= COOLDOWN.0 && rest <= COOLDOWN.1);
+        assert!(took.as_secs_f64() <= 0.02 * rest.as_secs_f64() || rest == COOLDOWN.1);
+    }
+}
+
+/// The CPU needs no rest and no look, only leave; its worker keeps to a budget by itself.
+#[test]
+fn the_cpu_is_measured_burst_after_burst_unless_on_battery_or_paused() {
+    let mut cpu = Scheduler::cpu(BenchMode::Off);
+    let plugged = || Event::Frame(Conditions::default());
+    let battery = || Some(Blocker::Battery);
+    let unplugged = || {
+        Event::Frame(Conditions {
+            blocker: battery(),
+            contention: battery(),
+            ..Conditions::default()
+        })
+    };
+    let burst = [Action::Burst { memory_bytes: 0 }];
+    let off = |why: &str| Stage::Off(why.to_owned());
+    assert_eq!(cpu.handle(seconds(0), plugged()), []);
+    assert_eq!(*cpu.stage(), off("off; b starts it"));
+    assert_eq!(cpu.handle(seconds(1), Event::Mode(BenchMode::Auto)), burst);
+    assert_eq!(cpu.handle(seconds(2), Event::Finished(seconds(1))), burst);
+    assert_eq!(cpu.handle(seconds(500), plugged()), [], "a long burst is left alone");
+    assert_eq!(cpu.handle(seconds(501), unplugged()), [Action::End]);
+    assert_eq!(cpu.handle(seconds(540), unplugged()), []);
+    assert_eq!(*cpu.stage(), off("on battery"));
+    assert_eq!(cpu.handle(seconds(541), plugged()), burst);
+    assert_eq!(cpu.handle(seconds(542), Event::Mode(BenchMode::Off)), [Action::End]);
+    assert_eq!(cpu.handle(seconds(543), plugged()), []);
+    assert_eq!(*cpu.stage(), off("paused by key; b continues"));
+    assert_eq!(cpu.handle(seconds(544), Event::Mode(BenchMode::Auto)), burst);
+    assert_eq!(cpu.handle(seconds(545), Event::Died("signal".into())), [Action::End]);
+    assert!(matches!(cpu.stage(), Stage::Cooldown { .. }));
+    assert_eq!(cpu.handle(seconds(546), Event::Mode(BenchMode::Auto)), burst, "by key at once");
+}
