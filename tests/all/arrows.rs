@@ -33,7 +33,8 @@ const PURE: &[&str] = &[
     "shell/view.rs",
     "store",
     "widgets",
-    "worker/pulse",
+    "worker/scheduler",
+    "worker/supervisor",
 ];
 
 /// Files of the pure folders that touch the outside, each with its reason.
