@@ -36,7 +36,8 @@ const PURE: &[&str] = &[
     "shell/update",
     "store",
     "widgets",
-    "worker/pulse",
+    "worker/scheduler",
+    "worker/supervisor",
 ];
 
 /// Files of the pure folders that touch the outside, each with its reason.

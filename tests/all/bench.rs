@@ -233,11 +233,21 @@ mod command {
         BenchRequest { device: "cpu".to_owned(), json, ..BenchRequest::default() }
     }
 
+    const UNTIL_QUIT: &str = r#"while read -r line; do case $line in *quit*) exit;; esac; done"#;
+
+    fn only(profile: &str, dtype: &str, json: bool) -> BenchRequest {
+        BenchRequest {
+            profiles: vec![profile.to_owned()],
+            dtypes: vec![dtype.to_owned()],
+            ..cpu(json)
+        }
+    }
+
     /// A script that repeats what a real child said.
     fn replay(events: &[warpscope::worker::WorkerEvent]) -> String {
         let line = |event| serde_json::to_string(event).expect("serialises");
         let lines: Vec<_> = events.iter().map(line).collect();
-        format!("cat <<'END'\n{}\nEND\nread quit", lines.join("\n"))
+        format!("cat <<'END'\n{}\nEND\n{UNTIL_QUIT}", lines.join("\n"))
     }
 
     #[test]
@@ -259,7 +269,7 @@ mod command {
     #[test]
     fn a_killed_child_is_named_with_its_signal_and_what_it_said_is_kept() {
         let events = once("clean", "int4");
-        let script = replay(&events[..events.len() - 1]).replace("read quit", "kill -9 $$");
+        let script = replay(&events[..events.len() - 1]).replace(UNTIL_QUIT, "kill -9 $$");
         let ended = bench(&script, &cpu(true));
         assert_eq!(ended.code, 1);
         assert!(ended.err.contains("died of SIGKILL"), "{}", ended.err);
@@ -291,7 +301,7 @@ mod command {
     #[test]
     fn json_has_what_was_promised_and_the_table_names_the_first_bad_number() {
         let script = replay(&once("glm4", "fp16,fp32"));
-        let ended = bench(&script, &cpu(true));
+        let ended = bench(&script, &only("glm4", "fp16,fp32", true));
         assert_eq!(ended.code, 0, "an overflow that must happen is no failure: {}", ended.err);
         let json: Value = serde_json::from_str(&ended.out).expect("JSON");
         assert_eq!((&json["schema"], &json["device"]), (&Value::from(1), &Value::from("cpu")));
@@ -313,7 +323,7 @@ mod command {
             assert!(report.get(key).is_some(), "{key} is missing");
         }
         assert_eq!(report["error"], Value::Null);
-        let table = bench(&script, &cpu(false)).out;
+        let table = bench(&script, &only("glm4", "fp16,fp32", false)).out;
         assert!(table.contains("!!!!  not finite from layer 1 o_proj, token"), "{table}");
     }
 
@@ -325,7 +335,7 @@ mod command {
                 report.tokens[5] = 9;
             }
         }
-        let ended = bench(&replay(&events), &cpu(false));
+        let ended = bench(&replay(&events), &only("clean", "int4", false));
         assert_eq!(ended.code, 1);
         assert!(ended.err.contains("int4 clean: token"), "{}", ended.err);
     }

@@ -1,7 +1,6 @@
-//! What parent and child processes of a benchmark say to each other, one JSON object a line.
+//! What parent and worker processes tell each other, one JSON object a line.
 
-use warpscope::worker::gpu::Request;
-use warpscope::worker::{Events, parse_event};
+use warpscope::worker::{Command, LINE_MAX, Lines, WorkerEvent, parse, to_line};
 
 use crate::Trace;
 
@@ -9,25 +8,25 @@ use crate::Trace;
 pub(super) fn events(bytes: &[u8], trace: &mut Trace) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
     let mut count = 0;
-    for event in Events::new(bytes) {
+    for event in Lines::<_, WorkerEvent>::new(bytes, LINE_MAX) {
         count += 1;
         trace.result(&event);
         if let Ok(event) = event {
-            let text = serde_json::to_string(&event).expect("an event can be written");
-            assert_eq!(parse_event(1, &text), Ok(event), "{text}");
+            let line = to_line(&event).expect("an event can be written");
+            assert_eq!(parse(1, &line), Ok(event), "{line:?}");
         }
     }
     assert!(count <= lines);
 }
 
-/// A request that is read can be written, and reads back as itself; its sentence is no longer than it is.
+/// A command that is read can be written, and reads back as itself; its sentence is no longer than it is.
 pub(super) fn requests(bytes: &[u8], trace: &mut Trace) {
     for line in bytes.split(|byte| *byte == b'\n') {
-        let request = serde_json::from_slice::<Request>(line);
+        let request = serde_json::from_slice::<Command>(line);
         trace.result(&request);
         let Ok(request) = request else { continue };
         let text = serde_json::to_string(&request).expect("a request can be written");
-        assert_eq!(serde_json::from_str::<Request>(&text).ok().as_ref(), Some(&request), "{text}");
+        assert_eq!(serde_json::from_str::<Command>(&text).ok().as_ref(), Some(&request), "{text}");
         assert!(request.to_string().len() <= 100 + 4 * line.len());
     }
 }

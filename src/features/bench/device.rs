@@ -222,8 +222,9 @@ impl Device {
                 if self.deaths.len() == DEATHS {
                     self.deaths.pop_front();
                 }
-                self.deaths.push_back((at, death.sentence.clone()));
-                self.schedule(now, Event::Died(death.sentence))
+                let how = death.ending.what(None);
+                self.deaths.push_back((at, death.sentence));
+                self.schedule(now, Event::Died(how))
             }
             Update::Sent(_) | Update::Idle => Vec::new(),
         }

@@ -31,13 +31,13 @@ pub enum Measure {
 /// What is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
-    /// A kernel at a size; on a stand-in at the other, for an interpreter takes its time.
+    /// A kernel at a size; on a fake device at the other, for an interpreter takes its time.
     Kernel {
         /// Kernel: `gemm.f16`.
         id: &'static str,
         /// The size.
         shape: Shape,
-        /// The size on a stand-in.
+        /// The size on a fake device.
         small: Shape,
         /// Whether weights are in the second-level cache, instead of a copy that was not touched for long.
         resident: bool,

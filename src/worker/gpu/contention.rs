@@ -59,7 +59,7 @@ struct State {
 }
 
 struct Shared {
-    eyes: Mutex<Box<dyn ContentionProbe>>,
+    probe: Mutex<Box<dyn ContentionProbe>>,
     state: Mutex<State>,
     changed: Condvar,
     stop: Arc<AtomicBool>,
@@ -78,7 +78,7 @@ impl Shared {
             if state.unwrap_or_else(PoisonError::into_inner).ended {
                 return;
             }
-            let look = lock(&self.eyes).look();
+            let look = lock(&self.probe).look();
             let mut state = lock(&self.state);
             state.sm_mhz = look.sm_mhz;
             if let Some(why) = foreign_process(&look, &state.known)
@@ -101,9 +101,9 @@ pub(super) struct ContentionMonitor {
 
 impl ContentionMonitor {
     /// Starts the thread. What it finds sets the flag.
-    pub(super) fn new(eyes: Box<dyn ContentionProbe>, stop: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(probe: Box<dyn ContentionProbe>, stop: Arc<AtomicBool>) -> Self {
         let shared = Arc::new(Shared {
-            eyes: Mutex::new(eyes),
+            probe: Mutex::new(probe),
             state: Mutex::default(),
             changed: Condvar::new(),
             stop,
@@ -115,10 +115,10 @@ impl ContentionMonitor {
 
     /// Looks now.
     pub(super) fn look(&self) -> Look {
-        lock(&self.shared.eyes).look()
+        lock(&self.shared.probe).look()
     }
 
-    /// Says who is not a stranger.
+    /// Says who is not a foreign process.
     pub(super) fn know(&self, known: Vec<u32>) {
         lock(&self.shared.state).known = known;
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_computes_or_uses_more_than_a_hundredth() {
+    fn a_foreign_process_computes_or_uses_more_than_a_hundredth() {
         for (look, want) in [
             (look(&[], &[]), None),
             (look(&[7], &[(7, 90)]), None),
@@ -202,13 +202,13 @@ mod tests {
     #[test]
     fn who_comes_stops_what_runs() {
         let stop = Arc::new(AtomicBool::new(false));
-        let lookout = ContentionMonitor::new(Box::new(Comes(3)), Arc::clone(&stop));
-        assert_eq!(lookout.look().computing, Some(vec![]));
-        lookout.begin();
+        let monitor = ContentionMonitor::new(Box::new(Comes(3)), Arc::clone(&stop));
+        assert_eq!(monitor.look().computing, Some(vec![]));
+        monitor.begin();
         while !stop.load(Ordering::Relaxed) {
             thread::yield_now();
         }
-        assert_eq!(lookout.end().as_deref(), Some("busy: process 8 computes on it"));
-        assert_eq!((lookout.sm_mhz(), lookout.end()), (Some(1410.0), None));
+        assert_eq!(monitor.end().as_deref(), Some("busy: process 8 computes on it"));
+        assert_eq!((monitor.sm_mhz(), monitor.end()), (Some(1410.0), None));
     }
 }

@@ -221,7 +221,7 @@ mod tests {
         let mut round = ProbeRound::new("GPU-1");
         let dead =
             Death { doing: None, ..death(Ending::NotStarted { why: "no such file".into() }) };
-        round.handle(Update::Died(Death { given_up: false, ..dead }));
+        round.handle(Update::Died(Death { given_up: true, ..dead }));
         assert!(round.paused.is_some_and(|why| why.contains("too often")));
         assert_eq!(round.reports, []);
     }

@@ -18,7 +18,7 @@ pub(super) fn run(on: &mut On<'_>, globs: &Globs, emit: &mut Emit<'_>) -> Result
                 tried_log2: found.tried_log2,
                 survives_cancelling: Some(found.survives_cancelling),
             }))?,
-            Err(error) => note(on, emit, format!("headroom of {}", probe.path()), error)?,
+            Err(error) => note(on, emit, format!("dynamic range of {}", probe.path()), error)?,
         }
     }
     Ok(())

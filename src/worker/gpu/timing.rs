@@ -1,7 +1,7 @@
 //! Times of a kernel's work.
 //!
 //! A sample is one replay of a graph that holds as many repetitions as make it long against the resolution of the device's
-//! events (about 0.5 µs). Operands rotate by the kernel's own plan. Where a stand-in computes there are no samples: what comes
+//! events (about 0.5 µs). Operands rotate by the kernel's own plan. Where a fake device computes there are no samples: what comes
 //! out is still hashed, twice, for equal inputs must give equal outputs.
 
 use std::time::{Duration, Instant};
@@ -20,9 +20,9 @@ use crate::worker::protocol::{KernelReport, SkippedWork, Timing, TimingMode, Wor
 
 /// Shortest sample.
 const SAMPLE_NS: Nanoseconds = 200e3;
-/// Longest repetition of a pulse.
+/// Longest repetition of a burst.
 const PULSE_NS: Nanoseconds = 2e6;
-/// Samples of a pulse, and the fewest of any measurement: enough for an interval of the median.
+/// Samples of a burst, and the fewest of any measurement: enough for an interval of the median.
 const PULSE_SAMPLES: usize = 9;
 /// Samples of a long measurement, and the time after which fewer must do.
 const SAMPLES: usize = 1000;
@@ -34,7 +34,7 @@ const WARM_AGAIN: (Duration, Duration) = (Duration::from_millis(300), Duration::
 const STEADY: f64 = 0.005;
 /// Most kernels of one graph.
 const NODES: usize = 1024;
-/// Largest work that a stand-in does, operations and bytes.
+/// Largest work that a fake device does, operations and bytes.
 const SIMULATED: f64 = 3e7;
 
 /// Times kernels at one size, or at their own, and says what came out.
@@ -107,7 +107,7 @@ pub(super) fn is_worth_while(facts: &DeviceFacts, work: &Work) -> bool {
 fn skipped(kernel: &GpuKernel, shape: Shape) -> SkippedWork {
     let millions = SIMULATED / 1e6;
     let why = format!(
-        "more than {millions:.0} million operations or bytes would take the interpreter of a stand-in minutes"
+        "more than {millions:.0} million operations or bytes would take the interpreter of a fake device minutes"
     );
     SkippedWork { kernel: kernel.id.to_owned(), shape, why }
 }
@@ -129,7 +129,7 @@ fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {
     }
 }
 
-/// One work; nothing where it is too long for a pulse. All memory is given back.
+/// One work; nothing where it is too long for a burst. All memory is given back.
 fn measure(
     on: &mut On<'_>,
     kernel: &GpuKernel,
@@ -187,7 +187,7 @@ fn in_memory(
     Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
 }
 
-/// Times of one repetition each; none where time means nothing, nothing where one is too long for a pulse.
+/// Times of one repetition each; none where time means nothing, nothing where one is too long for a burst.
 fn samples(
     on: &mut On<'_>,
     launches: &[Launch],
@@ -199,7 +199,7 @@ fn samples(
         Recorded::TooLong => return Ok(None),
     };
     let samples = match mode {
-        TimingMode::Burst => pulse(on.machine, sample),
+        TimingMode::Burst => burst(on.machine, sample),
         TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
     };
     sample.forget(on.machine)?;
@@ -212,7 +212,7 @@ pub(super) enum Recorded {
     Sample(Sample),
     /// Time means nothing here.
     Timeless,
-    /// One repetition takes longer than a pulse may.
+    /// One repetition takes longer than a burst may.
     TooLong,
 }
 
@@ -270,7 +270,7 @@ pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
 
-fn pulse(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
+fn burst(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
     sample.take(machine)?;
     let all = (0..PULSE_SAMPLES).map(|_| sample.take(machine));
     Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())

@@ -7,9 +7,10 @@ use std::time::Duration;
 use warpscope_kernels::gpu::{DeviceFacts, MachineError};
 
 use super::contention::{ContentionMonitor, ContentionProbe, foreign_process, own};
-use super::job::{self, On};
+use super::job::On;
 use super::meter::Metered;
 use super::session::DeviceSession;
+use super::{autotune, decode, goals, probing, range, selftest, timing};
 use crate::worker::child::{Device, Emit, Stop, Trouble};
 use crate::worker::protocol::{
     Acquire, BENCH_SCHEMA, Command, DeviceHere, Hello, Holding, WorkerEvent,
@@ -131,8 +132,7 @@ impl<'a> GpuDevice<'a> {
         }
         let clock = || monitor.as_ref().and_then(ContentionMonitor::sm_mhz);
         let mut machine = Metered { machine: &mut **session, facts, busy };
-        let done =
-            job::perform(job, &mut On { uuid, machine: &mut machine, clock: &clock, warm }, emit);
+        let done = perform(job, &mut On { uuid, machine: &mut machine, clock: &clock, warm }, emit);
         let contention = monitor.as_ref().and_then(ContentionMonitor::end);
         let lost = session.ended().cloned();
         let stopped = matches!(done, Err(Trouble::Machine { error: MachineError::Stopped, .. }));
@@ -210,5 +210,22 @@ impl Device for GpuDevice<'_> {
 
     fn is_lost(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.session.ended().is_some())
+    }
+}
+
+/// Does a job on a device that is held.
+fn perform(job: &Command, on: &mut On<'_>, emit: &mut Emit<'_>) -> Result<(), Trouble> {
+    match job {
+        Command::Selftest { kernels } => selftest::run(on, kernels, emit),
+        Command::Kernel(timing) => timing::run(on, timing, emit),
+        Command::Autotune(timing) => autotune::run(on, timing, emit),
+        Command::Decode { .. } => decode::run(on, job, emit),
+        Command::Range { paths } => range::run(on, paths, emit),
+        Command::Goal { id, cublas } => goals::run(on, id, cublas, emit),
+        Command::Probe { ids, cublas } => probing::run(on, ids, cublas, emit),
+        _ => {
+            let why = "this build has no such job".to_owned();
+            Err(Trouble::of(job, MachineError::Refused { why }))
+        }
     }
 }

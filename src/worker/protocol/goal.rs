@@ -16,7 +16,7 @@ pub struct ArmReport {
     pub variant: String,
     /// Operations or bytes of one repetition, whichever the ratio is of.
     pub amount: f64,
-    /// Times of one repetition, nanoseconds, in the order they were taken. Empty where a stand-in computes.
+    /// Times of one repetition, nanoseconds, in the order they were taken. Empty where a fake device computes.
     pub samples_ns: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ pub struct GoalReport {
     pub own: ArmReport,
     /// What it is held against; null where its time is the figure.
     pub against: Option<ArmReport>,
-    /// Our rate by the other's, one for each block of four turns. Empty where a stand-in computes.
+    /// Our rate by the other's, one for each block of four turns. Empty where a fake device computes.
     pub ratios: Vec<f64>,
     /// Products of one repetition of ours: what rotates over copies of the weights does several.
     pub products: f64,

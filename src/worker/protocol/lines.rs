@@ -68,7 +68,7 @@ impl<R: BufRead, T: DeserializeOwned> Iterator for Lines<R, T> {
             return parsed;
         }
         self.values = None;
-        let reason = format!("longer than {} bytes", self.longest);
+        let reason = format!("a line is too long: more than {} bytes", self.longest);
         parsed.is_none().then_some(Err(LineError { line, reason }))
     }
 }
@@ -122,7 +122,7 @@ mod tests {
         let read = events(&vec![b'x'; 3 * LINE_MAX]);
         assert_eq!(read.len(), 1);
         let error = read[0].as_ref().expect_err("too long").to_string();
-        assert_eq!(error, "line 1: longer than 65536 bytes");
+        assert_eq!(error, "line 1: a line is too long: more than 65536 bytes");
     }
 
     proptest! {

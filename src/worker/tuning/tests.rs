@@ -59,8 +59,8 @@ fn a_choice_counts_in_its_very_situation() {
     let entry = chosen(&cache, &situation());
     assert_eq!(entry.picks().choose("gemm.f16", cube(4096)), Some("large"));
     assert_eq!(entry.picks[0].ratio, Some(0.9));
-    let stranger = Situation { uuid: "GPU-2".to_owned(), ..situation() };
-    assert_eq!(cache.lookup(&stranger), Lookup::Untuned);
+    let another = Situation { uuid: "GPU-2".to_owned(), ..situation() };
+    assert_eq!(cache.lookup(&another), Lookup::Untuned);
     let clocks = Clocks { power_limit_w: None, ..situation().clocks };
     for (now, want) in [
         (

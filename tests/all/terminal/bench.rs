@@ -46,12 +46,12 @@ fn a_killed_worker_is_shown_survived_and_started_again() {
     let (_nvml, mut screen) = session();
     let first = worker(&screen);
     kill(&first);
-    screen.see("was killed by signal 9");
+    screen.see("the process died of");
     screen.keys("1");
     screen.see("Tesla T4");
     screen.keys("3");
     screen.keys("b");
-    screen.see_gone("was killed by signal 9");
+    screen.see_gone("the process died of");
     screen.see("running");
     assert_ne!(worker(&screen).pid, first.pid);
     quit(&mut screen);

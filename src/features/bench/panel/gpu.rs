@@ -71,7 +71,7 @@ fn facts(state: &Bench, bench: &Device, look: Look<'_>) -> Vec<Vec<Fact>> {
     let mut lines = vec![vec![(format!("{word}  "), role), (why, Role::Text)]];
     let mut second = Vec::new();
     if let Some(window) = &bench.window {
-        second.push(("last pulse: ".to_owned(), Role::Muted));
+        second.push(("last burst: ".to_owned(), Role::Muted));
         for (at, fact) in conditions(window, look).into_iter().enumerate() {
             second.extend((at > 0).then(gap));
             second.push(fact);

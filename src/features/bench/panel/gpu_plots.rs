@@ -123,7 +123,7 @@ fn bars(groups: &[&Group], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let mut shown = groups.iter().filter(|group| !group.1.is_empty()).peekable();
     let title = shown.peek().map_or("", |group| group.0);
     let left = [look.piece(title, Role::Title)];
-    let right = [look.piece("pulses, clocks not settled", Role::Muted)];
+    let right = [look.piece("bursts, clocks not settled", Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut rest = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     for (at, (heading, rows)) in shown.enumerate() {

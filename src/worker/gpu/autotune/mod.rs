@@ -137,7 +137,7 @@ impl Field<'_> {
     }
 
     fn too_long(&self, usual: &Work) -> AutotuneRun {
-        let why = "one run takes longer than a pulse may; --full times it".to_owned();
+        let why = "one run takes longer than a burst may; --full times it".to_owned();
         let candidate = |variant: &Variant| Candidate {
             variant: variant.name.to_owned(),
             turns: Vec::new(),
@@ -146,7 +146,7 @@ impl Field<'_> {
         self.of(usual, self.candidates(usual).map(candidate).collect())
     }
 
-    /// One size; nothing where it is too long for a pulse. All memory is given back.
+    /// One size; nothing where it is too long for a burst. All memory is given back.
     fn run_at(&self, on: &mut On<'_>, usual: &Work) -> Result<Option<AutotuneRun>, MachineError> {
         let mut taken = Vec::new();
         let result = self.at_home(on, usual, &mut taken);
@@ -241,7 +241,7 @@ impl Field<'_> {
                 Ok(turns?)
             }
             (_, Recorded::TooLong) => {
-                Err(Out::not_timed("one run takes longer than a pulse may; --full times it"))
+                Err(Out::not_timed("one run takes longer than a burst may; --full times it"))
             }
             (_, Recorded::Sample(candidate)) => {
                 Ok(candidate.forget(on.machine).map(|()| Vec::new())?)

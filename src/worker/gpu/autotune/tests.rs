@@ -52,7 +52,7 @@ const VARIANTS: [Variant; 5] = [
     Variant { name: "usual", what: "what it takes by itself" },
     Variant { name: "large", what: "faster" },
     Variant { name: "broken", what: "wrong results" },
-    Variant { name: "endless", what: "too long for a pulse" },
+    Variant { name: "endless", what: "too long for a burst" },
     Variant { name: "greedy", what: "needs more memory than there is" },
 ];
 
@@ -129,7 +129,7 @@ static TOY: GpuKernel = GpuKernel {
 };
 
 /// What the made-up kernel with these variants comes to.
-fn contests(
+fn runs(
     machine: &mut Scripted,
     has: &[&'static str],
     timing: &Timing,
@@ -164,7 +164,7 @@ fn why(candidate: &Candidate) -> (&str, bool) {
 #[test]
 fn both_sides_take_turns_and_the_order_turns_round() {
     let mut machine = machine(false);
-    let (found, _) = contests(&mut machine, &["usual", "large"], &at(64));
+    let (found, _) = runs(&mut machine, &["usual", "large"], &at(64));
     let [run_at] = &found[..] else { panic!("{found:?}") };
     assert_eq!((&*run_at.usual, run_at.candidates.len()), ("usual", 1));
     let turns = &run_at.candidates[0].turns;
@@ -188,7 +188,7 @@ fn who_cannot_be_timed_says_why_and_the_others_are() {
     let mut machine = machine(false);
     let all = VARIANTS.map(|variant| variant.name);
     assert!(all.len() <= MOST_VARIANTS);
-    let (found, ended) = contests(&mut machine, &all, &at(64));
+    let (found, ended) = runs(&mut machine, &all, &at(64));
     let candidates = &found[0].candidates;
     assert_eq!(candidates.iter().map(|r| &*r.variant).collect::<Vec<_>>(), all[1..]);
     let timed: Vec<_> = candidates.iter().map(|candidate| !candidate.turns.is_empty()).collect();
@@ -197,15 +197,15 @@ fn who_cannot_be_timed_says_why_and_the_others_are() {
     assert!(is_wrong && wrong.starts_with("17×33×72, broken: "), "{wrong}");
     assert_eq!(
         why(&candidates[2]),
-        ("one run takes longer than a pulse may; --full times it", false)
+        ("one run takes longer than a burst may; --full times it", false)
     );
     assert!(why(&candidates[3]).0.contains("cap") && !why(&candidates[3]).1, "{:?}", candidates[3]);
 }
 
 #[test]
-fn a_size_that_a_variant_does_not_take_is_no_contest() {
+fn a_size_that_a_variant_does_not_take_is_not_run() {
     let mut machine = machine(false);
-    let (found, _) = contests(&mut machine, &["usual", "large"], &Timing::default());
+    let (found, _) = runs(&mut machine, &["usual", "large"], &Timing::default());
     let shapes: Vec<_> = found.iter().map(|run_at| run_at.shape.m).collect();
     assert_eq!(shapes, [16, 64]);
     assert_eq!(why(&found[0].candidates[0]), ("it does not take this size", false));
@@ -216,21 +216,21 @@ fn a_size_that_a_variant_does_not_take_is_no_contest() {
 fn what_was_picked_before_has_no_say_in_what_is_usual() {
     let mut machine = machine(false);
     machine.facts = machine.facts.with_variant(ID, "large");
-    let (found, _) = contests(&mut machine, &["usual", "large"], &at(64));
+    let (found, _) = runs(&mut machine, &["usual", "large"], &at(64));
     assert_eq!(&*found[0].usual, "usual");
 }
 
 #[test]
-fn one_way_only_is_no_contest() {
+fn one_way_only_is_not_run() {
     let mut machine = machine(false);
-    assert_eq!(contests(&mut machine, &["usual"], &at(64)), (Vec::new(), Ok(())));
+    assert_eq!(runs(&mut machine, &["usual"], &at(64)), (Vec::new(), Ok(())));
     assert!(machine.manner.replayed.is_empty());
 }
 
 #[test]
 fn a_stand_in_walks_through_and_has_no_times() {
     let mut machine = machine(true);
-    let (found, _) = contests(&mut machine, &["usual", "large", "broken"], &Timing::default());
+    let (found, _) = runs(&mut machine, &["usual", "large", "broken"], &Timing::default());
     let candidates = &found[1].candidates;
     assert!(candidates.iter().all(|candidate| candidate.turns.is_empty()));
     assert_eq!(why(&candidates[0]), ("", false));
@@ -241,6 +241,6 @@ fn a_stand_in_walks_through_and_has_no_times() {
 fn who_is_told_to_stop_says_nothing_of_a_size_half_done() {
     let mut machine = machine(false);
     machine.manner.stopped = true;
-    let (found, ended) = contests(&mut machine, &["usual", "large"], &at(64));
+    let (found, ended) = runs(&mut machine, &["usual", "large"], &at(64));
     assert_eq!((found, ended), (Vec::new(), Err("told to stop".to_owned())));
 }

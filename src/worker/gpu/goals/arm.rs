@@ -16,7 +16,7 @@ use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
 use crate::worker::protocol::{ArmReport, PathDtype};
 
-/// What is read for the bandwidth, KiB, on a device and on a stand-in.
+/// What is read for the bandwidth, KiB, on a device and on a fake device.
 const READ_KIB: u32 = 768 << 10;
 const READ_SMALL_KIB: u32 = 64;
 

@@ -53,7 +53,7 @@ fn measure(
             (arm::kernel(on, taken, &Asked { id, shape, resident, bytes })?, shape)
         }
         Own::Decoder(_) if simulated => {
-            "not run: the model would take a stand-in hours".clone_into(&mut report.cache);
+            "not run: the model would take a fake device hours".clone_into(&mut report.cache);
             return Ok(report);
         }
         Own::Decoder(dtype) => (arm::decoder(on, taken, dtype)?, Default::default()),

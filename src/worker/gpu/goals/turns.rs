@@ -17,7 +17,7 @@ const TIME: Duration = Duration::from_secs(4);
 /// Time between two looks at clocks and power.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Lets both take turns, or the one alone. On a stand-in each has run already, and nothing is timed.
+/// Lets both take turns, or the one alone. On a fake device each has run already, and nothing is timed.
 pub(super) fn take(
     on: &mut On<'_>,
     [own, against]: [Option<&Arm>; 2],

@@ -15,7 +15,7 @@ use crate::worker::gpu::session::DeviceSession;
 
 /// Memory the library may use: what its own guide recommends for Hopper.
 const WORKSPACE: u64 = 32 << 20;
-/// The same for a stand-in.
+/// The same for a fake device.
 const WORKSPACE_SMALL: u64 = 4096;
 /// Results that lie further apart are not of the same product.
 const APART: f64 = 0.02;
