@@ -59,7 +59,7 @@ impl FromStr for Chord {
             }
         }
         Err(format!(
-            "{text:?} is not a key; write one character, f1 to f24, space, enter, esc, tab, up, … or ctrl- or alt- before one"
+            "{text:?} is not a key; write one character, f1 to f24, space, enter, esc, tab, up and so on, or ctrl- or alt- before one"
         ))
     }
 }

@@ -74,12 +74,12 @@ const DOING: &[Row] = keys! {
     A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "remove", "Remove the selected what-if GPU.";
     A::Copy, "copy", Global, ["y"], "copy", "Copy the fix, or the selected line, also over SSH (OSC 52).";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
-    A::Freeze, "freeze", Global, ["space"], "freeze", "Stop taking new values; pauses a recording.";
+    A::Freeze, "freeze", Global, ["space"], "freeze", "Freeze the values on screen; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";
     A::SeekBack, "seek_back", Replay, ["["], "back", "Ten seconds back in the recording.";
-    A::SeekForth, "seek_forth", Replay, ["]"], "forth", "Ten seconds forth in the recording.";
-    A::Notices, "notices", Global, ["n"], "notices", "What was not found, and what to do about it.";
+    A::SeekForth, "seek_forth", Replay, ["]"], "forward", "Ten seconds forward in the recording.";
+    A::Notices, "notices", Global, ["n"], "notices", "Problems found, and what to do about them.";
     A::Record, "record", Global, ["R"], "", "Record what is shown into a file; again to stop.";
     A::Theme, "theme", Global, ["T"], "", "Next theme.";
     A::Repaint, "repaint", Global, ["ctrl-l"], "", "Draw everything again.";

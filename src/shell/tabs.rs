@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use warpscope_probes::rules::RuleBase;
 
-use crate::features::bench::Bench;
-use crate::features::compat::Compat;
-use crate::features::history::History;
-use crate::features::overview::Overview;
-use crate::features::processes::Processes;
 use crate::features::{Effect, Feature, KeySpec, Shared};
 
 macro_rules! tabs {
     ($($tab:ident $field:ident $id:literal $help:literal;)*) => {
+        $(use crate::features::$field::$tab;)*
+
         /// A screen of its own.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Tab {

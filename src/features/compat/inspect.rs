@@ -33,7 +33,7 @@ impl Compat {
         let looking = self.looking.is_some();
         if unplugged && looking {
             self.looking = None;
-            let mut effects = say("On battery: the look at what is installed waits.");
+            let mut effects = say("On battery: the scan for installed packages waits.");
             effects.push(Cmd::StopInspecting.into());
             return effects;
         }

@@ -15,11 +15,11 @@ impl Compat {
         "only_failures", ["f"], "problems", "Show only rows that fail somewhere.", Self::toggle_failures;
         "older_version", ["<", ","], "older", "Ask about an older version of the framework.", |tab, _| tab.step_version(-1);
         "newer_version", [">", "."], "newer", "Ask about a newer version of the framework.", |tab, _| tab.step_version(1);
-        "reset_version", ["v"], "", "Take the choice of a version back.", Self::reset_version;
-        "model", ["m"], "model", "Name a model folder or file; every row then asks about it.", Self::ask_model;
-        "inspect", ["i"], "", "Look again at what is installed here.", Self::look_again;
-        "probe", ["p"], "", "Run instructions and library calls on the selected GPU, to prove the rules.", Self::probe;
-        "fold", ["z"], "fold", "Fold the rows of the framework away, or unfold them.", |tab, _| tab.fold();
+        "reset_version", ["v"], "", "Reset the version.", Self::reset_version;
+        "model", ["m"], "model", "Name a model folder or file; every row then answers for it.", Self::ask_model;
+        "inspect", ["i"], "", "Scan this machine for installed packages again.", Self::look_again;
+        "probe", ["p"], "", "Run instructions and library calls on the selected GPU to check the rules.", Self::probe;
+        "fold", ["z"], "fold", "Fold or unfold the rows of the framework.", |tab, _| tab.fold();
         "fold_all", ["Z"], "", "Fold or unfold every framework.", Self::fold_all;
         "sort_compat", ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.", Self::sort;
     };
@@ -79,7 +79,7 @@ impl Compat {
         }
         let side = if step < 0 { "older" } else { "newer" };
         let of = now.unwrap_or_else(|| "any".to_owned());
-        say(format!("The rules tell no {side} version of {framework} from {of}."))
+        say(format!("The rules know no {side} version of {framework} than {of}."))
     }
 
     fn reset_version(&mut self, _shared: &Shared) -> Vec<Effect> {
@@ -87,7 +87,7 @@ impl Compat {
         if self.staying(|tab| tab.verdicts.reset_version(&framework)) {
             return Vec::new();
         }
-        say(format!("No version of {framework} was chosen; < and > choose one."))
+        say(format!("No version of {framework} is selected; < and > select one."))
     }
 
     fn ask_model(&mut self, _shared: &Shared) -> Vec<Effect> {
@@ -98,7 +98,7 @@ impl Compat {
 
     fn look_again(&mut self, shared: &Shared) -> Vec<Effect> {
         if shared.replay.is_some() {
-            return say("What is installed here says nothing of a recording.");
+            return say("Packages installed here say nothing about a recording.");
         }
         vec![self.look_at_everything(&shared.frame, Duration::ZERO).into()]
     }

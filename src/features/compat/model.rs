@@ -39,7 +39,7 @@ pub struct Dialog {
 impl Dialog {
     /// Nothing is typed yet; this is the name of the model that answers are for now.
     pub(super) fn new(now: Option<&str>) -> Self {
-        let hint = |name| format!("Now answers for {name}; an empty line takes it back.");
+        let hint = |name| format!("Answers are for {name} now; an empty line resets that.");
         let state = now.map_or(State::Empty, |name| State::Hint(hint(name)));
         Self { input: Input::default(), state }
     }
@@ -85,7 +85,7 @@ impl Compat {
     /// Answers for no model in particular again.
     pub(super) fn forget_model(&mut self) -> Vec<Effect> {
         let Some(model) = &self.verdicts.premises().model else { return Vec::new() };
-        let said = format!("No longer asks about {}.", model.name);
+        let said = format!("No longer answering for {}.", model.name);
         self.staying(|tab| tab.verdicts.set_model(None));
         say(said)
     }
@@ -103,7 +103,7 @@ impl Compat {
             }
             Ok(model) => {
                 self.popup = None;
-                let said = format!("Every row now asks about {}; esc takes it back.", model.name);
+                let said = format!("Every row now answers for {}; esc resets that.", model.name);
                 self.staying(|tab| tab.verdicts.set_model(Some(model)));
                 say(said)
             }
@@ -116,7 +116,7 @@ pub(super) fn render(dialog: &Dialog, look: Look<'_>, area: Rect, buffer: &mut B
     let Dialog { input, state } = dialog;
     let (text, role) = match state {
         State::Empty => (
-            "A folder with a config.json, or a file of a model. Enter reads it; every row then asks about that model.".to_owned(),
+            "A folder with a config.json, or a file of a model. Enter reads it; every row then answers for that model.".to_owned(),
             Role::Muted,
         ),
         State::Hint(text) => (text.clone(), Role::Muted),

@@ -9,10 +9,10 @@ impl History {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
         "filter_history", ["/"], "filter", "Show only kernels that contain the typed words.", |_, _| vec![Effect::TypeFilter];
-        "mark_run", ["m"], "mark", "Mark the run under the cursor, or take its mark away.", Self::mark;
+        "mark_run", ["m"], "mark", "Mark or unmark the run under the cursor.", Self::mark;
         "compare_runs", ["c"], "compare", "Compare the two marked runs.", Self::compare;
         "sort_history", ["s", "f6"], "sort", "By name, latest change first, or largest change first.", Self::sort;
-        "weak_changes", ["W"], "", "Show changes too that are small or may be chance.", Self::toggle_weak;
+        "weak_changes", ["W"], "", "Also show changes that are small or may be chance.", Self::toggle_weak;
     };
 
     /// Keeps the cursor on the kernel it was on.
@@ -28,8 +28,8 @@ impl History {
         self.weak = !self.weak;
         self.cursor.at = self.rows().iter().position(|row| Some(*row) == before).unwrap_or(0);
         say(match self.weak {
-            true => "Small changes and those that may be chance are shown too.",
-            false => "Only changes that count are shown.",
+            true => "Also showing changes that are small or may be chance.",
+            false => "Showing significant changes only.",
         })
     }
 
@@ -46,7 +46,7 @@ impl History {
             }
         }
         if self.marked.len() == 1 {
-            return say("One run is marked; mark another, then compare both.");
+            return say("One run is marked; mark a second one to compare them.");
         }
         Vec::new()
     }
@@ -64,11 +64,11 @@ impl History {
         self.compared = if a.regime != b.regime {
             let (a, b) = (regime_word(a.regime), regime_word(b.regime));
             Compared::Failed(format!(
-                "One run is {a}, the other {b}: their times are not of one kind."
+                "One run is {a}, the other {b}: their times cannot be compared."
             ))
         } else if a.cold != b.cold {
             Compared::Failed(
-                "Operands came from memory in one run and not in the other: their times are not of one kind."
+                "Operands came from memory in one run and not in the other: their times cannot be compared."
                     .to_owned(),
             )
         } else {

@@ -15,7 +15,7 @@ use crate::widgets::{Titled, section};
 /// Everything about one recorded run.
 pub(crate) fn page(state: &History, look: Look<'_>, run: i64, width: usize) -> Titled {
     let Some(run) = state.run(run) else {
-        let text = "It is no longer in the history.";
+        let text = "This run is no longer in the history.";
         return ("Run".into(), vec![Line::styled(text, look.style(Role::Warn))]);
     };
     let identity = &run.identity;

@@ -56,7 +56,7 @@ fn notice(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer)
 fn waiting(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let text = match shared.frame.driver.status {
         DriverState::Starting => "Asking the NVIDIA driver; values fill in as they come.",
-        _ => "No GPU in view. w adds one of the catalogue as what-if.",
+        _ => "No GPU in view. w adds one from the catalogue as what-if.",
     };
     let line = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     Notice { look, severity: Urgency::Info, text }.render(line, buffer);

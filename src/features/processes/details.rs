@@ -16,7 +16,7 @@ pub(crate) fn page(
     let title = format!("Process {pid}");
     let mut processes = shared.frame.processes.iter();
     let Some(process) = processes.find(|process| process.pid == pid && process.gpu == gpu) else {
-        let text = "It no longer holds anything on this GPU.";
+        let text = "This process no longer uses this GPU.";
         return (title, vec![Line::styled(text, look.style(Role::Warn))]);
     };
     let seen = match process.visibility {

@@ -26,8 +26,8 @@ impl Processes {
     pub const KEYS: &'static [Key<Self>] = keys! {
         "filter_processes", ["/"], "filter", "Show only processes that contain the typed words.", |_, _| vec![Effect::TypeFilter];
         "sort", ["s", "f6"], "sort", "Sort by the next column.", |tab, _| { tab.next_sort(); Vec::new() };
-        "reverse", ["r"], "", "Turn the sort order around.", |tab, _| { tab.reverse = !tab.reverse; Vec::new() };
-        "tree", ["t", "f5"], "tree", "Parents above their children.", |tab, _| { tab.tree = !tab.tree; Vec::new() };
+        "reverse", ["r"], "", "Reverse the sort order.", |tab, _| { tab.reverse = !tab.reverse; Vec::new() };
+        "tree", ["t", "f5"], "tree", "Show processes as a tree.", |tab, _| { tab.tree = !tab.tree; Vec::new() };
         "signal", ["K", "f9"], "signal", "Send a signal to the selected process, after asking.", Self::ask_signal;
     };
 
@@ -37,7 +37,9 @@ impl Processes {
             return say("Signals are off: warpscope runs with --readonly.");
         }
         if shared.frame.origin != Origin::Local {
-            return say("These processes are not of here and now; no signal is sent to them.");
+            return say(
+                "These processes are not running on this machine now; no signal is sent to them.",
+            );
         }
         let Some(process) = self.selected(&shared.frame) else { return Vec::new() };
         if process.visibility != Visibility::Visible {

@@ -153,7 +153,7 @@ pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if rows.is_empty() {
         let text = if shared.frame.processes.is_empty() {
-            "No process holds anything on a GPU in view."
+            "No process uses a GPU in view."
         } else {
             "No process matches the filter; Esc clears it."
         };

@@ -20,7 +20,7 @@ pub(super) fn page(frame: &Frame, look: Look<'_>, width: usize) -> Titled {
         lines.push(Line::default());
     }
     if lines.is_empty() {
-        lines.push(Line::styled("Nothing is amiss.", look.style(Role::Good)));
+        lines.push(Line::styled("No problems found.", look.style(Role::Good)));
     }
     ("Notices".into(), lines)
 }

@@ -253,6 +253,9 @@ fn instances_of_a_divided_gpu_are_among_its_details() {
     let mut live = Live::with(OwnNvml::new("h100+mig:0"), &[], (120, 100));
     live.screen.see("H100");
     live.screen.keys("\r");
+    live.screen.see("Number formats");
+    // With all of its links the page is longer than the screen.
+    live.screen.keys("\x1b[F");
     live.screen.see("MIG 3g.40gb");
     quit(&mut live.screen);
 }

@@ -176,7 +176,7 @@ fn chain(w: &mut PageWriter<'_>, verdict: &Verdict) {
     if verdict.steps.is_empty() {
         return;
     }
-    w.heading("How it comes to that");
+    w.heading("Reasoning");
     for step in &verdict.steps {
         let (glyph, role) = mark(w.look, step.kind);
         let (glyph, stage) = (format!("  {glyph} "), format!("{}: ", step.stage));
@@ -190,7 +190,7 @@ fn chain(w: &mut PageWriter<'_>, verdict: &Verdict) {
 fn step_text(step: &Step) -> String {
     match step.kind {
         StepKind::Decides => format!("{} (this decides)", step.text),
-        StepKind::Undecided => format!("not settled, {}", step.text),
+        StepKind::Undecided => format!("undecided, {}", step.text),
         StepKind::Passes | StepKind::Rerouted | StepKind::Stops => step.text.clone(),
     }
 }
@@ -233,16 +233,16 @@ fn level(level: Level) -> &'static str {
 /// Every way out, cheapest first; the selected one is marked and told apart.
 fn fixes(w: &mut PageWriter<'_>, verdict: &Verdict, chosen: Option<usize>) {
     if let (Some(text), true) = (&verdict.fix, verdict.fixes.is_empty()) {
-        w.heading("Way out (y copies it)");
+        w.heading("Fix (y copies it)");
         w.verbatim(text, INDENT, w.look.style(Role::Good));
     }
     if verdict.fixes.is_empty() {
         return;
     }
     w.heading(match (verdict.fixes.len(), chosen) {
-        (1, _) => "Way out (y copies it)",
-        (_, None) => "Ways out, cheapest first",
-        _ => "Ways out, cheapest first (a number or h and l choose, y copies)",
+        (1, _) => "Fix (y copies it)",
+        (_, None) => "Fixes, cheapest first",
+        _ => "Fixes, cheapest first (a number or h and l select, y copies)",
     });
     for (at, fix) in verdict.fixes.iter().enumerate() {
         let from = w.page.lines.len();
@@ -281,10 +281,10 @@ fn framework(
     let known = state.verdicts.known_version(&group.framework);
     let version = match (given, known) {
         (Some(given), _) => {
-            format!("{}, {}; v takes a choice back", given.version, origin_word(given.origin))
+            format!("{}, {}; v resets it", given.version, origin_word(given.origin))
         }
-        (None, Some(known)) => format!("{known} where a row names no other"),
-        (None, None) => "any; the rules name none".to_owned(),
+        (None, Some(known)) => format!("{known} unless a row names another"),
+        (None, None) => "any; no rule depends on it".to_owned(),
     };
     w.labelled("version", &version, Role::Text);
     let versions = state.verdicts.versions(&group.framework);
@@ -379,7 +379,7 @@ mod tests {
             "needs     sm_80",
             "has       sm_75",
             "",
-            "How it comes to that",
+            "Reasoning",
             "  ✔ data type: auto is bf16",
             "  → data type: no bf16 (this decides)",
             "",
@@ -391,7 +391,7 @@ mod tests {
             "",
             "you see   ValueError",
             "",
-            "Ways out, cheapest first (a number or h and l choose, y copies)",
+            "Fixes, cheapest first (a number or h and l select, y copies)",
             " 1  compute in float32 (another flag): ▽ slow",
             "    run --dtype float32",
             "▌2  take 2.0 (another version or build)",
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(of(9), essence);
         assert_eq!(
             of(40)[5..8],
-            ["", "Ways out, cheapest first", "▌1  compute in float32 (another flag): ▽ slow"]
+            ["", "Fixes, cheapest first", "▌1  compute in float32 (another flag): ▽ slow"]
         );
     }
 }

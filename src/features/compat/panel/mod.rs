@@ -46,9 +46,12 @@ pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
             Matrix::new((state, shared), look, &lines, inner.width).render(inner, buffer, hits);
             answer::pane((state, shared), look, pane, buffer, hits);
         }
-        (_, true) => {
-            say(look, "No GPU in view. w adds one of the catalogue as what-if.", &mut inner, buffer)
-        }
+        (_, true) => say(
+            look,
+            "No GPU in view. w adds one from the catalogue as what-if.",
+            &mut inner,
+            buffer,
+        ),
         (true, _) => {
             say(look, "No row matches; Esc clears the filter, f shows all.", &mut inner, buffer)
         }
@@ -109,7 +112,7 @@ fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mu
 /// How far the look at what is installed has come.
 fn looking(advance: &Advance) -> String {
     match advance.files_total {
-        0 => "looking for what is installed".to_owned(),
+        0 => "scanning for installed packages".to_owned(),
         total => {
             let left = advance.left.map(|left| format!(", {} s left", left.as_secs()));
             format!(

@@ -57,7 +57,7 @@ impl Compat {
         };
         self.probed.running = Some(probing.uuid.clone());
         self.probed.refused.clear();
-        let mut effects = say("The probes run; what they find goes before the rules.");
+        let mut effects = say("Probes are running; their results take precedence over the rules.");
         effects.push(Cmd::Probe(probing).into());
         effects
     }
@@ -67,15 +67,14 @@ impl Compat {
             return Err("A recording cannot be probed.".to_owned());
         }
         if self.probed.running.is_some() {
-            return Err("The probes are running.".to_owned());
+            return Err("Probes are already running.".to_owned());
         }
         let frame = &shared.frame;
         let gpu = frame.gpus.get(self.view.column.at).ok_or("There is no GPU to probe.")?;
         if let Some(why) = conditions(frame, gpu, &[]).blocker {
             return Err(format!("Not probed: {why}."));
         }
-        let (uuid, driver) =
-            named(frame, gpu).ok_or("Not probed: its driver does not say which it is.")?;
+        let (uuid, driver) = named(frame, gpu).ok_or("Not probed: its driver reports no UUID.")?;
         let target = Target::from_gpu(gpu, &frame.driver);
         let copies = |survey: &Arc<Survey>| {
             let (cuda, user) = (target.cuda.as_deref(), trust::user());
