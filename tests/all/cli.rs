@@ -137,7 +137,7 @@ fn exit_codes() {
     assert!(refused(&[], 2).contains("needs a terminal"));
     assert!(refused(&["replay", &none], 2).contains("needs a terminal"));
     assert!(refused(&["snapshot", "--intervall", "1"], 2).contains("--interval"));
-    assert!(refused(&["snapshot", "-s", "Cargo.toml"], 2).contains("holds no frame"));
+    assert!(refused(&["snapshot", "-s", "Cargo.toml"], 2).contains("contains no frames"));
     assert!(refused(&["snapshot", "--config", "/nowhere/c.toml"], 2).contains("/nowhere/c.toml"));
     let t4 = recording("synthetic-t4.jsonl");
     assert!(printed(&["snapshot", "--require-gpu", "-s", &t4]).contains("Tesla T4"));
