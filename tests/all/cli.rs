@@ -235,7 +235,7 @@ fn one_frame_is_recorded_and_only_added_to_recordings() {
     assert_eq!(frames_in(&file), 2);
     std::fs::write(&other, "mine\n").expect("writes");
     let error = refused(&["record", other.to_str().expect("is text"), "--once", "-s", &source], 2);
-    assert!(error.contains("is no recording"), "{error}");
+    assert!(error.contains("is not a recording"), "{error}");
     assert_eq!(std::fs::read(&other).expect("is there"), b"mine\n");
 }
 
