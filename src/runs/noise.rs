@@ -58,7 +58,7 @@ impl Noise {
         }
         let floors = noise.devices.values().flat_map(BTreeMap::values);
         match floors.map(|floor| floor.share).find(|share| !share.is_finite() || *share < 0.0) {
-            Some(bad) => Err(format!("{bad} is no noise")),
+            Some(bad) => Err(format!("{bad} is not a valid noise level")),
             None => Ok(noise),
         }
     }

@@ -37,7 +37,10 @@ impl Numbers {
     pub fn read(self, bytes: &[u8]) -> Result<Vec<f64>, NumbersError> {
         let whole = |size: usize| match bytes.len() % size {
             0 => Ok(()),
-            _ => Err(NumbersError(format!("{} bytes are no whole numbers", bytes.len()))),
+            _ => Err(NumbersError(format!(
+                "{} bytes are not a whole number of elements",
+                bytes.len()
+            ))),
         };
         match self {
             Self::Text => text(bytes),
@@ -56,7 +59,7 @@ impl Numbers {
 }
 
 fn text(bytes: &[u8]) -> Result<Vec<f64>, NumbersError> {
-    let text = str::from_utf8(bytes).map_err(|_| NumbersError("is no text".to_owned()))?;
+    let text = str::from_utf8(bytes).map_err(|_| NumbersError("is not text".to_owned()))?;
     let words = text.split(|letter: char| letter.is_whitespace() || letter == ',');
     let number = |word: &str| {
         let shown: String = word.chars().take(SHOWN).collect();
@@ -119,7 +122,7 @@ mod tests {
             (Numbers::F32, &b"12345"[..], "5 bytes"),
             (Numbers::F64, &b"1234"[..], "4 bytes"),
             (Numbers::Text, &b"1 two"[..], "two"),
-            (Numbers::Text, &b"\xff"[..], "no text"),
+            (Numbers::Text, &b"\xff"[..], "not text"),
         ] {
             let error = numbers.read(bytes).expect_err(why).to_string();
             assert!(error.contains(why), "{error}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contract::Amount;
 use super::invalid::Invalid;
-use super::said::Said;
+use super::output::Said;
 use super::spec::{Parameters, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
 use crate::runs::points::{Key, Shape};

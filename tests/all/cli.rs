@@ -137,7 +137,7 @@ fn exit_codes() {
     assert!(refused(&[], 2).contains("needs a terminal"));
     assert!(refused(&["replay", &none], 2).contains("needs a terminal"));
     assert!(refused(&["snapshot", "--intervall", "1"], 2).contains("--interval"));
-    assert!(refused(&["snapshot", "-s", "Cargo.toml"], 2).contains("holds no frame"));
+    assert!(refused(&["snapshot", "-s", "Cargo.toml"], 2).contains("contains no frames"));
     assert!(refused(&["snapshot", "--config", "/nowhere/c.toml"], 2).contains("/nowhere/c.toml"));
     let t4 = recording("synthetic-t4.jsonl");
     assert!(printed(&["snapshot", "--require-gpu", "-s", &t4]).contains("Tesla T4"));
@@ -235,7 +235,7 @@ fn one_frame_is_recorded_and_only_added_to_recordings() {
     assert_eq!(frames_in(&file), 2);
     std::fs::write(&other, "mine\n").expect("writes");
     let error = refused(&["record", other.to_str().expect("is text"), "--once", "-s", &source], 2);
-    assert!(error.contains("is no recording"), "{error}");
+    assert!(error.contains("is not a recording"), "{error}");
     assert_eq!(std::fs::read(&other).expect("is there"), b"mine\n");
 }
 

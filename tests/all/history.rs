@@ -164,7 +164,7 @@ fn what_is_no_journal_is_refused_by_name() {
     let output = home.history(&["--import", "README.md"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
-    assert!(said.contains("README.md is no journal of runs"), "{said}");
+    assert!(said.contains("README.md is not a run log"), "{said}");
     let missing = home.history(&["--import", "/nowhere/x.jsonl"]);
     assert!(missing.status.code() == Some(2) && text(&missing.stderr).contains("/nowhere/x.jsonl"));
 }

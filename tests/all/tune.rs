@@ -233,7 +233,7 @@ fn what_cannot_be_tuned_is_said_with_the_line_and_nothing_runs() {
         (format!("sampels = 3\n{good}"), 2, "f.toml:3: unknown field `sampels`"),
         (good.replace("{block}", "{blok}"), 2, "f.toml:3: {blok}"),
         (format!("kind = \"ptx\"\n{good}"), 2, "f.toml:1: `entry` and `[launch]`"),
-        (good.replace("tolerance = 1e-5", ""), 2, "f.toml:5: nothing says when a result is right"),
+        (good.replace("tolerance = 1e-5", ""), 2, "f.toml:5: nothing defines a correct result"),
         (good.replace("\"sh\"", "\"/nowhere/sh\""), 1, ""),
     ] {
         let desk = Desk::new("time=1\nsay ' error=0'", &spec);

@@ -36,7 +36,7 @@ impl fmt::Display for ReplayError {
             Self::Io(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::NotARecording(path) => {
                 let path = path.display();
-                write!(f, "{path} holds no frame; `warpscope record FILE` makes a recording")
+                write!(f, "{path} contains no frames; `warpscope record FILE` makes a recording")
             }
         }
     }

@@ -187,7 +187,7 @@ fn call(
     }
     if effect.change.ln_1p().abs() < limits.called.ln_1p() {
         let reason = format!(
-            "{} in time, and nobody measured how much this machine differs from itself",
+            "{} in time, but the noise of this machine was never measured",
             percent(effect.change)
         );
         return (Call::Ambiguous, reason);

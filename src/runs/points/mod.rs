@@ -137,7 +137,7 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         id: "warpscope",
-        about: "a journal of warpscope, one JSON object a line",
+        about: "a warpscope run log, one JSON object per line",
         sniff: line::is_journal,
         read: line::read,
     },

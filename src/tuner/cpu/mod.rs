@@ -49,7 +49,7 @@ pub(super) fn complete(
     }
     for block in params.get("block").into_iter().flatten() {
         if block.parse::<usize>().is_err() {
-            return Err(("block".to_owned(), format!("`block` {block:?} is no number of rows")));
+            return Err(("block".to_owned(), format!("`block` {block:?} is not a number of rows")));
         }
     }
     let words = |usable: bool| {
@@ -139,7 +139,7 @@ pub fn why_missing(dtype: &str, kernel: &str) -> Option<String> {
         Err(why) => return Some(why),
     };
     match find(format, kernel) {
-        None => Some(format!("there is no kernel {kernel} for {dtype}")),
+        None => Some(format!("no kernel {kernel} for {dtype}")),
         Some(spec) if !spec.is_usable() => Some(format!("this CPU cannot run {}", spec.id)),
         Some(_) => None,
     }
@@ -152,7 +152,7 @@ pub fn run_kernel(arguments: &[String]) -> Result<String, String> {
     let text = |name: &str| given.get(name).copied().ok_or_else(|| format!("{name}= is missing"));
     let number = |name: &str| -> Result<usize, String> {
         let text = text(name)?;
-        text.parse().map_err(|_| format!("{name}={text} is no number"))
+        text.parse().map_err(|_| format!("{name}={text} is not a number"))
     };
     let (dtype, kernel) = (text("dtype")?, text("kernel")?);
     if let Some(why) = why_missing(dtype, kernel) {

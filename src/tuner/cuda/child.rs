@@ -9,7 +9,7 @@ use super::roof::{Roof, roof};
 use super::vendor::Vendor;
 use super::{CudaJob, JobArgument};
 use crate::tuner::contract::Work;
-use crate::tuner::said::{COMPILE, UNTIMED, WRONG};
+use crate::tuner::output::{COMPILE, UNTIMED, WRONG};
 
 /// What lies before and behind every operand, and what it holds.
 const GUARD: usize = 256;

@@ -48,7 +48,7 @@ impl Compiler {
     pub(super) fn new(file: &Path, options: &[String], paths: &[PathBuf]) -> Result<Self, String> {
         let bytes = read(file)?;
         let text =
-            String::from_utf8(bytes).map_err(|_| format!("{} is no text", file.display()))?;
+            String::from_utf8(bytes).map_err(|_| format!("{} is not text", file.display()))?;
         let (nvrtc, library) = load(paths)?;
         let include = |path: &Path| format!("--include-path={}", path.display());
         let own = file.parent().map(include);

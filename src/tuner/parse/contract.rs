@@ -62,14 +62,17 @@ pub(super) fn contract(
     let check = if reference.mentions("output") {
         Check::Output(reference, accuracy, numbers.unwrap_or(Numbers::Text))
     } else if let Some(given) = &raw.output {
-        return wrong(&given.span(), "`output` says what {output} holds; the reference names none");
+        return wrong(
+            &given.span(),
+            "`output` gives the format of {output}, which the reference does not mention",
+        );
     } else {
         Check::Checksum(reference, accuracy)
     };
     Ok((Contract { work: *work, check }, reference_at))
 }
 
-const NO_CHECK: &str = "nothing says when a result is right: a reference command, or tolerance = 1e-5 and a program that prints error=";
+const NO_CHECK: &str = "nothing defines a correct result: give a reference command, or tolerance = 1e-5 and a program that prints error=";
 
 fn numbers(given: &Spanned<String>) -> Checked<Numbers> {
     let row = NUMBERS.iter().find(|row| row.1 == given.get_ref());

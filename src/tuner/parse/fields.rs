@@ -129,7 +129,7 @@ pub(super) fn params(
             return wrong(&values.span(), format!("`{name}` has no values: nothing to try"));
         }
         if (1..all.len()).any(|place| all[..place].contains(&all[place])) {
-            return wrong(&values.span(), format!("`{name}` holds a value twice"));
+            return wrong(&values.span(), format!("`{name}` lists a value twice"));
         }
         Ok((name.clone(), all))
     };

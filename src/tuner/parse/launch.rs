@@ -109,7 +109,10 @@ fn arguments(given: &Spanned<Vec<Scalar>>, operands: &[&str]) -> Checked<Vec<Arg
     match operands.iter().find(|name| !is_there(name)) {
         Some(missing) => wrong(
             &given.span(),
-            format!("`{missing}` is no argument; the contract has {}", operands.join(", ")),
+            format!(
+                "`{missing}` is not passed as an argument; the contract has {}",
+                operands.join(", ")
+            ),
         ),
         None => Ok(arguments),
     }

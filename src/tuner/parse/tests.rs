@@ -147,13 +147,13 @@ fn what_is_wrong_with_a_kernel_is_named() {
         ("kind = \"cu\"", "kind = \"ptx\"", "compiler of kind"),
         ("kind = \"cu\"", "kind = \"metal\"", "cu, ptx, cubin"),
         ("kind = \"gemv\"", "kind = \"gemv\"\nreference = [\"x\"]", "fp64"),
-        ("kind = \"gemv\"", "kind = \"gemm\"", "`a` is no argument"),
+        ("kind = \"gemv\"", "kind = \"gemm\"", "`a` is not passed"),
         ("k = 128", "", "n, k"),
         ("kind = \"gemv\"", "kind = \"reference\"", "is checked by"),
         ("\"fp16\"", "\"fp8\"", "no operands in fp8"),
         ("n, rows", "n, rowz", "rowz has no value"),
         ("n, rows", "n rows", "expected"),
-        ("\"y\", ", "", "`y` is no argument"),
+        ("\"y\", ", "", "`y` is not passed"),
         ("grid = [", "grid = [1, 1, 1, ", "x, y and z"),
         ("-DROWS={rows}", "-DROWS={cols}", "{cols}"),
     ] {
@@ -168,7 +168,7 @@ fn what_is_wrong_with_a_kernel_is_named() {
 #[test]
 fn a_spec_that_cannot_tell_right_from_wrong_is_refused() {
     let error = small("run = [\"x\"]\n[contract]\nkind = \"gemm\"\n").expect_err("no check");
-    assert!(error.message.contains("nothing says when a result is right"), "{error}");
+    assert!(error.message.contains("nothing defines a correct result"), "{error}");
     let spec =
         small("run = [\"x\"]\n[contract]\nkind = \"gemm\"\ntolerance = 1e-3\n").expect("checks");
     assert_eq!(spec.contract.check, Check::Error(1e-3));

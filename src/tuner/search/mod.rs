@@ -1,7 +1,7 @@
 //! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
 
 use super::invalid::{Fault, Invalid};
-use super::said::Said;
+use super::output::Said;
 use super::spec::Spec;
 use super::trial::{Board, State, Trial};
 use crate::runs::compare::{Limits, Pair, Series, judge, judge_all, ratio_of_medians};

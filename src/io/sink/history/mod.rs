@@ -50,7 +50,7 @@ impl fmt::Display for HistoryError {
             ),
             Self::NotAJournal(path) => write!(
                 f,
-                "{} is no journal of runs; `warpscope bench --record FILE` and `warpscope record FILE -- COMMAND` write one",
+                "{} is not a run log; `warpscope bench --record FILE` and `warpscope record FILE -- COMMAND` write one",
                 path.display()
             ),
             Self::Damaged(path, why) => write!(

@@ -208,7 +208,7 @@ fn nothing_is_added_of_a_file_that_is_no_journal() {
     let store = folder.store();
     let notes = folder.journal("notes.txt", "name=k t_us=1\nnotes\n");
     let error = store.import(&notes).expect_err("no journal");
-    assert!(error.to_string().contains("notes.txt is no journal"), "{error}");
+    assert!(error.to_string().contains("notes.txt is not a run log"), "{error}");
     assert_eq!(folder.path(FOLDER).read_dir().expect("lists").count(), 0);
 }
 

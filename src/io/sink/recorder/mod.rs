@@ -52,7 +52,7 @@ impl Holds {
     fn word(self) -> &'static str {
         match self {
             Self::Frames => "recording",
-            Self::Journal => "journal of runs",
+            Self::Journal => "run log",
         }
     }
 }
@@ -76,31 +76,32 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotARecording(path, holds) => {
-                write!(f, "{} exists and is no {}; name another file", path.display(), holds.word())
+                write!(
+                    f,
+                    "{} exists and is not a {}; choose another file",
+                    path.display(),
+                    holds.word()
+                )
             }
             Self::NotAFile(path) => {
                 write!(
                     f,
-                    "{} is no regular file; `warpscope stream` writes to pipes",
+                    "{} is not a regular file; use `warpscope stream` to write to pipes",
                     path.display()
                 )
             }
             Self::InUse(path) => {
-                write!(
-                    f,
-                    "{} is being recorded into by another program; name another file",
-                    path.display()
-                )
+                write!(f, "{} is in use by another recorder; choose another file", path.display())
             }
             Self::Io(path, error) if error.kind() == ErrorKind::StorageFull => {
                 write!(
                     f,
-                    "no room left on the disk of {}; free some, recording goes on by itself",
+                    "no space left on the disk of {}; recording resumes once there is some",
                     path.display()
                 )
             }
             Self::Io(path, error) => write!(f, "cannot write {}: {error}", path.display()),
-            Self::Json(error) => write!(f, "cannot put a frame into JSON: {error}"),
+            Self::Json(error) => write!(f, "cannot serialize a frame: {error}"),
         }
     }
 }

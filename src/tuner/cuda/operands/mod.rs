@@ -106,7 +106,7 @@ pub(crate) fn check(
             return Err("the sizes are beyond counting".to_owned());
         }
         if work == Work::W4a16 && !all[2].is_multiple_of(GROUP) {
-            return Err(format!("k = {} is no multiple of the group, {GROUP}", all[2]));
+            return Err(format!("k = {} is not a multiple of the group size, {GROUP}", all[2]));
         }
     }
     Ok(())

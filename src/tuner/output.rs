@@ -1,29 +1,29 @@
-//! What a program said in one run.
+//! The parsed output of one run of a candidate.
 
 use std::collections::BTreeMap;
 
 use super::invalid::{Fault, Invalid};
 use crate::runs::points::{Found, Point, Scan};
 
-/// Longest word of a program that is shown.
+/// Longest excerpt of a program's output that is shown.
 const SHOWN: usize = 120;
 
-/// How lines begin that say what is wrong with the result, and what the compiler said, the latter as a JSON string.
+/// Prefixes of lines with a wrong result and with compiler errors, the latter as a JSON string.
 pub(super) const WRONG: &str = "wrong=";
 pub(super) const COMPILE: &str = "compile=";
-/// How a line begins that has no time, for a stand-in computed.
+/// Prefix of a line without a time: a simulated device computed.
 pub(super) const UNTIMED: &str = "untimed ";
 
-/// Measurements of one run, and what it says of its result.
+/// Measurements of one run, and what it reports about its result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     /// Times of its samples, nanoseconds.
     pub times: Vec<f64>,
     /// Clock of each sample, MHz; as many as times, or none.
     pub sm_mhz: Vec<f64>,
-    /// Largest error it tells.
+    /// Largest error it reports.
     pub error: Option<f64>,
-    /// Checksums it tells, in order.
+    /// Checksums it reports, in order.
     pub checksums: Vec<f64>,
     /// Floating-point operations of one sample.
     pub flops: Option<f64>,
@@ -45,15 +45,15 @@ pub struct Said {
     pub roof_bytes_per_s: Option<f64>,
     /// Operations per second it did.
     pub roof_flop_per_s: Option<f64>,
-    /// What is wrong with it, where the program says so itself.
+    /// What is wrong with it, where the program reports that itself.
     pub invalid: Option<Invalid>,
     /// How much of the result was compared, where that is not all of it: `64/4096`.
     pub compared: Option<String>,
-    /// Whether it was right and has no time: a stand-in computed.
+    /// Whether it was correct and has no time: a simulated device computed.
     pub untimed: bool,
 }
 
-/// Reads what a program printed. `Err` says what makes the run worthless; lines that are meant for people are not looked at.
+/// Parses what a program printed. `Err` says why the run is unusable; lines meant for people are skipped.
 pub fn read_output(text: &str) -> Result<Said, String> {
     let mut said = Said::default();
     let mut scan = Scan::default();
@@ -83,7 +83,7 @@ pub fn read_output(text: &str) -> Result<Said, String> {
                     said.take(*point)?;
                 }
                 Found::Damaged(why) => {
-                    return Err(format!("a line of it is no point: {}", short(&why)));
+                    return Err(format!("a line is not a measurement: {}", short(&why)));
                 }
                 Found::Remark(_) => {}
             }
@@ -93,7 +93,7 @@ pub fn read_output(text: &str) -> Result<Said, String> {
 }
 
 impl Said {
-    /// Adds what another run of the same candidate said.
+    /// Adds the output of another run of the same candidate.
     pub fn join(&mut self, mut other: Self) {
         let clocked = self.is_clocked() && other.is_clocked();
         self.times.append(&mut other.times);
@@ -139,7 +139,7 @@ impl Said {
     fn take_more(&mut self, words: &mut BTreeMap<String, String>) -> Result<(), String> {
         let mut count = |name: &str| {
             let Some(text) = words.remove(name) else { return Ok(None) };
-            text.parse().map(Some).map_err(|_| format!("{name}={} is no number", short(&text)))
+            text.parse().map(Some).map_err(|_| format!("{name}={} is not a number", short(&text)))
         };
         (self.registers, self.local_bytes) = (count("registers")?, count("local_bytes")?);
         let mut all = |name: &str| {
@@ -192,7 +192,7 @@ impl Said {
     }
 }
 
-/// What a line says that is wrong.
+/// The error a line reports.
 fn invalid(line: &str) -> Option<Invalid> {
     if let Some(why) = line.strip_prefix(WRONG) {
         return Some(Invalid { fault: Fault::Correctness, why: short(why) });
@@ -201,7 +201,7 @@ fn invalid(line: &str) -> Option<Invalid> {
     Some(Invalid { fault: Fault::Compile, why })
 }
 
-/// NaN and infinities are numbers here: they are what a wrong kernel tells.
+/// NaN and infinities are numbers here: a wrong kernel prints them.
 fn numbers(what: &str, text: &str) -> Result<Vec<f64>, String> {
     let one = |word: &str| {
         word.trim().parse().map_err(|_| format!("{what}={} is not a number", short(word)))
@@ -239,7 +239,7 @@ mod tests {
     fn lines_that_contradict_are_no_measurement() {
         for (text, why) in [
             ("name=a t_us=1\nname=b t_us=1", "two kernels"),
-            ("name=a t_us=-1", "no point"),
+            ("name=a t_us=-1", "not a measurement"),
             ("name=a t_us=1 error=small", "error=small"),
             ("checksum=x", "checksum=x"),
         ] {
