@@ -1,9 +1,9 @@
 //! The host and what it knows of the processes on the GPUs.
 //!
-//! The machine comes from sysinfo: names, CPU use, memory, load, uptime. Read from `/proc` and `/sys` is what sysinfo lacks: which instruction sets the
-//! kernel has switched on, the tightest memory limit of nested control groups, the container, the battery, and processes, where sysinfo cannot tell
-//! one that ended from one that is hidden and counts starts in whole seconds, too coarse to know a process again before it is signalled.
-//! What cannot change is asked once, and of processes only the pids NVML named are looked at.
+//! The machine comes from sysinfo: names, CPU use, memory, load, uptime. Read from `/proc` and `/sys` is what sysinfo lacks: which
+//! instruction sets the kernel has switched on, what a control group uses without the file cache it could give back, the container, the
+//! battery, and processes: sysinfo drops one that is hidden like one that ended, and counts starts in whole seconds, too coarse to know a
+//! process again before it is signalled. What cannot change is asked once, and of processes only the pids NVML named are looked at.
 //!
 //! NVML gives pids of the host. In a nested pid namespace an equal number may be another process, so
 //! there a process is named only when it holds the CUDA device itself; otherwise it is said to live

@@ -39,6 +39,6 @@ pub struct ProbeReport {
     pub measured: String,
     /// How long it took, milliseconds.
     pub took_ms: f64,
-    /// Whether a stand-in computed: an answer about nothing real.
+    /// Whether a fake driver computed it: an answer about nothing real.
     pub simulated: bool,
 }

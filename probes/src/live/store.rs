@@ -2,7 +2,7 @@
 //!
 //! An answer counts as long as the driver is the same and what ran is still what would run. The file is anybody's who can write to the
 //! folder, so nothing of it is believed that can be looked up: its length, its schema, the device, and of each answer the rules it
-//! settles, which are the table's. What a stand-in computed is never kept.
+//! settles, which are the table's. Results of a fake driver are never kept.
 
 use std::path::{Path, PathBuf};
 use std::{env, io};

@@ -2,7 +2,7 @@
 //!
 //! Decisions: the library is loaded at run time and in the first poll, so that a machine without it opens as
 //! fast as one with it. Nothing is asked of a runtime-suspended GPU. What is read how often is a table
-//! (`readers.rs`); dear questions are asked of one device per poll, in turn. A device is known by its UUID, so it
+//! (`readers.rs`); expensive questions are asked of one device per poll, in turn. A device is known by its UUID, so it
 //! keeps its history when NVML counts anew. Rejected: NVML's event sets, which need a thread of their own and
 //! tell nothing that the next poll does not.
 

@@ -90,7 +90,7 @@ impl Progress {
 pub(super) struct Visit {
     pub(super) slot: Slot,
     pub(super) nvml: Arc<Nvml>,
-    /// Whether values are due that are dear to ask.
+    /// Whether values are due that are expensive to read.
     pub(super) turn: bool,
     /// Time since the device was last read.
     pub(super) since_last: Duration,

@@ -217,7 +217,7 @@ fn ptx_file(source: &dyn Source, visit: &mut dyn Visit) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Largest member of an archive that is taken into memory where going back is dear.
+/// Largest member of an archive that is taken into memory where seeking back is expensive.
 const LARGEST_COPY: u64 = 16 << 20;
 
 /// The members a linker would take.

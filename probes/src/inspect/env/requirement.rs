@@ -68,7 +68,7 @@ fn allows(clause: &str, version: &Version, local: Option<&str>) -> Option<bool> 
     }
     let clause =
         clause.strip_prefix("===").map_or_else(|| clause.to_owned(), |rest| format!("=={rest}"));
-    // With a local part only the very build is meant; without one any build will do.
+    // With a local part only that very build counts; without one any build will do.
     let (clause, wanted) = match clause.split_once('+') {
         Some((public, wanted)) => (public.to_owned(), Some(wanted.to_owned())),
         None => (clause, None),

@@ -205,7 +205,7 @@ impl Source<'_> {
         if old.is_some() && !self.user {
             return Err(self.error(file.framework.at, format!("{id:?} has a file already")));
         }
-        let (launch, levers) = self.ways_out(file)?;
+        let (launch, levers) = self.launch_and_levers(file)?;
         let mut framework =
             old.unwrap_or_else(|| Framework { id: id.to_owned(), ..Framework::default() });
         let version = file.version.as_ref().map(|version| version.value.clone());
@@ -228,7 +228,10 @@ impl Source<'_> {
     }
 
     /// How the framework is started and what can be changed, checked.
-    fn ways_out<T>(&self, file: &mut File<T>) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
+    fn launch_and_levers<T>(
+        &self,
+        file: &mut File<T>,
+    ) -> Result<(Option<Launch>, Vec<Lever>), RuleError> {
         if let Some(launch) = &file.launch {
             check_launch(&launch.value).map_err(|message| self.error(launch.at, message))?;
         }
