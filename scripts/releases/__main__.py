@@ -2,10 +2,12 @@
 
     python3 scripts/releases --mirrors DIR [NAME...]
     python3 scripts/releases --index
+    python3 scripts/releases --mirrors DIR --gates NAME
     python3 scripts/releases --wheels PACKAGE [--platform win_amd64] [--from VERSION]
 
 reads git mirrors, one folder each as `frameworks.toml` names them, writes `tags.csv`, `pins.csv` and `archs.csv` in `probes/releases`
-and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--wheels`
+and prints what changed since; `--index` asks pip for the versions of each package that can be installed, for `installs.csv`; `--gates`
+prints every check of the compute capability in one framework, to choose rows of `gates.csv` from; `--wheels`
 scans the wheels of one package with `target/debug/warpscope inspect`, for `wheels.csv`. A framework whose mirror is not there keeps its rows. Releases later than a mirror come from
 `archives.csv`: versions known from the package index, with the pins their archives state.
 """
@@ -16,6 +18,7 @@ import tomllib
 from pathlib import Path
 
 import facts
+import gates
 import wheels
 from history import History, releases
 from index import installable
@@ -31,6 +34,7 @@ def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--mirrors", type=Path)
     words.add_argument("--index", action="store_true")
+    words.add_argument("--gates", metavar="NAME")
     words.add_argument("--wheels", metavar="PACKAGE")
     words.add_argument("--platform", default="")
     words.add_argument("--from", dest="start", default="0")
@@ -42,7 +46,9 @@ def main():
         renew("installs.csv", written(INSTALLS, rows))
     if words.wheels:
         from_wheels(words.wheels, words.platform, words.start)
-    if words.mirrors:
+    if words.gates:
+        sys.stdout.write(gates_of(next(one for one in known["framework"] if one["name"] == words.gates), words.mirrors))
+    elif words.mirrors:
         from_mirrors([one for one in known["framework"] if one["name"] in (words.name or [one["name"]])], words.mirrors)
 
 
@@ -54,6 +60,13 @@ def from_mirrors(frameworks: list[dict], mirrors: Path):
             rows[name] = [row for row in rows[name] if row["framework"] != framework["name"]] + new
     for name, columns in tables.items():
         renew(name, written(columns, sorted(rows[name], key=sort_key)))
+
+
+def gates_of(framework: dict, mirrors: Path) -> str:
+    history = History(mirrors / framework["mirror"] / "repo")
+    rows = gates.candidates(history, framework)
+    history.close()
+    return written(gates.COLUMNS, rows)
 
 
 def from_wheels(package: str, platform: str, start: str):
