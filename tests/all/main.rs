@@ -8,6 +8,7 @@ mod children;
 mod cli;
 mod compare;
 mod configs;
+mod cycles;
 #[cfg(target_os = "linux")]
 mod fake;
 #[cfg(target_os = "linux")]

@@ -2,8 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::kernel::Plan;
-use super::machine::{BufferId, Machine, MachineError, Slot};
+use super::machine::{BufferId, Machine, MachineError, Plan, Slot};
 
 /// Bytes kept before and behind every buffer, to be found as they were.
 const GUARD: usize = 256;

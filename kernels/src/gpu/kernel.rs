@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Content};
-use super::machine::{DeviceFacts, Launch, Slot};
+use super::machine::{DeviceFacts, Plan};
+use super::shape::Shape;
 use super::variant::Variant;
 use crate::Dtype;
 
@@ -37,31 +38,6 @@ pub enum Limiter {
     /// Launches and dependencies.
     Latency,
 }
-
-/// Size of a problem. What a kernel does not have is zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Shape {
-    /// Rows of the output: tokens.
-    pub m: u32,
-    /// Columns of the output: output channels.
-    pub n: u32,
-    /// Inner dimension: input channels.
-    pub k: u32,
-    /// Weights that share a scale.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub group: u32,
-    /// Tokens in the key/value cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub context: u32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-/// Launches of a kernel given the places of its buffers.
-pub type Plan = Box<dyn Fn(&[Slot]) -> Vec<Launch>>;
 
 /// One kernel at one size, ready to be timed.
 pub struct Work {
@@ -102,4 +78,9 @@ pub struct GpuKernel {
     pub works: fn(&DeviceFacts, u64) -> Vec<Work>,
     /// The size a user asks for, or why it cannot be.
     pub work: fn(&DeviceFacts, Shape) -> Result<Work, String>,
+}
+
+/// For kernels that are computed in one way only.
+pub fn only_one(_: &DeviceFacts) -> Vec<Variant> {
+    Vec::new()
 }

@@ -31,6 +31,14 @@ pub struct DeviceFacts {
     pub picks: Picks,
 }
 
+impl DeviceFacts {
+    /// The same device, on which a kernel is computed in one way at every size.
+    #[must_use]
+    pub fn with_variant(&self, kernel: &str, variant: &str) -> Self {
+        Self { picks: self.picks.forced(kernel, variant), ..self.clone() }
+    }
+}
+
 /// A piece of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferId(pub u32);
@@ -149,6 +157,9 @@ pub struct Launch {
     /// waits, by `griddepcontrol.wait`, before it touches what that one writes; where the driver cannot, it starts late as others do.
     pub early: bool,
 }
+
+/// Launches of a kernel given the places of its buffers.
+pub type Plan = Box<dyn Fn(&[Slot]) -> Vec<Launch>>;
 
 /// Launches that were recorded to be replayed as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,12 +9,14 @@ pub mod family;
 pub mod headroom;
 mod kernel;
 mod machine;
+mod shape;
 mod variant;
 
 pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case};
-pub use kernel::{GpuKernel, Limiter, Plan, Route, Shape, Work};
+pub use kernel::{GpuKernel, Limiter, Route, Work, only_one};
 pub use machine::{
-    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Slot,
     TensorElement, TensorMap,
 };
-pub use variant::{MOST_VARIANTS, Picked, Picks, Variant, only_one};
+pub use shape::Shape;
+pub use variant::{MOST_VARIANTS, Picked, Picks, Variant};

@@ -5,8 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kernel::Shape;
-use super::machine::DeviceFacts;
+use super::shape::Shape;
 
 /// Most variants of a kernel on one device: more are not worth their bytes nor the time to try them.
 pub const MOST_VARIANTS: usize = 6;
@@ -18,11 +17,6 @@ pub struct Variant {
     pub name: &'static str,
     /// What it is, in half a sentence: `large tiles, three stages`.
     pub what: &'static str,
-}
-
-/// For kernels that are computed in one way only.
-pub fn only_one(_: &DeviceFacts) -> Vec<Variant> {
-    Vec::new()
 }
 
 /// A variant chosen for a kernel at a size.
@@ -77,14 +71,6 @@ impl Picks {
             self.0.iter().filter(|one| one.kernel != kernel).cloned().collect();
         all.push(Picked { kernel: kernel.to_owned(), shape: None, variant: variant.to_owned() });
         Self(all)
-    }
-}
-
-impl DeviceFacts {
-    /// The same device, on which a kernel is computed in one way at every size.
-    #[must_use]
-    pub fn with_variant(&self, kernel: &str, variant: &str) -> Self {
-        Self { picks: self.picks.forced(kernel, variant), ..self.clone() }
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::layout::{Activations, Kept, Layer, Layout, MATRICES, Matrix, Weights, heads};
 use super::path::{Path, Storage, Sums};
-use super::product::NARROW;
 use crate::gpu::family::glue::{FOUND_BYTES, STATE_BYTES, State};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{attn, nf4};
 use crate::gpu::{self, DeviceFacts, Element, MachineError, Slot};
 use crate::model::{LayerTensor, OPS, Shape, TensorId};
+
+/// Most tokens that packed weights are streamed for, tile by tile.
+pub(super) const NARROW: usize = 64;
 
 /// What a layout is made for.
 #[derive(Clone, Copy)]

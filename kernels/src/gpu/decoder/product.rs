@@ -5,14 +5,11 @@
 
 use super::layout::{Matrix, Weights};
 use super::path::{Path, Sums};
-use super::plan::eight_bits;
+use super::plan::{NARROW, eight_bits};
 use crate::gpu::family::gemm::{self, Product};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{gemv, nf4};
 use crate::gpu::{DeviceFacts, Element, Launch, Shape, Slot};
-
-/// Most tokens that packed weights are streamed for, tile by tile.
-pub(super) const NARROW: usize = 64;
 
 /// Operands of a product.
 #[derive(Clone, Copy)]

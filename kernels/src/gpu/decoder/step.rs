@@ -6,7 +6,7 @@ use super::layout::{Layer, Layout, heads};
 use super::path::Path;
 use super::product::{Multiplier, Rows};
 use crate::gpu::family::attn::{self, Attention, Engine, Fresh};
-use crate::gpu::family::glue::{self, Advance, Embed, FOUND_BYTES, NanRule, Norm, Rope};
+use crate::gpu::family::glue::{self, Advance, Embed, FOUND_BYTES, Norm, Rope};
 use crate::gpu::{self, DeviceFacts, Element, Launch, Slot};
 use crate::model::{EPSILON, LayerTensor, OPS, Op};
 
@@ -248,7 +248,7 @@ impl<'a> Step<'a> {
     pub(super) fn end(&mut self) -> Written {
         let (at, kept, shape) = (&self.layout.activations, &self.layout.kept, self.layout.shape);
         let vocab = shape.vocab as u32;
-        self.launches.push(glue::argmax(NanRule::Torch, at.logits, kept.state.best(), vocab)?);
+        self.launches.push(glue::argmax(at.logits, kept.state.best(), vocab)?);
         if self.manner.watched {
             self.launches.push(glue::advance(&Advance {
                 state: kept.state,

@@ -103,7 +103,7 @@ const TINY: Shape = Shape {
     width: 256,
     heads: 4,
     kv_heads: 2,
-    head: 64,
+    head: 128,
     ffn: 384,
     layers: 3,
     vocab: 512,

@@ -17,9 +17,6 @@ use model::Instruction;
 
 /// Threads of a block: eight warps.
 const THREADS: u32 = 256;
-/// Independent accumulators of a warp.
-const CHAINS: u32 = 8;
-
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pipe {

@@ -4,8 +4,10 @@
 //! goes through k is proven by `gemm`. Layouts: PTX ISA, "Matrix Fragments for mma.m8n8k4", ".m8n8k16", ".m16n8k16" and so on.
 
 use super::super::number::Number;
-use super::CHAINS;
 use crate::Sm;
+
+/// Independent accumulators of a warp.
+pub(super) const CHAINS: u32 = 8;
 
 /// How numbers lie in the registers of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

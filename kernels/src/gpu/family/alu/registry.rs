@@ -1,8 +1,8 @@
 //! The pipes as kernels, what proves them, and how long they are timed.
 
 use super::super::operand::normal;
-use super::model::{Multiplicand, Spot, Values, whole};
-use super::{CHAINS, Pipe, Places, ROWS, THREADS, Turns, launch, operations};
+use super::model::{CHAINS, Multiplicand, Spot, Values, whole};
+use super::{Pipe, Places, ROWS, THREADS, Turns, launch, operations};
 use crate::gpu::{
     Case, Content, DeviceFacts, Element, Expect, GpuKernel, Judge, Limiter, Route, Shape, Work,
 };

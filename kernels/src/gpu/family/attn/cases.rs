@@ -2,9 +2,10 @@
 
 use super::super::glue::{Heads, State};
 use super::super::operand::{encode, noise, of_storage, rounding_limit, words};
+use super::attention::{Attention, Engine, HEAD};
 use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};
+use super::prefill::prefill as launch_prefill;
 use super::tile::{id, variants};
-use super::{Attention, Engine};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Shape, Slot};
 
 /// Queries and what they see.
@@ -133,7 +134,7 @@ impl Problem {
         let kind = if engine == Engine::Cores { "tensor cores" } else { "plain" };
         let facts = facts.clone();
         self.case((kind, limit), element, 4, move |at, _| {
-            Ok(vec![super::prefill(&facts, engine, element, at, self.shape())?])
+            Ok(vec![launch_prefill(&facts, engine, element, at, self.shape())?])
         })
     }
 
@@ -143,7 +144,7 @@ impl Problem {
         let (kind, facts) = (format!("{splits} pieces"), facts.clone());
         self.case((&kind, limit), element, scratch, move |at, scratch| {
             let scratch = Scratch { parts: scratch[0], arrivals: scratch[1] };
-            super::decode(&facts, element, at, scratch, splits, None)
+            super::decode::decode(&facts, element, at, scratch, splits, None)
         })
     }
 
@@ -175,7 +176,8 @@ impl Problem {
             let attention = Attention { q, keys, values, out, state, heads, scale };
             let scratch = Scratch { parts: at[5], arrivals: at[6] };
             let fresh = Fresh { key: at[7], value: at[8], table: at[9] };
-            let launches = super::decode(&facts, element, &attention, scratch, splits, Some(fresh));
+            let launches =
+                super::decode::decode(&facts, element, &attention, scratch, splits, Some(fresh));
             launches.expect("the sizes of a case are possible")
         });
         case.name = self.name(&format!("fresh, {splits} pieces"), element);
@@ -211,9 +213,19 @@ fn angles(position: u32, head: u32) -> Vec<u8> {
     encode(Element::F32, (0..(position + 1) * head / 2).flat_map(pair))
 }
 
-const fn problem(heads: [u32; 3], position: u32, tokens: u32, sharpness: f32) -> Problem {
-    let [heads, kv_heads, head] = heads;
-    Problem { heads: Heads { heads, kv_heads, head }, position, tokens, sharpness, gain_log2: 0 }
+const fn problem(
+    [heads, kv_heads]: [u32; 2],
+    position: u32,
+    tokens: u32,
+    sharpness: f32,
+) -> Problem {
+    Problem {
+        heads: Heads { heads, kv_heads, head: HEAD },
+        position,
+        tokens,
+        sharpness,
+        gain_log2: 0,
+    }
 }
 
 /// A problem whose raw scores are beyond fp16.
@@ -223,52 +235,52 @@ const fn raised(problem: Problem) -> Problem {
 
 /// Ragged lengths, every sharing of heads, positions on both sides of a block's end.
 const PREFILLS: &[Problem] = &[
-    problem([1, 1, 64], 0, 1, 1.0),
-    problem([2, 1, 64], 0, 17, 1.0),
-    problem([4, 1, 128], 0, 33, 1.0),
-    problem([2, 2, 128], 31, 5, 4.0),
-    problem([8, 1, 64], 60, 9, 1.0),
-    problem([1, 1, 64], 0, 70, 2.0),
-    raised(problem([2, 1, 128], 9, 20, 4.0)),
+    problem([1, 1], 0, 1, 1.0),
+    problem([2, 1], 0, 17, 1.0),
+    problem([4, 1], 0, 33, 1.0),
+    problem([2, 2], 31, 5, 4.0),
+    problem([8, 1], 60, 9, 1.0),
+    problem([1, 1], 0, 70, 2.0),
+    raised(problem([2, 1], 9, 20, 4.0)),
 ];
 
 /// What tiles of tensor cores add: more than one of the larger, queries that begin within a block of keys, and more blocks of keys than any
 /// pipeline has stages, the last of them full once.
 const TILED: &[Problem] = &[
-    problem([1, 1, 64], 37, 140, 1.0),
-    problem([2, 1, 128], 70, 70, 1.0),
-    problem([1, 1, 64], 645, 7, 1.0),
-    problem([1, 1, 128], 300, 20, 2.0),
-    problem([1, 1, 64], 250, 6, 1.0),
+    problem([1, 1], 37, 140, 1.0),
+    problem([2, 1], 70, 70, 1.0),
+    problem([1, 1], 645, 7, 1.0),
+    problem([1, 1], 300, 20, 2.0),
+    problem([1, 1], 250, 6, 1.0),
 ];
 
 /// As above; positions 0 and beyond, so that some pieces are empty and some are not full.
 const DECODES: &[(Problem, u32)] = &[
-    (problem([1, 1, 64], 0, 1, 1.0), 1),
-    (problem([4, 2, 128], 0, 1, 1.0), 3),
-    (problem([4, 1, 128], 16, 1, 1.0), 2),
-    (problem([8, 1, 64], 99, 1, 4.0), 3),
-    (problem([3, 1, 128], 32, 1, 1.0), 1),
-    (problem([4, 4, 64], 129, 1, 1.0), 7),
-    (problem([6, 1, 64], 40, 1, 1.0), 2),
-    (problem([20, 1, 64], 36, 1, 1.0), 2),
-    (problem([2, 1, 64], 403, 1, 1.0), 1),
-    (problem([4, 2, 128], 255, 1, 2.0), 2),
-    (raised(problem([2, 1, 128], 50, 1, 4.0)), 2),
+    (problem([1, 1], 0, 1, 1.0), 1),
+    (problem([4, 2], 0, 1, 1.0), 3),
+    (problem([4, 1], 16, 1, 1.0), 2),
+    (problem([8, 1], 99, 1, 4.0), 3),
+    (problem([3, 1], 32, 1, 1.0), 1),
+    (problem([4, 4], 129, 1, 1.0), 7),
+    (problem([6, 1], 40, 1, 1.0), 2),
+    (problem([20, 1], 36, 1, 1.0), 2),
+    (problem([2, 1], 403, 1, 1.0), 1),
+    (problem([4, 2], 255, 1, 2.0), 2),
+    (raised(problem([2, 1], 50, 1, 4.0)), 2),
 ];
 
 /// A value no query may see is NaN; the plain kernel must not let it through.
 fn blind(facts: &DeviceFacts, element: Element) -> Case {
-    let problem = problem([2, 1, 64], 3, 6, 1.0);
+    let problem = problem([2, 1], 3, 6, 1.0);
     let mut case = problem.prefill(facts, Engine::Plain, element);
-    let row = 64 * element.bytes();
+    let row = HEAD as usize * element.bytes();
     let last = (problem.keys() - 1) as usize;
     if let Content::Bytes(values) = &mut case.buffers[2] {
         values[last * row..].fill(0xff);
     }
     let Judge::Near { reference, .. } = &mut case.expect[0].judge else { return case };
     // The last token alone sees the NaN; everything before it stays as it was, so it is judged by leaving it out.
-    let seen = reference.len() - 2 * 64;
+    let seen = reference.len() - 2 * HEAD as usize;
     reference.truncate(seen);
     case.buffers[0] = match &case.buffers[0] {
         Content::Bytes(q) => Content::Bytes(q[..seen * element.bytes()].to_vec()),
@@ -280,7 +292,7 @@ fn blind(facts: &DeviceFacts, element: Element) -> Case {
     case.plan = Box::new(move |at| {
         let (q, keys, values, out, state) = (at[0], at[1], at[2], at[3], State(at[4]));
         let attention = Attention { q, keys, values, out, state, heads, scale };
-        let launch = super::prefill(&facts, Engine::Plain, element, &attention, seen);
+        let launch = launch_prefill(&facts, Engine::Plain, element, &attention, seen);
         vec![launch.expect("the sizes of a case are possible")]
     });
     case.name = format!("a later NaN stays unseen, {element:?}");

@@ -7,7 +7,7 @@
 //! of a warp for four keys, 248 of them in fp32 and so two cycles each: 31 cycles of a multiprocessor for a key (counted in the machine code of sm_75
 //! from the same PTX). The 512 bytes of a key and its value take 70 at 900 GB/s, 80 multiprocessors and 1.53 GHz.
 
-use super::{Attention, Engine, THREADS, check, launch};
+use super::attention::{Attention, Engine, THREADS, check, launch};
 use crate::gpu::family::glue::Heads;
 use crate::gpu::family::operand::of_storage;
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Slot};
@@ -26,21 +26,11 @@ const WARPS: u32 = THREADS / 32;
 /// Bytes in front of the queries, where warps leave maxima and totals.
 const FRONT_BYTES: u32 = 768;
 
-/// Entries by storage, then by width of a head.
-const PLAIN: [[&str; 2]; 3] = [
-    ["attn_decode_f32_h64", "attn_decode_f32_h128"],
-    ["attn_decode_f16_h64", "attn_decode_f16_h128"],
-    ["attn_decode_bf16_h64", "attn_decode_bf16_h128"],
-];
-const COMBINE: [[&str; 2]; 3] = [
-    ["attn_combine_f32_h64", "attn_combine_f32_h128"],
-    ["attn_combine_f16_h64", "attn_combine_f16_h128"],
-    ["attn_combine_bf16_h64", "attn_combine_bf16_h128"],
-];
-const CORES: [[&str; 2]; 2] = [
-    ["attn_decode_mma_f16_h64", "attn_decode_mma_f16_h128"],
-    ["attn_decode_mma_bf16_h64", "attn_decode_mma_bf16_h128"],
-];
+/// Entries by storage.
+const PLAIN: [&str; 3] = ["attn_decode_f32_h128", "attn_decode_f16_h128", "attn_decode_bf16_h128"];
+const COMBINE: [&str; 3] =
+    ["attn_combine_f32_h128", "attn_combine_f16_h128", "attn_combine_bf16_h128"];
+const CORES: [&str; 2] = ["attn_decode_mma_f16_h128", "attn_decode_mma_bf16_h128"];
 
 /// Memory a decode needs besides its operands.
 #[derive(Clone, Copy, Debug)]
@@ -102,13 +92,13 @@ pub fn decode(
     splits: u32,
     fresh: Option<Fresh>,
 ) -> Result<Vec<Launch>, String> {
-    let width = check(at.heads)?;
+    check(at.heads)?;
     if splits == 0 {
         return Err("keys cannot be split into no pieces".to_owned());
     }
     let grid = [splits, blocks_per_piece(facts, element, at.heads)];
     if takes_fresh(facts, element) {
-        let entry = CORES[usize::from(element == Element::Bf16)][width];
+        let entry = CORES[usize::from(element == Element::Bf16)];
         let mut launch = launch("attn_decode", entry, grid, THREADS);
         launch.shared_bytes = shared_bytes(facts, at.heads.head);
         launch.args = core_args(at, scratch, fresh);
@@ -118,11 +108,11 @@ pub fn decode(
         return Err(format!("no kernel rotates {element:?} on the way on {}", facts.sm));
     }
     let Heads { heads, kv_heads, .. } = at.heads;
-    let mut pieces = launch("attn_decode", of_storage(element, PLAIN)?[width], grid, THREADS);
+    let mut pieces = launch("attn_decode", of_storage(element, PLAIN)?, grid, THREADS);
     pieces.args = [at.q, at.keys, at.values, scratch.parts, at.state.0].map(Arg::Slot).to_vec();
     pieces.args.extend([heads, kv_heads].map(Arg::U32));
     pieces.args.push(at.scale.into());
-    let mut joined = launch("attn_decode", of_storage(element, COMBINE)?[width], [heads, 1], 32);
+    let mut joined = launch("attn_decode", of_storage(element, COMBINE)?, [heads, 1], 32);
     joined.args = vec![scratch.parts.into(), at.out.into(), splits.into()];
     Ok(vec![pieces, joined])
 }

@@ -1,15 +1,17 @@
 //! The kernels as data, and the sizes at which they are timed.
 
 use super::super::glue::{Heads, State};
+use super::attention::{Attention, Engine, HEAD};
+use super::cases;
 use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits, takes_fresh};
+use super::prefill::prefill;
 use super::tile::{Tile, variants};
-use super::{Attention, Engine, cases};
 use crate::Dtype;
 use crate::gpu::family::gemm::has_wgmma;
 use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Work};
 
 /// Heads of the work: those of the throughput model.
-const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: 128 };
+const HEADS: Heads = Heads { heads: 16, kv_heads: 4, head: HEAD };
 
 fn cores_route(facts: &DeviceFacts, element: Element) -> Route {
     let sm = facts.sm;
@@ -83,7 +85,7 @@ fn prefill_work(facts: &DeviceFacts, shape: Shape, element: Element) -> Result<W
         shape,
         buffers: buffers(element, tokens, keys, 4),
         plan: Box::new(move |at| {
-            let launch = super::prefill(&facts, engine, element, &attention(at), shape);
+            let launch = prefill(&facts, engine, element, &attention(at), shape);
             launch.into_iter().collect()
         }),
         bytes: (2.0 * f64::from(tokens) * width + cache) * element.bytes() as f64,

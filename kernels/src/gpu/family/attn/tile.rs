@@ -9,8 +9,9 @@
 //! shared memory for 4 × 604; with 32 rows and 32 keys it is 256 × 8 and 4 × 448 (instructions counted in the machine code of sm_75 from the same PTX:
 //! no disassembler here reads that of sm_70). So there the larger tile is not bound by shared memory, and 64 keys would not leave it its registers.
 
-use super::{Attention, Engine, Heads, THREADS};
+use super::attention::{Attention, Engine, HEAD, THREADS};
 use crate::gpu::family::gemm::has_wgmma;
+use crate::gpu::family::glue::Heads;
 use crate::gpu::{Arg, DeviceFacts, Element, Shape, TensorElement, TensorMap, Variant};
 
 /// Rows and keys of a block.
@@ -37,21 +38,12 @@ const HOPPER: Variant =
 const TILES: [(Tile, Variant); 4] =
     [(Tile::Narrow, NARROW), (Tile::Wide, WIDE), (Tile::Flat, FLAT), (Tile::Hopper, HOPPER)];
 
-/// Entries by tile and storage, then by width of a head; none where the storage has no such tile.
-const ENTRIES: [[[&str; 2]; 2]; 4] = [
-    [
-        ["attn_prefill_64x64_f16_h64", "attn_prefill_64x64_f16_h128"],
-        ["attn_prefill_64x64_bf16_h64", "attn_prefill_64x64_bf16_h128"],
-    ],
-    [
-        ["attn_prefill_128x64_f16_h64", "attn_prefill_128x64_f16_h128"],
-        ["attn_prefill_128x64_bf16_h64", "attn_prefill_128x64_bf16_h128"],
-    ],
-    [["attn_prefill_128x32_f16_h64", "attn_prefill_128x32_f16_h128"], ["", ""]],
-    [
-        ["attn_prefill_wgmma_f16_h64", "attn_prefill_wgmma_f16_h128"],
-        ["attn_prefill_wgmma_bf16_h64", "attn_prefill_wgmma_bf16_h128"],
-    ],
+/// Entries by tile and storage; none where the storage has no such tile.
+const ENTRIES: [[&str; 2]; 4] = [
+    ["attn_prefill_64x64_f16_h128", "attn_prefill_64x64_bf16_h128"],
+    ["attn_prefill_128x64_f16_h128", "attn_prefill_128x64_bf16_h128"],
+    ["attn_prefill_128x32_f16_h128", ""],
+    ["attn_prefill_wgmma_f16_h128", "attn_prefill_wgmma_bf16_h128"],
 ];
 
 /// The variants of a device: two where tensor cores and shared memory take larger tiles, and wgmma where there is.
@@ -102,9 +94,9 @@ impl Tile {
         let volta = (facts.sm.major, facts.sm.minor) < (7, 5);
         match self {
             Self::Narrow => true,
-            Self::Wide => facts.sm.major >= 8 && 2 * self.shared_bytes(128) <= most,
-            Self::Flat => volta && 2 * self.shared_bytes(128) <= most,
-            Self::Hopper => has_wgmma(facts) && self.shared_bytes(128) <= most,
+            Self::Wide => facts.sm.major >= 8 && 2 * self.shared_bytes() <= most,
+            Self::Flat => volta && 2 * self.shared_bytes() <= most,
+            Self::Hopper => has_wgmma(facts) && self.shared_bytes() <= most,
         }
     }
 
@@ -134,8 +126,8 @@ impl Tile {
     }
 
     /// Keys and values, and the queries where they stay in shared memory.
-    pub(super) fn shared_bytes(self, head: u32) -> u32 {
-        let row = head * 2;
+    pub(super) fn shared_bytes(self) -> u32 {
+        let row = HEAD * 2;
         match self {
             Self::Narrow => (64 + 64) * row,
             Self::Wide => (64 + 64 + 128) * row,
@@ -166,10 +158,10 @@ impl Tile {
         })
     }
 
-    pub(super) fn entry(self, element: Element, width: usize) -> Result<&'static str, String> {
+    pub(super) fn entry(self, element: Element) -> Result<&'static str, String> {
         match element {
-            Element::F16 => Ok(ENTRIES[self as usize][0][width]),
-            Element::Bf16 => Ok(ENTRIES[self as usize][1][width]),
+            Element::F16 => Ok(ENTRIES[self as usize][0]),
+            Element::Bf16 => Ok(ENTRIES[self as usize][1]),
             other => Err(format!("no tensor core takes {other:?}")),
         }
     }

@@ -2,8 +2,13 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::way::{self, Way};
-use super::{Operands, Product, Workspace, few, hopper, launch_through, workspace_bytes};
+use super::choose::{choose, ways};
+use super::launch::{launch_through, workspace_bytes};
+use super::product::Product;
+use super::way::Way;
+use super::{few, hopper};
+use crate::gpu::family::deal::Workspace;
+use crate::gpu::family::stream::Operands;
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -69,10 +74,10 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     if let crate::gpu::Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    let ways = way::ways(product, facts);
+    let all = ways(product, facts);
     let chosen =
         Shape { m: SPECIAL.0, n: SPECIAL.1, k: 8 * product.multiple(), ..Shape::default() };
-    let chosen = way::choose(product, facts, chosen, false).map_or("", |way| way.variant.name);
+    let chosen = choose(product, facts, chosen, false).map_or("", |way| way.variant.name);
     let cases = |way: &Way| {
         let facts = facts.with_variant(product.id(), way.variant.name);
         let build = Builder { product, facts: &facts, way, special: SPECIAL, long: 1 };
@@ -85,7 +90,7 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
         }
         all
     };
-    let (together, alone): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| hopper::is(way));
+    let (together, alone): (Vec<Way>, Vec<Way>) = all.iter().partition(|way| hopper::is(way));
     let together = together.iter().flat_map(|way| match few::is(way) {
         true => of_few(product, facts, way),
         false => of_warpgroups(product, facts, way),
@@ -372,7 +377,7 @@ fn multiplied(x: &[f64], w: &[f64], k: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ROWS;
+    use super::super::product::ROWS;
     use super::*;
     fn device() -> DeviceFacts {
         super::super::tests::device((8, 9), 80)

@@ -9,8 +9,9 @@
 //! 32 columns (a stage of 64 takes the tensor cores a third of the time that its weights take to arrive, and rows of X that are not there are not read).
 
 use super::hopper::{FAMILY, has_wgmma, operand};
+use super::product::Product;
 use super::way::{Call, Way};
-use super::{Operands, Product};
+use crate::gpu::family::stream::Operands;
 use crate::gpu::{DeviceFacts, Element, Launch, Shape, Variant};
 
 /// Most tokens.
@@ -125,8 +126,9 @@ fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choose::choose;
+    use super::super::launch;
     use super::super::tests::device;
-    use super::super::{launch, way};
     use super::*;
     use crate::gpu::{Arg, BufferId, Slot};
 
@@ -149,7 +151,7 @@ mod tests {
             (64, 28_672, 4096, "fewc4"),
             (65, 8192, 8192, "wgmma128x128"),
         ] {
-            let way = way::choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
+            let way = choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
             assert_eq!(way.variant.name, name, "{m}×{n}×{k}");
         }
     }

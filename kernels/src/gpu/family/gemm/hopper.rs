@@ -16,8 +16,9 @@
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
 //! multiprocessors); a stage of its own for fp32 results (192 KiB of operands hide more than it would).
 
+use super::product::Product;
 use super::way::{Call, Way};
-use super::{Operands, Product};
+use crate::gpu::family::stream::Operands;
 use crate::gpu::{
     Arg, DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
 };
@@ -277,8 +278,10 @@ fn results(slot: Slot, call: &Call) -> TensorMap {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choose::choose;
+    use super::super::launch;
+    use super::super::product::ROWS as PRODUCTS;
     use super::super::tests::device;
-    use super::super::{Product, ROWS as PRODUCTS, launch, way::choose};
     use super::*;
     use crate::gpu::BufferId;
 

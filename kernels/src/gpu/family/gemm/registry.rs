@@ -2,10 +2,13 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::{
-    Operands, Product, ROWS, Workspace, cases, launch_through, pitch, way, workspace_bytes,
-};
+use super::cases;
+use super::choose::{choose, ways};
+use super::launch::{launch_through, pitch, workspace_bytes};
+use super::product::{Product, ROWS};
 use crate::Dtype;
+use crate::gpu::family::deal::Workspace;
+use crate::gpu::family::stream::Operands;
 use crate::gpu::{
     BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Variant, Work,
 };
@@ -21,30 +24,26 @@ const BLOCK: usize = 65_521;
 
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[
-    kernel::<0>("gemm.f16", "fp16 product, fp32 accumulation", Dtype::Fp16),
-    kernel::<1>("gemm.f16out32", "fp16 product, fp32 accumulation and results", Dtype::Fp16),
-    kernel::<2>("gemm.f16acc16", "fp16 product, fp16 accumulation", Dtype::Fp16),
-    kernel::<3>("gemm.bf16", "bf16 product, fp32 accumulation", Dtype::Bf16),
-    kernel::<4>("gemm.bf16out32", "bf16 product, fp32 accumulation and results", Dtype::Bf16),
-    kernel::<5>("gemm.f32", "fp32 product", Dtype::Fp32),
-    kernel::<6>("gemm.s8", "8-bit integer product, 32-bit sums", Dtype::Int8),
-    kernel::<7>("gemm.s4", "4-bit integer product, 32-bit sums", Dtype::Int4),
-    kernel::<8>("gemm.e4m3", "fp8 product, fp32 results", Dtype::Fp8E4m3),
-    kernel::<9>("gemm.e5m2", "fp8 product, fp32 results", Dtype::Fp8E5m2),
-    kernel::<10>("gemm.tf32", "fp32 product on tensor cores, rounded to tf32", Dtype::Tf32),
+    kernel::<0>("fp16 product, fp32 accumulation", Dtype::Fp16),
+    kernel::<1>("fp16 product, fp32 accumulation and results", Dtype::Fp16),
+    kernel::<2>("fp16 product, fp16 accumulation", Dtype::Fp16),
+    kernel::<3>("bf16 product, fp32 accumulation", Dtype::Bf16),
+    kernel::<4>("bf16 product, fp32 accumulation and results", Dtype::Bf16),
+    kernel::<5>("fp32 product", Dtype::Fp32),
+    kernel::<6>("8-bit integer product, 32-bit sums", Dtype::Int8),
+    kernel::<7>("4-bit integer product, 32-bit sums", Dtype::Int4),
+    kernel::<8>("fp8 product, fp32 results", Dtype::Fp8E4m3),
+    kernel::<9>("fp8 product, fp32 results", Dtype::Fp8E5m2),
+    kernel::<10>("fp32 product on tensor cores, rounded to tf32", Dtype::Tf32),
 ];
 
 /// The kernel of a row.
-const fn kernel<const ROW: usize>(
-    id: &'static str,
-    title: &'static str,
-    dtype: Dtype,
-) -> GpuKernel {
+const fn kernel<const ROW: usize>(title: &'static str, dtype: Dtype) -> GpuKernel {
     const fn product<const ROW: usize>() -> Product {
         ROWS[ROW].product
     }
     GpuKernel {
-        id,
+        id: ROWS[ROW].id,
         title,
         family: ROWS[ROW].family,
         dtype,
@@ -60,7 +59,7 @@ fn variants(product: Product, facts: &DeviceFacts) -> Vec<Variant> {
     if let Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    way::ways(product, facts).iter().map(|way| way.variant).collect()
+    ways(product, facts).iter().map(|way| way.variant).collect()
 }
 
 /// The cubes that fit and fill the device, smallest first. What another result format would only repeat is not timed, nor an imitation of tensor
@@ -92,7 +91,7 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
     let shared = workspace_bytes(facts, product, shape);
     let through = |left, arrivals| shared.map(|_| Workspace { left, arrivals });
     launch_through(facts, operands, through(nowhere, nowhere), product, shape)?;
-    let way = way::choose(product, facts, shape, shared.is_some());
+    let way = choose(product, facts, shape, shared.is_some());
     let variant = way.map_or("", |way| way.variant.name);
     let pitch = pitch(product, shape)? as usize;
     let Shape { m, n, k, .. } = shape;
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(KERNELS.len(), ROWS.len());
         for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
-            let way = way::ways(row.product, &device((8, 9), 1))[0];
+            let way = ways(row.product, &device((8, 9), 1))[0];
             let entry = way.entry.strip_suffix(way.variant.name).unwrap();
             let id = entry.replacen('_', ".", 1).replace('_', "");
             assert_eq!((kernel.id, kernel.family), (&id[..], row.family));

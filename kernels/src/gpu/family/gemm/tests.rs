@@ -1,6 +1,9 @@
+use super::choose::ways;
+use super::product::ROWS;
 use super::*;
 use crate::Sm;
-use crate::gpu::{Arg, BufferId, Slot};
+use crate::gpu::family::number::Number;
+use crate::gpu::{Arg, BufferId, DeviceFacts, Element, Route, Shape, Slot};
 
 pub(in crate::gpu::family) fn device(sm: (u8, u8), sms: u32) -> DeviceFacts {
     DeviceFacts {
@@ -147,7 +150,7 @@ fn variants_fit_their_device() {
             let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
             assert_eq!(names.is_empty(), absent, "{}", kernel.id);
             for way in ROWS.iter().filter(|row| KERNELS[row.product as usize].id == kernel.id) {
-                for way in way::ways(way.product, &facts) {
+                for way in ways(way.product, &facts) {
                     assert!(way.shared_bytes <= facts.shared_per_block_optin, "{}", way.entry);
                 }
             }

@@ -8,10 +8,11 @@
 //! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
 //! largest tiles have instead.
 
+use super::product::Product;
 use super::way::{Call, Dealt, Way};
-use super::{Operands, Product};
 use crate::Sm;
 use crate::gpu::family::deal::Workspace;
+use crate::gpu::family::stream::Operands;
 use crate::gpu::{Arg, DeviceFacts, Launch, Shape, Variant};
 
 /// A tile, whatever is multiplied.
@@ -226,7 +227,7 @@ fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ROWS;
+    use super::super::product::ROWS;
     use super::*;
 
     /// Sides, stages and shared memory are what the name says, and every tile is some product's.

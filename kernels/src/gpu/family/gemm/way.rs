@@ -1,14 +1,9 @@
-//! Which ways a device has to compute a product, and which of them is taken at a size.
-//!
-//! A way is a tile of Y and how a block computes it. What was picked for the device comes first; else the least time that tiles, multiprocessors
-//! and the rate of a way promise. A table by device name was rejected: it says nothing of devices and sizes that nobody listed.
+//! A way to compute a product: a tile of Y and how a block computes it.
 
-use super::{Operands, Product, few, hopper, tile};
+use super::product::Product;
 use crate::gpu::family::deal::{Deal, Workspace};
-use crate::gpu::{DeviceFacts, Launch, MOST_VARIANTS, Shape, Variant};
-
-/// Where ways come from, the best first: of equal promises the first counts.
-const SOURCES: &[fn(Product, &DeviceFacts) -> Vec<Way>] = &[hopper::ways, few::ways, tile::ways];
+use crate::gpu::family::stream::Operands;
+use crate::gpu::{DeviceFacts, Launch, Shape, Variant};
 
 /// What is to be multiplied, and where.
 #[derive(Clone, Copy)]
@@ -92,7 +87,7 @@ impl Way {
     }
 
     /// Time in elements of Y at the full rate: the busiest multiprocessor has so many tiles, or all have as many and add up in the end.
-    fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
+    pub(super) fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
         let [rows, columns] = self.tile.map(f64::from);
         let (tiles, sms) = (self.tiles(shape), u64::from(facts.sms.max(1)));
         let (each, join) = match self.deal(shape, facts.sms) {
@@ -103,26 +98,4 @@ impl Way {
         };
         each * rows * columns / self.rate + join
     }
-}
-
-/// Every way a device has.
-pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
-    let all = SOURCES.iter().flat_map(|source| source(product, facts));
-    all.filter(|way| hopper::leaves(way, product, facts)).take(MOST_VARIANTS).collect()
-}
-
-/// The way to take at a size; `None` where the device has none. Tiles are shared only `through` memory.
-pub(super) fn choose(
-    product: Product,
-    facts: &DeviceFacts,
-    shape: Shape,
-    through: bool,
-) -> Option<Way> {
-    let mut ways = ways(product, facts);
-    ways.retain(|way| (way.takes)(shape) && (through || way.dealt.is_none()));
-    let picked = facts.picks.choose(product.id(), shape);
-    let picked = ways.iter().find(|way| Some(way.variant.name) == picked);
-    let promise = |way: &&Way| way.promise(facts, shape);
-    let least = || ways.iter().min_by(|a, b| promise(a).total_cmp(&promise(b)));
-    picked.or_else(|| few::choose(&ways, facts, shape)).or_else(least).copied()
 }

@@ -1,7 +1,7 @@
 //! What proves the kernels: fp64 references on the exact stored operands, and bits where there is nothing to round.
 
 use super::super::operand::{encode, nan, noise, rounding_limit, words};
-use super::{Advance, Embed, Heads, NanRule, Norm, Rope, State};
+use super::{Advance, Embed, Heads, Norm, Rope, State};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Slot};
 use crate::model::{self, Grid};
 
@@ -295,31 +295,6 @@ pub(super) fn swiglu<T: Stored>(_: &DeviceFacts) -> Vec<Case> {
     vec![random(1), random(255), random(1000), gated(T::ELEMENT, encode(T::ELEMENT, extremes), ups)]
 }
 
-fn sum(element: Element, count: usize) -> Case {
-    let a: Vec<f32> = (0..count).map(|i| (i % 61) as f32 - 30.0).collect();
-    let b: Vec<f32> = (0..count).map(|i| (i % 53) as f32 * 0.5).collect();
-    let total = encode(element, a.iter().zip(&b).map(|(a, b)| a + b));
-    Case {
-        name: format!("sum of {count} {element:?}"),
-        buffers: vec![Content::Bytes(encode(element, a)), Content::Bytes(encode(element, b))],
-        plan: Box::new(move |at| possible(super::add(element, at[0], at[1], count as u32))),
-        expect: vec![bits(0, element, total)],
-    }
-}
-
-/// fp16 sums beyond 65 504 become infinite, those of the other formats do not.
-fn large_sum(element: Element) -> Case {
-    let a = [65_504.0, -65_504.0, 1.0];
-    let b = [65_504.0, -65_504.0, f32::NEG_INFINITY];
-    let total = encode(element, a.iter().zip(&b).map(|(a, b)| a + b));
-    Case {
-        name: format!("large sums of {element:?}"),
-        buffers: vec![Content::Bytes(encode(element, a)), Content::Bytes(encode(element, b))],
-        plan: Box::new(move |at| possible(super::add(element, at[0], at[1], 3))),
-        expect: vec![bits(0, element, total)],
-    }
-}
-
 fn picked(element: Element, width: u32) -> Case {
     let (vocab, tokens) = (7_u32, [6, 0, 3, 3, 7, u32::MAX]);
     let table = noise(element, (vocab * width) as usize, 41);
@@ -373,9 +348,6 @@ pub(super) fn moves<T: Stored>(_: &DeviceFacts) -> Vec<Case> {
     let e = T::ELEMENT;
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     vec![
-        sum(e, 1),
-        sum(e, 1000),
-        large_sum(e),
         picked(e, 33),
         picked(e, 512),
         scanned(e, &[], None),
@@ -406,21 +378,12 @@ pub(super) fn grid<T: Stored>(_: &DeviceFacts) -> Vec<Case> {
     ]
 }
 
-/// The loop of llama.cpp's greedy sampler.
-fn llama(logits: &[f32]) -> u32 {
-    (0..logits.len()).fold(0, |best, i| if logits[i] > logits[best] { i } else { best }) as u32
-}
-
-fn largest(name: &str, logits: Vec<f32>, rule: NanRule) -> Case {
-    let want = match rule {
-        NanRule::Torch => model::argmax(&logits),
-        NanRule::Llama => llama(&logits),
-    };
-    let count = logits.len() as u32;
+fn largest((name, logits): (&str, Vec<f32>)) -> Case {
+    let (want, count) = (model::argmax(&logits), logits.len() as u32);
     Case {
-        name: format!("largest of {count} with {name}, {rule:?}"),
+        name: format!("largest of {count} with {name}"),
         buffers: vec![Content::Bytes(encode(Element::F32, logits)), Content::Poison(4)],
-        plan: Box::new(move |at| possible(super::argmax(rule, at[0], at[1], count))),
+        plan: Box::new(move |at| possible(super::argmax(at[0], at[1], count))),
         expect: vec![bits(1, Element::U32, words([want]))],
     }
 }
@@ -447,9 +410,7 @@ pub(super) fn argmax(_: &DeviceFacts) -> Vec<Case> {
         ("negative numbers", vec![-7.0, -2.0, -2.5, -1e-40, -1e-39]),
         ("negative NaN", with(300, &[(9, -nan), (7, 1e3)])),
     ];
-    let rules = [NanRule::Torch, NanRule::Llama];
-    let both = |(name, logits): (&str, Vec<f32>)| rules.map(|r| largest(name, logits.clone(), r));
-    vectors.into_iter().flat_map(both).collect()
+    vectors.into_iter().map(largest).collect()
 }
 
 /// A step that fits tape and history, or one that does not.
@@ -486,26 +447,4 @@ fn step(at_step: u32, capacity: u32, kept: u32) -> Case {
 /// The end of a step.
 pub(super) fn advance(_: &DeviceFacts) -> Vec<Case> {
     vec![step(0, 3, 300), step(2, 3, 5), step(3, 3, 5)]
-}
-
-#[cfg(test)]
-mod tests {
-    use half::f16;
-
-    use super::*;
-
-    /// IEEE 754 binary16, as the operands of [`large_sum`] need it.
-    #[test]
-    fn only_fp16_overflows_in_large_sums() {
-        assert!(f16::from_f32(131_008.0).is_infinite());
-        assert!(half::bf16::from_f32(131_008.0).is_finite());
-    }
-
-    /// `a > b` is false where either is NaN, so index 0 stays if it is one.
-    #[test]
-    fn the_two_nan_rules_differ_where_they_should() {
-        let logits = [1.0, f32::NAN, 3.0];
-        assert_eq!((model::argmax(&logits), llama(&logits)), (1, 2));
-        assert_eq!(llama(&[f32::NAN, 5.0]), 0);
-    }
 }

@@ -189,12 +189,6 @@ pub fn swiglu(element: Element, [gate, up, out]: [Slot; 3], count: u32) -> Resul
     stride(entry, count, vec![gate.into(), up.into(), out.into(), count.into()])
 }
 
-/// Adds to the residual stream.
-pub fn add(element: Element, x: Slot, addend: Slot, count: u32) -> Result<Launch, String> {
-    let entry = of_storage(element, ["add_f32", "add_f16", "add_bf16"])?;
-    stride(entry, count, vec![x.into(), addend.into(), count.into()])
-}
-
 /// Rows of a table picked by tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Embed {
@@ -223,25 +217,12 @@ pub fn embed(element: Element, embed: &Embed) -> Result<Launch, String> {
     Ok(launch(entry, [embed.count, 1], THREADS, args))
 }
 
-/// What an argmax makes of NaN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NanRule {
-    /// As `torch.argmax`: the first NaN is the largest.
-    Torch,
-    /// As the greedy sampler of llama.cpp, a loop of `x[i] > x[best]` from 0 on: every comparison with NaN is false.
-    Llama,
-}
-
-/// K43: index of the largest of some fp32 logits, the first of equals, into a word.
-pub fn argmax(rule: NanRule, logits: Slot, best: Slot, count: u32) -> Result<Launch, String> {
+/// K43: index of the largest of some fp32 logits into a word: the first of equals, and the first NaN as with `torch.argmax`.
+pub fn argmax(logits: Slot, best: Slot, count: u32) -> Result<Launch, String> {
     if count == 0 {
         return Err("nothing has no largest".to_owned());
     }
-    let entry = match rule {
-        NanRule::Torch => "argmax_torch",
-        NanRule::Llama => "argmax_llama",
-    };
-    Ok(launch(entry, [1, 1], THREADS, vec![logits.into(), best.into(), count.into()]))
+    Ok(launch("argmax_torch", [1, 1], THREADS, vec![logits.into(), best.into(), count.into()]))
 }
 
 /// Counts numbers that are not finite into a place of [`FOUND_BYTES`] that starts as all ones and zero: step and index of

@@ -1,7 +1,7 @@
 //! The kernels as data, and the sizes at which they are timed.
 
+use super::Norm;
 use super::cases::{self, Bf16, F16, F32, Stored};
-use super::{NanRule, Norm};
 use crate::Dtype;
 use crate::gpu::{
     Case, Content, DeviceFacts, Element, GpuKernel, Launch, Limiter, Route, Shape, Slot, Work,
@@ -112,9 +112,8 @@ fn argmax_work(_: &DeviceFacts, shape: Shape) -> Result<Work, String> {
     if shape.m != 1 {
         return Err("the largest of one row at a time".to_owned());
     }
-    let mut work = rows(shape, Element::F32, 1, move |slots| {
-        super::argmax(NanRule::Torch, slots[0], slots[2], shape.n)
-    })?;
+    let mut work =
+        rows(shape, Element::F32, 1, move |slots| super::argmax(slots[0], slots[2], shape.n))?;
     work.bytes = f64::from(shape.n) * 4.0;
     work.flops = f64::from(shape.n);
     Ok(work)
@@ -139,7 +138,7 @@ const fn rope<T: Stored>(id: &'static str, dtype: Dtype) -> GpuKernel {
 }
 
 const fn moves<T: Stored>(id: &'static str, dtype: Dtype) -> GpuKernel {
-    untimed(id, "embedding rows, residual sums, scans for NaN", dtype, cases::moves::<T>)
+    untimed(id, "embedding rows, scans for NaN", dtype, cases::moves::<T>)
 }
 
 const fn grid<T: Stored>(id: &'static str, dtype: Dtype) -> GpuKernel {
@@ -168,7 +167,7 @@ pub const KERNELS: &[GpuKernel] = &[
         works: argmax_works,
         work: argmax_work,
         route: integer_route,
-        ..untimed("argmax.f32", "largest logit under both NaN rules", Dtype::Fp32, cases::argmax)
+        ..untimed("argmax.f32", "largest logit", Dtype::Fp32, cases::argmax)
     },
     GpuKernel {
         route: integer_route,

@@ -3,7 +3,8 @@
 //! Sizes are in KiB of each stream, in a shape's `n`. Reading alone is measured beside copying because that is what a product
 //! with few tokens does, and it is several per cent faster.
 
-use super::{blocks, noise_bytes, scan};
+use super::noise::noise_bytes;
+use super::scan::{blocks, scan};
 use crate::Dtype;
 use crate::gpu::family::stream::{NOWHERE, THREADS, check_aligned, store};
 use crate::gpu::{

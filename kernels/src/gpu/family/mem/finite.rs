@@ -1,6 +1,6 @@
 //! K44: what is not finite in a tensor, and where it starts.
 
-use super::{clear, scan};
+use super::scan::{clear, scan};
 use crate::gpu::family::stream::{check_aligned, suffix};
 use crate::gpu::{DeviceFacts, Element, Launch, Slot};
 

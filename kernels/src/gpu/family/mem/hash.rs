@@ -3,7 +3,7 @@
 //! The sum of mixed 64-bit words, each with its position: order does not matter, every bit does. Sums were preferred to a
 //! tree because no block has to wait for another.
 
-use super::{clear, scan};
+use super::scan::{clear, scan};
 use crate::gpu::family::stream::check_aligned;
 use crate::gpu::{DeviceFacts, Launch, Slot};
 

@@ -4,7 +4,7 @@
 
 use half::{bf16, f16};
 
-use super::scan;
+use super::scan::scan;
 use crate::gpu::family::stream::check_aligned;
 use crate::gpu::{DeviceFacts, Element, Launch, Slot};
 use crate::model::hash;

@@ -2,6 +2,7 @@
 
 mod paths;
 
+pub use paths::KERNELS;
 pub(super) use paths::path;
 pub(in crate::gpu) use paths::{Bf16, F16};
 
@@ -9,7 +10,7 @@ pub use super::stream::{Formats, Operands};
 use super::stream::{
     THREADS, WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide, widening_entry,
 };
-use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Slot, Variant};
 
 /// Weights that share a maximum.
 pub const BLOCK: usize = 64;
@@ -182,9 +183,6 @@ pub fn dequantize(
         early: false,
     })
 }
-
-/// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[paths::F16_KERNEL, paths::BF16_KERNEL, paths::WIDENING];
 
 #[cfg(test)]
 mod tests {

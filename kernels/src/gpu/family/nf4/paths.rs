@@ -117,13 +117,14 @@ const BF16_STEPS: &[Step] = &[
 ];
 
 /// The kernels of the family.
-pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |f| {
-        route(F16_STEPS, f)
-    });
-pub(super) const BF16_KERNEL: GpuKernel =
+pub const KERNELS: &[GpuKernel] = &[
+    kernel::<F16>("NF4 weights, fp16 activations", "nf4", Dtype::Int4Weight, |facts| {
+        route(F16_STEPS, facts)
+    }),
     kernel::<Bf16>("NF4 weights, bf16 activations", "nf4", Dtype::Int4Weight, |facts| {
         route(BF16_STEPS, facts)
-    });
-pub(super) const WIDENING: GpuKernel =
-    widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |f| route(FP32, f));
+    }),
+    widening::<Packed>("nf4.dequant", "NF4 weights as 16-bit numbers", "nf4", |facts| {
+        route(FP32, facts)
+    }),
+];

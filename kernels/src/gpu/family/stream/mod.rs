@@ -1,11 +1,13 @@
 //! What kernels share that stream weights past a few tokens: operands, formats, checks; and [`Path`], through which they
 //! are proven, timed and probed for headroom alike.
 
+mod kernel;
 mod path;
 mod trial;
 mod widen;
 mod works;
 
+pub(super) use kernel::kernel;
 pub(in crate::gpu) use path::{
     Launches, Parts, Path, Places, Size, Store, Stored, Streamed, product, store,
 };
@@ -13,8 +15,8 @@ pub(super) use trial::cases as streamed_cases;
 pub(super) use widen::{Widened, entry as widening_entry, kernel as widening};
 
 use super::route::{Step, Way};
-use crate::gpu::{BufferId, DeviceFacts, Element, GpuKernel, Route, Shape, Slot};
-use crate::{Dtype, Sm};
+use crate::Sm;
+use crate::gpu::{BufferId, Element, Shape, Slot};
 
 /// Threads of a block: eight warps.
 pub(super) const THREADS: u32 = 256;
@@ -55,27 +57,6 @@ impl Formats {
 
 /// A place for launches that are only asked whether they can be.
 pub(super) const NOWHERE: Slot = Slot { buffer: BufferId(0), offset: 0 };
-
-/// A kernel that is its paths: all of them are proven, the first is timed.
-pub(super) const fn kernel<S: Streamed>(
-    title: &'static str,
-    family: &'static str,
-    dtype: Dtype,
-    route: fn(&DeviceFacts) -> Route,
-) -> GpuKernel {
-    let (cases, works, work) = (trial::cases::<S>, works::works::<S>, works::work::<S>);
-    GpuKernel {
-        id: S::KERNEL,
-        title,
-        family,
-        dtype,
-        route,
-        cases,
-        works,
-        work,
-        variants: S::variants,
-    }
-}
 
 /// bf16 numbers that are widened, multiplied and added as fp32, and rounded where there is an instruction for it.
 pub(super) const BF16: &[Step] = &[

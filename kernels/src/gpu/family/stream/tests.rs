@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::Sm;
 use crate::gpu::family::{gemv, mem, nf4, w4};
-use crate::gpu::{BufferId, Content, Judge, Launch, MOST_VARIANTS};
+use crate::gpu::{BufferId, Content, DeviceFacts, GpuKernel, Judge, Launch, MOST_VARIANTS, Route};
 
 /// The devices of the product's stand-in, and their multiprocessors and second-level caches in MiB.
 const DEVICES: &[(u8, u8, u32, u64)] = &[

@@ -1,12 +1,17 @@
 //! What proves what is around the products: norms in front of them, the residual stream, the gate behind. fp64 on the exact stored operands, rounded
 //! where the row and the stream are.
 
-use super::registry::OneToken;
-use super::{GROUP, Kept, Made, Product, Then, launch};
+use super::{GROUP, Kept, Made, Product, Then, Weights, launch};
 use crate::gpu::family::operand::{encode, nan, noise, normal, rounding_limit, words};
-use crate::gpu::family::stream::{NOWHERE, Path, Places, product, store, streamed_cases};
+use crate::gpu::family::stream::{NOWHERE, Path, Places, Streamed, product, store, streamed_cases};
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Launch, Slot};
 use crate::model::EPSILON;
+
+/// How the parts of a matrix are weights.
+pub(super) trait OneToken: Streamed {
+    /// Places of its parts.
+    fn weights(places: &Places<'_>) -> Weights;
+}
 
 /// What a case is about.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The kernels of one token, and what proves the products in them: the cases of the kernels they are made from.
 
-use super::cases::cases;
+use super::cases::{OneToken, cases};
 use super::{Kept, Made, Product, Weights, launch};
 use crate::gpu::family::route::{F32 as FP32, Step, Way, route};
 use crate::gpu::family::stream::{BF16, Formats, Launches, Path, Places, Size, Streamed, kernel};
@@ -11,12 +11,6 @@ use crate::{Dtype, Sm};
 /// One row, more than blocks have at a time, and more columns than warps have on their way.
 const SIZES: &[Size] =
     &[(1, 1, 1, 80), (1, 37, 1100, 80), (1, 67, 600, 1), (1, 300, 384, 1), (1, 24, 5120, 1)];
-
-/// How the parts of a matrix are weights.
-pub(super) trait OneToken: Streamed {
-    /// Places of its parts.
-    fn weights(places: &Places<'_>) -> Weights;
-}
 
 fn as_is<S: OneToken>(
     facts: &DeviceFacts,

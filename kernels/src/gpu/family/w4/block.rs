@@ -5,9 +5,13 @@
 //! Splitting k over blocks was rejected: it needs memory for partial sums and a block that waits for the others, while sixteen warps keep a
 //! multiprocessor's share of the memory busy, as long as there are about as many blocks as multiprocessors.
 
-use super::{MOST_TOKENS, ROWS};
 use crate::gpu::family::stream::has_mma;
 use crate::gpu::{DeviceFacts, Element, Shape, Variant};
+
+/// Most tokens of one launch.
+pub const MOST_TOKENS: u32 = 16;
+/// Rows of a block.
+pub(super) const ROWS: u32 = 16;
 
 /// Rows of a block, and the warps that share their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

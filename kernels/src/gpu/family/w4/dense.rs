@@ -2,8 +2,9 @@
 
 use half::f16;
 
+use super::block::ROWS;
 use super::paths;
-use super::{GROUP, ROWS, Weights, pack, packed_bytes, scale_bytes};
+use super::{GROUP, Weights, pack, packed_bytes, scale_bytes};
 use crate::gpu::family::route::{Step, Way, route};
 use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening, widening_entry,

@@ -15,6 +15,8 @@ use crate::gpu::{
     DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
 };
 
+/// Most tokens of one launch: beyond, widening the weights once is cheaper.
+pub const MOST_TOKENS: u32 = 256;
 /// Up to so many tokens memory limits, and blocks of fewer tokens and rows read it faster.
 const FEW_TOKENS: u32 = 32;
 /// Image of these kernels.
@@ -123,7 +125,7 @@ pub(super) fn launch(
     shape: Shape,
 ) -> Result<Option<Vec<Launch>>, String> {
     let Operands { x, weights, y } = operands;
-    check_shape(shape, super::gemm::MOST_TOKENS, GROUP as u32)?;
+    check_shape(shape, MOST_TOKENS, GROUP as u32)?;
     check_aligned(&[x, weights.words, weights.scales, ordered, y])?;
     let Some(block) = choose(kernel, facts, shape) else { return Ok(None) };
     let (element, entry) = match formats.input {

@@ -12,23 +12,21 @@ pub mod gemm;
 mod hopper;
 mod pack;
 mod paths;
+mod registry;
 pub mod w4a8;
 
 pub use dense::{dequantize, generate};
 pub use pack::{GROUP, Packed, pack, packed_bytes, scale_bytes};
+pub use registry::KERNELS;
 
 pub use super::stream::{Formats, Operands};
 use super::stream::{WARPS, check_aligned, check_shape, has_mma, suffix, token_tile, wide};
-use crate::gpu::{Arg, DeviceFacts, Element, GpuKernel, Launch, Shape, Slot};
-use block::Block;
+use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape, Slot};
+pub use block::MOST_TOKENS;
 pub(super) use block::of_token as token_block;
+use block::{Block, ROWS};
 pub(super) use paths::path;
 pub(in crate::gpu) use paths::{Awq, Bf16, EightBits, F16, GemmBf16, GemmF16};
-
-/// Most tokens of one launch.
-pub const MOST_TOKENS: u32 = 16;
-/// Rows of a block.
-const ROWS: u32 = 16;
 
 /// Where packed weights are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,15 +117,3 @@ pub fn launch(
         early: false,
     })
 }
-
-/// The kernels of the family.
-pub const KERNELS: &[GpuKernel] = &[
-    paths::F16_KERNEL,
-    paths::BF16_KERNEL,
-    paths::AWQ_KERNEL,
-    paths::W4A8_KERNEL,
-    paths::GEMM_F16_KERNEL,
-    paths::GEMM_BF16_KERNEL,
-    dense::WIDENING,
-    dense::GENERATION,
-];

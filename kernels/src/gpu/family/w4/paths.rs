@@ -7,10 +7,8 @@ use super::{
     Formats, GROUP, MOST_TOKENS, Operands, Weights, awq, block, gemm, hopper, pack, packed_bytes,
     scale_bytes, w4a8,
 };
-use crate::gpu::family::route::{Step, Way, route};
-use crate::gpu::family::stream::{Path, Size, Stored, Streamed, kernel};
-use crate::gpu::{Content, DeviceFacts, Element, GpuKernel, Limiter, Shape, Variant};
-use crate::{Dtype, Sm};
+use crate::gpu::family::stream::{Path, Size, Stored, Streamed};
+use crate::gpu::{Content, DeviceFacts, Element, Limiter, Shape, Variant};
 
 /// Groups of `[n, k]` weights in four bits, and what is then stored.
 fn fitted(weights: &[f32], fit: fn(&[f32]) -> Fitted) -> (Vec<Fitted>, Vec<f64>) {
@@ -270,59 +268,3 @@ const GEMM_SIZES: &[Size] = &[
 /// Several tiles; rows of one; one group, and more tiles than blocks at once; a tile that three blocks share, and blocks with pieces of several tiles.
 const GEMM_VARIANT_SIZES: &[Size] =
     &[(24, 270, 300, 2), (65, 5, 700, 80), (16, 300, 1, 1), (11, 70, 3200, 80), (70, 135, 200, 3)];
-
-/// fp16 activations.
-const F16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::By("fma.f32")),
-    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
-];
-
-/// bf16 activations.
-const BF16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
-];
-
-/// Many tokens of fp16.
-const GEMM_F16_STEPS: &[Step] =
-    &[(Sm::new(7, 5), Way::By("mma.m16n8k8")), (Sm::new(8, 0), Way::By("mma.m16n8k16"))];
-
-/// Many tokens of bf16.
-const GEMM_BF16_STEPS: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
-
-/// fp16 sums.
-const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
-
-/// Activations in eight bits.
-const DP4A_STEPS: &[Step] = &[(Sm::new(6, 1), Way::By("dp4a"))];
-
-/// The products of the family.
-pub(super) const F16_KERNEL: GpuKernel =
-    kernel::<F16>("4-bit weights, fp16 activations", "w4", Dtype::Int4Weight, |f| {
-        route(F16_STEPS, f)
-    });
-pub(super) const BF16_KERNEL: GpuKernel =
-    kernel::<Bf16>("4-bit weights, bf16 activations", "w4", Dtype::Int4Weight, |facts| {
-        route(BF16_STEPS, facts)
-    });
-pub(super) const AWQ_KERNEL: GpuKernel =
-    kernel::<Awq>("4-bit weights with zero points, fp16 sums", "w4", Dtype::Int4Weight, |facts| {
-        route(AWQ_STEPS, facts)
-    });
-pub(super) const W4A8_KERNEL: GpuKernel =
-    kernel::<EightBits>("4-bit weights, 8-bit activations", "w4", Dtype::Int4Weight, |facts| {
-        route(DP4A_STEPS, facts)
-    });
-pub(super) const GEMM_F16_KERNEL: GpuKernel = kernel::<GemmF16>(
-    "4-bit weights, many tokens of fp16",
-    "w4_gemm",
-    Dtype::Int4Weight,
-    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_F16_STEPS, facts)),
-);
-pub(super) const GEMM_BF16_KERNEL: GpuKernel = kernel::<GemmBf16>(
-    "4-bit weights, many tokens of bf16",
-    "w4_gemm",
-    Dtype::Int4Weight,
-    |facts| hopper::route(facts).unwrap_or_else(|| route(GEMM_BF16_STEPS, facts)),
-);

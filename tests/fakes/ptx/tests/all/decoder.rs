@@ -161,7 +161,7 @@ const TINY: Shape = Shape {
     width: 128,
     heads: 2,
     kv_heads: 1,
-    head: 64,
+    head: 128,
     ffn: 256,
     layers: 2,
     vocab: 256,

@@ -9,6 +9,7 @@ mod choice;
 
 pub(super) use choice::{chosen, limiter, variants};
 
+pub use super::hopper::MOST_TOKENS;
 use super::{GROUP, Weights};
 pub use crate::gpu::family::deal::Workspace;
 use crate::gpu::family::stream::{
@@ -17,8 +18,6 @@ use crate::gpu::family::stream::{
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape};
 use choice::{Blocks, TOKENS};
 
-/// Most tokens of one launch: beyond, widening the weights once is cheaper.
-pub const MOST_TOKENS: u32 = 256;
 /// Bytes of a token in a stage.
 const STAGE_BYTES: u32 = 128;
 

@@ -1,0 +1,38 @@
+//! Scans: eight blocks a multiprocessor, each in a grid-stride loop.
+
+use crate::gpu::family::stream::THREADS;
+use crate::gpu::{Arg, DeviceFacts, Launch, Slot};
+
+/// Zeroes so many bytes, a multiple of 4.
+pub fn clear(to: Slot, bytes: u32) -> Launch {
+    let words = bytes / 4;
+    Launch {
+        family: "mem",
+        entry: "clear",
+        grid: [words.div_ceil(THREADS).max(1), 1, 1],
+        block: [THREADS, 1, 1],
+        shared_bytes: 0,
+        args: vec![to.into(), words.into()],
+        early: false,
+    }
+}
+
+/// Eight blocks for each multiprocessor, but none without work.
+pub(super) fn blocks(facts: &DeviceFacts, items: u64) -> u32 {
+    let enough = items.div_ceil(u64::from(THREADS)).max(1);
+    enough.min(u64::from(facts.sms.max(1)) * 8) as u32
+}
+
+/// A scan in a grid-stride loop.
+pub(super) fn scan(facts: &DeviceFacts, entry: &'static str, items: u64, args: Vec<Arg>) -> Launch {
+    let grid = [blocks(facts, items), 1, 1];
+    Launch {
+        family: "mem",
+        entry,
+        grid,
+        block: [THREADS, 1, 1],
+        shared_bytes: 0,
+        args,
+        early: false,
+    }
+}
