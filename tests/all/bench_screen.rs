@@ -402,7 +402,7 @@ fn no_more_than_two_gpus_are_measured_at_the_same_moment_and_all_come_to_it() {
         assert!(now.len() <= 2, "{now:?}");
         for (key, _) in now {
             asked.insert(key.clone());
-            scene.finish(&key, 40.0);
+            scene.finish(key, 40.0);
         }
     }
     assert_eq!(asked.len(), 8);
