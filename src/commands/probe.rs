@@ -8,18 +8,16 @@ use warpscope_probes::Frame;
 use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::gpu::libraries::Libraries;
-use crate::commands::gpu::progress::Progress;
-use crate::commands::gpu::session::{Session, talk};
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted};
-use crate::worker::gpu::{Hold, Limits, ProbeRound, Told};
+use crate::worker::gpu::{Hold, Limits, ProbeRound};
 use crate::worker::{BENCH_SCHEMA, DeviceHere};
 
 /// The command.
@@ -60,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     if wanted.is_empty() {
         let all: Vec<_> = probes().map(|probe| probe.id).collect();
         let (asked, all) = (options.get(&args::ONLY_PROBES), all.join(", "));
-        return Err(CliError::Usage(format!("no probe is called {asked}; there are: {all}")));
+        return Err(CliError::Usage(format!("no probe matches {asked}; probes: {all}")));
     }
     let devices = selected_devices(options, &exe)?;
     let frame = first_frame_of(options).ok();
@@ -141,17 +139,8 @@ fn on_device(
     let uuid = result.here.uuid.clone();
     let session =
         Session { exe, uuid: Some(&uuid), limits: Limits::command(options.get(&args::PATIENCE)) };
-    let progress = Progress::new(jobs.len());
     let mut round = ProbeRound::new(&uuid);
-    let mut done = 0;
-    result.interrupted = talk(&session, jobs, |told| {
-        if let Told::Doing(job) = &told {
-            progress.step(done, &job.to_string());
-            done += 1;
-        }
-        round.hear(told);
-    })?;
-    progress.end();
+    result.interrupted = outcome::run(&session, jobs, |told| round.hear(told))?;
     round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;
     result.paused = round.paused;
@@ -202,10 +191,10 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for Dispute { probe, rule, says } in &result.disputed {
-        writeln!(out, "\ndisputed: {probe} found otherwise than rule {rule}: {says}")?;
+        writeln!(out, "\ndisputed: {probe} contradicts rule {rule}: {says}")?;
     }
     if let Some(why) = &result.paused {
-        writeln!(out, "ended early: {why}")?;
+        writeln!(out, "stopped early: {why}")?;
     }
     writeln!(out, "\n{}\n", summary(result))
 }
@@ -226,8 +215,11 @@ fn summary(result: &DeviceResult) -> String {
         [Answer::Works, Answer::Slow, Answer::WrongOutput, Answer::Fails, Answer::Unknown];
     let parts = answers.map(|answer| (count(answer), word(answer)));
     let parts = parts.iter().filter(|part| part.0 > 0).map(|(n, word)| format!("{n} {word}"));
-    let simulated =
-        if result.here.device.simulated { " (simulated: not kept, and no evidence)" } else { "" };
+    let simulated = if result.here.device.simulated {
+        " (simulated: not kept, not used as evidence)"
+    } else {
+        ""
+    };
     let parts = parts.collect::<Vec<_>>().join(", ");
     format!("{} of {} probes: {parts}{simulated}", result.probes.len(), result.wanted)
 }

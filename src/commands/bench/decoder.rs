@@ -10,7 +10,7 @@ use crate::commands::bench::samples::keep_run;
 use crate::commands::bench::table::{fault, is_right, should_be_right, write_table};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::bench::timing::table::write_table as write_gpu_table;
-use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit};
 use crate::io::sink::jsonl;
 use crate::worker::{
     BENCH_SCHEMA, BenchEvent, BenchState, Ceiling, Events, Hello, Mode, PathReport, PathSamples,

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use crate::commands::bench::decoder::collect;
 use crate::commands::bench::samples::points_of;
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::runs::compare::Series;
 use crate::runs::points::{Key, Point};
