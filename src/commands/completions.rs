@@ -1,10 +1,8 @@
 use clap_complete::Shell;
 
 use super::output;
-use crate::commands::cli::command::CommandSpec;
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
 use crate::commands::cli::parser;
+use crate::commands::cli::{CliError, CommandSpec, Exit, Options};
 use crate::config::args;
 
 /// The command.

@@ -1,7 +1,5 @@
 use super::{dashboard, output};
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
 use crate::commands::frames::what_if;
 use crate::config::args::{self, ConfigAction};
 use crate::config::{ConfigPath, sample};

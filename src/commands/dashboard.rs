@@ -8,9 +8,9 @@ use warpscope_probes::rules::RuleBase;
 
 use super::{gpu, output};
 use crate::commands::answer::rules::users_rules;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, SCREEN, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, SCREEN, STYLE,
+};
 use crate::commands::compare::thresholds::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
@@ -77,7 +77,7 @@ fn demand_cursor(env: &Environment) -> Result<(), CliError> {
     let why = if env.text("TERM").as_deref() == Some("dumb") {
         "this terminal (TERM=dumb) cannot place the cursor"
     } else if !io::stdin().is_terminal() {
-        "the dashboard reads its keys from a terminal"
+        "the dashboard reads keys from a terminal"
     } else {
         return Ok(());
     };

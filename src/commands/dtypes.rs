@@ -6,9 +6,7 @@ use serde::Serialize;
 use warpscope_kernels::DTYPES;
 use warpscope_probes::catalogue::{Catalogue, How};
 
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::rows;
 use crate::config::args;
 use crate::io::sink::table::{Column, Side};

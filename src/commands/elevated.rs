@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::trust;
 
-use crate::commands::cli::exit::CliError;
+use crate::commands::cli::CliError;
 use crate::commands::output;
 use crate::config::Environment;
 

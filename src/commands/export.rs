@@ -6,9 +6,7 @@ use std::path::Path;
 use warpscope_probes::bounded::{Accept, Input};
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
 use crate::commands::frames::source::note_skipped;
 use crate::commands::output::file::Target;
 use crate::config::args;
@@ -56,7 +54,7 @@ fn read(path: &Path) -> Result<Recordings, CliError> {
     }
     if !reader.is_journal() {
         return Err(wrong(
-            "is no journal of runs; `warpscope record FILE -- COMMAND` writes one".to_owned(),
+            "is not a run log; `warpscope record FILE -- COMMAND` writes one".to_owned(),
         ));
     }
     note_skipped(path, reader.skipped());

@@ -4,9 +4,7 @@ use serde::Serialize;
 use warpscope_probes::rules::{Framework, MODELS, RuleBase};
 
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::rows;
 use crate::config::args;
 use crate::io::sink::table::{Column, Side};

@@ -1,8 +1,6 @@
 use super::output;
-use crate::commands::cli::command::{CommandSpec, Commands};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
 use crate::commands::cli::parser;
+use crate::commands::cli::{CliError, CommandSpec, Commands, Exit, Options};
 use crate::config::args;
 use crate::config::nearest;
 

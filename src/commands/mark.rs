@@ -1,9 +1,7 @@
 //! `warpscope mark`: a remark for the recording that runs.
 
 use super::record::remark;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options};
 use crate::config::args;
 
 /// The command.

@@ -2,7 +2,7 @@
 //!
 //! A command is a file `<name>.rs`, or a folder `<name>/` once it has parts: its declaration (`COMMAND`: name, help,
 //! arguments, examples), what it does, its form for people and its JSON. [`cli`] turns the command line, the environment
-//! and the configuration into [`Options`](cli::options::Options) and knows no command; `frames`, `answer`, `gpu`,
+//! and the configuration into [`Options`](cli::Options) and knows no command; `frames`, `answer`, `gpu`,
 //! `output` and `identity` are what several commands share. Adding a command is its module and its row in [`COMMANDS`].
 
 mod answer;
@@ -49,10 +49,9 @@ use std::process::ExitCode;
 
 use warpscope_probes::bounded;
 
-pub use self::cli::command::{CommandSpec, Commands};
-pub use self::cli::exit::{CliError, Exit};
-use self::cli::options::{Options, resolve};
 use self::cli::raw_args::{Parsed, parse};
+pub use self::cli::{CliError, CommandSpec, Commands, Exit};
+use self::cli::{Options, resolve};
 use crate::config::{Environment, args};
 
 /// Every command with a name, sorted by it.

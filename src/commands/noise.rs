@@ -3,9 +3,7 @@
 use super::identity::now_ms;
 use super::output;
 use crate::commands::bench::interleave::{keys, median, take_turns};
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::compare::thresholds::noise_file_path;
 use crate::config::args;
 use crate::io::sink::noise_file;
@@ -27,7 +25,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// Runs the same program against itself, prints the floor of every kernel and keeps it.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = noise_file_path(&options.env).ok_or_else(|| {
-        let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep it";
+        let why = "set HOME or XDG_STATE_HOME: there is no place to keep it";
         CliError::Usage(why.to_owned())
     })?;
     let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;

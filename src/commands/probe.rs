@@ -8,12 +8,10 @@ use warpscope_probes::Frame;
 use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::gpu::libraries::Libraries;
-use crate::commands::gpu::progress::Progress;
-use crate::commands::gpu::session::{Session, talk};
+use crate::commands::gpu::outcome;
+use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
 use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
@@ -60,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     if wanted.is_empty() {
         let all: Vec<_> = probes().map(|probe| probe.id).collect();
         let (asked, all) = (options.get(&args::ONLY_PROBES), all.join(", "));
-        return Err(CliError::Usage(format!("no probe is called {asked}; there are: {all}")));
+        return Err(CliError::Usage(format!("no probe matches {asked}; probes: {all}")));
     }
     let devices = selected_devices(options, &exe)?;
     let frame = first_frame_of(options).ok();
@@ -144,17 +142,8 @@ fn on_device(
         target: WorkerTarget::Gpu(uuid.clone()),
         limits: Limits::command(options.get(&args::PATIENCE)),
     };
-    let progress = Progress::new(jobs.len());
     let mut round = ProbeRound::new(&uuid);
-    let mut done = 0;
-    result.interrupted = talk(&session, jobs, |told| {
-        if let Update::Sent(job) = &told {
-            progress.step(done, &job.to_string());
-            done += 1;
-        }
-        round.handle(told);
-    })?;
-    progress.end();
+    result.interrupted = outcome::run(&session, jobs, |told| round.handle(told))?;
     round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;
     result.paused = round.paused;
@@ -205,10 +194,10 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for Dispute { probe, rule, says } in &result.disputed {
-        writeln!(out, "\ndisputed: {probe} found otherwise than rule {rule}: {says}")?;
+        writeln!(out, "\ndisputed: {probe} contradicts rule {rule}: {says}")?;
     }
     if let Some(why) = &result.paused {
-        writeln!(out, "ended early: {why}")?;
+        writeln!(out, "stopped early: {why}")?;
     }
     writeln!(out, "\n{}\n", summary(result))
 }
@@ -229,8 +218,11 @@ fn summary(result: &DeviceResult) -> String {
         [Answer::Works, Answer::Slow, Answer::WrongOutput, Answer::Fails, Answer::Unknown];
     let parts = answers.map(|answer| (count(answer), word(answer)));
     let parts = parts.iter().filter(|part| part.0 > 0).map(|(n, word)| format!("{n} {word}"));
-    let simulated =
-        if result.here.device.simulated { " (simulated: not kept, and no evidence)" } else { "" };
+    let simulated = if result.here.device.simulated {
+        " (simulated: not kept, not used as evidence)"
+    } else {
+        ""
+    };
     let parts = parts.collect::<Vec<_>>().join(", ");
     format!("{} of {} probes: {parts}{simulated}", result.probes.len(), result.wanted)
 }

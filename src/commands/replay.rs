@@ -1,4 +1,4 @@
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, NAMED_GPUS, SCREEN, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CommandSpec, NAMED_GPUS, SCREEN, STYLE};
 use crate::commands::dashboard;
 use crate::config::args;
 

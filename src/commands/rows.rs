@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::cli::exit::{CliError, Exit};
-use super::cli::options::Options;
+use super::cli::{CliError, Exit, Options};
 use super::output;
 use crate::config::args;
 use crate::io::sink::table::{Column, grid};

@@ -9,9 +9,9 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use super::{dashboard, output};
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+};
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, note_skipped, open_source};
 use crate::commands::output::file::Target;

@@ -7,9 +7,7 @@ use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{MachineError, Route};
 
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, ON_GPU, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, ON_GPU, Options, STYLE};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
@@ -43,7 +41,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     if known == 0 {
         let all: Vec<_> = kernels().map(|kernel| kernel.id).collect();
         let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
-        return Err(CliError::Usage(format!("no kernel is called {asked}; there are: {all}")));
+        return Err(CliError::Usage(format!("no kernel matches {asked}; kernels: {all}")));
     }
     let results =
         each(options, selected_devices(options, &exe)?, |here| test(options, &exe, here))?;
@@ -252,8 +250,8 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
         row.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
     }
     match &result.paused {
-        Some(why) => writeln!(out, "ended early: {why}")?,
-        None if result.interrupted => writeln!(out, "ended early: interrupted")?,
+        Some(why) => writeln!(out, "stopped early: {why}")?,
+        None if result.interrupted => writeln!(out, "stopped early: interrupted")?,
         None => {}
     }
     writeln!(out, "{}\n", summary(result))

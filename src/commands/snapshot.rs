@@ -1,7 +1,7 @@
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+};
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::commands::frames::{demand_gpu, first_frame};

@@ -1,9 +1,7 @@
 use warpscope_probes::Frame;
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options};
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::args::{self, LineFormat};

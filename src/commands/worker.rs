@@ -11,7 +11,7 @@ use rustix::stdio::dup2_stdout;
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 
 use super::output;
-use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit};
 use crate::commands::elevated;
 use crate::commands::record::{RELAY, relay};
 use crate::config::Environment;

@@ -418,7 +418,7 @@ fn a_fix_is_written_once() {
     let line = ["why", "demo:awq", "--gpu", "V100", "--rules", &own, "--write", file];
     assert_eq!(run(&line).status.code(), Some(1));
     assert!(std::fs::read_to_string(file).expect("is there").ends_with("demo serve model-gptq\n"));
-    assert!(refused(&line, 2).contains("not overwritten"));
+    assert!(refused(&line, 2).contains("never overwritten"));
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn a_journal_is_exported_to_a_file_and_nothing_else_is() {
     let refused = export(&other);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        text(&refused.stderr).contains("other.txt: is no journal"),
+        text(&refused.stderr).contains("other.txt: is not a run log"),
         "{}",
         text(&refused.stderr)
     );

@@ -82,17 +82,17 @@ fn without_a_gpu_it_ends_with_3_and_says_why() {
 fn names_that_mean_nothing_end_with_2_and_say_what_there_is() {
     let stage = Stage::new("t4x2");
     for (args, want) in [
-        (&["selftest", "--gpu", "2"][..], "there is no GPU 2; here: 0 Tesla T4 GPU-"),
-        (&["bench", "--gpu", "GPU-ffff"], "there is no GPU GPU-ffff"),
-        (&["selftest", "--gpu", "--kernel", "nonsense"], "no kernel is called nonsense"),
-        (&["bench", "--gpu", "--shape", "1,2"], "--shape is three whole numbers"),
-        (&["bench", "--variant", "large"], "--variant goes with --kernel"),
+        (&["selftest", "--gpu", "2"][..], "no GPU 2; GPUs here: 0 Tesla T4 GPU-"),
+        (&["bench", "--gpu", "GPU-ffff"], "no GPU GPU-ffff"),
+        (&["selftest", "--gpu", "--kernel", "nonsense"], "no kernel matches nonsense"),
+        (&["bench", "--gpu", "--shape", "1,2"], "must be three whole numbers"),
+        (&["bench", "--variant", "large"], "--variant requires --kernel"),
         (
             &["bench", "--kernel", "mem.copy", "--variant", "large"],
             "mem.copy is computed in one way only on Tesla T4",
         ),
-        (&["bench", "--tune", "--device", "cpu"], "--tune tries kernels of GPUs"),
-        (&["bench", "--tune", "--kernel", "nonsense"], "no kernel is called nonsense"),
+        (&["bench", "--tune", "--device", "cpu"], "--tune applies to GPU kernels"),
+        (&["bench", "--tune", "--kernel", "nonsense"], "no kernel matches nonsense"),
     ] {
         let ended = run(&stage, args);
         assert_eq!(ended.code, Some(2), "{ended}");
@@ -195,7 +195,7 @@ fn a_device_that_others_use_is_left_alone_unless_told() {
     let stage = Stage::new("t4+procs");
     let ended = selftest(&stage, FEW);
     assert_eq!(ended.code, Some(1), "{ended}");
-    assert!(ended.out.contains("ended early: busy: process "), "{ended}");
+    assert!(ended.out.contains("stopped early: busy: process "), "{ended}");
     assert!(ended.out.contains("2 kernels: 2 not run"), "{ended}");
     let ended = run(&stage, &["selftest", "--gpu", "--kernel", FEW, "--anyway"]);
     assert_eq!(ended.code, Some(0), "{ended}");
@@ -210,7 +210,7 @@ fn what_is_simulated_has_hashes_and_no_speeds() {
     let args = ["bench", "--gpu", "0", "--kernel", "gemv.f16"];
     let table = run(&stage, &args);
     assert_eq!(table.code, Some(0), "{table}");
-    assert!(table.out.contains("simulated: no speeds"), "{table}");
+    assert!(table.out.contains("simulated: no timings"), "{table}");
     let json = run(&stage, &[&args[..], &["--json"]].concat()).json();
     let reports = json["gpus"][0]["kernels"].as_array().expect("reports");
     assert!(!reports.is_empty(), "{json}");
@@ -259,7 +259,7 @@ fn a_stand_in_tries_every_variant_and_nothing_is_chosen() {
         assert_eq!((&rival["ratio"], &rival["wrong"]), (&Value::Null, &false.into()), "{rival}");
     }
     assert_eq!(choice["chosen"], Value::Null);
-    assert_eq!(gpu["not_kept"], "a stand-in computes, and its times mean nothing");
+    assert_eq!(gpu["not_kept"], "the device is simulated, so its times mean nothing");
     assert!(!stage.folder().join("warpscope/picks.json").exists());
     let forced = names.iter().find(|name| **name != choice["usual"]).expect("another one");
     let ended = with(&["--variant", forced, "--json"]);
@@ -331,10 +331,7 @@ fn a_path_that_is_none_is_answered_with_those_there_are() {
     let stage = Stage::new("t4");
     for (args, words) in [
         (&["bench", "--path", "f8"][..], "f16.acc16"),
-        (
-            &["bench", "--device", "cpu", "--path", "nf4"],
-            "the CPU has one for each format of --dtype",
-        ),
+        (&["bench", "--device", "cpu", "--path", "nf4"], "the CPU has one per format of --dtype"),
         (&["bench", "--path", "nf4", "--tune"], "--tune"),
     ] {
         let ended = run(&stage, args);
@@ -377,7 +374,7 @@ fn ctrl_c_keeps_what_was_found() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("is there");
     let ended = Ended::of(&child.wait_with_output().expect("ends"));
     assert_eq!(ended.code, Some(1), "{ended}");
-    assert!(ended.out.contains("ended early: interrupted"), "{ended}");
+    assert!(ended.out.contains("stopped early: interrupted"), "{ended}");
     for page in std::fs::read_dir(&ledger).expect("a folder") {
         let page = std::fs::read_to_string(page.expect("a file").path()).expect("text");
         assert_eq!(page, "", "all memory is given back");

@@ -154,7 +154,7 @@ fn importing_twice_changes_nothing_and_says_so() {
     let before = home.printed(&["--json"]);
     let again = home.history(&["--import", "tests/journals/synthetic.jsonl", "--json"]);
     let said = text(&again.stderr);
-    assert!(said.contains("24 runs (24 known already, built anew), 912 samples"), "{said}");
+    assert!(said.contains("24 runs (24 already known, rebuilt), 912 samples"), "{said}");
     assert_eq!(text(&again.stdout), before);
 }
 

@@ -122,7 +122,7 @@ fn the_end_says_whether_something_cannot_run() {
     let output = command.output().expect("starts");
     let text = String::from_utf8(output.stdout).expect("is text");
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("no GPU here and none named"), "{text}");
+    assert!(text.contains("no GPU on this machine and none named"), "{text}");
 }
 
 #[test]

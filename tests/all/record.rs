@@ -159,7 +159,7 @@ fn a_remark_finds_the_recording_that_runs() {
     let mark = || desk.warpscope(&["mark", "new", "tile\u{1b}[2J"]).output().expect("starts");
     let alone = mark();
     assert_eq!(alone.status.code(), Some(1));
-    assert!(text(&alone.stderr).contains("nothing records"), "{}", text(&alone.stderr));
+    assert!(text(&alone.stderr).contains("no recording is running"), "{}", text(&alone.stderr));
     let waiting = Waiting::start(&desk);
     let kept = mark();
     assert_eq!(kept.status.code(), Some(0), "{}", text(&kept.stderr));

@@ -3,7 +3,7 @@
 use std::fs;
 
 use warpscope::runs::noise::Noise;
-use warpscope::worker::picks::Book;
+use warpscope::worker::tuning::TuningCache;
 use warpscope_probes::inspect::binary::Scan;
 use warpscope_probes::live::Store;
 
@@ -15,11 +15,11 @@ const UUID: &str = "GPU-0";
 const DRIVER: &str = "580.65";
 
 pub(super) fn picks(bytes: &[u8], trace: &mut Trace) {
-    let result = Book::parse(&String::from_utf8_lossy(bytes));
+    let result = TuningCache::parse(&String::from_utf8_lossy(bytes));
     trace.result(&result);
     let Ok(book) = result else { return };
     let text = serde_json::to_string(&book).expect("a book can be written");
-    assert_eq!(Book::parse(&text).as_ref(), Ok(&book), "{text}");
+    assert_eq!(TuningCache::parse(&text).as_ref(), Ok(&book), "{text}");
     for entry in &book.entries {
         trace.value(&book.force(&entry.situation));
         trace.count("overruled", entry.overruled());

@@ -10,8 +10,7 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::environments::scan_environments;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;

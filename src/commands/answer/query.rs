@@ -91,7 +91,9 @@ fn questions(
 
 fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
     dtype_id(&word.to_ascii_lowercase()).ok_or_else(|| {
-        UsageError(format!("--dtype {word:?} is no number format; `warpscope dtypes` lists them"))
+        UsageError(format!(
+            "--dtype {word:?} is not a number format; `warpscope dtypes` lists them"
+        ))
     })
 }
 
@@ -196,7 +198,7 @@ impl<'a> Asked<'a> {
     fn unknown_word(&self, token: &str) -> UsageError {
         let labels: Vec<_> = self.questions.iter().map(Question::words).collect();
         UsageError(format!(
-            "{token:?} is no configuration of {} and no framework; configurations: {}",
+            "{token:?} is neither a configuration of {} nor a framework; configurations: {}",
             self.framework.name,
             labels.join("; ")
         ))
@@ -262,10 +264,7 @@ fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
     let near = names.iter().find(|row| Some(row.0.as_str()) == near);
     let hint = near.map(|row| format!("; did you mean {}?", row.1)).unwrap_or_default();
     let known: Vec<_> = base.frameworks().iter().map(|one| one.id.as_str()).collect();
-    UsageError(format!(
-        "{name:?} is not a framework warpscope knows{hint}; known: {}",
-        known.join(", ")
-    ))
+    UsageError(format!("{name:?} is not a known framework{hint}; known: {}", known.join(", ")))
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::config;
 use crate::config::args;
 

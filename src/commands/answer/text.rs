@@ -56,7 +56,7 @@ impl Style {
 /// Level as a word.
 pub(crate) fn level_word(level: Option<Level>) -> &'static str {
     match level {
-        None => "nothing known",
+        None => "no evidence",
         Some(Level::Rule) => "by rule",
         Some(Level::Inspected) => "inspected here",
         Some(Level::Live) => "measured here",
@@ -133,7 +133,7 @@ pub(crate) fn origin_words(question: &Question) -> &'static str {
 
 fn origin(question: &Question) -> (&'static str, &'static str) {
     match question.origin {
-        Origin::Known => ("known", "the one the rules speak of"),
+        Origin::Known => ("known", "the version the rules cover"),
         Origin::Asked => ("asked", "as asked"),
         Origin::Installed => ("installed", "installed here"),
     }

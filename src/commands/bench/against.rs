@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::commands::bench::interleave::{Side, keys, median, take_turns};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::compare::thresholds::thresholds;
 use crate::commands::compare::{Shown, outcome, show};
 use crate::commands::output;
@@ -19,8 +18,7 @@ use crate::runs::points::Key;
 pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     if options.get(&args::RECORD).is_some() {
         return Err(CliError::Usage(
-            "--record and --against cannot stand together; record each program by itself"
-                .to_owned(),
+            "--record cannot be combined with --against; record each program separately".to_owned(),
         ));
     }
     let exe = std::env::current_exe()?;

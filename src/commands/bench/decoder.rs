@@ -9,7 +9,7 @@ use crate::commands::bench::samples::keep_run;
 use crate::commands::bench::table::{fault, is_right, should_be_right, write_table};
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::bench::timing::table::write_table as write_gpu_table;
-use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit};
 use crate::commands::gpu::outcome::{Outcome, run as run_jobs};
 use crate::commands::gpu::session::Session;
 use crate::io::sink::jsonl;

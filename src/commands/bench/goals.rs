@@ -9,8 +9,7 @@ use warpscope_kernels::gpu::family::kernels;
 use warpscope_probes::Frame;
 
 use crate::commands::bench::check_record;
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
@@ -39,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     if wanted.is_empty() {
         let all: Vec<_> = GOALS.iter().map(|goal| goal.id).collect();
         let (asked, all) = (options.get(&args::KERNELS), all.join(", "));
-        return Err(CliError::Usage(format!("no goal is called {asked}; there are: {all}")));
+        return Err(CliError::Usage(format!("no goal matches {asked}; goals: {all}")));
     }
     check_record(options)?;
     let devices = selected_devices(options, &exe)?;
@@ -252,7 +251,7 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for (goal, why) in &result.absent {
-        writeln!(out, "{goal}: not here: {why}")?;
+        writeln!(out, "{goal}: unavailable: {why}")?;
     }
     result.outcome.write(out)?;
     writeln!(out)

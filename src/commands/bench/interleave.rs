@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::commands::bench::samples::points_of;
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::runs::compare::Series;
 use crate::runs::points::{Key, Point};

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use super::output;
 use crate::commands::bench::decoder::{BenchRequest, BenchResult, run_and, show};
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, ON_GPU, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, ON_GPU, Options, STYLE,
+};
 use crate::commands::gpu::outcome::Outcome;
 use crate::config::args::{self, BenchDevice};
 use crate::io::sink::{Holds, Limits, Recorder};
@@ -71,14 +71,19 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         return goals::run(options);
     }
     if matches!(options.form(), Form::Markdown | Form::Csv) {
-        return Err(CliError::Usage("--markdown and --csv go with --against".to_owned()));
+        return Err(CliError::Usage("--markdown and --csv require --against".to_owned()));
     }
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu && !options.get(&args::PATHS).is_empty()
     {
-        let why = "--path names paths of GPUs; the CPU has one for each format of --dtype";
+        let why = "--path selects precision configs of GPUs; the CPU has one per format of --dtype";
         return Err(CliError::Usage(why.to_owned()));
     }
     check_record(options)?;
+    measure(options)
+}
+
+/// Measures once on the devices asked for, and prints and keeps the result.
+fn measure(options: &Options) -> Result<Exit, CliError> {
     let request = BenchRequest {
         device: options.get(&args::DEVICE),
         profiles: vec![options.get(&args::PROFILE)],
@@ -116,7 +121,7 @@ pub(crate) fn check_record(options: &Options) -> Result<(), CliError> {
 /// Tries the variants of kernels. Those of the CPU are chosen by its instructions.
 fn tune(options: &Options) -> Result<Exit, CliError> {
     if options.get(&args::BENCH_DEVICE) == BenchDevice::Cpu {
-        return Err(CliError::Usage("--tune tries kernels of GPUs, not of the CPU".to_owned()));
+        return Err(CliError::Usage("--tune applies to GPU kernels, not to the CPU".to_owned()));
     }
     autotune::run(options)
 }

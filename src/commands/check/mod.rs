@@ -17,9 +17,9 @@ use crate::commands::answer::text::{Style, block, summary};
 use crate::commands::answer::{exit, premises, targets};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::table::table;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, QUESTION, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
+};
 use crate::commands::output;
 use crate::config::args;
 use crate::config::args::Only;
@@ -179,7 +179,7 @@ fn nothing_asked(request: &CheckRequest) -> String {
     });
     let about: Vec<_> = dtype.into_iter().chain(model).collect();
     format!(
-        "no configuration known here is about {}; name a framework to ask all the same",
+        "no known configuration is about {}; name a framework to ask anyway",
         about.join(" and ")
     )
 }

@@ -8,9 +8,7 @@ pub(crate) mod thresholds;
 use std::collections::BTreeSet;
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, STYLE};
 use crate::config::args::{self, FailOn};
 use crate::runs::compare::{Call, Comparison, compare_groups};
 use crate::worker::Thresholds;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
-use crate::commands::cli::exit::CliError;
+use crate::commands::cli::CliError;
 use crate::runs::compare::Groups;
 use crate::runs::journal::{PointStream, Reader, Regime, begins_journal};
 use crate::runs::points;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::cli::options::Options;
+use crate::commands::cli::Options;
 use crate::commands::output;
 use crate::config::{Environment, args, state_folder};
 use crate::io::sink::noise_file;

@@ -116,14 +116,14 @@ fn gpus(frame: &Frame) -> Finding {
         return finding(
             Outcome::Fail,
             format!("lost: {}", lost.join(", ")),
-            "look for Xid messages in the kernel log (dmesg); such a device needs a reset or a reboot",
+            "check the kernel log (dmesg) for Xid messages; the device needs a reset or a reboot",
         );
     }
     if all.is_empty() {
         return finding(
             Outcome::Warn,
             "no NVIDIA GPU was found",
-            "look at any GPU as what-if: warpscope --gpu T4",
+            "show any GPU as what-if: warpscope --gpu T4",
         );
     }
     pass(all.join("\n"))
@@ -175,7 +175,7 @@ fn late(frame: &Frame) -> Finding {
         (false, _) => finding(
             Outcome::Warn,
             format!("late: {}", late.join(", ")),
-            "the driver hangs or is busy; with persistence mode off the first answer takes seconds",
+            "the driver hangs or is busy; with persistence mode off, the first response takes seconds",
         ),
     }
 }
@@ -208,7 +208,7 @@ fn cpu(frame: &Frame) -> Finding {
         (false, true) => finding(
             Outcome::Warn,
             format!("{name}; none of the fast instruction sets"),
-            "the benchmark runs on plain code here",
+            "the benchmark uses generic code on this CPU",
         ),
         (false, false) => pass(format!("{name}; {}", here.join(" "))),
     }
@@ -237,7 +237,7 @@ fn notices(frame: &Frame) -> Finding {
 fn terminal(facts: &Facts) -> Finding {
     let terminal = &facts.terminal;
     if !terminal.is_terminal {
-        return skip("standard output is no terminal");
+        return skip("standard output is not a terminal");
     }
     let size = terminal.size.map_or("size unknown".to_owned(), |(c, l)| format!("{c}x{l}"));
     let term = terminal.term.as_deref().unwrap_or("");
@@ -250,7 +250,7 @@ fn terminal(facts: &Facts) -> Finding {
         "" | "dumb" => finding(
             Outcome::Warn,
             format!("TERM is {}, {size}", if term.is_empty() { "not set" } else { term }),
-            "set TERM to what the terminal is, such as xterm-256color",
+            "set TERM to the type of the terminal, such as xterm-256color",
         ),
         _ => pass(format!("{term}, {size}, {colors}")),
     }

@@ -4,8 +4,7 @@ use warpscope_probes::{Frame, Origin};
 
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
@@ -73,13 +72,13 @@ pub(crate) fn gather(options: &Options) -> Facts {
 /// What is installed here, where the GPUs of here are looked at.
 fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> {
     if !options.get(&args::INSPECT) {
-        return Err("not looked at: inspect is off");
+        return Err("not scanned: inspect is off");
     }
     let local = frame.is_none_or(|frame| frame.origin == Origin::Local);
     if !local {
-        return Err("not looked at: these GPUs are not of here and now");
+        return Err("not scanned: these GPUs come from a recording");
     }
-    let base = rule_base(options).map_err(|_| "not looked at: the rules do not read")?;
+    let base = rule_base(options).map_err(|_| "not scanned: the rules are invalid")?;
     Ok(Here::look(base, frame))
 }
 

@@ -127,7 +127,9 @@ fn unreadable(survey: &Survey) -> Option<String> {
 /// Which installed binaries have no code for a GPU that is here.
 pub(crate) fn binaries(here: &Here) -> Finding {
     if here.gpus.is_empty() {
-        return skip("no GPU here to judge for; name one: warpscope inspect --gpu T4");
+        return skip(
+            "no GPU on this machine to check against; name one: warpscope inspect --gpu T4",
+        );
     }
     let mut judged = 0;
     let (mut fails, mut fixes): (Vec<String>, Vec<String>) = Default::default();
@@ -147,7 +149,7 @@ pub(crate) fn binaries(here: &Here) -> Finding {
     }
     match (judged, fails.is_empty()) {
         (0, _) => skip("no installed package carries code for GPUs"),
-        (_, true) => pass("every package with device code has some for every GPU here"),
+        (_, true) => pass("every package with device code supports every GPU of this machine"),
         (_, false) => {
             fixes.push("`warpscope inspect` shows every library".to_owned());
             finding(Outcome::Fail, fails.join("\n"), fixes.join("\n"))

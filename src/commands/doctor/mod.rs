@@ -11,9 +11,9 @@ mod probed;
 use serde::Serialize;
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+};
 use crate::config::args;
 use crate::io::sink::table::Style;
 use crate::text::clean;

@@ -16,14 +16,14 @@ pub(crate) fn probed(here: &Here) -> Finding {
     let each = here.gpus.iter().map(|gpu| (gpu, kept(std::slice::from_ref(gpu))));
     let found: Vec<_> = each.filter(|(_, reports)| !reports.is_empty()).collect();
     if found.is_empty() {
-        return skip("nobody ran any; `warpscope probe` does");
+        return skip("none were run; run `warpscope probe`");
     }
     let (lines, troubles) = told(here, &found);
     if troubles.is_empty() {
         return pass(lines.join("\n"));
     }
     let remedy =
-        "run `warpscope probe` again; where it says the same, the rule or the GPU is at fault";
+        "run `warpscope probe` again; if the result is the same, the rule or the GPU is at fault";
     finding(Outcome::Warn, [lines, troubles].concat().join("\n"), remedy)
 }
 
@@ -40,7 +40,7 @@ fn told(here: &Here, found: &[(&Target, Vec<ProbeReport>)]) -> (Vec<String>, Vec
             for rule in contradicted(&here.base, report, gpu) {
                 let (id, reason) = (&rule.id, &rule.reason);
                 troubles.push(format!(
-                    "{}: {}; rule {id} says otherwise: {reason}",
+                    "{}: {}; rule {id} contradicts it: {reason}",
                     report.id, report.detail
                 ));
             }

@@ -12,8 +12,7 @@ use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::host::Host;
 
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::io::sink::Redactor;
 use crate::io::source::{FrameSink, Source};
@@ -73,7 +72,7 @@ pub(crate) fn demand_gpu(options: &Options, frame: &Frame) -> Result<(), CliErro
     }
     let why = frame.notices.iter().find(|notice| notice.id.starts_with("driver."));
     let why = why.map_or("no NVIDIA GPU was found", |notice| &notice.what);
-    Err(CliError::NoGpu(format!("{why}; `warpscope doctor` says more")))
+    Err(CliError::NoGpu(format!("{why}; run `warpscope doctor` for details")))
 }
 
 enum Event {

@@ -5,8 +5,7 @@ use warpscope_probes::host_provider::{HostOptions, HostProvider};
 use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use warpscope_probes::provider::Provider;
 
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::elevated;
 use crate::commands::output;
 use crate::config::args;

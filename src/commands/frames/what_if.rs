@@ -5,8 +5,7 @@ use std::cell::LazyCell;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::{Frame, Gpu};
 
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::config::args::WhatIf as When;
 use crate::features::what_if::{Policy, WhatIf};

@@ -27,10 +27,8 @@ fn place(all: &[DeviceHere], word: &str) -> Result<usize, String> {
     let here = || all.iter().enumerate().map(device).collect::<Vec<_>>().join("; ");
     match (found.pop(), found.is_empty()) {
         (Some(at), true) => Ok(at),
-        (Some(_), false) => {
-            Err(format!("{word} is the beginning of several UUIDs; here: {}", here()))
-        }
-        (None, _) => Err(format!("there is no GPU {word}; here: {}", here())),
+        (Some(_), false) => Err(format!("{word} matches several UUIDs; GPUs here: {}", here())),
+        (None, _) => Err(format!("no GPU {word}; GPUs here: {}", here())),
     }
 }
 
@@ -67,7 +65,7 @@ mod tests {
             (&["GPU-bb", "2"], Ok(vec!["GPU-bb33"])),
             (&["gpu-AA2"], Ok(vec!["GPU-aa22"])),
             (&["GPU-aa"], Err("several")),
-            (&["3"], Err("no GPU 3; here: 0 T4 GPU-aa11; 1 T4")),
+            (&["3"], Err("no GPU 3; GPUs here: 0 T4 GPU-aa11; 1 T4")),
             (&["GPU"], Err("no GPU GPU")),
             (&["GPU-ü"], Err("no GPU")),
         ] {

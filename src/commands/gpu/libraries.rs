@@ -8,8 +8,7 @@ use warpscope_probes::inspect::env::{Inventory, Places, Progress, Sweep};
 use warpscope_probes::live::CublasCopies;
 use warpscope_probes::trust;
 
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::elevated;
 use crate::commands::output;
 use crate::config::args;

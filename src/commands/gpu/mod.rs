@@ -21,8 +21,7 @@ use warpscope_kernels::gpu::{DeviceFacts, Route};
 use warpscope_probes::Frame;
 
 use super::output;
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::frames;
 use crate::commands::frames::source::AtEnd;
 use crate::commands::frames::source::open_source;
@@ -129,7 +128,9 @@ pub(crate) fn blocker_in(
         frame.and_then(|frame| Some((frame, frame.gpus.iter().find(|gpu| gpu.key == here.uuid)?)));
     match seen {
         Some((frame, gpu)) => conditions(frame, gpu, &[]).blocker.map(|why| why.to_string()),
-        None => Some("NVML does not show it, so nobody can tell whether others use it".to_owned()),
+        None => Some(
+            "NVML does not show it, so it is unknown whether other processes use it".to_owned(),
+        ),
     }
 }
 
@@ -157,7 +158,7 @@ pub(crate) fn heading(here: &DeviceHere) -> String {
     let DeviceHere { uuid, device } = here;
     let DeviceFacts { name, sm, driver_cuda, simulated, .. } = device;
     let cuda = format!("{}.{}", driver_cuda / 1000, driver_cuda % 1000 / 10);
-    let simulated = if *simulated { " · simulated: no speeds" } else { "" };
+    let simulated = if *simulated { " · simulated: no timings" } else { "" };
     format!("{name} · {sm} · {uuid} · CUDA {cuda}{simulated}")
 }
 
@@ -166,6 +167,6 @@ pub(crate) fn route_text(route: &Route) -> String {
     match route {
         Route::Native { by } => by.clone(),
         Route::Emulated { by } => format!("emulated: {by}"),
-        Route::Absent { why } => format!("not here: {why}"),
+        Route::Absent { why } => format!("unavailable: {why}"),
     }
 }

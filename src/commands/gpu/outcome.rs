@@ -8,7 +8,7 @@ use warpscope_kernels::gpu::MachineError;
 use super::progress::Progress;
 use super::session::{Session, talk};
 use super::{GIVEN_UP, reason};
-use crate::commands::cli::exit::CliError;
+use crate::commands::cli::CliError;
 use crate::text::clean;
 use crate::worker::{Command, Update, WorkerEvent};
 
@@ -61,8 +61,8 @@ impl Outcome {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.troubles.iter().try_for_each(|why| writeln!(out, "{}", clean(why, false)))?;
         match &self.paused {
-            Some(why) => writeln!(out, "ended early: {}", clean(why, false)),
-            None if self.interrupted => writeln!(out, "ended early: interrupted"),
+            Some(why) => writeln!(out, "stopped early: {}", clean(why, false)),
+            None if self.interrupted => writeln!(out, "stopped early: interrupted"),
             None => Ok(()),
         }
     }

@@ -80,9 +80,9 @@ impl Tuned {
         match (&self.ignored, self.sizes) {
             (Some(why), _) => Some(format!("tuned picks ignored: {why}")),
             (None, 0) => None,
-            (None, 1) => Some("tuned: one size runs another variant than by itself".to_owned()),
+            (None, 1) => Some("tuned: 1 size uses a variant other than the default".to_owned()),
             (None, sizes) => {
-                Some(format!("tuned: {sizes} sizes run other variants than by themselves"))
+                Some(format!("tuned: {sizes} sizes use variants other than the default"))
             }
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn talk(
         let asking: Asking = Arc::new(Mutex::new(Some(sender)));
         let signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
         let [Ok(interrupt), Ok(terminate)] = signals else {
-            return Err(io::Error::other("the system takes no handlers of signals"));
+            return Err(io::Error::other("cannot install signal handlers"));
         };
         let (to, flag) = (Arc::clone(&asking), Arc::clone(&interrupted));
         let watching = tokio::spawn(stop_at([interrupt, terminate], to, flag));

@@ -7,9 +7,7 @@ use serde::Serialize;
 use warpscope_probes::Timestamp;
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::frames::source::note_skipped;
 use crate::config::args;
 use crate::config::data_folder;
@@ -43,7 +41,7 @@ pub(crate) fn remember(options: &Options, journal: &Path) {
     let Some(folder) = data_folder(&options.env) else { return };
     let kept = History::create(&folder.join(FOLDER)).and_then(|store| store.import(journal));
     if let Err(error) = kept {
-        let way_out = format!("`warpscope history --import {}` takes it in", journal.display());
+        let way_out = format!("`warpscope history --import {}` imports it", journal.display());
         output::note(format_args!("not in the history yet: {error}; {way_out}"));
     }
 }
@@ -52,8 +50,7 @@ pub(crate) fn remember(options: &Options, journal: &Path) {
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let folder = data_folder(&options.env).ok_or_else(|| {
         CliError::Usage(
-            "neither XDG_DATA_HOME nor HOME is set; one of them says where the history lies"
-                .to_owned(),
+            "neither XDG_DATA_HOME nor HOME is set; set one of them to keep a history".to_owned(),
         )
     })?;
     let path = folder.join(FOLDER);
@@ -103,7 +100,7 @@ fn open(path: &Path) -> Result<Option<History>, CliError> {
     if store.as_ref().is_some_and(History::is_read_only) {
         let name = path.display();
         output::note(format_args!(
-            "{name} cannot be written: it is shown as it is, and no run is added to it"
+            "{name} is not writable: it is shown as it is, and no run is added"
         ));
     }
     Ok(store)
@@ -120,7 +117,7 @@ fn import(options: &Options, store: History) -> Result<History, CliError> {
         let name = journal.display();
         let again = match imported.again {
             0 => String::new(),
-            again => format!(" ({again} known already, built anew)"),
+            again => format!(" ({again} already known, rebuilt)"),
         };
         let runs = if imported.runs == 1 { "run" } else { "runs" };
         output::note(format_args!(

@@ -148,7 +148,7 @@ pub(crate) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
         let none = || match trend.moments.iter().filter(|moment| moment.quartiles.is_some()).count()
         {
             few if few < crate::store::kernels::LEAST_RUNS => format!(
-                "{few} runs with clean samples; changes are looked for from {} on\n",
+                "{few} runs with clean samples; change points need at least {}\n",
                 crate::store::kernels::LEAST_RUNS
             ),
             _ => "no lasting change\n".to_owned(),

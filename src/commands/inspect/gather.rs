@@ -16,8 +16,7 @@ use warpscope_probes::inspect::env::{
 use warpscope_probes::rules::RuleBase;
 
 use super::{Group, Item, Judge, Judging, Report};
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::environments::scan;
 use crate::config::args;
 
@@ -65,7 +64,7 @@ fn sort(names: &[PathBuf]) -> Result<Named, CliError> {
                 let pid = path.to_str().and_then(|name| name.parse().ok()).ok_or_else(|| {
                     let name = path.display();
                     let hint = "name a binary, a wheel, an environment's folder, image.tar or a process id";
-                    CliError::Usage(format!("{name}: there is no such file or process; {hint}"))
+                    CliError::Usage(format!("{name}: no such file or process; {hint}"))
                 })?;
                 named.pids.push(pid);
             }
@@ -253,7 +252,7 @@ pub(crate) fn driver_problem(
     match driver_serves(driver, runtime) {
         DriverServes::Fully => None,
         DriverServes::MachineCodeOnly => Some(format!(
-            "the driver of {label} is for CUDA {have}, the runtime here is {want}: machine code runs, PTX of that version does not compile"
+            "the driver of {label} is for CUDA {have}, the runtime here is {want}: machine code runs, but PTX of that version does not compile"
         )),
         DriverServes::No => Some(format!(
             "the driver of {label} is for CUDA {have} and too old for the runtime {want} here: update the driver, or install builds for CUDA {have}"

@@ -19,9 +19,9 @@ use warpscope_probes::inspect::env::{Inventory, Unreadable};
 
 use super::output;
 use crate::commands::answer::rules::rule_base;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, NAMED_GPUS, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, NAMED_GPUS, Options, STYLE,
+};
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;

@@ -15,8 +15,8 @@ const TARGETS: usize = 12;
 /// Kernels named of those a GPU has nothing for.
 const NAMES: usize = 3;
 
-const UNTIL_COMPILED: &str = "unknown until compiled: no device code in it; what it launches is compiled when it runs, or lies in the packages it uses";
-const UNTIL_LOADED: &str = "unknown until compiled or loaded: what device code it carries is data, nothing the CUDA runtime takes by itself";
+const UNTIL_COMPILED: &str = "unknown until compiled: it has no device code; its kernels are compiled at run time or are in packages it uses";
+const UNTIL_LOADED: &str = "unknown until compiled or loaded: its device code is data, which the CUDA runtime does not load by itself";
 
 pub(crate) fn text(report: &Report, style: Style) -> String {
     let mut text = heads(&report.judges, style);
@@ -45,7 +45,8 @@ pub(crate) fn text(report: &Report, style: Style) -> String {
 /// The GPUs, numbered, since the columns below have no room for names.
 fn heads(judges: &[Judge], style: Style) -> String {
     if judges.is_empty() {
-        return "no GPU here and none named (--gpu NAME): what is found is told without a judgement\n\n".to_owned();
+        return "no GPU on this machine and none named (--gpu NAME): listing without verdicts\n\n"
+            .to_owned();
     }
     let line = |(at, judge): (usize, &Judge)| {
         let driver = judge

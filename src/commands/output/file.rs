@@ -4,9 +4,8 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
+use crate::commands::cli::CliError;
 use warpscope_probes::private::draft;
-
-use crate::commands::cli::exit::CliError;
 
 /// A file to write: a new one, or with force one in the place of another. A link is never followed: in a folder that others may write to
 /// it could lead anywhere.
@@ -74,7 +73,7 @@ fn obstacle(about: &Metadata) -> Option<&'static str> {
             Some("is a symbolic link, which is not followed; name the file it leads to")
         }
         () if about.is_dir() => Some("is a folder; name a file in it"),
-        () => Some("is no regular file; without the option the output goes to standard output"),
+        () => Some("is not a regular file; omit the option to write to standard output"),
     }
 }
 

@@ -4,8 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, StderrLock, StdoutLock, Write};
 
 use serde::Serialize;
 
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::config::args;
 use crate::config::args::ColorChoice;
 use crate::io::sink::jsonl;

@@ -1,5 +1,4 @@
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::output;
@@ -37,7 +36,7 @@ impl Log {
         let trouble = self.recorder.write(frame).err().map(|error: RecordError| error.to_string());
         self.written += u64::from(trouble.is_none());
         if trouble != self.trouble {
-            output::note(trouble.as_deref().unwrap_or("recording goes on"));
+            output::note(trouble.as_deref().unwrap_or("recording continues"));
         }
         self.trouble = trouble;
     }

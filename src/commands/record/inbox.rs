@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, chmod, mkfifoat};
 use rustix::process::getuid;
 
-use crate::commands::cli::exit::CliError;
+use crate::commands::cli::CliError;
 use crate::config::Environment;
 
 /// Variable with the FIFO that takes points.
@@ -107,13 +107,14 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
         .filter_map(|folder| Some((UnixStream::connect(folder.join(CONTROL_NAME)).ok()?, folder)));
     let Some((stream, first)) = open.next() else {
         return Err(CliError::Failed(
-            "nothing records; start with `warpscope record run.jsonl -- COMMAND`".to_owned(),
+            "no recording is running; start one with `warpscope record run.jsonl -- COMMAND`"
+                .to_owned(),
         ));
     };
     match open.next() {
         None => Ok(stream),
         Some((_, second)) => Err(CliError::Usage(format!(
-            "several recordings run: {}, {}; name one: {RECORDING}={} warpscope mark …",
+            "several recordings are running: {}, {}; name one: {RECORDING}={} warpscope mark …",
             first.display(),
             second.display(),
             first.display()
@@ -222,7 +223,7 @@ mod tests {
         private(&base).expect("makes");
         private(&killed).expect("makes");
         drop(UnixListener::bind(killed.join(CONTROL_NAME)).expect("binds"));
-        assert!(why(call(&env)).contains("nothing records"));
+        assert!(why(call(&env)).contains("no recording is running"));
         let inbox = Inbox::open(&env).expect("opens");
         assert_eq!(folders(&base).count(), 1, "the killed one is still there");
         assert!(call(&env).is_ok());

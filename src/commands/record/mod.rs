@@ -27,9 +27,7 @@ use warpscope_probes::Frame;
 
 use super::identity::{self, Checkout};
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options};
 use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
 use crate::config::args;
@@ -171,7 +169,7 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
     let asked = [!command.is_empty(), attach.is_some(), options.get(&args::STDIN)];
     if asked.into_iter().filter(|one| *one).count() > 1 {
         return Err(CliError::Usage(
-            "name one of: a command after --, --attach, --stdin".to_owned(),
+            "name only one of: a command after --, --attach, --stdin".to_owned(),
         ));
     }
     let for_frames = options.frames().is_some()
@@ -180,7 +178,7 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
         || options.get(&args::MAX_SIZE).is_some();
     if for_frames {
         return Err(CliError::Usage(
-            "--once, --count, --duration, --redact and --max-size are for frames; a run ends with its \
+            "--once, --count, --duration, --redact and --max-size apply to frames; a run ends with its \
              program and stays in one file"
                 .to_owned(),
         ));
@@ -195,7 +193,7 @@ fn subject(options: &Options) -> Result<Subject, CliError> {
 
 fn report(summary: &Summary, path: &std::path::Path) {
     let damaged = match (&summary.first_damage, summary.damaged) {
-        (Some(why), count) => format!("; {count} lines were no points, the first: {why}"),
+        (Some(why), count) => format!("; {count} lines were not valid samples, the first: {why}"),
         (None, _) => String::new(),
     };
     let lost = match summary.lost {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::inbox::Inbox;
 use super::{Event, Subject};
-use crate::commands::cli::exit::Exit;
+use crate::commands::cli::Exit;
 use crate::commands::record::family::{Family, started};
 
 /// What is recorded, once it runs.

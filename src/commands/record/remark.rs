@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::inbox;
-use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit};
 use crate::config::Environment;
 
 /// What is answered when a remark is on paper; everything else is the reason why not.
@@ -30,7 +30,7 @@ pub(crate) fn send(env: &Environment, text: &str) -> Result<Exit, CliError> {
     stream.take(MAX_BYTES as u64).read_to_string(&mut answer).map_err(lost)?;
     match answer.as_str() {
         KEPT => Ok(Exit::Fine),
-        "" => Err(CliError::Failed("the recording ended before it kept the remark".to_owned())),
+        "" => Err(CliError::Failed("the recording ended before the remark was stored".to_owned())),
         why => Err(CliError::Failed(why.to_owned())),
     }
 }

@@ -104,7 +104,7 @@ impl RunLog {
         let outcome = self.recorder.write(record).map_err(|error| error.to_string());
         let trouble = outcome.clone().err();
         if trouble != self.trouble {
-            say(trouble.as_deref().unwrap_or("recording goes on"));
+            say(trouble.as_deref().unwrap_or("recording continues"));
         }
         self.trouble = trouble;
         outcome

@@ -16,9 +16,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use super::output;
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
 use crate::commands::compare::thresholds::thresholds;
 use crate::commands::output::file::Target;
 use crate::commands::tune::run_log::RunLog;

@@ -61,14 +61,7 @@ pub(crate) fn run(
         child.stdout.take().map(|pipe| collect(pipe, &sender)),
         child.stderr.take().map(|pipe| collect(pipe, &sender)),
     ];
-    std::thread::spawn(move || {
-        // Waits without taking the exit code: the number of the group stays taken until it is killed.
-        if let Some(pid) = group {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
-        }
-        let _ = sender.send(Event::Ended);
-    });
+    std::thread::spawn(move || report_end(group, &sender));
     let deadline = Instant::now() + limit;
     let mut open = outputs.iter().flatten().count();
     let killed = loop {
@@ -92,6 +85,15 @@ pub(crate) fn run(
     }
     let [stdout, stderr] = outputs.map(|output| output.map_or_else(Vec::new, |kept| taken(&kept)));
     Ok(Ended { end: killed.unwrap_or(End::Exit(status)), stdout, stderr })
+}
+
+/// Waits without taking the exit code: the number of the group stays taken until it is killed.
+fn report_end(group: Option<Pid>, sender: &Sender<Event>) {
+    if let Some(pid) = group {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
+    }
+    let _ = sender.send(Event::Ended);
 }
 
 type Kept = Arc<Mutex<Vec<u8>>>;
@@ -129,7 +131,7 @@ pub(crate) fn complaint(status: ExitStatus) -> Option<String> {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("ends with {code}")),
         (None, Some(signal)) => Some(format!("killed by signal {signal}")),
-        (None, None) => Some("ends in a way nobody knows".to_owned()),
+        (None, None) => Some("ends for an unknown reason".to_owned()),
     }
 }
 

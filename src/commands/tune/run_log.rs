@@ -6,8 +6,7 @@ use warpscope_probes::private;
 
 use super::super::identity::{self, now_ms};
 use super::super::output;
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::compare::thresholds::noise_file_path;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
@@ -56,7 +55,7 @@ impl RunLog {
         let Some(recorder) = &mut self.recorder else { return };
         let trouble = recorder.write(record).err().map(|error| error.to_string());
         if trouble != self.trouble {
-            warn(trouble.as_deref().unwrap_or("recording goes on"));
+            warn(trouble.as_deref().unwrap_or("recording continues"));
         }
         self.trouble = trouble;
     }

@@ -11,7 +11,7 @@ use super::facts::Roof;
 use super::show::Show;
 use super::signals::Signals;
 use super::watch::{Watch, files};
-use crate::commands::cli::exit::{CliError, Exit};
+use crate::commands::cli::{CliError, Exit};
 use crate::commands::identity::now_ms;
 use crate::commands::output::file::Target;
 use crate::commands::tune::scratch::Scratch;

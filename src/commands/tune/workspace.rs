@@ -327,7 +327,7 @@ fn own() -> Result<String, Halt> {
 /// The error that a program told, if it is no larger than this.
 fn within(told: Option<f64>, most: f64) -> Result<Option<f64>, String> {
     match told {
-        None => Err("prints no error=: nobody can say that it is right".to_owned()),
+        None => Err("prints no error=, so its result cannot be checked".to_owned()),
         Some(error) if error.abs() <= most => Ok(told),
         Some(error) => Err(format!("error {error:e}, allowed {most:e}")),
     }

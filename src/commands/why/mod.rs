@@ -14,9 +14,9 @@ use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, origin_word};
 use crate::commands::answer::{exit, premises, targets};
-use crate::commands::cli::command::{CONFIG_FILE, CommandSpec, LIVE, NAMED_GPUS, QUESTION, STYLE};
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::{Form, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
+};
 use crate::commands::output;
 use crate::commands::why::text::{all_fixes, explained};
 use crate::config::args;
@@ -106,7 +106,7 @@ fn answer_all(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     if request.queries.is_empty() {
-        let message = "name a framework and a configuration: why lmdeploy pytorch";
+        let message = "name a framework and a configuration, such as: why lmdeploy pytorch";
         return Err(CliError::Usage(message.to_owned()));
     }
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
@@ -170,7 +170,7 @@ fn fixes(answers: &[(&Question, Verdict)], number: u64) -> Result<Vec<String>, C
         texts.extend(text.filter(|text| !texts.contains(text)));
     }
     if texts.is_empty() && number > 1 {
-        return Err(CliError::Usage(format!("there is no fix {number}; known: {most}")));
+        return Err(CliError::Usage(format!("no fix {number}; there are {most}")));
     }
     Ok(texts)
 }
@@ -187,7 +187,7 @@ fn write_fix(
         [text] => format!("{text}\n"),
         several => {
             return Err(CliError::Usage(format!(
-                "{} fixes differ; name one GPU and one configuration to write one",
+                "{} different fixes apply; name one GPU and one configuration",
                 several.len()
             )));
         }
@@ -196,7 +196,7 @@ fn write_fix(
     let name = file.display();
     let mut created = created.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => CliError::Usage(format!(
-            "{name} is there already and is not overwritten; name another file or move it away"
+            "{name} exists and is never overwritten; name another file or move it away"
         )),
         _ => cannot_write(file, &error),
     })?;

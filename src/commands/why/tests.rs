@@ -83,7 +83,7 @@ fn a_file_that_is_there_is_not_overwritten() {
     assert_eq!(std::fs::read_to_string(&file).expect("is there"), text);
     std::fs::write(&file, "mine").expect("writes");
     let error = why(&write).expect_err("is there");
-    assert!(error.contains("fix.sh is there already") && error.contains("another file"), "{error}");
+    assert!(error.contains("fix.sh exists") && error.contains("another file"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).expect("is there"), "mine");
     write.write = Some(folder.path().join("nowhere/fix.sh"));
     assert!(why(&write).expect_err("no folder").contains("cannot write"));

@@ -27,7 +27,7 @@ pub(crate) fn explained(question: &Question, verdict: &Verdict, style: Style) ->
 fn chain(text: &mut String, verdict: &Verdict, style: Style) {
     text.push_str("  reasoning\n");
     if verdict.steps.is_empty() {
-        text.push_str("    no rule speaks of this\n");
+        text.push_str("    no rule covers this\n");
     }
     for (number, step) in verdict.steps.iter().enumerate() {
         let rule = step.rule.as_deref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
@@ -40,7 +40,7 @@ fn chain(text: &mut String, verdict: &Verdict, style: Style) {
         .filter(|stage| !verdict.steps.iter().any(|step| step.stage == *stage))
         .collect();
     if !silent.is_empty() && !verdict.steps.is_empty() {
-        wrapped(text, &format!("no rule speaks of: {}", silent.join(", ")), 4, 7, style);
+        wrapped(text, &format!("no rules for: {}", silent.join(", ")), 4, 7, style);
     }
 }
 
@@ -70,9 +70,9 @@ fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
         .map(|one| format!("{} says {}", one.id, one.outcome))
         .collect();
     let counts = match verdict.level {
-        Some(Level::Rule) => "a rule weighs more than a report",
-        Some(Level::Inspected) => "what the installed binaries hold weighs more",
-        Some(Level::Live) => "what was run here weighs more",
+        Some(Level::Rule) => "a rule takes precedence over a report",
+        Some(Level::Inspected) => "installed binaries take precedence",
+        Some(Level::Live) => "results measured here take precedence",
         None => "nothing decides between them",
     };
     field(text, "dispute", &format!("{}; {counts}", against.join(", ")), style);

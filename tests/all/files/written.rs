@@ -150,5 +150,5 @@ fn the_history_is_shown_where_nothing_can_be_written() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), text(&want));
     let said = text(&output.stderr);
-    assert!(said.contains("history cannot be written: it is shown as it is"), "{said}");
+    assert!(said.contains("history is not writable: it is shown as it is"), "{said}");
 }

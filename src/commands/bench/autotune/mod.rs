@@ -9,8 +9,7 @@ use warpscope_probes::Frame;
 
 use super::timing::{regime_of, selected};
 use crate::commands::bench::timing::table::regime_words;
-use crate::commands::cli::exit::{CliError, Exit};
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::picks;
@@ -36,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let kernels = selected(options)?;
     let path = picks::file(&options.env).ok_or_else(|| {
-        let why = "set HOME or XDG_STATE_HOME: there is nowhere to keep what is chosen";
+        let why = "set HOME or XDG_STATE_HOME: there is no place to keep the results";
         CliError::Usage(why.to_owned())
     })?;
     // A file that cannot be read would be lost when another is put in its place.
@@ -158,7 +157,7 @@ impl DeviceResult {
     fn keep(&mut self, path: &Path) -> Result<(), CliError> {
         let known = self.choices.iter().any(|choice| choice.chosen.is_some());
         self.not_kept = if self.here.device.simulated {
-            Some("a stand-in computes, and its times mean nothing".to_owned())
+            Some("the device is simulated, so its times mean nothing".to_owned())
         } else if !known {
             Some("nothing could be timed".to_owned())
         } else if self.situation.driver.is_none() {
@@ -183,16 +182,16 @@ impl DeviceResult {
         if let Some(why) = &self.not_kept {
             let Self { kernels, cases, .. } = self;
             let tried = format!("{cases} cases of variants were run, kernels: {kernels}");
-            return Some(format!("{tried}; nothing is chosen: {why}"));
+            return Some(format!("{tried}; no variant was chosen: {why}"));
         }
         if self.choices.is_empty() {
             return None;
         }
         let place = self.kept_in.as_ref().map(|path| format!("; kept in {}", path.display()));
         let what = match self.choices.iter().filter(|choice| choice.overrules()).count() {
-            0 => "every kernel keeps the variant it takes by itself".to_owned(),
-            1 => "from now on one size runs another variant than by itself".to_owned(),
-            count => format!("from now on {count} sizes run other variants than by themselves"),
+            0 => "every kernel keeps its default variant".to_owned(),
+            1 => "from now on, 1 size uses a variant other than the default".to_owned(),
+            count => format!("from now on {count} sizes use variants other than the default"),
         };
         Some(what + &place.unwrap_or_default())
     }
@@ -237,7 +236,7 @@ fn write_choices(choices: &[Choice], out: &mut dyn Write) -> io::Result<()> {
     for choice in choices {
         let usual = (choice.usual_ns, choice.usual_ns.map(|_| 1.0));
         let kept = choice.chosen.as_ref() == Some(&choice.usual);
-        let verdict = if kept { "taken by itself, and kept" } else { "taken by itself" };
+        let verdict = if kept { "default, kept" } else { "default" };
         line([&choice.kernel, &size(choice.shape), &choice.usual], usual, verdict)?;
         for rival in &choice.candidates {
             let figures = (rival.median_ns, rival.ratio);

@@ -89,14 +89,14 @@ fn the_table_says_who_wins_and_why_the_others_do_not() {
         lines[..5],
         [
             "kernel    size                   variant              µs  ratio",
-            "gemm.f16  4096×4096×4096         128x128x32s2      40.00  1.000  taken by itself",
+            "gemm.f16  4096×4096×4096         128x128x32s2      40.00  1.000  default",
             "                                 128x256x32s2      36.00  0.900  chosen; a change counts from 1.0 %",
             "                                 64x64x32s2        50.00  1.250  slower",
             "                                 64x128x32s2           –      –  WRONG: 17×33×72 64x128x32s2: element 3 is 1, not 2",
         ]
     );
     let want = format!(
-        "from now on one size runs another variant than by itself; kept in {}",
+        "from now on, 1 size uses a variant other than the default; kept in {}",
         path.display()
     );
     assert_eq!(lines[6], want);
@@ -122,22 +122,22 @@ fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
         (
             result(true),
             vec![rival("128x256x32s2", None, None)],
-            "0 cases of variants were run, kernels: 1; nothing is chosen: a stand-in computes, and its times mean nothing",
+            "0 cases of variants were run, kernels: 1; no variant was chosen: the device is simulated, so its times mean nothing",
         ),
         (
             result(true),
             good(),
-            "0 cases of variants were run, kernels: 1; nothing is chosen: a stand-in computes, and its times mean nothing",
+            "0 cases of variants were run, kernels: 1; no variant was chosen: the device is simulated, so its times mean nothing",
         ),
         (
             unknown(),
             good(),
-            "0 cases of variants were run, kernels: 1; nothing is chosen: NVML does not tell the version of the driver they hold for",
+            "0 cases of variants were run, kernels: 1; no variant was chosen: NVML does not tell the version of the driver they hold for",
         ),
         (
             result(false),
             vec![rival("128x256x32s2", None, None)],
-            "0 cases of variants were run, kernels: 1; nothing is chosen: nothing could be timed",
+            "0 cases of variants were run, kernels: 1; no variant was chosen: nothing could be timed",
         ),
     ] {
         result.hear(told(rivals));

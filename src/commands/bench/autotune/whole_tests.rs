@@ -271,7 +271,7 @@ fn the_fastest_variant_is_chosen_kept_and_run_the_next_time_in_the_same_circumst
     let tuned = Tuned::of(&env, &here(), Some(&usual_frame()));
     assert_eq!(
         tuned.line().as_deref(),
-        Some("tuned: one size runs another variant than by itself")
+        Some("tuned: 1 size uses a variant other than the default")
     );
     let report = bench(S2_IS_FAST, tuned.picks);
     assert_eq!((report.variant.as_deref(), report.samples_ns[0]), (Some("s2"), 200e3));

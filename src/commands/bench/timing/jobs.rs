@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::GpuKernel;
 use warpscope_kernels::gpu::headroom::{Probe, probes};
 
 use super::GpuResult;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::Options;
 use crate::config::args;
 use crate::worker::precision::{Precision, absent, dtype_of, label, precision_of, precisions};
 use crate::worker::{Acquire, Command, Globs, ModelSize, Timing};

@@ -13,8 +13,7 @@ use warpscope_kernels::gpu::{GpuKernel, Shape};
 use crate::commands::bench::autotune::frame_of;
 use crate::commands::bench::samples::points_of_model;
 use crate::commands::bench::timing::jobs::{jobs, only_paths};
-use crate::commands::cli::exit::CliError;
-use crate::commands::cli::options::Options;
+use crate::commands::cli::{CliError, Options};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
 use crate::commands::gpu::picks::Tuned;
@@ -82,11 +81,11 @@ pub(crate) fn measure(options: &Options, exe: &Path) -> Result<Vec<GpuResult>, C
 pub(crate) fn selected(options: &Options) -> Result<Vec<&'static GpuKernel>, CliError> {
     let kernels: Vec<_> = kernels().filter(|kernel| is_selected(options, kernel)).collect();
     if kernels.is_empty() {
-        let why = format!("no kernel is called {} in these formats", options.get(&args::KERNELS));
+        let why = format!("no kernel matches {} in these formats", options.get(&args::KERNELS));
         return Err(CliError::Usage(why));
     }
     if options.get(&args::VARIANT).is_some() && options.get(&args::KERNELS) == Globs::default() {
-        let why = "--variant goes with --kernel: each kernel has variants of its own";
+        let why = "--variant requires --kernel: each kernel has its own variants";
         return Err(CliError::Usage(why.to_owned()));
     }
     Ok(kernels)

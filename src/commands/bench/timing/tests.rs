@@ -66,7 +66,7 @@ fn rates_are_work_over_the_median_time() {
 fn a_stand_in_has_no_speeds_and_no_journal() {
     let result = result(Vec::new());
     let text = table(&result);
-    assert!(text.contains("simulated: no speeds"), "{text}");
+    assert!(text.contains("simulated: no timings"), "{text}");
     let row = text.lines().find(|line| line.contains("1×64×32")).expect("a row");
     assert!(!row.contains("MHz") && row.matches('–').count() == 5, "{row}");
     assert!(result.records().is_empty());
