@@ -3,7 +3,18 @@
 import re
 from collections.abc import Iterator
 
-PACKAGES = ("torch", "triton", "transformers", "flash-attn", "flashinfer", "xformers", "sgl-kernel", "vllm", "bitsandbytes", "accelerate")
+PACKAGES = (
+    "torch",
+    "triton",
+    "transformers",
+    "flash-attn",
+    "flashinfer",
+    "xformers",
+    "sgl-kernel",
+    "vllm",
+    "bitsandbytes",
+    "accelerate",
+)
 BOUND = r"(?:[=<>!~]=?=?\s*[\d.*]+\w*)"
 CUDA = (
     r"^\s*ARG\s+(?:CUDA_VERSION|CUDA)=\"?(\d+\.\d+(?:\.\d+)?)",
