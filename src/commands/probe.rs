@@ -18,7 +18,7 @@ use crate::commands::{identity, output};
 use crate::config::args;
 use crate::engine::{Target, contradicted};
 use crate::worker::gpu::ProbeRound;
-use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, Limits, Update, WorkerTarget};
+use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, Limits, WorkerTarget};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
