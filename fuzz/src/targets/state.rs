@@ -21,7 +21,7 @@ pub(super) fn picks(bytes: &[u8], trace: &mut Trace) {
     let text = serde_json::to_string(&book).expect("a book can be written");
     assert_eq!(TuningCache::parse(&text).as_ref(), Ok(&book), "{text}");
     for entry in &book.entries {
-        trace.value(&book.force(&entry.situation));
+        trace.value(&book.lookup(&entry.situation));
         trace.count("overruled", entry.overruled());
         trace.value(&entry.picks());
     }
