@@ -229,11 +229,8 @@ __device__ __forceinline__ void prefill_core(const T* q, const T* keys, const T*
                                                                 u32 kv_heads, float scale) {                          \
         body(q, keys, values, out, state, tokens, heads, kv_heads, scale);                                            \
     }
-#define PLAIN(T)                                                                                                      \
-    PREFILL(attn_prefill_##T##_h64, (prefill<T, 64>), PLAIN_THREADS, T)                                               \
-    PREFILL(attn_prefill_##T##_h128, (prefill<T, 128>), PLAIN_THREADS, T)
+#define PLAIN(T) PREFILL(attn_prefill_##T##_h128, (prefill<T, 128>), PLAIN_THREADS, T)
 #define CORE(T, ROWS, KEYS)                                                                                           \
-    PREFILL(attn_prefill_##ROWS##x##KEYS##_##T##_h64, (prefill_core<T, 64, KEYS, ROWS / 64>), CORE_THREADS, T)        \
     PREFILL(attn_prefill_##ROWS##x##KEYS##_##T##_h128, (prefill_core<T, 128, KEYS, ROWS / 64>), CORE_THREADS, T)
 
 using f32 = float;

@@ -28,7 +28,7 @@ template <typename T> __device__ __forceinline__ void store2(T* to, float x, flo
 
 // The parts of one head become its result, by one warp, in the order of the pieces whatever ended first. Maxima are in powers of two.
 template <typename T, u32 HEAD>
-__device__ __forceinline__ void join(const float* parts, T* out, u32 splits) {
+__device__ __forceinline__ void combine(const float* parts, T* out, u32 splits) {
     constexpr u32 RECORD = HEAD + RECORD_TAIL, PAIRS = HEAD / 64;
     float high = LOWEST, total = 0.0f;
     for (u32 i = lane_id(); i < splits; i += WARP) high = fmaxf(high, load_fresh(parts + i * RECORD + HEAD));

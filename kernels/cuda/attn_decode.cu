@@ -119,7 +119,7 @@ __device__ __forceinline__ void merge(const Shared<HEAD>& shared, const Front& f
 }
 
 // One piece for the heads of a group, at most sixteen. Each warp streams its own chunks of keys without meeting the others; then the four are merged,
-// and whichever block of a group ends last joins the parts: a second launch would cost more than it does.
+// and whichever block of a group ends last combines the parts: a second launch would cost more than it does.
 // With `rotate`, what the cache holds in front of the position does not depend on the launch in front, and is on its way before that has ended.
 template <typename T, u32 HEAD>
 __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u32* arrivals, T* out) {
@@ -215,7 +215,7 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
     if (front.arrived + 1 < splits) return;
     __threadfence();
     for (u32 row = warp_id(); row < count; row += DECODE_WARPS)
-        join<T, HEAD>(parts + u64(head + row) * splits * (HEAD + RECORD_TAIL), out + u64(head + row) * HEAD, splits);
+        combine<T, HEAD>(parts + u64(head + row) * splits * (HEAD + RECORD_TAIL), out + u64(head + row) * HEAD, splits);
     if (threadIdx.x == 0) arrivals[blockIdx.y] = 0;
 }
 
@@ -231,7 +231,7 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
                                                                                   u32 splits) {                       \
         take_turn();                                                                                                  \
         u32 head = blockIdx.x;                                                                                        \
-        join<T, HEAD>(parts + u64(head) * splits * (HEAD + RECORD_TAIL), out + u64(head) * HEAD, splits);             \
+        combine<T, HEAD>(parts + u64(head) * splits * (HEAD + RECORD_TAIL), out + u64(head) * HEAD, splits);             \
     }
 #define CORE(T, HEAD)                                                                                                 \
     extern "C" __global__ void __launch_bounds__(DECODE_THREADS) attn_decode_mma_##T##_h##HEAD(                       \
@@ -242,19 +242,14 @@ __device__ __forceinline__ void decode_core(const Task<T>& task, float* parts, u
     }
 
 using f32 = float;
-PLAIN(f32, 64)
 PLAIN(f32, 128)
 #if __CUDA_ARCH__ >= 750
-CORE(f16, 64)
 CORE(f16, 128)
 #else
-PLAIN(f16, 64)
 PLAIN(f16, 128)
 #endif
 #if __CUDA_ARCH__ >= 800
-CORE(bf16, 64)
 CORE(bf16, 128)
 #else
-PLAIN(bf16, 64)
 PLAIN(bf16, 128)
 #endif

@@ -1,7 +1,7 @@
 // K31 in plain fp32 arithmetic: parts of one query, for storage that has no tensor cores.
 #pragma once
 
-#include "attn_join.cuh"
+#include "attn_combine.cuh"
 
 constexpr u32 KEYS_AT_ONCE = DECODE_THREADS / 8;
 
@@ -74,17 +74,17 @@ __device__ __forceinline__ void decode_plain(const T* q, const T* keys, const T*
     __syncthreads();
     for (u32 at = threadIdx.x; at < count * HEAD; at += DECODE_THREADS) {
         u32 g = at / HEAD, d = at % HEAD;
-        float high = LOWEST, joined = 0.0f, weight = 0.0f;
+        float high = LOWEST, combined = 0.0f, weight = 0.0f;
 #pragma unroll
         for (u32 w = 0; w < WARPS; w++) high = fmaxf(high, tops[w][g]);
 #pragma unroll
         for (u32 w = 0; w < WARPS; w++) {
             float scale = exp2_approx(tops[w][g] - high);
-            joined = fmaf(sums[w][g][d], scale, joined);
+            combined = fmaf(sums[w][g][d], scale, combined);
             weight = fmaf(totals[w][g], scale, weight);
         }
         float* part = parts + (u64(head + g) * splits + blockIdx.x) * (HEAD + RECORD_TAIL);
-        part[d] = joined;
+        part[d] = combined;
         if (d == 0) {
             part[HEAD] = high;
             part[HEAD + 1] = weight;

@@ -275,7 +275,5 @@ __device__ __forceinline__ void prefill(const TensorMap& q, const TensorMap& key
         prefill<KIND, T, HEAD>(q, keys, values, out, state, tokens, heads, kv_heads, scale);                          \
     }
 
-PREFILL(f16, OfF16, 64)
 PREFILL(f16, OfF16, 128)
-PREFILL(bf16, OfBf16, 64)
 PREFILL(bf16, OfBf16, 128)

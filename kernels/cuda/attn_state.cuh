@@ -8,7 +8,7 @@ constexpr float LOG2_E = 1.4426950408889634f;
 constexpr float LOWEST = -3.0e38f;
 __device__ __forceinline__ float masked() { return float_of(0xff800000u); }
 
-// The words of the decoder's state that attention reads; see glue.cu.
+// The words of the decoder's state that attention reads; see elementwise.cu.
 struct State {
     u32 token;
     u32 position;

@@ -1,4 +1,4 @@
-// K40 to K43 and what else joins the matrices of a decoder. Storage f32, f16 or bf16; all arithmetic in fp32.
+// K40 to K43 norms, RoPE and elementwise operations between the products of a decoder. Storage f32, f16 or bf16; all arithmetic in fp32.
 // The position of the current token is read from device memory, so that one recorded graph serves every token.
 // Every entry takes its turn behind the launch in front of it, so that a chain of them may be launched early.
 #include "eights.cuh"
@@ -9,7 +9,7 @@ constexpr u32 GROUP = 128;
 constexpr u64 GAMMA = 0x9e3779b97f4a7c15ull;
 constexpr u64 SCALES = 1ull << 31;
 
-// What a decoder keeps between tokens: kernels/src/gpu/family/glue.rs names the same words.
+// What a decoder keeps between tokens: kernels/src/gpu/family/elementwise names the same words.
 struct State {
     u32 token;
     u32 position;
@@ -143,12 +143,6 @@ __device__ __forceinline__ void swiglu(const T* gate, const T* up, T* out, u32 c
         out[i] = from_f32<T>(silu(to_f32(gate[i])) * to_f32(up[i]));
 }
 
-template <typename T>
-__device__ __forceinline__ void add(T* x, const T* addend, u32 count) {
-    for (u32 i = thread_index(); i < count; i += gridDim.x * blockDim.x)
-        x[i] = from_f32<T>(to_f32(x[i]) + to_f32(addend[i]));
-}
-
 // One block per token. A token outside the vocabulary gives a row of NaN.
 template <typename T>
 __device__ __forceinline__ void embed(const T* table, const u32* tokens, T* out, u32 width, u32 vocab) {
@@ -173,15 +167,13 @@ __device__ __forceinline__ u64 warp_max(u64 key) {
     return key;
 }
 
-// Index of the largest of `count`, the first of equals. `TORCH`: the first NaN wins. Else as a loop of `x[i] > x[best]`
-// from 0 on, as llama.cpp samples greedily: NaN never wins, except at index 0, where nothing exceeds it. One block.
-template <bool TORCH>
+// Index of the largest of `count`, the first of equals; the first NaN wins, as with torch.argmax. One block.
 __device__ __forceinline__ void argmax(const float* logits, u32* best, u32 count) {
     __shared__ u64 scratch[BLOCK / WARP];
     u64 top = 0;
     for (u32 i = threadIdx.x; i < count; i += BLOCK) {
         float x = logits[i];
-        u32 rank = x != x ? (TORCH || i == 0 ? ALL : 0u) : ordered(x);
+        u32 rank = x != x ? ALL : ordered(x);
         u64 key = u64(rank) << 32 | (ALL - i);
         top = key > top ? key : top;
     }
@@ -260,10 +252,6 @@ __device__ __forceinline__ void grid_weights(T* out, u32 tensor, u32 exponent, u
         take_turn();                                                                                                  \
         swiglu(gate, up, out, count);                                                                                 \
     }                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(BLOCK) add_##T(T* x, const T* addend, u32 count) {                   \
-        take_turn();                                                                                                  \
-        add(x, addend, count);                                                                                        \
-    }                                                                                                                 \
     extern "C" __global__ void __launch_bounds__(BLOCK) embed_##T(const T* table, const u32* tokens, T* out,          \
                                                                   u32 width, u32 vocab) {                             \
         take_turn();                                                                                                  \
@@ -285,13 +273,9 @@ OF_STORAGE(f16)
 OF_STORAGE(bf16)
 NORMS(f32_f16, float, f16)
 
-extern "C" __global__ void __launch_bounds__(BLOCK) argmax_torch(const float* logits, u32* best, u32 count) {
+extern "C" __global__ void __launch_bounds__(BLOCK) argmax_f32(const float* logits, u32* best, u32 count) {
     take_turn();
-    argmax<true>(logits, best, count);
-}
-extern "C" __global__ void __launch_bounds__(BLOCK) argmax_llama(const float* logits, u32* best, u32 count) {
-    take_turn();
-    argmax<false>(logits, best, count);
+    argmax(logits, best, count);
 }
 
 // Ends a step of `tokens` tokens: keeps its logits, writes the chosen token to the tape and makes it the next input.

@@ -2,7 +2,7 @@
 // A block keeps a multiprocessor and computes tile after tile of Y. Its first warpgroup has the copy engine fill stages of 128
 // bytes of k, the two others multiply 64 rows each; stages pass between them by two barriers each, `full` and `empty`. The two
 // blocks of a cluster compute tiles one above the other: each loads half of their rows of W, to both.
-#include "few.cuh"
+#include "skinny.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
 
@@ -279,11 +279,11 @@ PRODUCT32(gemm_e5m2_128x192c2, WgmmaE5m2, float, 192, 2, 5)
 PRODUCT32(gemm_e5m2_128x128c2, WgmmaE5m2, float, 128, 2, 6)
 PRODUCT32(gemm_e5m2_128x128, WgmmaE5m2, float, 128, 1, 6)
 // Up to 64 tokens: two blocks of a multiprocessor have 113 KiB each.
-FEW(gemm_f16_few16c2, WgmmaF16, f16, 16, 2, 6)
-FEW(gemm_f16_few16c4, WgmmaF16, f16, 16, 4, 6)
-FEW(gemm_f16_few64c2, WgmmaF16, f16, 64, 2, 4)
-FEW(gemm_f16_few64c4, WgmmaF16, f16, 64, 4, 4)
-FEW(gemm_bf16_few16c2, WgmmaBf16, bf16, 16, 2, 6)
-FEW(gemm_bf16_few16c4, WgmmaBf16, bf16, 16, 4, 6)
-FEW(gemm_bf16_few64c2, WgmmaBf16, bf16, 64, 2, 4)
-FEW(gemm_bf16_few64c4, WgmmaBf16, bf16, 64, 4, 4)
+SKINNY(gemm_f16_few16c2, WgmmaF16, f16, 16, 2, 6)
+SKINNY(gemm_f16_few16c4, WgmmaF16, f16, 16, 4, 6)
+SKINNY(gemm_f16_few64c2, WgmmaF16, f16, 64, 2, 4)
+SKINNY(gemm_f16_few64c4, WgmmaF16, f16, 64, 4, 4)
+SKINNY(gemm_bf16_few16c2, WgmmaBf16, bf16, 16, 2, 6)
+SKINNY(gemm_bf16_few16c4, WgmmaBf16, bf16, 16, 4, 6)
+SKINNY(gemm_bf16_few64c2, WgmmaBf16, bf16, 64, 2, 4)
+SKINNY(gemm_bf16_few64c4, WgmmaBf16, bf16, 64, 4, 4)

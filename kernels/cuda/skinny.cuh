@@ -6,7 +6,7 @@
 #include "cluster_sum.cuh"
 #include "wgmma.cuh"
 
-template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struct Few {
+template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struct Skinny {
     using Kind = Kind_;
     using T = T_;
     static constexpr u32 TOKENS = TOKENS_;
@@ -22,7 +22,7 @@ template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struc
     static_assert(Sums<TOKENS>::BYTES <= STAGES * STAGE, "sums take the place of stages");
 
     u32 stages;
-    __device__ __forceinline__ explicit Few(u32 from) : stages((from + 1023) & ~1023u) {}
+    __device__ __forceinline__ explicit Skinny(u32 from) : stages((from + 1023) & ~1023u) {}
     __device__ __forceinline__ u32 stage(u32 i) const { return stages + i * STAGE; }
     __device__ __forceinline__ u32 full(u32 i) const { return stages + STAGES * STAGE + 8 * i; }
     __device__ __forceinline__ u32 empty(u32 i) const { return full(STAGES + i); }
@@ -72,7 +72,7 @@ template <class Kind_, typename T_, u32 TOKENS_, u32 BLOCKS_, u32 STAGES_> struc
 };
 
 template <class P>
-__device__ __forceinline__ void multiply_few(const TensorMap& x, const TensorMap& w, void* y, u32 m, u32 n, u32 k, u32 wide) {
+__device__ __forceinline__ void multiply_skinny(const TensorMap& x, const TensorMap& w, void* y, u32 m, u32 n, u32 k, u32 wide) {
     extern __shared__ u8 shared[];
     const P at(shared_address(shared));
     const Share<P::BLOCKS> share(ceil_div(k, P::NUMBERS));
@@ -106,8 +106,8 @@ __device__ __forceinline__ void multiply_few(const TensorMap& x, const TensorMap
 }
 
 // Results as fp32 where they are to be `wide`.
-#define FEW(NAME, KIND, T, TOKENS, BLOCKS, STAGES)                                                                      \
+#define SKINNY(NAME, KIND, T, TOKENS, BLOCKS, STAGES)                                                                      \
     extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(288, 2) NAME(                            \
         const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w, void* y, u32 m, u32 n, u32 k, u32 wide) { \
-        multiply_few<Few<KIND, T, TOKENS, BLOCKS, STAGES>>(x, w, y, m, n, k, wide);                                     \
+        multiply_skinny<Skinny<KIND, T, TOKENS, BLOCKS, STAGES>>(x, w, y, m, n, k, wide);                                     \
     }

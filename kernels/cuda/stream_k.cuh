@@ -1,14 +1,14 @@
-// Work that is dealt out evenly to blocks, steps of k of one tile behind those of another, and how blocks that share a tile add up.
+// Stream-K: the steps of k of all tiles, one tile behind another, split evenly over blocks, and how blocks that share a tile add up.
 // Each leaves its sums in memory and counts itself; the one that ends last adds all of them in the order of their steps, so that results do not
 // depend on which it is, and leaves the count as it was found: zero. Nobody waits for another block.
 #pragma once
 #include "common.cuh"
 
 // Even runs of so many steps, in the order of blocks.
-struct Deal {
+struct StreamK {
     u32 each, more;
 
-    __device__ __forceinline__ explicit Deal(u32 all) : each(all / gridDim.x), more(all % gridDim.x) {}
+    __device__ __forceinline__ explicit StreamK(u32 all) : each(all / gridDim.x), more(all % gridDim.x) {}
     __device__ __forceinline__ u32 begin(u32 block) const { return block * each + min(block, more); }
     __device__ __forceinline__ u32 owner(u32 step) const {
         const u32 longer = more * (each + 1);
@@ -20,18 +20,18 @@ struct Deal {
 // `at` are opaque for that.
 struct Piece {
     u32 block, steps, tile, first, count;
-    Deal deal;
+    StreamK split;
 
-    __device__ __forceinline__ Piece(u32 tiles, u32 steps_of_tile, u32 at) : steps(steps_of_tile), deal(tiles * steps_of_tile) {
+    __device__ __forceinline__ Piece(u32 tiles, u32 steps_of_tile, u32 at) : steps(steps_of_tile), split(tiles * steps_of_tile) {
         asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
         asm volatile("" : "+r"(at));
         tile = at / steps, first = at % steps;
-        count = min(steps - first, deal.begin(block + 1) - at);
+        count = min(steps - first, split.begin(block + 1) - at);
     }
     __device__ __forceinline__ bool whole() const { return count == steps; }
     // Blocks that share the tile, and the first of them.
-    __device__ __forceinline__ u32 begin() const { return deal.owner(tile * steps); }
-    __device__ __forceinline__ u32 pieces() const { return deal.owner((tile + 1) * steps - 1) + 1 - begin(); }
+    __device__ __forceinline__ u32 begin() const { return split.owner(tile * steps); }
+    __device__ __forceinline__ u32 pieces() const { return split.owner((tile + 1) * steps - 1) + 1 - begin(); }
     // Two places a block: one for a tile that it begins, one for a tile that others began.
     __device__ __forceinline__ u32 place() const { return 2 * block + u32(first == 0); }
     __device__ __forceinline__ u32 place(u32 piece) const { return 2 * (begin() + piece) + u32(piece == 0); }

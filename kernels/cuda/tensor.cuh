@@ -2,7 +2,7 @@
 // whatever the numbers are. Where a warp owns 64 × 64 a byte of shared memory feeds half as many products again as with 64 × 32.
 #pragma once
 
-#include "deal.cuh"
+#include "stream_k.cuh"
 #include "slab.cuh"
 
 // Begins at the first bank, which the permutation of chunks counts on.
@@ -344,7 +344,7 @@ __device__ __forceinline__ void tensor_product(const void* x, const void* w, Out
     store_product<T>(product, shared, y, Place<T>(m, n), m, n);
 }
 
-// The same by blocks to which the slabs of all tiles are dealt out evenly.
+// The same by blocks to which the slabs of all tiles are split evenly (stream-K).
 template <class Kind, class T, typename Out>
 __device__ __forceinline__ void dealt_product(
     const void* x, const void* w, Out* y, uint4* left, u32* arrivals, u32 m, u32 n, u32 pitch) {
@@ -356,10 +356,10 @@ __device__ __forceinline__ void dealt_product(
     const auto left_at = [&](u32 place) { return left + place * (COUNT / 4 * T::THREADS) + threadIdx.x; };
     // Where the block is, in no register while it multiplies; and a word to agree by.
     __shared__ u32 at, word;
-    if (threadIdx.x == 0) at = piece_at(0).deal.begin(blockIdx.x);
+    if (threadIdx.x == 0) at = piece_at(0).split.begin(blockIdx.x);
     __syncthreads();
 #pragma unroll 1
-    while (at < piece_at(0).deal.begin(blockIdx.x + 1)) {
+    while (at < piece_at(0).split.begin(blockIdx.x + 1)) {
         Product product;
         {
             const Piece piece = piece_at(at);

@@ -5,9 +5,9 @@
 // Activations of TILES × 8 tokens pass through shared memory, in stages of 64 columns for each part. Integers are exact in 16 bits, sums and
 // scales fp32. The parts add up in the order of their columns.
 //
-// The groups of all tiles, one tile behind the other, are dealt out evenly: as many blocks as tiles have one each, others cut tiles. A block that
+// The groups of all tiles, one tile behind the other, are split evenly (stream-K): as many blocks as tiles have one each, others cut tiles. A block that
 // ends last of those that share a tile adds up what each of them left in memory, in the order of their columns: results do not depend on which it is.
-#include "deal.cuh"
+#include "stream_k.cuh"
 #include "mma.cuh"
 #include "w4_fragment.cuh"
 #include "w4_run.cuh"
@@ -222,7 +222,7 @@ __device__ __forceinline__ void store_tile(const float (&sum)[2][TILES][4], cons
 
 // Leaves the sums of a piece; whether this block was the last to do so, and has those of the whole tile.
 template <u32 TILES, typename T>
-__device__ __forceinline__ bool join(float (&sum)[2][TILES][4], const Call<T>& call, const Own<TILES * 8>& place, uint4* staged) {
+__device__ __forceinline__ bool combine(float (&sum)[2][TILES][4], const Call<T>& call, const Own<TILES * 8>& place, uint4* staged) {
     constexpr u32 COUNT = 2 * TILES * 4;
     float(&sums)[COUNT] = reinterpret_cast<float(&)[COUNT]>(sum);
     const bool holds = place.part + 1 == call.parts;
@@ -236,17 +236,17 @@ __device__ __forceinline__ bool join(float (&sum)[2][TILES][4], const Call<T>& c
 template <u32 TILES, u32 AHEAD, typename T> __device__ __forceinline__ void gemm(const Call<T>& call) {
     extern __shared__ uint4 staged[];
     using Tile = Own<TILES * 8>;
-    u32 at = Tile(call, 0).deal.begin(blockIdx.x);
+    u32 at = Tile(call, 0).split.begin(blockIdx.x);
 #pragma unroll 1
     do {
         float sum[2][TILES][4] = {};
         multiply_piece<TILES, AHEAD>(sum, call, Tile(call, at), staged);
         const Tile place(call, at);
-        const bool complete = place.whole() || join<TILES>(sum, call, place, staged);
+        const bool complete = place.whole() || combine<TILES>(sum, call, place, staged);
         if (complete && place.part + 1 == call.parts) store_tile<TILES>(sum, call, place);
         __syncthreads();
         at += place.count;
-    } while (at < Tile(call, at).deal.begin(blockIdx.x + 1));
+    } while (at < Tile(call, at).split.begin(blockIdx.x + 1));
 }
 
 #define W4_GEMM(name, TILES, AHEAD, T, blocks)                                                                         \

@@ -1,7 +1,7 @@
 // K21 on tensor cores: one to sixteen tokens.
 // A block has R tiles of 16 rows; its warps share the groups, each a run of neighbours.
 #pragma once
-#include "w4_few.cuh"
+#include "w4_skinny.cuh"
 #include "w4_run.cuh"
 
 // Threads of the largest block: as many warps as may share the groups of a row. Registers leave fewer where there are two tiles, or sixteen tokens.
@@ -41,7 +41,7 @@ template <u32 M, typename T> struct Activations {
             const u32 mine = Tokens<M>::loaded(i);
             // Missing tokens repeat the last one; nothing of them is stored.
             at[i] = x + u64(min(token + mine, m - 1)) * k + column + Tokens<M>::column();
-            size[i] = again >> mine & 1 ? Few<T>::SMALL : Few<T>::ONE;
+            size[i] = again >> mine & 1 ? Skinny<T>::SMALL : Skinny<T>::ONE;
         }
     }
     template <bool AGAIN> __device__ __forceinline__ void load(Pairs<M>& b, u32 ahead) const {
@@ -52,7 +52,7 @@ template <u32 M, typename T> struct Activations {
                 words_of(load_shared_by_all(at[i] + ahead * GROUP + q / 2 * COLUMNS + q % 2 * 8), *(u32(*)[4]) & b[i][4 * q]);
 #pragma unroll
             for (u32 p = 0; p < Tokens<M>::PAIRS; p++) {
-                if (AGAIN) b[i][p] = Few<T>::times(b[i][p], size[i]);
+                if (AGAIN) b[i][p] = Skinny<T>::times(b[i][p], size[i]);
                 b[i][p] = fitted<T>(b[i][p], p);
             }
         }
@@ -71,9 +71,9 @@ struct Constants {
     u32 less[2][4], magic;
 };
 template <typename T> __device__ const uint4 CONSTANTS[3] = {
-    {Few<T>::LESS[0], Few<T>::LESS[0], Few<T>::LESS[0], Few<T>::LESS[0]},
-    {Few<T>::LESS[1], Few<T>::LESS[1], Few<T>::LESS[1], Few<T>::LESS[1]},
-    {Few<T>::MAGIC}};
+    {Skinny<T>::LESS[0], Skinny<T>::LESS[0], Skinny<T>::LESS[0], Skinny<T>::LESS[0]},
+    {Skinny<T>::LESS[1], Skinny<T>::LESS[1], Skinny<T>::LESS[1], Skinny<T>::LESS[1]},
+    {Skinny<T>::MAGIC}};
 
 // From memory: constants that compilers know are put into registers again for every group.
 template <typename T> __device__ __forceinline__ Constants constants() {
@@ -93,7 +93,7 @@ __device__ __forceinline__ void multiply(Products<R, M>& sum, const Part<R>& par
 #pragma unroll
     for (u32 p = 0; p < PAIRS; p += 2)
 #pragma unroll
-        for (u32 i = 0; i < TILES; i++) Few<T>::mma(offset[i], of.less[p / 2 % 2], b[i][p], b[i][p + 1], offset[i]);
+        for (u32 i = 0; i < TILES; i++) Skinny<T>::mma(offset[i], of.less[p / 2 % 2], b[i][p], b[i][p + 1], offset[i]);
 #pragma unroll
     for (u32 s = 0; s < 4; s++)
 #pragma unroll
@@ -105,8 +105,8 @@ __device__ __forceinline__ void multiply(Products<R, M>& sum, const Part<R>& par
             for (u32 i = 0; i < TILES; i++) {
                 const u32 p = 4 * s % PAIRS;
                 float(&to)[4] = dot[r][M == 4 ? s / 2 : i];
-                Few<T>::mma(to, low, b[i][p], b[i][p + 1], p == 0 ? offset[i] : to);
-                Few<T>::mma(to, high, b[i][p + 2], b[i][p + 3], to);
+                Skinny<T>::mma(to, low, b[i][p], b[i][p + 1], p == 0 ? offset[i] : to);
+                Skinny<T>::mma(to, high, b[i][p + 2], b[i][p + 3], to);
             }
         }
 #pragma unroll
@@ -144,7 +144,7 @@ __device__ __forceinline__ void add_groups(Products<R, M>& sum, Run<R> run, Acti
 }
 
 // What tokens have of the products: of up to four, a lane has a half of every group and the one two further on has the other.
-template <u32 R, u32 M> __device__ __forceinline__ void join(Sums<R, M>& all, const Products<R, M>& sum) {
+template <u32 R, u32 M> __device__ __forceinline__ void combine(Sums<R, M>& all, const Products<R, M>& sum) {
 #pragma unroll
     for (u32 r = 0; r < R; r++)
 #pragma unroll
@@ -181,7 +181,7 @@ __device__ __forceinline__ void leave(float* parts, const Sums<R, M>& sum, u32 r
 #pragma unroll
             for (u32 c = 0; c < 4; c++) {
                 const u32 token = Tokens<M>::summed(i, c);
-                const float all = sum[r][i][c] * Few<T>::UNIT * (again >> token & 1 ? Few<T>::MORE : 1.0f);
+                const float all = sum[r][i][c] * Skinny<T>::UNIT * (again >> token & 1 ? Skinny<T>::MORE : 1.0f);
                 if (M != 4 || lane_id() % 4 < 2) parts[token * rows + r * ROWS + lane_id() / 4 + c / 2 * 8] = all;
             }
 }
@@ -201,7 +201,7 @@ __device__ __forceinline__ void mma(
     add_groups<R, M, AHEAD, 2, false>(
         sum, Run<R>(words, scales, tile, n, groups, first), Activations<M, T>(x, token, m, k, first * GROUP, 0), count, of);
     Sums<R, M> all;
-    join<R, M>(all, sum);
+    combine<R, M>(all, sum);
     leave<R, M, T>(mine, all, R * ROWS, 0);
     if (const u32 again = endless<R, M>(all)) {
         const Activations<M, T> small(x, token, m, k, first * GROUP, again);
@@ -210,7 +210,7 @@ __device__ __forceinline__ void mma(
             Products<1, M> sum = {};
             add_groups<1, M, 1, 1, true>(sum, Run<1>(words, scales, tile + r, n, groups, first), small, count, of);
             Sums<1, M> all;
-            join<1, M>(all, sum);
+            combine<1, M>(all, sum);
             leave<1, M, T>(mine + r * ROWS, all, R * ROWS, again);
         }
     }

@@ -11,11 +11,11 @@
 //
 // A token whose activations leave the range of their format by FACTOR has sums that are no numbers. It is then computed again with all of its activations
 // SMALL times as large; what they lose is below 2⁻³² of the largest, less than fp32 sums lose.
-template <typename T> struct Few;
+template <typename T> struct Skinny;
 
 // A nibble alone is a subnormal binary16, exact in a product: (q + 8) · 2⁻²⁴ lower, (q + 8) · 2⁻²⁰ four bits higher. A nibble in the mantissa of 1024
 // would spare the factor, and take seven bits of fp32 for what is subtracted again.
-template <> struct Few<f16> : Tensor<f16> {
+template <> struct Skinny<f16> : Tensor<f16> {
     // Which of a register pair is multiplied, lower or higher, by 16.
     static constexpr u32 FITTED = 0, FACTOR = 0x4c004c00u;
     static constexpr u32 LESS[2] = {0x80088008u, 0x80808080u};
@@ -36,7 +36,7 @@ template <> struct Few<f16> : Tensor<f16> {
 #if __CUDA_ARCH__ >= 800
 // Higher nibbles are (q + 8) · 2⁻¹²⁹, where bfloat16 counts evenly from zero through its first exponent; activations of theirs are 2⁹⁶ as large. Lower ones
 // are put into the mantissa of 2⁻²⁶, whose last place is 2⁻³³.
-template <> struct Few<bf16> : Tensor<bf16> {
+template <> struct Skinny<bf16> : Tensor<bf16> {
     static constexpr u32 FITTED = 1, FACTOR = 0x6f806f80u;
     static constexpr u32 LESS[2] = {0xb288b288u, 0x80808080u};
     static constexpr u32 MAGIC = 0x32803280u;
@@ -54,7 +54,7 @@ template <> struct Few<bf16> : Tensor<bf16> {
 
 // Pair p of a lane's activations, in their order, as the nibbles want it.
 template <typename T> __device__ __forceinline__ u32 fitted(u32 pair, u32 p) {
-    return p / 2 % 2 == Few<T>::FITTED ? Few<T>::times(pair, Few<T>::FACTOR) : pair;
+    return p / 2 % 2 == Skinny<T>::FITTED ? Skinny<T>::times(pair, Skinny<T>::FACTOR) : pair;
 }
 
 // The A fragments of two words.
@@ -62,7 +62,7 @@ template <typename T> __device__ __forceinline__ void nibbles(u32 first, u32 sec
     const u32 word[4] = {first, first >> 8, second, second >> 8};
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
-        low[i] = Few<T>::MAGIC ? insert(word[i], 0x000f000fu, magic) : word[i] & 0x000f000fu;
+        low[i] = Skinny<T>::MAGIC ? insert(word[i], 0x000f000fu, magic) : word[i] & 0x000f000fu;
         high[i] = word[i] & 0x00f000f0u;
     }
 }

@@ -13,18 +13,18 @@ template <typename T> __device__ __forceinline__ float fit(uint4* staged, u32 wi
         words_of(staged[i], b);
 #pragma unroll
         for (u32 p = 0; p < 4; p++)
-            if (p / 2 == Few<T>::FITTED) wide |= (b[p] & 0x7fffu) >= Few<T>::MOST || (b[p] >> 16 & 0x7fffu) >= Few<T>::MOST;
+            if (p / 2 == Skinny<T>::FITTED) wide |= (b[p] & 0x7fffu) >= Skinny<T>::MOST || (b[p] >> 16 & 0x7fffu) >= Skinny<T>::MOST;
     }
     const bool small = block_sum(wide ? 1.0f : 0.0f, scratch) > 0.0f;
     for (u32 i = threadIdx.x; i < width / 8; i += blockDim.x) {
         u32 b[4];
         words_of(staged[i], b);
 #pragma unroll
-        for (u32 p = 0; p < 4; p++) b[p] = fitted<T>(small ? Few<T>::times(b[p], Few<T>::SMALL) : b[p], p);
+        for (u32 p = 0; p < 4; p++) b[p] = fitted<T>(small ? Skinny<T>::times(b[p], Skinny<T>::SMALL) : b[p], p);
         staged[i] = uint4{b[0], b[1], b[2], b[3]};
     }
     __syncthreads();
-    return small ? Few<T>::MORE : 1.0f;
+    return small ? Skinny<T>::MORE : 1.0f;
 }
 
 // R tiles of rows at a time, the warps share the groups. A gate and what goes through it are two tiles, n rows apart; n is a multiple of their rows
@@ -89,12 +89,12 @@ __device__ __forceinline__ void product(const uint4* words, const u32* scales, c
                 for (u32 at = 0; at < 2 * min(AHEAD, count); at++) fetch(run.words[r] + at * WARP);
         }
         Sums<R, M> all;
-        join<R, M>(all, sum);
+        combine<R, M>(all, sum);
 #pragma unroll
         for (u32 r = 0; r < R; r++)
 #pragma unroll
             for (u32 h = 0; h < 2; h++)
-                if (lane_id() % 4 == 0) parts[half][warp][r * ROWS + lane_id() / 4 + h * 8] = all[r][0][2 * h] * Few<T>::UNIT * more;
+                if (lane_id() % 4 == 0) parts[half][warp][r * ROWS + lane_id() / 4 + h * 8] = all[r][0][2 * h] * Skinny<T>::UNIT * more;
         __syncthreads();
         if (threadIdx.x < outputs && output + threadIdx.x < n) {
             float all = 0.0f, up = 0.0f;

@@ -289,7 +289,7 @@ fn a_file_of_choices_that_cannot_be_read_is_named_and_left_alone() {
 
 #[test]
 fn the_decoder_runs_before_the_kernels() {
-    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem"]) {
+    if !has_images_of(&["attn", "elementwise", "gemm", "gemv", "mem"]) {
         return;
     }
     let stage = Stage::new("h200");
@@ -307,7 +307,7 @@ fn the_decoder_runs_before_the_kernels() {
 /// P100 has no product of bytes, so one of three paths is not there, which is no failure.
 #[test]
 fn paths_of_the_decoder_are_run_by_name_and_nothing_else() {
-    if !has_images_of(&["attn", "gemm", "gemv", "glue", "mem", "nf4", "w4"]) {
+    if !has_images_of(&["attn", "elementwise", "gemm", "gemv", "mem", "nf4", "w4"]) {
         return;
     }
     let stage = Stage::new("p100");

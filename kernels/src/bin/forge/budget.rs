@@ -6,7 +6,7 @@ use warpscope_kernels::Sm;
 
 use crate::inner::Inner;
 use crate::manifest::Entry;
-use crate::recipe::{Budget, FamilyRecipe, InnerBudget};
+use crate::recipe::{Budget, FamilyRecipe, InnerBudget, Limits};
 
 /// A kernel on a target, and all its instructions where they are known.
 pub(crate) struct Built<'a> {
@@ -47,6 +47,32 @@ pub(crate) fn broken(recipe: &FamilyRecipe, built: &Built) -> Vec<String> {
     wrong
 }
 
+/// What a loop costs for each unit of its work, and may cost.
+pub(crate) struct Rate {
+    pub what: &'static str,
+    pub found: Option<f64>,
+    pub most: Option<f64>,
+}
+
+/// The rates of a loop.
+pub(crate) fn rates(budget: &InnerBudget, target: Sm, inner: &Inner) -> [Rate; 4] {
+    let rate = |what, found, limits: &Limits| Rate { what, found, most: limits.on(target) };
+    [
+        rate(
+            "instructions per weight",
+            inner.per_weight(),
+            &budget.lane_instructions_per_weight_max,
+        ),
+        rate("LDS and SHFL per weight", inner.shared_per_weight(), &budget.shared_per_weight_max),
+        rate("instructions per MMA", inner.per_product(), &budget.instructions_per_mma_max),
+        rate(
+            "shared bytes per MMA",
+            inner.shared_bytes_per_product(),
+            &budget.shared_bytes_per_mma_max,
+        ),
+    ]
+}
+
 /// What the innermost loop of a kernel breaks.
 pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inner>) -> Vec<String> {
     let Some(inner) = inner else {
@@ -54,19 +80,9 @@ pub(crate) fn broken_inner(budget: &InnerBudget, target: Sm, inner: Option<&Inne
         return vec![format!("no loop of it holds what its budget counts: {}", names.join(", "))];
     };
     let count = |name: &str| inner.named.get(name).copied().unwrap_or(0);
-    let rates = [
-        ("instructions per weight", inner.per_weight(), &budget.lane_instructions_per_weight_max),
-        ("LDS and SHFL per weight", inner.shared_per_weight(), &budget.shared_per_weight_max),
-        ("instructions per MMA", inner.per_product(), &budget.instructions_per_mma_max),
-        (
-            "shared bytes per MMA",
-            inner.shared_bytes_per_product(),
-            &budget.shared_bytes_per_mma_max,
-        ),
-    ];
     let mut wrong = Vec::new();
-    for (what, found, limits) in rates {
-        let Some(most) = limits.on(target) else { continue };
+    for Rate { what, found, most } in rates(budget, target, inner) {
+        let Some(most) = most else { continue };
         match found {
             // Two decimals are what a budget says.
             Some(found) if found < most + 0.005 => {}

@@ -78,7 +78,7 @@ impl Job<'_> {
         let written = self.tools.compile(&unit, class);
         let written = written.map_err(|error| format!("{family} for {class}: {error}"))?;
         let header = format!(
-            "{family} for {}: compiled by NVRTC {CUDA} from kernels/cuda/{}. Written by forge.",
+            "{family} for {}: compiled by NVRTC {CUDA} from kernels/cuda/{}.",
             compute(class),
             sources.name
         );
@@ -139,9 +139,6 @@ impl Job<'_> {
             let absent = || format!("{file}: the disassembler shows no {name}");
             let code = sections.as_ref().map(|all| all.get(&name[..]).ok_or_else(absent));
             let code = code.transpose()?;
-            let count =
-                |code: &sass::Code| sass::counts(&code.instructions, sass::COUNTED.iter().copied());
-            entry.instructions = code.map(count);
             let counts = code.map(|code| sass::counts(&code.instructions, self.counted()));
             let built = Built { name, target, entry, counts: counts.as_ref() };
             let mut broken = budget::broken(self.recipe, &built);

@@ -37,7 +37,7 @@ use compare::MANIFEST;
 use manifest::{Family, Kind, Manifest};
 use recipe::{FamilyRecipe, Recipe};
 use sources::Sources;
-use toolchain::{CUDA, DISASSEMBLER, Toolchain};
+use toolchain::{CUDA, Toolchain};
 use warpscope_kernels::Sm;
 
 const USAGE: &str = "forge [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
@@ -99,11 +99,9 @@ impl Arguments {
         let tools = Toolchain::open(&self.toolchain)?;
         let images = self.kernels.join("image");
         if self.table {
-            return Ok(self
-                .costs(&tools, &chosen)?
-                .into_iter()
-                .map(|(name, text)| format!("## {name}\n\n{text}"))
-                .collect());
+            let all = self.costs(&tools, &chosen, true)?.into_iter();
+            let all = all.map(|(name, text)| format!("\n## {name}\n\n{text}"));
+            return Ok(table::LEGEND.to_owned() + &all.collect::<String>());
         }
         let aside = Aside::new()?;
         let (built, unpacked) = (aside.folder("built")?, self.unpack(&aside)?);
@@ -135,6 +133,7 @@ impl Arguments {
         &self,
         tools: &Toolchain,
         chosen: &[&FamilyRecipe],
+        detailed: bool,
     ) -> Result<BTreeMap<String, String>, String> {
         let aside = Aside::new()?;
         let images = self.unpack(&aside)?;
@@ -143,8 +142,14 @@ impl Arguments {
         let figures = figures::gather(tools, &images, &manifest, chosen)?;
         let (doings, launches) = figures::doings(&plan, &figures);
         let of = |family: &&FamilyRecipe| {
-            let section = table::section(&plan, &family.name, &figures, &doings, &launches);
-            section.map(|section| (family.name.clone(), section))
+            let of: Vec<_> = figures.iter().filter(|one| one.family == family.name).collect();
+            let doings: Vec<_> =
+                doings.iter().filter(|one| one.figure.family == family.name).collect();
+            let section = match detailed {
+                true => table::details(&plan, &of, &doings, &launches),
+                false => table::section(&plan, &of, &doings),
+            };
+            (!of.is_empty()).then(|| (family.name.clone(), section))
         };
         Ok(chosen.iter().filter_map(of).collect())
     }
@@ -155,7 +160,7 @@ impl Arguments {
         let before = fs::read_to_string(&path).unwrap_or_default();
         let mut sections =
             if self.families.is_empty() { BTreeMap::new() } else { table::sections(&before) };
-        sections.extend(self.costs(tools, chosen)?);
+        sections.extend(self.costs(tools, chosen, false)?);
         let text = table::document(&gpus::Plan::read(&self.kernels)?, &sections);
         if text == before {
             return Ok(());
@@ -273,12 +278,7 @@ fn merged(built: Vec<Family>, images: &Path, recipe: &Recipe) -> Result<Manifest
     let kept = kept.filter(|family| !newly.contains(&family.name) && listed(&family.name));
     let mut family: Vec<Family> = kept.chain(built).collect();
     family.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Manifest {
-        compiler: format!("NVRTC {CUDA}"),
-        assembler: format!("ptxas {CUDA}"),
-        disassembler: format!("nvdisasm {DISASSEMBLER}"),
-        family,
-    })
+    Ok(Manifest { compiler: format!("NVRTC {CUDA}"), assembler: format!("ptxas {CUDA}"), family })
 }
 
 /// One line of what was built, and what could not be looked at.
@@ -288,19 +288,15 @@ fn summary(family: &Family) -> String {
         of(Kind::Ptx).map(|image| format!("{} ({})", image.class, image.isa)).collect();
     let cubins: Vec<String> = of(Kind::Cubin).map(|image| image.target.to_string()).collect();
     let bytes: usize = family.image.iter().map(|image| image.bytes).sum();
-    let blind =
-        |image: &&manifest::Image| image.entry.values().all(|entry| entry.instructions.is_none());
-    let blind: Vec<Sm> = of(Kind::Cubin).filter(blind).map(|image| image.target).collect();
     let young =
         of(Kind::Ptx).filter(|image| image.also_assembled_by.is_empty()).map(|image| image.class);
     let list = |all: Vec<Sm>| all.iter().map(Sm::to_string).collect::<Vec<_>>().join(" ");
     format!(
-        "{}: PTX {}; cubins {}; {} KiB; instructions not counted: {}; not gated by ptxas {}: {}",
+        "{}: PTX {}; cubins {}; {} KiB; not gated by ptxas {}: {}",
         family.name,
         ptx.join(" "),
         cubins.join(" "),
         bytes / 1024,
-        or_none(list(blind)),
         toolchain::OLD,
         or_none(list(young.collect())),
     )

@@ -15,8 +15,6 @@ pub(crate) struct Manifest {
     pub compiler: String,
     /// What turned PTX into cubins: `ptxas 12.9.86`.
     pub assembler: String,
-    /// What the instructions were counted with: `nvdisasm 13.5.37`.
-    pub disassembler: String,
     /// By name.
     #[serde(default)]
     pub family: Vec<Family>,
@@ -94,13 +92,11 @@ pub(crate) struct Entry {
     pub threads: Option<u32>,
     /// What the assembler reports.
     pub usage: Option<Usage>,
-    /// Instructions of interest, where the target can be disassembled; `all` are all but padding.
-    pub instructions: Option<BTreeMap<String, u32>>,
 }
 
 /// What the assembler reports of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "[u32; 5]")]
 pub(crate) struct Usage {
     /// Registers per thread.
     pub registers: u32,
@@ -112,4 +108,10 @@ pub(crate) struct Usage {
     pub spills: u32,
     /// Named barriers.
     pub barriers: u32,
+}
+
+impl From<[u32; 5]> for Usage {
+    fn from([registers, shared, stack, spills, barriers]: [u32; 5]) -> Self {
+        Self { registers, shared, stack, spills, barriers }
+    }
 }

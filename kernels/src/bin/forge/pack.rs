@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn unpacked_images_are_those_that_were_packed() {
-        let text = "compiler = ''\nassembler = ''\ndisassembler = ''\n[[family]]\nname = 'g'\nsources = {}\n";
+        let text = "compiler = ''\nassembler = ''\n[[family]]\nname = 'g'\nsources = {}\n";
         let image = |file: &str, bytes: usize| {
             format!(
                 "[[family.image]]\nfile = '{file}'\nkind = 'ptx'\ntarget = 'sm_60'\nclass = 'sm_60'\nisa = '5.0'\nsha256 = ''\n\

@@ -2,13 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Instructions counted everywhere; budgets may ask for others.
-pub(crate) const COUNTED: &[&str] = &[
-    "BAR", "BMMA", "DMMA", "FFMA", "HADD2", "HFMA2", "HGMMA", "HMMA", "IDP", "IGMMA", "IMMA",
-    "LDG", "LDG.128", "LDG.64", "LDGSTS", "LDL", "LDS", "LDSM", "MUFU", "OMMA", "QGMMA", "QMMA",
-    "REDUX", "SHFL", "STG", "STG.128", "STL", "STS", "UTCHMMA", "UTCQMMA",
-];
-
 /// One instruction: `LDG.E.128.CONSTANT R4, [R2.64]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction<'a> {

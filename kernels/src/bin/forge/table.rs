@@ -3,25 +3,35 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use warpscope_kernels::Sm;
+
+use crate::budget::rates;
 use crate::figures::{Doing, Figure, Launches};
-use crate::gpus::Plan;
+use crate::gpus::{Asked, Gpu, Plan};
 use crate::inner::KINDS;
 use crate::predict::{bounds, longest, roof, waves};
 
 const HEAD: &str = "# What the kernels' loops cost
 
-Written by forge from the machine code in `image/`; `forge --check` holds it against `forge.toml` and the images.
+Written by forge from the machine code in `image/`; `forge --check` holds every kernel to its budget in `forge.toml`, and this file to the images.
+`forge --table [FAMILY…]` prints all figures of every kernel and variant.
 
-A loop is the innermost one around the work of the kernel, once through by one warp. **shared** is static + dynamic, **held** are blocks and warps that
-a multiprocessor holds at once. **/weight** are instructions of all lanes for a weight, **lds/weight** loads from shared memory and shuffles, **/MMA** instructions for a
-product of tiles, **B/MMA** bytes of shared memory for it without bank conflicts, of what four warps read together a fourth; behind each, what it may be.
-Targets whose figures are the same share a row. Machine code below sm_75 cannot be disassembled and is missing here.
+A loop is the innermost one around the work of the kernel. The first table of a family has, by target, the most registers of a thread, the bytes spilled
+of all kernels, and the kernel nearest to a limit of its loop. Machine code below sm_75 cannot be disassembled and is missing here.
 
-Times are **predicted, not measured**: the longest of what device memory, instruction issue (4 a clock), integer instructions (half as many), special functions (16
-lanes a clock), tensor cores and shared memory (128 bytes a clock) need for that loop, at the clock NVIDIA quotes its rates at. Starts and ends of launches, waiting
-and clocks under load are not in them: a kernel cannot be faster as it is written, and will be slower. **waves** are the launch's blocks by what the GPU holds at
-once; where they have equal shares, times are those of the multiprocessor with most of them. **of the roof** is memory's time, where tiles are multiplied or that of the tensor cores, by the predicted one. *estimate* marks a bandwidth that nobody
-measured, ≥ a time of which one part is unknown.
+The second has times that are **predicted, not measured**, of the variant for which they are shortest: the longest of what device memory, instruction
+issue (4 a clock), integer instructions (half as many), special functions (16 lanes a clock), tensor cores and shared memory (128 bytes a clock) need
+for that loop, at the clock NVIDIA quotes its rates at. Launches, waiting and clocks under load are not in them: a kernel cannot be faster as it is
+written, and will be slower. ≥ marks a time of which one part is unknown, *estimate* a bandwidth that nobody measured.
+";
+
+/// What `--table` prints above the figures of a family.
+pub(crate) const LEGEND: &str = "\
+The loop once through by one warp. shared: static + dynamic. held: blocks and warps a multiprocessor holds at once. /weight: instructions of all lanes
+for a weight; lds/weight: loads from shared memory and shuffles; /MMA: instructions for a product of tiles; B/MMA: bytes of shared memory for it without
+bank conflicts, of what four warps read together a fourth; behind each, what it may be. Targets whose figures are the same share a row.
+waves: the launch's blocks by what the GPU holds at once; where they have equal shares, times are those of the multiprocessor with most of them. of the
+roof: memory's time, or that of the tensor cores where tiles are multiplied, by the predicted one.
 ";
 
 /// The whole file: sections by name, kept where they are not renewed.
@@ -46,23 +56,67 @@ pub(crate) fn sections(document: &str) -> BTreeMap<String, String> {
     named.map(|(name, rest)| (name.to_owned(), format!("{}\n", rest.trim_end()))).collect()
 }
 
-/// The section of a family; none where it has no figures.
-pub(crate) fn section(
-    plan: &Plan,
-    family: &str,
-    figures: &[Figure],
-    doings: &[Doing],
-    launches: &Launches,
-) -> Option<String> {
-    let of: Vec<&Figure> = figures.iter().filter(|figure| figure.family == family).collect();
-    if of.is_empty() {
-        return None;
+/// The section of a family: a row for each target, and one for each work with the best time of each GPU.
+pub(crate) fn section(plan: &Plan, figures: &[&Figure], doings: &[&Doing]) -> String {
+    let mut by_target: BTreeMap<Sm, Vec<&Figure>> = BTreeMap::new();
+    for figure in figures {
+        by_target.entry(figure.target).or_default().push(figure);
     }
+    let rows: Vec<Vec<String>> =
+        by_target.iter().map(|(target, figures)| summary(*target, figures)).collect();
+    let text = aligned(&["on", "kernels", "regs", "spilled", "nearest to a limit"], &rows);
+    let best = |asked: &Asked, gpu: &Gpu| {
+        let same =
+            |doing: &&&Doing| std::ptr::eq(doing.asked, asked) && std::ptr::eq(doing.gpu, gpu);
+        let times = doings.iter().filter(same).filter_map(|doing| longest(&bounds(doing)?));
+        times.min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let time = |(us, by, all): (f64, &str, bool)| {
+        let at_least = if all { "" } else { "≥ " };
+        format!("{at_least}{us:.1} {by}")
+    };
+    let asked = plan.works.iter().filter_map(|asked| {
+        let cells = plan.gpus.iter().map(|gpu| best(asked, gpu).map_or_else(none, time));
+        let cells: Vec<String> = [work(asked, "")].into_iter().chain(cells).collect();
+        cells[1..].iter().any(|cell| *cell != none()).then_some(cells)
+    });
+    let rows: Vec<Vec<String>> = asked.collect();
+    let gpus = plan.gpus.iter().map(|gpu| gpu.name.trim_start_matches("NVIDIA "));
+    let head: Vec<&str> = ["µs, bound by"].into_iter().chain(gpus).collect();
+    if rows.is_empty() { text } else { format!("{text}\n{}", aligned(&head, &rows)) }
+}
+
+fn summary(target: Sm, figures: &[&Figure]) -> Vec<String> {
+    let rates = figures.iter().filter_map(|figure| {
+        let rates = rates(figure.budget, target, figure.inner.as_ref()?);
+        Some(rates.into_iter().map(|rate| (figure.entry, rate)))
+    });
+    let limited = rates.flatten().filter_map(|(entry, rate)| {
+        let (found, most) = (rate.found?, rate.most?);
+        Some((found / most, format!("{entry}: {found:.2} ≤ {most:.2} {}", rate.what)))
+    });
+    let nearest = limited.max_by(|a, b| a.0.total_cmp(&b.0));
+    vec![
+        target.to_string(),
+        figures.len().to_string(),
+        figures.iter().map(|figure| figure.registers).max().unwrap_or(0).to_string(),
+        figures.iter().map(|figure| figure.spills).sum::<u32>().to_string(),
+        nearest.map_or_else(none, |(_, text)| text),
+    ]
+}
+
+/// Every figure of a family.
+pub(crate) fn details(
+    plan: &Plan,
+    of: &[&Figure],
+    doings: &[&Doing],
+    launches: &Launches,
+) -> String {
     let mut head = vec!["kernel", "on", "regs", "spills", "shared", "held", "loop"];
     head.extend(KINDS.iter().map(|row| row.0));
     head.extend(["other", "/weight", "lds/weight", "/MMA", "B/MMA"]);
     let mut rows: Vec<[Vec<String>; 3]> = Vec::new();
-    for figure in of {
+    for &figure in of {
         let cells = cells(plan, figure, launches);
         match rows.last_mut() {
             Some([entry, on, known]) if entry[0] == figure.entry && *known == cells => {
@@ -74,8 +128,8 @@ pub(crate) fn section(
     let rows =
         rows.into_iter().map(|[entry, on, cells]| [entry, vec![on.join(" ")], cells].concat());
     let mut text = aligned(&head, &rows.collect::<Vec<_>>());
-    text.push_str(&predictions(plan, family, doings));
-    Some(text)
+    text.push_str(&predictions(plan, doings));
+    text
 }
 
 fn cells(plan: &Plan, figure: &Figure, launches: &Launches) -> Vec<String> {
@@ -104,15 +158,12 @@ fn cells(plan: &Plan, figure: &Figure, launches: &Launches) -> Vec<String> {
     cells.push(inner.all.to_string());
     cells.extend(KINDS.iter().map(|(kind, _)| count(inner.kind(kind))));
     cells.push(count(inner.all.saturating_sub(inner.kinds.values().sum())));
-    let (budget, on) = (figure.budget, figure.target);
     let weighs = inner.per_weight().is_some();
-    let of_tiles = |found: Option<f64>| found.filter(|_| !weighs);
-    cells.extend([
-        rate(inner.per_weight(), budget.lane_instructions_per_weight_max.on(on), 2),
-        rate(inner.shared_per_weight(), budget.shared_per_weight_max.on(on), 2),
-        rate(of_tiles(inner.per_product()), budget.instructions_per_mma_max.on(on), 2),
-        rate(of_tiles(inner.shared_bytes_per_product()), budget.shared_bytes_per_mma_max.on(on), 0),
-    ]);
+    for (index, one) in rates(figure.budget, figure.target, inner).into_iter().enumerate() {
+        // Products of tiles are not what a loop over weights is counted by.
+        let found = one.found.filter(|_| index < 2 || !weighs);
+        cells.push(rate(found, one.most, if index == 3 { 0 } else { 2 }));
+    }
     cells
 }
 
@@ -131,7 +182,7 @@ fn rate(found: Option<f64>, most: Option<f64>, digits: usize) -> String {
     format!("{found:.digits$}{most}")
 }
 
-fn predictions(plan: &Plan, family: &str, doings: &[Doing]) -> String {
+fn predictions(plan: &Plan, doings: &[&Doing]) -> String {
     let head = [
         "predicted, not measured",
         "GPU",
@@ -147,24 +198,25 @@ fn predictions(plan: &Plan, family: &str, doings: &[Doing]) -> String {
         "bound by",
         "of the roof",
     ];
-    let of = doings.iter().filter(|doing| doing.figure.family == family);
-    let rows: Vec<Vec<String>> = of.filter_map(|doing| prediction(plan, doing)).collect();
+    let rows: Vec<Vec<String>> =
+        doings.iter().filter_map(|doing| prediction(plan, doing)).collect();
     if rows.is_empty() { String::new() } else { format!("\n{}", aligned(&head, &rows)) }
+}
+
+/// `gemm.f16 128x64 4096×4096×4096`
+fn work(asked: &Asked, variant: &str) -> String {
+    let sides = [asked.shape.m, asked.shape.n, asked.shape.k];
+    let sides: Vec<String> = sides.iter().filter(|side| **side > 0).map(u32::to_string).collect();
+    let space = if variant.is_empty() { "" } else { " " };
+    format!("{}{space}{variant} {}", asked.kernel, sides.join("×"))
 }
 
 fn prediction(plan: &Plan, doing: &Doing) -> Option<Vec<String>> {
     let bounds = bounds(doing)?;
     let longest = longest(&bounds);
-    let shape = doing.asked.shape;
-    let sides = [shape.m, shape.n, shape.k];
-    let sides: Vec<String> = sides.iter().filter(|side| **side > 0).map(u32::to_string).collect();
-    let variant = match doing.work.variant {
-        "" => String::new(),
-        variant => format!(" {variant}"),
-    };
     let estimate = if doing.gpu.own.estimate { " (estimate)" } else { "" };
     let mut cells = vec![
-        format!("{}{variant} {}", doing.asked.kernel, sides.join("×")),
+        work(doing.asked, doing.work.variant),
         format!("{}{estimate}", doing.gpu.name.trim_start_matches("NVIDIA ")),
         doing.figure.entry.to_owned(),
         waves(plan, doing).map_or_else(none, |waves| format!("{waves:.2}")),

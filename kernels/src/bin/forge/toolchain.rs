@@ -12,7 +12,7 @@ use warpscope_kernels::cuda::nvrtc::{Nvrtc, Output, Unit};
 /// Compiler and assembler of everything committed.
 pub(crate) const CUDA: &str = "12.9.86";
 /// The newest disassembler there is as a package of its own.
-pub(crate) const DISASSEMBLER: &str = "13.5.37";
+const DISASSEMBLER: &str = "13.5.37";
 /// An assembler of the time when Pascal to Hopper were all that was.
 pub(crate) const OLD: &str = "11.8.89";
 /// The newest PTX the old assembler reads.

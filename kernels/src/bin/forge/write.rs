@@ -1,13 +1,11 @@
 //! The manifest as text: one line per image head field, one per kernel, in a fixed order, so that a rebuild changes what changed.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use crate::manifest::{Entry, Family, Image, Kind, Manifest};
+use crate::manifest::{Entry, Family, Image, Kind, Manifest, Usage};
 
 const HEAD: &str = "# What forge built from kernels/cuda; `cargo run -p warpscope-kernels --features forge --bin forge` writes it anew.
 # usage: registers per thread, bytes of static shared memory per block, bytes of stack and bytes spilled per thread, barriers per block.
-# instructions: of interest, from the disassembly, `all` being all but padding; absent below sm_75, which the disassembler does not read.
 # oldest_driver, Linux: of cubins CUDA's minor version compatibility and the release that brought the target; of PTX the release that brought its version.
 ";
 
@@ -21,7 +19,6 @@ pub(crate) fn text(manifest: &Manifest) -> String {
 fn write_all(text: &mut String, manifest: &Manifest) -> fmt::Result {
     writeln!(text, "compiler = {:?}", manifest.compiler)?;
     writeln!(text, "assembler = {:?}", manifest.assembler)?;
-    writeln!(text, "disassembler = {:?}", manifest.disassembler)?;
     manifest.family.iter().try_for_each(|family| write_family(text, family))
 }
 
@@ -54,40 +51,23 @@ fn write_entry(text: &mut String, name: &str, entry: &Entry) -> fmt::Result {
     let mut parts = Vec::new();
     parts.extend(entry.threads.map(|threads| format!("threads = {threads}")));
     parts.extend(entry.usage.map(|usage| {
-        format!(
-            "usage = {{ registers = {}, shared = {}, stack = {}, spills = {}, barriers = {} }}",
-            usage.registers, usage.shared, usage.stack, usage.spills, usage.barriers
-        )
+        let Usage { registers, shared, stack, spills, barriers } = usage;
+        format!("usage = [{registers}, {shared}, {stack}, {spills}, {barriers}]")
     }));
-    parts.extend(entry.instructions.as_ref().map(|all| format!("instructions = {}", inline(all))));
     let parts = if parts.is_empty() { String::new() } else { format!(" {} ", parts.join(", ")) };
     writeln!(text, "entry.{name} = {{{parts}}}")
-}
-
-fn inline(counts: &BTreeMap<String, u32>) -> String {
-    let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let pairs = counts.iter().map(|(name, count)| match plain(name) {
-        true => format!("{name} = {count}"),
-        false => format!("{name:?} = {count}"),
-    });
-    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Usage;
 
     #[test]
     fn what_is_written_is_read_back() {
         let usage = Usage { registers: 32, shared: 128, stack: 0, spills: 0, barriers: 1 };
-        let counts = [("LDG.128".to_owned(), 4), ("all".to_owned(), 99)];
         let kernels = [
             ("plain".to_owned(), Entry::default()),
-            (
-                "full".to_owned(),
-                Entry { threads: Some(256), usage: Some(usage), instructions: Some(counts.into()) },
-            ),
+            ("full".to_owned(), Entry { threads: Some(256), usage: Some(usage) }),
         ];
         let image = Image {
             file: "g.sm_90a.cubin".to_owned(),
@@ -107,7 +87,6 @@ mod tests {
         let manifest = Manifest {
             compiler: "NVRTC 12.9.86".to_owned(),
             assembler: "ptxas 12.9.86".to_owned(),
-            disassembler: "nvdisasm 13.5.37".to_owned(),
             family: vec![family],
         };
         assert_eq!(toml::from_str::<Manifest>(&text(&manifest)), Ok(manifest));

@@ -27,7 +27,7 @@ use crate::model::{LayerTensor, Op};
 
 /// Families every entry of which waits for its predecessor, from class sm_90 on.
 pub(super) const WAITING: [&str; 5] =
-    ["attn_decode", "gemv_token", "glue", "nf4_token", "w4_token"];
+    ["attn_decode", "elementwise", "gemv_token", "nf4_token", "w4_token"];
 
 /// What is between a product and what is in front of it.
 #[derive(Clone, Copy)]

@@ -43,7 +43,7 @@ impl State {
 fn launch(entry: &'static str, grid: [u32; 2], threads: u32, args: Vec<Arg>) -> Launch {
     let [x, y] = grid;
     Launch {
-        family: "glue",
+        family: "elementwise",
         entry,
         grid: [x, y, 1],
         block: [threads, 1, 1],
@@ -222,7 +222,7 @@ pub fn argmax(logits: Slot, best: Slot, count: u32) -> Result<Launch, String> {
     if count == 0 {
         return Err("nothing has no largest".to_owned());
     }
-    Ok(launch("argmax_torch", [1, 1], THREADS, vec![logits.into(), best.into(), count.into()]))
+    Ok(launch("argmax_f32", [1, 1], THREADS, vec![logits.into(), best.into(), count.into()]))
 }
 
 /// Counts numbers that are not finite into a place of [`FOUND_BYTES`] that starts as all ones and zero: step and index of

@@ -30,7 +30,7 @@ const fn untimed(
     GpuKernel {
         id,
         title,
-        family: "glue",
+        family: "elementwise",
         dtype,
         route,
         cases,
