@@ -133,6 +133,18 @@ fn exact_pins_name_releases() {
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
+#[test]
+fn wheels_are_those_of_releases_that_install() {
+    let installable = installable();
+    let head = "package,first,last,platform,library,archs,ptx,wheel";
+    for [package, first, last, _, library, archs, ptx, wheel] in table("wheels.csv", head) {
+        let known = &installable[&package];
+        assert!(known.contains(&first) && known.contains(&last), "{package} {first} {last}");
+        assert!(wheel.contains(&format!("-{first}-")), "{wheel} is not of {first}");
+        assert!(!archs.is_empty() || !ptx.is_empty(), "{package} {first} {library}: no code");
+    }
+}
+
 /// The bounds of a rule that no table knows.
 fn unknown_bounds(rule: &Rule, tags: &BTreeMap<String, Vec<(Version, String)>>) -> Vec<String> {
     let Some(releases) = tags.get(&*rule.framework) else { return Vec::new() };
