@@ -49,10 +49,11 @@ def scanned(package: str, version: str, platform: str, warpscope: Path) -> tuple
 
 
 def library(one: dict):
-    """The name of a library without the tag of the interpreter, and its code, where it has any."""
+    """The name of a library without what changes from build to build, and its code, where it has any."""
     if one["cubin"] or one["ptx"]:
         path = one["path"].rsplit("!", 1)[-1]
-        yield re.sub(r"\.(cpython-|cp|abi3)[\w-]*", "", path), (archs(one["cubin"]), archs(one["ptx"]))
+        stable = re.sub(r"\.(cpython-|cp|abi3)[\w-]*|-[0-9a-f]{8}(?=\.so)|(?<=\.so)[.\d]+$", "", path)
+        yield stable, (archs(one["cubin"]), archs(one["ptx"]))
 
 
 def archs(counts: dict) -> str:
