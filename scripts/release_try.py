@@ -43,6 +43,11 @@ def clean_root(target):
     root = SHIP / "try" / target.arch
     shutil.rmtree(root, ignore_errors=True)
     run("cp", "-a", base, root)
+    # In a container debootstrap's first stage makes links of these.
+    for name in ("proc", "dev"):
+        if (root / name).is_symlink():
+            (root / name).unlink()
+            (root / name).mkdir()
     shutil.copy(fake_driver(target), root / "fake.so")
     return root
 
