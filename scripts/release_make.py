@@ -55,11 +55,11 @@ def newest_glibc(binary):
 
 
 def write_texts(target, folder):
-    """Manual pages and completions: by the program itself, or those of the architecture that runs here."""
-    if not target.runs:
+    """Manual pages and completions: by the program itself, or those of this machine's architecture, made before."""
+    if not target.native:
         others = [other for other in folder.parent.glob("*/warpscope.1") if other.parent != folder]
         if not others:
-            raise Skipped(f"programs of {target.arch} do not run here, and no manual pages were made before")
+            raise Skipped("manual pages come from the program of this machine's architecture: make that first")
         for text in [*others[0].parent.glob("*.1"), *(others[0].parent / name for name in SHELLS.values())]:
             shutil.copy(text, folder)
         return

@@ -35,7 +35,7 @@ macro_rules! text {
 
 /// The text in a buffer; one that does not end in it is none.
 fn ended(room: &[c_char]) -> Result<String, NvmlError> {
-    let bytes: Vec<u8> = room.iter().map(|c| c.cast_unsigned()).collect();
+    let bytes: Vec<u8> = room.iter().flat_map(|c| c.to_ne_bytes()).collect();
     let text = CStr::from_bytes_until_nul(&bytes).map_err(|_| absurd())?;
     Ok(text.to_str()?.to_owned())
 }
