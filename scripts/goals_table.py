@@ -6,11 +6,9 @@
 
 import json
 import os
-import re
 import sys
 
 WORDS = {"met": "met", "floor_met": "floor met", "missed": "**missed**", "no_aim": "no aim", "not_measured": "not measured"}
-BUDGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernels", "BUDGETS.md")
 
 
 def read(folder, name):
@@ -19,34 +17,6 @@ def read(folder, name):
             return json.load(file)
     except (OSError, ValueError):
         return None
-
-
-def loops(sm):
-    """What the loop of each kernel costs on a target, from kernels/BUDGETS.md: `1.16 instructions a weight, 55 registers`."""
-    found, head = {}, []
-    try:
-        with open(BUDGETS, encoding="utf-8") as file:
-            lines = file.readlines()
-    except OSError:
-        return found
-    for line in lines:
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if cells[0] == "kernel":
-            head = cells
-            continue
-        if len(cells) != len(head) or not re.fullmatch(r"[a-z0-9_]+", cells[0]):
-            continue
-        row = dict(zip(head, cells))
-        targets = ["sm_" + target.replace("sm_", "") for target in row["on"].split()]
-        if sm not in targets and sm + "a" not in targets:
-            continue
-        parts = [
-            f"{row[name].split(' ')[0]} {words}"
-            for name, words in (("/weight", "instructions a weight"), ("/MMA", "instructions an MMA"))
-            if row[name] != "–"
-        ]
-        found[row["kernel"]] = ", ".join(parts + [f"{row['regs']} registers"])
-    return found
 
 
 def figure(row):
@@ -75,7 +45,6 @@ def write(folder, out):
         beside = {}
         if torch and torch.get("uuid") == gpu["uuid"]:
             beside = {row["goal"]: row["ratio"] for row in torch["rows"] if row["ratio"]}
-        costs = loops(gpu["device"]["sm"])
         name = gpu["device"]["name"]
         out.write(f"**{name}**, {told['date']}, driver {told['driver'] or 'unknown'}, {span(gpu['goals'])}")
         out.write(" (simulated: no ratios)\n\n" if gpu["device"]["simulated"] else "\n\n")
@@ -91,14 +60,14 @@ def write(folder, out):
                 cells.append("–" if ratio is None else f"{ratio:.2f}")
             out.write("| " + " | ".join(cells) + " |\n")
             if row["verdict"] == "missed":
-                cost = costs.get(row["own"].get("entry", ""))
-                missed.append(f"- {row['goal']}: {row['profile']}" + (f" ({cost})" if cost else ""))
+                entry = row["own"].get("entry", "")
+                missed.append(f"- {row['goal']}: {row['profile']}" + (f" ({entry})" if entry else ""))
         for goal, why in gpu["absent"]:
             out.write(f"\n{goal}: not on this GPU: {why}\n")
         for trouble in gpu["troubles"]:
             out.write(f"\n{trouble}\n")
         if missed:
-            out.write("\nMissed:\n\n" + "\n".join(missed) + "\n")
+            out.write("\nMissed (`forge --table` says what the loop of a kernel costs):\n\n" + "\n".join(missed) + "\n")
         out.write("\n")
     neighbour = read(folder, "neighbour.json")
     if neighbour:

@@ -55,7 +55,7 @@ const WRITERS: &[(&str, &str)] = &[
 /// Code that makes JSON past the one writer, each with its reason.
 const JSON: &[(&str, &str)] = &[
     ("commands/tune/workspace.rs", "a job for a child of the program"),
-    ("io/sink/history/run.rs", "keys in the database"),
+    ("io/sink/history/", "run logs and summaries the program keeps for itself"),
     ("io/source/nvml/", "lines between two processes of the program"),
     ("runs/", "lines of a journal"),
     ("tuner/", "lines to children"),

@@ -206,7 +206,6 @@ fn a_recording_becomes_a_table_with_what_explains_a_miss() {
         "**H200**, 2026-11-21, driver 575.57, 1410 to 1755 MHz",
         "| gemv.f16 | mem.read | 0.950 ± 0.002 | 0.85 | 0.93 | met | cold |",
         "- gemv.bf16: 1410–1755 MHz (",
-        " instructions a weight, ",
         "0 pulses, +0.10% of its throughput lost",
     ] {
         assert!(said.contains(want), "{want}: {said}");

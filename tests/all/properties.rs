@@ -212,14 +212,14 @@ proptest! {
     }
 
     #[test]
-    fn a_question_no_rule_speaks_of_is_unknown_and_says_what_would_decide(target in target(), settings in settings()) {
+    fn a_question_no_rule_speaks_of_is_unknown_and_says_what_would_settle_it(target in target(), settings in settings()) {
         let speaks = |key: &str| kind_of(key) == Ok(Kind::Package) || key == "model_type";
         let settings = Settings::new(settings.iter().filter(|one| !speaks(one.0))).expect("a part of good settings");
         let framework = "nobody-wrote-rules-for-this".to_owned();
         let question = Question { framework, config: settings, ..Question::default() };
         let verdict = evaluate(base(), &target, &question, &[]);
         prop_assert_eq!(verdict.outcome, Outcome::Unknown);
-        prop_assert!(verdict.reason.contains("would decide"), "{}", verdict.reason);
+        prop_assert!(verdict.reason.contains("would settle"), "{}", verdict.reason);
         prop_assert!(verdict.fixes.is_empty());
     }
 

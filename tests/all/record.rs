@@ -95,7 +95,10 @@ fn a_shell_writes_points_into_a_file() {
     let script = r#"for i in 1 2 3; do echo "name=f t_us=$i" > "$WARPSCOPE_POINTS"; done; echo "no point" > "$WARPSCOPE_POINTS""#;
     let output = desk.sh(script);
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("3 samples") && stderr.contains("1 lines were no points"), "{stderr}");
+    assert!(
+        stderr.contains("3 samples") && stderr.contains("1 lines were not valid samples"),
+        "{stderr}"
+    );
     assert_eq!(names(&desk.run()), ["f", "f", "f"]);
 }
 
@@ -268,10 +271,10 @@ fn what_cannot_be_recorded_is_told_before_anything_starts() {
     let touched = desk.0.path().join("touched");
     let touch = touched.to_str().expect("is text");
     for (more, why) in [
-        (&["--attach", "1"][..], "name one of"),
+        (&["--attach", "1"][..], "name only one of"),
         (&["--pattern", "("][..], "--pattern"),
         (&["--parse", "magic"][..], "triton"),
-        (&["--duration", "1s"][..], "for frames"),
+        (&["--duration", "1s"][..], "apply to frames"),
     ] {
         let output = desk.record(more, &["touch", touch]).output().expect("starts");
         assert_eq!(output.status.code(), Some(2), "{more:?}");

@@ -34,17 +34,19 @@ pub fn parse<T: DeserializeOwned>(line: u64, bytes: &[u8]) -> Result<T, LineErro
     serde_json::from_slice(bytes).map_err(|error| LineError { line, reason: error.to_string() })
 }
 
-/// Values of a stream, one per line. Ends with the stream, after a line that is too long, and before one that breaks off: its writer died.
+/// Values of a stream, one per line. Ends with the stream, after a failed read or a line that is too long, and before one that breaks off: its writer died.
 pub struct Lines<R, T> {
     values: Option<Values<R>>,
     longest: usize,
+    /// The last one read.
+    line: u64,
     value: PhantomData<T>,
 }
 
 impl<R: BufRead, T: DeserializeOwned> Lines<R, T> {
     /// Reads lines of at most so many bytes.
     pub fn new(input: R, longest: usize) -> Self {
-        Self { values: Some(Values::new(input, longest)), longest, value: PhantomData }
+        Self { values: Some(Values::new(input, longest)), longest, line: 0, value: PhantomData }
     }
 }
 
@@ -54,9 +56,13 @@ impl<R: BufRead, T: DeserializeOwned> Iterator for Lines<R, T> {
     fn next(&mut self) -> Option<Self::Item> {
         let values = self.values.as_mut()?;
         let (line, end, parsed) = match values.next() {
-            Ok(None) | Err(_) => {
+            Ok(None) => {
                 self.values = None;
                 return None;
+            }
+            Err(error) => {
+                self.values = None;
+                return Some(Err(LineError { line: self.line + 1, reason: error.to_string() }));
             }
             Ok(Some(value)) => {
                 let end = value.offset + value.bytes.map_or(0, <[u8]>::len) as u64;
@@ -64,6 +70,7 @@ impl<R: BufRead, T: DeserializeOwned> Iterator for Lines<R, T> {
             }
         };
         let is_whole = values.position() > end;
+        self.line = line;
         if parsed.is_some() && is_whole {
             return parsed;
         }

@@ -110,8 +110,9 @@ fn the_dashboard_names_what_it_leaves_alone() {
     let args = ["--tab", "compat", "--no-bench", "--interval", "2s"];
     let start = Start { args: &args, env: &env, size: (300, 40), ..Start::default() };
     let mut screen = Session::start(&start);
-    screen.see("looking for what is installed");
-    let done = |text: &str| !text.contains("looking for what is") && !text.contains("inspecting ");
+    screen.see("scanning for installed packages");
+    let done =
+        |text: &str| !text.contains("scanning for installed") && !text.contains("inspecting ");
     screen.wait(Duration::from_secs(300), done).expect("the look around ends");
     screen.keys("p");
     screen.see("probes: ");
