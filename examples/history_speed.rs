@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use warpscope::io::sink::history::{FOLDER, History};
 use warpscope::runs::compare::{Limits, SplitMix, compare_groups};
-use warpscope::runs::journal::{Identity, Record};
+use warpscope::runs::run_log::{Identity, Record};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -66,14 +66,15 @@ fn child(step: &str, folder: &Path) -> Outcome<()> {
         }
         "history" => {
             let trends = open()?.trends()?;
-            let shifts: usize = trends.iter().map(|trend| trend.shifts.len()).sum();
-            format!("{} kernels, {shifts} lasting changes", trends.len())
+            let change_points: usize = trends.iter().map(|trend| trend.change_points.len()).sum();
+            format!("{} kernels, {change_points} lasting changes", trends.len())
         }
         _ => {
             let store = open()?;
             let trends = store.trends()?;
-            let moments = &trends.first().ok_or("no kernel")?.moments;
-            let ends = [moments.first(), moments.last()].map(|end| end.map(|one| one.run.hash));
+            let run_medians = &trends.first().ok_or("no kernel")?.run_medians;
+            let ends =
+                [run_medians.first(), run_medians.last()].map(|end| end.map(|one| one.run.hash));
             let samples =
                 |end: Option<i64>| Ok::<_, Box<dyn Error>>(store.samples(end.ok_or("no run")?)?);
             let runs = vec![samples(ends[0])?, samples(ends[1])?];

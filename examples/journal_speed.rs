@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use warpscope::config::Environment;
 use warpscope::runs::compare::SplitMix;
-use warpscope::runs::journal::{Record, Taken};
-use warpscope::runs::points::{Key, Point, Shape};
+use warpscope::runs::run_log::{Record, Taken};
+use warpscope::runs::samples::{Key, Point, Shape};
 
 /// Kernels, lines of each, samples of each line; two files of them are ten million.
 const KERNELS: usize = 100;

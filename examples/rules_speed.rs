@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use warpscope::engine::{Premises, Target, evaluate, matrix, rows};
+use warpscope::engine::{Assumptions, Target, evaluate, matrix, rows};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{RuleBase, RuleError};
 
@@ -69,7 +69,7 @@ fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::err
         .collect();
     let mut cells = 0;
     let best = best_of(|| {
-        let asked = matrix(&base, &targets, &Premises::default());
+        let asked = matrix(&base, &targets, &Assumptions::default());
         cells = asked.cells.iter().map(Vec::len).sum();
         Ok(())
     })?;
@@ -78,7 +78,7 @@ fn report(what: &str, files: &[(String, String)]) -> Result<(), Box<dyn std::err
         base.configs().len(),
         targets.len()
     );
-    let rows = rows(&base, &Premises::default());
+    let rows = rows(&base, &Assumptions::default());
     let whole_ms = best_of(|| {
         for row in &rows {
             evaluate(&base, &targets[0], &row.question, &[]);

@@ -11,7 +11,7 @@ use crate::commands::frames::source::note_skipped;
 use crate::commands::output::file::Target;
 use crate::config::args;
 use crate::io::sink::export::{EXPORTS, Recordings};
-use crate::runs::journal::Reader;
+use crate::runs::run_log::Reader;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {

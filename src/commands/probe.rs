@@ -16,7 +16,7 @@ use crate::commands::gpu::target;
 use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
 use crate::config::args;
-use crate::engine::{Target, contradicted};
+use crate::engine::{Target, contradicted_rules};
 use crate::worker::gpu::ProbeRound;
 use crate::worker::{Acquire, BENCH_SCHEMA, DeviceHere, Limits, WorkerTarget};
 
@@ -49,7 +49,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted or a device was not probed to
+/// Runs probes on real devices. Code 0: all were answered; 1: a result is wrong, a rule is contradicted_rules or a device was not probed to
 /// the end; 3: there is no GPU.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
@@ -155,7 +155,7 @@ fn on_device(
 fn conclude(result: &mut DeviceResult, target: &Target) {
     let base = RuleBase::builtin();
     for report in &result.probes {
-        let rules = contradicted(base, report, target).into_iter();
+        let rules = contradicted_rules(base, report, target).into_iter();
         result.disputed.extend(rules.map(|rule| Dispute {
             probe: report.id.clone(),
             rule: rule.id.to_string(),

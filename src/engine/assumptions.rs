@@ -13,7 +13,7 @@ use super::verdict::{Finding, Level, Outcome};
 
 /// A version with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct AssumedVersion {
     /// The version.
     pub version: String,
     /// Where it comes from.
@@ -22,9 +22,9 @@ pub struct Given {
 
 /// What answers assume besides the GPU.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Premises {
+pub struct Assumptions {
     /// Version of a framework, by its id.
-    pub versions: BTreeMap<String, Given>,
+    pub versions: BTreeMap<String, AssumedVersion>,
     /// Versions of the packages installed beside a framework, by its id.
     pub beside: BTreeMap<String, Settings>,
     /// The model asked about.
@@ -33,7 +33,7 @@ pub struct Premises {
     pub findings: Vec<Finding>,
 }
 
-impl Premises {
+impl Assumptions {
     /// What was found about a question on a device.
     pub fn about(&self, target: &Target, question: &Question) -> Vec<Finding> {
         let about = self.found_about(question);
@@ -138,7 +138,7 @@ pub(super) fn is_for(finding: &Finding, target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Evidence, Settles};
+    use crate::engine::{Evidence, Scope};
     use warpscope_kernels::Sm;
     use warpscope_probes::rules::Stage;
 
@@ -172,7 +172,7 @@ mod tests {
             framework: "demo".to_owned(),
             sm: Some(Sm::new(7, 5)),
             uuid: None,
-            settles: Settles::Stage(Stage::Kernels),
+            settles: Scope::Stage(Stage::Kernels),
             only: Settings::default(),
             evidence: Evidence {
                 level,
@@ -183,14 +183,14 @@ mod tests {
                 retrieved: "2026-11-21".to_owned(),
             },
         };
-        let premises = Premises {
+        let assumptions = Assumptions {
             findings: vec![found(Level::Inspected), found(Level::Live)],
-            ..Premises::default()
+            ..Assumptions::default()
         };
         let heard = |framework: &str, origin, sm| {
             let question =
                 Question { framework: framework.to_owned(), origin, ..Question::default() };
-            premises.about(&Target::of_sm("card", sm), &question).len()
+            assumptions.about(&Target::of_sm("card", sm), &question).len()
         };
         let turing = Sm::new(7, 5);
         assert_eq!(heard("demo", Origin::Installed, turing), 2);

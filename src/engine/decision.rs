@@ -11,7 +11,7 @@ use warpscope_probes::rules::{Effect, Report, Rule, Stage};
 use super::findings::{Findings, stage_of, worst_of_strongest};
 use super::matching::{RuleMatch, RuleMatches};
 use super::memory::TooBig;
-use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
+use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
 /// What decided.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ impl<'a> Decision<'a> {
         let DecidedBy::Rule(rule) = self.by else { return };
         let claims = || matches.applying().filter(supports_whole).map(|one| one.rule);
         let bears = |one: &&'a Finding| match (self.outcome, &one.settles) {
-            (Outcome::Works, Settles::Stage(Stage::Kernels)) => true,
+            (Outcome::Works, Scope::Stage(Stage::Kernels)) => true,
             (Outcome::Works, _) => claims().any(|rule| super::findings::answers(one, rule)),
             _ => super::findings::answers(one, rule),
         };

@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::decision::DecidedBy;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
-use super::verdict::{Evidence, Finding, Level, Outcome, Settles, Step, StepKind};
+use super::verdict::{Evidence, Finding, Level, Outcome, Scope, Step, StepKind};
 use super::words::{Filler, missing};
 
 /// Suffix of the evidence id of a user report, which is weaker than the rule it belongs to.
@@ -247,7 +247,7 @@ pub(super) fn remedy<'a>(answer: &Answer<'a>) -> Option<&'a Rule> {
 /// A finding about a part, to begin a sentence with.
 fn as_clause(one: &Finding) -> String {
     match one.settles {
-        Settles::Stage(Stage::Kernels) => {
+        Scope::Stage(Stage::Kernels) => {
             format!("the binaries contain code for this GPU ({})", one.evidence.detail)
         }
         _ => one.evidence.detail.clone(),

@@ -6,7 +6,7 @@
 use warpscope_probes::rules::{Rule, Stage};
 
 use super::question::Question;
-use super::verdict::{Evidence, Finding, Outcome, Settles};
+use super::verdict::{Evidence, Finding, Outcome, Scope};
 
 /// Findings about one question on one device, by how much of it they answer.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl<'f> Findings<'f> {
         for one in extra.filter(relevant) {
             let own = one.framework == question.framework;
             let list = match one.settles {
-                Settles::Whole if own => &mut findings.whole,
+                Scope::Whole if own => &mut findings.whole,
                 _ => &mut findings.parts,
             };
             list.push(one);
@@ -82,9 +82,9 @@ pub(super) fn worst_of_strongest<'f>(
 pub(super) fn answers(finding: &Finding, rule: &Rule) -> bool {
     let own = || rule.framework == finding.framework;
     match &finding.settles {
-        Settles::Whole => own(),
-        Settles::Stage(stage) => rule.stage == *stage && own(),
-        Settles::Rules(ids) => {
+        Scope::Whole => own(),
+        Scope::Stage(stage) => rule.stage == *stage && own(),
+        Scope::Rules(ids) => {
             let entry = rule.id.strip_suffix(".inside").unwrap_or(&rule.id);
             ids.iter().any(|id| *id == rule.id || id == entry)
         }
@@ -97,10 +97,8 @@ pub(super) fn stage_of<'a>(
     rules: impl Iterator<Item = &'a Rule>,
 ) -> Option<Stage> {
     match finding.settles {
-        Settles::Whole => Some(Stage::Kernels),
-        Settles::Stage(stage) => Some(stage),
-        Settles::Rules(_) => {
-            rules.filter(|rule| answers(finding, rule)).map(|rule| rule.stage).min()
-        }
+        Scope::Whole => Some(Stage::Kernels),
+        Scope::Stage(stage) => Some(stage),
+        Scope::Rules(_) => rules.filter(|rule| answers(finding, rule)).map(|rule| rule.stage).min(),
     }
 }

@@ -5,10 +5,10 @@ use warpscope_probes::live::{Answer, ProbeReport};
 use warpscope_probes::rules::{Effect, Rule, RuleBase, Settings, Side, Version};
 
 use super::target::Target;
-use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
+use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
 /// The findings of a report, one per framework. A simulated device proves nothing, and neither does a probe that could not run.
-pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<Finding> {
+pub fn live_findings(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<Finding> {
     if report.simulated || report.answer == Answer::Unknown {
         return Vec::new();
     }
@@ -16,12 +16,12 @@ pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<
     let mut findings: Vec<Finding> = Vec::new();
     for rule in rules {
         match findings.iter_mut().find(|one| one.framework == rule.framework) {
-            Some(Finding { settles: Settles::Rules(ids), .. }) => ids.push(rule.id.to_string()),
+            Some(Finding { settles: Scope::Rules(ids), .. }) => ids.push(rule.id.to_string()),
             _ => findings.push(Finding {
                 framework: rule.framework.to_string(),
                 sm,
                 uuid: Some(report.uuid.clone()),
-                settles: Settles::Rules(vec![rule.id.to_string()]),
+                settles: Scope::Rules(vec![rule.id.to_string()]),
                 only: Settings::default(),
                 evidence: evidence(report),
             }),
@@ -31,7 +31,7 @@ pub fn found_live(base: &RuleBase, report: &ProbeReport, sm: Option<Sm>) -> Vec<
 }
 
 /// Rules about this device that its probes contradict. A simulated device contradicts nothing.
-pub fn contradicted<'b>(
+pub fn contradicted_rules<'b>(
     base: &'b RuleBase,
     report: &ProbeReport,
     target: &Target,
@@ -94,7 +94,7 @@ fn evidence(report: &ProbeReport) -> Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Premises, Question, Target, evaluate};
+    use crate::engine::{Assumptions, Question, Target, evaluate};
 
     fn report(answer: Answer, settles: &[&str]) -> ProbeReport {
         ProbeReport {
@@ -121,7 +121,7 @@ mod tests {
             ran: "cuBLAS 12.4.5 /lib/libcublas.so.12".into(),
             ..report(answer, &[id])
         };
-        let rules = contradicted(RuleBase::builtin(), &of, &at(sm));
+        let rules = contradicted_rules(RuleBase::builtin(), &of, &at(sm));
         rules.iter().map(|rule| rule.id.to_string()).collect()
     }
 
@@ -155,11 +155,11 @@ mod tests {
         let base = RuleBase::builtin();
         let id = base.rules()[0].id.clone();
         let settles = [&*id];
-        assert_eq!(found_live(base, &report(Answer::Works, &settles), None).len(), 1);
-        assert_eq!(found_live(base, &report(Answer::Unknown, &settles), None), []);
+        assert_eq!(live_findings(base, &report(Answer::Works, &settles), None).len(), 1);
+        assert_eq!(live_findings(base, &report(Answer::Unknown, &settles), None), []);
         let simulated = ProbeReport { simulated: true, ..report(Answer::Works, &settles) };
-        assert_eq!(found_live(base, &simulated, None), []);
-        assert_eq!(found_live(base, &report(Answer::Works, &["no.such.rule"]), None), []);
+        assert_eq!(live_findings(base, &simulated, None), []);
+        assert_eq!(live_findings(base, &report(Answer::Works, &["no.such.rule"]), None), []);
     }
 
     #[test]
@@ -167,14 +167,14 @@ mod tests {
         let base = RuleBase::builtin();
         let rule = base.rules().iter().find(|rule| rule.framework == "flash-attn").expect("known");
         let sm = Sm::new(7, 5);
-        let findings = found_live(base, &report(Answer::Works, &[&rule.id]), Some(sm));
-        let premises = Premises { findings, ..Premises::default() };
+        let findings = live_findings(base, &report(Answer::Works, &[&rule.id]), Some(sm));
+        let assumptions = Assumptions { findings, ..Assumptions::default() };
         let question = Question { framework: "flash-attn".into(), ..Question::default() };
         let here = Target { uuid: Some("GPU-1".into()), ..Target::of_sm("here", sm) };
         let there = Target { uuid: Some("GPU-2".into()), ..here.clone() };
-        assert_eq!(premises.about(&here, &question).len(), 1);
-        assert_eq!(premises.about(&there, &question).len(), 0);
-        let told = evaluate(base, &here, &question, &premises.about(&here, &question));
+        assert_eq!(assumptions.about(&here, &question).len(), 1);
+        assert_eq!(assumptions.about(&there, &question).len(), 0);
+        let told = evaluate(base, &here, &question, &assumptions.about(&here, &question));
         assert!(told.evidence.iter().any(|one| one.level == Level::Live), "{told:?}");
     }
 }

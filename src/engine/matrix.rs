@@ -2,7 +2,7 @@
 
 use warpscope_probes::rules::{Framework, RuleBase, Settings};
 
-use super::assumptions::{Premises, is_for};
+use super::assumptions::{Assumptions, is_for};
 use super::evaluate::cell_of;
 use super::installed::BINARIES;
 use super::matching::Plan;
@@ -31,10 +31,10 @@ pub struct Matrix {
 }
 
 /// The rows of the base: every configuration people ask about, and the installed binaries where any were found.
-pub fn rows(base: &RuleBase, premises: &Premises) -> Vec<Row> {
+pub fn rows(base: &RuleBase, assumptions: &Assumptions) -> Vec<Row> {
     let asked: Vec<Question> =
         base.configs().iter().map(|row| Question::of_row(base, row)).collect();
-    let given = asked.iter().filter_map(|row| Some((row, premises.in_row(base, row)?)));
+    let given = asked.iter().filter_map(|row| Some((row, assumptions.in_row(base, row)?)));
     let questions = distinct(given).into_iter();
     let row = |question: Question| {
         let framework = base.framework(&question.framework);
@@ -44,18 +44,21 @@ pub fn rows(base: &RuleBase, premises: &Premises) -> Vec<Row> {
             question,
         }
     };
-    questions.chain(binaries(base, premises)).map(row).collect()
+    questions.chain(binaries(base, assumptions)).map(row).collect()
 }
 
 /// One question for each framework whose binaries were read.
-fn binaries<'a>(base: &'a RuleBase, premises: &'a Premises) -> impl Iterator<Item = Question> + 'a {
+fn binaries<'a>(
+    base: &'a RuleBase,
+    assumptions: &'a Assumptions,
+) -> impl Iterator<Item = Question> + 'a {
     let read = |framework: &&Framework| {
-        premises.findings.iter().any(|one| {
+        assumptions.findings.iter().any(|one| {
             one.framework == framework.id && one.only.get(BINARIES.0) == Some(BINARIES.1)
         })
     };
     base.frameworks().iter().filter(read).filter_map(|framework| {
-        let given = premises.versions.get(&framework.id);
+        let given = assumptions.versions.get(&framework.id);
         let given = given.filter(|given| given.origin == Origin::Installed)?;
         Some(Question {
             framework: framework.id.clone(),
@@ -69,11 +72,11 @@ fn binaries<'a>(base: &'a RuleBase, premises: &'a Premises) -> impl Iterator<Ite
 }
 
 /// Asks every row of every target.
-pub fn matrix(base: &RuleBase, targets: &[Target], premises: &Premises) -> Matrix {
-    let rows = rows(base, premises);
+pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) -> Matrix {
+    let rows = rows(base, assumptions);
     let ask = |row: &Row| {
         let plan = Plan::new(base, &row.question);
-        let found: Vec<&Finding> = premises.found_about(&row.question).collect();
+        let found: Vec<&Finding> = assumptions.found_about(&row.question).collect();
         let about = |target| {
             let here = found.iter().copied().filter(|one| is_for(one, target));
             cell_of(&plan, target, here)

@@ -19,13 +19,13 @@ mod verdict;
 mod versions;
 mod words;
 
-pub use assumptions::{Given, Premises};
+pub use assumptions::{AssumedVersion, Assumptions};
 pub use evaluate::{cell, evaluate};
-pub use live::{contradicted, found_live};
+pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{
-    Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Settles, Step, StepKind, Verdict,
+    Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, Step, StepKind, Verdict,
 };
 pub use versions::versions_of;

@@ -147,7 +147,7 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// How much of the question it answers.
-    pub settles: Settles,
+    pub settles: Scope,
     /// Configurations it applies to: those that contain all of this; every one where it is empty.
     #[serde(default)]
     pub only: Settings,
@@ -158,7 +158,7 @@ pub struct Finding {
 /// How much of a question a finding answers. Code for a GPU in a binary does not lift a version check in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Settles {
+pub enum Scope {
     /// All of it.
     Whole,
     /// What rules of this stage say.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use warpscope_kernels::Dtype;
 use warpscope_probes::catalogue::How;
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::env::ProcessUse;
 use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Gpu};
@@ -46,7 +46,7 @@ pub struct Shared {
     /// Verdicts in short, by the place of the GPU in the frame.
     pub judged: Vec<Arc<Judged>>,
     /// What is installed on this machine, once somebody has looked.
-    pub survey: Option<Arc<Survey>>,
+    pub survey: Option<Arc<EnvironmentScan>>,
     /// What the benchmark of the CPU has reached; none while nobody has asked for it.
     pub cpu_decode: Option<CpuDecode>,
 }

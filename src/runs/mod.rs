@@ -1,8 +1,8 @@
 //! Recorded runs: samples, run logs, and the statistics that compare them.
 
 pub mod compare;
-pub mod journal;
 pub mod noise;
-pub mod points;
+pub mod run_log;
+pub mod samples;
 pub(crate) mod statistics;
 pub(crate) mod threshold;

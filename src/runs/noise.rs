@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::compare::Series;
-use super::points::Key;
+use crate::runs::samples::Key;
 
 /// Number of the file's format.
 pub const NOISE_SCHEMA: u32 = 1;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::compare::Limits;
 use super::noise::{Noise, Scope};
-use super::points::Key;
+use crate::runs::samples::Key;
 
 /// Noise assumed where nobody measured it: half of the least difference that counts.
 const ASSUMED: f64 = 0.005;

@@ -1,7 +1,7 @@
 //! Histories of what was read. Pure.
 
-pub mod kernels;
 mod series;
+pub mod trends;
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ pub struct CommandLine {
 }
 
 /// A part of a word.
-enum Piece<'a> {
+enum StyledText<'a> {
     Text(&'a str),
     Name(&'a str),
 }
@@ -33,8 +33,8 @@ impl CommandLine {
     /// Names that stand in braces.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.words.iter().flat_map(|word| pieces(word)).filter_map(|piece| match piece {
-            Piece::Name(name) => Some(name),
-            Piece::Text(_) => None,
+            StyledText::Name(name) => Some(name),
+            StyledText::Text(_) => None,
         })
     }
 
@@ -47,8 +47,8 @@ impl CommandLine {
     pub fn fill(&self, values: &BTreeMap<String, String>) -> Vec<String> {
         let filled = |word: &String| {
             let text = |piece| match piece {
-                Piece::Text(text) => text.to_owned(),
-                Piece::Name(name) => {
+                StyledText::Text(text) => text.to_owned(),
+                StyledText::Name(name) => {
                     values.get(name).cloned().unwrap_or_else(|| format!("{{{name}}}"))
                 }
             };
@@ -58,24 +58,24 @@ impl CommandLine {
     }
 }
 
-fn pieces(word: &str) -> Vec<Piece<'_>> {
+fn pieces(word: &str) -> Vec<StyledText<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut rest) = (0, 0);
     while let Some(at) = word[rest..].find('{').map(|at| rest + at) {
         let after = &word[at + 1..];
         let name = after.split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
         if after.starts_with('{') {
-            pieces.push(Piece::Text(&word[start..=at]));
+            pieces.push(StyledText::Text(&word[start..=at]));
             (start, rest) = (at + 2, at + 2);
         } else if let Some(name) = name {
-            pieces.push(Piece::Text(&word[start..at]));
-            pieces.push(Piece::Name(name));
+            pieces.push(StyledText::Text(&word[start..at]));
+            pieces.push(StyledText::Name(name));
             (start, rest) = (at + name.len() + 2, at + name.len() + 2);
         } else {
             rest = at + 1;
         }
     }
-    pieces.push(Piece::Text(&word[start..]));
+    pieces.push(StyledText::Text(&word[start..]));
     pieces
 }
 

@@ -26,8 +26,8 @@ pub use cuda::{
     default_limit, find_device, run_cuda,
 };
 pub use invalid::{Fault, Invalid};
-pub use output::{Said, read_output};
+pub use output::{ParsedOutput, read_output};
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
 pub use spec::{Kind, Parameters, Spec};
-pub use trial::{Board, Problem, State, Trial};
+pub use trial::{Board, CandidateRun, Problem, State};

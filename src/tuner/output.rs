@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::invalid::{Fault, Invalid};
-use crate::runs::points::{Found, Point, Scan};
+use crate::runs::samples::{Found, Point, Scan};
 
 /// Longest excerpt of a program's output that is shown.
 const SHOWN: usize = 120;
@@ -16,7 +16,7 @@ pub(super) const UNTIMED: &str = "untimed ";
 
 /// Measurements of one run, and what it reports about its result.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct ParsedOutput {
     /// Times of its samples, nanoseconds.
     pub times: Vec<f64>,
     /// Clock of each sample, MHz; as many as times, or none.
@@ -54,8 +54,8 @@ pub struct Said {
 }
 
 /// Parses what a program printed. `Err` says why the run is unusable; lines meant for people are skipped.
-pub fn read_output(text: &str) -> Result<Said, String> {
-    let mut said = Said::default();
+pub fn read_output(text: &str) -> Result<ParsedOutput, String> {
+    let mut said = ParsedOutput::default();
     let mut scan = Scan::default();
     let mut name: Option<String> = None;
     for line in text.lines() {
@@ -92,7 +92,7 @@ pub fn read_output(text: &str) -> Result<Said, String> {
     Ok(said)
 }
 
-impl Said {
+impl ParsedOutput {
     /// Adds the output of another run of the same candidate.
     pub fn join(&mut self, mut other: Self) {
         let clocked = self.is_clocked() && other.is_clocked();
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(said.times, [1000.0, 2000.0, 5.0]);
         assert_eq!((said.error, said.flops), (Some(2e-6), Some(16.0)));
         assert_eq!(said.checksums, [36.0, 1.0, 2.0]);
-        assert_eq!(read_output("nothing\n"), Ok(Said::default()));
+        assert_eq!(read_output("nothing\n"), Ok(ParsedOutput::default()));
     }
 
     #[test]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::contract::Amount;
 use super::invalid::Invalid;
-use super::output::Said;
+use super::output::ParsedOutput;
 use super::spec::{Parameters, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
-use crate::runs::points::{Key, Shape};
+use crate::runs::samples::{Key, Shape};
 
 /// Where a candidate stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,11 +29,11 @@ pub enum State {
 
 /// One candidate on one problem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trial {
+pub struct CandidateRun {
     /// Where it stands.
     pub state: State,
     /// Everything its checked runs said.
-    pub said: Said,
+    pub said: ParsedOutput,
     /// Samples of the baseline taken in turn with these, nanoseconds.
     pub beside: Vec<f64>,
     /// Its median as a share of the baseline's, block by block.
@@ -42,7 +42,7 @@ pub struct Trial {
     pub judgement: Option<Judgement>,
 }
 
-impl Trial {
+impl CandidateRun {
     /// Its samples; empty where its result is wrong.
     pub fn series(&self) -> Series {
         match self.state {
@@ -87,7 +87,7 @@ pub struct Problem {
     /// How much work it is, from the contract.
     pub amount: Amount,
     /// One per candidate, in the order of the grid.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<CandidateRun>,
     /// What the others are timed against, once one was right.
     pub baseline: Option<usize>,
     /// What a reader has to know: a baseline that failed.
@@ -133,7 +133,7 @@ impl Board {
     /// The problems of a spec, nothing tried yet.
     pub(super) fn of(spec: &Spec) -> Self {
         let candidates = spec.candidates();
-        let trials = vec![Trial::default(); candidates.len()];
+        let trials = vec![CandidateRun::default(); candidates.len()];
         let dtypes: Vec<Option<&String>> = if spec.dtypes.is_empty() {
             vec![None]
         } else {
@@ -163,9 +163,13 @@ mod tests {
     use super::*;
     use crate::tuner::Fault;
 
-    fn trial(times: impl IntoIterator<Item = u32>, state: State) -> Trial {
+    fn trial(times: impl IntoIterator<Item = u32>, state: State) -> CandidateRun {
         let times = times.into_iter().map(f64::from).collect();
-        Trial { said: Said { times, ..Said::default() }, state, ..Trial::default() }
+        CandidateRun {
+            said: ParsedOutput { times, ..ParsedOutput::default() },
+            state,
+            ..CandidateRun::default()
+        }
     }
 
     /// Tables of the sign test: ranks 10 and 21 of 30, 6 and 15 of 20, 1 and 6 of 6.
@@ -181,7 +185,7 @@ mod tests {
     fn a_machine_that_was_slow_for_a_while_does_not_change_the_ratio() {
         let slow_beside_one_side_only = [0.64, 1.3, 0.63, 0.65, 0.3];
         let blocks = slow_beside_one_side_only.to_vec();
-        let trial = Trial { blocks, state: State::Done, ..Trial::default() };
+        let trial = CandidateRun { blocks, state: State::Done, ..CandidateRun::default() };
         assert_eq!(trial.ratio(), Some(0.64));
     }
 

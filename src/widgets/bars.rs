@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Look, Pen, text_width};
+use super::{CellWriter, Look, text_width};
 use crate::widgets::format::{self, Short};
 use crate::widgets::theme::Role;
 
@@ -65,7 +65,7 @@ impl Bars<'_> {
     }
 
     /// Draws the bar of a value, and a blank behind it if there is one.
-    fn draw_spaced(&self, bar: &Bar<'_>, width: u16, pen: &mut Pen<'_>) {
+    fn draw_spaced(&self, bar: &Bar<'_>, width: u16, pen: &mut CellWriter<'_>) {
         let style = self.look.style(bar.role);
         let Some(value) = bar.value else { return };
         let least = if value > 0.0 { 1.0 } else { 0.0 };

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Look, Piece, pieces_width, text_width};
+use super::{Look, StyledText, pieces_width, text_width};
 use crate::widgets::theme::Role;
 
 /// A frame with titles: left and right above, left and right below.
@@ -15,10 +15,10 @@ use crate::widgets::theme::Role;
 pub struct Card<'a> {
     look: Look<'a>,
     border: Role,
-    left: &'a [Piece<'a>],
-    right: &'a [Piece<'a>],
-    foot_left: &'a [Piece<'a>],
-    foot: &'a [Piece<'a>],
+    left: &'a [StyledText<'a>],
+    right: &'a [StyledText<'a>],
+    foot_left: &'a [StyledText<'a>],
+    foot: &'a [StyledText<'a>],
 }
 
 impl<'a> Card<'a> {
@@ -36,28 +36,28 @@ impl<'a> Card<'a> {
 
     /// Title on the left, its pieces one after the other.
     #[must_use]
-    pub fn left(mut self, pieces: &'a [Piece<'a>]) -> Self {
+    pub fn left(mut self, pieces: &'a [StyledText<'a>]) -> Self {
         self.left = pieces;
         self
     }
 
     /// Facts on the right; separators are drawn between them.
     #[must_use]
-    pub fn right(mut self, facts: &'a [Piece<'a>]) -> Self {
+    pub fn right(mut self, facts: &'a [StyledText<'a>]) -> Self {
         self.right = facts;
         self
     }
 
     /// Facts in the lower border, on the left.
     #[must_use]
-    pub fn foot_left(mut self, facts: &'a [Piece<'a>]) -> Self {
+    pub fn foot_left(mut self, facts: &'a [StyledText<'a>]) -> Self {
         self.foot_left = facts;
         self
     }
 
     /// Facts in the lower border, on the right: a count, a position.
     #[must_use]
-    pub fn foot(mut self, facts: &'a [Piece<'a>]) -> Self {
+    pub fn foot(mut self, facts: &'a [StyledText<'a>]) -> Self {
         self.foot = facts;
         self
     }
@@ -115,7 +115,13 @@ impl<'a> Card<'a> {
     }
 
     /// Draws the first facts that fit into `room` at the right end of a line; returns their width.
-    fn draw_facts(&self, facts: &[Piece<'_>], room: u16, line: Rect, buffer: &mut Buffer) -> u16 {
+    fn draw_facts(
+        &self,
+        facts: &[StyledText<'_>],
+        room: u16,
+        line: Rect,
+        buffer: &mut Buffer,
+    ) -> u16 {
         let (shown, width) = self.fitting(facts, room);
         if shown == 0 {
             return 0;
@@ -133,7 +139,7 @@ impl<'a> Card<'a> {
     }
 
     /// How many facts fit with the blanks around them, and the columns they take.
-    fn fitting(&self, facts: &[Piece<'_>], room: u16) -> (usize, u16) {
+    fn fitting(&self, facts: &[StyledText<'_>], room: u16) -> (usize, u16) {
         let mut fit = (0, 0);
         let mut width = 1u16;
         for (index, (text, _)) in facts.iter().enumerate() {
@@ -147,7 +153,7 @@ impl<'a> Card<'a> {
         fit
     }
 
-    fn write_facts(&self, facts: &[Piece<'_>], at: Rect, buffer: &mut Buffer) {
+    fn write_facts(&self, facts: &[StyledText<'_>], at: Rect, buffer: &mut Buffer) {
         let faint = self.look.style(Role::Faint);
         let mut pen = self.look.pen(buffer, at);
         pen.glyph(" ", Style::new());

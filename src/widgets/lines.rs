@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::widgets::Widget;
 
-use super::{Look, Pen, text_width};
+use super::{CellWriter, Look, text_width};
 use crate::widgets::theme::Role;
 
 /// A key and what it does.
@@ -118,7 +118,7 @@ impl Tabs<'_> {
         self.places(width).last().map_or(0, |(at, shown, _)| at.saturating_add(shown).min(width))
     }
 
-    fn draw_tab(&self, index: usize, pen: &mut Pen<'_>) {
+    fn draw_tab(&self, index: usize, pen: &mut CellWriter<'_>) {
         let (key, title) = self.tabs[index];
         let with_title = pen.rest() > text_width(key) + 2;
         let (key_style, title_style) = if index == self.active {

@@ -38,7 +38,7 @@ pub use hits::{Hit, Hits, Link, Shown};
 pub use lines::{Footer, Hint, Notice, Severity, Tabs};
 pub(crate) use menu::Menu;
 pub(crate) use page::{Page, PageWriter, Titled, draw_page, draw_text};
-pub use pen::{Align, Pen, Piece, pieces_width, text_width};
+pub use pen::{Align, CellWriter, StyledText, pieces_width, text_width};
 pub use roofline::{Point, Roof, Roofline};
 pub use scrollbar::Scrollbar;
 pub use spark::Spark;
@@ -79,7 +79,7 @@ impl<'a> Look<'a> {
     }
 
     /// A text with a meaning.
-    pub fn piece<'t>(&self, text: &'t str, role: Role) -> Piece<'t> {
+    pub fn piece<'t>(&self, text: &'t str, role: Role) -> StyledText<'t> {
         (text, self.theme.style(role))
     }
 
@@ -98,8 +98,8 @@ impl<'a> Look<'a> {
     }
 
     /// A pen on the first line of an area.
-    pub fn pen<'b>(&self, buffer: &'b mut Buffer, area: Rect) -> Pen<'b> {
-        Pen::new(buffer, area, self.glyphs)
+    pub fn pen<'b>(&self, buffer: &'b mut Buffer, area: Rect) -> CellWriter<'b> {
+        CellWriter::new(buffer, area, self.glyphs)
     }
 }
 

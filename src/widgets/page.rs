@@ -10,7 +10,7 @@ use warpscope_probes::text::printable;
 
 use super::hits::is_safe;
 use super::wrap::{chop, wrap};
-use super::{Hit, Hits, Look, Piece, Popup, Shown, Surface, pieces_width, text_width};
+use super::{Hit, Hits, Look, Popup, Shown, StyledText, Surface, pieces_width, text_width};
 use crate::text::clean_lines;
 use crate::widgets::theme::Role;
 
@@ -192,7 +192,7 @@ impl<'a> PageWriter<'a> {
 
 /// Draws a page in a popup, from a line on, but so that the lines in `focus` are in view.
 pub(crate) fn draw_page(
-    title: &[Piece<'_>],
+    title: &[StyledText<'_>],
     page: &Page,
     (scroll, focus): (usize, Option<Range<usize>>),
     on: Surface<'_>,

@@ -12,7 +12,7 @@ use crate::text::clean;
 use crate::widgets::glyphs::Glyphs;
 
 /// A text and how it is drawn.
-pub type Piece<'a> = (&'a str, Style);
+pub type StyledText<'a> = (&'a str, Style);
 
 /// Which side of its column a text keeps to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn text_width(text: &str) -> u16 {
 }
 
 /// Columns that pieces take together.
-pub fn pieces_width(pieces: &[Piece<'_>]) -> u16 {
+pub fn pieces_width(pieces: &[StyledText<'_>]) -> u16 {
     pieces.iter().fold(0, |sum, (text, _)| sum.saturating_add(text_width(text)))
 }
 
@@ -46,17 +46,17 @@ fn exactly(style: Style) -> Style {
 
 /// Writes from left to right on one line and stops at the end of its area.
 #[derive(Debug)]
-pub struct Pen<'b> {
+pub struct CellWriter<'b> {
     buffer: &'b mut Buffer,
     glyphs: &'static Glyphs,
     x: u16,
     end: u16,
     y: u16,
-    /// Which side [`Pen::fit`] keeps to.
+    /// Which side [`CellWriter::fit`] keeps to.
     pub align: Align,
 }
 
-impl<'b> Pen<'b> {
+impl<'b> CellWriter<'b> {
     /// A pen on the first line of `area`, as far as the buffer goes.
     pub fn new(buffer: &'b mut Buffer, area: Rect, glyphs: &'static Glyphs) -> Self {
         let area = area.intersection(buffer.area);
@@ -144,7 +144,7 @@ impl<'b> Pen<'b> {
     }
 
     /// Writes pieces one after the other.
-    pub fn pieces(&mut self, pieces: &[Piece<'_>]) -> &mut Self {
+    pub fn pieces(&mut self, pieces: &[StyledText<'_>]) -> &mut Self {
         for (text, style) in pieces {
             self.put(text, *style);
         }
@@ -165,7 +165,7 @@ impl<'b> Pen<'b> {
         self
     }
 
-    /// Writes a text into all that is left, on the side of [`Pen::align`].
+    /// Writes a text into all that is left, on the side of [`CellWriter::align`].
     pub fn fit(&mut self, text: &str, style: Style) -> &mut Self {
         let spare = self.rest().saturating_sub(text_width(text));
         match self.align {

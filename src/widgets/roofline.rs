@@ -6,7 +6,7 @@ use ratatui::widgets::Widget;
 
 use super::canvas::Canvas;
 use super::graph::braille;
-use super::{Align, Look, Pen, text_width};
+use super::{Align, CellWriter, Look, text_width};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 
@@ -203,7 +203,7 @@ impl Roofline<'_> {
     }
 }
 
-fn pen_at<'b>(look: Look<'_>, buffer: &'b mut Buffer, area: Rect, y: u16) -> Pen<'b> {
+fn pen_at<'b>(look: Look<'_>, buffer: &'b mut Buffer, area: Rect, y: u16) -> CellWriter<'b> {
     look.pen(buffer, Rect { y, height: 1, ..area })
 }
 

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
 
-use super::{Align, Look, Pen, Scrollbar, text_width};
+use super::{Align, CellWriter, Look, Scrollbar, text_width};
 use crate::widgets::theme::Role;
 
 /// How a column takes its room.
@@ -214,7 +214,7 @@ impl<'a> Table<'a> {
         &self,
         area: Rect,
         buffer: &mut Buffer,
-        mut cell: impl FnMut(usize, usize, &mut Pen<'_>),
+        mut cell: impl FnMut(usize, usize, &mut CellWriter<'_>),
     ) -> TableLayout {
         let layout = self.layout(area.intersection(buffer.area));
         self.draw_header(&layout, buffer);

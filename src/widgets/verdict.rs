@@ -1,6 +1,6 @@
 //! A verdict in a cell of a matrix.
 
-use super::{Look, Pen};
+use super::{CellWriter, Look};
 use crate::engine::{Level, Outcome};
 use crate::widgets::theme::Role;
 
@@ -18,7 +18,12 @@ pub fn outcome_role(outcome: Outcome) -> Role {
 }
 
 /// Writes symbol and letter of evidence, `✔m`; a disputed verdict has an exclamation mark after it.
-pub fn verdict_cell(look: Look<'_>, pen: &mut Pen<'_>, verdict: (Outcome, Level), disputed: bool) {
+pub fn verdict_cell(
+    look: Look<'_>,
+    pen: &mut CellWriter<'_>,
+    verdict: (Outcome, Level),
+    disputed: bool,
+) {
     let (outcome, level) = verdict;
     if pen.align == super::Align::Center {
         // Symbols stand below each other; the mark hangs over where there is room for it.

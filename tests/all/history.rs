@@ -5,8 +5,8 @@ use std::process::{Command, Output};
 
 use warpscope::io::sink::history::History;
 use warpscope::runs::compare::SplitMix;
-use warpscope::runs::journal::{Device, End, Identity, Mark, Record, Regime};
-use warpscope::store::kernels::Trend;
+use warpscope::runs::run_log::{Device, End, Identity, Mark, Record, Regime};
+use warpscope::store::trends::Trend;
 
 pub(crate) const RUNS: usize = 24;
 
@@ -216,11 +216,12 @@ fn simulated(share: f64) -> Vec<(usize, Trend)> {
 
 #[test]
 fn steps_go_through_the_store_and_are_found_where_they_are_and_flat_noise_has_none() {
-    let flat: Vec<usize> = simulated(0.0).iter().map(|(_, trend)| trend.shifts.len()).collect();
+    let flat: Vec<usize> =
+        simulated(0.0).iter().map(|(_, trend)| trend.change_points.len()).collect();
     assert_eq!((flat.len(), flat.iter().sum::<usize>()), (60, 0), "{flat:?}");
     for share in [0.02, 0.05, -0.05] {
         for (begin, trend) in simulated(share) {
-            let found = &trend.shifts;
+            let found = &trend.change_points;
             let told = format!("{} {share} at {begin}: {found:?}", trend.name());
             assert_eq!(found.len(), 1, "{told}");
             assert!(found[0].at.abs_diff(begin) <= 2, "{told}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use warpscope::runs::compare::SplitMix;
-use warpscope::runs::journal::Record;
+use warpscope::runs::run_log::Record;
 
 /// Kernel and true change, per cent.
 const CASES: &[(&str, f64)] =

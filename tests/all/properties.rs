@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use warpscope::engine::{
-    Evidence, Finding, Level, Outcome, Premises, Question, Settles, Target, cell, evaluate, matrix,
-    versions_of,
+    Assumptions, Evidence, Finding, Level, Outcome, Question, Scope, Target, cell, evaluate,
+    matrix, versions_of,
 };
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
@@ -125,9 +125,9 @@ fn findings(question: &Question) -> impl Strategy<Value = Vec<Finding>> + use<> 
     let ids: Vec<String> =
         base().rules_of(&question.framework).map(|rule| rule.id.to_string()).collect();
     let settles = prop_oneof![
-        Just(Settles::Whole),
-        any::<Index>().prop_map(|at| Settles::Stage(at.get(STAGES).0)),
-        any::<Index>().prop_map(move |at| Settles::Rules(
+        Just(Scope::Whole),
+        any::<Index>().prop_map(|at| Scope::Stage(at.get(STAGES).0)),
+        any::<Index>().prop_map(move |at| Scope::Rules(
             (!ids.is_empty()).then(|| at.get(&ids).clone()).into_iter().collect()
         )),
     ];
@@ -244,7 +244,7 @@ proptest! {
 fn the_matrix_agrees_with_the_whole_answers() {
     let targets: Vec<Target> =
         SMS.iter().map(|(major, minor)| Target::of_sm("a card", Sm::new(*major, *minor))).collect();
-    let table = matrix(base(), &targets, &Premises::default());
+    let table = matrix(base(), &targets, &Assumptions::default());
     for (row, cells) in table.rows.iter().zip(&table.cells) {
         for (target, cell) in targets.iter().zip(cells) {
             let long = evaluate(base(), target, &row.question, &[]);

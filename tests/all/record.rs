@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use warpscope::runs::journal::{Journal, Run};
+use warpscope::runs::run_log::{Journal, Run};
 
 pub(crate) struct Desk(pub(crate) tempfile::TempDir);
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use warpscope::runs::journal::{Dirty, Journal, Run};
+use warpscope::runs::run_log::{Dirty, Journal, Run};
 
 use crate::record::{Desk, names, text};
 

@@ -24,7 +24,7 @@ use warpscope::shell::keys::{Row, Scope, rows};
 use warpscope::shell::tabs::{TABS, Tab};
 use warpscope::shell::update::update;
 use warpscope::shell::{App, Cmd, Msg, Settings};
-use warpscope::store::kernels::Trend;
+use warpscope::store::trends::Trend;
 use warpscope::widgets::svg;
 use warpscope::widgets::theme::{BUILTIN, ColorDepth};
 use warpscope::worker::cpu::CPU;

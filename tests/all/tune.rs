@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
-use warpscope::runs::journal::Journal;
-use warpscope::runs::points;
+use warpscope::runs::run_log::Journal;
+use warpscope::runs::samples as points;
 
 use crate::pty::{PATIENCE, Session, Start};
 

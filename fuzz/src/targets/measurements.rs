@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use warpscope::runs::journal::{Record, Taken};
-use warpscope::runs::points::{Found, PARSERS, Point, Scan, read};
+use warpscope::runs::run_log::{Record, Taken};
+use warpscope::runs::samples::{Found, PARSERS, Point, Scan, read};
 
 use crate::Trace;
 

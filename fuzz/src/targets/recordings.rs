@@ -5,7 +5,7 @@ use std::time::Duration;
 use warpscope::io::sink::export::{EXPORTS, Recordings};
 use warpscope::io::sink::{FrameReader, csv, jsonl};
 use warpscope::io::source::replay::ReplaySource;
-use warpscope::runs::journal::{Journal, PointStream, Reader, Record};
+use warpscope::runs::run_log::{Journal, PointStream, Reader, Record};
 use warpscope_probes::Frame;
 
 use crate::Trace;

@@ -12,7 +12,7 @@ use super::env::{Environment, Inventory, Library, Package, ProcessUse, Unreadabl
 
 /// Everything installed, with the device code of its binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Survey {
+pub struct EnvironmentScan {
     /// Environments, packages, libraries.
     pub inventory: Inventory,
     /// Device code by path; only of files that carry any.
@@ -54,7 +54,7 @@ impl Advance {
 /// How one file is read: from the file, or from what is remembered of it.
 pub type Scanner<'a> = &'a mut dyn FnMut(&Path) -> Result<Scan, ScanError>;
 
-impl Survey {
+impl EnvironmentScan {
     /// Reads the binaries of everything found. Each file once, whoever it belongs to; stops soon after `cancel` is set.
     pub fn of(
         inventory: Inventory,
@@ -175,7 +175,7 @@ mod tests {
         let scans = packages.iter().map(|one| (one.name.clone().into(), scan.clone())).collect();
         let home = Environment { packages, ..Environment::default() };
         let inventory = Inventory { environments: vec![home], ..Inventory::default() };
-        let mut survey = Survey { inventory, scans, ..Survey::default() };
+        let mut survey = EnvironmentScan { inventory, scans, ..EnvironmentScan::default() };
         survey.keep(|package| package.normalized == "vllm");
         let home = &survey.inventory.environments[0];
         let left: Vec<_> = home.packages.iter().map(|one| one.name.as_str()).collect();

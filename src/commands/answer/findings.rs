@@ -3,7 +3,7 @@
 use warpscope_probes::live::{ProbeReport, Store};
 use warpscope_probes::rules::RuleBase;
 
-use crate::engine::{Finding, Target, found_live};
+use crate::engine::{Finding, Target, live_findings};
 
 /// What was found before on these devices, each with the driver it has now.
 pub(crate) fn kept(targets: &[Target]) -> Vec<ProbeReport> {
@@ -22,5 +22,5 @@ pub(crate) fn findings(base: &RuleBase, targets: &[Target]) -> Vec<Finding> {
         same.find_map(|target| target.sm)
     };
     let reports = kept(targets);
-    reports.iter().flat_map(|report| found_live(base, report, sm_of(&report.uuid))).collect()
+    reports.iter().flat_map(|report| live_findings(base, report, sm_of(&report.uuid))).collect()
 }

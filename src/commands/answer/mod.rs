@@ -1,4 +1,4 @@
-//! What `check` and `why` share: what was asked, about which GPUs, under which premises, and the code they end with.
+//! What `check` and `why` share: what was asked, about which GPUs, under which assumptions, and the code they end with.
 
 pub(crate) mod findings;
 pub(crate) mod model;
@@ -19,15 +19,15 @@ use crate::commands::identity::today;
 use crate::config::args;
 use crate::config::args::Installed as AskInstalled;
 use crate::engine::installed::Installed;
-use crate::engine::{Outcome, Premises, Target, Verdict};
+use crate::engine::{Assumptions, Outcome, Target, Verdict};
 
 /// What answers take as given: the model that was named, and what is installed here. GPUs of the catalogue are asked about what is
 /// installed only on request, since it may not be what will be installed beside them.
-pub(crate) fn premises(
+pub(crate) fn assumptions(
     options: &Options,
     base: &RuleBase,
     gpus: &[Target],
-) -> Result<Premises, CliError> {
+) -> Result<Assumptions, CliError> {
     let model = options.get(&args::MODEL).as_deref().map(Model::read).transpose();
     let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
     let ask_installed = match options.get(&args::INSTALLED) {
@@ -36,12 +36,12 @@ pub(crate) fn premises(
         AskInstalled::No => false,
     };
     if !ask_installed {
-        return Ok(Premises { model, ..Premises::default() });
+        return Ok(Assumptions { model, ..Assumptions::default() });
     }
     let found = Installed::new(base, &scan_environments(), gpus, &today());
     let Installed { versions, beside, mut findings } = found;
     findings.extend(findings::findings(base, gpus));
-    Ok(Premises { versions, beside, model, findings })
+    Ok(Assumptions { versions, beside, model, findings })
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts

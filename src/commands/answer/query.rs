@@ -8,7 +8,7 @@ use std::fmt;
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
 use crate::config::nearest;
-use crate::engine::{Origin, Premises, Question, distinct};
+use crate::engine::{Assumptions, Origin, Question, distinct};
 
 /// A word that means nothing, with what was perhaps meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,19 +31,19 @@ pub(crate) struct Words<'a> {
     pub(crate) dtype: Option<&'a str>,
 }
 
-/// The questions that were typed with the premises put in. With a model, a question that cannot be about it is left out; where all
+/// The questions that were typed with the assumptions put in. With a model, a question that cannot be about it is left out; where all
 /// are, the first says why.
 pub(crate) fn asked(
     base: &RuleBase,
     words: Words<'_>,
-    premises: &Premises,
+    assumptions: &Assumptions,
 ) -> Result<Vec<Question>, UsageError> {
     let questions = questions(base, words.words, words.dtype)?;
     if words.words.is_empty() {
-        let rows = questions.iter().filter_map(|row| Some((row, premises.in_row(base, row)?)));
+        let rows = questions.iter().filter_map(|row| Some((row, assumptions.in_row(base, row)?)));
         return Ok(distinct(rows));
     }
-    let about: Vec<_> = questions.iter().map(|one| (one, premises.asked(base, one))).collect();
+    let about: Vec<_> = questions.iter().map(|one| (one, assumptions.asked(base, one))).collect();
     let found = about.iter().filter_map(|(one, about)| Some((*one, about.clone().ok()?)));
     let found = distinct(found);
     match about.into_iter().find_map(|(_, about)| about.err()) {

@@ -10,9 +10,9 @@ use crate::commands::compare::{Shown, outcome, show};
 use crate::commands::output;
 use crate::config::args;
 use crate::runs::compare::{Groups, compare_groups};
-use crate::runs::journal::Regime;
 use crate::runs::noise::floor_of;
-use crate::runs::points::Key;
+use crate::runs::run_log::Regime;
+use crate::runs::samples::Key;
 
 /// Judges this program against another one.
 pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {

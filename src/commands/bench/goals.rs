@@ -20,8 +20,8 @@ use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selec
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
-use crate::runs::journal::{End, Record, Regime, Taken};
-use crate::runs::points::{Key, Point};
+use crate::runs::run_log::{End, Record, Regime, Taken};
+use crate::runs::samples::{Key, Point};
 use crate::text::clean;
 use crate::worker::goals::{GOALS, Goal, Own, Verdict};
 use crate::worker::{

@@ -13,7 +13,7 @@ use crate::commands::bench::samples::points_of;
 use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::runs::compare::Series;
-use crate::runs::points::{Key, Point};
+use crate::runs::samples::{Key, Point};
 use crate::worker::{Hello, PathSamples};
 
 /// Most bytes of a program's answer that are read; a block is about 200 kB.

@@ -6,8 +6,8 @@ use crate::commands::bench::decoder::BenchResult;
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::identity;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
-use crate::runs::journal::{Device, End, Record, Regime, Taken};
-use crate::runs::points::{Key, Point, Shape};
+use crate::runs::run_log::{Device, End, Record, Regime, Taken};
+use crate::runs::samples::{Key, Point, Shape};
 use crate::worker::PathSamples;
 use crate::worker::precision::{is_default, precision};
 

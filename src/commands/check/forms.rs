@@ -63,7 +63,7 @@ pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: SCHEMA,
         counts,
-        model: report.request.premises.model.as_ref().map(About::new),
+        model: report.request.assumptions.model.as_ref().map(About::new),
         verdicts: report.shown().map(entry).collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
@@ -113,7 +113,7 @@ pub(crate) fn csv(report: &Report<'_>) -> String {
 /// A table for an issue or a wiki: one line per configuration, one column per GPU.
 pub(crate) fn markdown(report: &Report<'_>) -> String {
     let mut text = format!("{}\n\n", summary(&report.verdicts));
-    if let Some(model) = &report.request.premises.model {
+    if let Some(model) = &report.request.assumptions.model {
         let _ = writeln!(
             text,
             "Model {}: {}\n",

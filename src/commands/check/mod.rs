@@ -14,7 +14,7 @@ use crate::commands::answer::model::model_text;
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, block, summary};
-use crate::commands::answer::{exit, premises, targets};
+use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::table::table;
 use crate::commands::cli::{
@@ -23,7 +23,7 @@ use crate::commands::cli::{
 use crate::commands::output;
 use crate::config::args;
 use crate::config::args::Only;
-use crate::engine::{Outcome, Premises, Question, Target, Verdict, evaluate};
+use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -67,7 +67,7 @@ pub(crate) struct CheckRequest {
     /// Number format everything is asked in.
     pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
-    pub(crate) premises: Premises,
+    pub(crate) assumptions: Assumptions,
     /// Which verdicts are shown.
     pub(crate) only: Option<Only>,
     /// How they are written.
@@ -91,7 +91,7 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
         let answer = |gpu: &Target, question: &Question| {
-            evaluate(base, gpu, question, &request.premises.about(gpu, question))
+            evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
         };
         let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
         let verdicts = request.gpus.iter().flat_map(each).collect();
@@ -130,7 +130,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let base = rule_base(options)?;
     let gpus = targets(options)?;
     let request = CheckRequest {
-        premises: premises(options, &base, &gpus)?,
+        assumptions: assumptions(options, &base, &gpus)?,
         gpus,
         queries: options.get(&args::FRAMEWORKS),
         dtype: options.get(&args::ASKED_DTYPE),
@@ -150,7 +150,7 @@ fn answer_all(
     out: &mut dyn Write,
 ) -> Result<Exit, CliError> {
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.premises)
+    let asked = asked(base, words, &request.assumptions)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     if asked.is_empty() {
         output::note(format_args!("warpscope check: {}", nothing_asked(request)));
@@ -169,7 +169,7 @@ fn answer_all(
 /// Nothing was asked, so nothing is known to run.
 fn nothing_asked(request: &CheckRequest) -> String {
     let dtype = request.dtype.as_ref().map(|dtype| format!("--dtype {dtype}"));
-    let model = request.premises.model.as_ref().map(|model| {
+    let model = request.assumptions.model.as_ref().map(|model| {
         let settings = if model.settings.is_empty() {
             "nothing is said of it".to_owned()
         } else {
@@ -189,7 +189,7 @@ fn text(report: &Report<'_>) -> String {
     let style =
         Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
     let mut text = format!("{}\n\n", summary(&report.verdicts));
-    if let Some(model) = &request.premises.model {
+    if let Some(model) = &request.assumptions.model {
         text.push_str(&model_text(model, style));
     }
     if request.queries.is_empty() || report.shown().nth(MOST_BLOCKS).is_some() {

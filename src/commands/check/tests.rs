@@ -106,7 +106,7 @@ fn a_table_shows_only_what_was_asked_for() {
 #[test]
 fn a_model_picks_the_rows_that_load_it() {
     let mut about = request(&GPUS[1..3], &[]);
-    about.premises.model = Some(fp16_model("awq"));
+    about.assumptions.model = Some(fp16_model("awq"));
     let (code, out, _) = check(&about);
     assert_eq!(code, 1);
     insta::assert_snapshot!(out);
@@ -115,7 +115,7 @@ fn a_model_picks_the_rows_that_load_it() {
 #[test]
 fn a_model_and_a_word_that_contradicts_it() {
     let mut about = request(GPUS, &["demo", "fp8"]);
-    about.premises.model = Some(fp16_model("awq"));
+    about.assumptions.model = Some(fp16_model("awq"));
     let (code, _, err) = check(&about);
     assert_eq!(code, 2);
     assert!(
@@ -130,7 +130,7 @@ fn a_model_and_a_word_that_contradicts_it() {
 #[test]
 fn a_model_nothing_loads_is_unknown() {
     let mut about = request(GPUS, &[]);
-    about.premises.model = Some(fp16_model("exl3"));
+    about.assumptions.model = Some(fp16_model("exl3"));
     let (code, out, _) = check(&about);
     assert_eq!((code, out.as_str()), (4, ""));
     let err = nothing_asked(&about);
@@ -144,10 +144,10 @@ fn a_model_nothing_loads_is_unknown() {
 
 #[test]
 fn an_installed_version_is_used_unless_another_is_asked_for() {
-    use crate::engine::{Given, Origin};
+    use crate::engine::{AssumedVersion, Origin};
     let mut some = request(&GPUS[..1], &["demo", "fp16"]);
-    let given = Given { version: "0.9".to_owned(), origin: Origin::Installed };
-    some.premises.versions.insert("demo".to_owned(), given);
+    let given = AssumedVersion { version: "0.9".to_owned(), origin: Origin::Installed };
+    some.assumptions.versions.insert("demo".to_owned(), given);
     some.form = Form::Json;
     let told = |some: &CheckRequest| {
         let json: serde_json::Value = serde_json::from_str(&check(some).1).expect("JSON");
@@ -157,7 +157,7 @@ fn an_installed_version_is_used_unless_another_is_asked_for() {
     assert_eq!(told(&some), ["0.9", "installed"]);
     some.queries[0] = "demo@1.7".to_owned();
     assert_eq!(told(&some), ["1.7", "asked"]);
-    some.premises = Premises::default();
+    some.assumptions = Assumptions::default();
     some.queries[0] = "demo".to_owned();
     assert_eq!(told(&some), ["2.0.0", "known"]);
 }

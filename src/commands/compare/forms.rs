@@ -217,7 +217,7 @@ pub(crate) fn markdown(shown: &Shown<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::points::Key;
+    use crate::runs::samples::Key;
 
     #[test]
     fn columns_are_defused_and_numbers_are_not() {

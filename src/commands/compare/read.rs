@@ -8,8 +8,8 @@ use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
 use crate::commands::cli::CliError;
 use crate::runs::compare::Groups;
-use crate::runs::journal::{PointStream, Reader, Regime, begins_journal};
-use crate::runs::points;
+use crate::runs::run_log::{PointStream, Reader, Regime, begins_run_log};
+use crate::runs::samples as points;
 
 /// Largest document of another tool, which is held whole.
 const MAX_DOCUMENT: u64 = 256 << 20;
@@ -39,7 +39,7 @@ fn contents(path: &Path) -> io::Result<Contents> {
     let mut input = BufReader::with_capacity(1 << 16, Input::open(path, Accept::Pipes)?);
     let mut head = Vec::new();
     input.by_ref().take(HEAD).read_to_end(&mut head)?;
-    if begins_journal(&head) {
+    if begins_run_log(&head) {
         return journal(head.chain(input));
     }
     points::format(&String::from_utf8_lossy(&head)).map_err(io::Error::other)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::Presence;
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Cost, RuleBase};
@@ -17,8 +17,8 @@ use crate::commands::answer::findings::findings as found_before;
 use crate::commands::environments::scan_environments;
 use crate::commands::identity::today;
 use crate::commands::inspect::{driver_problem, kind};
-use crate::engine::installed::{Installed, package_reach};
-use crate::engine::{Fix, Level, Outcome as Answer, Premises, Target, evaluate, rows};
+use crate::engine::installed::{Installed, target_coverage};
+use crate::engine::{Assumptions, Fix, Level, Outcome as Answer, Target, evaluate, rows};
 
 /// Packages named of one environment.
 const PACKAGES: usize = 8;
@@ -28,7 +28,7 @@ const PLACES: usize = 3;
 /// What is installed here, and the GPUs it would run on.
 pub(crate) struct Here {
     pub(crate) base: Arc<RuleBase>,
-    survey: Survey,
+    survey: EnvironmentScan,
     pub(crate) gpus: Vec<Target>,
     today: String,
 }
@@ -70,11 +70,11 @@ impl Here {
         let Installed { versions, beside, findings } = found;
         versions.get(&framework.id).filter(|given| given.version == package.version)?;
         let findings = findings.into_iter().chain(found_before(&self.base, gpus)).collect();
-        let premises = Premises { versions, beside, findings, ..Premises::default() };
-        let rows = rows(&self.base, &premises);
+        let assumptions = Assumptions { versions, beside, findings, ..Assumptions::default() };
+        let rows = rows(&self.base, &assumptions);
         let own = rows.iter().filter(|row| row.question.framework == framework.id);
         let answers = own.map(|row| {
-            let about = premises.about(target, &row.question);
+            let about = assumptions.about(target, &row.question);
             evaluate(&self.base, target, &row.question, &about)
         });
         // Rows about another build fail for reasons of their own.
@@ -114,7 +114,7 @@ pub(crate) fn environments(here: &Here) -> Finding {
     finding(outcome, lines.join("\n"), remedy)
 }
 
-fn unreadable(survey: &Survey) -> Option<String> {
+fn unreadable(survey: &EnvironmentScan) -> Option<String> {
     let count = survey.inventory.unreadable_count.max(survey.inventory.unreadable.len() as u64)
         + survey.unreadable.len() as u64;
     let places = survey.inventory.unreadable.iter().chain(&survey.unreadable);
@@ -138,7 +138,7 @@ pub(crate) fn binaries(here: &Here) -> Finding {
         let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
         let name = format!("{} {}", package.name, package.full_version());
         let scans = here.survey.device_code(package);
-        let Some(reach) = package_reach(&name, scans, (sm, driver), home.cuda_runtime()) else {
+        let Some(reach) = target_coverage(&name, scans, (sm, driver), home.cuda_runtime()) else {
             continue;
         };
         judged += 1;

@@ -6,7 +6,7 @@ use super::checks::{finding, pass, skip};
 use super::installed::Here;
 use super::{Finding, Outcome};
 use crate::commands::answer::findings::kept;
-use crate::engine::{Target, contradicted};
+use crate::engine::{Target, contradicted_rules};
 
 /// Answers of each GPU with their day; wrong results and answers that contradict a rule are named.
 pub(crate) fn probed(here: &Here) -> Finding {
@@ -37,7 +37,7 @@ fn told(here: &Here, found: &[(&Target, Vec<ProbeReport>)]) -> (Vec<String>, Vec
             if report.answer == Answer::WrongOutput {
                 troubles.push(format!("{}: {}", report.id, report.detail));
             }
-            for rule in contradicted(&here.base, report, gpu) {
+            for rule in contradicted_rules(&here.base, report, gpu) {
                 let (id, reason) = (&rule.id, &rule.reason);
                 troubles.push(format!(
                     "{}: {}; rule {id} contradicts it: {reason}",

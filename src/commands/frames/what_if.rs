@@ -49,6 +49,6 @@ pub(crate) fn overlay(options: &Options, frame: &mut Frame) -> Result<(), CliErr
     if what_if.policy == Policy::Auto {
         what_if.policy = Policy::Never;
     }
-    what_if.dress(frame);
+    what_if.overlay(frame);
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::config::args;
 use crate::config::data_folder;
 use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
 use crate::runs::compare::Quartiles;
-use crate::store::kernels::{Difference, Moment, Shift, Trend, regime_word};
+use crate::store::trends::{ChangePoint, Difference, RunMedian, Trend, regime_word};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -138,7 +138,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct JsonTrend<'a> {
     kernel: &'a str,
-    shape: &'a crate::runs::points::Shape,
+    shape: &'a crate::runs::samples::Shape,
     dtype: Option<&'a str>,
     config: &'a str,
     device: &'a str,
@@ -192,13 +192,13 @@ fn document<'a>(trends: &[&'a Trend], weak: bool) -> Document<'a> {
         device: &trend.device,
         regime: regime_word(trend.regime),
         cold: trend.cold,
-        runs: trend.moments.iter().map(json_run).collect(),
-        changes: trend.shifts(weak).iter().map(|shift| json_shift(trend, shift)).collect(),
+        runs: trend.run_medians.iter().map(json_run).collect(),
+        changes: trend.change_points(weak).iter().map(|shift| json_shift(trend, shift)).collect(),
     });
     Document { schema: SCHEMA, kernels: kernels.collect() }
 }
 
-fn json_run(moment: &Moment) -> JsonRun<'_> {
+fn json_run(moment: &RunMedian) -> JsonRun<'_> {
     let identity = &moment.run.identity;
     let quartile = |of: fn(&Quartiles) -> f64| moment.quartiles.as_ref().map(of);
     JsonRun {
@@ -217,7 +217,7 @@ fn json_run(moment: &Moment) -> JsonRun<'_> {
     }
 }
 
-fn json_shift(trend: &Trend, shift: &Shift) -> JsonShift {
+fn json_shift(trend: &Trend, shift: &ChangePoint) -> JsonShift {
     let beside = trend.beside(shift).into_iter();
     JsonShift {
         run: shift.at,

@@ -1,8 +1,8 @@
 //! The history as text: every kernel on a line, or one kernel run by run.
 
 use crate::io::sink::table::{Column, Side, Style, grid};
-use crate::runs::journal::Identity;
-use crate::store::kernels::{Difference, Moment, Shift, Trend, commit};
+use crate::runs::run_log::Identity;
+use crate::store::trends::{ChangePoint, Difference, RunMedian, Trend, commit};
 use crate::text::clean;
 use crate::widgets::format;
 use crate::widgets::glyphs::Glyphs;
@@ -10,7 +10,7 @@ use crate::widgets::glyphs::Glyphs;
 /// A kernel and its last change.
 struct Line<'a> {
     trend: &'a Trend,
-    last: Option<&'a Shift>,
+    last: Option<&'a ChangePoint>,
 }
 
 fn lines<'a>() -> [Column<Line<'a>>; 6] {
@@ -26,7 +26,7 @@ fn lines<'a>() -> [Column<Line<'a>>; 6] {
             head: "RUNS",
             side: Side::Right,
             rank: 3,
-            cell: |line, _| line.trend.moments.len().to_string(),
+            cell: |line, _| line.trend.run_medians.len().to_string(),
         },
         Column {
             head: "MEDIAN",
@@ -54,13 +54,13 @@ fn lines<'a>() -> [Column<Line<'a>>; 6] {
 /// Every kernel on a line.
 pub(crate) fn overview(trends: &[&Trend], weak: bool, style: Style) -> String {
     let rows: Vec<_> =
-        trends.iter().map(|trend| Line { trend, last: trend.shifts(weak).last() }).collect();
+        trends.iter().map(|trend| Line { trend, last: trend.change_points(weak).last() }).collect();
     grid(&lines(), &rows, style)
         + "\nwarpscope history WORD shows the kernels with that word run by run.\n"
 }
 
-fn since(trend: &Trend, shift: &Shift) -> String {
-    let Some(run) = trend.moments.get(shift.at).map(|moment| &moment.run.identity) else {
+fn since(trend: &Trend, shift: &ChangePoint) -> String {
+    let Some(run) = trend.run_medians.get(shift.at).map(|moment| &moment.run.identity) else {
         return String::new();
     };
     format!("{} {}", date(run), commit(run).unwrap_or_default()).trim_end().to_owned()
@@ -68,8 +68,8 @@ fn since(trend: &Trend, shift: &Shift) -> String {
 
 /// A run of a kernel, with the change that begins with it.
 struct Run<'a> {
-    moment: &'a Moment,
-    shift: Option<&'a Shift>,
+    moment: &'a RunMedian,
+    shift: Option<&'a ChangePoint>,
 }
 
 fn runs<'a>() -> [Column<Run<'a>>; 9] {
@@ -129,30 +129,29 @@ fn runs<'a>() -> [Column<Run<'a>>; 9] {
 /// Each kernel run by run, and its changes in words.
 pub(crate) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
     let one = |trend: &&Trend| {
-        let shifts = trend.shifts(weak);
-        let rows = trend
-            .moments
-            .iter()
-            .enumerate()
-            .map(|(at, moment)| Run { moment, shift: shifts.iter().find(|shift| shift.at == at) });
+        let change_points = trend.change_points(weak);
+        let rows = trend.run_medians.iter().enumerate().map(|(at, moment)| Run {
+            moment,
+            shift: change_points.iter().find(|shift| shift.at == at),
+        });
         let head = format!(
             "{}\n{}",
             clean(&trend.name(), style.ascii),
             clean(&trend.circumstances(), style.ascii)
         );
         let rows: Vec<_> = rows.collect();
-        let words: String = shifts
+        let words: String = change_points
             .iter()
             .map(|shift| clean(&sentence(trend, shift, style), style.ascii).into_owned() + "\n")
             .collect();
-        let none = || match trend.moments.iter().filter(|moment| moment.quartiles.is_some()).count()
-        {
-            few if few < crate::store::kernels::LEAST_RUNS => format!(
-                "{few} runs with clean samples; change points need at least {}\n",
-                crate::store::kernels::LEAST_RUNS
-            ),
-            _ => "no lasting change\n".to_owned(),
-        };
+        let none =
+            || match trend.run_medians.iter().filter(|moment| moment.quartiles.is_some()).count() {
+                few if few < crate::store::trends::LEAST_RUNS => format!(
+                    "{few} runs with clean samples; change points need at least {}\n",
+                    crate::store::trends::LEAST_RUNS
+                ),
+                _ => "no lasting change\n".to_owned(),
+            };
         let words = if words.is_empty() { none() } else { words };
         format!("{head}\n\n{}\n{words}", grid(&runs(), &rows, style))
     };
@@ -160,10 +159,10 @@ pub(crate) fn details(trends: &[&Trend], weak: bool, style: Style) -> String {
 }
 
 /// A change in words: when, how much, and what changed beside it.
-fn sentence(trend: &Trend, shift: &Shift, style: Style) -> String {
+fn sentence(trend: &Trend, shift: &ChangePoint, style: Style) -> String {
     let word = if shift.change > 0.0 { "slower" } else { "faster" };
     let weak = if shift.weak { ", weak" } else { "" };
-    let when = trend.moments.get(shift.at).map(|moment| date(&moment.run.identity));
+    let when = trend.run_medians.get(shift.at).map(|moment| date(&moment.run.identity));
     format!(
         "from {} on {:.1} % {word}{weak} (p {}), {} after {}: {}",
         when.unwrap_or_default(),
@@ -204,8 +203,8 @@ fn time(ns: f64, style: Style) -> String {
     format::nanoseconds(ns, Glyphs::choose(style.ascii)).to_string()
 }
 
-fn median(moment: Option<&Moment>, style: Style) -> String {
-    moment.and_then(Moment::median).map_or_else(|| "-".to_owned(), |median| time(median, style))
+fn median(moment: Option<&RunMedian>, style: Style) -> String {
+    moment.and_then(RunMedian::median).map_or_else(|| "-".to_owned(), |median| time(median, style))
 }
 
 fn quartiles(run: &Run<'_>, style: Style) -> String {

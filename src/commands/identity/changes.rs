@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::index::{Entry, Time, entries};
 use super::repository::{Repository, open, read};
 use super::tree::{Id, Tree, from_hex, hex, object, of_commit};
-use crate::runs::journal::Dirty;
+use crate::runs::run_log::Dirty;
 
 /// Largest index that is read.
 const MAX_INDEX: u64 = 64 << 20;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use warpscope_probes::Frame;
 
-use crate::runs::journal::{Device, Dirty, Identity};
+use crate::runs::run_log::{Device, Dirty, Identity};
 use changes::Budget;
 use repository::Repository;
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::{OnDisk, Scan, scan_file, scan_source};
 use warpscope_probes::inspect::env::{
     CudaLibrary, DriverServes, EnvKind, Environment, Image, ImageError, ImageFile, Inventory,
@@ -108,7 +108,8 @@ fn image_groups(path: &Path, base: &RuleBase, judges: &[Judge]) -> Result<Vec<Gr
     let usage = |error: ImageError| CliError::Usage(error.to_string());
     let image = read_image(path, &mut Progress::silent()).map_err(usage)?;
     let scans = image_scans(path, &image).map_err(usage)?;
-    let survey = Survey { scans, inventory: image.inventory, ..Survey::default() };
+    let survey =
+        EnvironmentScan { scans, inventory: image.inventory, ..EnvironmentScan::default() };
     Ok(groups(&survey, base, judges, Some(path)))
 }
 
@@ -167,7 +168,12 @@ fn environments(
     Ok(())
 }
 
-fn groups(survey: &Survey, base: &RuleBase, judges: &[Judge], image: Option<&Path>) -> Vec<Group> {
+fn groups(
+    survey: &EnvironmentScan,
+    base: &RuleBase,
+    judges: &[Judge],
+    image: Option<&Path>,
+) -> Vec<Group> {
     let known: BTreeSet<String> = base
         .frameworks()
         .iter()
@@ -180,7 +186,7 @@ fn groups(survey: &Survey, base: &RuleBase, judges: &[Judge], image: Option<&Pat
 
 /// Packages with device code, and those the rules know that have none.
 fn group(
-    survey: &Survey,
+    survey: &EnvironmentScan,
     home: &Environment,
     known: &BTreeSet<String>,
     judges: &[Judge],

@@ -26,7 +26,7 @@ use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args;
-use crate::engine::installed::{PackageReach, package_reach};
+use crate::engine::installed::{TargetCoverage, target_coverage};
 use crate::engine::{Outcome, Target};
 
 /// The command.
@@ -64,7 +64,7 @@ struct Judge {
 
 /// What a package comes to on one GPU.
 struct Answer {
-    reach: PackageReach,
+    reach: TargetCoverage,
     /// The first kernels the deciding library lacks, where files can be asked.
     missing: Option<Missing>,
 }
@@ -139,7 +139,7 @@ impl Item {
         let full = format!("{name} {version}");
         let judge = |judge: &Judge| {
             let device = (judge.sm, judge.driver);
-            let reach = package_reach(full.trim(), scans.iter(), device, by.runtime)?;
+            let reach = target_coverage(full.trim(), scans.iter(), device, by.runtime)?;
             let lacks = matches!(reach.outcome, Outcome::Fails | Outcome::Partial) && by.on_disk;
             let names = || missing_kernels(&reach.library, judge.sm, judge.driver, MISSING).ok();
             let missing = lacks.then(names).flatten();

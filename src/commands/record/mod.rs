@@ -32,7 +32,7 @@ use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
-use crate::runs::points::Scan;
+use crate::runs::samples::Scan;
 use inbox::Inbox;
 pub(crate) use relay::{ARGUMENT as RELAY, run as relay};
 use session::Session;

@@ -12,10 +12,10 @@ use super::say;
 use crate::commands::frames::is_complete;
 use crate::commands::record::family::Family;
 use crate::io::sink::Recorder;
-use crate::runs::journal::{
+use crate::runs::run_log::{
     Around, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken, Window,
 };
-use crate::runs::points::{Found, Point, Scan};
+use crate::runs::samples::{Found, Point, Scan};
 
 /// Frames kept: a sample that began before the first of them has its window cut short.
 const FRAMES: usize = 512;
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
     use crate::io::sink::{Holds, Limits};
-    use crate::runs::journal::Journal;
+    use crate::runs::run_log::Journal;
 
     fn frame(mhz: u32, pids: &[u32]) -> Frame {
         let mut gpu = Gpu { key: "GPU-1".into(), ..Gpu::default() };

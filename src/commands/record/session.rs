@@ -24,7 +24,7 @@ use crate::commands::record::remark as mark;
 use crate::commands::record::run_log::{RunLog, Summary};
 use crate::config::args;
 use crate::io::sink::Recorder;
-use crate::runs::points::Scan;
+use crate::runs::samples::Scan;
 
 /// How long after its start the recording of a short program waits for what is not known of it yet: commit, driver and GPUs.
 const PATIENCE: Duration = Duration::from_secs(3);

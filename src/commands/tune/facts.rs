@@ -1,7 +1,7 @@
 //! Numbers of one candidate, and the roof they are held against.
 
 use crate::runs::compare::Series;
-use crate::tuner::{Amount, Problem, Said, State};
+use crate::tuner::{Amount, ParsedOutput, Problem, State};
 
 /// What the machine can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub(crate) struct Roof {
 
 impl Roof {
     /// The one that was measured beside a kernel of a GPU, in its own number format.
-    fn said(said: &Said) -> Option<Self> {
+    fn said(said: &ParsedOutput) -> Option<Self> {
         let (read_bytes_per_s, flop_per_s) = (said.roof_bytes_per_s, said.roof_flop_per_s);
         let found = read_bytes_per_s.is_some() || flop_per_s.is_some();
         found.then_some(Self { threads: None, read_bytes_per_s, flop_per_s })

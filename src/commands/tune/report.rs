@@ -7,7 +7,7 @@ use super::facts::{Facts, Roof};
 use crate::io::sink::table::{Column, Side, Style, grid};
 use crate::runs::compare::{Call, Judgement};
 use crate::text::fit;
-use crate::tuner::{Board, Parameters, Problem, State, Trial};
+use crate::tuner::{Board, CandidateRun, Parameters, Problem, State};
 
 /// One candidate in words.
 pub(crate) struct Row {
@@ -115,7 +115,7 @@ fn registers(count: u32, local_bytes: Option<u32>) -> String {
 }
 
 /// What a state says at the end of a line.
-fn remark(trial: &Trial) -> String {
+fn remark(trial: &CandidateRun) -> String {
     match &trial.state {
         State::Waiting => "waiting".to_owned(),
         State::Running => "running".to_owned(),

@@ -10,9 +10,9 @@ use crate::commands::cli::{CliError, Options};
 use crate::commands::compare::thresholds::noise_file_path;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
-use crate::runs::journal::{End, Mark, Record, Taken};
-use crate::runs::points::Point;
-use crate::tuner::{Board, Said, Spec, State};
+use crate::runs::run_log::{End, Mark, Record, Taken};
+use crate::runs::samples::Point;
+use crate::tuner::{Board, ParsedOutput, Spec, State};
 
 /// Every checked sample, and a remark for each candidate that has none.
 pub(crate) struct RunLog {
@@ -74,7 +74,7 @@ impl RunLog {
         let trial = &board.problems[problem].trials[candidate];
         let baseline = board.problems[problem].baseline.filter(|one| *one != candidate);
         if let Some(baseline) = baseline {
-            let said = Said { times: trial.beside.clone(), ..Said::default() };
+            let said = ParsedOutput { times: trial.beside.clone(), ..ParsedOutput::default() };
             self.point(board, (problem, baseline), &said);
         }
         let config = &board.candidates[candidate];
@@ -98,7 +98,7 @@ impl RunLog {
         self.write(&Record::Mark(Mark { at_ms: now_ms(), text }));
     }
 
-    fn point(&mut self, board: &Board, (problem, candidate): (usize, usize), said: &Said) {
+    fn point(&mut self, board: &Board, (problem, candidate): (usize, usize), said: &ParsedOutput) {
         if said.times.is_empty() {
             return;
         }

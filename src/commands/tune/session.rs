@@ -18,7 +18,7 @@ use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::workspace::Workspace;
 use crate::io::sink::export::tuned;
 use crate::runs::compare::Limits;
-use crate::runs::points::Key;
+use crate::runs::samples::Key;
 use crate::tuner::{
     Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
 };

@@ -15,7 +15,7 @@ use crate::commands::tune::run_log::RunLog;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
 use crate::runs::compare::{Limits, Pair, Series, judge};
-use crate::runs::points::Key;
+use crate::runs::samples::Key;
 use crate::text::{clean, fit};
 use crate::tuner::{Board, Observer, State};
 

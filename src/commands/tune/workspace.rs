@@ -13,7 +13,7 @@ use crate::commands::cli::WORKER;
 use crate::commands::tune::scratch::Scratch;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
-    Runner, Said, Spec, compare, default_limit, read_output, why_missing,
+    ParsedOutput, Runner, Spec, compare, default_limit, read_output, why_missing,
 };
 
 /// Largest file of results that is read.
@@ -150,7 +150,7 @@ impl<'a> Workspace<'a> {
     }
 
     /// Runs words to a good end and gives what they said.
-    fn listen(&self, words: &[String]) -> Result<Said, Halt> {
+    fn listen(&self, words: &[String]) -> Result<ParsedOutput, Halt> {
         let ended =
             self.start(words, self.spec.timeout).map_err(|why| invalid(Fault::Runtime, why))?;
         match ended.end {
@@ -216,7 +216,7 @@ impl<'a> Workspace<'a> {
         &mut self,
         job: Job,
         values: &BTreeMap<String, String>,
-        said: &Said,
+        said: &ParsedOutput,
     ) -> Result<Option<f64>, Halt> {
         let wrong = |why: String| invalid(Fault::Correctness, why);
         if said.error.is_some_and(f64::is_nan) {
@@ -290,7 +290,7 @@ impl<'a> Workspace<'a> {
 }
 
 impl Runner for Workspace<'_> {
-    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt> {
+    fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt> {
         if (self.stop)() {
             return Err(Halt::Interrupted);
         }

@@ -13,14 +13,14 @@ use crate::commands::answer::model::model_text;
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, origin_word};
-use crate::commands::answer::{exit, premises, targets};
+use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
 };
 use crate::commands::output;
 use crate::commands::why::text::{all_fixes, explained};
 use crate::config::args;
-use crate::engine::{Fix, Premises, Question, Target, Verdict, evaluate};
+use crate::engine::{Assumptions, Fix, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;
 
 /// The command.
@@ -56,7 +56,7 @@ pub(crate) struct WhyRequest {
     /// Number format everything is asked in.
     pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
-    pub(crate) premises: Premises,
+    pub(crate) assumptions: Assumptions,
     /// Only this fix, counted from 1.
     pub(crate) fix: Option<u64>,
     /// File the fix is written to.
@@ -85,7 +85,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let base = rule_base(options)?;
     let gpus = targets(options)?;
     let request = WhyRequest {
-        premises: premises(options, &base, &gpus)?,
+        assumptions: assumptions(options, &base, &gpus)?,
         gpus,
         queries: options.get(&args::FRAMEWORKS),
         dtype: options.get(&args::ASKED_DTYPE),
@@ -110,10 +110,10 @@ fn answer_all(
         return Err(CliError::Usage(message.to_owned()));
     }
     let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
-    let asked = asked(base, words, &request.premises)
+    let asked = asked(base, words, &request.assumptions)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let answer = |gpu: &Target, question: &Question| {
-        evaluate(base, gpu, question, &request.premises.about(gpu, question))
+        evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
     };
     let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
     let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();
@@ -145,7 +145,7 @@ fn explain(
     }
     let style =
         Style { width: request.width.unwrap_or(100), ascii: request.ascii, color: request.color };
-    if let Some(model) = &request.premises.model {
+    if let Some(model) = &request.assumptions.model {
         write!(out, "{}", model_text(model, style))?;
     }
     for (place, (question, verdict)) in answers.iter().enumerate() {

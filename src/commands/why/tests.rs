@@ -43,7 +43,7 @@ fn what_nobody_knows_is_said_so() {
 #[test]
 fn a_model_stands_above_the_answer() {
     let mut about = request(("Tesla T4", 7, 5), &["demo:auto"]);
-    about.premises.model = Some(fp16_model("awq"));
+    about.assumptions.model = Some(fp16_model("awq"));
     insta::assert_snapshot!(why(&about).expect("is understood").1);
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::spec::{Arg, ArgSpec, Form, operand, option, switch};
 use crate::config::value::Kind;
-use crate::runs::points;
+use crate::runs::samples as points;
 
 args! {
     FILE: PathBuf = operand(Form::RequiredOperand, "FILE", Kind::Path)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::{Evidence, Level, Origin, Outcome, Settles, StepKind};
+use crate::engine::{Evidence, Level, Origin, Outcome, Scope, StepKind};
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{Settings, Stage};
 
@@ -109,7 +109,7 @@ fn found(level: Level, outcome: Outcome) -> Finding {
         framework: "demo".to_owned(),
         sm: None,
         uuid: None,
-        settles: Settles::Whole,
+        settles: Scope::Whole,
         only: Settings::default(),
         evidence,
     }
@@ -213,7 +213,7 @@ confidence = "high"
     assert_eq!(verdict.outcome, Outcome::Unknown);
 }
 
-fn part(settles: Settles, level: Level, outcome: Outcome) -> Finding {
+fn part(settles: Scope, level: Level, outcome: Outcome) -> Finding {
     Finding { settles, ..found(level, outcome) }
 }
 
@@ -223,7 +223,7 @@ fn asked(version: &str, target: &Target, extra: &[Finding]) -> Verdict {
 
 #[test]
 fn good_kernels_bear_a_works_out_and_do_not_lift_a_gate() {
-    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
+    let kernels = [part(Scope::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
     let verdict = asked("1.0", &gpu(8, 0), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Inspected)));
     assert_eq!(verdict.evidence[0].id, "probe.demo");
@@ -239,7 +239,7 @@ fn good_kernels_bear_a_works_out_and_do_not_lift_a_gate() {
 
 #[test]
 fn good_kernels_alone_do_not_make_it_run() {
-    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
+    let kernels = [part(Scope::Stage(Stage::Kernels), Level::Inspected, Outcome::Works)];
     let verdict = asked("1.0", &gpu(6, 1), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Unknown, None));
     assert!(
@@ -252,7 +252,7 @@ fn good_kernels_alone_do_not_make_it_run() {
 
 #[test]
 fn bad_kernels_decide_unless_an_earlier_stage_stops_it() {
-    let kernels = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
+    let kernels = [part(Scope::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
     let verdict = asked("1.0", &gpu(8, 0), &kernels);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Fails, Some(Level::Inspected)));
     assert!(
@@ -269,8 +269,7 @@ fn bad_kernels_decide_unless_an_earlier_stage_stops_it() {
 
 #[test]
 fn a_rule_found_untrue_here_is_kept_and_disputed() {
-    let tried =
-        [part(Settles::Rules(vec!["demo.refused".to_owned()]), Level::Live, Outcome::Works)];
+    let tried = [part(Scope::Rules(vec!["demo.refused".to_owned()]), Level::Live, Outcome::Works)];
     let verdict = asked("2.0", &gpu(7, 5), &tried);
     assert_eq!((verdict.outcome, verdict.disputed), (Outcome::Works, true));
     assert!(verdict.reason.contains("refused below sm_80"), "{}", verdict.reason);
@@ -280,17 +279,16 @@ fn a_rule_found_untrue_here_is_kept_and_disputed() {
 
 #[test]
 fn what_was_found_about_a_rule_that_does_not_speak_decides_nothing() {
-    let elsewhere =
-        [part(Settles::Rules(vec!["demo.auto".to_owned()]), Level::Live, Outcome::Fails)];
+    let elsewhere = [part(Scope::Rules(vec!["demo.auto".to_owned()]), Level::Live, Outcome::Fails)];
     assert_eq!(asked("1.0", &gpu(8, 0), &elsewhere).outcome, Outcome::Works);
-    let mut stranger = [part(Settles::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
+    let mut stranger = [part(Scope::Stage(Stage::Kernels), Level::Inspected, Outcome::Fails)];
     stranger[0].framework = "other".to_owned();
     assert_eq!(asked("1.0", &gpu(8, 0), &stranger).outcome, Outcome::Works);
 }
 
 #[test]
 fn a_stronger_finding_about_the_same_part_outvotes_a_weaker_one() {
-    let kernels = Settles::Stage(Stage::Kernels);
+    let kernels = Scope::Stage(Stage::Kernels);
     let both = [
         part(kernels.clone(), Level::Inspected, Outcome::Fails),
         part(kernels, Level::Live, Outcome::Works),
@@ -356,7 +354,7 @@ confidence = "high"
 "#;
     let base = RuleBase::parse(&[("demo.toml", RULES), ("triton.toml", triton)]).expect("reads");
     let question = ask(Some("1.0"), &[("dtype", "fp16"), ("triton", "3.3.1")]);
-    let mut one = part(Settles::Stage(Stage::Kernels), Level::Live, Outcome::Works);
+    let mut one = part(Scope::Stage(Stage::Kernels), Level::Live, Outcome::Works);
     let answer = |found: &[Finding]| evaluate(&base, &gpu(7, 5), &question, found);
     assert_eq!(answer(&[]).outcome, Outcome::Fails);
     assert_eq!(answer(&[one.clone()]).outcome, Outcome::Fails);
@@ -364,7 +362,7 @@ confidence = "high"
     let verdict = answer(&[one.clone()]);
     assert_eq!((verdict.outcome, verdict.level), (Outcome::Works, Some(Level::Rule)));
     assert!(verdict.disputed, "{}", verdict.reason);
-    one.settles = Settles::Whole;
+    one.settles = Scope::Whole;
     assert_eq!(answer(&[one.clone()]).outcome, Outcome::Works);
     one.evidence.outcome = Outcome::Fails;
     assert_eq!(answer(&[one]).level, Some(Level::Live));

@@ -210,7 +210,7 @@ fn nothing_is_offered_that_does_not_run() {
         framework: "demo".to_owned(),
         sm: None,
         uuid: None,
-        settles: crate::engine::Settles::Stage(warpscope_probes::rules::Stage::Kernels),
+        settles: crate::engine::Scope::Stage(warpscope_probes::rules::Stage::Kernels),
         only: Settings::default(),
         evidence: Evidence {
             level: Level::Inspected,

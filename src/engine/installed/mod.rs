@@ -5,7 +5,7 @@ mod target_coverage;
 
 use std::collections::BTreeMap;
 
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::binary::PtxIsa;
 use warpscope_probes::inspect::env::{Environment, Package, normalized};
 use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_of};
@@ -13,18 +13,18 @@ use warpscope_probes::rules::{Framework, Kind, RuleBase, Settings, Stage, kind_o
 pub use build::BINARIES;
 use build::CUDA;
 pub(super) use build::{is_compiled_here, is_other_build, with_own_build};
-pub use target_coverage::{PackageReach, package_reach};
+pub use target_coverage::{TargetCoverage, target_coverage};
 
-use super::assumptions::Given;
+use super::assumptions::AssumedVersion;
 use super::question::Origin;
 use super::target::Target;
-use super::verdict::{Evidence, Finding, Level, Outcome, Settles};
+use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
 /// What is installed here, as far as the rules know it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Installed {
     /// Version of each framework, by its id.
-    pub versions: BTreeMap<String, Given>,
+    pub versions: BTreeMap<String, AssumedVersion>,
     /// Versions of the packages beside each framework.
     pub beside: BTreeMap<String, Settings>,
     /// What their binaries can run on.
@@ -33,7 +33,7 @@ pub struct Installed {
 
 impl Installed {
     /// Matches an environment scan with the rules, for these GPUs. `today` dates the findings.
-    pub fn new(base: &RuleBase, scan: &Survey, targets: &[Target], today: &str) -> Self {
+    pub fn new(base: &RuleBase, scan: &EnvironmentScan, targets: &[Target], today: &str) -> Self {
         let mut installed = Self::default();
         let mut environments: Vec<&Environment> = scan.inventory.environments.iter().collect();
         // What a command started here would use goes first, then what GPU processes use.
@@ -59,7 +59,7 @@ impl Installed {
         home: &Environment,
         package: &Package,
     ) {
-        let given = Given { version: package.version.clone(), origin: Origin::Installed };
+        let given = AssumedVersion { version: package.version.clone(), origin: Origin::Installed };
         self.versions.insert(framework.id.clone(), given);
         let mut beside = Settings::default();
         for other in base.frameworks().iter().filter(|one| kind_of(&one.id) == Ok(Kind::Package)) {
@@ -91,7 +91,7 @@ fn package_of<'a>(home: &'a Environment, framework: &Framework) -> Option<&'a Pa
 /// What the binaries of a package say about a GPU: about its kernels in every configuration, and as an answer of its own.
 fn finding(
     framework: &Framework,
-    scan: &Survey,
+    scan: &EnvironmentScan,
     home: &Environment,
     package: &Package,
     target: &Target,
@@ -101,8 +101,8 @@ fn finding(
     let driver = target.cuda.as_deref().and_then(PtxIsa::of_driver);
     let name = format!("{} {}", package.name, package.full_version());
     let scans = scan.device_code(package);
-    let reach = package_reach(&name, scans, (sm, driver), home.cuda_runtime())?;
-    let of = |outcome: Outcome, settles: Settles, only: Settings| Finding {
+    let reach = target_coverage(&name, scans, (sm, driver), home.cuda_runtime())?;
+    let of = |outcome: Outcome, settles: Scope, only: Settings| Finding {
         framework: framework.id.clone(),
         sm: Some(sm),
         uuid: None,
@@ -121,8 +121,8 @@ fn finding(
     let kernels = if reach.outcome == Outcome::Partial { Outcome::Unknown } else { reach.outcome };
     let whole = Settings::new([BINARIES]).ok()?;
     Some([
-        of(kernels, Settles::Stage(Stage::Kernels), framework.own_kernels.clone()),
-        of(reach.outcome, Settles::Whole, whole),
+        of(kernels, Scope::Stage(Stage::Kernels), framework.own_kernels.clone()),
+        of(reach.outcome, Scope::Whole, whole),
     ])
 }
 

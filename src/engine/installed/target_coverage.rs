@@ -19,7 +19,7 @@ const NAMED_LIBRARIES: usize = 4;
 
 /// What the binaries of a package can be expected to do on a GPU.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PackageReach {
+pub struct TargetCoverage {
     /// Works, partial or fails; unknown where they carry no device code that could be judged.
     pub outcome: Outcome,
     /// Why, one sentence.
@@ -83,12 +83,12 @@ fn units(count: u32) -> String {
 
 /// Judges the scanned libraries of a package, of builds for several CUDA versions the one that fits `runtime`. `None` when none of them
 /// carries code the CUDA runtime would load.
-pub fn package_reach<'a>(
+pub fn target_coverage<'a>(
     package: &str,
     scans: impl Iterator<Item = &'a Scan>,
     (device, driver): (Sm, Option<PtxIsa>),
     runtime: Option<(u32, u32)>,
-) -> Option<PackageReach> {
+) -> Option<TargetCoverage> {
     let devices: Vec<Sm> = Catalogue::load().archs().iter().map(|arch| arch.sm).collect();
     let judge = |scan: &'a Scan| Judged {
         scan,
@@ -111,7 +111,7 @@ pub fn package_reach<'a>(
         (_, gaps) => (Outcome::Partial, partial(package, main, gaps, device)),
     };
     let libraries = judged.iter().map(|one| one.scan.path.clone()).collect();
-    Some(PackageReach { outcome, detail, library: main.scan.path.clone(), coverage, libraries })
+    Some(TargetCoverage { outcome, detail, library: main.scan.path.clone(), coverage, libraries })
 }
 
 /// Of libraries that differ in the CUDA version in their name only, the one a runtime of this version takes; without a runtime, the one

@@ -34,8 +34,8 @@ fn library(path: &str, executable: &[(&str, &str)], relocatable: &[(&str, &str)]
     serde_json::from_value(scan).expect("reads")
 }
 
-fn reach(scans: &[Scan], sm: Sm) -> PackageReach {
-    package_reach("pkg 1.0", scans.iter(), (sm, None), None).expect("carries code")
+fn reach(scans: &[Scan], sm: Sm) -> TargetCoverage {
+    target_coverage("pkg 1.0", scans.iter(), (sm, None), None).expect("carries code")
 }
 
 fn works_on(scans: &[Scan]) -> Vec<String> {
@@ -102,7 +102,7 @@ fn of_builds_for_several_cuda_versions_the_one_of_the_runtime_is_judged() {
     let new = library("libx_cuda128.so", &[("cubin", "sm_75"), ("cubin", "sm_120")], &[]);
     let scans = [old, new];
     let on_pascal = |runtime| {
-        let found = package_reach("x 1", scans.iter(), (Sm::new(6, 0), None), runtime);
+        let found = target_coverage("x 1", scans.iter(), (Sm::new(6, 0), None), runtime);
         let found = found.expect("carries code");
         (found.outcome, found.libraries)
     };
@@ -118,7 +118,8 @@ fn what_carries_no_code_is_not_judged() {
     let bare = library("libtriton.so", &[], &[]);
     let relocatable = library("libnvshmem.so", &[], &[("cubin", "sm_90")]);
     for scan in [bare, relocatable] {
-        let found = package_reach("triton 3.4.0", [&scan].into_iter(), (Sm::new(9, 0), None), None);
+        let found =
+            target_coverage("triton 3.4.0", [&scan].into_iter(), (Sm::new(9, 0), None), None);
         assert_eq!(found, None);
     }
 }

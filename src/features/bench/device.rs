@@ -9,7 +9,7 @@ use warpscope_probes::{Frame, Gpu, Timestamp};
 
 use super::PATHS;
 use super::results::{Dated, Results};
-use crate::runs::journal::Window;
+use crate::runs::run_log::Window;
 use crate::worker::cpu::CpuOptions;
 use crate::worker::precision::{Precision, precision_of, precisions};
 use crate::worker::process::Update;

@@ -91,7 +91,7 @@ fn on_gpus(frame: &Frame) -> BTreeSet<u32> {
 mod tests {
     use std::sync::Arc;
 
-    use warpscope_probes::inspect::Survey;
+    use warpscope_probes::inspect::EnvironmentScan;
     use warpscope_probes::inspect::env::ProcessUse;
     use warpscope_probes::process::Process;
     use warpscope_probes::rules::RuleBase;
@@ -129,8 +129,8 @@ mod tests {
         Msg::Frame(Box::new(frame))
     }
 
-    fn seen(pids: &[u32]) -> Arc<Survey> {
-        let mut survey = Survey::default();
+    fn seen(pids: &[u32]) -> Arc<EnvironmentScan> {
+        let mut survey = EnvironmentScan::default();
         let of = |pid: &u32| ProcessUse { pid: *pid, ..ProcessUse::default() };
         survey.inventory.processes = pids.iter().map(of).collect();
         Arc::new(survey)
@@ -144,7 +144,10 @@ mod tests {
             [Cmd::Compat(compat::Cmd::Inspect(vec![7], SETTLING))]
         );
         assert_eq!(update(&mut app, frame(1, &[7, 8])), [], "one look is in progress");
-        update(&mut app, Msg::Compat(compat::Msg::Survey(seen(&[7]), "2026-11-21".into())));
+        update(
+            &mut app,
+            Msg::Compat(compat::Msg::EnvironmentScan(seen(&[7]), "2026-11-21".into())),
+        );
         assert_eq!(
             update(&mut app, frame(2, &[7, 8])),
             [Cmd::Compat(compat::Cmd::InspectProcesses(vec![8]))]

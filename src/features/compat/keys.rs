@@ -25,19 +25,19 @@ impl Compat {
     };
 
     fn toggle_failures(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.staying(|tab| tab.view.only_failures = !tab.view.only_failures);
+        self.keep_selection(|tab| tab.view.only_failures = !tab.view.only_failures);
         Vec::new()
     }
 
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.staying(|tab| tab.view.order = tab.view.order.next());
+        self.keep_selection(|tab| tab.view.order = tab.view.order.next());
         say(format!("Sorted: {}.", self.view.order.words()))
     }
 
     /// Folds or unfolds the framework under the cursor.
     pub(super) fn fold(&mut self) -> Vec<Effect> {
         if let Some(framework) = self.framework() {
-            self.staying(|tab| {
+            self.keep_selection(|tab| {
                 if !tab.view.folded.remove(&framework) {
                     tab.view.folded.insert(framework);
                 }
@@ -50,7 +50,7 @@ impl Compat {
     fn fold_all(&mut self, _shared: &Shared) -> Vec<Effect> {
         let groups = self.verdicts.groups();
         let all = groups.iter().map(|group| group.framework.clone()).collect();
-        self.staying(|tab| {
+        self.keep_selection(|tab| {
             let folded = &mut tab.view.folded;
             if *folded == all { folded.clear() } else { *folded = all }
         });
@@ -74,7 +74,7 @@ impl Compat {
                 given.or_else(|| self.verdicts.known_version(&framework).map(str::to_owned))
             }
         };
-        if self.staying(|tab| tab.verdicts.step_version(&framework, now.as_deref(), step)) {
+        if self.keep_selection(|tab| tab.verdicts.step_version(&framework, now.as_deref(), step)) {
             return Vec::new();
         }
         let side = if step < 0 { "older" } else { "newer" };
@@ -84,14 +84,14 @@ impl Compat {
 
     fn reset_version(&mut self, _shared: &Shared) -> Vec<Effect> {
         let Some(framework) = self.framework() else { return Vec::new() };
-        if self.staying(|tab| tab.verdicts.reset_version(&framework)) {
+        if self.keep_selection(|tab| tab.verdicts.reset_version(&framework)) {
             return Vec::new();
         }
         say(format!("No version of {framework} is selected; < and > select one."))
     }
 
     fn ask_model(&mut self, _shared: &Shared) -> Vec<Effect> {
-        let model = self.verdicts.premises().model.as_ref();
+        let model = self.verdicts.assumptions().model.as_ref();
         self.popup = Some(Popup::Model(Dialog::new(model.map(|model| model.name.as_str()))));
         Vec::new()
     }

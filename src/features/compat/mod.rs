@@ -72,7 +72,7 @@ impl Compat {
     }
 
     /// Changes which lines there are, and keeps the cursor on the one it was on; if that is gone, on the first row.
-    pub(crate) fn staying<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn keep_selection<T>(&mut self, change: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.selected_line();
         let result = change(self);
         let lines = self.lines();

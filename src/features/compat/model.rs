@@ -84,9 +84,9 @@ impl Dialog {
 impl Compat {
     /// Answers for no model in particular again.
     pub(super) fn forget_model(&mut self) -> Vec<Effect> {
-        let Some(model) = &self.verdicts.premises().model else { return Vec::new() };
+        let Some(model) = &self.verdicts.assumptions().model else { return Vec::new() };
         let said = format!("No longer answering for {}.", model.name);
-        self.staying(|tab| tab.verdicts.set_model(None));
+        self.keep_selection(|tab| tab.verdicts.set_model(None));
         say(said)
     }
 
@@ -104,7 +104,7 @@ impl Compat {
             Ok(model) => {
                 self.popup = None;
                 let said = format!("Every row now answers for {}; esc resets that.", model.name);
-                self.staying(|tab| tab.verdicts.set_model(Some(model)));
+                self.keep_selection(|tab| tab.verdicts.set_model(Some(model)));
                 say(said)
             }
         }

@@ -23,7 +23,7 @@ impl Feature for Compat {
     }
 
     fn gpus_changed(&mut self, shared: &Shared) {
-        self.staying(|tab| tab.verdicts.renew(&shared.frame));
+        self.keep_selection(|tab| tab.verdicts.renew(&shared.frame));
     }
 
     fn publish(&self, shared: &mut Shared) {
@@ -79,7 +79,7 @@ impl Feature for Compat {
         if self.view.filter.text.is_empty() {
             return self.forget_model();
         }
-        self.staying(|tab| tab.view.filter.text.clear());
+        self.keep_selection(|tab| tab.view.filter.text.clear());
         Vec::new()
     }
 
@@ -99,7 +99,7 @@ impl Feature for Compat {
     }
 
     fn edit_filter(&mut self, edit: &dyn Fn(&mut Input)) {
-        self.staying(|tab| edit(&mut tab.view.filter));
+        self.keep_selection(|tab| edit(&mut tab.view.filter));
     }
 
     fn gpu(&self) -> Option<usize> {

@@ -11,8 +11,8 @@ use super::model::{Dialog, State};
 use super::view::{CompatView, Order};
 use super::*;
 use crate::engine::installed::Installed;
-use crate::engine::{Evidence, Finding, Level, Outcome, Settles};
-use crate::engine::{Given, Origin, versions_of};
+use crate::engine::{AssumedVersion, Origin, versions_of};
+use crate::engine::{Evidence, Finding, Level, Outcome, Scope};
 use crate::features::Input;
 use crate::features::compat;
 use crate::features::what_if::WhatIf;
@@ -139,8 +139,8 @@ fn a_chosen_version_goes_before_an_installed_one_and_gives_way_to_it_again() {
         (question.version.clone().expect("has one"), question.origin, outcome.expect("is there"))
     };
     assert_eq!(now(&compat), ("2.0".into(), Origin::Known, Outcome::Works));
-    let given = |text: &str| Given { version: text.into(), origin: Origin::Installed };
-    let versions = |given: Given| Installed {
+    let given = |text: &str| AssumedVersion { version: text.into(), origin: Origin::Installed };
+    let versions = |given: AssumedVersion| Installed {
         versions: [("alpha".to_owned(), given)].into(),
         ..Installed::default()
     };
@@ -172,7 +172,7 @@ fn what_was_found_here_decides_and_shows_its_level() {
         framework: "alpha".into(),
         sm: None,
         uuid: None,
-        settles: Settles::Whole,
+        settles: Scope::Whole,
         only: Configuration::default(),
         evidence,
     };
@@ -312,18 +312,18 @@ fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
     assert_eq!(press(&mut app, "2 enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m2".into()))]);
     update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), Ok(model("late")))));
     assert_eq!(
-        app.tabs.compat.verdicts.premises().model,
+        app.tabs.compat.verdicts.assumptions().model,
         None,
         "an answer nobody waits for is left out"
     );
     update(&mut app, Msg::Compat(compat::Msg::Model("/m2".into(), Ok(model("m2")))));
     assert_eq!(
-        (&app.tabs.compat.popup, app.tabs.compat.verdicts.premises().model.is_some()),
+        (&app.tabs.compat.popup, app.tabs.compat.verdicts.assumptions().model.is_some()),
         (&None, true)
     );
     assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Works));
     press(&mut app, "esc");
-    assert_eq!(app.tabs.compat.verdicts.premises().model, None);
+    assert_eq!(app.tabs.compat.verdicts.assumptions().model, None);
     assert_eq!(app.tabs.compat.verdicts.cell(0, 0).map(|cell| cell.outcome), Some(Outcome::Fails));
 }
 
@@ -335,7 +335,7 @@ fn an_empty_line_takes_the_model_back_and_a_closed_dialog_changes_nothing() {
     press(&mut app, "m b enter esc");
     update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(model("b")))));
     let name = |app: &App| {
-        app.tabs.compat.verdicts.premises().model.as_ref().map(|model| model.name.clone())
+        app.tabs.compat.verdicts.assumptions().model.as_ref().map(|model| model.name.clone())
     };
     assert_eq!(name(&app).as_deref(), Some("a"));
     press(&mut app, "m enter");

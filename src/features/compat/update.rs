@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::inspect::{Advance, EnvironmentScan};
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
@@ -21,9 +21,9 @@ pub enum Msg {
     /// How far the look at what is installed has come.
     Inspecting(Advance),
     /// What is installed on this machine, and the day it was looked at.
-    Survey(Arc<Survey>, String),
+    EnvironmentScan(Arc<EnvironmentScan>, String),
     /// What processes that are new on a GPU use, and the day they were looked at.
-    Processes(Arc<Survey>, String),
+    Processes(Arc<EnvironmentScan>, String),
     /// What probes found on a GPU, by its UUID: before, or now, or why not now.
     Probed(String, Result<Vec<ProbeReport>, String>),
     /// Copies of cuBLAS that probes are about to load, and those they leave alone.
@@ -53,14 +53,14 @@ impl Compat {
     /// Takes what was found out.
     pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
         match msg {
-            Msg::Rules(rules) => self.staying(|tab| tab.verdicts.set_rules(rules)),
+            Msg::Rules(rules) => self.keep_selection(|tab| tab.verdicts.set_rules(rules)),
             Msg::Inspecting(advance) => self.report(advance),
-            Msg::Survey(survey, today) => {
+            Msg::EnvironmentScan(survey, today) => {
                 self.looking = None;
-                self.staying(|tab| tab.verdicts.set_survey(survey, today));
+                self.keep_selection(|tab| tab.verdicts.set_survey(survey, today));
             }
             Msg::Processes(seen, today) => {
-                self.staying(|tab| tab.verdicts.join_survey(&seen, today));
+                self.keep_selection(|tab| tab.verdicts.join_survey(&seen, today));
             }
             Msg::Probed(uuid, found) => return self.take_probed(&uuid, found),
             Msg::ProbeLibraries(cublas) => return self.announce(&cublas),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use warpscope_kernels::Dtype;
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, How};
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
@@ -16,12 +16,12 @@ use super::lines::{Group, groups};
 use super::{importance, versions};
 use crate::engine::installed::{Installed, known};
 use crate::engine::{
-    Cell, Given, Level, Matrix, Origin, Premises, Row, Target, Verdict, evaluate, found_live,
-    matrix, versions_of,
+    AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Row, Target, Verdict, evaluate,
+    live_findings, matrix, versions_of,
 };
 use crate::features::shared::Judged;
 
-/// Verdicts on every GPU in view, worked out anew only when the GPUs or the premises change, and once for GPUs that
+/// Verdicts on every GPU in view, worked out anew only when the GPUs or the assumptions change, and once for GPUs that
 /// differ in nothing a rule asks for.
 #[derive(Debug, Default)]
 pub struct Verdicts {
@@ -31,13 +31,13 @@ pub struct Verdicts {
     pub(super) kinds: Vec<Target>,
     pub(super) matrix: Matrix,
     pub(super) groups: Vec<Group>,
-    premises: Premises,
+    assumptions: Assumptions,
     /// What is installed on this machine, and the day it was looked at.
-    survey: Option<(Arc<Survey>, String)>,
+    survey: Option<(Arc<EnvironmentScan>, String)>,
     /// What probes found on GPUs here, before or now.
     measured: Vec<ProbeReport>,
     /// Versions found on this machine; what the user chooses goes before them.
-    installed: BTreeMap<String, Given>,
+    installed: BTreeMap<String, AssumedVersion>,
     /// Everything about each kind, in short.
     judged: Vec<Arc<Judged>>,
     /// The last answer given in full, by row and kind: every drawing asks for the same again.
@@ -77,7 +77,7 @@ impl Verdicts {
     }
 
     /// Answers from now on with what is installed on this machine.
-    pub fn set_survey(&mut self, mut survey: Arc<Survey>, today: String) {
+    pub fn set_survey(&mut self, mut survey: Arc<EnvironmentScan>, today: String) {
         // Laid anew with every new GPU, and never shown: what the rules know of is all that is needed.
         Arc::make_mut(&mut survey).keep(|package| known(&self.base, package));
         self.survey = Some((survey, today));
@@ -86,7 +86,7 @@ impl Verdicts {
     }
 
     /// Adds what processes use that were looked at since.
-    pub fn join_survey(&mut self, seen: &Survey, today: String) {
+    pub fn join_survey(&mut self, seen: &EnvironmentScan, today: String) {
         if let Some((survey, day)) = &mut self.survey {
             Arc::make_mut(survey).join(seen.clone());
             *day = today;
@@ -96,7 +96,7 @@ impl Verdicts {
     }
 
     /// What is installed on this machine, once somebody has looked.
-    pub fn survey(&self) -> Option<&Arc<Survey>> {
+    pub fn survey(&self) -> Option<&Arc<EnvironmentScan>> {
         self.survey.as_ref().map(|(survey, _)| survey)
     }
 
@@ -104,7 +104,7 @@ impl Verdicts {
     fn lay_survey(&mut self) {
         if let Some((survey, today)) = &self.survey {
             let installed = Installed::new(&self.base, survey, &self.kinds, today);
-            self.premises = self.with_installed(installed);
+            self.assumptions = self.with_installed(installed);
         }
         self.lay_measured();
     }
@@ -124,75 +124,77 @@ impl Verdicts {
     fn lay_measured(&mut self) {
         let sm_of =
             |uuid: &str| self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm;
-        let findings = &mut self.premises.findings;
+        let findings = &mut self.assumptions.findings;
         findings.retain(|finding| finding.evidence.level != Level::Live);
         for report in &self.measured {
-            findings.extend(found_live(&self.base, report, sm_of(&report.uuid)));
+            findings.extend(live_findings(&self.base, report, sm_of(&report.uuid)));
         }
     }
 
     /// Works out every answer.
     fn answer(&mut self) {
         self.last.take();
-        self.matrix = matrix(&self.base, &self.kinds, &self.premises);
+        self.matrix = matrix(&self.base, &self.kinds, &self.assumptions);
         self.groups = groups(&self.matrix.rows);
         self.judged = (0..self.kinds.len()).map(|kind| Arc::new(self.judge(kind))).collect();
     }
 
     /// A version the user chose goes before an installed one.
-    fn with_installed(&mut self, found: Installed) -> Premises {
+    fn with_installed(&mut self, found: Installed) -> Assumptions {
         let Installed { versions, beside, findings } = found;
-        let mut premises = Premises { findings, beside, ..self.premises.clone() };
-        versions::install(&mut premises, &versions);
+        let mut assumptions = Assumptions { findings, beside, ..self.assumptions.clone() };
+        versions::install(&mut assumptions, &versions);
         self.installed = versions;
-        premises
+        assumptions
     }
 
     /// Answers from now on for a model, or for none in particular.
     pub fn set_model(&mut self, model: Option<Model>) {
-        self.assume(Premises { model, ..self.premises.clone() });
+        self.assume(Assumptions { model, ..self.assumptions.clone() });
     }
 
     /// Asks about the next older or newer version of a framework than that of a row; false: there is none.
     pub fn step_version(&mut self, framework: &str, now: Option<&str>, step: isize) -> bool {
         let known = versions_of(&self.base, framework);
         let Some(version) = versions::step_from(&known, now, step) else { return false };
-        let mut premises = self.premises.clone();
-        premises.versions.insert(framework.into(), Given { version, origin: Origin::Asked });
-        self.assume(premises);
+        let mut assumptions = self.assumptions.clone();
+        assumptions
+            .versions
+            .insert(framework.into(), AssumedVersion { version, origin: Origin::Asked });
+        self.assume(assumptions);
         true
     }
 
     /// Takes back the choice of a version; false: there was none.
     pub fn reset_version(&mut self, framework: &str) -> bool {
-        let chosen = |given: &Given| given.origin == Origin::Asked;
-        if !self.premises.versions.get(framework).is_some_and(chosen) {
+        let chosen = |given: &AssumedVersion| given.origin == Origin::Asked;
+        if !self.assumptions.versions.get(framework).is_some_and(chosen) {
             return false;
         }
-        let mut premises = self.premises.clone();
-        premises.versions.remove(framework);
+        let mut assumptions = self.assumptions.clone();
+        assumptions.versions.remove(framework);
         if let Some(given) = self.installed.get(framework) {
-            premises.versions.insert(framework.to_owned(), given.clone());
+            assumptions.versions.insert(framework.to_owned(), given.clone());
         }
-        self.assume(premises);
+        self.assume(assumptions);
         true
     }
 
-    fn assume(&mut self, premises: Premises) {
-        if premises != self.premises {
-            self.premises = premises;
+    fn assume(&mut self, assumptions: Assumptions) {
+        if assumptions != self.assumptions {
+            self.assumptions = assumptions;
             self.answer();
         }
     }
 
     /// What answers take as given.
-    pub fn premises(&self) -> &Premises {
-        &self.premises
+    pub fn assumptions(&self) -> &Assumptions {
+        &self.assumptions
     }
 
     /// The version a framework is asked about, and where it comes from; nothing where each row has its own.
-    pub fn given(&self, framework: &str) -> Option<&Given> {
-        self.premises.versions.get(framework)
+    pub fn given(&self, framework: &str) -> Option<&AssumedVersion> {
+        self.assumptions.versions.get(framework)
     }
 
     /// Version of a framework when no other is given: the newest its rules know.
@@ -230,7 +232,7 @@ impl Verdicts {
 
     fn ask(&self, row: usize, kind: usize) -> Option<Verdict> {
         let (row, kind) = (self.matrix.rows.get(row)?, self.kinds.get(kind)?);
-        let found = self.premises.about(kind, &row.question);
+        let found = self.assumptions.about(kind, &row.question);
         Some(evaluate(&self.base, kind, &row.question, &found))
     }
 
@@ -270,7 +272,7 @@ fn support(target: &Target) -> Vec<(Dtype, How)> {
 #[cfg(test)]
 impl Verdicts {
     pub(super) fn set_installed(&mut self, found: Installed) {
-        let premises = self.with_installed(found);
-        self.assume(premises);
+        let assumptions = self.with_installed(found);
+        self.assume(assumptions);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use warpscope_probes::rules::Version;
 
-use crate::engine::{Given, Origin, Premises};
+use crate::engine::{AssumedVersion, Assumptions, Origin};
 
 /// Dates and releases do not compare; the dates stand first.
 fn order(a: &Version, b: &Version) -> Ordering {
@@ -32,9 +32,9 @@ pub(crate) fn step_from(known: &[String], now: Option<&str>, step: isize) -> Opt
 }
 
 /// Replaces what was found installed; what the user chose stays.
-pub(crate) fn install(premises: &mut Premises, found: &BTreeMap<String, Given>) {
-    premises.versions.retain(|_, given| given.origin == Origin::Asked);
+pub(crate) fn install(assumptions: &mut Assumptions, found: &BTreeMap<String, AssumedVersion>) {
+    assumptions.versions.retain(|_, given| given.origin == Origin::Asked);
     for (framework, given) in found {
-        premises.versions.entry(framework.clone()).or_insert_with(|| given.clone());
+        assumptions.versions.entry(framework.clone()).or_insert_with(|| given.clone());
     }
 }

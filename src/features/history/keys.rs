@@ -3,7 +3,7 @@
 use super::{Cmd, Compared, History, Popup};
 use crate::features::keys::keys;
 use crate::features::{Effect, Key, Scroll, Shared, say};
-use crate::store::kernels::regime_word;
+use crate::store::trends::regime_word;
 
 impl History {
     /// The keys of the tab.

@@ -11,7 +11,7 @@ mod update;
 
 use crate::features::{Cursor, Input};
 use crate::runs::compare::Comparison;
-use crate::store::kernels::{Past, Trend};
+use crate::store::trends::{RecordedRun, Trend};
 
 pub use popup::Popup;
 pub use update::{Cmd, Msg};
@@ -36,7 +36,7 @@ pub enum Compared {
     /// Nobody has asked.
     #[default]
     Not,
-    /// Their samples are being read: [`Past::hash`] of both, the older first.
+    /// Their samples are being read: [`RecordedRun::hash`] of both, the older first.
     Waiting(i64, i64),
     /// What it comes to.
     Done(Box<Comparison>),
@@ -59,7 +59,7 @@ pub struct History {
     pub filter: Input,
     /// Order of the kernels.
     pub order: Order,
-    /// [`Past::hash`] of the run the cursor is on; the newest while there is none.
+    /// [`RecordedRun::hash`] of the run the cursor is on; the newest while there is none.
     pub run: Option<i64>,
     /// Runs that are marked, two at most, in the order they were.
     pub marked: Vec<i64>,
@@ -73,9 +73,9 @@ pub struct History {
 
 impl History {
     /// A run by its hash.
-    pub fn run(&self, hash: i64) -> Option<&Past> {
-        let mut moments = self.trends.iter().flat_map(|trend| &trend.moments);
-        moments.find(|moment| moment.run.hash == hash).map(|moment| &*moment.run)
+    pub fn run(&self, hash: i64) -> Option<&RecordedRun> {
+        let mut run_medians = self.trends.iter().flat_map(|trend| &trend.run_medians);
+        run_medians.find(|moment| moment.run.hash == hash).map(|moment| &*moment.run)
     }
 
     /// Positions in [`History::trends`], filtered and in order.
@@ -86,12 +86,12 @@ impl History {
             self.filter.matches(&format!("{} {}", trend.name(), trend.circumstances()))
         };
         let mut rows: Vec<usize> = (0..trends.len()).filter(matches).collect();
-        let last = |at: usize| trends[at].shifts(self.weak).last();
+        let last = |at: usize| trends[at].change_points(self.weak).last();
         match self.order {
             Order::Name => {}
             Order::Changed => {
                 let when = |at: usize| {
-                    last(at).map(|shift| trends[at].moments[shift.at].run.identity.at_ms)
+                    last(at).map(|shift| trends[at].run_medians[shift.at].run.identity.at_ms)
                 };
                 rows.sort_by_key(|at| std::cmp::Reverse(when(*at)));
             }
@@ -105,9 +105,10 @@ impl History {
 
     /// The run the cursor is on, among those of a kernel.
     pub fn moment(&self, trend: &Trend) -> usize {
-        let named =
-            self.run.and_then(|run| trend.moments.iter().position(|moment| moment.run.hash == run));
-        named.unwrap_or(trend.moments.len().saturating_sub(1))
+        let named = self
+            .run
+            .and_then(|run| trend.run_medians.iter().position(|moment| moment.run.hash == run));
+        named.unwrap_or(trend.run_medians.len().saturating_sub(1))
     }
 
     /// The kernel the cursor is on.
@@ -116,9 +117,9 @@ impl History {
     }
 
     /// The run the cursor is on.
-    pub fn selected_run(&self) -> Option<&Past> {
+    pub fn selected_run(&self) -> Option<&RecordedRun> {
         let trend = self.selected_trend()?;
-        trend.moments.get(self.moment(trend)).map(|moment| &*moment.run)
+        trend.run_medians.get(self.moment(trend)).map(|moment| &*moment.run)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::widgets::{Surface, draw_text};
 /// What lies over the tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Popup {
-    /// Everything about one recorded run, by [`crate::store::kernels::Past::hash`].
+    /// Everything about one recorded run, by [`crate::store::trends::RecordedRun::hash`].
     Run(i64, Scroll),
     /// The two marked runs beside each other.
     Compared(Scroll),

@@ -5,8 +5,8 @@ use warpscope_probes::text::printable;
 
 use crate::features::history::{Compared, History};
 use crate::runs::compare::{Call, Comparison, Row, Side};
-use crate::runs::journal::Dirty;
-use crate::store::kernels::{Past, Trend, differences, regime_word};
+use crate::runs::run_log::Dirty;
+use crate::store::trends::{RecordedRun, Trend, differences, regime_word};
 use crate::widgets::Look;
 use crate::widgets::format;
 use crate::widgets::theme::Role;
@@ -52,7 +52,7 @@ pub(crate) fn page(state: &History, look: Look<'_>, run: i64, width: usize) -> T
     (name(run), lines)
 }
 
-fn name(run: &Past) -> String {
+fn name(run: &RecordedRun) -> String {
     let date = format::minute(run.identity.at_ms);
     run.identity
         .name
@@ -84,14 +84,14 @@ pub(crate) fn compared(state: &History, look: Look<'_>, width: usize) -> Titled 
 }
 
 fn row_name(row: &Row) -> String {
-    let key = crate::runs::points::Key { device: None, ..row.key.clone() };
+    let key = crate::runs::samples::Key { device: None, ..row.key.clone() };
     format!("{key} {}", row.config).trim_end().to_owned()
 }
 
 /// Which runs they are, and what is different about them.
 fn sides(state: &History, look: Look<'_>, width: usize) -> Vec<Line<'static>> {
     let marked = state.marked.iter().filter_map(|hash| state.run(*hash));
-    let mut runs: Vec<&Past> = marked.collect();
+    let mut runs: Vec<&RecordedRun> = marked.collect();
     runs.sort_by_key(|run| (run.identity.at_ms, run.hash));
     let mut lines = Vec::new();
     for (letter, run) in ["A", "B"].into_iter().zip(&runs) {

@@ -20,9 +20,9 @@ impl Feature for History {
     /// Moves over the runs of the selected kernel.
     fn step_aside(&mut self, step: isize, _shared: &Shared) {
         let Some(trend) = self.selected_trend() else { return };
-        let last = trend.moments.len().saturating_sub(1);
+        let last = trend.run_medians.len().saturating_sub(1);
         let at = self.moment(trend).saturating_add_signed(step).min(last);
-        self.run = trend.moments.get(at).map(|moment| moment.run.hash);
+        self.run = trend.run_medians.get(at).map(|moment| moment.run.hash);
     }
 
     fn open(&mut self, _shared: &Shared) {

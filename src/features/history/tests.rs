@@ -4,12 +4,12 @@ use std::time::Duration;
 use super::*;
 use crate::features::{Scroll, history};
 use crate::runs::compare::Quartiles;
-use crate::runs::journal::{Identity, Regime};
-use crate::runs::points::Key;
+use crate::runs::run_log::{Identity, Regime};
+use crate::runs::samples::Key;
 use crate::shell::keymap::Keymap;
 use crate::shell::update::update;
 use crate::shell::{App, Cmd, Msg, Settings};
-use crate::store::kernels::{Summary, trends};
+use crate::store::trends::{Summary, trends};
 
 fn app() -> App {
     let settings = Settings {
@@ -24,14 +24,14 @@ fn app() -> App {
 
 /// Two kernels in three runs; the second kernel is not in the first run.
 fn read() -> Vec<Trend> {
-    let past = |at: u64| Past {
+    let past = |at: u64| RecordedRun {
         hash: at as i64,
         identity: Identity {
             at_ms: at,
             regime: if at == 3 { Regime::Pulse } else { Regime::External },
             ..Identity::default()
         },
-        ..Past::default()
+        ..RecordedRun::default()
     };
     let summary = |run: i64, name: &str| Summary {
         run,

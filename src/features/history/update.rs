@@ -3,7 +3,7 @@
 use super::{Compared, History, State};
 use crate::features::Effect;
 use crate::runs::compare::Comparison;
-use crate::store::kernels::Trend;
+use crate::store::trends::Trend;
 
 /// What became of reading.
 #[derive(Debug)]

@@ -10,7 +10,8 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Card as Frame, DtypeStrip, Gauge, Graph, Ink, Look, Pen, Piece, Spark, outcome_role, text_width,
+    Card as Frame, CellWriter, DtypeStrip, Gauge, Graph, Ink, Look, Spark, StyledText,
+    outcome_role, text_width,
 };
 
 /// Fewest lines a graph is worth.
@@ -51,9 +52,9 @@ pub(crate) fn render(
 ) {
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
     let left = [look.piece(&card.head, title)];
-    let right: Vec<Piece<'_>> =
+    let right: Vec<StyledText<'_>> =
         card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
-    let foot: Vec<Piece<'_>> = if in_frame(card) {
+    let foot: Vec<StyledText<'_>> = if in_frame(card) {
         card.state.iter().map(|fact| look.piece(&fact.text, fact.role)).collect()
     } else {
         Vec::new()
@@ -130,7 +131,7 @@ fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
 }
 
 /// How many of each outcome: symbol and number.
-pub(crate) fn counts(look: Look<'_>, pen: &mut Pen<'_>, summary: &Summary) {
+pub(crate) fn counts(look: Look<'_>, pen: &mut CellWriter<'_>, summary: &Summary) {
     for (outcome, count) in &summary.counts {
         let style = look.style(outcome_role(*outcome));
         pen.skip(1).glyph(outcome.symbol(!look.glyphs.is_unicode), style);

@@ -11,7 +11,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Piece, Rates, Scale, Spark, text_width,
+    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Rates, Scale, Spark, StyledText, text_width,
 };
 
 /// Features worth a place in the title, by what they are called there.
@@ -55,7 +55,8 @@ fn frame(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Re
     let has =
         |id: &str| host.cpu_features.iter().any(|feature| feature.present && feature.id == id);
     facts.extend(SHOWN.iter().filter(|row| has(row.0)).map(|row| row.1.to_owned()));
-    let right: Vec<Piece<'_>> = facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+    let right: Vec<StyledText<'_>> =
+        facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }

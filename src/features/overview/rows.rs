@@ -10,7 +10,7 @@ use crate::store::Track;
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::theme::{Ramp, Role};
-use crate::widgets::{Align, Column, Gauge, Ink, Look, Pen, Spark, Table, text_width};
+use crate::widgets::{Align, CellWriter, Column, Gauge, Ink, Look, Spark, Table, text_width};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 14, 18),
@@ -59,7 +59,7 @@ pub(crate) fn render(
     }
 }
 
-fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut Pen<'_>) {
+fn cell(look: Look<'_>, card: &Card, column: usize, pen: &mut CellWriter<'_>) {
     let about = |about| {
         let fact = card.state.iter().find(|fact| fact.about == about);
         fact.map_or(("", Role::Absent), |fact| (fact.text.as_str(), fact.role))

@@ -14,7 +14,9 @@ use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Pen, Severity, Sort, Surface, Table};
+use crate::widgets::{
+    Align, Card, CellWriter, Column, Look, Notice, Severity, Sort, Surface, Table,
+};
 
 use SortBy as By;
 
@@ -210,7 +212,7 @@ fn position(by: By) -> usize {
     SORTS.iter().position(|spec| spec.by == by).unwrap_or(0)
 }
 
-fn branch(look: Look<'_>, depth: usize, pen: &mut Pen<'_>) {
+fn branch(look: Look<'_>, depth: usize, pen: &mut CellWriter<'_>) {
     if depth > 0 {
         let indent = u16::try_from(depth.min(12) - 1).unwrap_or(0) * 2;
         pen.skip(indent).put(

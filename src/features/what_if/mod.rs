@@ -37,7 +37,7 @@ impl WhatIf {
     /// Puts the what-if GPUs of the moment behind the real ones.
     ///
     /// Before the driver has answered nobody knows whether there are real ones, so the defaults wait.
-    pub fn dress(&self, frame: &mut Frame) {
+    pub fn overlay(&self, frame: &mut Frame) {
         frame.gpus.retain(|gpu| gpu.presence != Presence::WhatIf);
         let answered = frame.driver.status != DriverState::Starting;
         let defaults = match self.policy {
@@ -99,8 +99,8 @@ mod tests {
     }
 
     fn keys(what_if: &WhatIf, mut frame: Frame) -> Vec<String> {
-        what_if.dress(&mut frame);
-        what_if.dress(&mut frame);
+        what_if.overlay(&mut frame);
+        what_if.overlay(&mut frame);
         frame.gpus.into_iter().map(|gpu| gpu.key).collect()
     }
 
@@ -118,7 +118,7 @@ mod tests {
     fn a_named_gpu_joins_those_in_view_and_can_go_again() {
         let mut what_if = WhatIf { defaults: one_default(), ..WhatIf::default() };
         let mut view = frame(DriverState::NoDevice, &[]);
-        what_if.dress(&mut view);
+        what_if.overlay(&mut view);
         what_if.add(gpu("a10", Presence::WhatIf), &view);
         what_if.add(gpu("a10", Presence::WhatIf), &view);
         assert_eq!(keys(&what_if, view.clone()), ["t4", "a10", "a10+1"]);

@@ -20,7 +20,7 @@ pub fn write(path: &Path, noise: &Noise) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::runs::noise::Floor;
-    use crate::runs::points::Key;
+    use crate::runs::samples::Key;
 
     #[test]
     fn what_is_kept_is_found_again_and_no_other_file_is_left() {

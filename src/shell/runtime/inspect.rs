@@ -9,7 +9,7 @@ use std::{io, thread};
 use warpscope_kernels::cpu::set_nice;
 use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
 use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
-use warpscope_probes::inspect::{Advance, Survey};
+use warpscope_probes::inspect::{Advance, EnvironmentScan};
 
 use super::mailbox::Post;
 use crate::features::compat::Msg;
@@ -59,7 +59,7 @@ impl Inspector {
             if cancel.load(Ordering::Relaxed) {
                 return;
             }
-            let done = if wanted.only_processes { Msg::Processes } else { Msg::Survey };
+            let done = if wanted.only_processes { Msg::Processes } else { Msg::EnvironmentScan };
             let survey = look(wanted, &post, &cancel);
             if !cancel.load(Ordering::Relaxed) {
                 post.tell(done(Arc::new(survey), today()));
@@ -82,14 +82,14 @@ impl Drop for Inspector {
     }
 }
 
-fn look(wanted: Look, post: &Post, cancel: &AtomicBool) -> Survey {
+fn look(wanted: Look, post: &Post, cancel: &AtomicBool) -> EnvironmentScan {
     let Look { pids, only_processes, .. } = wanted;
     let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: only_processes };
     let inventory = sweep.run(&mut Progress::new(cancel, |_| {}));
     let cache = Cache::folder_of_user().map(Cache::open);
     let mut scan = |path: &Path| scan_remembered(cache.as_ref(), path);
     let mut told: Option<Instant> = None;
-    Survey::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
+    EnvironmentScan::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
         if !only_processes && told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
             told = Some(Instant::now());
             post.tell(Msg::Inspecting(advance.clone()));

@@ -62,7 +62,7 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     if app.frozen {
         return cmds;
     }
-    app.shared.what_if.dress(&mut frame);
+    app.shared.what_if.overlay(&mut frame);
     app.shared.store.push(&frame);
     let before = std::mem::replace(&mut app.shared.frame, frame);
     let effects = app.tabs.each(|_, feature| feature.frame(&app.shared, &before));
@@ -122,7 +122,7 @@ fn add_what_if(app: &mut App, part: &Part) {
 
 /// Brings the view in line with what-if GPUs that were added or removed.
 fn renew_what_if(app: &mut App) {
-    app.shared.what_if.dress(&mut app.shared.frame);
+    app.shared.what_if.overlay(&mut app.shared.frame);
     let shared = &app.shared;
     for_each(&mut app.tabs, |feature| feature.gpus_changed(shared));
 }

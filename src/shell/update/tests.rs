@@ -644,7 +644,10 @@ fn what_is_installed_is_looked_at_once_and_not_before_the_first_screens_are_draw
         [Cmd::Compat(compat::Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING))]
     );
     assert_eq!(update(&mut app, on(false)), [], "it is under way");
-    update(&mut app, Msg::Compat(compat::Msg::Survey(Arc::default(), "2026-11-21".into())));
+    update(
+        &mut app,
+        Msg::Compat(compat::Msg::EnvironmentScan(Arc::default(), "2026-11-21".into())),
+    );
     assert_eq!(update(&mut app, on(false)), [], "it is done");
     app.tab = Tab::Compat;
     assert_eq!(press(&mut app, "i"), [Cmd::Compat(compat::Cmd::Inspect(vec![], Duration::ZERO))]);

@@ -1,11 +1,11 @@
 //! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
 
 use super::invalid::{Fault, Invalid};
-use super::output::Said;
+use super::output::ParsedOutput;
 use super::spec::Spec;
-use super::trial::{Board, State, Trial};
+use super::trial::{Board, CandidateRun, State};
 use crate::runs::compare::{Limits, Pair, Series, judge, judge_all, ratio_of_medians};
-use crate::runs::points::Key;
+use crate::runs::samples::Key;
 
 /// Resamples the interval of a first block is drawn from.
 const RESAMPLES: usize = 2000;
@@ -37,7 +37,7 @@ pub struct Interrupted;
 /// What runs candidates. It builds what has to be built before the first run, and answers only runs whose result was compared and is right.
 pub trait Runner {
     /// Runs a candidate once and checks its result.
-    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt>;
+    fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt>;
 }
 
 /// Who looks on.
@@ -123,7 +123,7 @@ impl Search<'_> {
         first.into_iter().chain(others).collect()
     }
 
-    fn trial(&mut self, problem: usize, candidate: usize) -> &mut Trial {
+    fn trial(&mut self, problem: usize, candidate: usize) -> &mut CandidateRun {
         &mut self.board.problems[problem].trials[candidate]
     }
 
@@ -190,8 +190,13 @@ impl Search<'_> {
     }
 
     /// So many samples, or as many as one run gives where that is more.
-    fn take(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<Said, Halt> {
-        let mut all = Said::default();
+    fn take(
+        &mut self,
+        problem: usize,
+        candidate: usize,
+        samples: usize,
+    ) -> Result<ParsedOutput, Halt> {
+        let mut all = ParsedOutput::default();
         while all.times.len() < samples {
             let missing = samples - all.times.len();
             all.join(self.run(problem, candidate, missing)?);
@@ -199,7 +204,12 @@ impl Search<'_> {
         Ok(all)
     }
 
-    fn run(&mut self, problem: usize, candidate: usize, samples: usize) -> Result<Said, Halt> {
+    fn run(
+        &mut self,
+        problem: usize,
+        candidate: usize,
+        samples: usize,
+    ) -> Result<ParsedOutput, Halt> {
         let said = self.runner.run(&self.board, Job { problem, candidate, samples })?;
         if let Some(invalid) = said.invalid {
             return Err(Halt::Invalid(invalid));
@@ -253,7 +263,7 @@ impl Search<'_> {
     fn judge_together(&mut self, problem: usize) {
         let limits = (self.limits)(&self.board.problems[problem].key);
         let trials = &mut self.board.problems[problem].trials;
-        let mut judged: Vec<&mut Trial> = trials
+        let mut judged: Vec<&mut CandidateRun> = trials
             .iter_mut()
             .filter(|trial| trial.judgement.is_some() && trial.is_done())
             .collect();
@@ -265,7 +275,7 @@ impl Search<'_> {
     }
 }
 
-fn pair(trial: &Trial) -> Pair {
+fn pair(trial: &CandidateRun) -> Pair {
     let beside = Series::new(trial.beside.iter().copied());
     Pair { times: (beside, trial.series()), cycles: None }
 }

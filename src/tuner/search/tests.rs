@@ -30,7 +30,7 @@ impl Machine {
 }
 
 impl Runner for Machine {
-    fn run(&mut self, board: &Board, job: Job) -> Result<Said, Halt> {
+    fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt> {
         if self.runs.len() == self.patience {
             return Err(Halt::Interrupted);
         }
@@ -41,7 +41,7 @@ impl Runner for Machine {
         let truth = truth * slow * (1.0 + self.drift * self.runs.len() as f64);
         let sample = |random: &mut SplitMix| truth * (1.0 + 0.004 * (random.uniform() - 0.5));
         let times = (0..job.samples).map(|_| sample(&mut self.random)).collect();
-        Ok(Said { times, error: Some(1e-7), ..Said::default() })
+        Ok(ParsedOutput { times, error: Some(1e-7), ..ParsedOutput::default() })
     }
 }
 

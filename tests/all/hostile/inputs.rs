@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use warpscope::runs::journal::Journal;
+use warpscope::runs::run_log::Journal;
 use warpscope_probes::Frame;
 use warpscope_probes::rules::RuleBase;
 

@@ -21,9 +21,9 @@ use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{blocker_in, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
-use crate::runs::journal::{Device, End, Identity, Record, Regime, Taken};
-use crate::runs::points;
-use crate::runs::points::{Key, Point};
+use crate::runs::run_log::{Device, End, Identity, Record, Regime, Taken};
+use crate::runs::samples as points;
+use crate::runs::samples::{Key, Point};
 use crate::worker::{
     DeviceHere, Globs, Holding, KernelReport, Limits, PathDtype, PathReport, PathSamples,
     RangeReport, SkippedWork, TimingMode, Update, WorkerEvent, WorkerTarget,

@@ -10,7 +10,7 @@ use crate::features::bench::device::{Device, Line};
 use crate::features::bench::results::{Dated, Results};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Piece};
+use crate::widgets::{Card, Look, StyledText};
 use crate::worker::precision::{Precision, label};
 use crate::worker::{KernelReport, RangeReport};
 
@@ -78,7 +78,8 @@ fn list(
     let inner = Card::new(look).left(&left).render(area, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     for (row, (what, text)) in inner.rows().zip(said) {
-        let pieces: [Piece<'_>; 2] = [look.piece(what, Role::Muted), look.piece(text, Role::Text)];
+        let pieces: [StyledText<'_>; 2] =
+            [look.piece(what, Role::Muted), look.piece(text, Role::Text)];
         look.pen(buffer, row).pieces(&pieces);
     }
 }

@@ -13,7 +13,7 @@ use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_bottom, halves};
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Notice, Piece, Severity, Table};
+use crate::widgets::{Align, Card, Column, Look, Notice, Severity, StyledText, Table};
 use crate::worker::PathReport;
 use crate::worker::scheduler::Stage;
 
@@ -85,7 +85,7 @@ fn frame(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) -> Rect
         .map(|ceiling| format!("reads {}", format::rate(ceiling.read_bytes_per_s)));
     let left = [look.piece("Micro decoder on ", Role::Title), look.piece(&name, Role::Title)];
     let role = stage::word(state.devices.cpu()).1;
-    let mut right: Vec<Piece<'_>> = vec![look.piece(&status, role)];
+    let mut right: Vec<StyledText<'_>> = vec![look.piece(&status, role)];
     right.extend(read.as_ref().map(|text| look.piece(text, Role::Muted)));
     right.extend(budget.as_ref().map(|text| look.piece(text, Role::Muted)));
     let cached = state.devices.cpu().results.reads_a_cache();

@@ -12,7 +12,7 @@ use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::cut_bottom;
 use crate::widgets::theme::Role;
-use crate::widgets::{Align, Card, Column, Look, Pen, Table};
+use crate::widgets::{Align, Card, CellWriter, Column, Look, Table};
 use crate::worker::PathDtype;
 use crate::worker::scheduler::BenchMode;
 
@@ -102,7 +102,13 @@ pub(crate) fn budget(state: &Bench) -> String {
     )
 }
 
-fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: &mut Pen<'_>) {
+fn cell(
+    state: &Bench,
+    look: Look<'_>,
+    on: (&Gpu, &Device),
+    column: usize,
+    pen: &mut CellWriter<'_>,
+) {
     let (gpu, bench) = on;
     let results = &bench.results;
     match column {
@@ -141,7 +147,7 @@ fn cell(state: &Bench, look: Look<'_>, on: (&Gpu, &Device), column: usize, pen: 
     }
 }
 
-fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut Pen<'_>) {
+fn cpu_cell(state: &Bench, look: Look<'_>, column: usize, pen: &mut CellWriter<'_>) {
     match column {
         0 => {
             let name = state

@@ -7,12 +7,12 @@ use warpscope_probes::Gpu;
 use super::{below, gpu_plots, lines, stage};
 use crate::features::bench::Bench;
 use crate::features::bench::device::Device;
-use crate::runs::journal::{Span, Window};
+use crate::runs::run_log::{Span, Window};
 use crate::widgets::Hits;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Piece};
+use crate::widgets::{Card, Look, StyledText};
 use crate::worker::Holding;
 
 /// Lines of the frame and the head of the table.
@@ -54,7 +54,7 @@ pub(crate) fn render(
     let mut inner = frame(state, (gpu, bench), look, area, buffer);
     for pieces in &facts {
         let line = cut_top(&mut inner, 1);
-        let pieces: Vec<Piece<'_>> =
+        let pieces: Vec<StyledText<'_>> =
             pieces.iter().map(|(text, role)| look.piece(text, *role)).collect();
         look.pen(buffer, line).pieces(&pieces);
     }

@@ -13,7 +13,7 @@ use crate::features::compat::{Compat, Line};
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::theme::Role;
-use crate::widgets::{Card, Look, Piece, outcome_role};
+use crate::widgets::{Card, Look, StyledText, outcome_role};
 use crate::widgets::{Page, PageWriter};
 
 /// Columns the text of a step, a piece of evidence or a fix stands in.
@@ -65,7 +65,8 @@ pub(crate) fn pane(
         _ => "enter shows all",
     };
     page.lines.truncate(height);
-    let left: Vec<Piece<'_>> = title.iter().map(|(text, role)| look.piece(text, *role)).collect();
+    let left: Vec<StyledText<'_>> =
+        title.iter().map(|(text, role)| look.piece(text, *role)).collect();
     let right = [look.piece(&fact, Role::Muted)];
     let foot = [look.piece(more, Role::Muted)];
     let card = Card::new(look).border(Role::BorderFocus).left(&left).right(&right).foot(&foot);

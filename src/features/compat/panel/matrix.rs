@@ -18,7 +18,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_right, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{
-    Align, Look, Pen, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,
+    Align, CellWriter, Look, Scrollbar, outcome_role, scroll_to, text_width, verdict_cell,
 };
 use crate::widgets::{Hit, Shown};
 
@@ -42,7 +42,7 @@ pub(crate) fn wish(state: &Compat, shared: &Shared) -> Wish {
         name: name.unwrap_or(0),
         selected: view.column.at,
         first: view.top.1,
-        marked: !compat.premises().versions.is_empty(),
+        marked: !compat.assumptions().versions.is_empty(),
     }
 }
 
@@ -337,7 +337,7 @@ pub(crate) fn symbol(look: Look<'_>, outcome: Outcome) -> &'static str {
 }
 
 fn centred(look: Look<'_>, buffer: &mut Buffer, place: Rect, text: &str, style: Style) {
-    let mut pen: Pen<'_> = look.pen(buffer, inner(place));
+    let mut pen: CellWriter<'_> = look.pen(buffer, inner(place));
     pen.align = Align::Center;
     pen.fit(text, style);
 }

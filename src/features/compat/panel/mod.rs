@@ -98,7 +98,7 @@ fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mu
         facts.push(look.piece(looking, Role::Muted));
     }
     let model =
-        state.verdicts.premises().model.as_ref().map(|model| format!(" for {}", model.name));
+        state.verdicts.assumptions().model.as_ref().map(|model| format!(" for {}", model.name));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
     let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use warpscope_probes::Frame;
 use warpscope_probes::gpu::{Gpu, Presence};
-use warpscope_probes::inspect::Survey;
+use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::live::{Answer, CublasCopies, ProbeReport};
 use warpscope_probes::trust::{self, Vetted};
 
@@ -76,7 +76,7 @@ impl Compat {
         }
         let (uuid, driver) = named(frame, gpu).ok_or("Not probed: its driver reports no UUID.")?;
         let target = Target::from_gpu(gpu, &frame.driver);
-        let copies = |survey: &Arc<Survey>| {
+        let copies = |survey: &Arc<EnvironmentScan>| {
             let (cuda, user) = (target.cuda.as_deref(), trust::user());
             CublasCopies::of(&survey.inventory, cuda, target.sm, user)
         };
@@ -109,7 +109,7 @@ impl Compat {
         };
         let said =
             now.then(|| [&[summary(&reports)], self.probed.refused.as_slice()].concat().join(" "));
-        self.staying(|tab| tab.verdicts.set_measured(reports));
+        self.keep_selection(|tab| tab.verdicts.set_measured(reports));
         said.map_or_else(Vec::new, say)
     }
 }

@@ -1,7 +1,7 @@
 //! What the tab shows, as plain text and numbers.
 
 use crate::features::history::History;
-use crate::store::kernels::{Moment, Shift, Trend, commit};
+use crate::store::trends::{ChangePoint, RunMedian, Trend, commit};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
 use crate::widgets::{Level, Look, Step};
@@ -48,7 +48,7 @@ impl Model {
             state.rows().into_iter().map(|at| row(&trends[at], state.weak, look)).collect();
         let trend = state.selected_trend();
         let steps = trend.map_or(Vec::new(), |trend| {
-            trend.shifts(state.weak).iter().map(|shift| step(trend, shift)).collect()
+            trend.change_points(state.weak).iter().map(|shift| step(trend, shift)).collect()
         });
         let details = trend.and_then(|trend| details(state, trend, look));
         let count = format!("{} of {} kernels", rows.len(), trends.len());
@@ -57,7 +57,7 @@ impl Model {
 }
 
 /// Less time is good, more is bad; what may be chance is neither.
-fn role(shift: &Shift) -> Role {
+fn role(shift: &ChangePoint) -> Role {
     match () {
         () if shift.weak => Role::Muted,
         () if shift.change > 0.0 => Role::Bad,
@@ -66,14 +66,14 @@ fn role(shift: &Shift) -> Role {
 }
 
 fn row(trend: &Trend, weak: bool, look: Look<'_>) -> Row {
-    let last = trend.shifts(weak).last();
-    let run = last.and_then(|shift| trend.moments.get(shift.at));
-    let median = trend.newest().and_then(Moment::median);
+    let last = trend.change_points(weak).last();
+    let run = last.and_then(|shift| trend.run_medians.get(shift.at));
+    let median = trend.newest().and_then(RunMedian::median);
     let absent = || look.glyphs.dash.to_owned();
     Row {
         name: trend.name(),
         on: trend.circumstances(),
-        runs: trend.moments.len().to_string(),
+        runs: trend.run_medians.len().to_string(),
         median: median.map_or_else(absent, |ns| format::nanoseconds(ns, look.glyphs).to_string()),
         change: last.map_or_else(absent, |shift| format::change(shift.change).to_string()),
         role: last.map_or(Role::Faint, role),
@@ -83,7 +83,7 @@ fn row(trend: &Trend, weak: bool, look: Look<'_>) -> Row {
 }
 
 /// A change with the commit and driver that came with it.
-fn step(trend: &Trend, shift: &Shift) -> Step {
+fn step(trend: &Trend, shift: &ChangePoint) -> Step {
     let beside = trend.beside(shift).into_iter();
     let after = |what: &str, text: String| match what {
         "commit" => text,
@@ -97,25 +97,25 @@ fn step(trend: &Trend, shift: &Shift) -> Step {
 
 fn details(state: &History, trend: &Trend, look: Look<'_>) -> Option<Details> {
     let cursor = state.moment(trend);
-    let level = |moment: &Moment| {
+    let level = |moment: &RunMedian| {
         let all = moment.quartiles?;
         Some(Level { lower: all.lower, median: all.median, upper: all.upper })
     };
-    let place = |hash: &i64| trend.moments.iter().position(|moment| moment.run.hash == *hash);
+    let place = |hash: &i64| trend.run_medians.iter().position(|moment| moment.run.hash == *hash);
     let mut marked: Vec<usize> = state.marked.iter().filter_map(place).collect();
     // The letters say which one a comparison starts from.
     marked.sort_unstable();
-    let day = |moment: &Moment| {
+    let day = |moment: &RunMedian| {
         let text = format::minute(moment.run.identity.at_ms);
         text.get(..10).unwrap_or(&text).to_owned()
     };
     Some(Details {
         name: trend.name(),
         on: trend.circumstances(),
-        levels: trend.moments.iter().map(level).collect(),
+        levels: trend.run_medians.iter().map(level).collect(),
         cursor,
         marked: marked.into_iter().zip(["A", "B"]).collect(),
-        ends: (day(trend.moments.first()?), day(trend.moments.last()?)),
+        ends: (day(trend.run_medians.first()?), day(trend.run_medians.last()?)),
         facts: facts(trend, cursor, state.weak, look),
     })
 }
@@ -127,14 +127,14 @@ fn facts(
     weak: bool,
     look: Look<'_>,
 ) -> Vec<(&'static str, String, Role)> {
-    let Some(moment) = trend.moments.get(at) else { return Vec::new() };
+    let Some(moment) = trend.run_medians.get(at) else { return Vec::new() };
     let identity = &moment.run.identity;
     let mut facts = Vec::new();
     let mut tell = |label, text: Option<String>, role| {
         facts.extend(text.filter(|text| !text.is_empty()).map(|text| (label, text, role)));
     };
     let name = identity.name.as_ref().map_or(String::new(), |name| format!(", {name}"));
-    tell("run", Some(format!("{} of {}{name}", at + 1, trend.moments.len())), Role::Text);
+    tell("run", Some(format!("{} of {}{name}", at + 1, trend.run_medians.len())), Role::Text);
     let date = (identity.at_ms > 0).then(|| format!("{} UTC", format::minute(identity.at_ms)));
     tell("date", date, Role::Text);
     let time = |ns| format::nanoseconds(ns, look.glyphs);
@@ -152,7 +152,7 @@ fn facts(
     tell("commit", commit(identity), Role::Text);
     tell("driver", identity.driver.clone(), Role::Text);
     tell("CUDA", identity.cuda.clone(), Role::Text);
-    let shift = trend.shifts(weak).iter().find(|shift| shift.at == at);
+    let shift = trend.change_points(weak).iter().find(|shift| shift.at == at);
     tell("change", shift.map(|shift| sentence(trend, shift, look)), shift.map_or(Role::Text, role));
     for mark in &moment.run.marks {
         tell("remark", Some(mark.text.clone()), Role::Info);
@@ -164,7 +164,7 @@ fn facts(
 }
 
 /// A change and what came with it, in words.
-fn sentence(trend: &Trend, shift: &Shift, look: Look<'_>) -> String {
+fn sentence(trend: &Trend, shift: &ChangePoint, look: Look<'_>) -> String {
     let word = if shift.change > 0.0 { "slower" } else { "faster" };
     let weak = if shift.weak { ", small or chance" } else { "" };
     let side = |side: Option<String>| side.unwrap_or_else(|| "none".to_owned());

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::runs::compare::Series;
-use crate::runs::journal::{Identity, Mark, Record, Window};
-use crate::runs::points::{Key, Point};
+use crate::runs::run_log::{Identity, Mark, Record, Window};
+use crate::runs::samples::{Key, Point};
 pub use tuned::tuned;
 
 /// A point and what was known around it.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{Group, Measured, Recorded, groups};
 use crate::io::sink::csv::quoted;
-use crate::runs::journal::Span;
+use crate::runs::run_log::Span;
 
 type Cell = fn(&Measured) -> String;
 
@@ -12,7 +12,7 @@ fn number(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn middle(one: &Measured, span: fn(&crate::runs::journal::Window) -> Option<Span>) -> String {
+fn middle(one: &Measured, span: fn(&crate::runs::run_log::Window) -> Option<Span>) -> String {
     number(one.window.as_ref().and_then(span).map(|span| span.median))
 }
 

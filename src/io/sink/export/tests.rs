@@ -1,8 +1,8 @@
 use serde_json::Value;
 
 use super::*;
-use crate::runs::journal::Reader;
-use crate::runs::points;
+use crate::runs::run_log::Reader;
+use crate::runs::samples as points;
 
 /// Two kernels, one of them with clocks, a tainted point, a window and a remark.
 const JOURNAL: &str = r#"{"type":"run","schema":1,"command":["tune","a\"b"],"name":null}

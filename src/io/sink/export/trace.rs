@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Measured, Recorded};
 use crate::io::sink::jsonl;
 use crate::runs::compare::Series;
-use crate::runs::journal::{Span, Window};
+use crate::runs::run_log::{Span, Window};
 
 /// Counter tracks: name, unit, value of a window.
 type Counter = (&'static str, &'static str, fn(&Window) -> Option<Span>);

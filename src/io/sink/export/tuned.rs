@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use warpscope_probes::Timestamp;
 
 use super::tuners::{T4, T4Result, T4Times, of_key, plain, write};
-use crate::tuner::{Board, Parameters, Problem, State, Trial};
+use crate::tuner::{Board, CandidateRun, Parameters, Problem, State};
 
 /// Writes every candidate that was tried; times of wrong ones are in no file.
 pub fn tuned(board: &Board, at_ms: u64, out: &mut dyn Write) -> io::Result<()> {
@@ -20,7 +20,7 @@ pub fn tuned(board: &Board, at_ms: u64, out: &mut dyn Write) -> io::Result<()> {
 fn result(
     problem: &Problem,
     parameters: &Parameters,
-    trial: &Trial,
+    trial: &CandidateRun,
     at_ms: u64,
 ) -> Option<T4Result> {
     let invalidity = match &trial.state {
@@ -48,7 +48,7 @@ fn result(
     })
 }
 
-fn measurements(trial: &Trial) -> Vec<Value> {
+fn measurements(trial: &CandidateRun) -> Vec<Value> {
     let time = trial.quartiles().map(|all| all.median / 1e6);
     let error = trial.said.error.filter(|error| error.is_finite());
     let stopped = matches!(trial.state, State::Stopped(_)).then_some(1.0);
@@ -63,18 +63,23 @@ fn measurements(trial: &Trial) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::points;
-    use crate::runs::points::Key;
-    use crate::tuner::{Fault, Invalid, Said};
+    use crate::runs::samples as points;
+    use crate::runs::samples::Key;
+    use crate::tuner::{Fault, Invalid, ParsedOutput};
 
     #[test]
     fn what_is_written_reads_back_and_the_wrong_have_no_times() {
-        let said = |times: &[f64]| Said { times: times.to_vec(), ..Said::default() };
+        let said =
+            |times: &[f64]| ParsedOutput { times: times.to_vec(), ..ParsedOutput::default() };
         let invalid = Invalid { fault: Fault::Correctness, why: "far off".into() };
         let trials = vec![
-            Trial { state: State::Done, said: said(&[2e6, 1e6]), ..Trial::default() },
-            Trial { state: State::Invalid(invalid), said: said(&[5.0]), ..Trial::default() },
-            Trial::default(),
+            CandidateRun { state: State::Done, said: said(&[2e6, 1e6]), ..CandidateRun::default() },
+            CandidateRun {
+                state: State::Invalid(invalid),
+                said: said(&[5.0]),
+                ..CandidateRun::default()
+            },
+            CandidateRun::default(),
         ];
         let key = Key { name: "sum".into(), ..Key::default() };
         let candidate = |block: u32| Parameters([("block".to_owned(), block.to_string())].into());

@@ -9,7 +9,7 @@ use warpscope_probes::Timestamp;
 
 use super::{Group, Recorded, groups, settings};
 use crate::io::sink::jsonl;
-use crate::runs::points::Key;
+use crate::runs::samples::Key;
 
 pub(super) fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&jsonl::pretty(value).map_err(io::Error::other)?)

@@ -13,9 +13,9 @@ use super::hash::Fnv;
 use super::run_file::{RunSummary, SAMPLES, SCHEMA, SUMMARY, path};
 use super::{History, HistoryError};
 use crate::runs::compare::Groups;
-use crate::runs::journal::{Identity, PointStream, Reader, Record, Regime};
-use crate::runs::points::Point;
-use crate::store::kernels::{Past, Summary};
+use crate::runs::run_log::{Identity, PointStream, Reader, Record, Regime};
+use crate::runs::samples::Point;
+use crate::store::trends::{RecordedRun, Summary};
 
 /// What became of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl<'a> Import<'a> {
 /// The run whose lines are being read.
 struct OpenRun {
     out: BufWriter<File>,
-    past: Past,
+    past: RecordedRun,
     stream: PointStream,
     samples: Samples,
 }
@@ -122,7 +122,7 @@ impl OpenRun {
         Ok(Self {
             out: BufWriter::new(options.open(draft(staging))?),
             samples: Samples::of(&identity)?,
-            past: Past { identity, file: source.to_owned(), ..Past::default() },
+            past: RecordedRun { identity, file: source.to_owned(), ..RecordedRun::default() },
             stream: PointStream::default(),
         })
     }
@@ -161,7 +161,7 @@ impl OpenRun {
             quartiles: side.quartiles,
         });
         let kernels = kernels.collect();
-        let run = Past { hash, ..self.past };
+        let run = RecordedRun { hash, ..self.past };
         let summary = serde_json::to_vec(&RunSummary { schema: SCHEMA, run, kernels })?;
         private::cache(&path(staging, hash, SUMMARY), &summary)?;
         Ok(Some((hash, count)))

@@ -9,9 +9,9 @@ use warpscope_probes::bounded::{self, Accept, Input};
 
 use super::{History, HistoryError};
 use crate::runs::compare::Groups;
-use crate::runs::journal::{PointStream, Reader};
-use crate::runs::points::Point;
-use crate::store::kernels::{Past, Summary, Trend, device_of, trends};
+use crate::runs::run_log::{PointStream, Reader};
+use crate::runs::samples::Point;
+use crate::store::trends::{RecordedRun, Summary, Trend, device_of, trends};
 
 /// Number of the summary's format.
 pub(super) const SCHEMA: u32 = 1;
@@ -28,7 +28,7 @@ pub(super) const SAMPLES: &str = "jsonl";
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunSummary {
     pub(super) schema: u32,
-    pub(super) run: Past,
+    pub(super) run: RecordedRun,
     pub(super) kernels: Vec<Summary>,
 }
 

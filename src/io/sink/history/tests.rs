@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::runs::compare::SplitMix;
-use crate::runs::journal::{End, Identity, Mark, Record};
-use crate::runs::points::Key;
+use crate::runs::run_log::{End, Identity, Mark, Record};
+use crate::runs::samples::Key;
 
 struct Folder(tempfile::TempDir);
 
@@ -59,11 +59,11 @@ fn the_same_run_imported_twice_is_one_run() {
     let second = store.import(&copy).expect("imports");
     assert_eq!((second.runs, second.again), (2, 2));
     let after = store.trends().expect("reads");
-    let medians = |all: &[crate::store::kernels::Trend]| -> Vec<_> {
-        all[0].moments.iter().map(|moment| (moment.run.hash, moment.quartiles)).collect()
+    let medians = |all: &[crate::store::trends::Trend]| -> Vec<_> {
+        all[0].run_medians.iter().map(|moment| (moment.run.hash, moment.quartiles)).collect()
     };
     assert_eq!(medians(&before), medians(&after));
-    assert_eq!((after.len(), after[0].moments.len()), (1, 2));
+    assert_eq!((after.len(), after[0].run_medians.len()), (1, 2));
     let files = folder.path(FOLDER).read_dir().expect("lists").count();
     assert_eq!(files, 4, "two for each run, and nothing is left of the staging folder");
 }
@@ -79,7 +79,7 @@ fn a_journal_that_has_grown_is_built_anew() {
     let imported = store.import(&folder.journal("a.jsonl", &more)).expect("imports");
     assert_eq!((imported.runs, imported.again, imported.skipped.count), (1, 1, 1));
     assert!(imported.skipped.first.is_some_and(|(line, _)| line == 5));
-    let moment = &store.trends().expect("reads")[0].moments[0];
+    let moment = &store.trends().expect("reads")[0].run_medians[0];
     assert_eq!((moment.clean, moment.tainted, moment.run.ended), (30, 2, true));
 }
 
@@ -96,8 +96,8 @@ fn a_run_whose_commit_was_found_later_is_the_same_run_with_it() {
     let imported = store.import(&folder.journal("a.jsonl", &whole)).expect("imports");
     assert_eq!((imported.runs, imported.again, imported.skipped.count), (1, 1, 0));
     let trends = store.trends().expect("reads");
-    assert_eq!((trends[0].moments.len(), trends[0].moments[0].clean), (1, 4));
-    assert_eq!(trends[0].moments[0].run.identity, identity);
+    assert_eq!((trends[0].run_medians.len(), trends[0].run_medians[0].clean), (1, 4));
+    assert_eq!(trends[0].run_medians[0].run.identity, identity);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn runs_of_one_moment_on_two_machines_are_two() {
         let text = line(&Record::Run(Box::new(identity))) + "name=k device=cpu t_us=1\n";
         store.import(&folder.journal(id, &text)).expect("imports");
     }
-    assert_eq!(store.trends().expect("reads")[0].moments.len(), 2);
+    assert_eq!(store.trends().expect("reads")[0].run_medians.len(), 2);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn what_is_imported_is_what_the_journal_says() {
     let store = folder.store();
     store.import(&folder.journal("a.jsonl", &text)).expect("imports");
     let trend = &store.trends().expect("reads")[0];
-    let moment = &trend.moments[0];
+    let moment = &trend.run_medians[0];
     assert_eq!((moment.clean, moment.tainted, moment.median()), (3, 1, Some(2000.0)));
     assert_eq!((trend.device.as_str(), moment.run.marks[0].text.as_str()), ("T4", "new tile"));
     let samples = store.samples(moment.run.hash).expect("reads");
@@ -143,7 +143,7 @@ fn runs_without_their_first_line_are_told_apart_by_their_samples() {
         let text = format!("{{\"type\":\"point\",\"name\":\"k\",\"t_ns\":[{time}]}}\n");
         store.import(&folder.journal(name, &text)).expect("imports");
     }
-    assert_eq!(store.trends().expect("reads")[0].moments.len(), 2);
+    assert_eq!(store.trends().expect("reads")[0].run_medians.len(), 2);
 }
 
 #[test]
@@ -152,13 +152,18 @@ fn a_step_goes_through_the_store_and_flat_noise_stays_flat() {
     let store = folder.store();
     let flat: String = (0..40).map(|at| run(at, 10.0)).collect();
     store.import(&folder.journal("flat.jsonl", &flat)).expect("imports");
-    assert_eq!(store.trends().expect("reads")[0].shifts, []);
+    assert_eq!(store.trends().expect("reads")[0].change_points, []);
     // The same runs, slower by five per cent from the twentieth on.
     let step: String = (0..40).map(|at| run(at, if at < 20 { 10.0 } else { 10.5 })).collect();
     store.import(&folder.journal("step.jsonl", &step)).expect("imports");
     let trend = &store.trends().expect("reads")[0];
-    assert_eq!((trend.moments.len(), trend.shifts.len()), (40, 1), "{:?}", trend.shifts);
-    let shift = trend.shifts[0];
+    assert_eq!(
+        (trend.run_medians.len(), trend.change_points.len()),
+        (40, 1),
+        "{:?}",
+        trend.change_points
+    );
+    let shift = trend.change_points[0];
     assert!(shift.at.abs_diff(20) <= 2 && (shift.change - 0.05).abs() < 0.005, "{shift:?}");
     let beside: Vec<String> = trend.beside(&shift).into_iter().map(|one| one.what).collect();
     assert_eq!(beside, ["commit", "driver"]);
@@ -193,7 +198,7 @@ fn a_long_run_is_summed_up_from_a_bounded_draw() {
     }
     let store = folder.store();
     let imported = store.import(&folder.journal("a.jsonl", &text)).expect("imports");
-    let moment = &store.trends().expect("reads")[0].moments[0];
+    let moment = &store.trends().expect("reads")[0].run_medians[0];
     assert_eq!((imported.samples, moment.clean), (300_000, 300_000));
     // The standard error of a uniform median over 32 768 draws is 300 000 / (2 √32 768) = 829.
     let median = moment.median().expect("samples");
@@ -218,7 +223,7 @@ fn a_summary_that_is_damaged_or_too_new_is_named_with_its_remedy() {
     let store = folder.store();
     store.import(&folder.journal("a.jsonl", &run(0, 10.0))).expect("imports");
     let want = store.trends().expect("reads");
-    let run = want[0].moments[0].run.hash;
+    let run = want[0].run_medians[0].run.hash;
     let summary = run_file::path(&folder.path(FOLDER), run, run_file::SUMMARY);
     let samples = run_file::path(&folder.path(FOLDER), run, run_file::SAMPLES);
     for (text, part) in [
@@ -234,7 +239,7 @@ fn a_summary_that_is_damaged_or_too_new_is_named_with_its_remedy() {
     std::fs::remove_file(&summary).expect("is there");
     store.import(&samples).expect("imports");
     let found = store.trends().expect("reads");
-    assert_eq!(found[0].moments[0].quartiles, want[0].moments[0].quartiles);
+    assert_eq!(found[0].run_medians[0].quartiles, want[0].run_medians[0].quartiles);
 }
 
 #[test]
@@ -252,5 +257,5 @@ fn writers_at_once_lose_nothing() {
             });
         }
     });
-    assert_eq!(folder.store().trends().expect("reads")[0].moments.len(), 9);
+    assert_eq!(folder.store().trends().expect("reads")[0].run_medians.len(), 9);
 }

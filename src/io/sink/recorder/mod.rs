@@ -18,7 +18,7 @@ use warpscope_probes::{bounded, private};
 
 use super::jsonl;
 use super::reader::{FrameReader, MAX_LINE};
-use crate::runs::journal::begins_journal;
+use crate::runs::run_log::begins_run_log;
 use lines::Lines;
 
 /// How much disk a recording may take.
@@ -246,7 +246,7 @@ fn holds_frames(file: &File) -> io::Result<bool> {
 fn holds_records(file: &File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.take(HEAD).read_to_end(&mut head)?;
-    Ok(begins_journal(&head) || begins_as(&head, Holds::Journal))
+    Ok(begins_run_log(&head) || begins_as(&head, Holds::Journal))
 }
 
 fn begins_as(first: &[u8], holds: Holds) -> bool {

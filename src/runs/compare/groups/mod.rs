@@ -7,8 +7,8 @@ use super::judge::{Call, Judgement, Limits, Sides, judge_each};
 use super::reservoir::DRAWN;
 use super::reservoir::Reservoir;
 use super::samples::{Quartiles, Series};
-use crate::runs::journal::Regime;
-use crate::runs::points::{Key, Point};
+use crate::runs::run_log::Regime;
+use crate::runs::samples::{Key, Point};
 
 /// Most configurations that are named where none fits.
 const NAMED: usize = 3;

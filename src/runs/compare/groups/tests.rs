@@ -1,5 +1,5 @@
 use super::*;
-use crate::runs::points::parse_line;
+use crate::runs::samples::parse_line;
 
 fn run(lines: &[&str]) -> Vec<Point> {
     lines.iter().map(|line| parse_line(line).expect("a point")).collect()

@@ -187,5 +187,4 @@ fn is_name(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use warpscope_probes::bounded::Skipped;
 
 pub use identity::{Device, Dirty, ENVIRONMENT, Identity, Regime};
-pub use reader::{Reader, begins_journal};
+pub use reader::{Reader, begins_run_log};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
 pub use window::{Span, Window};
 
-use super::points::Point;
+use crate::runs::samples::Point;
 
 /// Number of the journal's format.
-pub const JOURNAL_SCHEMA: u32 = 1;
+pub const RUN_LOG_SCHEMA: u32 = 1;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -160,7 +160,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::points::parse_line;
+    use crate::runs::samples::parse_line;
 
     fn text(records: &[Record]) -> String {
         let line = |record| serde_json::to_string(record).expect("serialises") + "\n";

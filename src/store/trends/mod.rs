@@ -12,16 +12,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::runs::compare::{Quartiles, Settings};
-use crate::runs::journal::{Identity, Mark, Regime};
-use crate::runs::points::Key;
-use changes::{shifts, weak_shifts};
+use crate::runs::run_log::{Identity, Mark, Regime};
+use crate::runs::samples::Key;
+use changes::{change_points, weak_change_points};
 
-pub use changes::{LEAST_RUNS, Shift};
+pub use changes::{ChangePoint, LEAST_RUNS};
 pub use differences::{Difference, commit, differences};
 
 /// One recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Past {
+pub struct RecordedRun {
     /// What tells it from every other run, on any machine.
     pub hash: i64,
     /// Who ran what.
@@ -37,7 +37,7 @@ pub struct Past {
 /// What one run says of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// [`Past::hash`] of the run.
+    /// [`RecordedRun::hash`] of the run.
     pub run: i64,
     /// What was measured.
     pub key: Key,
@@ -53,9 +53,9 @@ pub struct Summary {
 
 /// One kernel in one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
+pub struct RunMedian {
     /// The run.
-    pub run: Arc<Past>,
+    pub run: Arc<RecordedRun>,
     /// Samples that count.
     pub clean: u64,
     /// Samples that are kept and do not.
@@ -64,7 +64,7 @@ pub struct Moment {
     pub quartiles: Option<Quartiles>,
 }
 
-impl Moment {
+impl RunMedian {
     /// The median of the clean samples, nanoseconds.
     pub fn median(&self) -> Option<f64> {
         self.quartiles.map(|all| all.median)
@@ -85,11 +85,11 @@ pub struct Trend {
     /// Whether operands came from memory; none where nobody said.
     pub cold: Option<bool>,
     /// Its runs, oldest first.
-    pub moments: Vec<Moment>,
+    pub run_medians: Vec<RunMedian>,
     /// Lasting changes.
-    pub shifts: Vec<Shift>,
+    pub change_points: Vec<ChangePoint>,
     /// Lasting changes with weak ones among them.
-    pub weak: Vec<Shift>,
+    pub weak: Vec<ChangePoint>,
 }
 
 impl Trend {
@@ -107,13 +107,13 @@ impl Trend {
     }
 
     /// Changes to show.
-    pub fn shifts(&self, weak: bool) -> &[Shift] {
-        if weak { &self.weak } else { &self.shifts }
+    pub fn change_points(&self, weak: bool) -> &[ChangePoint] {
+        if weak { &self.weak } else { &self.change_points }
     }
 
     /// What else is different from a change on: commit, driver, environment.
-    pub fn beside(&self, shift: &Shift) -> Vec<Difference> {
-        let run = |at: usize| self.moments.get(at).map(|moment| &moment.run.identity);
+    pub fn beside(&self, shift: &ChangePoint) -> Vec<Difference> {
+        let run = |at: usize| self.run_medians.get(at).map(|moment| &moment.run.identity);
         match (run(shift.last), run(shift.at)) {
             (Some(before), Some(after)) => differences(before, after),
             _ => Vec::new(),
@@ -121,8 +121,8 @@ impl Trend {
     }
 
     /// The newest run with clean samples.
-    pub fn newest(&self) -> Option<&Moment> {
-        self.moments.iter().rev().find(|moment| moment.quartiles.is_some())
+    pub fn newest(&self) -> Option<&RunMedian> {
+        self.run_medians.iter().rev().find(|moment| moment.quartiles.is_some())
     }
 }
 
@@ -146,8 +146,8 @@ pub fn device_of(key: &Key, identity: &Identity) -> String {
 }
 
 /// Puts what runs say in order: a trend per kernel, configuration, device and regime.
-pub fn trends(runs: Vec<Past>, summaries: Vec<Summary>) -> Vec<Trend> {
-    let runs: HashMap<i64, Arc<Past>> =
+pub fn trends(runs: Vec<RecordedRun>, summaries: Vec<Summary>) -> Vec<Trend> {
+    let runs: HashMap<i64, Arc<RecordedRun>> =
         runs.into_iter().map(|run| (run.hash, Arc::new(run))).collect();
     let mut all: BTreeMap<_, Trend> = BTreeMap::new();
     for one in summaries {
@@ -164,7 +164,7 @@ pub fn trends(runs: Vec<Past>, summaries: Vec<Summary>) -> Vec<Trend> {
             cold,
             ..Trend::default()
         });
-        trend.moments.push(Moment {
+        trend.run_medians.push(RunMedian {
             run: Arc::clone(run),
             clean: one.clean,
             tainted: one.tainted,
@@ -173,10 +173,10 @@ pub fn trends(runs: Vec<Past>, summaries: Vec<Summary>) -> Vec<Trend> {
     }
     let mut all: Vec<Trend> = all.into_values().collect();
     for trend in &mut all {
-        trend.moments.sort_by_key(|moment| (moment.run.identity.at_ms, moment.run.hash));
-        let medians: Vec<_> = trend.moments.iter().map(Moment::median).collect();
-        trend.shifts = shifts(&medians, &Settings::default());
-        trend.weak = weak_shifts(&medians, &Settings::default());
+        trend.run_medians.sort_by_key(|moment| (moment.run.identity.at_ms, moment.run.hash));
+        let medians: Vec<_> = trend.run_medians.iter().map(RunMedian::median).collect();
+        trend.change_points = change_points(&medians, &Settings::default());
+        trend.weak = weak_change_points(&medians, &Settings::default());
     }
     all
 }

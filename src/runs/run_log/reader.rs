@@ -65,7 +65,7 @@ impl<R: BufRead> Reader<R> {
 }
 
 /// Whether a file that begins like this is a journal, wherever in it the first line that is whole may stand.
-pub fn begins_journal(head: &[u8]) -> bool {
+pub fn begins_run_log(head: &[u8]) -> bool {
     let mut reader = Reader::new(head);
     while let Ok(Some(_)) = reader.record() {
         if reader.is_journal {
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!((want.runs.len(), want.runs[0].points.len()), (1, 1));
         for (form, text) in forms() {
             assert_eq!(read(&text), want, "{form}");
-            assert!(begins_journal(text.as_bytes()), "{form}");
+            assert!(begins_run_log(text.as_bytes()), "{form}");
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
             ("torn by a crash\n{\"type\":\"end\"}\n", false),
             ("torn by a crash\n{\"type\":\"end\",\"at_ms\":1,\"samples\":2}\n", true),
         ] {
-            assert_eq!(begins_journal(text.as_bytes()), want, "{text}");
+            assert_eq!(begins_run_log(text.as_bytes()), want, "{text}");
         }
     }
 

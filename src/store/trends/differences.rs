@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::runs::journal::{Dirty, Identity};
+use crate::runs::run_log::{Dirty, Identity};
 
 /// The commit of a run as people name it; `+` for a folder that differed from it, `?` for one that may have.
 pub fn commit(identity: &Identity) -> Option<String> {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::JOURNAL_SCHEMA;
+use super::RUN_LOG_SCHEMA;
 
 /// How clocks stood while samples were taken. Samples of two regimes are never compared.
 #[derive(
@@ -103,7 +103,7 @@ impl From<Dirty> for Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
-    /// [`JOURNAL_SCHEMA`] of the writer.
+    /// [`RUN_LOG_SCHEMA`] of the writer.
     pub schema: u32,
     /// Tells it from runs of the same command that began in the same millisecond, on other machines too; none in older journals.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +143,7 @@ pub struct Identity {
 impl Default for Identity {
     fn default() -> Self {
         Self {
-            schema: JOURNAL_SCHEMA,
+            schema: RUN_LOG_SCHEMA,
             id: None,
             name: None,
             at_ms: 0,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::{Identity, JOURNAL_SCHEMA, Record, Taken, Window};
-use crate::runs::points::{Key, Point, Shape, parse_line};
+use super::{Identity, RUN_LOG_SCHEMA, Record, Taken, Window};
+use crate::runs::samples::{Key, Point, Shape, parse_line};
 
 /// Reads one line, and says whether it names its kind. One that does not is a point of another program.
 pub(super) fn read_record(line: &str) -> Result<(Record, bool), String> {
@@ -39,10 +39,10 @@ pub(super) fn is_kind(kind: &str) -> bool {
 
 fn identity(line: &str) -> Result<Box<Identity>, String> {
     let identity: Identity = typed(line)?;
-    if identity.schema == JOURNAL_SCHEMA {
+    if identity.schema == RUN_LOG_SCHEMA {
         return Ok(Box::new(identity));
     }
-    Err(format!("format {} of a run; this warpscope reads {JOURNAL_SCHEMA}", identity.schema))
+    Err(format!("format {} of a run; this warpscope reads {RUN_LOG_SCHEMA}", identity.schema))
 }
 
 fn typed<'a, T: Deserialize<'a>>(line: &'a str) -> Result<T, String> {

@@ -10,7 +10,7 @@ const WEAK: f64 = 10.0;
 
 /// A lasting change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
+pub struct ChangePoint {
     /// The first of its runs at the new level.
     pub at: usize,
     /// The one before it that has a median.
@@ -28,20 +28,21 @@ pub struct Shift {
 }
 
 /// Every change that is likely enough, small ones among them.
-pub(super) fn weak_shifts(medians: &[Option<f64>], counts: &Settings) -> Vec<Shift> {
+pub(super) fn weak_change_points(medians: &[Option<f64>], counts: &Settings) -> Vec<ChangePoint> {
     let lenient = Settings { p: counts.p * WEAK, ..*counts };
     let logs = Logs::of(medians);
-    let mark = |shift: Shift| Shift { weak: shift.p > counts.p || is_small(&shift), ..shift };
-    logs.shifts(&logs.places(&lenient)).into_iter().map(mark).collect()
+    let mark =
+        |shift: ChangePoint| ChangePoint { weak: shift.p > counts.p || is_small(&shift), ..shift };
+    logs.change_points(&logs.places(&lenient)).into_iter().map(mark).collect()
 }
 
 /// Changes that count. Small ones are merged, the smallest first: many small steps in one direction add up to one that counts.
-pub(super) fn shifts(medians: &[Option<f64>], settings: &Settings) -> Vec<Shift> {
+pub(super) fn change_points(medians: &[Option<f64>], settings: &Settings) -> Vec<ChangePoint> {
     let logs = Logs::of(medians);
     let mut places = logs.places(settings);
     loop {
-        let found = logs.shifts(&places);
-        let size = |shift: &Shift| shift.change.ln_1p().abs();
+        let found = logs.change_points(&places);
+        let size = |shift: &ChangePoint| shift.change.ln_1p().abs();
         let least = found.iter().enumerate().min_by(|a, b| size(a.1).total_cmp(&size(b.1)));
         match least {
             Some((at, shift)) if is_small(shift) => drop(places.remove(at)),
@@ -51,7 +52,7 @@ pub(super) fn shifts(medians: &[Option<f64>], settings: &Settings) -> Vec<Shift>
 }
 
 /// Whether a comparison of the two levels would call them the same.
-fn is_small(shift: &Shift) -> bool {
+fn is_small(shift: &ChangePoint) -> bool {
     shift.change.abs() < Limits::default().practical
 }
 
@@ -74,12 +75,12 @@ impl Logs {
     }
 
     /// The changes between the levels on either side of each place.
-    fn shifts(&self, places: &[(usize, f64)]) -> Vec<Shift> {
+    fn change_points(&self, places: &[(usize, f64)]) -> Vec<ChangePoint> {
         let edge = |at: usize| places.get(at).map_or(self.0.len(), |place| place.0);
         let shift = |(index, &(at, p)): (usize, &(usize, f64))| {
             let from = index.checked_sub(1).map_or(0, edge);
             let (before, after) = (self.level(from, at), self.level(at, edge(index + 1)));
-            Shift {
+            ChangePoint {
                 at: self.0[at].0,
                 last: self.0[at.saturating_sub(1)].0,
                 change: (after - before).exp_m1(),

@@ -1,11 +1,11 @@
 use super::*;
 use crate::runs::compare::SplitMix;
-use crate::runs::journal::Dirty;
+use crate::runs::run_log::Dirty;
 
-fn past(at: usize, change: impl FnOnce(&mut Identity)) -> Past {
+fn past(at: usize, change: impl FnOnce(&mut Identity)) -> RecordedRun {
     let mut identity = Identity { at_ms: at as u64, ..Identity::default() };
     change(&mut identity);
-    Past { hash: at as i64, identity, ..Past::default() }
+    RecordedRun { hash: at as i64, identity, ..RecordedRun::default() }
 }
 
 fn summary(run: usize, median: Option<f64>) -> Summary {
@@ -27,11 +27,11 @@ fn series(count: usize, level: impl Fn(usize) -> f64) -> Vec<Trend> {
 #[test]
 fn a_step_is_found_where_it_is_with_its_size() {
     let all = series(40, |at| if at < 25 { 100.0 } else { 110.0 });
-    let shifts = &all[0].shifts;
-    assert_eq!((all.len(), shifts.len()), (1, 1));
-    assert!(shifts[0].at.abs_diff(25) <= 2, "{shifts:?}");
-    assert!((shifts[0].change - 0.1).abs() < 0.01, "{shifts:?}");
-    assert!(series(40, |_| 100.0)[0].shifts.is_empty());
+    let change_points = &all[0].change_points;
+    assert_eq!((all.len(), change_points.len()), (1, 1));
+    assert!(change_points[0].at.abs_diff(25) <= 2, "{change_points:?}");
+    assert!((change_points[0].change - 0.1).abs() < 0.01, "{change_points:?}");
+    assert!(series(40, |_| 100.0)[0].change_points.is_empty());
 }
 
 #[test]
@@ -45,17 +45,21 @@ fn small_steps_count_once_they_add_up() {
         trends((0..40).map(|at| past(at, |_| ())).collect(), summaries.collect()).remove(0)
     };
     let (one, three) = (of(1), of(3));
-    assert_eq!((one.shifts.len(), one.weak.len()), (0, 1), "{:?}", one.weak);
+    assert_eq!((one.change_points.len(), one.weak.len()), (0, 1), "{:?}", one.weak);
     assert!(one.weak[0].weak);
-    assert!(!three.shifts.is_empty(), "{:?}", three.weak);
-    assert!(three.shifts.iter().all(|shift| shift.change >= 0.01), "{:?}", three.shifts);
+    assert!(!three.change_points.is_empty(), "{:?}", three.weak);
+    assert!(
+        three.change_points.iter().all(|shift| shift.change >= 0.01),
+        "{:?}",
+        three.change_points
+    );
 }
 
 #[test]
 fn seven_runs_are_too_few_and_eight_are_not() {
     let step = |at: usize| if at < 4 { 100.0 } else { 150.0 };
-    assert_eq!(series(7, step)[0].shifts, []);
-    assert_eq!(series(8, step)[0].shifts.len(), 1);
+    assert_eq!(series(7, step)[0].change_points, []);
+    assert_eq!(series(8, step)[0].change_points.len(), 1);
 }
 
 #[test]
@@ -64,8 +68,8 @@ fn runs_without_clean_samples_stay_in_view_and_out_of_the_search() {
     let level = |at: usize| if at < 6 { 100.0 + at as f64 } else { 200.0 + at as f64 };
     let known = |at: usize| (at != 5 && at != 6).then(|| level(at));
     let all = trends(runs, (0..12).map(|at| summary(at, known(at))).collect());
-    let shift = all[0].shifts[0];
-    assert_eq!((all[0].moments.len(), shift.last, shift.at), (12, 4, 7));
+    let shift = all[0].change_points[0];
+    assert_eq!((all[0].run_medians.len(), shift.last, shift.at), (12, 4, 7));
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn devices_regimes_and_cold_and_warm_are_never_one_trend() {
         past(2, |one| one.cold = Some(true)),
         past(3, |one| {
             one.devices =
-                vec![crate::runs::journal::Device { name: "T4".into(), ..Default::default() }];
+                vec![crate::runs::run_log::Device { name: "T4".into(), ..Default::default() }];
         }),
     ];
     let all = trends(runs, (0..4).map(|at| summary(at, Some(1.0))).collect());

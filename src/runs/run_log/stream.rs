@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{Identity, Record, Regime};
-use crate::runs::points::Point;
+use crate::runs::samples::Point;
 
 /// Most points, and samples of them, a record of the machine around them may lie behind. A writer puts one in before it is more.
 pub const HELD_POINTS: usize = 1 << 16;
