@@ -284,7 +284,7 @@ const MUTATIONS: &[Mutation] = &[
     of_warpgroups(&QUERIES, EARLY_SUMS),
     of_warpgroups(&QUERIES, GROUP_FRAGMENT),
     of_warpgroups(&QUERIES, UNTURNED),
-    but(of_warpgroups(&QUERIES, FORGETFUL), &[0, 4], "the first product of scores is added to nothing"),
+    but(of_warpgroups(&QUERIES, FORGETFUL), &[0, 8], "the first product of scores is added to nothing"),
     of_warpgroups(&QUERIES, WRONG_LANE),
     of_warpgroups(&QUERIES, KEPT_TURN),
     but(of_warpgroups(&QUERIES, NO_BARRIER), &[1], "whose turn it is decides when products are issued, not which"),
