@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Crates by the folder of their sources, each with its argued circles: the modules of one, and why they need each other.
-const CRATES: &[(&str, &[(&[&str], &str)])] = &[("kernels/src", &[])];
+/// The modules of a circle, and why they need each other.
+type Argued = (&'static [&'static str], &'static str);
+
+/// Crates by the folder of their sources, each with its argued circles.
+const CRATES: &[(&str, &[Argued])] = &[("kernels/src", &[])];
 
 type Module = Vec<String>;
 
@@ -127,7 +130,7 @@ impl Crate {
     fn defining(&self, path: &[String], patience: u32) -> Option<Module> {
         let known = (0..=path.len()).rev().find(|end| self.code.contains_key(&path[..*end]))?;
         let (module, rest) = path.split_at(known);
-        let Some(name) = rest.first() else { return None };
+        let name = rest.first()?;
         let handed = self.exports.get(module).and_then(|names| names.get(name));
         match handed.filter(|_| patience > 0) {
             Some(from) => {

@@ -38,7 +38,12 @@ pub(super) fn inflate(bytes: &[u8], trace: &mut Trace) {
     let inflated = Inflated::new(&bytes, 1 << 20);
     let mut block = [0; 512];
     for at in [0, 700, 3, 1 << 16] {
-        trace.result(&inflated.read_at(at, &mut block));
+        let result = inflated.read_at(at, &mut block);
+        trace.result(&result);
+        if let Ok(filled) = result {
+            trace.count("filled", filled);
+            trace.count("first", block[0].into());
+        }
     }
 }
 

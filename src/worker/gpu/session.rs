@@ -21,7 +21,7 @@ pub trait DeviceSession: Machine {
     fn cuda(&mut self) -> Option<&mut CudaMachine>;
 }
 
-/// What may be taken, by what is free: the largest that leaves [`SPARE`] to others.
+/// What may be taken, by what is free: the largest that leaves `SPARE` to others.
 pub const TIERS: [u64; 4] = [256 << 20, 128 << 20, 64 << 20, 32 << 20];
 /// Memory that stays free beside an arena.
 const SPARE: u64 = 1 << 30;
