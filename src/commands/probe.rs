@@ -143,7 +143,7 @@ fn on_device(
         limits: Limits::command(options.get(&args::PATIENCE)),
     };
     let mut round = ProbeRound::new(&uuid);
-    result.interrupted = outcome::run(&session, jobs, |told| round.handle(told))?;
+    result.interrupted = outcome::run(&session, jobs, |update| round.handle(update))?;
     round.date(target.driver.as_deref(), &identity::today());
     result.probes = round.reports;
     result.paused = round.paused;

@@ -156,8 +156,8 @@ impl DeviceResult {
         self.kernels.iter_mut().find(|row| row.kernel == name)
     }
 
-    fn hear(&mut self, doing: Option<&Command>, told: Update) {
-        match told {
+    fn handle(&mut self, doing: Option<&Command>, update: Update) {
+        match update {
             Update::Event(event) => match *event {
                 WorkerEvent::Holding(holding) => self.holding = Some(holding),
                 WorkerEvent::Paused { why } => self.paused = Some(why),
@@ -208,11 +208,11 @@ fn test(options: &Options, exe: &Path, here: DeviceHere) -> Result<DeviceResult,
     let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
     let mut doing = None;
-    result.interrupted = outcome::run(&session, jobs, |told| {
-        if let Update::Sent(job) = &told {
+    result.interrupted = outcome::run(&session, jobs, |update| {
+        if let Update::Sent(job) = &update {
             doing = Some(job.clone());
         }
-        result.hear(doing.as_ref(), told);
+        result.handle(doing.as_ref(), update);
     })?;
     Ok(result)
 }

@@ -154,7 +154,7 @@ fn measure_cpu(exe: &Path, options: CpuOptions) -> Result<(BenchResult, Outcome)
     let jobs = options.commands();
     let limits = supervisor::Limits::UNLIMITED;
     let session = Session { exe, target: WorkerTarget::Cpu(options), limits };
-    outcome.interrupted = run_jobs(&session, jobs, |update| match outcome.hear(update) {
+    outcome.interrupted = run_jobs(&session, jobs, |update| match outcome.handle(update) {
         Some(WorkerEvent::Hello(hello)) => result.hello = Some(hello),
         Some(WorkerEvent::Ceiling(ceiling)) => result.ceiling = Some(ceiling),
         Some(WorkerEvent::Report(report)) => keep(&mut result.reports, *report),

@@ -107,8 +107,8 @@ impl DeviceResult {
         self.outcome.is_fine() && !missed
     }
 
-    fn hear(&mut self, told: Update) {
-        let Some(WorkerEvent::Goal(report)) = self.outcome.hear(told) else { return };
+    fn handle(&mut self, update: Update) {
+        let Some(WorkerEvent::Goal(report)) = self.outcome.handle(update) else { return };
         let sm = self.here.device.sm;
         let (figure, aim) = (report.figure(), report.aim(sm));
         self.goals.push(Row {
@@ -194,7 +194,7 @@ fn on_device(
         target: WorkerTarget::Gpu(uuid.clone()),
         limits: Limits::command(options.get(&args::PATIENCE)),
     };
-    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
 }
 
@@ -303,7 +303,7 @@ mod tests {
             strain: Strain { sm_mhz: Some((1410.0, 1755.0)), ..Strain::default() },
             ..GoalReport::default()
         };
-        result.hear(Update::Event(Box::new(WorkerEvent::Goal(Box::new(report)))));
+        result.handle(Update::Event(Box::new(WorkerEvent::Goal(Box::new(report)))));
         result
     }
 

@@ -13,5 +13,4 @@ pub use exit::{CliError, Exit};
 pub(crate) use options::Options;
 pub(crate) use options::{Form, resolve};
 
-/// The first argument of a process that works for another one of this program. Nobody types it, so no command declares it.
-pub(crate) const WORKER: &str = "__worker";
+pub(crate) use crate::worker::process::ARGUMENT as WORKER;

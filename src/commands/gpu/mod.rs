@@ -41,7 +41,7 @@ pub(crate) fn devices(exe: &Path, patience: Duration) -> Result<Vec<DeviceHere>,
     let mut why = None;
     let ask =
         session::Session { exe, target: WorkerTarget::AnyGpu, limits: Limits::command(patience) };
-    session::talk(&ask, vec![Command::Devices], |told| match told {
+    session::talk(&ask, vec![Command::Devices], |update| match update {
         Update::Event(event) => match *event {
             WorkerEvent::Device(device) => found.push(device),
             WorkerEvent::Failed(failure) => why = Some(reason(&failure)),

@@ -36,8 +36,8 @@ impl Outcome {
     }
 
     /// Takes what any work may say; gives what is about this one.
-    pub(crate) fn hear(&mut self, told: Update) -> Option<WorkerEvent> {
-        match told {
+    pub(crate) fn handle(&mut self, update: Update) -> Option<WorkerEvent> {
+        match update {
             Update::Event(event) => match *event {
                 WorkerEvent::Paused { why } => self.paused = Some(why),
                 WorkerEvent::Failed(failure) if failure.error == MachineError::Stopped => {}
@@ -72,16 +72,16 @@ impl Outcome {
 pub(crate) fn run(
     session: &Session<'_>,
     jobs: Vec<Command>,
-    mut hear: impl FnMut(Update),
+    mut handle: impl FnMut(Update),
 ) -> Result<bool, CliError> {
     let progress = Progress::new(jobs.len());
     let mut done = 0;
-    let interrupted = talk(session, jobs, |told| {
-        if let Update::Sent(job) = &told {
+    let interrupted = talk(session, jobs, |update| {
+        if let Update::Sent(job) = &update {
             progress.step(done, &job.to_string());
             done += 1;
         }
-        hear(told);
+        handle(update);
     })?;
     progress.end();
     Ok(interrupted)

@@ -28,7 +28,7 @@ type Asking = Arc<Mutex<Option<UnboundedSender<Command>>>>;
 pub(crate) fn talk(
     session: &Session<'_>,
     jobs: Vec<Command>,
-    mut hear: impl FnMut(Update),
+    mut handle: impl FnMut(Update),
 ) -> io::Result<bool> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -45,11 +45,11 @@ pub(crate) fn talk(
         let (to, flag) = (Arc::clone(&asking), Arc::clone(&interrupted));
         let watching = tokio::spawn(stop_at([interrupt, terminate], to, flag));
         let start = || session.target.worker(session.exe);
-        supervise(start, Supervisor::new(session.limits), asked, |told| {
-            if told == Update::Idle {
+        supervise(start, Supervisor::new(session.limits), asked, |update| {
+            if update == Update::Idle {
                 asking.lock().unwrap_or_else(PoisonError::into_inner).take();
             }
-            hear(told);
+            handle(update);
         })
         .await;
         watching.abort();

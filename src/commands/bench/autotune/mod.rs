@@ -108,7 +108,7 @@ fn on_device(
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
-    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     result.keep(path)?;
     Ok(result)
 }
@@ -140,8 +140,8 @@ impl DeviceResult {
         !wrong && self.outcome.is_fine()
     }
 
-    fn hear(&mut self, told: Update) {
-        match self.outcome.hear(told) {
+    fn handle(&mut self, update: Update) {
+        match self.outcome.handle(update) {
             Some(WorkerEvent::Autotune(contest)) => self.choices.push(choose(&contest)),
             Some(WorkerEvent::Case(case)) => {
                 self.cases += 1;

@@ -78,7 +78,7 @@ fn the_table_says_who_wins_and_why_the_others_do_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("picks.json");
     let mut result = result(false);
-    result.hear(told(vec![
+    result.handle(told(vec![
         rival("128x256x32s2", Some(0.9), None),
         rival("64x64x32s2", Some(1.25), None),
         rival("64x128x32s2", None, Some("17×33×72 64x128x32s2: element 3 is 1, not 2")),
@@ -140,7 +140,7 @@ fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
             "0 cases of variants were run, kernels: 1; no variant was chosen: nothing could be timed",
         ),
     ] {
-        result.hear(told(rivals));
+        result.handle(told(rivals));
         result.keep(&path).expect("nothing to keep");
         assert!(below(&result).contains(&want.to_owned()), "{}", table(&result));
         assert!(!path.exists() && result.kept_in.is_none());
@@ -153,7 +153,7 @@ fn a_file_that_cannot_be_read_is_not_written_over() {
     let path = folder.path().join("picks.json");
     std::fs::write(&path, "precious").expect("writes");
     let mut result = result(false);
-    result.hear(told(vec![rival("128x256x32s2", Some(0.9), None)]));
+    result.handle(told(vec![rival("128x256x32s2", Some(0.9), None)]));
     let error = result.keep(&path).expect_err("is refused").to_string();
     assert!(error.contains("picks.json"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).expect("is there"), "precious");
@@ -169,9 +169,9 @@ fn a_wrong_case_is_no_success_though_nothing_was_timed() {
         error: None,
         wrong: wrong.map(str::to_owned),
     };
-    result.hear(Update::Event(Box::new(WorkerEvent::Case(case(None)))));
+    result.handle(Update::Event(Box::new(WorkerEvent::Case(case(None)))));
     assert!(result.is_fine());
-    result.hear(Update::Event(Box::new(WorkerEvent::Case(case(Some("element 3 is 1, not 2"))))));
+    result.handle(Update::Event(Box::new(WorkerEvent::Case(case(Some("element 3 is 1, not 2"))))));
     assert_eq!((result.cases, result.is_fine()), (2, false));
     let want = "gemm.f16, 17×33×72 64x64b64s2: element 3 is 1, not 2".to_owned();
     assert!(below(&result).contains(&want), "{}", table(&result));

@@ -223,7 +223,7 @@ fn tune(script: Script, env: &Environment) -> DeviceResult {
     };
     for event in child(script, &[Command::Acquire(Acquire::default()), Command::Autotune(timing())])
     {
-        result.hear(Update::Event(Box::new(event)));
+        result.handle(Update::Event(Box::new(event)));
     }
     result.keep(&picks::file(env).expect("has a place")).expect("is kept");
     result

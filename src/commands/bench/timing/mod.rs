@@ -164,7 +164,7 @@ fn time(
     let uuid = result.here.uuid.clone();
     let limits = Limits::command(options.get(&args::PATIENCE));
     let session = Session { exe, target: WorkerTarget::Gpu(uuid.clone()), limits };
-    result.outcome.interrupted = outcome::run(&session, jobs, |told| result.hear(told))?;
+    result.outcome.interrupted = outcome::run(&session, jobs, |update| result.handle(update))?;
     Ok(result)
 }
 
@@ -198,8 +198,8 @@ impl GpuResult {
         judged.into_iter().map(with_speed).collect()
     }
 
-    fn hear(&mut self, told: Update) {
-        match self.outcome.hear(told) {
+    fn handle(&mut self, update: Update) {
+        match self.outcome.handle(update) {
             Some(WorkerEvent::Holding(holding)) => self.holding = Some(holding),
             Some(WorkerEvent::Kernel(report)) => self.kernels.push(*report),
             Some(WorkerEvent::Report(report)) => self.paths.push(*report),
