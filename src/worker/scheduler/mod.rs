@@ -118,6 +118,8 @@ pub struct Scheduler {
     budget: Option<Budget>,
     stage: Stage,
     seen: bool,
+    /// Whether a worker lived when the mode became off.
+    was_running: bool,
     /// Since when a worker lives.
     session: Option<Duration>,
     /// Backoffs without a finished burst in between.
@@ -144,6 +146,7 @@ impl Scheduler {
             budget,
             stage: Stage::Off(why.to_owned()),
             seen: false,
+            was_running: false,
             session: None,
             backoffs: 0,
             idle_w: None,
@@ -187,23 +190,17 @@ impl Scheduler {
 
     /// Ends what is no longer wanted.
     fn unless_wanted(&mut self) -> Option<Vec<Action>> {
+        self.was_running = self.mode == BenchMode::Off && (self.was_running || self.has_worker());
         let why = match self.mode {
-            BenchMode::Off if self.session.is_some() => "paused by key; b continues",
+            BenchMode::Off if self.was_running => "paused by key; b continues",
             BenchMode::Off => "off; b starts it",
             BenchMode::Auto if self.budget.is_some() && !self.seen => {
                 "measures while the Bench tab is open"
             }
             _ => return None,
         };
-        if self.session.is_some() || !self.is_paused_by_key() {
-            self.stage = Stage::Off(why.into());
-        }
+        self.stage = Stage::Off(why.into());
         Some(self.end())
-    }
-
-    fn is_paused_by_key(&self) -> bool {
-        self.mode == BenchMode::Off
-            && matches!(&self.stage, Stage::Off(why) if why.starts_with("paused"))
     }
 
     fn end(&mut self) -> Vec<Action> {
