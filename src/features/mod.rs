@@ -7,6 +7,7 @@ pub mod history;
 pub mod input;
 pub mod keys;
 pub(crate) mod msg;
+pub(crate) mod orders;
 pub mod overview;
 pub mod popup;
 pub mod processes;

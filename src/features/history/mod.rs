@@ -9,6 +9,7 @@ mod tab;
 mod tests;
 mod update;
 
+use crate::features::orders;
 use crate::features::{Cursor, Input};
 use crate::runs::compare::Comparison;
 use crate::store::trends::{RecordedRun, Trend};
@@ -145,12 +146,11 @@ pub const ORDERS: &[(Order, &str)] = &[
 impl Order {
     /// The next one, around the end.
     pub fn next(self) -> Self {
-        let at = ORDERS.iter().position(|row| row.0 == self).map_or(0, |at| at + 1);
-        ORDERS[at % ORDERS.len()].0
+        orders::next(ORDERS, self)
     }
 
     /// Words for the screen.
     pub fn words(self) -> &'static str {
-        ORDERS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+        orders::words(ORDERS, &self)
     }
 }
