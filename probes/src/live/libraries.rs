@@ -165,7 +165,7 @@ mod tests {
                 process(7, Some(ME), Vec::new()),
                 process(8, Some(65_534), of("/evil/lib/libcublas.so.12")),
                 process(9, None, of("/usr/lib/libcublas.so.12")),
-                process(10, Some(0), of("/root/libcublas.so.12")),
+                process(10, Some(0), of("/admin/libcublas.so.12")),
             ],
             cuda: of("/usr/lib/libcublas.so.12"),
             ..Inventory::default()
@@ -174,7 +174,7 @@ mod tests {
         let want = ["/active", "/both", "/mine", "/usr/lib"]
             .map(|at| PathBuf::from(at).join("libcublas.so.12"));
         assert_eq!(copies.found, want);
-        let foreign = [("/evil/lib", 8), ("/root", 10), ("/evil", 8), ("/hidden", 9)];
+        let foreign = [("/evil/lib", 8), ("/admin", 10), ("/evil", 8), ("/hidden", 9)];
         let foreign = foreign.map(|(at, pid)| (PathBuf::from(at).join("libcublas.so.12"), pid));
         assert_eq!(copies.foreign, foreign);
     }

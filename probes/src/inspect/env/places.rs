@@ -185,7 +185,6 @@ pub(super) const PLACES: &[(EnvKind, &str)] = &[
     (EnvKind::Venv, "~/venv*"),
     (EnvKind::Venv, "~/*/.venv"),
     (EnvKind::Venv, "~/*/venv"),
-    (EnvKind::Venv, "/root/.venv"),
     (EnvKind::Venv, "/venv"),
     (EnvKind::Venv, "/.venv"),
     (EnvKind::Venv, "/opt/*venv*"),
