@@ -24,6 +24,8 @@ const WORDS_MAX: usize = 16 * 1024;
 /// How long a child that was killed or told to end is waited for: one that hangs inside the driver cannot be ended.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// The argument that makes this program a worker.
+pub const ARGUMENT: &str = "__worker";
 /// The arguments of a worker that say which kind of device it serves.
 pub const CPU_ARGUMENT: &str = "--cpu";
 /// See [`CPU_ARGUMENT`].
@@ -44,7 +46,7 @@ impl WorkerTarget {
     /// The command that starts its worker, in a process group of its own, so that Ctrl-C reaches the parent only.
     pub fn worker(&self, exe: &Path) -> process::Command {
         let mut command = process::Command::new(exe);
-        command.arg("__worker");
+        command.arg(ARGUMENT);
         match self {
             Self::Cpu(options) => command.arg(CPU_ARGUMENT).args(options.arguments()),
             Self::Gpu(uuid) => command.args([GPU_ARGUMENT, uuid]).env("CUDA_VISIBLE_DEVICES", uuid),

@@ -11,6 +11,7 @@ use warpscope_kernels::model::{GROUP, Grid};
 
 use super::command_line::CommandLine;
 use super::contract::Work;
+use crate::worker::process::ARGUMENT;
 
 /// First argument of a worker that runs one kernel.
 pub const KERNEL_ARGUMENT: &str = "gemv";
@@ -121,7 +122,7 @@ pub(super) fn command(params: &BTreeMap<String, Vec<String>>) -> CommandLine {
     let block = params.contains_key("block").then_some("block={block}");
     let words = [
         "warpscope",
-        "__worker",
+        ARGUMENT,
         KERNEL_ARGUMENT,
         "dtype={dtype}",
         "kernel={kernel}",

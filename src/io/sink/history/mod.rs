@@ -2,7 +2,7 @@
 //!
 //! The samples are a journal of that one run, so every reader of journals reads them; the summary beside it holds what trends need.
 //! Files rather than a database: nothing here is queried but "all summaries" and "one run", writers never wait for each other because a
-//! run is published by renaming whole files, and SQLite cost a C compiler, 25 s of build and 1 MB for it.
+//! run is published by renaming whole files, and SQLite takes a C compiler and a good part of the build.
 
 mod hash;
 mod import;

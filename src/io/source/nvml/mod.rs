@@ -18,6 +18,7 @@ use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::{Notice, Severity};
 
 use crate::worker::children::Companion;
+use crate::worker::process::ARGUMENT;
 use crate::worker::{Lines, signal_name, write};
 
 /// The argument of a worker that makes it the one that asks NVML.
@@ -44,7 +45,7 @@ struct Request {
 /// so that Ctrl-C reaches the parent only.
 pub fn nvml_command(library: Option<&Path>) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("warpscope").args(["__worker", NVML_ARGUMENT]).args(library);
+    command.arg0("warpscope").args([ARGUMENT, NVML_ARGUMENT]).args(library);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     command
 }
