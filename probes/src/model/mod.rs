@@ -13,14 +13,16 @@ mod gguf;
 mod quantization;
 mod read;
 mod safetensors;
+mod shape;
 
 use crate::rules::Settings;
 
 pub use error::ModelError;
-pub use quantization::{QUANTIZATIONS, Quantization};
+pub use quantization::{QUANTIZATIONS, Quantization, WeightFormat};
+pub use shape::{Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
 
 /// One model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
     /// Name for the screen: the folder's or the file's.
     pub name: String,
@@ -28,6 +30,8 @@ pub struct Model {
     pub settings: Settings,
     /// Bytes of the weights, where the files tell.
     pub weight_bytes: Option<u64>,
+    /// Its dimensions, where enough of them is known to plan memory.
+    pub shape: Option<Shape>,
     /// What else was read of it, for people: a name and a phrase.
     pub details: Vec<(&'static str, String)>,
 }

@@ -22,6 +22,7 @@ pub(crate) fn fp16_model(quantization: &str) -> Model {
         settings: Settings::new(pairs).expect("settings"),
         weight_bytes: Some(5_573_191_680),
         details: vec![("architecture", "Qwen2ForCausalLM".to_owned())],
+        ..Model::default()
     }
 }
 

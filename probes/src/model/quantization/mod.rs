@@ -35,6 +35,23 @@ impl Quantization {
     }
 }
 
+/// How linear weights are packed, as far as the files tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightFormat {
+    /// The value of `quantization` that loads it: `awq`, `gptq`, `fp8_block`, `gguf`.
+    pub name: String,
+    /// Bits of one weight, without scales and zero points.
+    pub bits: Option<f64>,
+    /// Weights that share one scale along the input: 128, 32; none where a row or a tensor shares it.
+    pub group: Option<u64>,
+    /// Sides of a block that shares one scale, `[128, 128]`.
+    pub block: Option<[u64; 2]>,
+    /// Whether rows are reordered (`desc_act`), which splits refuse or pay for.
+    pub reordered: bool,
+    /// Patterns of layers that were left as they were.
+    pub kept: Vec<String>,
+}
+
 /// Every format with a name of its own. A model of another names it as its maker does.
 pub const QUANTIZATIONS: &[Quantization] = &[
     Quantization::new("awq", "AWQ: 4-bit integer weights in groups")

@@ -61,7 +61,7 @@ impl Model {
 
     fn of(name: String, facts: Facts) -> Self {
         let Facts { settings, weight_bytes, details } = facts;
-        Self { name, settings, weight_bytes, details }
+        Self { name, settings, weight_bytes, details, shape: None }
     }
 }
 

@@ -1,0 +1,160 @@
+//! The dimensions of a model: what its memory and its speed follow from.
+//!
+//! One [`Shape`] whether it was read from headers of weights, from a configuration or from the table of known models; only
+//! [`ShapeSource`] tells them apart. What is not known is absent, never zero.
+
+use super::quantization::WeightFormat;
+
+/// Where dimensions and sizes come from, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ShapeSource {
+    /// Headers of the weights: sizes to the byte.
+    Header,
+    /// A configuration: sizes follow from dimensions.
+    Config,
+    /// The table of well-known models that comes with the program.
+    Table,
+}
+
+/// Dimensions of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Where sizes come from.
+    pub source: ShapeSource,
+    /// Width of the residual stream.
+    pub hidden: u64,
+    /// Tokens of the vocabulary, as the embedding is saved.
+    pub vocab: u64,
+    /// Longest context the model was made for, in tokens.
+    pub max_context: Option<u64>,
+    /// Whether embedding and output head are one tensor once loaded.
+    pub tied_head: bool,
+    /// Runs of equal layers, in order.
+    pub layers: Vec<LayerRun>,
+    /// Weights by what they are for, each role once.
+    pub weights: Vec<WeightGroup>,
+    /// Format of the linear weights; absent where they are not quantised.
+    pub format: Option<WeightFormat>,
+}
+
+/// Equal layers that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerRun {
+    /// How many there are.
+    pub count: u64,
+    /// What each keeps of the tokens before.
+    pub attention: Attention,
+    /// What each computes of one token.
+    pub mlp: Mlp,
+}
+
+/// What a layer keeps of the tokens before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Attention {
+    /// Keys and values of every token; of the last `window` tokens where there is one.
+    Heads {
+        /// Query heads.
+        heads: u64,
+        /// Heads of keys and values.
+        kv_heads: u64,
+        /// Size of a key.
+        head_dim: u64,
+        /// Size of a value; equal to `head_dim` in most models.
+        value_dim: u64,
+        /// Tokens a sliding or chunked layer looks back.
+        window: Option<u64>,
+    },
+    /// Multi-head latent attention: one compressed row a token, whatever the number of heads.
+    Latent {
+        /// Query heads.
+        heads: u64,
+        /// Rank of the compressed keys and values.
+        rank: u64,
+        /// Size of the rotated part kept beside it.
+        rope_dim: u64,
+    },
+    /// Mamba, gated delta rule, short convolution: a state of constant size for each sequence.
+    Recurrent {
+        /// Values of that state.
+        state: u64,
+    },
+    /// Keeps nothing: layers that share the cache of another, or have none.
+    Nothing,
+}
+
+/// What a layer computes of one token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mlp {
+    /// One gated or plain network.
+    Dense {
+        /// Its inner width.
+        intermediate: u64,
+    },
+    /// Experts, of which some serve each token.
+    Experts {
+        /// Routed experts.
+        routed: u64,
+        /// Of these, how many serve a token.
+        active: u64,
+        /// Inner width of each.
+        intermediate: u64,
+        /// Inner width of what serves every token beside them; 0 where there is none.
+        shared: u64,
+    },
+    /// None of its own.
+    Nothing,
+}
+
+/// Weights of one role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightGroup {
+    /// What they are for.
+    pub role: WeightRole,
+    /// How many values they are, before quantisation.
+    pub values: u64,
+    /// Bytes as they are saved, scales and zero points included.
+    pub bytes: u64,
+}
+
+/// What weights are for: frameworks split, quantise and offload them by this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WeightRole {
+    /// The embedding of tokens.
+    Embedding,
+    /// The output head, where it is a tensor of its own.
+    Head,
+    /// Projections of attention, or what stands in for it.
+    Attention,
+    /// Dense networks and experts that serve every token.
+    Mlp,
+    /// Routed experts.
+    Experts,
+    /// Norms, biases, routers and other small tensors.
+    Small,
+    /// Towers that see or hear, and what joins them to the text.
+    Tower,
+    /// Heads that predict further tokens; loaded for speculative decoding only.
+    Draft,
+}
+
+impl Shape {
+    /// Number of layers.
+    pub fn depth(&self) -> u64 {
+        self.layers.iter().map(|run| run.count).sum()
+    }
+
+    /// Bytes of all weights as they are saved.
+    pub fn weight_bytes(&self) -> u64 {
+        self.weights.iter().map(|group| group.bytes).sum()
+    }
+
+    /// Number of parameters.
+    pub fn parameters(&self) -> u64 {
+        self.weights.iter().map(|group| group.values).sum()
+    }
+
+    /// Values and bytes of one role; absent where the model has none of it.
+    pub fn group(&self, role: WeightRole) -> Option<&WeightGroup> {
+        self.weights.iter().find(|group| group.role == role)
+    }
+}
