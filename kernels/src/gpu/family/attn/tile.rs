@@ -75,7 +75,7 @@ impl Tile {
         let there = variants(facts, element);
         let named = |name: &str| TILES.iter().find(|(_, variant)| variant.name == name);
         let has = |tile: Self| there.iter().any(|variant| *variant == tile.named());
-        let picked = facts.picks.choose(id(element), shape).and_then(named);
+        let picked = facts.tuned.choose(id(element), shape).and_then(named);
         if let Some((tile, _)) = picked.filter(|(tile, _)| has(*tile)) {
             return Ok(*tile);
         }

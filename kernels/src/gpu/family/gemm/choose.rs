@@ -26,7 +26,7 @@ pub(super) fn choose(
 ) -> Option<Way> {
     let mut ways = ways(product, facts);
     ways.retain(|way| (way.takes)(shape) && (through || way.dealt.is_none()));
-    let picked = facts.picks.choose(product.id(), shape);
+    let picked = facts.tuned.choose(product.id(), shape);
     let picked = ways.iter().find(|way| Some(way.variant.name) == picked);
     let promise = |way: &&Way| way.promise(facts, shape);
     let least = || ways.iter().min_by(|a, b| promise(a).total_cmp(&promise(b)));

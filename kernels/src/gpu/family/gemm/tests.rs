@@ -16,7 +16,7 @@ pub(in crate::gpu::family) fn device(sm: (u8, u8), sms: u32) -> DeviceFacts {
         memory_bytes: 8 << 30,
         driver_cuda: 12_000,
         simulated: true,
-        picks: crate::gpu::Picks::default(),
+        tuned: crate::gpu::TunedConfigs::default(),
     }
 }
 

@@ -39,7 +39,7 @@ const PRODUCTS: f64 = 1024.0;
 /// One way to compute a product.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
-    /// What records and picks call it.
+    /// What records and tuned configs call it.
     pub variant: Variant,
     /// Image it is in.
     pub family: &'static str,

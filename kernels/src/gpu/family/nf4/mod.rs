@@ -121,7 +121,7 @@ fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
 /// Name of the one that a size is computed in: on tensor cores where rows are whole steps, half the instructions.
 fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
     let [mma, simt] = VARIANTS.map(|variant| variant.name);
-    let picked = facts.picks.choose(kernel, shape);
+    let picked = facts.tuned.choose(kernel, shape);
     match has_mma(facts.sm, input) {
         false => "",
         true if !shape.k.is_multiple_of(STEP) || picked == Some(simt) => simt,

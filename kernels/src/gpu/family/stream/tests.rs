@@ -31,7 +31,7 @@ fn devices() -> impl Iterator<Item = DeviceFacts> {
         memory_bytes: 16 << 30,
         driver_cuda: 12_090,
         simulated: true,
-        picks: crate::gpu::Picks::default(),
+        tuned: crate::gpu::TunedConfigs::default(),
     })
 }
 

@@ -153,7 +153,7 @@ fn ways(facts: &DeviceFacts) -> impl Iterator<Item = &'static Way> {
 
 fn choose(facts: &DeviceFacts, kernel: &str, shape: Shape, through: bool) -> &'static Way {
     let possible = |way: &&Way| (through || !way.cut) && (way.cut || way.parts <= groups(shape));
-    let picked = facts.picks.choose(kernel, shape);
+    let picked = facts.tuned.choose(kernel, shape);
     let promise = |way: &Way| Blocks::by(way, facts, shape).promise(facts, shape);
     let found = ways(facts).filter(possible).find(|way| Some(way.variant.name) == picked);
     let least = || ways(facts).filter(possible).min_by(|a, b| promise(a).total_cmp(&promise(b)));
