@@ -10,8 +10,8 @@
 //! no disassembler here reads that of sm_70). So there the larger tile is not bound by shared memory, and 64 keys would not leave it its registers.
 
 use super::attention::{Attention, Engine, HEAD, THREADS};
+use crate::gpu::family::elementwise::Heads;
 use crate::gpu::family::gemm::has_wgmma;
-use crate::gpu::family::glue::Heads;
 use crate::gpu::{Arg, DeviceFacts, Element, Shape, TensorElement, TensorMap, Variant};
 
 /// Rows and keys of a block.
