@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use warpscope::io::sink::history::{FOLDER, History};
-use warpscope::runs::compare::{Limits, SplitMix, compare_groups};
+use warpscope::runs::compare::{SplitMix, Terms, compare_groups};
 use warpscope::runs::run_log::{Identity, Record};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -78,7 +78,7 @@ fn child(step: &str, folder: &Path) -> Outcome<()> {
             let samples =
                 |end: Option<i64>| Ok::<_, Box<dyn Error>>(store.samples(end.ok_or("no run")?)?);
             let runs = vec![samples(ends[0])?, samples(ends[1])?];
-            let comparison = compare_groups(runs, |_| Limits::default());
+            let comparison = compare_groups(runs, &Terms::default());
             let calls: Vec<String> =
                 comparison.rows.iter().map(|row| row.judgement.call.to_string()).collect();
             format!("first run with last: {}", calls.join(" "))

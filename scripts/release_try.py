@@ -42,6 +42,7 @@ def clean_root(target):
         run("debootstrap", "--variant=minbase", *first, f"--arch={target.debian}", SUITE, base, *mirror(), stdout=subprocess.DEVNULL)
     root = SHIP / "try" / target.arch
     shutil.rmtree(root, ignore_errors=True)
+    root.parent.mkdir(parents=True, exist_ok=True)
     run("cp", "-a", base, root)
     # In a container debootstrap's first stage makes links of these.
     for name in ("proc", "dev"):

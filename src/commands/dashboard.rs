@@ -11,7 +11,7 @@ use crate::commands::answer::rules::users_rules;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, SCREEN, STYLE,
 };
-use crate::commands::compare::thresholds::noise_file_path;
+use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;

@@ -30,16 +30,19 @@ mod mark;
 mod noise;
 mod output;
 mod probe;
+mod process;
 mod record;
 mod replay;
 mod rows;
 mod screenshot;
 mod selftest;
+mod signals;
 mod snapshot;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod tune;
+mod versus;
 mod why;
 mod worker;
 
@@ -79,6 +82,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     snapshot::COMMAND,
     stream::COMMAND,
     tune::COMMAND,
+    versus::COMMAND,
     why::COMMAND,
 ];
 

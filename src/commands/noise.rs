@@ -1,62 +1,100 @@
-//! `warpscope noise`: how much this machine differs from itself.
+//! `warpscope noise`: how much processes that run the same differ on this machine.
+
+use std::path::Path;
 
 use super::identity::now_ms;
 use super::output;
 use crate::commands::bench::interleave::{keys, median, take_turns};
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
-use crate::commands::compare::thresholds::noise_file_path;
+use crate::commands::compare::known::noise_file_path;
+use crate::commands::versus::{Measure, Side, processes};
 use crate::config::args;
 use crate::io::sink::noise_file;
-use crate::runs::compare::Limits;
-use crate::runs::noise::{Floor, floor_of};
+use crate::runs::compare::Spread;
+use crate::runs::noise::{Measured, Noise};
+use crate::runs::run_log::command_name;
+use crate::runs::samples::{Key, Point};
 use crate::text::clean;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "noise",
-    about: "Measure the run-to-run noise of this machine and keep it for compare",
-    more: "Runs the benchmark in blocks and compares adjacent ones. The 95th percentile of their differences is kept in $XDG_STATE_HOME/warpscope/noise.json; compare ignores changes below twice that.",
-    args: &[&[&args::DEVICE, &args::PROFILE, &args::DTYPES], &[&args::BLOCKS], STYLE, CONFIG_FILE],
-    examples: &[("noise --dtype bf16 --blocks 10", "twenty runs of one number format")],
+    about: "Measure how much processes of a program differ, and keep it for compare",
+    more: "Runs the program after -- (without one, the micro benchmark on the CPU) twice --blocks times and keeps the standard deviation of the medians of its processes \
+           in $XDG_STATE_HOME/warpscope/noise.json, by machine, command and kernel. compare needs it where one process stands on each side.",
+    args: &[
+        &[&args::SIDES, &args::BLOCKS, &args::RUN_LIMIT, &args::PARSERS, &args::PATTERN],
+        &[&args::DEVICE, &args::PROFILE, &args::DTYPES],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("noise -- ./bench --size 4096", "ten processes of a program"),
+        (
+            "noise --dtype bf16 --blocks 10",
+            "twenty runs of the micro benchmark in one number format",
+        ),
+    ],
     run,
     ..CommandSpec::BASE
 };
 
-/// Runs the same program against itself, prints the floor of every kernel and keeps it.
+/// Measures, prints and keeps the noise of every kernel.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let path = noise_file_path(&options.env).ok_or_else(|| {
         let why = "set HOME or XDG_STATE_HOME: there is no place to keep it";
         CliError::Usage(why.to_owned())
     })?;
     let mut noise = noise_file::read(&path).map_err(CliError::Failed)?;
-    let exe = std::env::current_exe()?;
-    let [first, second] = take_turns([&exe, &exe], options, |done, all| {
-        output::note(format_args!("block {done} of {all}"))
-    })?;
-    // In the order of time: A B, B A, A B, …
-    let pairs = first.iter().zip(&second).enumerate();
-    let in_time: Vec<_> =
-        pairs.flat_map(|(at, (a, b))| if at % 2 == 0 { [a, b] } else { [b, a] }).collect();
-    let mut lines = format!("{:>7}  {:>11}  {:>6}  kernel\n", "noise", "counts from", "blocks");
-    for key in keys(in_time.iter().copied()) {
-        let medians: Vec<f64> = in_time.iter().filter_map(|block| median(block, &key)).collect();
-        let name = clean(&key.to_string(), options.get(&args::ASCII)).into_owned();
-        let Some(share) = floor_of(&medians) else {
-            let blocks = medians.len();
-            lines += &format!(
-                "{:>7}  {:>11}  {blocks:>6}  {name}: too few blocks with a clean sample\n",
-                "-", "-"
-            );
-            continue;
-        };
-        let practical = Limits::for_noise(share).practical;
-        let (noise_pct, from_pct) = (share * 100.0, practical * 100.0);
-        lines += &format!("{noise_pct:>5.2} %  {from_pct:>9.2} %  {:>6}  {name}\n", medians.len());
-        noise.set(&key, Floor { share, blocks: medians.len(), at_ms: now_ms() });
+    let (command, blocks) = blocks(options)?;
+    let mut lines = format!("{:>9}  {:>9}  kernel\n", "deviation", "processes");
+    for key in keys(blocks.iter()) {
+        lines += &line(&key, &blocks, &command, &mut noise, options.get(&args::ASCII));
     }
     noise_file::write(&path, &noise)
         .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;
     output::print(&lines)?;
-    output::note(format_args!("kept in {}", path.display()));
+    output::note(format_args!("kept for `{command}` in {}", path.display()));
     Ok(Exit::Fine)
+}
+
+/// The points of every process, in the order of time, and the name the noise is kept under.
+fn blocks(options: &Options) -> Result<(String, Vec<Vec<Point>>), CliError> {
+    let words = options.get(&args::SIDES);
+    if words.is_empty() {
+        let exe = std::env::current_exe()?;
+        return Ok((own(&exe), own_blocks(&exe, options)?));
+    }
+    let count = 2 * options.get(&args::BLOCKS).clamp(2, 10_000) as usize;
+    let blocks = processes(&Side::new(&words), &Measure::new(options)?, count)?;
+    Ok((command_name(&words), blocks))
+}
+
+fn own(exe: &Path) -> String {
+    command_name(&[exe.display().to_string(), "bench".to_owned()])
+}
+
+fn own_blocks(exe: &Path, options: &Options) -> Result<Vec<Vec<Point>>, CliError> {
+    let [first, second] = take_turns([exe, exe], options, |done, all| {
+        output::note(format_args!("block {done} of {all}"))
+    })?;
+    // In the order of time: A B, B A, A B, …
+    let pairs = first.into_iter().zip(second).enumerate();
+    Ok(pairs.flat_map(|(at, (a, b))| if at % 2 == 0 { [a, b] } else { [b, a] }).collect())
+}
+
+/// What one kernel comes to, in a line.
+fn line(key: &Key, blocks: &[Vec<Point>], command: &str, noise: &mut Noise, ascii: bool) -> String {
+    let medians: Vec<f64> = blocks.iter().filter_map(|block| median(block, key)).collect();
+    let name = clean(&key.to_string(), ascii).into_owned();
+    let (processes, at_ms) = (medians.len(), now_ms());
+    let Some(spread) = Spread::of(&medians) else {
+        return format!(
+            "{:>9}  {processes:>9}  {name}: too few processes with a clean sample\n",
+            "-"
+        );
+    };
+    let deviation = spread.deviation.exp_m1();
+    noise.set(&noise_file::machine(), command, key, Measured { deviation, processes, at_ms });
+    format!("{:>7.2} %  {processes:>9}  {name}\n", deviation * 100.0)
 }

@@ -5,4 +5,3 @@ pub mod noise;
 pub mod run_log;
 pub mod samples;
 pub(crate) mod statistics;
-pub(crate) mod threshold;

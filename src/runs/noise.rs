@@ -1,52 +1,47 @@
-//! How much the same work differs from itself on a machine: the floor below which no difference is called.
+//! How much processes that run the same command differ from each other, as it was measured on a machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::compare::Series;
+use super::compare::{Series, Spread};
 use crate::runs::samples::Key;
 
 /// Number of the file's format.
-pub const NOISE_SCHEMA: u32 = 1;
-/// Share of the differences the floor is above.
+pub const NOISE_SCHEMA: u32 = 2;
+/// Share of the differences a floor is above.
 const QUANTILE: f64 = 0.95;
 /// Fewest differences a floor is drawn from.
 const FEWEST: usize = 3;
+/// Degrees of freedom of a noise that was given and not measured.
+const GIVEN: f64 = 1000.0;
 
-/// The floor of one kernel on one device.
+/// The noise of one kernel of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Floor {
-    /// Difference that 95 % of the repetitions stayed below, as a share.
-    pub share: f64,
-    /// Repetitions it was drawn from.
-    pub blocks: usize,
+pub struct Measured {
+    /// Standard deviation of the medians of processes, as a share.
+    pub deviation: f64,
+    /// Processes it was measured on.
+    pub processes: usize,
     /// Milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// Floors of a machine.
+type Kernels = BTreeMap<String, Measured>;
+
+/// What was measured, by machine, by command, by kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// [`NOISE_SCHEMA`] of the writer.
     pub schema: u32,
-    /// By device, then by kernel.
-    pub devices: BTreeMap<String, BTreeMap<String, Floor>>,
+    /// By host name, since several machines may share a home.
+    pub machines: BTreeMap<String, BTreeMap<String, Kernels>>,
 }
 
 impl Default for Noise {
     fn default() -> Self {
-        Self { schema: NOISE_SCHEMA, devices: BTreeMap::new() }
+        Self { schema: NOISE_SCHEMA, machines: BTreeMap::new() }
     }
-}
-
-/// What a floor was measured on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// This very kernel.
-    Kernel,
-    /// Other kernels of the device; the largest floor is taken.
-    Device,
 }
 
 impl Noise {
@@ -54,36 +49,61 @@ impl Noise {
     pub fn parse(text: &str) -> Result<Self, String> {
         let noise: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if noise.schema != NOISE_SCHEMA {
-            return Err(format!("format {}; this warpscope reads {NOISE_SCHEMA}", noise.schema));
+            return Err(format!(
+                "format {}; this warpscope reads {NOISE_SCHEMA}: move the file away and measure anew",
+                noise.schema
+            ));
         }
-        let floors = noise.devices.values().flat_map(BTreeMap::values);
-        match floors.map(|floor| floor.share).find(|share| !share.is_finite() || *share < 0.0) {
-            Some(bad) => Err(format!("{bad} is not a valid noise level")),
+        let kernels = noise.machines.values().flat_map(BTreeMap::values);
+        let mut all = kernels.flat_map(BTreeMap::values);
+        match all.find(|one| !one.deviation.is_finite() || one.deviation < 0.0 || one.processes < 2)
+        {
+            Some(bad) => Err(format!("{} is not a valid noise level", bad.deviation)),
             None => Ok(noise),
         }
     }
 
-    /// Keeps a floor in place of the one before. A kernel of no named device is left out: nobody would find it.
-    pub fn set(&mut self, key: &Key, floor: Floor) {
-        if let Some(device) = &key.device {
-            self.devices.entry(device.clone()).or_default().insert(kernel(key), floor);
-        }
-    }
-
-    /// The floor of a kernel, else the largest of its device.
-    pub fn of(&self, key: &Key) -> Option<(&Floor, Scope)> {
-        let device = self.devices.get(key.device.as_deref()?)?;
-        if let Some(floor) = device.get(&kernel(key)) {
-            return Some((floor, Scope::Kernel));
-        }
-        let largest = device.values().max_by(|a, b| a.share.total_cmp(&b.share))?;
-        Some((largest, Scope::Device))
+    /// Keeps what was measured in place of what was before.
+    pub fn set(&mut self, machine: &str, command: &str, key: &Key, measured: Measured) {
+        let commands = self.machines.entry(machine.to_owned()).or_default();
+        commands.entry(command.to_owned()).or_default().insert(key.to_string(), measured);
     }
 }
 
-/// A kernel without its device.
-fn kernel(key: &Key) -> String {
-    Key { device: None, ..key.clone() }.to_string()
+/// What is known of the noise between the processes of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct KnownNoise {
+    given: Option<f64>,
+    /// Of the compared commands on this machine.
+    measured: Vec<Kernels>,
+}
+
+impl KnownNoise {
+    /// The noise that was given, else what was measured of these commands on this machine.
+    pub fn new(
+        given: Option<f64>,
+        noise: &Noise,
+        machine: &str,
+        commands: &BTreeSet<String>,
+    ) -> Self {
+        let known = noise.machines.get(machine);
+        let of = |command| known.and_then(|known| known.get(command)).cloned();
+        Self { given, measured: commands.iter().filter_map(of).collect() }
+    }
+
+    /// How much processes that measure this kernel differ; of several commands the largest counts.
+    pub fn spread(&self, key: &Key) -> Option<Spread> {
+        if let Some(given) = self.given {
+            return Some(Spread { deviation: given.ln_1p(), freedom: GIVEN });
+        }
+        let name = key.to_string();
+        let found = self.measured.iter().filter_map(|kernels| kernels.get(&name));
+        let spread = |one: &Measured| Spread {
+            deviation: one.deviation.ln_1p(),
+            freedom: one.processes as f64 - 1.0,
+        };
+        found.map(spread).max_by(|one, other| one.deviation.total_cmp(&other.deviation))
+    }
 }
 
 /// The floor of medians that followed one another while nothing changed: the 95th percentile of the relative difference of neighbours.
@@ -100,23 +120,37 @@ pub fn floor_of(medians: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn key(name: &str, device: &str) -> Key {
-        Key { name: name.into(), device: Some(device.into()), ..Key::default() }
+    fn key(name: &str) -> Key {
+        Key { name: name.into(), device: Some("cpu".into()), ..Key::default() }
+    }
+
+    fn measured(deviation: f64) -> Measured {
+        Measured { deviation, processes: 10, at_ms: 1 }
     }
 
     #[test]
-    fn a_kernel_has_its_own_floor_and_an_unknown_one_the_largest_of_its_device() {
+    fn noise_counts_for_the_kernel_command_and_machine_it_was_measured_on() {
         let mut noise = Noise::default();
-        for (name, share) in [("a", 0.01), ("b", 0.03)] {
-            noise.set(&key(name, "cpu"), Floor { share, blocks: 10, at_ms: 1 });
+        for (machine, command, kernel, share) in [
+            ("here", "old", "a", 0.01),
+            ("here", "new", "a", 0.03),
+            ("here", "new", "b", 0.02),
+            ("there", "old", "a", 0.5),
+        ] {
+            noise.set(machine, command, &key(kernel), measured(share));
         }
         let text = serde_json::to_string(&noise).expect("serialises");
         let noise = Noise::parse(&text).expect("reads back");
-        let share =
-            |name, device| noise.of(&key(name, device)).map(|(floor, scope)| (floor.share, scope));
-        assert_eq!(share("a", "cpu"), Some((0.01, Scope::Kernel)));
-        assert_eq!(share("c", "cpu"), Some((0.03, Scope::Device)));
-        assert_eq!((share("a", "T4"), noise.of(&Key::default())), (None, None));
+        let share = |given, commands: &[&str], kernel| {
+            let commands = commands.iter().map(|one| (*one).to_owned()).collect();
+            let known = KnownNoise::new(given, &noise, "here", &commands).spread(&key(kernel));
+            known.map(|one| ((one.deviation.exp_m1() * 1e6).round() / 1e6, one.freedom))
+        };
+        assert_eq!(share(None, &["old"], "a"), Some((0.01, 9.0)));
+        assert_eq!(share(None, &["old", "new"], "a"), Some((0.03, 9.0)));
+        assert_eq!(share(None, &["old"], "b"), None);
+        assert_eq!(share(None, &[], "a"), None);
+        assert_eq!(share(Some(0.002), &["old"], "b"), Some((0.002, GIVEN)));
     }
 
     /// |ln| of 101/100, 99/101 and 99/99: 0.00995, 0.02000 and 0; numpy.percentile(…, 95) = 0.018995.
@@ -133,8 +167,9 @@ mod tests {
         for text in [
             "",
             "{}",
-            r#"{"schema":9,"devices":{}}"#,
-            r#"{"schema":1,"devices":{"a":{"k":{"share":-1,"blocks":1,"at_ms":0}}}}"#,
+            r#"{"schema":1,"devices":{}}"#,
+            r#"{"schema":2,"machines":{"h":{"c":{"k":{"deviation":-1,"processes":9,"at_ms":0}}}}}"#,
+            r#"{"schema":2,"machines":{"h":{"c":{"k":{"deviation":0.1,"processes":1,"at_ms":0}}}}}"#,
         ] {
             assert!(Noise::parse(text).is_err(), "{text}");
         }

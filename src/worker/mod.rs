@@ -17,7 +17,6 @@ pub mod supervisor;
 pub mod tuning;
 
 pub use crate::runs::statistics::{Spread, Window};
-pub use crate::runs::threshold::Thresholds;
 pub use child::{Emit, Stop, Trouble, WorkerEnd, run_worker};
 pub use ending::{CONTEXT_LOST, Ending, signal_name};
 pub use process::{Update, WorkerTarget, supervise};

@@ -42,9 +42,22 @@ fn line(name: &str, center: f64, seed: u64) -> String {
 #[test]
 fn a_change_of_five_per_cent_is_called_with_an_interval_that_holds_it() {
     let folder = Folder::new();
-    let before = folder.file("before.txt", &(line("gemm", 40.0, 1) + &line("gemv", 12.0, 2)));
-    let after = folder.file("after.txt", &(line("gemm", 42.0, 3) + &line("gemv", 12.0, 4)));
-    let output = compare(&[&before, &after], &["--json", "--fail-on", "slower"]);
+    let side = |name: &str, gemm: f64, seed: u64| -> Vec<PathBuf> {
+        let process = |at: u64| {
+            let lines = line("gemm", gemm, seed + at) + &line("gemv", 12.0, seed + 50 + at);
+            folder.file(&format!("{name}{at}.txt"), &lines)
+        };
+        (0..6).map(process).collect()
+    };
+    let (before, after) = (side("before", 40.0, 100), side("after", 42.0, 200));
+    let sides = |before: &[PathBuf], after: &[PathBuf], more: &[&str]| {
+        let paths = |side: &'static str, files: &[PathBuf]| {
+            [PathBuf::from(side)].into_iter().chain(files.to_vec()).collect::<Vec<_>>()
+        };
+        let words = [paths("--old", before), paths("--new", after)].concat();
+        compare(&words.iter().map(PathBuf::as_path).collect::<Vec<_>>(), more)
+    };
+    let output = sides(&before, &after, &["--json", "--fail-on", "slower"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let row = |at: usize| &document["rows"][at];
@@ -52,9 +65,12 @@ fn a_change_of_five_per_cent_is_called_with_an_interval_that_holds_it() {
     let change = &row(0)["change"];
     let held = |key: &str| change[key].as_f64().expect("a number");
     assert!(held("low_share") < 0.05 && 0.05 < held("high_share"), "{change}");
-    assert_eq!(row(0)["before"]["samples"], 30);
+    assert_eq!(
+        (&row(0)["before"]["processes"], &row(0)["before"]["samples"]),
+        (&6.into(), &180.into())
+    );
 
-    let again = compare(&[&before, &before], &["--fail-on", "slower"]);
+    let again = sides(&before, &before, &["--fail-on", "slower"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stdout));
     assert!(text(&again.stdout).contains("0 slower, 0 faster, 2 same, 0 ambiguous"));
 }
@@ -101,14 +117,14 @@ fn a_pull_request_gets_a_table_and_a_script_gets_rows() {
     let folder = Folder::new();
     let before = folder.file("before.txt", &(line("gemm", 40.0, 1) + "name=old|x t_us=1\n"));
     let after = folder.file("after.txt", &line("gemm", 44.0, 3));
-    let markdown = text(&compare(&[&before, &after], &["--markdown"]).stdout);
+    let markdown = text(&compare(&[&before, &after], &["--markdown", "--noise", "0.5%"]).stdout);
     let lines: Vec<&str> = markdown.lines().collect();
     let columns = |line: &str| line.matches(" | ").count();
     assert_eq!(columns(lines[0]), columns(lines[2]), "{markdown}");
     assert!(lines[2].starts_with("| SLOWER | gemm m=16 n=4096 bf16 cpu |"), "{markdown}");
     assert!(markdown.contains("- old\\|x in "), "{markdown}");
 
-    let csv = text(&compare(&[&before, &after], &["--csv"]).stdout);
+    let csv = text(&compare(&[&before, &after], &["--csv", "--noise", "0.5%"]).stdout);
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{csv}");
     let cell = |row: usize, name: &str| {
@@ -161,25 +177,66 @@ fn points_without_a_device_from_other_machines_are_warned_of() {
 }
 
 #[test]
-fn measured_noise_raises_the_threshold_and_is_named() {
+fn one_process_a_side_is_judged_by_the_noise_of_its_command_and_of_no_other() {
     let folder = Folder::new();
-    let before = folder.file("before.txt", &line("gemm", 40.0, 1));
-    let after = folder.file("after.txt", &line("gemm", 42.0, 3));
+    let run = |name: &str, center: f64, seed: u64| {
+        let head = ",\"command\":[\"/usr/local/bin/bench\",\"--fast\"]";
+        folder.file(name, &journal(head, "gemm", center, seed))
+    };
+    let (before, after) = (run("before.jsonl", 40.0, 1), run("after.jsonl", 44.0, 3));
     let state = folder.0.path().join("warpscope");
     std::fs::create_dir(&state).expect("makes");
-    let noise = r#"{"schema":1,"devices":{"cpu":{"gemm m=16 n=4096 bf16":{"share":0.04,"blocks":9,"at_ms":1}}}}"#;
-    std::fs::write(state.join("noise.json"), noise).expect("writes");
-    let run = |more: &[&str]| {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("is readable");
+    let said = |host: &str, command: &str, deviation: f64, more: &[&str]| {
+        let kernel = format!(
+            r#""gemm m=16 n=4096 bf16 cpu":{{"deviation":{deviation},"processes":10,"at_ms":1}}"#
+        );
+        let noise =
+            format!(r#"{{"schema":2,"machines":{{"{host}":{{"{command}":{{{kernel}}}}}}}}}"#);
+        std::fs::write(state.join("noise.json"), noise).expect("writes");
         let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
         command.arg("compare").args([&before, &after]).args(more).env_clear();
         text(&command.env("XDG_STATE_HOME", folder.0.path()).output().expect("starts").stdout)
     };
-    let said = run(&[]);
-    assert!(said.contains("counts from 8.0 %: noise 4.00 %, measured for this kernel"), "{said}");
-    assert!(said.contains("0 slower, 0 faster, 1 same"), "{said}");
-    let said = run(&["--noise", "1%"]);
-    assert!(said.contains("counts from 2.0 %: noise 1.00 %, given with --noise"), "{said}");
-    assert!(said.contains("1 slower"), "{said}");
+    let host = host.trim();
+    for (host, command, deviation, more, answer) in [
+        (host, "bench --fast", 0.001, &[][..], "1 slower"),
+        (host, "bench --fast", 0.2, &[], "1 ambiguous"),
+        (host, "bench --slow", 0.001, &[], "run both in turn with `warpscope versus`"),
+        ("elsewhere", "bench --fast", 0.001, &[], "run both in turn with `warpscope versus`"),
+        (host, "bench --slow", 0.001, &["--noise", "0.5%"], "1 slower"),
+    ] {
+        let said = said(host, command, deviation, more);
+        assert!(said.contains(answer), "{host} {command} {deviation}: {said}");
+    }
+}
+
+/// Programs in turn: one that sleeps twice as long is found, a program against itself is not, and what they print is read.
+#[test]
+fn programs_in_turn_are_judged_by_what_they_print_or_by_their_time() {
+    let folder = Folder::new();
+    let versus = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.arg("versus").args(words).current_dir(folder.0.path());
+        command.output().expect("starts")
+    };
+    let prints = |us: &str| ["sh".to_owned(), "-c".to_owned(), format!("echo name=gemm t_us={us}")];
+    let (slow, fast) = (prints("20,21,22"), prints("10,11,12"));
+    let words = ["--json", "--"].into_iter().chain(slow.iter().map(String::as_str)).chain(["--"]);
+    let words: Vec<&str> = words.chain(fast.iter().map(String::as_str)).collect();
+    let found = versus(&words);
+    let document: serde_json::Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    let row = &document["rows"][0];
+    assert_eq!((&row["key"], &row["call"]), (&"gemm".into(), &"faster".into()), "{row}");
+    assert_eq!(row["before"]["processes"], 3, "decided at the first look");
+    let timed = versus(&["--blocks", "2", "--csv", "--", "true", "--", "true", "--", "true"]);
+    let rows = text(&timed.stdout);
+    assert_eq!(rows.matches(",wall time,").count(), 2, "{rows}");
+    let failed = versus(&["--", "true", "--", "sh", "-c", "echo sorry >&2; exit 3"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(text(&failed.stderr).contains("ends with 3\n  sorry"), "{}", text(&failed.stderr));
+    let alone = versus(&["--", "true"]);
+    assert!(alone.status.code() == Some(2) && text(&alone.stderr).contains("name two programs"));
 }
 
 /// What is called depends on what else the machine does; that both sides are measured and judged by its own noise does not.
@@ -201,7 +258,9 @@ fn a_program_is_judged_against_another_by_the_noise_of_the_machine() {
     let rows = document["rows"].as_array().expect("a list");
     assert_eq!(rows.len(), 2);
     for row in rows {
-        assert!(row["before"]["samples"].is_number() && row["noise"].is_string(), "{row}");
+        // A machine that is busy all the time leaves no clean sample.
+        let processes = row["before"]["processes"].as_u64().expect("a number");
+        assert!(processes <= 3 && row["after"]["samples"].is_number(), "{row}");
     }
     let other = run(&["bench", "--against", "/bin/true"]);
     assert_eq!(other.status.code(), Some(1), "{}", text(&other.stdout));

@@ -17,7 +17,8 @@ use warpscope::features::{bench, history as runs};
 use warpscope::io::sink::FrameReader;
 use warpscope::io::sink::history::History;
 use warpscope::io::source::Position;
-use warpscope::runs::compare::{Limits, compare_groups};
+use warpscope::runs::compare::{Spread, Terms, compare_groups};
+use warpscope::runs::samples::Key;
 use warpscope::shell::draw::{Appearance, LookOptions, draw};
 use warpscope::shell::keymap::{Chord, Keymap};
 use warpscope::shell::keys::{Row, Scope, rows};
@@ -361,7 +362,9 @@ fn compared() -> App {
     let store = History::temporary().expect("a store");
     store.import(file.path()).expect("imports");
     let samples = |run| store.samples(run).expect("reads");
-    let result = compare_groups(vec![samples(*before), samples(*after)], |_| Limits::default());
+    let known = |_: &Key| Some(Spread { deviation: 0.005, freedom: 20.0 });
+    let terms = Terms { known: &known, ..Terms::default() };
+    let result = compare_groups(vec![samples(*before), samples(*after)], &terms);
     update(&mut app, Msg::History(runs::Msg::Compared((*before, *after), Ok(result))));
     app
 }

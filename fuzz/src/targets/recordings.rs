@@ -88,7 +88,7 @@ pub(super) fn journal(bytes: &[u8], trace: &mut Trace) {
     while let Some(record) = reader.record().expect("memory can be read") {
         stream.take(record, &mut |_, _| streamed += 1);
     }
-    stream.finish(&mut |_, _| streamed += 1);
+    stream.flush(&mut |_, _| streamed += 1);
     let kept: usize = journal.runs.iter().map(|run| run.points.len()).sum();
     assert_eq!((kept, &journal.skipped), (streamed, reader.skipped()));
     trace.value(&journal);

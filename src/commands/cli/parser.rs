@@ -101,6 +101,7 @@ fn valued(arg: Arg, spec: &'static ArgSpec) -> Arg {
     let many = spec.kind.adds_up() && spec.form != Form::Option;
     let arg = arg.value_name(spec.value_name).action(action).hide(spec.hidden).help(help(spec));
     let arg = if many { arg.num_args(0..) } else { arg };
+    let arg = if spec.several { arg.num_args(1..) } else { arg };
     let arg = match spec.kind {
         Kind::Devices => arg.num_args(0..=1).default_missing_value(ALL),
         _ => arg,

@@ -9,7 +9,7 @@ use crate::runs::compare::{Call, Effect, Judgement, Limits, Row, Side};
 use crate::text::markdown as escaped;
 
 /// Number of the JSON form.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 #[derive(Serialize)]
 pub(crate) struct Document<'a> {
@@ -28,7 +28,6 @@ struct JsonRow<'a> {
     call: Call,
     reason: &'a str,
     practical_share: f64,
-    noise: &'static str,
     before: JsonSide<'a>,
     after: JsonSide<'a>,
     change: Option<JsonEffect>,
@@ -38,6 +37,7 @@ struct JsonRow<'a> {
 
 #[derive(Serialize)]
 struct JsonSide<'a> {
+    processes: usize,
     samples: usize,
     samples_seen: usize,
     tainted: usize,
@@ -50,8 +50,8 @@ struct JsonSide<'a> {
 #[derive(Serialize)]
 struct JsonEffect {
     share: f64,
-    low_share: f64,
-    high_share: f64,
+    low_share: Option<f64>,
+    high_share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -84,6 +84,7 @@ pub(crate) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
 
 fn json_side(side: &Side) -> JsonSide<'_> {
     JsonSide {
+        processes: side.processes,
         samples: side.samples,
         samples_seen: side.all,
         tainted: side.tainted,
@@ -97,8 +98,8 @@ fn json_side(side: &Side) -> JsonSide<'_> {
 fn json_row<'a>(row: &'a Row, shown: &Shown<'a>) -> JsonRow<'a> {
     let effect = |effect: Effect| JsonEffect {
         share: effect.change,
-        low_share: effect.interval.low,
-        high_share: effect.interval.high,
+        low_share: effect.interval.map(|interval| interval.low),
+        high_share: effect.interval.map(|interval| interval.high),
     };
     let judgement = &row.judgement;
     JsonRow {
@@ -108,7 +109,6 @@ fn json_row<'a>(row: &'a Row, shown: &Shown<'a>) -> JsonRow<'a> {
         call: judgement.call,
         reason: &judgement.reason,
         practical_share: row.practical,
-        noise: shown.thresholds.from(&row.key),
         before: json_side(&row.sides.0),
         after: json_side(&row.sides.1),
         change: judgement.time.map(effect),
@@ -134,10 +134,12 @@ const COLUMNS: &[(&str, Cell)] = &[
     ("before_ns", |row| number(row.sides.0.quartiles.map(|all| all.median))),
     ("after_ns", |row| number(row.sides.1.quartiles.map(|all| all.median))),
     ("change_share", |row| number(row.judgement.time.map(|time| time.change))),
-    ("low_share", |row| number(row.judgement.time.map(|time| time.interval.low))),
-    ("high_share", |row| number(row.judgement.time.map(|time| time.interval.high))),
+    ("low_share", |row| number(row.judgement.time.and_then(|time| Some(time.interval?.low)))),
+    ("high_share", |row| number(row.judgement.time.and_then(|time| Some(time.interval?.high)))),
     ("practical_share", |row| row.practical.to_string()),
     ("p", |row| number(row.judgement.p)),
+    ("processes_before", |row| row.sides.0.processes.to_string()),
+    ("processes_after", |row| row.sides.1.processes.to_string()),
     ("samples_before", |row| row.sides.0.samples.to_string()),
     ("samples_after", |row| row.sides.1.samples.to_string()),
     ("tainted_before", |row| row.sides.0.tainted.to_string()),
@@ -194,7 +196,7 @@ pub(crate) fn markdown(shown: &Shown<'_>) -> String {
             median(&row.sides.0),
             median(&row.sides.1),
             time.map_or_else(|| "–".to_owned(), |time| percent(time.change)),
-            time.map(interval).unwrap_or_default(),
+            time.and_then(interval).unwrap_or_default(),
             format!("{}/{}", row.sides.0.samples, row.sides.1.samples),
         ];
         text += &format!("| {} |\n", cells.join(" | "));

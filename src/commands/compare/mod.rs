@@ -1,32 +1,41 @@
 //! `warpscope compare`: files of runs in, calls out.
 
 mod forms;
+pub(crate) mod known;
 mod read;
 mod text;
-pub(crate) mod thresholds;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::output;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, STYLE};
-use crate::config::args::{self, FailOn};
-use crate::runs::compare::{Call, Comparison, compare_groups};
-use crate::worker::Thresholds;
+use crate::commands::compare::known::known_noise;
+use crate::config::args;
+use crate::runs::compare::{Call, Comparison, Groups, Terms, compare_groups};
 pub(crate) use text::{duration, percent};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "compare",
     about: "Compare runs kernel by kernel: faster, slower, unchanged or ambiguous",
-    more: "Uses medians of raw samples, a rank-sum test corrected for multiple comparisons, and a bootstrap interval. A change must exceed 1% and twice the noise of the machine. Exits with 0 unless --fail-on is given.",
+    more: "The process is the unit: each counts once, by the median of its samples, and the interval is that of Student's t between processes. \
+           With one process on each side the answer is AMBIGUOUS unless the noise of that command is known (`warpscope noise -- CMD`, or --noise); \
+           several files a side (--old, --new), or `warpscope versus`, need no such knowledge. A change counts from 1%, at a false discovery rate of 1%. \
+           Exits with 0 unless --fail-on is given.",
     args: &[
-        &[&args::RUNS, &args::FAIL_ON, &args::NOISE, &args::JSON, &args::MARKDOWN, &args::CSV],
+        &[&args::RUNS, &args::OLD, &args::NEW],
+        &[&args::FAIL_ON, &args::NOISE, &args::JSON, &args::MARKDOWN, &args::CSV],
         STYLE,
         CONFIG_FILE,
     ],
     examples: &[
         ("compare before.jsonl after.jsonl", "kernel by kernel"),
-        ("compare base.json new.json --fail-on slower", "to block a merge"),
+        (
+            "compare --old a1.json a2.json a3.json --new b1.json b2.json b3.json",
+            "three processes a side",
+        ),
+        ("compare base.json new.json --fail-on slower,missing", "to block a merge"),
     ],
     run,
     ..CommandSpec::BASE
@@ -38,36 +47,63 @@ pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,
     /// Names of the runs, the baseline first.
     pub(crate) names: &'a [String],
-    /// From where on a difference counts.
-    pub(crate) thresholds: &'a Thresholds,
 }
 
 /// Compares the files that were named.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let paths = options.get(&args::RUNS);
-    if paths.len() < 2 {
-        return Err(CliError::Usage(
-            "name two runs or more: `warpscope compare before.jsonl after.jsonl`".to_owned(),
-        ));
-    }
-    let (mut runs, mut machines) = (Vec::new(), Vec::new());
-    for path in &paths {
-        let read = read::read(path)?;
-        for remark in &read.remarks {
-            output::note(format_args!("{}: {remark}", path.display()));
+    let sides = sides(options)?;
+    let (mut runs, mut machines, mut commands) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for side in &sides {
+        let (mut groups, mut devices) = (Groups::default(), BTreeSet::new());
+        for path in &side.files {
+            let read = read::read(path, &mut groups)?;
+            for remark in &read.remarks {
+                output::note(format_args!("{}: {remark}", path.display()));
+            }
+            devices.extend(read.devices);
+            commands.extend(read.commands);
         }
-        runs.push(read.groups);
-        machines.push(read.devices);
+        runs.push(groups);
+        machines.push(devices);
     }
-    let thresholds = thresholds::thresholds(options);
-    let comparison = compare_groups(runs, |key| thresholds.limits(key));
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let shown = Shown { comparison: &comparison, names: &names, thresholds: &thresholds };
-    show(&shown, options)?;
+    let known = known_noise(options, &commands);
+    let terms = Terms { known: &|key| known.spread(key), ..Terms::default() };
+    let comparison = compare_groups(runs, &terms);
+    let names: Vec<String> = sides.into_iter().map(|side| side.name).collect();
+    show(&Shown { comparison: &comparison, names: &names }, options)?;
     if let Some(warning) = other_machine(&comparison, &machines) {
         output::note(format_args!("warpscope: {warning}"));
     }
     Ok(outcome(&comparison, options))
+}
+
+/// Files that are one side.
+struct Files {
+    name: String,
+    files: Vec<PathBuf>,
+}
+
+/// The baseline and what is compared with it: file by file, or all of --old with all of --new.
+fn sides(options: &Options) -> Result<Vec<Files>, CliError> {
+    let (runs, old, new) =
+        (options.get(&args::RUNS), options.get(&args::OLD), options.get(&args::NEW));
+    let wrong = |why: &str| Err(CliError::Usage(why.to_owned()));
+    match (runs.len(), old.is_empty(), new.is_empty()) {
+        (2.., true, true) => Ok(runs
+            .into_iter()
+            .map(|path| Files { name: path.display().to_string(), files: vec![path] })
+            .collect()),
+        (0, false, false) => {
+            let all = |name: &str, files: Vec<PathBuf>| Files { name: name.to_owned(), files };
+            Ok(vec![all("old", old), all("new", new)])
+        }
+        (1.., _, _) if !(old.is_empty() && new.is_empty()) => {
+            wrong("name files by --old and --new, or one after the other, not both")
+        }
+        _ => wrong(
+            "name two runs or more: `warpscope compare before.jsonl after.jsonl`, or --old FILE... --new FILE...",
+        ),
+    }
 }
 
 /// A warning where points that name no device come from machines with other devices: nobody knows whether they can be compared.
@@ -97,12 +133,14 @@ pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError>
     Ok(())
 }
 
-/// 1 where the call that must not be was made.
+/// 1 where what must not be was found.
 pub(crate) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
-    let bad = match options.get(&args::FAIL_ON) {
-        Some(FailOn::Slower) => comparison.count(Call::Slower),
-        Some(FailOn::Faster) => comparison.count(Call::Faster),
-        None => 0,
+    let missing = || comparison.alone.iter().filter(|one| one.run == 0).count();
+    let bad = |what: &String| match what.as_str() {
+        "slower" => comparison.count(Call::Slower) > 0,
+        "faster" => comparison.count(Call::Faster) > 0,
+        "ambiguous" => comparison.count(Call::Ambiguous) > 0,
+        _ => missing() > 0,
     };
-    if bad > 0 { Exit::CheckFailed } else { Exit::Fine }
+    if options.get(&args::FAIL_ON).iter().any(bad) { Exit::CheckFailed } else { Exit::Fine }
 }

@@ -15,7 +15,7 @@ pub(crate) fn text(shown: &Shown<'_>, style: Style) -> String {
             clean(&names[run + 1], style.ascii),
             clean(&names[0], style.ascii)
         );
-        text += &table(&rows, shown, style);
+        text += &table(&rows, style);
     }
     if !comparison.alone.is_empty() {
         text += "not compared\n";
@@ -32,7 +32,7 @@ pub(crate) fn text(shown: &Shown<'_>, style: Style) -> String {
     text + &counts.join(", ") + "\n"
 }
 
-fn table(rows: &[&Row], shown: &Shown<'_>, style: Style) -> String {
+fn table(rows: &[&Row], style: Style) -> String {
     let names: Vec<String> = rows
         .iter()
         .map(|row| clean(format!("{} {}", row.key, row.config).trim(), style.ascii).into_owned())
@@ -40,7 +40,7 @@ fn table(rows: &[&Row], shown: &Shown<'_>, style: Style) -> String {
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(48);
     let mut text = format!(
         "{:9}  {:widest$}  {:>10}  {:>10}  {:>8}  {:19}  {:>9}\n",
-        "call", "kernel", "before", "after", "change", "95 % interval", "samples"
+        "call", "kernel", "before", "after", "change", "95 % interval", "processes"
     );
     for (row, name) in rows.iter().zip(&names) {
         let time = row.judgement.time;
@@ -50,12 +50,11 @@ fn table(rows: &[&Row], shown: &Shown<'_>, style: Style) -> String {
             median(&row.sides.0),
             median(&row.sides.1),
             time.map_or_else(|| "-".to_owned(), |time| percent(time.change)),
-            time.map(interval).unwrap_or_default(),
-            format!("{}/{}", row.sides.0.samples, row.sides.1.samples),
+            time.and_then(interval).unwrap_or_default(),
+            format!("{}/{}", row.sides.0.processes, row.sides.1.processes),
         );
         text += line.trim_end();
         text += &format!("\n           {}{}\n", row.judgement.reason, left_out(row, style));
-        text += &format!("           {}\n", shown.thresholds.words(&row.key));
     }
     text.push('\n');
     text
@@ -91,8 +90,9 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Both ends of an interval.
-pub(crate) fn interval(time: Effect) -> String {
-    format!("{} to {}", percent(time.interval.low), percent(time.interval.high))
+pub(crate) fn interval(time: Effect) -> Option<String> {
+    let interval = time.interval?;
+    Some(format!("{} to {}", percent(interval.low), percent(interval.high)))
 }
 
 /// Nanoseconds in the unit a person would use.

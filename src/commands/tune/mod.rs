@@ -2,13 +2,11 @@
 
 mod facts;
 mod lines;
-mod process;
 mod report;
 mod run_log;
 mod scratch;
 mod session;
 mod show;
-mod signals;
 mod watch;
 mod workspace;
 
@@ -17,13 +15,13 @@ use std::path::{Path, PathBuf};
 
 use super::output;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
-use crate::commands::compare::thresholds::thresholds;
 use crate::commands::output::file::Target;
+use crate::commands::signals::Signals;
 use crate::commands::tune::run_log::RunLog;
 use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::session::{Session, read};
-use crate::commands::tune::signals::Signals;
 use crate::config::args;
+use crate::runs::compare::Limits;
 use crate::tuner::Libraries;
 use show::{Show, view};
 use watch::files;
@@ -68,7 +66,6 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let spec = read(path)?;
     let watching = !options.get(&args::TUNE_ONCE) && io::stdout().is_terminal();
     let signals = Signals::watch().map_err(failed)?;
-    let thresholds = thresholds(options);
     // Found before anything is made: a wrong name is told at once.
     files(&folder, &spec.sources).map_err(CliError::Usage)?;
     let libraries = Libraries::find();
@@ -92,7 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         libraries,
         signals,
         watching,
-        limits: &|key| thresholds.limits(key),
+        limits: &|_| Limits::default(),
         export,
         show,
     };

@@ -227,9 +227,10 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
 /// The change is that of the median block; its interval is that of all samples.
 fn against(name: &str, median: &str, ratio: Option<f64>, judged: &Judgement) -> String {
     let change = judged.time.zip(ratio).map_or_else(String::new, |(time, ratio)| {
-        let interval = time.interval;
-        let (low, high) = (percent(interval.low), percent(interval.high));
-        format!("{} ({low} to {high})", percent(ratio - 1.0))
+        let interval = time.interval.map_or_else(String::new, |interval| {
+            format!(" ({} to {})", percent(interval.low), percent(interval.high))
+        });
+        format!("{}{interval}", percent(ratio - 1.0))
     });
     match judged.call {
         Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),

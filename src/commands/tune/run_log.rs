@@ -7,7 +7,7 @@ use warpscope_probes::private;
 use super::super::identity::{self, now_ms};
 use super::super::output;
 use crate::commands::cli::{CliError, Options};
-use crate::commands::compare::thresholds::noise_file_path;
+use crate::commands::compare::known::noise_file_path;
 use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::run_log::{End, Mark, Record, Taken};

@@ -9,11 +9,11 @@ use warpscope_probes::bounded::{self, Accept};
 
 use super::facts::Roof;
 use super::show::Show;
-use super::signals::Signals;
 use super::watch::{Watch, files};
 use crate::commands::cli::{CliError, Exit};
 use crate::commands::identity::now_ms;
 use crate::commands::output::file::Target;
+use crate::commands::signals::Signals;
 use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::workspace::Workspace;
 use crate::io::sink::export::tuned;

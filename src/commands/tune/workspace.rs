@@ -8,8 +8,8 @@ use std::time::Duration;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::private;
 
-use super::process::{self, End, MAX_OUTPUT};
 use crate::commands::cli::WORKER;
+use crate::commands::process::{self, End, MAX_OUTPUT};
 use crate::commands::tune::scratch::Scratch;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,

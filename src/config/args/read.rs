@@ -8,8 +8,7 @@ use strum::VariantNames as _;
 use warpscope_kernels::gpu::Shape;
 
 use super::{
-    BenchDevice, ColorChoice, ConfigAction, FailOn, Installed, LineFormat, Only, PictureFormat,
-    WhatIf,
+    BenchDevice, ColorChoice, ConfigAction, Installed, LineFormat, Only, PictureFormat, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
 use crate::worker::Globs;
@@ -75,17 +74,7 @@ macro_rules! words {
     };
 }
 
-words!(
-    BenchDevice,
-    ColorChoice,
-    ConfigAction,
-    FailOn,
-    Installed,
-    LineFormat,
-    Only,
-    PictureFormat,
-    WhatIf
-);
+words!(BenchDevice, ColorChoice, ConfigAction, Installed, LineFormat, Only, PictureFormat, WhatIf);
 
 impl ArgValue for BenchMode {
     fn read(value: Option<&Value>) -> Option<Self> {

@@ -1,30 +1,40 @@
 //! Runs of the past and of a search: compared, exported, kept, tuned.
 
 use std::path::PathBuf;
-
-use strum::{EnumString, VariantNames};
+use std::time::Duration;
 
 use super::spec::{Arg, ArgSpec, Form, operand, option, switch};
 use crate::config::value::Kind;
 use crate::io::sink::export::EXPORT_IDS;
 
-/// The comparison result that makes `compare` end with 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase")]
-pub enum FailOn {
-    /// Something got slower.
-    Slower,
-    /// Something got faster.
-    Faster,
-}
+/// Results that can make a comparison end with 1.
+const FAILURES: &[&str] = &["slower", "faster", "ambiguous", "missing"];
 
 args! {
-    RUNS: Vec<PathBuf> = operand(Form::RequiredOperand, "RUN", Kind::Paths)
+    RUNS: Vec<PathBuf> = operand(Form::Operand, "RUN", Kind::Paths)
         .help("Run logs to compare, the baseline first: of warpscope, llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler");
-    FAIL_ON: Option<FailOn> = option("fail-on", "CALL", FailOn::KIND)
-        .help("Exit with code 1 on this result; ambiguous counts as neither");
+    OLD: Vec<PathBuf> = option("old", "FILE", Kind::Paths)
+        .help("Run logs of the baseline, a process each")
+        .several(true);
+    NEW: Vec<PathBuf> = option("new", "FILE", Kind::Paths)
+        .help("Run logs compared with --old, a process each")
+        .several(true);
+    FAIL_ON: Vec<String> = option("fail-on", "LIST", Kind::AnyOf(FAILURES))
+        .help("Exit with code 1 on any of these results, comma-separated; missing: what the baseline has and a run has not");
     NOISE: Option<f64> = option("noise", "PERCENT", Kind::Percent)
-        .help("Noise of this machine: differences below twice this are ignored; defaults to what `warpscope noise` measured, else 0.5%");
+        .help("Standard deviation between processes that run the same, used where one process stands on a side; defaults to what `warpscope noise` measured of the command");
+    MAX_BLOCKS: u64 = option("blocks", "N", Kind::Count)
+        .default("40")
+        .help("Most processes of each side; it ends sooner where everything is decided");
+    REVISIONS: Vec<String> = option("rev", "REV", Kind::Words)
+        .help("Compare the command in this revision of the git repository, the first being the baseline; repeat for each");
+    BUILD: Option<String> = option("build", "COMMAND", Kind::Text)
+        .help("Shell command that builds a revision, run once in each");
+    RUN_LIMIT: Duration = option("timeout", "TIME", Kind::Span)
+        .default("10m")
+        .help("Time limit of one run");
+    SIDES: Vec<String> = operand(Form::Rest, "COMMANDS", Kind::Words)
+        .help("Programs with their arguments, divided by --; the first is the baseline");
     JOURNAL: PathBuf = operand(Form::RequiredOperand, "JOURNAL", Kind::Path)
         .help("Run log to read");
     EXPORT_FORMAT: String = option("format", "FORMAT", Kind::OneOf(EXPORT_IDS))

@@ -82,6 +82,8 @@ pub struct ArgSpec {
     pub key_help: Option<&'static str>,
     /// Flags it cannot be combined with.
     pub conflicts: &'static [&'static str],
+    /// Whether one flag takes several values.
+    pub several: bool,
     /// Whether the help leaves it out.
     pub hidden: bool,
     /// One sentence or two, without the last full stop.
@@ -105,6 +107,7 @@ const BASE: ArgSpec = ArgSpec {
     key: None,
     key_help: None,
     conflicts: &[],
+    several: false,
     hidden: false,
     help: "",
     readable: |_| false,
@@ -145,6 +148,7 @@ setters! {
     key: &'static str => Some(key);
     key_help: &'static str => Some(key_help);
     conflicts: &'static [&'static str] => conflicts;
+    several: bool => several;
     hidden: bool => hidden;
     help: &'static str => help;
 }

@@ -149,13 +149,11 @@ fn block(look: Look<'_>, row: &Row, width: usize) -> Vec<Line<'static>> {
     lines.extend(section(look, "A", &side(&row.sides.0), Role::Text, width));
     lines.extend(section(look, "B", &side(&row.sides.1), Role::Text, width));
     if let Some(effect) = judgement.time {
-        let interval = effect.interval;
-        let text = format!(
-            "{}, 95 % interval {} to {}",
-            format::change(effect.change),
-            format::change(interval.low),
-            format::change(interval.high)
-        );
+        let interval = effect.interval.map_or_else(String::new, |interval| {
+            let (low, high) = (format::change(interval.low), format::change(interval.high));
+            format!(", 95 % interval {low} to {high}")
+        });
+        let text = format!("{}{interval}", format::change(effect.change));
         lines.extend(section(look, "change", &text, Role::Text, width));
     }
     lines

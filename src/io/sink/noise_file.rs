@@ -1,4 +1,4 @@
-//! Where this machine's noise is kept: a JSON file of its own, replaced whole or not at all.
+//! Where noise is kept: a JSON file of its own, replaced whole or not at all.
 
 use std::io;
 use std::path::Path;
@@ -16,10 +16,15 @@ pub fn write(path: &Path, noise: &Noise) -> io::Result<()> {
     state_file::write(path, noise)
 }
 
+/// The name this machine's noise is kept under.
+pub fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::noise::Floor;
+    use crate::runs::noise::Measured;
     use crate::runs::samples::Key;
 
     #[test]
@@ -29,7 +34,7 @@ mod tests {
         assert_eq!(read(&path).expect("no file is no fault"), Noise::default());
         let mut noise = Noise::default();
         let key = Key { name: "a".into(), device: Some("cpu".into()), ..Key::default() };
-        noise.set(&key, Floor { share: 0.02, blocks: 9, at_ms: 1 });
+        noise.set("here", "a.out", &key, Measured { deviation: 0.02, processes: 9, at_ms: 1 });
         for _ in 0..2 {
             write(&path, &noise).expect("writes");
             assert_eq!(read(&path).expect("reads"), noise);

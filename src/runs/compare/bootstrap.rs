@@ -25,6 +25,11 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// The shares that two logarithms stand for.
+    pub(super) fn exp_m1(self) -> Self {
+        Self { low: self.low.exp_m1(), high: self.high.exp_m1() }
+    }
+
     /// Whether it lies within ±`limit`.
     pub fn within(&self, limit: f64) -> bool {
         -limit <= self.low && self.high <= limit

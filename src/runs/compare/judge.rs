@@ -1,11 +1,11 @@
-//! Same, faster, slower, or cannot tell.
+//! Same, faster, slower, or cannot tell: of samples that were taken in turn within one process.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::{Interval, ratio_of_medians};
-use super::holm::holm;
+use super::discoveries::false_discoveries;
 use super::ranks::rank_sum;
 use super::samples::Series;
 
@@ -44,8 +44,6 @@ pub struct Limits {
     pub alpha: f64,
     /// Least relative difference that matters: `0.01`.
     pub practical: f64,
-    /// Least relative difference that is called faster or slower; above `practical` where the noise is only assumed.
-    pub called: f64,
     /// Fewest clean samples on each side.
     pub samples: usize,
     /// Resamples an interval is drawn from.
@@ -61,7 +59,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { alpha: 0.01, practical: 0.01, called: 0.0, samples: 10, resamples: 10_000 }
+        Self { alpha: 0.01, practical: 0.01, samples: 10, resamples: 10_000 }
     }
 }
 
@@ -70,8 +68,8 @@ impl Default for Limits {
 pub struct Effect {
     /// Change of the median.
     pub change: f64,
-    /// Interval of the change.
-    pub interval: Interval,
+    /// Interval of the change; none where nothing tells how far it may be off.
+    pub interval: Option<Interval>,
 }
 
 impl Effect {
@@ -79,8 +77,7 @@ impl Effect {
 
     fn of((a, b): (&Series, &Series), limits: &Limits) -> Option<(Self, Interval)> {
         let (log, logs) = ratio_of_medians(a, b, Self::CONFIDENCE, limits.resamples)?;
-        let interval = Interval { low: logs.low.exp_m1(), high: logs.high.exp_m1() };
-        Some((Self { change: log.exp_m1(), interval }, logs))
+        Some((Self { change: log.exp_m1(), interval: Some(logs.exp_m1()) }, logs))
     }
 }
 
@@ -141,7 +138,7 @@ pub fn judge_each(pairs: &[(Sides<'_>, Limits)]) -> Vec<Judgement> {
     let raw: Vec<_> =
         pairs.iter().map(|(sides, _)| rank_sum(sides.times.0, sides.times.1)).collect();
     let known: Vec<f64> = raw.iter().flatten().map(|sum| sum.p).collect();
-    let mut adjusted = holm(&known).into_iter();
+    let mut adjusted = false_discoveries(&known).into_iter();
     let p: Vec<_> = raw.iter().map(|sum| sum.and_then(|_| adjusted.next())).collect();
     pairs.iter().zip(p).map(|((sides, limits), p)| conclude(*sides, limits, p)).collect()
 }
@@ -178,17 +175,11 @@ fn call(
     // The interval is shown and does not gate: with two clock modes it straddles both long after the ranks are apart.
     let apart = p < limits.alpha && effect.change.ln_1p().abs() >= threshold;
     if !apart {
+        let possible = logs.exp_m1();
         let reason = format!(
             "a difference of {} to {} is possible; more samples would tell",
-            percent(effect.interval.low),
-            percent(effect.interval.high)
-        );
-        return (Call::Ambiguous, reason);
-    }
-    if effect.change.ln_1p().abs() < limits.called.ln_1p() {
-        let reason = format!(
-            "{} in time, but the noise of this machine was never measured",
-            percent(effect.change)
+            percent(possible.low),
+            percent(possible.high)
         );
         return (Call::Ambiguous, reason);
     }

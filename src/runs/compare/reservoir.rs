@@ -19,21 +19,28 @@ pub(super) struct Reservoir {
     /// `None` once a sample came without.
     cycles: Option<Vec<f64>>,
     seen: usize,
+    most: usize,
     random: SplitMix,
 }
 
 impl Default for Reservoir {
     fn default() -> Self {
-        Self { times: Vec::new(), cycles: Some(Vec::new()), seen: 0, random: SplitMix::new(SEED) }
+        Self::new(DRAWN)
     }
 }
 
 impl Reservoir {
+    /// One that holds at most so many.
+    pub(super) fn new(most: usize) -> Self {
+        let random = SplitMix::new(SEED);
+        Self { times: Vec::new(), cycles: Some(Vec::new()), seen: 0, most, random }
+    }
+
     /// Takes the next sample of the stream.
     pub(super) fn add(&mut self, time: f64, cycles: Option<f64>) {
         self.seen += 1;
         let all = self.cycles.take().zip(cycles);
-        let place = if self.times.len() < DRAWN {
+        let place = if self.times.len() < self.most {
             self.times.push(time);
             self.times.len() - 1
         } else {
@@ -45,7 +52,7 @@ impl Reservoir {
         self.cycles = all.map(|(mut kept, cycles)| {
             match kept.get_mut(place) {
                 Some(slot) => *slot = cycles,
-                None if place < DRAWN => kept.push(cycles),
+                None if place < self.most => kept.push(cycles),
                 None => {}
             }
             kept

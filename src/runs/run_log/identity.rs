@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +139,25 @@ pub struct Identity {
     pub cold: Option<bool>,
     /// How clocks stood.
     pub regime: SampleMode,
+}
+
+impl Identity {
+    /// The program and its arguments, wherever the program lies.
+    pub fn command_name(&self) -> String {
+        command_name(&self.command)
+    }
+}
+
+/// As [`Identity::command_name`]. The micro benchmark is one command whatever it is asked to write where.
+pub fn command_name(words: &[String]) -> String {
+    const OWN: [&str; 2] = ["warpscope", "bench"];
+    if words.get(1).is_some_and(|word| word == OWN[1]) && words[0].ends_with(OWN[0]) {
+        return OWN.join(" ");
+    }
+    let Some((program, arguments)) = words.split_first() else { return String::new() };
+    let program = Path::new(program).file_name().map(|name| name.to_string_lossy());
+    let words = program.iter().map(AsRef::as_ref).chain(arguments.iter().map(String::as_str));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 impl Default for Identity {

@@ -45,7 +45,7 @@ impl PointStream {
     }
 
     /// Gives what is still held.
-    pub fn finish(&mut self, give: &mut impl FnMut(Point, SampleMode)) {
+    pub fn flush(&mut self, give: &mut impl FnMut(Point, SampleMode)) {
         self.release(0, 0, give);
     }
 
@@ -73,7 +73,7 @@ mod tests {
         while let Some(record) = reader.record().expect("memory does not fail") {
             stream.take(record, &mut give);
         }
-        stream.finish(&mut give);
+        stream.flush(&mut give);
         assert_eq!(reader.skipped().count, 0);
         all
     }

@@ -8,9 +8,8 @@ use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
 use crate::io::sink::history::History;
 use crate::io::sink::noise_file;
-use crate::runs::compare::{Comparison, compare_groups};
-use crate::runs::noise::Noise;
-use crate::worker::Thresholds;
+use crate::runs::compare::{Comparison, Terms, compare_groups};
+use crate::runs::noise::{KnownNoise, Noise};
 
 /// Where what was kept lies; none where nothing says where.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +59,8 @@ fn side_by_side(
     let store = store.ok_or_else(gone)?;
     let samples = |run| store.samples(run).map_err(|error| error.to_string());
     let noise = noise.map_or_else(|| Ok(Noise::default()), noise_file::read)?;
-    let thresholds = Thresholds::new(None, noise);
-    Ok(compare_groups(vec![samples(before)?, samples(after)?], |key| thresholds.limits(key)))
+    let commands = [before, after].into_iter().filter_map(|run| store.command(run)).collect();
+    let known = KnownNoise::new(None, &noise, &noise_file::machine(), &commands);
+    let terms = Terms { known: &|key| known.spread(key), ..Terms::default() };
+    Ok(compare_groups(vec![samples(before)?, samples(after)?], &terms))
 }

@@ -13,7 +13,7 @@ use crate::features::compat::Msg;
 pub(crate) fn read_aside(path: String, post: MailboxSender) -> io::Result<()> {
     let work = move || {
         let read = Model::read(&at_home(&path)).map_err(|error| error.to_string());
-        post.tell(Msg::Model(path, read));
+        post.tell(Msg::Model(path, read.map(Box::new)));
     };
     thread::Builder::new().name("model".into()).spawn(work).map(drop)
 }

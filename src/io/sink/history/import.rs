@@ -144,7 +144,7 @@ impl OpenRun {
 
     /// Writes both files of the run into the folder; returns its hash and number of samples, or none where there was nothing in it.
     fn end(mut self, staging: &Path) -> io::Result<Option<(i64, u64)>> {
-        self.stream.finish(&mut |point, _| self.samples.add(point));
+        self.stream.flush(&mut |point, _| self.samples.add(point));
         self.out.flush()?;
         let Samples { hash, groups, count, .. } = self.samples;
         if count == 0 && self.past.identity == Identity::default() {

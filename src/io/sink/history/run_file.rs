@@ -53,6 +53,12 @@ impl History {
         Ok(trends(runs, summaries))
     }
 
+    /// The command of a run; none where the run is gone.
+    pub fn command(&self, run: i64) -> Option<String> {
+        let summary = summary(&path(&self.folder, run, SUMMARY)).ok()?;
+        Some(summary.run.identity.command_name())
+    }
+
     /// The samples of one run by kernel, each with its device; empty where the run is gone.
     pub fn samples(&self, run: i64) -> Result<Groups, HistoryError> {
         let mut groups = Groups::default();
@@ -71,7 +77,7 @@ impl History {
             while let Some(record) = reader.record()? {
                 stream.take(record, &mut add);
             }
-            stream.finish(&mut add);
+            stream.flush(&mut add);
             Ok(())
         };
         read().map_err(|error| HistoryError::Io(samples.clone(), error))?;

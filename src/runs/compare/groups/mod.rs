@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::judge::{Call, Judgement, Limits, Sides, judge_each};
+use super::blocks::{Design, Spread};
+use super::judge::{Call, Judgement, Limits};
+use super::processes::{Processes, judge_processes};
 #[cfg(doc)]
 use super::reservoir::DRAWN;
 use super::reservoir::Reservoir;
@@ -12,13 +14,33 @@ use crate::runs::samples::{Key, Point};
 
 /// Most configurations that are named where none fits.
 const NAMED: usize = 3;
+/// Samples of one process its median is taken from.
+const OF_PROCESS: usize = 1 << 12;
+
+/// How runs are compared.
+pub struct Terms<'a> {
+    /// When a difference counts.
+    pub limits: Limits,
+    /// How the processes of the sides belong together.
+    pub design: Design,
+    /// How much processes that measure a kernel differ, where that is known.
+    pub known: &'a dyn Fn(&Key) -> Option<Spread>,
+}
+
+impl Default for Terms<'_> {
+    fn default() -> Self {
+        Self { limits: Limits::default(), design: Design::default(), known: &|_| None }
+    }
+}
 
 /// One side of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     /// Median and quartiles, nanoseconds; none without a clean sample.
     pub quartiles: Option<Quartiles>,
-    /// Clean samples that were compared.
+    /// Processes with a clean sample: each counts once.
+    pub processes: usize,
+    /// Clean samples their quartiles are of.
     pub samples: usize,
     /// Clean samples there are; beyond [`DRAWN`] they are drawn from.
     pub all: usize,
@@ -82,24 +104,77 @@ struct Group {
     regime: SampleMode,
 }
 
-#[derive(Clone, Debug, Default)]
+/// What one process came to.
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    number: usize,
+    median: f64,
+    cycles: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
 struct Gathered {
     clean: Reservoir,
+    /// Processes that have ended.
+    ended: Vec<Process>,
+    /// The one whose samples come now, by its number.
+    now: (usize, Reservoir),
     tainted: usize,
     /// Why, each reason once.
     taints: BTreeSet<String>,
 }
 
-/// Samples of one run by what they measure. Points are taken one at a time, and of a kernel no more than [`DRAWN`]
-/// samples are held: a journal of any length is compared in bounded memory.
+impl Gathered {
+    fn new(process: usize) -> Self {
+        Self {
+            clean: Reservoir::default(),
+            ended: Vec::new(),
+            now: (process, Reservoir::new(OF_PROCESS)),
+            tainted: 0,
+            taints: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, process: usize, time: f64, cycles: Option<f64>) {
+        if self.now.0 != process {
+            self.end_process(process);
+        }
+        self.now.1.add(time, cycles);
+        self.clean.add(time, cycles);
+    }
+
+    /// Keeps the median of the process that has ended.
+    fn end_process(&mut self, next: usize) {
+        let (number, samples) =
+            std::mem::replace(&mut self.now, (next, Reservoir::new(OF_PROCESS)));
+        let (times, cycles) = samples.into_parts();
+        let cycles = cycles.and_then(|cycles| Series::new(cycles).median());
+        let median = Series::new(times).median();
+        self.ended.extend(median.map(|median| Process { number, median, cycles }));
+    }
+}
+
+/// Samples of one side by what they measure. Points are taken one at a time; of a kernel no more than [`DRAWN`] samples are held, and of a
+/// process that has ended its median: files of any length are compared in bounded memory.
 #[derive(Clone, Debug, Default)]
-pub struct Groups(BTreeMap<Group, Gathered>);
+pub struct Groups {
+    groups: BTreeMap<Group, Gathered>,
+    process: usize,
+    points: usize,
+}
 
 impl Groups {
+    /// What is added from here on was measured by another process.
+    pub fn next_process(&mut self) {
+        self.process += 1;
+    }
+
     /// Adds a point that was measured under a regime.
     pub fn add(&mut self, point: Point, regime: SampleMode) {
         let group = Group { key: point.key, config: point.config.unwrap_or_default(), regime };
-        let gathered = self.0.entry(group).or_default();
+        let process = self.process;
+        self.points += 1;
+        let gathered = self.groups.entry(group).or_insert_with(|| Gathered::new(process));
         if !point.tainted.is_empty() {
             gathered.tainted += point.t_ns.len();
             gathered.taints.extend(point.tainted);
@@ -107,44 +182,43 @@ impl Groups {
         }
         let clocks = Some(&point.sm_mhz).filter(|clocks| clocks.len() == point.t_ns.len());
         for (at, ns) in point.t_ns.iter().enumerate() {
-            gathered.clean.add(*ns, clocks.map(|clocks| ns * clocks[at] / 1e3));
+            gathered.add(process, *ns, clocks.map(|clocks| ns * clocks[at] / 1e3));
         }
     }
 
-    /// Whether no point was added.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Number of points that were added.
+    pub fn points(&self) -> usize {
+        self.points
     }
 
     /// Every kernel and configuration, each with what its samples come to.
     pub fn sides(self) -> impl Iterator<Item = (Key, String, Side)> {
-        self.0
+        self.groups
             .into_iter()
             .map(|(group, gathered)| (group.key, group.config, gathered.sorted().side()))
     }
 
     fn sorted(self) -> BTreeMap<Group, Sorted> {
-        self.0.into_iter().map(|(group, gathered)| (group, gathered.sorted())).collect()
+        self.groups.into_iter().map(|(group, gathered)| (group, gathered.sorted())).collect()
     }
 }
 
-/// Samples of one group, ready to be compared.
+/// One group, ready to be compared.
 struct Sorted {
     times: Series,
-    /// Cycles, where every time has its clock.
-    cycles: Option<Series>,
+    processes: Vec<Process>,
     all: usize,
     tainted: usize,
     taints: Vec<String>,
 }
 
 impl Gathered {
-    fn sorted(self) -> Sorted {
+    fn sorted(mut self) -> Sorted {
+        self.end_process(0);
         let all = self.clean.seen();
-        let (times, cycles) = self.clean.into_parts();
         Sorted {
-            times: Series::new(times),
-            cycles: cycles.map(Series::new),
+            times: Series::new(self.clean.into_parts().0),
+            processes: self.ended,
             all,
             tainted: self.tainted,
             taints: self.taints.into_iter().collect(),
@@ -156,6 +230,7 @@ impl Sorted {
     fn side(&self) -> Side {
         Side {
             quartiles: self.times.quartiles(),
+            processes: self.processes.len(),
             samples: self.times.len(),
             all: self.all,
             tainted: self.tainted,
@@ -164,18 +239,18 @@ impl Sorted {
     }
 }
 
-/// Compares every run with the first, all of them measured under one regime.
-pub fn compare(runs: &[Vec<Point>], limits: impl Fn(&Key) -> Limits) -> Comparison {
+/// Compares every run with the first, all of them measured under one regime, each by one process.
+pub fn compare(runs: &[Vec<Point>], terms: &Terms<'_>) -> Comparison {
     let gather = |points: &Vec<Point>| {
         let mut groups = Groups::default();
         points.iter().for_each(|point| groups.add(point.clone(), SampleMode::default()));
         groups
     };
-    compare_groups(runs.iter().map(gather).collect(), limits)
+    compare_groups(runs.iter().map(gather).collect(), terms)
 }
 
 /// Compares every run with the first. Only what agrees in kernel, shape, number format, device, configuration and regime is compared.
-pub fn compare_groups(runs: Vec<Groups>, limits: impl Fn(&Key) -> Limits) -> Comparison {
+pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
     let mut runs = runs.into_iter().map(Groups::sorted);
     let Some(base) = runs.next() else { return Comparison::default() };
     let runs: Vec<_> = runs.collect();
@@ -187,13 +262,12 @@ pub fn compare_groups(runs: Vec<Groups>, limits: impl Fn(&Key) -> Limits) -> Com
                 comparison.alone.push(alone(group, run + 1, &base));
                 continue;
             };
-            let limits = limits(&group.key);
-            pairs.push((sides(before, after), limits));
+            pairs.push(processes(before, after, terms.design, (terms.known)(&group.key)));
             comparison.rows.push(Row {
                 key: group.key.clone(),
                 config: group.config.clone(),
                 run,
-                practical: limits.practical,
+                practical: terms.limits.practical,
                 sides: (before.side(), after.side()),
                 judgement: Judgement::default(),
             });
@@ -202,15 +276,27 @@ pub fn compare_groups(runs: Vec<Groups>, limits: impl Fn(&Key) -> Limits) -> Com
         comparison.alone.extend(missing.map(|group| alone(group, 0, groups)));
     }
     comparison.alone.dedup();
-    for (row, judgement) in comparison.rows.iter_mut().zip(judge_each(&pairs)) {
+    for (row, judgement) in comparison.rows.iter_mut().zip(judge_processes(&pairs, &terms.limits)) {
         row.judgement = judgement;
     }
     comparison
 }
 
-fn sides<'a>(before: &'a Sorted, after: &'a Sorted) -> Sides<'a> {
-    let cycles = before.cycles.as_ref().zip(after.cycles.as_ref());
-    Sides { times: (&before.times, &after.times), cycles }
+/// Medians of both sides; of processes that took turns, those whose partner is there too.
+fn processes(before: &Sorted, after: &Sorted, design: Design, known: Option<Spread>) -> Processes {
+    let kept = |one: &Sorted, other: &Sorted| -> Vec<Process> {
+        let has_partner = |process: &&Process| {
+            design == Design::Apart
+                || other.processes.iter().any(|two| two.number == process.number)
+        };
+        one.processes.iter().filter(has_partner).copied().collect()
+    };
+    let (before, after) = (kept(before, after), kept(after, before));
+    let medians = |side: &[Process]| side.iter().map(|process| process.median).collect();
+    let cycles = |side: &[Process]| side.iter().map(|process| process.cycles).collect();
+    let times = (medians(&before), medians(&after));
+    let cycles: Option<(Vec<f64>, Vec<f64>)> = Option::zip(cycles(&before), cycles(&after));
+    Processes { times, cycles, design, known }
 }
 
 /// Why a group has no counterpart: the nearest thing on the other side differs in what may not differ.

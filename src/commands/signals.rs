@@ -1,4 +1,4 @@
-//! The signals that end a search.
+//! The signals that end a command, which still says what it has.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The signals that end a search, so that what was measured is kept and no program is left behind.
+/// The signals that end a command, so that what was measured is kept and no program is left behind.
 pub(crate) struct Signals(Arc<AtomicI32>);
 
 impl Signals {

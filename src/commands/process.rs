@@ -24,7 +24,7 @@ pub(crate) enum End {
     Exit(ExitStatus),
     /// Killed at its time limit.
     Timeout,
-    /// Killed because the search ends.
+    /// Killed because the command ends.
     Stopped,
 }
 
