@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::Value;
-
+use super::index::Index;
 use super::read::{gguf_file, json, safetensors_file};
 use super::safetensors::Weights;
 use super::{Facts, ModelError, config};
@@ -94,18 +93,21 @@ fn list(path: &Path) -> Result<BTreeSet<String>, ModelError> {
 
 /// Puts the weights of the folder beside what its configuration says. Where some are not there, the bytes are those the index promises.
 fn add_weights(path: &Path, files: &BTreeSet<String>, facts: &mut Facts) -> Result<(), ModelError> {
-    let index = files.contains(INDEX).then(|| json(&path.join(INDEX))).transpose()?;
-    let shards = index.as_ref().map_or_else(|| shards_among(files), shards_of);
+    let index = files.contains(INDEX).then(|| Index::read(&path.join(INDEX))).transpose()?;
+    let shards = index.as_ref().map_or_else(|| shards_among(files), |index| index.files.clone());
     let mut weights = Weights::default();
     let here: Vec<_> = shards.iter().filter(|name| files.contains(*name)).collect();
     for shard in here.iter().take(MOST_SHARDS) {
         weights.add(&safetensors_file(&path.join(shard))?);
     }
-    let promised = || index.as_ref()?.pointer("/metadata/total_size")?.as_u64();
+    let promised = || index.as_ref()?.total_size;
     let complete = weights.tensors > 0 && here.len() == shards.len() && here.len() <= MOST_SHARDS;
     facts.weight_bytes = if complete { Some(weights.bytes()) } else { promised() };
     if weights.tensors > 0 {
         facts.detail("tensors", weights.words());
+    }
+    if complete {
+        weights.measure(facts);
     }
     if here.len() < shards.len() {
         facts.detail("unfinished", format!("{} of {} files are here", here.len(), shards.len()));
@@ -124,14 +126,4 @@ fn shards_among(files: &BTreeSet<String>) -> BTreeSet<String> {
     }
     let all = files.iter().filter(|name| name.ends_with(".safetensors"));
     all.filter(|name| !APART.iter().any(|start| name.starts_with(start))).cloned().collect()
-}
-
-/// Names of the files an index speaks of. Only names in the folder itself can be among its files.
-fn shards_of(index: &Value) -> BTreeSet<String> {
-    let map = index.get("weight_map").and_then(Value::as_object);
-    map.into_iter()
-        .flat_map(|map| map.values())
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
 }

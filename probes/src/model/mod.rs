@@ -4,14 +4,18 @@
 //! is compared with what is there before it is believed, and nothing is allocated because a file claims to be large. Crates for
 //! safetensors and GGUF were rejected: they map whole files, and what is asked of them here is a sum of sizes and four words.
 
+mod architecture;
 mod config;
 mod error;
 mod fit;
 mod folder;
 mod ggml;
 mod gguf;
+mod index;
+mod packing;
 mod quantization;
 mod read;
+mod roles;
 mod safetensors;
 mod shape;
 
@@ -37,10 +41,11 @@ pub struct Model {
 }
 
 /// What a parser found, before the model has a name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Facts {
     settings: Settings,
     weight_bytes: Option<u64>,
+    shape: Option<Shape>,
     details: Vec<(&'static str, String)>,
 }
 

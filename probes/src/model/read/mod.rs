@@ -10,8 +10,8 @@ use super::safetensors::Weights;
 use super::{Facts, Model, ModelError, folder, gguf};
 use crate::bounded::{self, Accept};
 
-/// Indexes of the largest models have some ten megabytes.
-const MOST_JSON: u64 = 64 << 20;
+/// Configurations that name every layer have some hundred kilobytes. Their values take many times their text.
+const MOST_JSON: u64 = 4 << 20;
 
 /// What a model can be given as.
 const WAYS: &str = "name a model's folder, its config.json, a .gguf or a .safetensors file that is on this machine";
@@ -60,8 +60,8 @@ impl Model {
     }
 
     fn of(name: String, facts: Facts) -> Self {
-        let Facts { settings, weight_bytes, details } = facts;
-        Self { name, settings, weight_bytes, details, shape: None }
+        let Facts { settings, weight_bytes, shape, details } = facts;
+        Self { name, settings, weight_bytes, shape, details }
     }
 }
 
@@ -113,8 +113,27 @@ fn say_unfinished(facts: &mut Facts, size: u64) {
 pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
     let text = bounded::text(path, Accept::Files, MOST_JSON);
     let text = text.map_err(|error| ModelError::io(path, &error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+    let parsed = serde_json::from_str(&text).or_else(|error| {
+        // Python writes numbers that JSON does not have.
+        let cleaned = without_infinities(&text).ok_or(error)?;
+        serde_json::from_str(&cleaned)
+    });
+    parsed.map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+}
+
+/// The text with `NaN` and `Infinity` as null, if there are any outside of strings.
+fn without_infinities(text: &str) -> Option<String> {
+    let mut parts: Vec<String> = text.split('"').map(str::to_owned).collect();
+    let words = ["-Infinity", "Infinity", "NaN"];
+    let mut changed = false;
+    // Strings are every second part; one with an escaped quote only shifts which parts are looked at.
+    for part in parts.iter_mut().step_by(2) {
+        for word in words {
+            changed |= part.contains(word);
+            *part = part.replace(word, "null");
+        }
+    }
+    changed.then(|| parts.join("\""))
 }
 
 #[cfg(test)]
