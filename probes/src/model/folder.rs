@@ -1,10 +1,10 @@
 //! A model's folder: its `config.json`, what quantised it, and the headers of its weights.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::index::Index;
-use super::read::{gguf_file, json, safetensors_file};
+use super::read::{gguf_files, json, safetensors_file};
 use super::safetensors::Weights;
 use super::{Facts, ModelError, config};
 
@@ -68,12 +68,19 @@ fn gguf(path: &Path, files: &BTreeSet<String>) -> Result<Option<Facts>, ModelErr
         let message = format!("holds several GGUF files; name one: {}", names.join(", "));
         return Err(ModelError::new(path, message));
     }
-    let mut facts = gguf_file(&path.join(first))?;
-    for part in rest.iter().take(MOST_SHARDS) {
-        let bytes = gguf_file(&path.join(part))?.weight_bytes.unwrap_or_default();
-        facts.weight_bytes = Some(facts.weight_bytes.unwrap_or_default().saturating_add(bytes));
-    }
-    Ok(Some(facts))
+    let paths: Vec<_> = all.iter().take(MOST_SHARDS).map(|name| path.join(name)).collect();
+    gguf_files(&paths).map(Some)
+}
+
+/// The files of a model one of which is named.
+pub(super) fn parts(path: &Path) -> Vec<PathBuf> {
+    let alone = || vec![path.to_owned()];
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let (Some(set), Some(parent)) = (whole(&name), path.parent()) else { return alone() };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let Ok(files) = list(parent) else { return alone() };
+    let all = files.iter().filter(|name| whole(name) == Some(set)).take(MOST_SHARDS);
+    all.map(|name| parent.join(name)).collect()
 }
 
 /// What a file is a part of: `model` and `00003` of `model-00001-of-00003.gguf`.

@@ -219,7 +219,7 @@ fn slides(keys: &Keys<'_>, index: u64) -> bool {
     if let Some(letters) = keys.text(&names).map(str::as_bytes).filter(|text| !text.is_empty()) {
         return letters[index as usize % letters.len()] == b'L';
     }
-    let family = keys.family().pattern.or((keys.kind() == "llama4_text").then_some(4));
+    let family = keys.family().pattern.or(keys.kind().starts_with("llama4").then_some(4));
     match keys.number(&names).or(family) {
         Some(pattern) => !(index + 1).is_multiple_of(pattern),
         None => true,

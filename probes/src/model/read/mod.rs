@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ impl Model {
             return Ok(Self::of(folder::name(parent), folder::read(parent)?));
         }
         let facts = match magic(path)? {
-            gguf::MAGIC => gguf_file(path)?,
+            gguf::MAGIC => gguf_files(&folder::parts(path))?,
             _ if name.ends_with(".gguf") => {
                 return Err(ModelError::new(
                     path,
@@ -76,14 +76,26 @@ fn magic(path: &Path) -> Result<[u8; 4], ModelError> {
     Ok(bytes.try_into().unwrap_or_default())
 }
 
-/// The header of a GGUF file, and whether the file holds the tensors it lists.
-pub(super) fn gguf_file(path: &Path) -> Result<Facts, ModelError> {
-    let mut file = open(path)?;
-    let size = file.seek(std::io::SeekFrom::End(0)).unwrap_or_default();
-    file.rewind().map_err(|error| ModelError::io(path, &error))?;
-    let mut facts =
-        gguf::describe(BufReader::new(file)).map_err(|message| ModelError::new(path, message))?;
-    say_unfinished(&mut facts, size);
+/// What a GGUF model in one or several files tells, and whether the files hold the tensors they list.
+pub(super) fn gguf_files(paths: &[PathBuf]) -> Result<Facts, ModelError> {
+    let mut whole: Option<gguf::Header> = None;
+    let mut unfinished = None;
+    for path in paths {
+        let mut file = open(path)?;
+        let size = file.seek(std::io::SeekFrom::End(0)).unwrap_or_default();
+        file.rewind().map_err(|error| ModelError::io(path, &error))?;
+        let header =
+            gguf::read(BufReader::new(file)).map_err(|message| ModelError::new(path, message))?;
+        if let Some(bytes) = header.bytes().filter(|bytes| *bytes > size) {
+            unfinished = Some(format!("the file has {size} of {bytes} bytes and more"));
+        }
+        match &mut whole {
+            Some(whole) => whole.add(&header),
+            None => whole = Some(header),
+        }
+    }
+    let mut facts = whole.map(|header| header.facts()).unwrap_or_default();
+    facts.details.extend(unfinished.map(|phrase| ("unfinished", phrase)));
     Ok(facts)
 }
 
@@ -101,12 +113,6 @@ fn of_weights(weights: &Weights) -> Facts {
     facts.detail("tensors", weights.words());
     facts.detail("read", "the header of the weights; the folder's config.json says more");
     facts
-}
-
-fn say_unfinished(facts: &mut Facts, size: u64) {
-    if let Some(bytes) = facts.weight_bytes.filter(|bytes| *bytes > size) {
-        facts.detail("unfinished", format!("the file has {size} of {bytes} bytes and more"));
-    }
 }
 
 /// A JSON file of a size that such files have.
