@@ -12,6 +12,7 @@ mod folder;
 mod ggml;
 mod gguf;
 mod index;
+mod known;
 mod packing;
 mod quantization;
 mod read;

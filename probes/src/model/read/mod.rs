@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::safetensors::Weights;
-use super::{Facts, Model, ModelError, folder, gguf};
+use super::{Facts, Model, ModelError, Shape, folder, gguf};
 use crate::bounded::{self, Accept};
 
 /// Configurations that name every layer have some hundred kilobytes. Their values take many times their text.
@@ -59,8 +59,9 @@ impl Model {
         Ok(Self::of(name.into_owned(), facts))
     }
 
-    fn of(name: String, facts: Facts) -> Self {
+    pub(super) fn of(name: String, facts: Facts) -> Self {
         let Facts { settings, weight_bytes, shape, details } = facts;
+        let weight_bytes = weight_bytes.or_else(|| shape.as_ref().map(Shape::weight_bytes));
         Self { name, settings, weight_bytes, shape, details }
     }
 }
