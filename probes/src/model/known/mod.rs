@@ -116,13 +116,13 @@ impl Model {
     /// The model of the table with this hub id, whatever the case of its letters.
     pub fn known(id: &str) -> Option<Self> {
         let table = table();
-        let (mut config, mut source) = match table.row(id) {
-            Some(row) => (row.config.clone(), row.source.clone()),
+        let (row, mut config, mut source) = match table.row(id) {
+            Some(row) => (row, row.config.clone(), row.source.clone()),
             None => {
                 let (format, row) = table.sibling(id)?;
                 let mut config = row.config.clone();
                 config["quantization_config"] = format.quantization_config.clone();
-                (config, format!("{}; {}", row.source, format.source))
+                (row, config, format!("{}; {}", row.source, format.source))
             }
         };
         if config.get("torch_dtype").is_none() {
@@ -131,7 +131,10 @@ impl Model {
         source.push_str(&format!("; {}", table.retrieved));
         let facts = config::describe(&config, None).ok()?;
         let spelling = table.ids().find(|known| known.eq_ignore_ascii_case(id))?;
-        Some(from_table(spelling, facts, source))
+        let mut model = from_table(spelling, facts, source);
+        let published = row.params.map(|count| ("published parameters", count.to_string()));
+        model.details.extend(published);
+        Some(model)
     }
 
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.
