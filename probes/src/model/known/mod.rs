@@ -61,6 +61,8 @@ struct Format {
     #[expect(dead_code, reason = "for whoever edits the table")]
     name: String,
     source: String,
+    /// What is left unquantised is saved in, where it differs from the model's.
+    torch_dtype: Option<String>,
     quantization_config: Value,
     models: Vec<(String, String)>,
 }
@@ -116,18 +118,18 @@ impl Model {
     /// The model of the table with this hub id, whatever the case of its letters.
     pub fn known(id: &str) -> Option<Self> {
         let table = table();
-        let (row, mut config, mut source) = match table.row(id) {
+        let (row, config, mut source) = match table.row(id) {
             Some(row) => (row, row.config.clone(), row.source.clone()),
             None => {
                 let (format, row) = table.sibling(id)?;
                 let mut config = row.config.clone();
                 config["quantization_config"] = format.quantization_config.clone();
+                if let Some(dtype) = &format.torch_dtype {
+                    config["torch_dtype"] = dtype.as_str().into();
+                }
                 (row, config, format!("{}; {}", row.source, format.source))
             }
         };
-        if config.get("torch_dtype").is_none() {
-            config["torch_dtype"] = "bfloat16".into();
-        }
         source.push_str(&format!("; {}", table.retrieved));
         let facts = config::describe(&config, None).ok()?;
         let spelling = table.ids().find(|known| known.eq_ignore_ascii_case(id))?;
