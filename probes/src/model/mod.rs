@@ -7,6 +7,7 @@
 mod architecture;
 mod config;
 mod error;
+mod fetch;
 mod find;
 mod fit;
 mod folder;
@@ -24,6 +25,7 @@ mod shape;
 use crate::rules::Settings;
 
 pub use error::ModelError;
+pub use fetch::Hub;
 pub use find::{Listed, NotFound, Places, find};
 pub use quantization::{QUANTIZATIONS, Quantization, WeightFormat};
 pub use shape::{Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};

@@ -106,14 +106,14 @@ impl Model {
 
 /// `owner/name`, perhaps with the tag of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Id {
-    owner: String,
-    name: String,
-    tag: Option<String>,
+pub(super) struct Id {
+    pub(super) owner: String,
+    pub(super) name: String,
+    pub(super) tag: Option<String>,
 }
 
 impl Id {
-    fn of(text: &str) -> Option<Self> {
+    pub(super) fn of(text: &str) -> Option<Self> {
         let (id, tag) = match text.split_once(':') {
             Some((id, tag)) => (id, Some(tag)),
             None => (text, None),
@@ -191,17 +191,19 @@ fn in_lm_studio(root: &Path, id: &Id) -> Option<PathBuf> {
 /// The folder, or the file in it whose name has the tag: `Q4_K_M`. Some repositories have a folder for each.
 fn with_tag(folder: PathBuf, tag: Option<&str>) -> Option<PathBuf> {
     let Some(tag) = tag else { return Some(folder) };
-    let tag = tag.to_ascii_lowercase();
     let below =
         names(&folder).into_iter().map(|name| folder.join(name)).filter(|path| path.is_dir());
     std::iter::once(folder.clone()).chain(below).find_map(|folder| {
-        let files = names(&folder).into_iter().filter(|name| !name.starts_with(PROJECTOR));
-        let mut matching = files.filter(|name| {
-            let name = name.to_ascii_lowercase();
-            name.ends_with(".gguf") && has_word(&name, &tag)
-        });
+        let mut matching = names(&folder).into_iter().filter(|name| is_file_of(name, tag));
         matching.next().map(|name| folder.join(name))
     })
+}
+
+/// Whether the path of a file in a repository is that of the weights with this tag.
+pub(super) fn is_file_of(path: &str, tag: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let is_model = name.ends_with(".gguf") && !name.starts_with(PROJECTOR);
+    is_model && has_word(&name, &tag.to_ascii_lowercase())
 }
 
 /// Whether a name has a word between other signs: `q4_k_m` is not in `iq4_k_m`.

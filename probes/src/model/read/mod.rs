@@ -120,12 +120,15 @@ fn of_weights(weights: &Weights) -> Facts {
 pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
     let text = bounded::text(path, Accept::Files, MOST_JSON);
     let text = text.map_err(|error| ModelError::io(path, &error))?;
-    let parsed = serde_json::from_str(&text).or_else(|error| {
-        // Python writes numbers that JSON does not have.
-        let cleaned = without_infinities(&text).ok_or(error)?;
+    parse_json(&text).map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+}
+
+/// JSON as Python writes it, with numbers that JSON does not have.
+pub(super) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let cleaned = without_infinities(text).ok_or(error)?;
         serde_json::from_str(&cleaned)
-    });
-    parsed.map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+    })
 }
 
 /// The text with `NaN` and `Infinity` as null, if there are any outside of strings.
