@@ -1,11 +1,10 @@
 //! A model's folder: its `config.json`, what quantised it, and the headers of its weights.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
-use super::read::{gguf_file, json, safetensors_file};
+use super::index::Index;
+use super::read::{gguf_files, json, safetensors_file};
 use super::safetensors::Weights;
 use super::{Facts, ModelError, config};
 
@@ -69,12 +68,19 @@ fn gguf(path: &Path, files: &BTreeSet<String>) -> Result<Option<Facts>, ModelErr
         let message = format!("holds several GGUF files; name one: {}", names.join(", "));
         return Err(ModelError::new(path, message));
     }
-    let mut facts = gguf_file(&path.join(first))?;
-    for part in rest.iter().take(MOST_SHARDS) {
-        let bytes = gguf_file(&path.join(part))?.weight_bytes.unwrap_or_default();
-        facts.weight_bytes = Some(facts.weight_bytes.unwrap_or_default().saturating_add(bytes));
-    }
-    Ok(Some(facts))
+    let paths: Vec<_> = all.iter().take(MOST_SHARDS).map(|name| path.join(name)).collect();
+    gguf_files(&paths).map(Some)
+}
+
+/// The files of a model one of which is named.
+pub(super) fn parts(path: &Path) -> Vec<PathBuf> {
+    let alone = || vec![path.to_owned()];
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let (Some(set), Some(parent)) = (whole(&name), path.parent()) else { return alone() };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let Ok(files) = list(parent) else { return alone() };
+    let all = files.iter().filter(|name| whole(name) == Some(set)).take(MOST_SHARDS);
+    all.map(|name| parent.join(name)).collect()
 }
 
 /// What a file is a part of: `model` and `00003` of `model-00001-of-00003.gguf`.
@@ -94,18 +100,21 @@ fn list(path: &Path) -> Result<BTreeSet<String>, ModelError> {
 
 /// Puts the weights of the folder beside what its configuration says. Where some are not there, the bytes are those the index promises.
 fn add_weights(path: &Path, files: &BTreeSet<String>, facts: &mut Facts) -> Result<(), ModelError> {
-    let index = files.contains(INDEX).then(|| json(&path.join(INDEX))).transpose()?;
-    let shards = index.as_ref().map_or_else(|| shards_among(files), shards_of);
+    let index = files.contains(INDEX).then(|| Index::read(&path.join(INDEX))).transpose()?;
+    let shards = index.as_ref().map_or_else(|| shards_among(files), |index| index.files.clone());
     let mut weights = Weights::default();
     let here: Vec<_> = shards.iter().filter(|name| files.contains(*name)).collect();
     for shard in here.iter().take(MOST_SHARDS) {
         weights.add(&safetensors_file(&path.join(shard))?);
     }
-    let promised = || index.as_ref()?.pointer("/metadata/total_size")?.as_u64();
+    let promised = || index.as_ref()?.total_size;
     let complete = weights.tensors > 0 && here.len() == shards.len() && here.len() <= MOST_SHARDS;
     facts.weight_bytes = if complete { Some(weights.bytes()) } else { promised() };
     if weights.tensors > 0 {
         facts.detail("tensors", weights.words());
+    }
+    if complete {
+        weights.measure(facts);
     }
     if here.len() < shards.len() {
         facts.detail("unfinished", format!("{} of {} files are here", here.len(), shards.len()));
@@ -124,14 +133,4 @@ fn shards_among(files: &BTreeSet<String>) -> BTreeSet<String> {
     }
     let all = files.iter().filter(|name| name.ends_with(".safetensors"));
     all.filter(|name| !APART.iter().any(|start| name.starts_with(start))).cloned().collect()
-}
-
-/// Names of the files an index speaks of. Only names in the folder itself can be among its files.
-fn shards_of(index: &Value) -> BTreeSet<String> {
-    let map = index.get("weight_map").and_then(Value::as_object);
-    map.into_iter()
-        .flat_map(|map| map.values())
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
 }

@@ -4,20 +4,29 @@
 //! is compared with what is there before it is believed, and nothing is allocated because a file claims to be large. Crates for
 //! safetensors and GGUF were rejected: they map whole files, and what is asked of them here is a sum of sizes and four words.
 
+mod architecture;
 mod config;
 mod error;
+mod fetch;
+mod find;
 mod fit;
 mod folder;
 mod ggml;
 mod gguf;
+mod index;
+mod known;
+mod packing;
 mod quantization;
 mod read;
+mod roles;
 mod safetensors;
 mod shape;
 
 use crate::rules::Settings;
 
 pub use error::ModelError;
+pub use fetch::Hub;
+pub use find::{Listed, NotFound, Places, find};
 pub use quantization::{QUANTIZATIONS, Quantization, WeightFormat};
 pub use shape::{Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
 
@@ -37,10 +46,11 @@ pub struct Model {
 }
 
 /// What a parser found, before the model has a name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Facts {
     settings: Settings,
     weight_bytes: Option<u64>,
+    shape: Option<Shape>,
     details: Vec<(&'static str, String)>,
 }
 

@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use super::Facts;
+use super::architecture::Architecture;
+use super::packing::{self, Packing};
 use super::quantization::{self, row};
+use super::shape::{Shape, ShapeSource};
 use crate::rules::dtype_id;
 
 /// Where models that see or hear keep the part that reads.
@@ -49,7 +52,8 @@ pub(super) fn describe(config: &Value, quant: Option<&Value>) -> Result<Facts, S
     if let Some(size) = head_dim(&sections) {
         facts.set("head_dim", &size.to_string());
     }
-    describe_quantisation(&sections, quant, &mut facts);
+    let packing = describe_quantisation(&sections, quant, &mut facts);
+    facts.shape = shape(&sections, packing, &facts);
     if let Some(window) = sliding_window(&sections) {
         facts.detail("sliding window", format!("{window} tokens"));
     }
@@ -102,13 +106,39 @@ fn sliding_window(sections: &[&Value]) -> Option<u64> {
     count(sections, &["sliding_window"]).filter(|_| !off)
 }
 
-fn describe_quantisation(sections: &[&Value], quant: Option<&Value>, facts: &mut Facts) {
-    let config = find(sections, QUANTISATION).and_then(quantization::of);
-    let Some(said) = config.or_else(|| quantization::of(quant?)) else { return };
+/// What is packed and how: `Err` where it is packed in a way whose sizes are not known here.
+type Packed = Result<Option<Packing>, ()>;
+
+fn describe_quantisation(sections: &[&Value], quant: Option<&Value>, facts: &mut Facts) -> Packed {
+    let config = find(sections, QUANTISATION).filter(|config| quantization::of(config).is_some());
+    let Some(config) = config.or(quant) else { return Ok(None) };
+    let Some(said) = quantization::of(config) else { return Ok(None) };
     facts.set("quantization", &said.word);
     let meaning = row(&said.word).map_or(said.word.as_str(), |row| row.meaning);
     let phrase = [meaning, &said.detail].into_iter().filter(|part| !part.is_empty());
     facts.detail("quantisation", phrase.collect::<Vec<_>>().join("; "));
+    let packing = Packing::of(config, &said.word).ok_or(())?;
+    let fp4 = find(sections, &["expert_dtype"]).and_then(Value::as_str) == Some("fp4");
+    Ok(Some(if fp4 { packing.with_experts_in_fp4() } else { packing }))
+}
+
+/// Dimensions, and sizes that follow from them.
+fn shape(sections: &[&Value], packing: Packed, facts: &Facts) -> Option<Shape> {
+    let packing = packing.ok()?;
+    let mut found = Architecture::of(sections)?;
+    // AutoAWQ saves a head of its own, and what loads it keeps it.
+    if found.tied_head && facts.settings.get("quantization") == Some("awq") {
+        found.untie();
+    }
+    let bytes = match facts.settings.get("checkpoint_dtype") {
+        Some("fp32") => 4,
+        _ => 2,
+    };
+    let weights = packing::weigh(&found.parts, packing.as_ref(), bytes);
+    let Architecture { hidden, vocab, max_context, tied_head, layers, parts: _ } = found;
+    let format = packing.map(|packing| packing.format);
+    let source = ShapeSource::Config;
+    Some(Shape { source, hidden, vocab, max_context, tied_head, layers, weights, format })
 }
 
 #[cfg(test)]

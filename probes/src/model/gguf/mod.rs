@@ -3,11 +3,20 @@
 //! Everything is taken from a budget of bytes, so a count that promises more than the header can hold ends at the budget. The tokenizer's
 //! arrays, most of a header, are passed over without being kept.
 
+mod keys;
+mod names;
+
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use serde_json::Value;
+
 use super::Facts;
+use super::architecture::Architecture;
 use super::ggml::Type;
+use super::packing;
+use super::quantization::WeightFormat;
+use super::shape::{Shape, ShapeSource, WeightGroup, WeightRole};
 
 /// First bytes of every GGUF file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
@@ -24,41 +33,31 @@ const DEEPEST: u32 = 4;
 
 /// Key of the architecture.
 const ARCHITECTURE: &str = "general.architecture";
-/// End of the key of a head's size; the architecture stands before it.
-const KEY_LENGTH: &str = ".attention.key_length";
-const HEADS: &str = ".attention.head_count";
-const WIDTH: &str = ".embedding_length";
-const WINDOW: &str = ".attention.sliding_window";
-/// Models with this compress keys and values, and have heads of several sizes.
-const LATENT: &str = ".attention.kv_lora_rank";
+/// Key of the vocabulary, of which only the length is kept.
+const TOKENS: &str = "tokenizer.ggml.tokens";
 /// Number of files a model is split into.
 const SPLIT: &str = "split.count";
+/// Keys of an architecture are some dozens.
+const MOST_KEYS: usize = 512;
+/// Lists kept have a number for each layer.
+const MOST_LAYERS: u64 = 1024;
 
-/// Architecture names of llama.cpp that differ from the `model_type` of the same model.
-/// Source: llama.cpp `convert_hf_to_gguf.py` and `gguf/constants.py` (`MODEL_ARCH_NAMES`), read 2026-11.
-const SPELLINGS: &[(&str, &str)] = &[
-    ("command-r", "cohere"),
-    ("gpt-oss", "gpt_oss"),
-    ("glm4moe", "glm4_moe"),
-    ("qwen2moe", "qwen2_moe"),
-    ("qwen2vl", "qwen2_vl"),
-    ("qwen3moe", "qwen3_moe"),
-];
-
-/// Reads a header and says what it tells.
-pub(super) fn describe(reader: impl Read) -> Result<Facts, String> {
-    let mut input = Input { reader, left: MOST_HEADER };
-    let header = Header::read(&mut input)?;
-    Ok(header.facts())
+/// Reads a header.
+pub(super) fn read(reader: impl Read) -> Result<Header, String> {
+    Header::read(&mut Input { reader, left: MOST_HEADER })
 }
 
 /// What is kept of a header.
-#[derive(Default)]
-struct Header {
-    words: BTreeMap<String, String>,
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    architecture: String,
     numbers: BTreeMap<String, u64>,
+    lists: BTreeMap<String, Vec<u64>>,
+    vocabulary: u64,
     tensors: u64,
     types: BTreeMap<Type, u64>,
+    /// Sums by layer and role.
+    sums: BTreeMap<(Option<u32>, WeightRole), (u64, u64)>,
 }
 
 impl Header {
@@ -89,18 +88,19 @@ impl Header {
     fn pair(&mut self, input: &mut Input<impl Read>) -> Result<(), String> {
         let key = input.text(LONGEST_NAME)?;
         let kind = input.u32()?;
+        let kept = self.numbers.len() + self.lists.len() < MOST_KEYS && is_kept(&key);
         match kind {
-            4 | 10 if wanted(&key) => {
-                let number = if kind == 4 { u64::from(input.u32()?) } else { input.u64()? };
-                self.numbers.insert(key, number);
+            8 if key == ARCHITECTURE => self.architecture = input.text(LONGEST_KEPT)?,
+            9 if key == TOKENS => self.vocabulary = input.array(0, None)?,
+            9 if kept => {
+                let mut list = Vec::new();
+                input.array(0, Some(&mut list))?;
+                self.lists.insert(key, list);
             }
-            2 if wanted(&key) => {
-                let number = u64::from(u16::from_le_bytes(input.bytes()?));
-                self.numbers.insert(key, number);
-            }
-            8 if key == ARCHITECTURE => {
-                let word = input.text(LONGEST_KEPT)?;
-                self.words.insert(key, word);
+            kind if kept => {
+                if let Some(number) = input.number(kind)? {
+                    self.numbers.insert(key, number);
+                }
             }
             kind => input.pass(kind, 0)?,
         }
@@ -108,8 +108,7 @@ impl Header {
     }
 
     fn tensor(&mut self, input: &mut Input<impl Read>) -> Result<(), String> {
-        let name = input.length(LONGEST_NAME)?;
-        input.skip(name)?;
+        let name = input.text(LONGEST_NAME)?;
         let dimensions = input.u32()?;
         if dimensions > MOST_DIMENSIONS {
             return Err(format!("is damaged: a tensor has {dimensions} dimensions"));
@@ -127,31 +126,85 @@ impl Header {
         let bytes = kind.size(values).ok_or("is damaged: a tensor is too large to count")?;
         let sum = self.types.entry(kind).or_default();
         *sum = sum.checked_add(bytes).ok_or("is damaged: its tensors are too large to count")?;
+        let key = names::role(&name, dimensions);
+        add(self.sums.entry(key).or_default(), (values, bytes));
         Ok(())
     }
 
-    fn facts(&self) -> Facts {
+    /// Adds the tensors of another part of the same model.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.tensors = self.tensors.saturating_add(other.tensors);
+        for (kind, bytes) in &other.types {
+            let sum = self.types.entry(*kind).or_default();
+            *sum = sum.saturating_add(*bytes);
+        }
+        for (key, sums) in &other.sums {
+            add(self.sums.entry(*key).or_default(), *sums);
+        }
+    }
+
+    /// Bytes of the tensors; `None` where there are none.
+    pub(super) fn bytes(&self) -> Option<u64> {
+        let total = self.types.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+        (self.tensors > 0).then_some(total)
+    }
+
+    /// What the header tells of the model.
+    pub(super) fn facts(&self) -> Facts {
         let mut facts = Facts::default();
         facts.set("quantization", "gguf");
-        let architecture = self.words.get(ARCHITECTURE).map_or("", String::as_str);
-        let spelling = SPELLINGS.iter().find(|row| row.0 == architecture);
-        facts.set("model_type", spelling.map_or(architecture, |row| row.1));
-        let number = |end: &str| self.numbers.get(&format!("{architecture}{end}")).copied();
-        let shared = || number(WIDTH)?.checked_div(number(HEADS)?);
-        let one_size = number(LATENT).is_none();
-        if let Some(size) = number(KEY_LENGTH).or_else(shared).filter(|_| one_size) {
+        facts.set("model_type", names::model_type(&self.architecture));
+        let config = keys::config(self);
+        let number = |key: &str| config.get(key).and_then(Value::as_u64);
+        let shared = || number("hidden_size")?.checked_div(number("num_attention_heads")?);
+        let one_size = number("kv_lora_rank").is_none();
+        if let Some(size) = number("head_dim").or_else(shared).filter(|_| one_size) {
             facts.set("head_dim", &size.to_string());
         }
-        let total = self.types.values().try_fold(0_u64, |sum, bytes| sum.checked_add(*bytes));
-        facts.weight_bytes = total.filter(|_| self.tensors > 0);
+        facts.weight_bytes = self.bytes();
+        facts.shape = self.shape(&config);
         self.say_types(&mut facts);
-        if let Some(window) = number(WINDOW).filter(|window| *window > 0) {
+        if let Some(window) = number("sliding_window").filter(|window| *window > 0) {
             facts.detail("sliding window", format!("{window} tokens"));
         }
         if let Some(parts) = self.numbers.get(SPLIT).filter(|parts| **parts > 1) {
             facts.detail("split", format!("into {parts} files"));
         }
         facts
+    }
+
+    /// Dimensions as the same model's configuration would have them, with the sizes of the tensors.
+    fn shape(&self, config: &Value) -> Option<Shape> {
+        let Architecture { hidden, vocab, max_context, layers, .. } = Architecture::of(&[config])?;
+        let depth = layers.iter().map(|run| run.count).sum();
+        let mut weights = Vec::new();
+        for ((layer, role), (values, bytes)) in &self.sums {
+            let drafts = layer.is_some_and(|layer| u64::from(layer) >= depth);
+            let role = if drafts { WeightRole::Draft } else { *role };
+            packing::add(&mut weights, WeightGroup { role, values: *values, bytes: *bytes });
+        }
+        weights.sort_by_key(|group| group.role);
+        let tied_head = !weights.iter().any(|group| group.role == WeightRole::Head);
+        let format = WeightFormat {
+            name: "gguf".to_owned(),
+            bits: None,
+            group: None,
+            block: None,
+            reordered: false,
+            kept: Vec::new(),
+        };
+        let (source, format) = (ShapeSource::Header, Some(format));
+        let known = !weights.is_empty();
+        known.then_some(Shape {
+            source,
+            hidden,
+            vocab,
+            max_context,
+            tied_head,
+            layers,
+            weights,
+            format,
+        })
     }
 
     /// Tensor types by their share of the bytes. Where nothing is quantised, the largest is the type of the checkpoint.
@@ -175,8 +228,16 @@ impl Header {
     }
 }
 
-fn wanted(key: &str) -> bool {
-    key == SPLIT || [KEY_LENGTH, HEADS, WIDTH, WINDOW, LATENT].iter().any(|end| key.ends_with(end))
+/// Whether a key is of the architecture: numbers of tokenizers and of people are not.
+fn is_kept(key: &str) -> bool {
+    key == SPLIT
+        || !["general.", "tokenizer.", "split.", "quantize."]
+            .iter()
+            .any(|start| key.starts_with(start))
+}
+
+fn add(sum: &mut (u64, u64), (values, bytes): (u64, u64)) {
+    *sum = (sum.0.saturating_add(values), sum.1.saturating_add(bytes));
 }
 
 /// Bytes with a budget.
@@ -236,6 +297,23 @@ impl<R: Read> Input<R> {
         }
     }
 
+    /// A whole number of a type; others are passed over.
+    fn number(&mut self, kind: u32) -> Result<Option<u64>, String> {
+        let (number, is_signed) = match kind {
+            0 | 7 => (u64::from(self.bytes::<1>()?[0]), false),
+            2 => (u64::from(u16::from_le_bytes(self.bytes()?)), false),
+            4 => (u64::from(self.u32()?), false),
+            10 => (self.u64()?, false),
+            5 => (i64::from(i32::from_le_bytes(self.bytes()?)).cast_unsigned(), true),
+            11 => (self.u64()?, true),
+            kind => {
+                self.pass(kind, 0)?;
+                return Ok(None);
+            }
+        };
+        Ok(Some(number).filter(|number| !is_signed || number.cast_signed() >= 0))
+    }
+
     /// Passes over a value of a type by its number.
     fn pass(&mut self, kind: u32, depth: u32) -> Result<(), String> {
         match kind {
@@ -247,12 +325,13 @@ impl<R: Read> Input<R> {
                 let length = self.u64()?;
                 self.skip(length)
             }
-            9 => self.pass_array(depth),
+            9 => self.array(depth, None).map(drop),
             kind => Err(format!("is damaged: there is no value of type {kind}")),
         }
     }
 
-    fn pass_array(&mut self, depth: u32) -> Result<(), String> {
+    /// Passes over an array, keeping its numbers where there is a list for them and they are few. Returns its length.
+    fn array(&mut self, depth: u32, mut list: Option<&mut Vec<u64>>) -> Result<u64, String> {
         if depth >= DEEPEST {
             return Err("is damaged: arrays within arrays without end".to_owned());
         }
@@ -265,14 +344,18 @@ impl<R: Read> Input<R> {
             10..=12 => 8,
             _ => 0,
         };
-        if each > 0 {
+        if each > 0 && (list.is_none() || length > MOST_LAYERS) {
             let bytes = length.checked_mul(each).ok_or("is damaged: an array without end")?;
-            return self.skip(bytes);
+            self.skip(bytes)?;
+            return Ok(length);
         }
         for _ in 0..length {
-            self.pass(kind, depth + 1)?;
+            match &mut list {
+                Some(list) if each > 0 => list.push(self.number(kind)?.unwrap_or_default()),
+                _ => self.pass(kind, depth + 1)?,
+            }
         }
-        Ok(())
+        Ok(length)
     }
 }
 

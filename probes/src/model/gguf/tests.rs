@@ -45,7 +45,7 @@ impl Writer {
 }
 
 fn facts(writer: &Writer) -> Facts {
-    describe(writer.0.as_slice()).expect("reads")
+    read(writer.0.as_slice()).expect("reads").facts()
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn hostile_headers_are_refused_in_words() {
         (Writer(b"PK\x03\x04".to_vec()), "does not begin with GGUF"),
         (Writer(b"GGU".to_vec()), "ends within"),
     ] {
-        let error = describe(file.0.as_slice()).expect_err(words);
+        let error = read(file.0.as_slice()).expect_err(words);
         assert!(error.contains(words), "{error} / {words}");
     }
 }
@@ -136,16 +136,16 @@ fn a_head_of_no_size_says_nothing() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
-        let _ = describe(bytes.as_slice());
+        let _ = read(bytes.as_slice());
         let mut file = Writer::new(3, 2, 2).0;
         file.extend(&bytes);
-        let _ = describe(file.as_slice());
+        let _ = read(file.as_slice());
     }
 
     #[test]
     fn every_cut_of_a_good_header_is_an_error(cut in 0_usize..100) {
         let whole = Writer::new(3, 1, 1).word("general.architecture", "llama").tensor("a", &[2, 3], 0).0;
         prop_assume!(cut < whole.len());
-        prop_assert!(describe(&whole[..cut]).is_err());
+        prop_assert!(read(&whole[..cut]).is_err());
     }
 }

@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::safetensors::Weights;
-use super::{Facts, Model, ModelError, folder, gguf};
+use super::{Facts, Model, ModelError, Shape, folder, gguf};
 use crate::bounded::{self, Accept};
 
-/// Indexes of the largest models have some ten megabytes.
-const MOST_JSON: u64 = 64 << 20;
+/// Configurations that name every layer have some hundred kilobytes. Their values take many times their text.
+const MOST_JSON: u64 = 4 << 20;
 
 /// What a model can be given as.
 const WAYS: &str = "name a model's folder, its config.json, a .gguf or a .safetensors file that is on this machine";
@@ -41,7 +41,7 @@ impl Model {
             return Ok(Self::of(folder::name(parent), folder::read(parent)?));
         }
         let facts = match magic(path)? {
-            gguf::MAGIC => gguf_file(path)?,
+            gguf::MAGIC => gguf_files(&folder::parts(path))?,
             _ if name.ends_with(".gguf") => {
                 return Err(ModelError::new(
                     path,
@@ -59,9 +59,10 @@ impl Model {
         Ok(Self::of(name.into_owned(), facts))
     }
 
-    fn of(name: String, facts: Facts) -> Self {
-        let Facts { settings, weight_bytes, details } = facts;
-        Self { name, settings, weight_bytes, details, shape: None }
+    pub(super) fn of(name: String, facts: Facts) -> Self {
+        let Facts { settings, weight_bytes, shape, details } = facts;
+        let weight_bytes = weight_bytes.or_else(|| shape.as_ref().map(Shape::weight_bytes));
+        Self { name, settings, weight_bytes, shape, details }
     }
 }
 
@@ -76,14 +77,26 @@ fn magic(path: &Path) -> Result<[u8; 4], ModelError> {
     Ok(bytes.try_into().unwrap_or_default())
 }
 
-/// The header of a GGUF file, and whether the file holds the tensors it lists.
-pub(super) fn gguf_file(path: &Path) -> Result<Facts, ModelError> {
-    let mut file = open(path)?;
-    let size = file.seek(std::io::SeekFrom::End(0)).unwrap_or_default();
-    file.rewind().map_err(|error| ModelError::io(path, &error))?;
-    let mut facts =
-        gguf::describe(BufReader::new(file)).map_err(|message| ModelError::new(path, message))?;
-    say_unfinished(&mut facts, size);
+/// What a GGUF model in one or several files tells, and whether the files hold the tensors they list.
+pub(super) fn gguf_files(paths: &[PathBuf]) -> Result<Facts, ModelError> {
+    let mut whole: Option<gguf::Header> = None;
+    let mut unfinished = None;
+    for path in paths {
+        let mut file = open(path)?;
+        let size = file.seek(std::io::SeekFrom::End(0)).unwrap_or_default();
+        file.rewind().map_err(|error| ModelError::io(path, &error))?;
+        let header =
+            gguf::read(BufReader::new(file)).map_err(|message| ModelError::new(path, message))?;
+        if let Some(bytes) = header.bytes().filter(|bytes| *bytes > size) {
+            unfinished = Some(format!("the file has {size} of {bytes} bytes and more"));
+        }
+        match &mut whole {
+            Some(whole) => whole.add(&header),
+            None => whole = Some(header),
+        }
+    }
+    let mut facts = whole.map(|header| header.facts()).unwrap_or_default();
+    facts.details.extend(unfinished.map(|phrase| ("unfinished", phrase)));
     Ok(facts)
 }
 
@@ -103,18 +116,34 @@ fn of_weights(weights: &Weights) -> Facts {
     facts
 }
 
-fn say_unfinished(facts: &mut Facts, size: u64) {
-    if let Some(bytes) = facts.weight_bytes.filter(|bytes| *bytes > size) {
-        facts.detail("unfinished", format!("the file has {size} of {bytes} bytes and more"));
-    }
-}
-
 /// A JSON file of a size that such files have.
 pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
     let text = bounded::text(path, Accept::Files, MOST_JSON);
     let text = text.map_err(|error| ModelError::io(path, &error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+    parse_json(&text).map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+}
+
+/// JSON as Python writes it, with numbers that JSON does not have.
+pub(super) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let cleaned = without_infinities(text).ok_or(error)?;
+        serde_json::from_str(&cleaned)
+    })
+}
+
+/// The text with `NaN` and `Infinity` as null, if there are any outside of strings.
+fn without_infinities(text: &str) -> Option<String> {
+    let mut parts: Vec<String> = text.split('"').map(str::to_owned).collect();
+    let words = ["-Infinity", "Infinity", "NaN"];
+    let mut changed = false;
+    // Strings are every second part; one with an escaped quote only shifts which parts are looked at.
+    for part in parts.iter_mut().step_by(2) {
+        for word in words {
+            changed |= part.contains(word);
+            *part = part.replace(word, "null");
+        }
+    }
+    changed.then(|| parts.join("\""))
 }
 
 #[cfg(test)]
