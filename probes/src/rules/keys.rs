@@ -198,6 +198,13 @@ impl Settings {
         self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
     }
 
+    /// What a rule must speak of to speak of the whole: neither the model nor versions of packages.
+    pub fn route_keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(key, value)| {
+            *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
+        })
+    }
+
     /// Every key and value, in order of the key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (*key, &**value))
@@ -253,6 +260,48 @@ impl Selector {
         known.then_some(true)
     }
 
+    /// Keys the rule asks for and the configuration leaves open, where everything else matches; `None` where something else does not.
+    /// Only the number format and versions of packages can be left open: other keys choose another route.
+    pub fn left_open(&self, settings: &Settings) -> Option<Vec<&'static str>> {
+        let mut open = Vec::new();
+        for (key, choice) in &self.0 {
+            let fits = match (choice, settings.get(key)) {
+                (Choice::OneOf(values), None) if *key == "dtype" => {
+                    open.extend((!values.iter().any(|one| one == UNSET)).then_some(*key));
+                    true
+                }
+                (Choice::Within(_), None) => {
+                    open.push(*key);
+                    true
+                }
+                (Choice::OneOf(values), value) => {
+                    values.iter().any(|one| one == value.unwrap_or(UNSET))
+                }
+                (Choice::Within(range), Some(value)) => {
+                    range.contains(value.parse().ok().as_ref()) == Some(true)
+                }
+            };
+            if !fits {
+                return None;
+            }
+        }
+        Some(open)
+    }
+
+    /// Whether it names this value under this key.
+    pub fn names(&self, key: &str, value: &str) -> bool {
+        let one = self.0.iter().find(|(own, _)| *own == key);
+        one.is_some_and(|(_, choice)| match choice {
+            Choice::OneOf(values) => values.iter().any(|own| own == value),
+            Choice::Within(range) => range.contains(value.parse().ok().as_ref()) == Some(true),
+        })
+    }
+
+    /// Whether it speaks of this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(own, _)| *own == key)
+    }
+
     /// Every key and what is accepted under it.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Choice)> {
         self.0.iter().map(|(key, choice)| (*key, choice))
@@ -260,10 +309,7 @@ impl Selector {
 
     /// Whether the rule speaks of everything that was asked for. One that does not cannot say that the whole of it runs.
     pub fn covers(&self, settings: &Settings) -> bool {
-        let mut asked = settings.iter().filter(|(key, value)| {
-            *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
-        });
-        asked.all(|(key, _)| self.0.iter().any(|(own, _)| *own == key))
+        settings.route_keys().all(|(key, _)| self.has(key))
     }
 
     /// Number of keys it names.

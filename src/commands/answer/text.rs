@@ -35,7 +35,7 @@ impl Style {
             Outcome::Works => Ink::Green,
             Outcome::Fallback | Outcome::Slow => Ink::Yellow,
             Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => Ink::Red,
-            Outcome::Unknown => Ink::Magenta,
+            Outcome::NoObstacle | Outcome::Unknown => Ink::Magenta,
         };
         if self.color { inked(ink, text) } else { text.to_owned() }
     }
