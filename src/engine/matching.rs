@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
         let framework = &self.question.framework;
         let mut candidates = Vec::new();
-        let mut gather = |id: &str, version: Option<&Version>, own: bool| {
+        let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
             for rule in self.base.rules_of(id) {
                 let (selected, within) =
                     (rule.selector.matches(settings), rule.versions.contains(version));
@@ -128,10 +128,10 @@ impl<'a> Plan<'a> {
                 candidates.push(Candidate { rule, own, whole, certain });
             }
         };
-        gather(framework, self.version.as_ref(), true);
-        gather(MODELS, None, false);
+        gather(framework, self.version.as_ref(), settings, true);
+        gather(MODELS, None, settings, false);
         for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
-            gather(key, value.parse().ok().as_ref(), false);
+            gather(key, value.parse().ok().as_ref(), &settings.of_package(key), false);
         }
         candidates.sort_by_key(|one| (one.rule.stage, !one.own));
         candidates

@@ -49,6 +49,19 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
     ),
     ("instruction", Kind::Word, "one family of machine instructions: cp_async, wgmma"),
     ("runner", Kind::Word, "build a program picks at its start: cuda_v12, cuda_v13"),
+    (
+        "bitsandbytes.wheel",
+        Kind::Word,
+        "which build of bitsandbytes, where it takes part as a package",
+    ),
+    ("flash-attn.wheel", Kind::Word, "which build of flash-attn, where it takes part as a package"),
+    ("flashinfer.wheel", Kind::Word, "which build of FlashInfer, where it takes part as a package"),
+    (
+        "torch.wheel",
+        Kind::Word,
+        "which build of PyTorch, where it takes part as a package: cu126, cu128",
+    ),
+    ("xformers.wheel", Kind::Word, "which build of xformers, where it takes part as a package"),
     ("autoawq-kernels", Kind::Package, "AutoAWQ's compiled kernels"),
     ("bitsandbytes", Kind::Package, "bitsandbytes"),
     ("cublas", Kind::Package, "cuBLAS"),
@@ -69,6 +82,9 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
 
 /// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
 const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
+
+/// Keys that describe one package's build: what is said of the framework is not said of its packages.
+const BUILD_KEYS: &[&str] = &["arch_list", "wheel"];
 
 /// Kind of a key, or an error that lists the keys there are.
 pub fn kind_of(key: &str) -> Result<Kind, String> {
@@ -198,11 +214,25 @@ impl Settings {
         self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
     }
 
-    /// What a rule must speak of to speak of the whole: neither the model nor versions of packages.
+    /// What a rule must speak of to speak of the whole: neither the model nor the packages.
     pub fn route_keys(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, value)| {
-            *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
+            let package = key.contains('.') || kind_of(key) == Ok(Kind::Package);
+            *value != NOTHING && !MODEL_KEYS.contains(key) && !package
         })
+    }
+
+    /// This configuration as rules of a package meet it: with the package's own build, which `torch.wheel = "cu128"` names and so does
+    /// `torch = "2.7.1+cu128"`.
+    pub fn of_package(&self, package: &str) -> Self {
+        let mut settings = self.only(|key| !BUILD_KEYS.contains(&key));
+        let named = BUILD_KEYS
+            .iter()
+            .filter_map(|key| Some((*key, self.get(&format!("{package}.{key}"))?)));
+        let local = self.get(package).and_then(|version| version.split_once('+'));
+        let local = local.filter(|(_, build)| build.starts_with("cu")).map(|one| ("wheel", one.1));
+        local.into_iter().chain(named).for_each(|(key, value)| settings.put(key, value.into()));
+        settings
     }
 
     /// Every key and value, in order of the key.

@@ -5,6 +5,7 @@ pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
+mod vocabulary;
 
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::Model;
