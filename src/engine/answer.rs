@@ -34,7 +34,7 @@ impl<'a> Answer<'a> {
         let matches = RuleMatches::run(plan, &facts, &findings);
         let memory = target.memory_bytes.filter(|_| !plan.spills);
         let size = TooBig::of(plan.question, matches.settings(), memory);
-        let decision = Decision::new(&matches, &findings, size, target.sm.is_some());
+        let decision = Decision::new(&matches, &findings, size, &facts);
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
         Self { base, question, target, facts, findings, version, matches, decision }
     }

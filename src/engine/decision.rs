@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 
-use warpscope_probes::rules::{Effect, Report, Rule, Stage};
+use warpscope_probes::rules::{DeviceFacts, Effect, Report, Rule, Stage};
 
+use super::composition::Composition;
 use super::findings::{Findings, stage_of, worst_of_strongest};
 use super::matching::{RuleMatch, RuleMatches};
 use super::memory::TooBig;
@@ -23,6 +24,8 @@ pub(super) enum DecidedBy<'a> {
     Part(&'a Finding),
     /// The weights do not fit.
     Size(TooBig),
+    /// Rules for its parts, together.
+    Parts,
     Nothing,
 }
 
@@ -53,6 +56,8 @@ pub(super) struct Decision<'a> {
     /// The finding that confirms a rule's good outcome.
     pub(super) confirmed: Option<&'a Evidence>,
     pub(super) disputed: bool,
+    /// What rules for parts say, where no rule speaks of the whole.
+    pub(super) composition: Option<Composition<'a>>,
 }
 
 impl<'a> Decision<'a> {
@@ -60,12 +65,15 @@ impl<'a> Decision<'a> {
         matches: &RuleMatches<'a>,
         findings: &Findings<'a>,
         size: Option<TooBig>,
-        sm_known: bool,
+        facts: &DeviceFacts<'_>,
     ) -> Self {
-        let runs =
-            sm_known && !matches.is_cyclic() && matches.applying().any(|one| supports_whole(&one));
-        let counts =
-            |claim: &Claim<'_>| claim.outcome.severity() >= Outcome::Unknown.severity() || runs;
+        let answerable = facts.sm.is_some() && !matches.is_cyclic();
+        let whole = answerable && matches.applying().any(|one| supports_whole(&one));
+        let composition = (answerable && !whole).then(|| Composition::new(matches, facts));
+        let complete = composition.as_ref().is_some_and(Composition::is_complete);
+        let unobstructed = composition.as_ref().is_some_and(Composition::is_unobstructed);
+        let runs = whole || complete;
+        let counts = |claim: &Claim<'_>| !claim.outcome.runs() || runs;
         let rules = || matches.applying().filter(is_claim);
         let standing = rules()
             .filter(|one| findings.about(one.rule).is_none_or(|found| !found.outcome.is_bad()));
@@ -79,10 +87,17 @@ impl<'a> Decision<'a> {
         });
         let first = decisive(claims.chain(parts).chain(too_big)).filter(counts);
         let rule = decisive(rules().map(|one| claim_of(&one))).filter(counts);
+        let parts = match () {
+            () if complete => Some(Outcome::Works),
+            () if unobstructed => Some(Outcome::NoObstacle),
+            () => None,
+        };
+        let rest = parts.map_or(DecidedBy::Nothing, |_| DecidedBy::Parts);
         let mut decision = Self {
-            outcome: first.map_or(Outcome::Unknown, |claim| claim.outcome),
-            level: first.map(|claim| claim.level),
-            by: first.map_or(DecidedBy::Nothing, |claim| claim.by),
+            outcome: first.map(|claim| claim.outcome).or(parts).unwrap_or(Outcome::Unknown),
+            level: first.map(|claim| claim.level).or(parts.map(|_| Level::Rule)),
+            by: first.map_or(rest, |claim| claim.by),
+            composition,
             rule: first.and_then(|claim| claim.rule()).or(rule.and_then(|claim| claim.rule())),
             confirmed: None,
             disputed: false,
@@ -139,7 +154,7 @@ impl<'a> Decision<'a> {
             DecidedBy::Rule(_) if self.outcome == Outcome::Unknown => {
                 self_contradictory(matches, findings)
             }
-            DecidedBy::Rule(_) => {
+            DecidedBy::Rule(_) | DecidedBy::Parts => {
                 reports().any(otherwise) || whole() || (refuted() && !self.outcome.is_bad())
             }
             DecidedBy::Size(_) => whole(),
@@ -175,9 +190,7 @@ fn said(report: &Report) -> Outcome {
 }
 
 fn supports_whole(one: &RuleMatch<'_>) -> bool {
-    one.whole
-        && one.rule.effect != Effect::Resolves
-        && one.outcome().severity() < Outcome::Unknown.severity()
+    one.whole && one.rule.effect != Effect::Resolves && one.outcome().runs()
 }
 
 /// A package or a part that works says nothing about the whole, and neither does a refuted rule.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use warpscope_probes::rules::{Effect, Report, Rule, Stage};
+use warpscope_probes::rules::{Effect, Report, Rule, STAGES, Stage};
 
 use super::answer::Answer;
+use super::composition::Weakened;
 use super::decision::DecidedBy;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
-use super::verdict::{Evidence, Finding, Level, Outcome, Scope, Step, StepKind};
+use super::verdict::{Evidence, Finding, Level, Outcome, Scope, StageAnswer, Step, StepKind};
 use super::words::{Filler, missing};
 
 /// Suffix of the evidence id of a user report, which is weaker than the rule it belongs to.
@@ -41,8 +42,68 @@ impl Explanation<'_> {
             DecidedBy::Part(part) => self.reason_of_part(part),
             DecidedBy::Size(size) => size.reason(),
             DecidedBy::Rule(rule) => self.reason_of_rule(rule),
+            DecidedBy::Parts => self.with_doubt(self.reason_of_parts()),
             DecidedBy::Nothing => self.why_unknown(),
         }
+    }
+
+    /// What rules for the parts say, and what nobody says.
+    fn reason_of_parts(&self) -> String {
+        let Some(composition) = &self.answer.decision.composition else { return String::new() };
+        let complete = composition.is_complete();
+        let silent: Vec<&str> = composition.silent.iter().map(|one| one.1.as_str()).collect();
+        let near = composition.near.iter().map(|(rule, weakened)| {
+            format!("{} ({})", self.fill.text(&rule.reason), self.weakened(weakened))
+        });
+        let said = composition.parts.iter().map(|rule| self.fill.text(&rule.reason));
+        let mut said: Vec<String> = said.chain(near.take(1)).collect();
+        said.dedup();
+        said.truncate(3);
+        match () {
+            () if complete => said.join("; "),
+            () if silent.is_empty() => format!("nothing is known against it: {}", said.join("; ")),
+            () => format!(
+                "nothing is known against it, and no rule covers {}: {}",
+                silent.join(" or "),
+                said.join("; ")
+            ),
+        }
+    }
+
+    fn weakened(&self, weakened: &Weakened) -> String {
+        match weakened {
+            Weakened::OnKin(sm) => format!("seen on {sm}, whose code this GPU loads"),
+            Weakened::LeftOpen(keys) => format!("for some values of {}", keys.join(" and ")),
+        }
+    }
+
+    /// Which stages were decided, by what, and which are silent.
+    pub(super) fn stages(&self) -> Vec<StageAnswer> {
+        let decision = &self.answer.decision;
+        let silent_in = |stage: Stage| {
+            let silent = decision.composition.iter().flat_map(|one| &one.silent);
+            silent.filter(move |one| one.0 == stage).map(|one| one.1.clone())
+        };
+        let deciding = decision.rule.filter(|_| decision.outcome == Outcome::Works);
+        let answer = |(stage, words): &(Stage, &str)| {
+            let rules = self.speaking().filter(|one| one.rule.stage == *stage);
+            let mut by: Vec<String> = rules.map(|one| one.rule.id.to_string()).collect();
+            let found = self.answer.findings.standing();
+            let found =
+                found.filter(|one| stage_of(one, self.answer.matches.rules()) == Some(*stage));
+            by.extend(found.map(|one| one.evidence.id.clone()));
+            if by.is_empty() && *stage != Stage::Memory {
+                by.extend(deciding.map(|rule| rule.id.to_string()));
+            }
+            if let (Stage::Memory, DecidedBy::Size(size)) = (*stage, decision.by) {
+                by.push(size.evidence().id);
+            }
+            by.dedup();
+            let silent: Vec<String> = silent_in(*stage).collect();
+            let decided = !by.is_empty() && silent.is_empty();
+            StageAnswer { stage: (*words).to_owned(), decided, by, silent }
+        };
+        STAGES.iter().map(answer).collect()
     }
 
     fn reason_of_rule(&self, rule: &Rule) -> String {
@@ -53,6 +114,11 @@ impl Explanation<'_> {
         if let Some(found) = self.answer.decision.confirmed {
             reason = format!("{reason}; confirmed on this machine: {}", found.detail);
         }
+        self.with_doubt(reason)
+    }
+
+    /// The same with what speaks against it, or might.
+    fn with_doubt(&self, mut reason: String) -> String {
         let settled = self.answer.decision.outcome.is_bad();
         if let Some(one) = self.refuted().next().filter(|_| !settled) {
             reason = format!("{reason}. {}", self.both_sides(one));
@@ -128,6 +194,17 @@ impl Explanation<'_> {
         missing(rule, *version, matches.settings(), facts)
     }
 
+    /// Whether a rule has a say in the answer: that a part works has none where something else decides.
+    fn counts(&self, one: &RuleMatch<'_>) -> bool {
+        let part = one.own && !one.whole && one.rule.effect == Effect::Works;
+        !part || matches!(self.answer.decision.by, DecidedBy::Parts)
+    }
+
+    /// Rules that apply and have a say.
+    fn speaking(&self) -> impl Iterator<Item = RuleMatch<'_>> {
+        self.answer.matches.applying().filter(|one| self.counts(one))
+    }
+
     fn decides(&self, rule: &Rule) -> bool {
         self.answer.decision.rule.is_some_and(|deciding| deciding.id == rule.id)
     }
@@ -135,11 +212,14 @@ impl Explanation<'_> {
     /// The deciding evidence first, then the strongest.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let mut rules: Vec<&Rule> = Vec::new();
-        for one in self.answer.matches.applying().filter(|one| one.rule.effect != Effect::Resolves)
-        {
+        for one in self.speaking().filter(|one| one.rule.effect != Effect::Resolves) {
             if !rules.iter().any(|rule| rule.id == one.rule.id) {
                 rules.push(one.rule);
             }
+        }
+        if self.answer.decision.outcome == Outcome::NoObstacle {
+            let near = self.answer.decision.composition.iter().flat_map(|one| &one.near);
+            rules.extend(near.map(|one| one.0));
         }
         rules.sort_by_key(|rule| !self.decides(rule));
         let ours = rules.into_iter().flat_map(|rule| {
@@ -169,6 +249,14 @@ impl Explanation<'_> {
             DecidedBy::Rule(_) => decision.confirmed,
             DecidedBy::Whole(found) => Some(found),
             DecidedBy::Part(part) => Some(&part.evidence),
+            DecidedBy::Parts => {
+                let composition = decision.composition.as_ref()?;
+                let near = composition.near.iter().map(|one| one.0);
+                let mut rules = composition.parts.iter().copied().chain(near);
+                return rules
+                    .find(|rule| rule.effect == Effect::Works)
+                    .map(|rule| (&*rule.id, Level::Rule));
+            }
             DecidedBy::Size(_) | DecidedBy::Nothing => None,
         };
         found.map(|one| (&*one.id, one.level))
@@ -181,7 +269,8 @@ impl Explanation<'_> {
             let text = format!("{reason}; continues with {}", one.rule.route);
             step(one.rule, StepKind::Rerouted, text)
         });
-        let rules = matches.matches.iter().map(|one| (one.rule.stage, self.step_of(one)));
+        let rules = matches.matches.iter().filter(|one| self.counts(one));
+        let rules = rules.map(|one| (one.rule.stage, self.step_of(one)));
         let parts = self.answer.findings.standing().filter_map(|one| self.step_of_part(one));
         let size = match self.answer.decision.by {
             DecidedBy::Size(size) => Some((Stage::Memory, own_step(Stage::Memory, size.reason()))),

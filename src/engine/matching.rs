@@ -3,16 +3,24 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
     DeviceFacts, Effect, MODELS, Rule, RuleBase, Settings, Side, Version,
 };
 
+use super::composition::Weakened;
 use super::findings::Findings;
 use super::question::Question;
 use super::verdict::Outcome;
 
 /// Longest chain of fallbacks that is followed; a longer one means that rules refer to each other in a cycle.
 const MAX_FALLBACKS: usize = 6;
+
+/// A compute capability that no list of devices holds.
+const FUTURE: Sm = Sm::new(99, 0);
+
+/// Checks without an upper end were mostly written for devices up to this major.
+const NEWEST_OF_OPEN_CHECKS: u8 = 9;
 
 /// A rule about the configuration, whatever the device.
 #[derive(Clone, Copy)]
@@ -30,7 +38,9 @@ struct Candidate<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct RuleMatch<'a> {
     pub(super) rule: &'a Rule,
-    /// Whether it belongs to the framework asked about and covers everything that was asked.
+    /// Whether it belongs to the framework asked about.
+    pub(super) own: bool,
+    /// Whether it belongs to it and covers everything that was asked.
     pub(super) whole: bool,
     /// Whether it is known to apply; otherwise a fact is missing.
     pub(super) applies: bool,
@@ -53,6 +63,8 @@ impl RuleMatch<'_> {
 struct Resolved<'a> {
     settings: Settings,
     candidates: Vec<Candidate<'a>>,
+    /// Rules of the framework that say yes or no to what the question leaves open.
+    left_open: Vec<(&'a Rule, Vec<&'static str>)>,
 }
 
 /// A question prepared for any number of devices. Fallback configurations are prepared when the first device takes them.
@@ -80,11 +92,21 @@ impl<'a> Plan<'a> {
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
         let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
         known.unwrap_or_else(|| {
-            let candidates = self.candidates(&settings);
-            let resolved = Rc::new(Resolved { settings, candidates });
+            let (candidates, left_open) = (self.candidates(&settings), self.left_open(&settings));
+            let resolved = Rc::new(Resolved { settings, candidates, left_open });
             self.resolved.borrow_mut().push(Rc::clone(&resolved));
             resolved
         })
+    }
+
+    fn left_open(&self, settings: &Settings) -> Vec<(&'a Rule, Vec<&'static str>)> {
+        let own = self.base.rules_of(&self.question.framework);
+        let speaks = |rule: &&Rule| rule.effect == Effect::Works || rule.effect.is_bad();
+        let within = own
+            .filter(speaks)
+            .filter(|rule| rule.versions.contains(self.version.as_ref()) == Some(true));
+        let open = within.filter_map(|rule| Some((rule, rule.selector.left_open(settings)?)));
+        open.filter(|one| !one.1.is_empty()).collect()
     }
 
     fn start(&self) -> Rc<Resolved<'a>> {
@@ -94,7 +116,7 @@ impl<'a> Plan<'a> {
     fn candidates(&self, settings: &Settings) -> Vec<Candidate<'a>> {
         let framework = &self.question.framework;
         let mut candidates = Vec::new();
-        let mut gather = |id: &str, version: Option<&Version>, own: bool| {
+        let mut gather = |id: &str, version: Option<&Version>, settings: &Settings, own: bool| {
             for rule in self.base.rules_of(id) {
                 let (selected, within) =
                     (rule.selector.matches(settings), rule.versions.contains(version));
@@ -102,18 +124,14 @@ impl<'a> Plan<'a> {
                     continue;
                 }
                 let whole = own && rule.selector.covers(settings);
-                // "Works", said of less than was asked, proves nothing here.
-                if own && rule.effect == Effect::Works && !whole {
-                    continue;
-                }
                 let certain = selected.is_some() && within.is_some();
                 candidates.push(Candidate { rule, own, whole, certain });
             }
         };
-        gather(framework, self.version.as_ref(), true);
-        gather(MODELS, None, false);
+        gather(framework, self.version.as_ref(), settings, true);
+        gather(MODELS, None, settings, false);
         for (key, value) in settings.packages().filter(|(key, _)| key != framework) {
-            gather(key, value.parse().ok().as_ref(), false);
+            gather(key, value.parse().ok().as_ref(), &settings.of_package(key), false);
         }
         candidates.sort_by_key(|one| (one.rule.stage, !one.own));
         candidates
@@ -127,13 +145,16 @@ pub(super) struct RuleMatches<'a> {
     /// Rules about the final configuration, in order of stages.
     pub(super) matches: Vec<RuleMatch<'a>>,
     resolved: Rc<Resolved<'a>>,
+    base: &'a RuleBase,
+    framework: &'a str,
 }
 
 impl<'a> RuleMatches<'a> {
     pub(super) fn run(plan: &Plan<'a>, facts: &DeviceFacts<'_>, findings: &Findings<'_>) -> Self {
         let resolved = plan.start();
         let matches = on(&resolved, plan.base, facts, findings);
-        let mut all = Self { fallbacks: Vec::new(), matches, resolved };
+        let (base, framework) = (plan.base, plan.question.framework.as_str());
+        let mut all = Self { fallbacks: Vec::new(), matches, resolved, base, framework };
         while let Some((fallback, settings)) = all.fallback() {
             all.fallbacks.push(fallback);
             all.resolved = plan.resolve(settings);
@@ -177,6 +198,55 @@ impl<'a> RuleMatches<'a> {
         self.matches.iter().copied().filter(|one| !one.applies && !one.refuted)
     }
 
+    /// Every rule of the framework asked about, whatever it speaks of.
+    pub(super) fn own_rules(&self) -> impl Iterator<Item = &'a Rule> {
+        self.base.rules_of(self.framework)
+    }
+
+    /// Rules that work and would apply on the device whose code this one loads, or if the question said more.
+    pub(super) fn near(
+        &self,
+        facts: &DeviceFacts<'_>,
+        kin: impl Fn(Sm) -> Option<Sm>,
+    ) -> Vec<(&'a Rule, Weakened)> {
+        let kin = facts.sm.and_then(kin);
+        let holds = |rule: &Rule, sm| {
+            let facts = DeviceFacts { sm, ..*facts };
+            rule.on.holds(&facts, self.base.parts()) == Some(rule.side == Side::Inside)
+        };
+        let works =
+            |one: &&Candidate<'a>| one.own && one.certain && one.rule.effect == Effect::Works;
+        let on_kin = self.resolved.candidates.iter().filter(works).filter_map(|one| {
+            let kin = kin.filter(|_| !holds(one.rule, facts.sm))?;
+            holds(one.rule, Some(kin)).then_some((one.rule, Weakened::OnKin(kin)))
+        });
+        let open = || self.resolved.left_open.iter().filter(|one| holds(one.0, facts.sm));
+        let fails = |keys: &[&str]| {
+            open().any(|(rule, open)| {
+                rule.effect.is_bad() && open.iter().any(|key| keys.contains(key))
+            })
+        };
+        let works = open().filter(|one| one.0.effect == Effect::Works && !fails(&one.1));
+        on_kin.chain(works.map(|one| (one.0, Weakened::LeftOpen(one.1.clone())))).collect()
+    }
+
+    /// Whether a check of the framework names this value and lets the device pass. One without an upper end says nothing of devices
+    /// that came after it was written.
+    pub(super) fn passes_check(&self, facts: &DeviceFacts<'_>, (key, value): (&str, &str)) -> bool {
+        let lists = |rule: &Rule| {
+            let future = rule.on.sm.as_ref().is_none_or(|set| set.contains(FUTURE));
+            !future || facts.sm.is_some_and(|sm| sm.major <= NEWEST_OF_OPEN_CHECKS)
+        };
+        let mut checks = self.resolved.candidates.iter().filter(|one| {
+            one.own && one.certain && one.rule.side == Side::Outside && one.rule.effect.is_bad()
+        });
+        checks.any(|one| {
+            one.rule.selector.names(key, value)
+                && one.rule.on.holds(facts, self.base.parts()) == Some(true)
+                && lists(one.rule)
+        })
+    }
+
     /// Every rule about the final configuration, on any device.
     pub(super) fn rules(&self) -> impl Iterator<Item = &'a Rule> {
         self.resolved.candidates.iter().map(|one| one.rule)
@@ -200,6 +270,7 @@ fn on<'a>(
         let found = || findings.about(one.rule).is_some_and(|one| !one.outcome.is_bad());
         Some(RuleMatch {
             rule: one.rule,
+            own: one.own,
             whole: one.whole,
             applies: one.certain && applies.is_some(),
             refuted: warns && found(),

@@ -3,6 +3,7 @@
 mod age;
 mod answer;
 mod assumptions;
+mod composition;
 mod decision;
 mod evaluate;
 mod explanation;
@@ -26,6 +27,7 @@ pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};
 pub use target::Target;
 pub use verdict::{
-    Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, Step, StepKind, Verdict,
+    Cell, Evidence, Finding, Fix, Level, OUTCOMES, Outcome, Scope, StageAnswer, Step, StepKind,
+    Verdict,
 };
 pub use versions::versions_of;

@@ -18,7 +18,7 @@ pub enum Level {
     Live,
 }
 
-/// What will happen. The order is from best to worst, with [`Outcome::Unknown`] last.
+/// What will happen, from best to worst, with [`Outcome::Unknown`] last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -28,6 +28,9 @@ pub enum Outcome {
     Fallback,
     /// Runs as asked for, far below what the hardware can do.
     Slow,
+    /// Nothing is known against it, and a stage that could stop it is silent. Never read it as "works".
+    #[serde(rename = "no_known_obstacle")]
+    NoObstacle,
     /// Some kernels of the binary have no image for this device.
     Partial,
     /// Runs and gives wrong results.
@@ -43,6 +46,7 @@ pub const OUTCOMES: &[(Outcome, &str, &str, &str, &str)] = &[
     (Outcome::Works, "works", "✔", "+", "works"),
     (Outcome::Fallback, "fallback", "↪", ">", "fallback"),
     (Outcome::Slow, "slow", "▽", "v", "slow"),
+    (Outcome::NoObstacle, "no_known_obstacle", "○", "o", "no known obstacle"),
     (Outcome::Partial, "partial", "◐", "%", "partial"),
     (Outcome::WrongOutput, "wrong_output", "≠", "!", "wrong output"),
     (Outcome::Fails, "fails", "✖", "x", "fails"),
@@ -75,11 +79,17 @@ impl Outcome {
             Self::Works => 0,
             Self::Fallback => 1,
             Self::Slow => 2,
-            Self::Unknown => 3,
-            Self::Partial => 4,
-            Self::WrongOutput => 5,
-            Self::Fails => 6,
+            Self::NoObstacle => 3,
+            Self::Unknown => 4,
+            Self::Partial => 5,
+            Self::WrongOutput => 6,
+            Self::Fails => 7,
         }
+    }
+
+    /// Whether it is known to run, as asked or otherwise.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Works | Self::Fallback | Self::Slow)
     }
 
     /// Whether a person who asks "will it run" should be told no.
@@ -232,6 +242,22 @@ pub struct Verdict {
     /// The reasoning, in the order of a start-up.
     #[serde(default)]
     pub steps: Vec<Step>,
+    /// Which stages of a start-up were decided, by what, and which are silent.
+    #[serde(default)]
+    pub stages: Vec<StageAnswer>,
+}
+
+/// One stage of a start-up in a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageAnswer {
+    /// Which: `kernels in the binary`.
+    pub stage: String,
+    /// Whether something that is known decided it.
+    pub decided: bool,
+    /// Rules and findings that decided it.
+    pub by: Vec<String>,
+    /// What nobody speaks of, where it is silent.
+    pub silent: Vec<String>,
 }
 
 /// The effect of one step of the reasoning.

@@ -10,6 +10,7 @@ pub fn outcome_role(outcome: Outcome) -> Role {
         Outcome::Works => Role::Works,
         Outcome::Fallback => Role::Fallback,
         Outcome::Slow => Role::Slow,
+        Outcome::NoObstacle => Role::Info,
         Outcome::Partial => Role::Partial,
         Outcome::WrongOutput => Role::WrongOutput,
         Outcome::Fails => Role::Fails,

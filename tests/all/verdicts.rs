@@ -178,8 +178,13 @@ fn every_case_gets_the_answer_people_got() {
         let verdict = case.ask(base, file);
         if let Err(what) = case.check(&verdict) {
             wrong.push(format!(
-                "{file}: {} ({}) {}: {what}\n    {:?}",
-                case.gpu, case.sm, case.truth, verdict
+                "{file}: {} ({}) {} [{}] {}: {what}\n    {:?}",
+                case.gpu,
+                case.sm,
+                case.version.as_deref().unwrap_or("row"),
+                case.set,
+                case.truth,
+                verdict
             ));
         }
     }

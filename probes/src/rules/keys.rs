@@ -49,6 +49,19 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
     ),
     ("instruction", Kind::Word, "one family of machine instructions: cp_async, wgmma"),
     ("runner", Kind::Word, "build a program picks at its start: cuda_v12, cuda_v13"),
+    (
+        "bitsandbytes.wheel",
+        Kind::Word,
+        "which build of bitsandbytes, where it takes part as a package",
+    ),
+    ("flash-attn.wheel", Kind::Word, "which build of flash-attn, where it takes part as a package"),
+    ("flashinfer.wheel", Kind::Word, "which build of FlashInfer, where it takes part as a package"),
+    (
+        "torch.wheel",
+        Kind::Word,
+        "which build of PyTorch, where it takes part as a package: cu126, cu128",
+    ),
+    ("xformers.wheel", Kind::Word, "which build of xformers, where it takes part as a package"),
     ("autoawq-kernels", Kind::Package, "AutoAWQ's compiled kernels"),
     ("bitsandbytes", Kind::Package, "bitsandbytes"),
     ("cublas", Kind::Package, "cuBLAS"),
@@ -69,6 +82,9 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
 
 /// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
 const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
+
+/// Keys that describe one package's build: what is said of the framework is not said of its packages.
+const BUILD_KEYS: &[&str] = &["arch_list", "wheel"];
 
 /// Kind of a key, or an error that lists the keys there are.
 pub fn kind_of(key: &str) -> Result<Kind, String> {
@@ -198,6 +214,27 @@ impl Settings {
         self.iter().filter(|(key, value)| kind_of(key) == Ok(Kind::Package) && *value != NOTHING)
     }
 
+    /// What a rule must speak of to speak of the whole: neither the model nor the packages.
+    pub fn route_keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter(|(key, value)| {
+            let package = key.contains('.') || kind_of(key) == Ok(Kind::Package);
+            *value != NOTHING && !MODEL_KEYS.contains(key) && !package
+        })
+    }
+
+    /// This configuration as rules of a package meet it: with the package's own build, which `torch.wheel = "cu128"` names and so does
+    /// `torch = "2.7.1+cu128"`.
+    pub fn of_package(&self, package: &str) -> Self {
+        let mut settings = self.only(|key| !BUILD_KEYS.contains(&key));
+        let named = BUILD_KEYS
+            .iter()
+            .filter_map(|key| Some((*key, self.get(&format!("{package}.{key}"))?)));
+        let local = self.get(package).and_then(|version| version.split_once('+'));
+        let local = local.filter(|(_, build)| build.starts_with("cu")).map(|one| ("wheel", one.1));
+        local.into_iter().chain(named).for_each(|(key, value)| settings.put(key, value.into()));
+        settings
+    }
+
     /// Every key and value, in order of the key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (*key, &**value))
@@ -253,6 +290,48 @@ impl Selector {
         known.then_some(true)
     }
 
+    /// Keys the rule asks for and the configuration leaves open, where everything else matches; `None` where something else does not.
+    /// Only the number format and versions of packages can be left open: other keys choose another route.
+    pub fn left_open(&self, settings: &Settings) -> Option<Vec<&'static str>> {
+        let mut open = Vec::new();
+        for (key, choice) in &self.0 {
+            let fits = match (choice, settings.get(key)) {
+                (Choice::OneOf(values), None) if *key == "dtype" => {
+                    open.extend((!values.iter().any(|one| one == UNSET)).then_some(*key));
+                    true
+                }
+                (Choice::Within(_), None) => {
+                    open.push(*key);
+                    true
+                }
+                (Choice::OneOf(values), value) => {
+                    values.iter().any(|one| one == value.unwrap_or(UNSET))
+                }
+                (Choice::Within(range), Some(value)) => {
+                    range.contains(value.parse().ok().as_ref()) == Some(true)
+                }
+            };
+            if !fits {
+                return None;
+            }
+        }
+        Some(open)
+    }
+
+    /// Whether it names this value under this key.
+    pub fn names(&self, key: &str, value: &str) -> bool {
+        let one = self.0.iter().find(|(own, _)| *own == key);
+        one.is_some_and(|(_, choice)| match choice {
+            Choice::OneOf(values) => values.iter().any(|own| own == value),
+            Choice::Within(range) => range.contains(value.parse().ok().as_ref()) == Some(true),
+        })
+    }
+
+    /// Whether it speaks of this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(own, _)| *own == key)
+    }
+
     /// Every key and what is accepted under it.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Choice)> {
         self.0.iter().map(|(key, choice)| (*key, choice))
@@ -260,10 +339,7 @@ impl Selector {
 
     /// Whether the rule speaks of everything that was asked for. One that does not cannot say that the whole of it runs.
     pub fn covers(&self, settings: &Settings) -> bool {
-        let mut asked = settings.iter().filter(|(key, value)| {
-            *value != NOTHING && !MODEL_KEYS.contains(key) && kind_of(key) != Ok(Kind::Package)
-        });
-        asked.all(|(key, _)| self.0.iter().any(|(own, _)| *own == key))
+        settings.route_keys().all(|(key, _)| self.has(key))
     }
 
     /// Number of keys it names.

@@ -5,6 +5,7 @@ pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
+mod vocabulary;
 
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::{Hub, Model, Places, find};
@@ -56,12 +57,12 @@ pub(crate) fn model(options: &Options) -> Result<Option<Model>, CliError> {
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
-/// a server on 0 must not start it on a guess, so unknown has a code of its own.
+/// a server on 0 must not start it on a guess, so what is unknown or merely has no known obstacle has a code of its own.
 pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
     let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
     match () {
         () if any(Outcome::is_bad) => Exit::CheckFailed,
-        () if any(|outcome| outcome == Outcome::Unknown) => Exit::Unknown,
+        () if any(|outcome| !outcome.runs()) => Exit::Unknown,
         () => Exit::Fine,
     }
 }

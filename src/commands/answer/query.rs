@@ -3,10 +3,12 @@
 //! The words that exist are those of the rule files: names of frameworks, and whatever the rows of a framework say of themselves.
 //! So a new rule file needs no change here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
+use crate::commands::answer::vocabulary;
 use crate::config::nearest;
 use crate::engine::{Assumptions, Origin, Question, distinct};
 
@@ -78,7 +80,7 @@ fn questions(
         return Ok(all.filter(is).collect());
     }
     if let Some(id) = dtype {
-        asked.iter_mut().try_for_each(|one| one.set("dtype", id))?;
+        asked.iter_mut().try_for_each(|one| one.say("dtype", id))?;
     }
     let mut questions: Vec<Question> = Vec::new();
     for question in asked.into_iter().flat_map(|one| one.questions) {
@@ -101,6 +103,8 @@ fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
 struct Asked<'a> {
     framework: &'a Framework,
     questions: Vec<Question>,
+    /// Settings that were named, which no later word may contradict.
+    said: BTreeMap<String, String>,
 }
 
 impl<'a> Asked<'a> {
@@ -121,7 +125,7 @@ impl<'a> Asked<'a> {
                 framework.name
             )));
         }
-        let mut asked = Self { framework, questions };
+        let mut asked = Self { framework, questions, said: BTreeMap::new() };
         if let Some(version) = version {
             asked.set_version(version)?;
         }
@@ -145,13 +149,14 @@ impl<'a> Asked<'a> {
     fn take(&mut self, base: &RuleBase, token: &str) -> Result<bool, UsageError> {
         let (name, version) = split_version(token);
         if let (Some(version), true) = (version, self.has_package(name)) {
-            self.set(name, version)?;
+            self.say(name, version)?;
             return Ok(true);
         }
         if let Some((key, value)) = token.split_once('=').filter(|_| version.is_none()) {
             let value =
                 dtype_id(value).filter(|_| kind_of(key) == Ok(Kind::Dtype)).unwrap_or(value);
-            self.set(key, value)?;
+            vocabulary::check(base, &self.framework.id, key, value).map_err(UsageError)?;
+            self.say(key, value)?;
             return Ok(true);
         }
         if version.is_some() {
@@ -161,7 +166,7 @@ impl<'a> Asked<'a> {
             return Ok(true);
         }
         if let Some(dtype) = dtype_id(&token.to_ascii_lowercase()) {
-            self.set("dtype", dtype)?;
+            self.say("dtype", dtype)?;
             return Ok(true);
         }
         if find(base, token).is_some() {
@@ -174,9 +179,32 @@ impl<'a> Asked<'a> {
         self.questions.iter().any(|question| question.config.get(name).is_some())
     }
 
-    /// Keeps the questions that already say it; where none does, says it in all of them.
+    /// What was typed, unless it contradicts what was typed before.
+    fn say(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+        if let Some(before) =
+            self.said.insert(key.to_owned(), value.to_owned()).filter(|one| one != value)
+        {
+            return Err(UsageError(format!(
+                "{key}={before} and {key}={value} contradict each other"
+            )));
+        }
+        self.set(key, value)
+    }
+
+    /// Keeps the questions that already say it; where none does, says it in all of them. Rows are presets and hide nothing: where only
+    /// rows with quantised weights name a number format, the plain ones take it as well.
     fn set(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
-        if self.narrow(|question| question.config.get(key) == Some(value)) {
+        let quantised = |one: &Question| one.config.get("quantization").is_some();
+        let named = |one: &Question| one.config.get(key) == Some(value);
+        let hidden = key == "dtype" && !self.said.contains_key("quantization");
+        let hidden = hidden && self.questions.iter().filter(|one| named(one)).all(quantised);
+        let plain = self.questions.iter().find(|one| hidden && !quantised(one)).cloned();
+        if self.narrow(named) {
+            if let Some(mut plain) = plain {
+                plain.config.set(key, value).map_err(UsageError)?;
+                plain.label = None;
+                self.questions.insert(0, plain);
+            }
             return Ok(());
         }
         for question in &mut self.questions {
@@ -303,6 +331,13 @@ mod tests {
     }
 
     #[test]
+    fn presets_hide_nothing() {
+        let lines = ask(&["sglang", "dtype=fp16"]).expect("rows");
+        let plain = |line: &String| line.contains("dtype=fp16") && !line.contains("quantization");
+        assert!(lines.iter().any(plain), "{lines:?}");
+    }
+
+    #[test]
     fn a_package_in_a_row_can_be_given_a_version() {
         let lines = ask(&["glm-4", "fp16", "vllm==0.9.0"]).expect("rows");
         assert!(lines.iter().any(|line| line.contains("vllm=0.9.0")), "{lines:?}");
@@ -329,6 +364,8 @@ mod tests {
         assert!(message(&["vlmm"]).contains("did you mean vllm?"));
         assert!(message(&["ktransformer"]).contains("did you mean ktransformers?"));
         assert!(message(&["lmdeploy", "nonesuch"]).contains("PyTorch · fp16"));
+        assert!(message(&["vllm", "attention=flashinfr"]).contains("did you mean flashinfer?"));
+        assert!(message(&["vllm", "quantization=awq", "quantization=gptq"]).contains("contradict"));
         assert!(message(&["vllm@new"]).contains("not a version"));
         assert!(message(&["vllm", "dtyp=fp16"]).contains("known: engine, dtype"));
         assert!(message(&["\u{1b}[31m"]).contains("\\u{1b}"));

@@ -35,7 +35,7 @@ impl Style {
             Outcome::Works => TextColor::Green,
             Outcome::Fallback | Outcome::Slow => TextColor::Yellow,
             Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => TextColor::Red,
-            Outcome::Unknown => TextColor::Magenta,
+            Outcome::NoObstacle | Outcome::Unknown => TextColor::Magenta,
         };
         if self.color { colored(color, text) } else { text.to_owned() }
     }

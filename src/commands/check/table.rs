@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::commands::answer::text::{Style, version};
+use crate::commands::answer::text::{Style, version, wrapped};
 use crate::commands::check::Report;
 use crate::engine::{OUTCOMES, Question, Target, Verdict};
 use crate::text::{fit, width};
@@ -104,8 +104,8 @@ fn line(
 fn legend(style: Style) -> String {
     let symbols: Vec<_> =
         OUTCOMES.iter().map(|row| format!("{} {}", style.symbol(row.0), row.4)).collect();
-    format!(
-        "\n{}\nr by rule  i inspected  m measured    `warpscope why` explains a verdict\n",
-        symbols.join("  ")
-    )
+    let mut text = "\n".to_owned();
+    wrapped(&mut text, &symbols.join("  "), 0, 0, style);
+    text.push_str("r by rule  i inspected  m measured    `warpscope why` explains a verdict\n");
+    text
 }

@@ -118,6 +118,7 @@ fn fixes_are_numbered_with_their_cost_and_what_follows() {
         as_of: Some("the rule is older than version 2".to_owned()),
         evidence: Vec::new(),
         steps: Vec::new(),
+        stages: Vec::new(),
     };
     let text = explained(&question, &verdict, Style::default());
     insta::assert_snapshot!(text);

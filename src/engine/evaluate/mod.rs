@@ -4,8 +4,8 @@
 //! outcome decides, the earliest stage first, except that a rule named in another's `overrides` does not count where the other
 //! applies. Specificity is not weighed: a well-qualified "works" about one thing would hide a plain "fails" about another.
 //!
-//! Only a rule of the framework asked about that covers everything asked can say that the whole works. Rules of its packages and of
-//! the model can only take that away.
+//! Only rules of the framework asked about can say that the whole works: one that covers everything asked, or several that cover its
+//! parts ([`super::composition`]). Rules of its packages and of the model can only take that away.
 
 use warpscope_probes::rules::RuleBase;
 
@@ -72,6 +72,7 @@ impl Answer<'_> {
             fixes: Vec::new(),
             as_of: as_of(self),
             steps: explanation.steps(),
+            stages: explanation.stages(),
             evidence: explanation.evidence(),
         }
     }

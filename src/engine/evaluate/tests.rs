@@ -155,8 +155,42 @@ fn nothing_known_is_unknown_and_says_what_would_decide() {
 
 #[test]
 fn a_claim_about_less_than_was_asked_is_no_works() {
-    let question = ask(Some("1.0"), &[("dtype", "fp16"), ("quantization", "awq")]);
-    assert_eq!(evaluate(&base(), &gpu(8, 0), &question, &[]).outcome, Outcome::Unknown);
+    let outcome = |more| {
+        let question = ask(Some("1.0"), &[("dtype", "fp16"), more]);
+        evaluate(&base(), &gpu(8, 0), &question, &[]).outcome
+    };
+    assert_eq!(outcome(("quantization", "awq")), Outcome::Unknown);
+    assert_eq!(outcome(("platform", "windows")), Outcome::NoObstacle);
+}
+
+/// Rules for parts make a whole unless two of their keys meet in one kernel and no rule names both.
+#[test]
+fn parts_make_a_whole_where_they_do_not_meet() {
+    let part = |id: &str, key: &str| {
+        format!(
+            "[[rule]]\nid = \"demo.{id}\"\nversions = \"all\"\nfor = {{ {key} }}\non = {{ sm = \">=8.0\" }}\nstage = \"kernels\"\n\
+             outcome = \"works\"\nreason = \"{id} does\"\nsource = \"a page\"\nretrieved = \"2026-11\"\nconfidence = \"high\"\n"
+        )
+    };
+    let text = RULES.to_owned()
+        + &part("attention", "attention = \"sdpa\", dtype = \"fp16\"")
+        + &part("awq", "quantization = \"awq\", dtype = \"fp16\"")
+        + &part("cache", "kv_cache = \"fp8\"");
+    let base = RuleBase::parse(&[("demo.toml", &text)]).expect("reads");
+    let answer = |sm, pairs: &[(&str, &str)]| evaluate(&base, &sm, &ask(Some("1.0"), pairs), &[]);
+    let (sdpa, awq) = (("attention", "sdpa"), ("quantization", "awq"));
+    let apart = answer(gpu(8, 0), &[("dtype", "fp16"), sdpa, awq]);
+    assert_eq!(apart.outcome, Outcome::Works);
+    assert!(apart.reason.contains("attention does") && apart.reason.contains("awq does"));
+    let met = answer(gpu(8, 0), &[("dtype", "fp16"), sdpa, ("kv_cache", "fp8")]);
+    assert_eq!(met.outcome, Outcome::NoObstacle);
+    let silent = met.stages.iter().find(|one| !one.silent.is_empty()).expect("one is silent");
+    assert_eq!(silent.silent, ["attention sdpa together with kv_cache fp8"]);
+    assert!(met.stages.iter().any(|one| one.decided && !one.by.is_empty()));
+    assert_eq!(answer(gpu(7, 5), &[("dtype", "fp16"), sdpa, awq]).outcome, Outcome::Unknown);
+    // Seen on the device whose code this one loads; nothing is said of the number format.
+    assert_eq!(answer(gpu(7, 5), &[awq]).outcome, Outcome::Unknown);
+    assert_eq!(answer(gpu(8, 6), &[awq]).outcome, Outcome::NoObstacle);
 }
 
 #[test]

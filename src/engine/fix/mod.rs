@@ -100,7 +100,7 @@ impl Attempt<'_> {
         let plan = Plan::new(self.answer.base, question);
         let outcome = Answer::new(&plan, target, findings.iter()).decision.outcome;
         let better = outcome.severity() < self.answer.decision.outcome.severity();
-        (outcome.severity() < Outcome::Unknown.severity() && better).then_some(outcome)
+        (outcome.runs() && better).then_some(outcome)
     }
 }
 

@@ -361,6 +361,7 @@ mod tests {
                 retrieved: "2026-11-21".into(),
             }],
             steps: vec![step(StepKind::Passes, "auto is bf16"), step(StepKind::Decides, "no bf16")],
+            stages: Vec::new(),
         }
     }
 

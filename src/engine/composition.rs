@@ -1,0 +1,171 @@
+//! What rules for parts say of a question that no single rule covers.
+//!
+//! A good rule that names fewer keys than were asked decides those it names. Where good rules name every key, and every two keys that
+//! meet in one kernel are named together, the parts make a whole. Otherwise nothing is known against the question and what nobody
+//! named is silent; unless it is a key that decides which kernel runs, or a value known to work on other devices or versions only:
+//! then the answer is open, but for a check of the framework that names the value and lets the device pass.
+//!
+//! A good rule counts for less than it says in two steps: on a device that loads the code of the one it was seen on, and where the
+//! question leaves the number format or a package open, and no other value of it is known to fail.
+
+use warpscope_kernels::Sm;
+use warpscope_probes::rules::{DeviceFacts, Effect, Rule, Stage};
+
+use super::matching::{RuleMatch, RuleMatches};
+
+/// Keys that meet in one kernel.
+const MEET: &[(&str, &str)] = &[
+    ("attention", "dtype"),
+    ("attention", "kv_cache"),
+    ("dtype", "kernel"),
+    ("dtype", "quantization"),
+    ("kernel", "quantization"),
+];
+
+/// Keys that change everything: another build, another engine, another thing that is done.
+const EVERYWHERE: &[&str] = &[
+    "arch_list",
+    "compute_type",
+    "engine",
+    "feature",
+    "operation",
+    "operator",
+    "platform",
+    "runner",
+    "wheel",
+];
+
+/// Keys that may be silent, with the stage that then is. Without an answer to any other the question is open.
+const MAY_BE_SILENT: &[(&str, Stage)] = &[
+    ("arch_list", Stage::Kernels),
+    ("kv_cache", Stage::Instructions),
+    ("platform", Stage::Kernels),
+    ("runner", Stage::Kernels),
+    ("wheel", Stage::Kernels),
+];
+
+/// Builds their makers publish or describe. Any other is somebody else's, of which nothing follows from these.
+const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
+
+/// The device whose code another one loads: same major, lower minor, not of the Jetson line.
+const LOADS_CODE_OF: &[((u8, u8), (u8, u8))] =
+    &[((8, 6), (8, 0)), ((8, 9), (8, 6)), ((10, 3), (10, 0))];
+
+/// Why a good rule counts for less than it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Weakened {
+    /// It was seen on a device whose code this one loads.
+    OnKin(Sm),
+    /// It names what the question leaves open.
+    LeftOpen(Vec<&'static str>),
+}
+
+/// Rules for parts of one question on one device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Composition<'a> {
+    /// Good rules that say a part of the question, in order of stages.
+    pub(super) parts: Vec<&'a Rule>,
+    /// Good rules that nearly apply.
+    pub(super) near: Vec<(&'a Rule, Weakened)>,
+    /// What no good rule names, with its stage.
+    pub(super) silent: Vec<(Stage, String)>,
+    /// Whether something that decides is open.
+    open: bool,
+}
+
+impl<'a> Composition<'a> {
+    pub(super) fn new(matches: &RuleMatches<'a>, facts: &DeviceFacts<'_>) -> Self {
+        let parts: Vec<&Rule> =
+            matches.applying().filter(is_good_part).map(|one| one.rule).collect();
+        let composition = Self::of(matches, facts, parts.clone(), Vec::new());
+        if composition.is_complete() {
+            return composition;
+        }
+        Self::of(matches, facts, parts, matches.near(facts, kin))
+    }
+
+    fn of(
+        matches: &RuleMatches<'a>,
+        facts: &DeviceFacts<'_>,
+        parts: Vec<&'a Rule>,
+        near: Vec<(&'a Rule, Weakened)>,
+    ) -> Self {
+        let mut composition = Self { parts, near, ..Self::default() };
+        let asked: Vec<(&str, &str)> = matches.settings().route_keys().collect();
+        for (at, (key, value)) in asked.iter().enumerate() {
+            if !composition.names(&[key]) {
+                composition.unnamed(matches, facts, (key, value));
+                continue;
+            }
+            for (other, with) in &asked[at + 1..] {
+                let apart = meet(key, other) && composition.names(&[other]);
+                if apart && !composition.names(&[key, other]) {
+                    let what = format!("{key} {value} together with {other} {with}");
+                    composition.silent.push((stage_of(other), what));
+                }
+            }
+        }
+        composition
+    }
+
+    /// Notes a key no good rule names here.
+    fn unnamed(
+        &mut self,
+        matches: &RuleMatches<'a>,
+        facts: &DeviceFacts<'_>,
+        (key, value): (&str, &str),
+    ) {
+        let may_be = MAY_BE_SILENT.iter().any(|row| row.0 == key);
+        let foreign = key == "wheel" && !OFFICIAL_WHEELS.contains(&value);
+        let elsewhere =
+            || matches.own_rules().any(|rule| runs(rule) && rule.selector.names(key, value));
+        if may_be && !foreign && !elsewhere() || matches.passes_check(facts, (key, value)) {
+            self.silent.push((stage_of(key), format!("{key} {value}")));
+        } else {
+            self.open = true;
+        }
+    }
+
+    /// Whether one good rule speaks of all of these keys.
+    fn names(&self, keys: &[&&str]) -> bool {
+        let near = self.near.iter().map(|one| one.0);
+        let mut good = self.parts.iter().copied().chain(near);
+        good.any(|rule| keys.iter().all(|key| rule.selector.has(key)))
+    }
+
+    /// Whether the parts make the whole.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_unobstructed() && self.near.is_empty() && self.silent.is_empty()
+    }
+
+    /// Whether something is known to work and nothing that decides is open.
+    pub(super) fn is_unobstructed(&self) -> bool {
+        let near = self.near.iter().map(|one| one.0);
+        let mut good = self.parts.iter().copied().chain(near);
+        !self.open && good.any(|rule| rule.effect == Effect::Works)
+    }
+}
+
+/// Good rules of the framework asked about. The version check of a framework that lets a device pass is not among them.
+fn is_good_part(one: &RuleMatch<'_>) -> bool {
+    one.own && runs(one.rule) && !one.refuted
+}
+
+fn runs(rule: &Rule) -> bool {
+    matches!(rule.effect, Effect::Works | Effect::Fallback | Effect::Slow)
+}
+
+fn meet(one: &str, other: &str) -> bool {
+    let everywhere = EVERYWHERE.contains(&one) || EVERYWHERE.contains(&other);
+    everywhere || MEET.contains(&(one, other)) || MEET.contains(&(other, one))
+}
+
+fn stage_of(key: &str) -> Stage {
+    MAY_BE_SILENT.iter().find(|row| row.0 == key).map_or(Stage::Kernels, |row| row.1)
+}
+
+/// The device whose code this one loads.
+fn kin(sm: Sm) -> Option<Sm> {
+    let row = LOADS_CODE_OF.iter().find(|row| row.0 == (sm.major, sm.minor))?;
+    Some(Sm::new(row.1.0, row.1.1))
+}
