@@ -211,6 +211,30 @@ fn one_process_a_side_is_judged_by_the_noise_of_its_command_and_of_no_other() {
     }
 }
 
+/// A run log holds a process for each run; those of an earlier commit were another program.
+#[test]
+fn runs_of_one_commit_are_processes_and_those_of_an_earlier_one_are_left_out() {
+    let folder = Folder::new();
+    let log = |name: &str, runs: &[(&str, f64)]| {
+        let run = |(at, (commit, center)): (usize, &(&str, f64))| {
+            journal(&format!(",\"commit\":\"{commit}\""), "k", *center, at as u64)
+        };
+        folder.file(name, &runs.iter().enumerate().map(run).collect::<String>())
+    };
+    let before =
+        log("a.jsonl", &[("c1", 50.0), ("c1", 51.0), ("c2", 10.0), ("c2", 10.1), ("c2", 9.9)]);
+    let after = log("b.jsonl", &[("c3", 20.0), ("c3", 20.2), ("c3", 19.8)]);
+    let output = compare(&[&before, &after], &["--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let row = &document["rows"][0];
+    assert_eq!((&row["call"], &row["before"]["processes"]), (&"slower".into(), &3.into()), "{row}");
+    assert!(
+        text(&output.stderr).contains("2 runs of an earlier commit"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
 /// Programs in turn: one that sleeps twice as long is found, a program against itself is not, and what they print is read.
 #[test]
 fn programs_in_turn_are_judged_by_what_they_print_or_by_their_time() {

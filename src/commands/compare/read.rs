@@ -8,7 +8,7 @@ use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
 use crate::commands::cli::CliError;
 use crate::runs::compare::Groups;
-use crate::runs::run_log::{PointStream, Reader, Record, SampleMode, begins_run_log};
+use crate::runs::run_log::{Dirty, PointStream, Reader, Record, SampleMode, begins_run_log};
 use crate::runs::samples as points;
 
 /// Largest document of another tool, which is held whole.
@@ -64,21 +64,59 @@ fn document(input: impl Read, groups: &mut Groups) -> io::Result<Contents> {
     })
 }
 
-/// A run log is read as a stream: a record at a time, whatever the size of the file.
+/// A run log is read as a stream: a record at a time, whatever the size of the file. Each run is a process; runs of an earlier state of the
+/// repository are another program and are left out.
 fn run_log(input: impl BufRead, groups: &mut Groups) -> io::Result<Contents> {
     let mut reader = Reader::new(input);
     let mut stream = PointStream::default();
-    let mut commands = BTreeSet::new();
+    let (mut newest, mut now) = (Runs::default(), Runs::default());
+    let mut left_out = 0;
     while let Some(record) = reader.record()? {
-        if let Record::Run(run) = &record {
-            stream.flush(&mut |point, regime| groups.add(point, regime));
-            groups.next_process();
-            commands.insert(run.command_name());
+        if let Record::Run(_) = &record {
+            stream.flush(&mut |point, regime| now.groups.add(point, regime));
+            left_out += newest.take(std::mem::take(&mut now));
         }
-        stream.take(record, &mut |point, regime| groups.add(point, regime));
+        if let Record::Run(run) | Record::Identity(run) = &record {
+            now.command = run.command_name();
+            now.state = (run.commit.clone(), run.dirty.clone());
+        }
+        stream.take(record, &mut |point, regime| now.groups.add(point, regime));
     }
-    stream.flush(&mut |point, regime| groups.add(point, regime));
+    stream.flush(&mut |point, regime| now.groups.add(point, regime));
+    left_out += newest.take(now);
+    groups.absorb(newest.groups);
     let skipped = reader.skipped();
-    let remarks = (skipped.count > 0).then(|| skipped.to_string());
-    Ok(Contents { remarks: remarks.into_iter().collect(), devices: stream.devices, commands })
+    let skipped = (skipped.count > 0).then(|| skipped.to_string());
+    let older = (left_out > 0)
+        .then(|| format!("{left_out} runs of an earlier commit or other changes left out"));
+    Ok(Contents {
+        remarks: skipped.into_iter().chain(older).collect(),
+        devices: stream.devices,
+        commands: [newest.command].into(),
+    })
+}
+
+/// Runs of one state of a repository.
+#[derive(Default)]
+struct Runs {
+    groups: Groups,
+    /// How many there are.
+    count: usize,
+    command: String,
+    state: (Option<String>, Dirty),
+}
+
+impl Runs {
+    /// Takes the run that ended; gives the number of those that were of another state.
+    fn take(&mut self, run: Self) -> usize {
+        if run.groups.points() == 0 {
+            return 0;
+        }
+        if self.count > 0 && self.state == run.state {
+            self.groups.absorb(run.groups);
+            self.count += 1;
+            return 0;
+        }
+        std::mem::replace(self, Self { count: 1, ..run }).count
+    }
 }

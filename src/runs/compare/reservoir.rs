@@ -36,6 +36,16 @@ impl Reservoir {
         Self { times: Vec::new(), cycles: Some(Vec::new()), seen: 0, most, random }
     }
 
+    /// Takes what another one holds.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let held = other.times.len();
+        let cycles = other.cycles.filter(|cycles| cycles.len() == held);
+        for (at, time) in other.times.into_iter().enumerate() {
+            self.add(time, cycles.as_ref().map(|cycles| cycles[at]));
+        }
+        self.seen += other.seen - held;
+    }
+
     /// Takes the next sample of the stream.
     pub(super) fn add(&mut self, time: f64, cycles: Option<f64>) {
         self.seen += 1;

@@ -186,6 +186,21 @@ impl Groups {
         }
     }
 
+    /// Adds what other processes measured.
+    pub fn absorb(&mut self, other: Self) {
+        for (group, mut gathered) in other.groups {
+            gathered.end_process(0);
+            let own = self.groups.entry(group).or_insert_with(|| Gathered::new(0));
+            let moved = |one: Process| Process { number: self.process + one.number, ..one };
+            own.ended.extend(gathered.ended.into_iter().map(moved));
+            own.clean.absorb(gathered.clean);
+            own.tainted += gathered.tainted;
+            own.taints.extend(gathered.taints);
+        }
+        self.process += other.process + 1;
+        self.points += other.points;
+    }
+
     /// Number of points that were added.
     pub fn points(&self) -> usize {
         self.points
