@@ -31,7 +31,7 @@ fn main() {
         ("50 gauges", &gauges),
         ("50 sparklines", &|look, buffer| {
             AREA.rows().for_each(|row| {
-                Spark::new(look, &values, Ink::Ramp(Ramp::Load)).render(row, buffer)
+                Spark::new(look, &values, Paint::Ramp(Ramp::Load)).render(row, buffer)
             });
         }),
         ("graph", &|look, buffer| Graph::new(look, &values, (0.0, 100.0)).render(AREA, buffer)),
@@ -136,7 +136,7 @@ fn card(look: Look<'_>, area: Rect, buffer: &mut Buffer, values: &[Option<f32>])
     let row = |line| Rect { y: inner.y + line, height: 1, ..inner };
     let half = |line, x| Rect { x: inner.x + x, width: inner.width / 2 - 2, ..row(line) };
     Gauge::new(look, Amount::Now(0.8), Ramp::Load).label("80%", 4).render(half(0, 0), buffer);
-    Spark::new(look, values, Ink::Ramp(Ramp::Load)).render(half(0, 50), buffer);
+    Spark::new(look, values, Paint::Ramp(Ramp::Load)).render(half(0, 50), buffer);
     let memory = format::bytes_of(Some(6.5e10), 1.5e11);
     Gauge::new(look, Amount::Now(0.4), Ramp::Memory).label(&memory, 16).render(half(1, 0), buffer);
     let mut pen = look.pen(buffer, row(2));

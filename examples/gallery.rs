@@ -134,7 +134,7 @@ fn gauges(look: Look<'_>, row: Rect, buffer: &mut Buffer) {
     let at = |x: u16, width: u16| Rect { x: row.x + x, width, ..row };
     let load = Gauge::new(look, Amount::Now(0.82), Ramp::Load).label("82%", 4).peak(Some(0.93));
     load.render(at(4, 40), buffer);
-    Spark::new(look, &wave(22, 0.4), Ink::Ramp(Ramp::Load)).max(100.0).render(at(46, 22), buffer);
+    Spark::new(look, &wave(22, 0.4), Paint::Ramp(Ramp::Load)).max(100.0).render(at(46, 22), buffer);
     let memory = format::bytes_of(Some(65.7e9), 150.1e9);
     Gauge::new(look, Amount::Now(0.438), Ramp::Memory)
         .label(&memory, 16)
@@ -149,7 +149,7 @@ fn graphs(look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let inner = framed("load", at(0, 44), buffer);
     Graph::new(look, &wave(200, 0.0), (0.0, 100.0))
-        .ink(Ink::Ramp(Ramp::Load))
+        .paint(Paint::Ramp(Ramp::Load))
         .labels("100%", "0%")
         .render(inner, buffer);
     let inner = framed("sent and received", at(44, 36), buffer);

@@ -13,7 +13,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope::features::what_if::WhatIf;
 use warpscope::shell::draw as ui;
-use warpscope::shell::draw::{LookOptions, Skin};
+use warpscope::shell::draw::{Appearance, LookOptions};
 use warpscope::shell::keymap::Keymap;
 use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
@@ -41,7 +41,7 @@ fn main() -> io::Result<()> {
         App::new(settings, keymap, WhatIf::default(), Arc::new(RuleBase::builtin().clone()));
     let look =
         LookOptions { depth: ColorDepth::TrueColor, ascii: false, paint: true, folders: vec![] };
-    let skin = Skin::new(&look, "dark");
+    let appearance = Appearance::new(&look, "dark");
     let mut buffer = Buffer::empty(AREA);
     let (mut updating, mut drawing, mut since) = (Duration::ZERO, Duration::ZERO, 0);
     println!("{:>8} {:>10} {:>12} {:>12}", "frames", "RSS kB", "update us", "draw us");
@@ -57,7 +57,7 @@ fn main() -> io::Result<()> {
         updating += start.elapsed();
         let start = Instant::now();
         buffer.reset();
-        black_box(ui::draw(&app, &skin, AREA, &mut buffer));
+        black_box(ui::draw(&app, &appearance, AREA, &mut buffer));
         drawing += start.elapsed();
         since += 1;
         if REPORTS.contains(&seq) {

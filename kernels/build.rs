@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-#[path = "src/bin/forge/manifest.rs"]
+#[path = "src/bin/build_kernels/manifest.rs"]
 mod manifest;
 #[path = "src/sm.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the program uses the rest of it")]
@@ -18,7 +18,7 @@ use manifest::{Entry, Family, Image, Manifest};
 use sm::Sm;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for watched in ["image", "build.rs", "src/bin/forge/manifest.rs", "src/sm.rs"] {
+    for watched in ["image", "build.rs", "src/bin/build_kernels/manifest.rs", "src/sm.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("image");
@@ -32,7 +32,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (index, family) in manifest.family.iter().enumerate() {
         let path = folder.join(family.pack());
         if !path.is_file() {
-            return Err(format!("{} is missing: run forge {}", path.display(), family.name).into());
+            return Err(format!(
+                "{} is missing: run build-kernels {}",
+                path.display(),
+                family.name
+            )
+            .into());
         }
         writeln!(
             table,

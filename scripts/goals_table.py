@@ -67,7 +67,7 @@ def write(folder, out):
         for trouble in gpu["troubles"]:
             out.write(f"\n{trouble}\n")
         if missed:
-            out.write("\nMissed (`forge --table` says what the loop of a kernel costs):\n\n" + "\n".join(missed) + "\n")
+            out.write("\nMissed (`build-kernels --table` says what the loop of a kernel costs):\n\n" + "\n".join(missed) + "\n")
         out.write("\n")
     neighbour = read(folder, "neighbour.json")
     if neighbour:

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::frame::{Notice, Severity};
+use crate::notice::{Notice, Severity};
 use crate::readings;
 
 readings! {

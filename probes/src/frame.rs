@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::Driver;
 use crate::gpu::Gpu;
 use crate::host::Host;
+use crate::notice::Notice;
 use crate::process::Process;
 use crate::time::Timestamp;
 
@@ -31,31 +32,6 @@ pub enum Origin {
         /// Host name, for the header.
         host: String,
     },
-}
-
-/// Something the user should know that no value shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
-    /// Stable dotted id: `driver.library_missing`.
-    pub id: String,
-    /// How loud to be.
-    pub severity: Severity,
-    /// What was found, one sentence.
-    pub what: String,
-    /// The way out, one sentence; empty where there is none.
-    pub remedy: String,
-}
-
-/// How loud a [`Notice`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// Something is missing or slower than it could be.
-    Warning,
-    /// Something does not work.
-    Error,
 }
 
 /// One moment of everything.

@@ -12,6 +12,7 @@ pub mod host_provider;
 pub mod inspect;
 pub mod live;
 pub mod model;
+mod notice;
 pub mod nvml;
 pub mod private;
 pub mod process;
@@ -23,8 +24,9 @@ mod time;
 pub mod trust;
 pub mod units;
 
-pub use frame::{Frame, Notice, Origin, SCHEMA, Severity};
+pub use frame::{Frame, Origin, SCHEMA};
 pub use gpu::Gpu;
+pub use notice::{Notice, Severity};
 pub use reading::{Absence, Field, Reading};
 pub use time::Timestamp;
 pub use units::Scalar;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::driver::Driver;
-use crate::frame::Notice;
 use crate::gpu::Gpu;
 use crate::host::Host;
+use crate::notice::Notice;
 use crate::process::{GpuProcess, Process};
 
 /// What a provider may know of the others when it is asked.

@@ -103,14 +103,14 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
     app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
-    let book = gpu::book(&options.env).unwrap_or_else(|why| {
-        output::note(format_args!("warpscope: tuned picks ignored: {why}"));
+    let cache = gpu::cache(&options.env).unwrap_or_else(|why| {
+        output::note(format_args!("warpscope: tuned configs ignored: {why}"));
         TuningCache::default()
     });
     // What a recording shows is no reason to measure here.
     let live = options.recording().is_none();
     let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
-    app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(book);
+    app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
 }
 

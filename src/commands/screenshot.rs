@@ -23,7 +23,7 @@ use crate::io::sink::FrameReader;
 use crate::io::sink::history::{FOLDER, History, HistoryError};
 use crate::io::source::replay::ReplayError;
 use crate::shell::draw as ui;
-use crate::shell::draw::{LookOptions, Skin};
+use crate::shell::draw::{Appearance, LookOptions};
 use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::update;
 use crate::shell::{App, Msg};
@@ -64,16 +64,16 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     app.tab = panel(&options.get(&args::PANEL))?;
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
-    let skin = Skin::new(
+    let appearance = Appearance::new(
         &LookOptions { depth: ColorDepth::TrueColor, ..look },
         &app.shared.settings.theme,
     );
     let (columns, lines) = options.get(&args::SIZE);
     let area = Rect::new(0, 0, columns, lines);
     let mut buffer = Buffer::empty(area);
-    ui::draw(&app, &skin, area, &mut buffer);
+    ui::draw(&app, &appearance, area, &mut buffer);
     let picture = match options.get(&args::PICTURE_FORMAT) {
-        PictureFormat::Svg => svg::svg(&buffer, &skin.theme, "warpscope"),
+        PictureFormat::Svg => svg::svg(&buffer, &appearance.theme, "warpscope"),
         PictureFormat::Text => svg::text(&buffer),
     };
     match options.get(&args::OUTPUT) {

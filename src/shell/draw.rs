@@ -8,7 +8,7 @@ use crate::widgets::{Surface, glyphs};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub use crate::shell::look::{LookOptions, Skin, read_theme};
+pub use crate::shell::look::{Appearance, LookOptions, read_theme};
 pub use crate::widgets::{Hits, Link};
 
 use crate::shell::App;
@@ -17,9 +17,9 @@ use crate::shell::App;
 pub const SMALLEST: (u16, u16) = (20, 5);
 
 /// Draws the whole screen; says what can be clicked where.
-pub fn draw(app: &App, skin: &Skin, area: Rect, buffer: &mut Buffer) -> Hits {
+pub fn draw(app: &App, appearance: &Appearance, area: Rect, buffer: &mut Buffer) -> Hits {
     let area = area.intersection(buffer.area);
-    let look = skin.look();
+    let look = appearance.look();
     let mut hits = Hits::default();
     buffer.set_style(area, look.theme.base());
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {

@@ -35,7 +35,7 @@ pub fn read_theme(path: &Path) -> Result<Option<String>, String> {
 
 /// How everything looks: the theme at this terminal's depth, and the glyphs.
 #[derive(Debug)]
-pub struct Skin {
+pub struct Appearance {
     name: OsString,
     /// Colours by meaning.
     pub theme: Theme,
@@ -43,7 +43,7 @@ pub struct Skin {
     pub glyphs: &'static Glyphs,
 }
 
-impl Skin {
+impl Appearance {
     /// The theme with this name or path; the default one when it cannot be read, which the
     /// command line has refused before.
     pub fn new(options: &LookOptions, theme: impl AsRef<OsStr>) -> Self {

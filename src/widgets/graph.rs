@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Align, Ink, Look, position, text_width};
+use super::{Align, Look, Paint, position, text_width};
 use crate::widgets::theme::{Ramp, Role};
 
 /// An area graph of two values per column, the newest on the right, coloured by height.
@@ -17,7 +17,7 @@ pub struct Graph<'a> {
     values: &'a [Option<f32>],
     second: &'a [Option<f32>],
     range: (f32, f32),
-    ink: Ink,
+    paint: Paint,
     labels: Option<(&'a str, &'a str)>,
 }
 
@@ -27,13 +27,13 @@ pub(super) const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x
 impl<'a> Graph<'a> {
     /// A graph of values between two ends.
     pub fn new(look: Look<'a>, values: &'a [Option<f32>], range: (f32, f32)) -> Self {
-        Self { look, values, second: &[], range, ink: Ink::Ramp(Ramp::Graph), labels: None }
+        Self { look, values, second: &[], range, paint: Paint::Ramp(Ramp::Graph), labels: None }
     }
 
     /// Colours; [`Ramp::Graph`] if not called.
     #[must_use]
-    pub fn ink(mut self, ink: Ink) -> Self {
-        self.ink = ink;
+    pub fn paint(mut self, paint: Paint) -> Self {
+        self.paint = paint;
         self
     }
 
@@ -84,7 +84,7 @@ impl<'a> Graph<'a> {
             }
             let share = (f32::from(row) + 0.5) / f32::from(area.height);
             let style = match line_dots {
-                0 => self.ink.style(self.look.theme, share),
+                0 => self.paint.style(self.look.theme, share),
                 _ => self.look.style(Role::GraphSecond),
             };
             let cell = &mut buffer[(column, area.bottom() - 1 - row)];

@@ -157,14 +157,14 @@ impl Amount {
 
 /// What a drawing is coloured with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum Paint {
     /// One colour.
     Role(Role),
     /// By value.
     Ramp(Ramp),
 }
 
-impl Ink {
+impl Paint {
     fn style(self, theme: &Theme, share: f32) -> Style {
         match self {
             Self::Role(role) => theme.style(role),

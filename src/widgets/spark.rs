@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-use super::{Ink, Look, highest, position};
+use super::{Look, Paint, highest, position};
 use crate::widgets::theme::Role;
 
 /// One column per value, the newest on the right. A value that is missing leaves a gap; a zero does not.
@@ -12,14 +12,14 @@ use crate::widgets::theme::Role;
 pub struct Spark<'a> {
     look: Look<'a>,
     values: &'a [Option<f32>],
-    ink: Ink,
+    paint: Paint,
     max: Option<f32>,
 }
 
 impl<'a> Spark<'a> {
     /// A history from zero to its own highest value.
-    pub fn new(look: Look<'a>, values: &'a [Option<f32>], ink: Ink) -> Self {
-        Self { look, values, ink, max: None }
+    pub fn new(look: Look<'a>, values: &'a [Option<f32>], paint: Paint) -> Self {
+        Self { look, values, paint, max: None }
     }
 
     /// Fixes the upper end.
@@ -46,7 +46,7 @@ impl Widget for &Spark<'_> {
                 Some(share) => {
                     let level = (share * 7.0 + 0.5) as usize;
                     let glyph = self.look.glyphs.spark[level.min(7)];
-                    pen.glyph(glyph, self.ink.style(self.look.theme, share))
+                    pen.glyph(glyph, self.paint.style(self.look.theme, share))
                 }
                 None => pen.skip(1),
             };

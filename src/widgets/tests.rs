@@ -83,7 +83,7 @@ fn sparklines_leave_gaps_and_keep_zero_visible() {
     let values = [Some(9.0), Some(0.0), Some(50.0), None, Some(100.0), Some(f32::NAN), Some(25.0)];
     let spark = |values: &'static [Option<f32>]| {
         move |look: Look<'_>, area: Rect, buffer: &mut Buffer| {
-            Spark::new(look, values, Ink::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
+            Spark::new(look, values, Paint::Ramp(Ramp::Load)).max(100.0).render(area, buffer);
         }
     };
     let values = Box::leak(Box::new(values));
@@ -683,7 +683,7 @@ fn draw_all(look: Look<'_>, area: Rect, buffer: &mut Buffer, data: &Data) {
         .label(word(0), data.number)
         .peak(Some(data.float))
         .render(area, buffer);
-    Spark::new(look, &data.values, Ink::Role(Role::Good)).render(area, buffer);
+    Spark::new(look, &data.values, Paint::Role(Role::Good)).render(area, buffer);
     let graph = Graph::new(look, &data.values, (data.float, 10.0)).labels(word(0), word(1));
     graph.second(&data.values).render(area, buffer);
     let bar = |value: &Option<f32>| Bar {

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use warpscope::features::bench;
 use warpscope::features::bench::device::Task;
 use warpscope::features::bench::devices::Devices;
-use warpscope::shell::draw::{Skin, draw};
+use warpscope::shell::draw::{Appearance, draw};
 use warpscope::shell::tabs::Tab;
 use warpscope::shell::update::update;
 use warpscope::shell::{App, Cmd, Msg};
@@ -26,7 +26,7 @@ use warpscope_probes::process::{Process, ProcessKind};
 use warpscope_probes::units::{Bytes, Celsius, MegaHertz, Percent, Watts};
 use warpscope_probes::{Frame, Reading, Timestamp};
 
-use crate::screens::{empty, plain, skin};
+use crate::screens::{appearance, empty, plain};
 
 fn key(index: u32) -> String {
     format!("GPU-5e17e71c-0000-0000-0000-{index:012}")
@@ -118,10 +118,10 @@ impl Scene {
         }
     }
 
-    fn drawn(&self, skin: &Skin, (width, height): (u16, u16)) -> Buffer {
+    fn drawn(&self, appearance: &Appearance, (width, height): (u16, u16)) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
-        draw(&self.app, skin, area, &mut buffer);
+        draw(&self.app, appearance, area, &mut buffer);
         buffer
     }
 
@@ -141,7 +141,7 @@ fn holding(index: u32, simulated: bool) -> Holding {
         memory_bytes: 70 << 30,
         driver_cuda: 12_080,
         simulated,
-        picks: warpscope_kernels::gpu::Picks::default(),
+        tuned: warpscope_kernels::gpu::TunedConfigs::default(),
     };
     let images = ["alu", "attn", "gemm", "gemv", "mem", "nf4", "w4"];
     Holding {
@@ -334,17 +334,17 @@ fn variants_chosen_before_run_in_pulses_until_something_changes() {
         candidates: Vec::new(),
         chosen: Some("large".into()),
     };
-    let mut book = TuningCache::default();
+    let mut cache = TuningCache::default();
     let situation = Situation::of(&gpu(0), None);
-    let kept = book.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
+    let kept = cache.keep(&situation, ("synthetic GPU", 1), std::slice::from_ref(&choice));
     kept.expect("is kept");
     let mut scene = Scene::new(1);
-    scene.app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default()).tuned(book);
+    scene.app.tabs.bench.devices = Devices::new(BenchMode::Auto, Budget::default()).tuned(cache);
     scene.app.tabs.bench.devices.see(true);
     let picked = |asked: &[(String, Task)]| {
         let [(_, Task::Send(requests))] = asked else { panic!("{asked:?}") };
         let Command::Acquire(hold) = &requests[0] else { panic!("{requests:?}") };
-        hold.picks.choose(&choice.kernel, choice.shape).map(str::to_owned)
+        hold.tuned.choose(&choice.kernel, choice.shape).map(str::to_owned)
     };
     assert_eq!(picked(&scene.pass(12)).as_deref(), Some("large"));
     scene.press("1");
@@ -472,8 +472,8 @@ fn a_key_lists_and_measures_every_path_under_every_profile() {
     let text = scene.text((120, 36));
     assert!(text.contains("partial sums beyond fp16 that cancel"), "{text}");
     for (width, height) in [(20, 5), (80, 24), (120, 36), (200, 60)] {
-        for skin in [plain(), skin("light", ColorDepth::Indexed256, true)] {
-            let text = svg::text(&scene.drawn(&skin, (width, height)));
+        for appearance in [plain(), appearance("light", ColorDepth::Indexed256, true)] {
+            let text = svg::text(&scene.drawn(&appearance, (width, height)));
             assert!(height < 24 || text.contains("f16.acc16 cancel"), "{text}");
         }
     }
@@ -520,13 +520,13 @@ fn every_size_and_number_of_gpus_is_drawn() {
             (0..gpus).for_each(|index| scene.measured(index, false));
         }
         for ascii in [false, true] {
-            let skin = skin("dark", ColorDepth::TrueColor, ascii);
+            let appearance = appearance("dark", ColorDepth::TrueColor, ascii);
             for (width, height) in
                 [(20, 5), (40, 12), (60, 15), (80, 24), (120, 36), (200, 60), (300, 100)]
             {
                 for key in ["home", "end", "left", "right", "right"] {
                     scene.press(key);
-                    let text = svg::text(&scene.drawn(&skin, (width, height)));
+                    let text = svg::text(&scene.drawn(&appearance, (width, height)));
                     assert!(!ascii || text.is_ascii(), "{text}");
                 }
             }
@@ -551,6 +551,6 @@ fn the_bench_tab_of_synthetic_gpus() {
     scene.measured(0, true);
     scene.pass(1);
     insta::assert_snapshot!("bench-gpu-simulated-80x24", scene.text((80, 24)));
-    let ascii = skin("dark", ColorDepth::None, true);
+    let ascii = appearance("dark", ColorDepth::None, true);
     insta::assert_snapshot!("bench-gpu-ascii-120x36", svg::text(&scene.drawn(&ascii, (120, 36))));
 }

@@ -260,7 +260,7 @@ fn a_stand_in_tries_every_variant_and_nothing_is_chosen() {
     }
     assert_eq!(choice["chosen"], Value::Null);
     assert_eq!(gpu["not_kept"], "the device is simulated, so its times mean nothing");
-    assert!(!stage.folder().join("warpscope/picks.json").exists());
+    assert!(!stage.folder().join("warpscope/tuned.json").exists());
     let forced = names.iter().find(|name| **name != choice["usual"]).expect("another one");
     let ended = with(&["--variant", forced, "--json"]);
     assert_eq!(ended.json()["gpus"][0]["kernels"][0]["variant"], **forced, "{ended}");
@@ -274,14 +274,14 @@ fn a_file_of_choices_that_cannot_be_read_is_named_and_left_alone() {
     let stage = Stage::new("t4");
     let folder = stage.folder().join("warpscope");
     std::fs::create_dir(&folder).expect("room for a folder");
-    let file = folder.join("picks.json");
+    let file = folder.join("tuned.json");
     let cut = "{\"schema\":1,\"entries\":[{";
     std::fs::write(&file, cut).expect("room for a file");
     let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
     command.args(["bench", "--tune"]).env("XDG_STATE_HOME", stage.folder()).stdin(Stdio::null());
     let ended = Ended::of(&command.output().expect("starts"));
     assert_eq!(ended.code, Some(1), "{ended}");
-    for words in ["picks.json: EOF", "move the file away and run `warpscope bench --tune` again"] {
+    for words in ["tuned.json: EOF", "move the file away and run `warpscope bench --tune` again"] {
         assert!(ended.err.contains(words), "{ended}");
     }
     assert_eq!(std::fs::read_to_string(file).expect("is there"), cut);

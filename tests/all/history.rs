@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use warpscope::io::sink::history::History;
 use warpscope::runs::compare::SplitMix;
-use warpscope::runs::run_log::{Device, End, Identity, Mark, Record, Regime};
+use warpscope::runs::run_log::{Device, End, Identity, Mark, Record, SampleMode};
 use warpscope::store::trends::Trend;
 
 pub(crate) const RUNS: usize = 24;
@@ -38,7 +38,7 @@ fn identity(at: usize) -> Identity {
         driver: Some(driver.into()),
         cuda: Some("13.0".into()),
         devices: vec![Device { name: "Example-GPU".into(), ..Device::default() }],
-        regime: Regime::Sustained,
+        regime: SampleMode::Sustained,
         ..Identity::default()
     }
 }

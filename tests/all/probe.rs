@@ -73,7 +73,7 @@ fn every_gate_finds_on_every_device_what_the_rules_say() {
         let gpu = json(&run(&stage, &home, &["--only", "gate.*", "--json"]));
         assert_eq!(gpu.paused, None, "{board}");
         let found = answers(&gpu);
-        for probe in probes().filter(|probe| matches!(probe.subject, Subject::Gate(_))) {
+        for probe in probes().filter(|probe| matches!(probe.subject, Subject::Instruction(_))) {
             let rule = |id: &&str| {
                 base.rules().iter().find(|one| one.id == **id && one.side == Side::Outside)
             };

@@ -66,9 +66,9 @@ fn beside(version: &str) -> Vec<String> {
 fn settings() -> impl Strategy<Value = Settings> {
     let keys: Vec<&'static str> = KEYS.iter().map(|row| row.0).collect();
     subsequence(keys, 0..=4).prop_flat_map(|keys| {
-        let picks = proptest::collection::vec(any::<Index>(), keys.len());
-        picks.prop_map(move |picks| {
-            let pairs = keys.iter().zip(picks).filter_map(|(key, pick)| {
+        let tuned = proptest::collection::vec(any::<Index>(), keys.len());
+        tuned.prop_map(move |tuned| {
+            let pairs = keys.iter().zip(tuned).filter_map(|(key, pick)| {
                 let values = VALUES.get(*key)?;
                 Some((*key, pick.get(values).as_str()))
             });

@@ -218,6 +218,30 @@ fn killed_in_the_middle_everything_said_before_is_there() {
 }
 
 #[test]
+fn killed_at_any_moment_it_leaves_whole_lines() {
+    let desk = Desk::new();
+    let endless = "i=0; while :; do i=$((i+1)); echo name=p i=$i t_us=1; done";
+    for kills in 1..=20 {
+        let mut record = desk.record(&[], &["sh", "-c", endless]);
+        let mut child = record.stdout(Stdio::null()).spawn().expect("starts");
+        let written = || std::fs::read_to_string(desk.journal()).unwrap_or_default();
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
+        let points = |text: &str| text.matches("\"t_ns\"").count();
+        while points(&written()) < kills && std::time::Instant::now() < end {
+            std::thread::yield_now();
+        }
+        child.kill().expect("is killed");
+        child.wait().expect("ends");
+        let written = written();
+        assert!(points(&written) >= kills, "{written}");
+        for line in written.lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|_| panic!("{line}"));
+        }
+        std::fs::remove_file(desk.journal()).expect("is there");
+    }
+}
+
+#[test]
 fn a_full_disk_is_told_and_stops_neither_program_nor_reading() {
     let desk = Desk::new();
     let journal = desk.journal();

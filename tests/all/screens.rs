@@ -18,7 +18,7 @@ use warpscope::io::sink::FrameReader;
 use warpscope::io::sink::history::History;
 use warpscope::io::source::Position;
 use warpscope::runs::compare::{Limits, compare_groups};
-use warpscope::shell::draw::{LookOptions, Skin, draw};
+use warpscope::shell::draw::{Appearance, LookOptions, draw};
 use warpscope::shell::keymap::{Chord, Keymap};
 use warpscope::shell::keys::{Row, Scope, rows};
 use warpscope::shell::tabs::{TABS, Tab};
@@ -142,22 +142,22 @@ fn complete(name: &str) -> App {
     app
 }
 
-pub(crate) fn skin(theme: &str, depth: ColorDepth, ascii: bool) -> Skin {
-    Skin::new(&LookOptions { depth, ascii, paint: true, folders: Vec::new() }, theme)
+pub(crate) fn appearance(theme: &str, depth: ColorDepth, ascii: bool) -> Appearance {
+    Appearance::new(&LookOptions { depth, ascii, paint: true, folders: Vec::new() }, theme)
 }
 
-pub(crate) fn plain() -> Skin {
-    skin("dark", ColorDepth::TrueColor, false)
+pub(crate) fn plain() -> Appearance {
+    appearance("dark", ColorDepth::TrueColor, false)
 }
 
 /// Draws into a part of a larger buffer, and asserts that nothing outside of it has changed.
-fn drawn(app: &App, skin: &Skin, (width, height): (u16, u16)) -> Buffer {
+fn drawn(app: &App, appearance: &Appearance, (width, height): (u16, u16)) -> Buffer {
     const MARGIN: u16 = 2;
     let area = Rect::new(MARGIN, MARGIN, width, height);
     let whole = Rect::new(0, 0, width + 2 * MARGIN, height + 2 * MARGIN);
     let mut buffer = Buffer::filled(whole, ratatui::buffer::Cell::new("~"));
     Clear.render(area, &mut buffer);
-    draw(app, skin, area, &mut buffer);
+    draw(app, appearance, area, &mut buffer);
     let outside = |x, y| !area.contains((x, y).into());
     for y in whole.rows().map(|row| row.y) {
         for x in whole.columns().map(|column| column.x) {
@@ -222,9 +222,9 @@ fn every_panel_draws_inside_its_area_at_every_size() {
         for (tab, ..) in TABS {
             app.tab = *tab;
             for ascii in [false, true] {
-                let skin = skin("dark", ColorDepth::TrueColor, ascii);
+                let appearance = appearance("dark", ColorDepth::TrueColor, ascii);
                 for size in SIZES {
-                    let buffer = drawn(&app, &skin, *size);
+                    let buffer = drawn(&app, &appearance, *size);
                     let text = svg::text(&buffer);
                     assert!(!ascii || text.is_ascii(), "{size:?}\n{text}");
                 }
@@ -246,8 +246,8 @@ fn every_popup_draws_inside_its_area_at_every_size() {
     for name in ["synthetic-h100x8", "synthetic-t4", "synthetic-none"] {
         for app in with_popups(name) {
             for ascii in [false, true] {
-                let skin = skin("dark", ColorDepth::TrueColor, ascii);
-                SIZES.iter().for_each(|size| drop(drawn(&app, &skin, *size)));
+                let appearance = appearance("dark", ColorDepth::TrueColor, ascii);
+                SIZES.iter().for_each(|size| drop(drawn(&app, &appearance, *size)));
             }
         }
     }
@@ -260,11 +260,11 @@ fn every_theme_draws_every_panel_at_every_depth() {
     let mut app = complete("synthetic-h100x8");
     for (theme, _) in BUILTIN {
         for depth in depths {
-            let skin = skin(theme, depth, false);
+            let appearance = appearance(theme, depth, false);
             for (tab, ..) in TABS {
                 app.tab = *tab;
                 for size in [(80, 24), (200, 60)] {
-                    let buffer = drawn(&app, &skin, size);
+                    let buffer = drawn(&app, &appearance, size);
                     for cell in &buffer.content {
                         assert!(allowed(cell.fg, depth), "{theme} {depth:?}: {:?}", cell.fg);
                         assert!(allowed(cell.bg, depth), "{theme} {depth:?}: {:?}", cell.bg);
@@ -333,7 +333,7 @@ fn the_history_from_synthetic_runs() {
         let label = format!("history-{}x{}", size.0, size.1);
         insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
     }
-    let ascii = skin("dark", ColorDepth::None, true);
+    let ascii = appearance("dark", ColorDepth::None, true);
     insta::assert_snapshot!("history-ascii-80x24", svg::text(&drawn(&app, &ascii, (80, 24))));
     for runs in [0, 1, 200] {
         let app = recorded_runs(runs);
@@ -429,15 +429,15 @@ fn styled(buffer: &Buffer) -> String {
 fn the_overview_in_every_theme() {
     let app = played("synthetic-t4");
     for (theme, _) in BUILTIN {
-        let buffer = drawn(&app, &skin(theme, ColorDepth::TrueColor, false), (80, 24));
+        let buffer = drawn(&app, &appearance(theme, ColorDepth::TrueColor, false), (80, 24));
         insta::assert_snapshot!(format!("theme-{theme}"), styled(&buffer));
     }
 }
 
 #[test]
 fn without_colour_words_and_symbols_tell_the_state() {
-    let skin = skin("dark", ColorDepth::None, false);
-    let text = |app: &App, size| svg::text(&drawn(app, &skin, size));
+    let appearance = appearance("dark", ColorDepth::None, false);
+    let text = |app: &App, size| svg::text(&drawn(app, &appearance, size));
     let mut app = complete("synthetic-16");
     let overview = text(&app, (120, 36));
     assert!(overview.contains("lost"), "a lost GPU is called so\n{overview}");
@@ -456,10 +456,10 @@ fn without_colour_words_and_symbols_tell_the_state() {
 
 #[test]
 fn without_colour_the_selection_and_the_tab_are_reversed() {
-    let skin = skin("dark", ColorDepth::None, false);
+    let appearance = appearance("dark", ColorDepth::None, false);
     let mut app = on(played("synthetic-h100x8"), Tab::Processes);
     press(&mut app, "down");
-    let buffer = drawn(&app, &skin, (120, 36));
+    let buffer = drawn(&app, &appearance, (120, 36));
     let reversed = |y: u16| {
         let row = (0..120).filter(|x| buffer[(*x, y)].modifier.contains(Modifier::REVERSED));
         row.count()
@@ -517,15 +517,15 @@ fn every_one_of_sixteen_gpus_has_its_column_at_120_by_36() {
 
 #[test]
 fn without_colour_the_matrix_says_what_is_not_there_and_what_was_chosen() {
-    let skin = skin("dark", ColorDepth::None, false);
+    let appearance = appearance("dark", ColorDepth::None, false);
     let mut app = on(complete("synthetic-none"), Tab::Compat);
     press(&mut app, "<");
     for size in [(80, 24), (120, 36), (200, 60)] {
-        let text = svg::text(&drawn(&app, &skin, size));
+        let text = svg::text(&drawn(&app, &appearance, size));
         assert!(text.contains("what-if") && text.contains(" chosen"), "{text}");
     }
     press(&mut app, "z");
-    let text = svg::text(&drawn(&app, &skin, (120, 36)));
+    let text = svg::text(&drawn(&app, &appearance, (120, 36)));
     assert!(text.contains("▸ vLLM") && text.contains(" rows"), "{text}");
 }
 

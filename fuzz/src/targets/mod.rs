@@ -79,7 +79,7 @@ pub const TARGETS: &[Target] = &[
     target("measurements", "numbers", &[], tuning::numbers),
     target("protocols", "events", &["tests/frames/bench-cpu.jsonl"], protocols::events),
     target("protocols", "requests", &[], protocols::requests),
-    target("protocols", "picks", &[], state::picks),
+    target("protocols", "tuned", &[], state::tuned),
     target("protocols", "noise", &[], state::noise),
     target("protocols", "scan-cache", &["probes/tests/binaries/scans"], state::scan),
     target("protocols", "probe-store", &[], state::probes),

@@ -14,16 +14,16 @@ use crate::runner::scratch;
 const UUID: &str = "GPU-0";
 const DRIVER: &str = "580.65";
 
-pub(super) fn picks(bytes: &[u8], trace: &mut Trace) {
+pub(super) fn tuned(bytes: &[u8], trace: &mut Trace) {
     let result = TuningCache::parse(&String::from_utf8_lossy(bytes));
     trace.result(&result);
-    let Ok(book) = result else { return };
-    let text = serde_json::to_string(&book).expect("a book can be written");
-    assert_eq!(TuningCache::parse(&text).as_ref(), Ok(&book), "{text}");
-    for entry in &book.entries {
-        trace.value(&book.lookup(&entry.situation));
+    let Ok(cache) = result else { return };
+    let text = serde_json::to_string(&cache).expect("a cache can be written");
+    assert_eq!(TuningCache::parse(&text).as_ref(), Ok(&cache), "{text}");
+    for entry in &cache.entries {
+        trace.value(&cache.lookup(&entry.situation));
         trace.count("overruled", entry.overruled());
-        trace.value(&entry.picks());
+        trace.value(&entry.tuned());
     }
 }
 

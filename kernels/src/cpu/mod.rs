@@ -11,10 +11,10 @@ mod avx512;
 mod ceiling;
 #[cfg(test)]
 mod conformance;
+mod elementwise;
 mod feature;
 mod format;
 mod gemm;
-mod glue;
 mod interruption;
 mod matrix;
 mod narrow;
@@ -31,10 +31,10 @@ pub use ceiling::{
     BF16_LOOPS, FMA_LOOPS, FmaLoop, READ_LOOPS, ReadLoop, fastest_fma, fastest_read,
     fma_flop_per_s, last_level_cache_bytes, read_bytes_per_s,
 };
+pub use elementwise::{attend, rms_norm, rotate, swiglu};
 pub use feature::{FEATURES, Feature};
 pub use format::{FORMATS, Format, Storage};
 pub use gemm::{GEMMS, GemmSpec, TILE, from_tile, pick_gemm, to_tiles};
-pub use glue::{attend, rms_norm, rotate, swiglu};
 pub use interruption::interruptions;
 pub use matrix::{Int4, Matrix, Weights};
 pub use narrow::{BF16_GEMMS, Bf16Gemm, Tiles, pick_bf16_gemm};

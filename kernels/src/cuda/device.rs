@@ -66,7 +66,7 @@ impl Device {
             memory_bytes: self.memory(driver)?,
             driver_cuda: driver_version(driver)?,
             simulated: driver.simulated,
-            picks: crate::gpu::Picks::default(),
+            tuned: crate::gpu::TunedConfigs::default(),
         })
     }
 

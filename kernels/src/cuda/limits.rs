@@ -101,7 +101,7 @@ mod tests {
             memory_bytes: 15 << 30,
             driver_cuda: 12_080,
             simulated: true,
-            picks: crate::gpu::Picks::default(),
+            tuned: crate::gpu::TunedConfigs::default(),
         };
         let ask = |dynamic, declared| shared(&launch([1; 3], [1; 3], dynamic), declared, &facts);
         assert_eq!(ask(48 << 10, 0), Ok(0));

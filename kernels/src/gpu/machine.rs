@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::variant::Picks;
+use super::variant::TunedConfigs;
 use crate::Sm;
 
 /// What kernels need to know of a device. From the driver, never from a name.
@@ -27,15 +27,15 @@ pub struct DeviceFacts {
     /// Whether a stand-in computes: its times mean nothing and are never shown as speeds.
     pub simulated: bool,
     /// Variants of kernels chosen for it.
-    #[serde(default, skip_serializing_if = "Picks::is_empty")]
-    pub picks: Picks,
+    #[serde(default, skip_serializing_if = "TunedConfigs::is_empty")]
+    pub tuned: TunedConfigs,
 }
 
 impl DeviceFacts {
     /// The same device, on which a kernel is computed in one way at every size.
     #[must_use]
     pub fn with_variant(&self, kernel: &str, variant: &str) -> Self {
-        Self { picks: self.picks.forced(kernel, variant), ..self.clone() }
+        Self { tuned: self.tuned.forced(kernel, variant), ..self.clone() }
     }
 }
 

@@ -19,4 +19,4 @@ pub use machine::{
     TensorElement, TensorMap,
 };
 pub use shape::Shape;
-pub use variant::{MOST_VARIANTS, Picked, Picks, Variant};
+pub use variant::{MOST_VARIANTS, TunedConfig, TunedConfigs, Variant};

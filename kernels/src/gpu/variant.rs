@@ -21,7 +21,7 @@ pub struct Variant {
 
 /// A variant chosen for a kernel at a size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Picked {
+pub struct TunedConfig {
     /// Kernel: `gemm.f16`.
     pub kernel: String,
     /// Size it was chosen at; `None` for every size.
@@ -34,16 +34,16 @@ pub struct Picked {
 /// Variants chosen for a device, by measurement or by a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Picks(Vec<Picked>);
+pub struct TunedConfigs(Vec<TunedConfig>);
 
-impl Picks {
+impl TunedConfigs {
     /// These choices; of two for the same kernel and size the later counts.
-    pub fn new(picked: Vec<Picked>) -> Self {
+    pub fn new(picked: Vec<TunedConfig>) -> Self {
         Self(picked)
     }
 
     /// Every choice.
-    pub fn all(&self) -> &[Picked] {
+    pub fn all(&self) -> &[TunedConfig] {
         &self.0
     }
 
@@ -55,11 +55,12 @@ impl Picks {
     /// The variant to take for a size: what was chosen for every size, else at the nearest size of which no dimension differs by more than a
     /// factor of two; `None` leaves it to the kernel.
     pub fn choose(&self, kernel: &str, shape: Shape) -> Option<&str> {
-        let near = |picked: &&Picked| {
+        let near = |picked: &&TunedConfig| {
             picked.kernel == kernel && picked.shape.is_none_or(|at| distance(at, shape).is_some())
         };
-        let far =
-            |picked: &&Picked| picked.shape.map_or(0.0, |at| distance(at, shape).unwrap_or(0.0));
+        let far = |picked: &&TunedConfig| {
+            picked.shape.map_or(0.0, |at| distance(at, shape).unwrap_or(0.0))
+        };
         let nearest = self.0.iter().rev().filter(near).min_by(|a, b| far(a).total_cmp(&far(b)));
         nearest.map(|picked| &picked.variant[..])
     }
@@ -67,9 +68,13 @@ impl Picks {
     /// The same, and this variant of this kernel at every size.
     #[must_use]
     pub fn forced(&self, kernel: &str, variant: &str) -> Self {
-        let mut all: Vec<Picked> =
+        let mut all: Vec<TunedConfig> =
             self.0.iter().filter(|one| one.kernel != kernel).cloned().collect();
-        all.push(Picked { kernel: kernel.to_owned(), shape: None, variant: variant.to_owned() });
+        all.push(TunedConfig {
+            kernel: kernel.to_owned(),
+            shape: None,
+            variant: variant.to_owned(),
+        });
         Self(all)
     }
 }
@@ -94,29 +99,29 @@ mod tests {
         Shape { m: side, n: side, k: side, ..Shape::default() }
     }
 
-    fn picked(kernel: &str, shape: Option<Shape>, variant: &str) -> Picked {
-        Picked { kernel: kernel.to_owned(), shape, variant: variant.to_owned() }
+    fn picked(kernel: &str, shape: Option<Shape>, variant: &str) -> TunedConfig {
+        TunedConfig { kernel: kernel.to_owned(), shape, variant: variant.to_owned() }
     }
 
     #[test]
     fn a_choice_holds_near_the_size_it_was_made_at() {
-        let picks = Picks::new(vec![
+        let tuned = TunedConfigs::new(vec![
             picked("gemm.f16", Some(cube(2048)), "small"),
             picked("gemm.f16", Some(cube(8192)), "large"),
         ]);
-        assert_eq!(picks.choose("gemm.f16", cube(2048)), Some("small"));
-        assert_eq!(picks.choose("gemm.f16", cube(3000)), Some("small"));
-        assert_eq!(picks.choose("gemm.f16", cube(6000)), Some("large"));
-        assert_eq!(picks.choose("gemm.f16", cube(512)), None);
-        assert_eq!(picks.choose("gemm.f16", Shape { m: 16, ..cube(8192) }), None);
-        assert_eq!(picks.choose("gemm.bf16", cube(2048)), None);
+        assert_eq!(tuned.choose("gemm.f16", cube(2048)), Some("small"));
+        assert_eq!(tuned.choose("gemm.f16", cube(3000)), Some("small"));
+        assert_eq!(tuned.choose("gemm.f16", cube(6000)), Some("large"));
+        assert_eq!(tuned.choose("gemm.f16", cube(512)), None);
+        assert_eq!(tuned.choose("gemm.f16", Shape { m: 16, ..cube(8192) }), None);
+        assert_eq!(tuned.choose("gemm.bf16", cube(2048)), None);
     }
 
     #[test]
     fn what_is_forced_holds_at_every_size_and_a_later_choice_counts() {
-        let picks = Picks::new(vec![picked("gemm.f16", Some(cube(2048)), "small")]);
-        assert_eq!(picks.forced("gemm.f16", "large").choose("gemm.f16", cube(16)), Some("large"));
-        let twice = Picks::new(vec![
+        let tuned = TunedConfigs::new(vec![picked("gemm.f16", Some(cube(2048)), "small")]);
+        assert_eq!(tuned.forced("gemm.f16", "large").choose("gemm.f16", cube(16)), Some("large"));
+        let twice = TunedConfigs::new(vec![
             picked("gemm.f16", Some(cube(2048)), "first"),
             picked("gemm.f16", Some(cube(2048)), "second"),
         ]);

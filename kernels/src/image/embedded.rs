@@ -110,7 +110,7 @@ impl Image {
     /// # Panics
     /// Never: a test unpacks every image, and they do not change after the build.
     pub fn bytes(&self) -> Vec<u8> {
-        self.pack.unpack(self.start, self.size).expect("forge packed it")
+        self.pack.unpack(self.start, self.size).expect("build-kernels packed it")
     }
 
     /// The text of PTX; `None` of machine code.

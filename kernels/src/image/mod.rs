@@ -1,6 +1,6 @@
 //! Built images of the GPU kernels: which there are, and which one a device runs.
 //!
-//! `forge` compiles and packs them, and the program carries the packs as they are committed. Those of a family are packed as one, so
+//! `build-kernels` compiles and packs them, and the program carries the packs as they are committed. Those of a family are packed as one, so
 //! that a device unpacks little more than it runs; the table of them is Rust, so that nothing is parsed when the program starts.
 
 mod class;

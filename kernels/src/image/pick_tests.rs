@@ -61,7 +61,7 @@ fn device(sm_text: &str, driver_cuda: u32) -> DeviceFacts {
         memory_bytes: 0,
         driver_cuda,
         simulated: true,
-        picks: crate::gpu::Picks::default(),
+        tuned: crate::gpu::TunedConfigs::default(),
     }
 }
 

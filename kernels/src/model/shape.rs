@@ -57,7 +57,7 @@ pub const M1: Shape = Shape {
 pub(crate) const EPSILON: f64 = 1e-6;
 /// Base of the rotary position encoding.
 const ROPE_BASE: f64 = 10_000.0;
-/// Picked out of the first 1500 by `examples/golden.rs search`: no greedy step of the reference is a near tie, and the
+/// TunedConfig out of the first 1500 by `examples/golden.rs search`: no greedy step of the reference is a near tie, and the
 /// largest `o_proj` output under [`Profile::Glm4`] passes the fp16 limit by a few percent only.
 const PROMPT_SEED: u64 = 1227;
 /// Gain of [`Profile::Glm4`], as a power of two.

@@ -26,8 +26,8 @@ use std::time::Duration;
 
 use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, System};
 
-use crate::frame::{Notice, Severity};
 use crate::host::{CpuFeature, Host, Machine};
+use crate::notice::{Notice, Severity};
 use crate::process::{Process, Visibility};
 use crate::provider::{Context, HostSection, Provider, Section};
 use crate::reading::Reading;

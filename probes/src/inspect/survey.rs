@@ -23,7 +23,7 @@ pub struct EnvironmentScan {
 
 /// How far the reading of binaries has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Advance {
+pub struct ScanProgress {
     /// Files read.
     pub files: usize,
     /// Files there are.
@@ -38,7 +38,7 @@ pub struct Advance {
     pub left: Option<Duration>,
 }
 
-impl Advance {
+impl ScanProgress {
     /// Share of the bytes done, 0–1.
     pub fn share(&self) -> f64 {
         if self.bytes_total == 0 { 1.0 } else { self.bytes as f64 / self.bytes_total as f64 }
@@ -60,13 +60,13 @@ impl EnvironmentScan {
         inventory: Inventory,
         scan: Scanner<'_>,
         cancel: &AtomicBool,
-        report: &mut dyn FnMut(&Advance),
+        report: &mut dyn FnMut(&ScanProgress),
     ) -> Self {
         let files = libraries(&inventory);
-        let mut advance = Advance {
+        let mut advance = ScanProgress {
             files_total: files.len(),
             bytes_total: files.values().sum(),
-            ..Advance::default()
+            ..ScanProgress::default()
         };
         let begun = Instant::now();
         let mut survey = Self { inventory, ..Self::default() };
@@ -189,10 +189,13 @@ mod tests {
 
     #[test]
     fn what_is_left_follows_the_pace_so_far() {
-        let half = Advance { bytes: 50, bytes_total: 100, ..Advance::default() };
+        let half = ScanProgress { bytes: 50, bytes_total: 100, ..ScanProgress::default() };
         assert_eq!(half.left_after(Duration::from_secs(4)), Some(Duration::from_secs(4)));
-        assert_eq!(Advance { bytes: 0, ..half.clone() }.left_after(Duration::from_secs(4)), None);
-        let nothing = Advance::default();
+        assert_eq!(
+            ScanProgress { bytes: 0, ..half.clone() }.left_after(Duration::from_secs(4)),
+            None
+        );
+        let nothing = ScanProgress::default();
         assert_eq!(nothing.left_after(Duration::from_secs(4)), Some(Duration::ZERO));
     }
 }

@@ -35,7 +35,7 @@ pub enum Load {
 /// Loads an image and runs what is in it.
 pub(super) fn find(machine: &mut CudaMachine, load: Load) -> Found {
     let Some((name, bytes)) = image(load, machine.facts().sm) else {
-        return Found::unknown("this build has no such image: run forge");
+        return Found::unknown("this build has no such image: run build-kernels");
     };
     let (loaded, log) = machine.load_image(FAMILY, &bytes);
     let result = loaded.and_then(|()| run(machine));

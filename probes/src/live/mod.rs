@@ -17,7 +17,7 @@ mod shared;
 mod store;
 mod table;
 
-pub use gate::{Element, Exchange, Gate, Layout, Tile, Words, exchange};
+pub use gate::{Element, Exchange, InstructionProbe, Layout, Tile, Words, exchange};
 pub use libraries::CublasCopies;
 pub use load::Load;
 pub use product::{Call, Grid, Lie, Trial};

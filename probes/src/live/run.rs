@@ -52,7 +52,7 @@ impl<'m> Bench<'m> {
     fn find(&mut self, probe: &Probe) -> Found {
         let machine = &mut *self.machine;
         match &probe.subject {
-            Subject::Gate(of) => gate::find(machine, probe.title, of),
+            Subject::Instruction(of) => gate::find(machine, probe.title, of),
             Subject::Rate(of) => rate::find(machine, probe.title, of),
             Subject::Load(of) => load::find(machine, *of),
             Subject::Shared(kib) => shared::find(machine, *kib),

@@ -41,7 +41,7 @@ use self::slot::Slot;
 use self::visit::Answer;
 use self::workers::Workers;
 use crate::driver::{Driver, DriverState, Versions};
-use crate::frame::Notice;
+use crate::notice::Notice;
 use crate::provider::{Context, GpuSection, Provider, Section};
 
 /// Where to look, and how often to look again.

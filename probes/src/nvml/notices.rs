@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::session::MOST_GPUS;
 use super::slot::Slot;
-use crate::frame::{Notice, Severity};
 use crate::gpu::Presence;
+use crate::notice::{Notice, Severity};
 
 /// Everything there is to say of one device.
 pub(super) fn about(slot: &Slot, others_live: bool) -> Vec<Notice> {

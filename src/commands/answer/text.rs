@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::engine::{Level, Origin, Outcome, Question, Verdict};
-use crate::io::sink::printer::{Ink, inked, is_mark};
+use crate::io::sink::printer::{TextColor, colored, is_mark};
 use crate::text::clean;
 
 /// How text is written.
@@ -31,13 +31,13 @@ impl Style {
     }
 
     pub(crate) fn paint(self, outcome: Outcome, text: &str) -> String {
-        let ink = match outcome {
-            Outcome::Works => Ink::Green,
-            Outcome::Fallback | Outcome::Slow => Ink::Yellow,
-            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => Ink::Red,
-            Outcome::Unknown => Ink::Magenta,
+        let color = match outcome {
+            Outcome::Works => TextColor::Green,
+            Outcome::Fallback | Outcome::Slow => TextColor::Yellow,
+            Outcome::Partial | Outcome::WrongOutput | Outcome::Fails => TextColor::Red,
+            Outcome::Unknown => TextColor::Magenta,
         };
-        if self.color { inked(ink, text) } else { text.to_owned() }
+        if self.color { colored(color, text) } else { text.to_owned() }
     }
 
     /// Separator between the parts of a title.

@@ -11,7 +11,7 @@ use crate::commands::output;
 use crate::config::args;
 use crate::runs::compare::{Groups, compare_groups};
 use crate::runs::noise::floor_of;
-use crate::runs::run_log::Regime;
+use crate::runs::run_log::SampleMode;
 use crate::runs::samples::Key;
 
 /// Judges this program against another one.
@@ -48,6 +48,6 @@ fn floors(before: &Side, after: &Side) -> BTreeMap<Key, f64> {
 
 fn groups(side: Side) -> Groups {
     let mut groups = Groups::default();
-    side.into_iter().flatten().for_each(|point| groups.add(point, Regime::Sustained));
+    side.into_iter().flatten().for_each(|point| groups.add(point, SampleMode::Sustained));
     groups
 }

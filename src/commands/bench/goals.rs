@@ -13,14 +13,14 @@ use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
-use crate::commands::gpu::picks::Tuned;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::target;
+use crate::commands::gpu::tuned::Tuned;
 use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::{identity, output};
 use crate::config::args;
 use crate::io::sink::{Holds, Limits as FileLimits, Recorder};
-use crate::runs::run_log::{End, Record, Regime, Taken};
+use crate::runs::run_log::{End, Record, SampleMode, Taken};
 use crate::runs::samples::{Key, Point};
 use crate::text::clean;
 use crate::worker::goals::{GOALS, Goal, Own, Verdict};
@@ -142,7 +142,7 @@ impl DeviceResult {
             return Vec::new();
         }
         let mut run = identity::here(identity::own_command());
-        run.regime = Regime::Sustained;
+        run.regime = SampleMode::Sustained;
         if let Some(frame) = frame {
             identity::add_machine(&mut run, frame);
         }
@@ -179,8 +179,8 @@ fn on_device(
         return Ok(result);
     }
     let (regime, beside_others) = (TimingMode::Sustained, options.get(&args::ANYWAY));
-    let picks = result.tuned.picks.clone();
-    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, picks };
+    let tuned = result.tuned.tuned.clone();
+    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, tuned };
     let mut jobs = vec![Command::Acquire(hold)];
     for goal in wanted {
         match missing(goal, &result.here) {
@@ -264,7 +264,7 @@ fn against(row: &Row) -> &str {
 #[cfg(test)]
 mod tests {
     use warpscope_kernels::Sm;
-    use warpscope_kernels::gpu::{DeviceFacts, Picks};
+    use warpscope_kernels::gpu::{DeviceFacts, TunedConfigs};
 
     use super::*;
     use crate::worker::{ArmReport, Strain};
@@ -280,7 +280,7 @@ mod tests {
             memory_bytes: 140 << 30,
             driver_cuda: 12_080,
             simulated,
-            picks: Picks::default(),
+            tuned: TunedConfigs::default(),
         };
         let mut result = DeviceResult {
             tuned: Tuned::default(),

@@ -6,7 +6,7 @@ use crate::commands::bench::decoder::BenchResult;
 use crate::commands::bench::timing::GpuResult;
 use crate::commands::identity;
 use crate::io::sink::{Holds, Limits, RecordError, Recorder};
-use crate::runs::run_log::{Device, End, Record, Regime, Taken};
+use crate::runs::run_log::{Device, End, Record, SampleMode, Taken};
 use crate::runs::samples::{Key, Point, Shape};
 use crate::worker::PathSamples;
 use crate::worker::precision::{is_default, precision};
@@ -22,7 +22,7 @@ pub(crate) fn keep_run(path: &Path, result: &BenchResult) -> Result<(), RecordEr
     }
     let device = result.hello.as_ref().map(|hello| hello.device_name.clone());
     let mut run = identity::here(identity::own_command());
-    run.regime = Regime::Sustained;
+    run.regime = SampleMode::Sustained;
     run.devices =
         device.iter().map(|name| Device { name: name.clone(), ..Device::default() }).collect();
     let kernels = result.hello.iter().flat_map(|hello| &hello.kernels);

@@ -8,7 +8,7 @@ use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
 
 use crate::commands::cli::CliError;
 use crate::runs::compare::Groups;
-use crate::runs::run_log::{PointStream, Reader, Regime, begins_run_log};
+use crate::runs::run_log::{PointStream, Reader, SampleMode, begins_run_log};
 use crate::runs::samples as points;
 
 /// Largest document of another tool, which is held whole.
@@ -56,7 +56,7 @@ fn document(input: impl Read) -> io::Result<Contents> {
         ..Contents::default()
     };
     for point in read.points {
-        contents.groups.add(point, Regime::default());
+        contents.groups.add(point, SampleMode::default());
     }
     Ok(contents)
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use warpscope_probes::inspect::Advance;
+use warpscope_probes::inspect::ScanProgress;
 
 use crate::commands::output::StatusLine;
 
@@ -20,7 +20,7 @@ impl ProgressPrinter {
         Self { shown: None, line: StatusLine::new() }
     }
 
-    pub(crate) fn show(&mut self, advance: &Advance) {
+    pub(crate) fn show(&mut self, advance: &ScanProgress) {
         if !self.line.is_shown() || self.shown.is_some_and(|at| at.elapsed() < INTERVAL) {
             return;
         }

@@ -50,7 +50,7 @@ mod tests {
             memory_bytes: 15 << 30,
             driver_cuda: 12_080,
             simulated: false,
-            picks: warpscope_kernels::gpu::Picks::default(),
+            tuned: warpscope_kernels::gpu::TunedConfigs::default(),
         };
         DeviceHere { uuid: uuid.to_owned(), device }
     }

@@ -6,11 +6,11 @@
 pub(crate) mod choose;
 pub(crate) mod libraries;
 pub(crate) mod outcome;
-pub(crate) mod picks;
 pub(crate) mod progress;
 pub(crate) mod session;
+pub(crate) mod tuned;
 
-pub(crate) use picks::book;
+pub(crate) use tuned::cache;
 
 use std::io::{self, Write};
 use std::path::Path;

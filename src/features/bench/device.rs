@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use warpscope_kernels::gpu::Picks;
+use warpscope_kernels::gpu::TunedConfigs;
 use warpscope_kernels::model::PROFILES;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
@@ -69,7 +69,7 @@ pub struct Device {
     /// Telemetry around the newest burst.
     pub window: Option<Window>,
     /// Variants of kernels chosen for it.
-    picks: Picks,
+    tuned: TunedConfigs,
     /// Processes that are its worker.
     own: Vec<u32>,
     /// Commands of the present burst that are not finished, and the time that the others took.
@@ -106,7 +106,7 @@ impl Device {
             deaths: VecDeque::new(),
             spent: Duration::ZERO,
             window: None,
-            picks: Picks::default(),
+            tuned: TunedConfigs::default(),
             own: Vec::new(),
             unfinished: 0,
             busy: Duration::ZERO,
@@ -193,8 +193,8 @@ impl Device {
     }
 
     /// Takes note of the variants chosen for it; they hold from the next burst on.
-    pub(crate) fn tune(&mut self, picks: Picks) {
-        self.picks = picks;
+    pub(crate) fn tune(&mut self, tuned: TunedConfigs) {
+        self.tuned = tuned;
     }
 
     /// Takes the GPU as a frame shows it.
@@ -301,8 +301,8 @@ impl Device {
             return CpuOptions::live().commands();
         }
         let simulated = self.results.is_simulated();
-        let picks = self.picks.clone();
-        let acquire = Acquire { arena_bytes: Some(memory_bytes), picks, ..Acquire::default() };
+        let tuned = self.tuned.clone();
+        let acquire = Acquire { arena_bytes: Some(memory_bytes), tuned, ..Acquire::default() };
         if !std::mem::replace(&mut self.begun, true) {
             self.results.begin();
             return plan::ceilings(&acquire, simulated);

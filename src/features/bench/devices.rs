@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use warpscope_kernels::gpu::Picks;
+use warpscope_kernels::gpu::TunedConfigs;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Gpu, Origin, Timestamp};
 
@@ -117,10 +117,10 @@ impl Devices {
         let mut measuring =
             self.devices.values().filter(|it| !it.is_cpu() && it.is_measuring()).count();
         for gpu in real {
-            let picks = picks(&self.cache, frame, gpu);
+            let tuned = tuned(&self.cache, frame, gpu);
             let device = self.gpu(&gpu.key);
             device.observe(frame, gpu);
-            device.tune(picks);
+            device.tune(tuned);
             if measuring >= AT_ONCE && device.may_begin(frame, gpu) {
                 continue;
             }
@@ -246,14 +246,14 @@ pub fn is_real(gpu: &Gpu) -> bool {
 }
 
 /// The variants chosen for a GPU that count now.
-fn picks(cache: &TuningCache, frame: &Frame, gpu: &Gpu) -> Picks {
+fn tuned(cache: &TuningCache, frame: &Frame, gpu: &Gpu) -> TunedConfigs {
     if cache.entries.is_empty() {
-        return Picks::default();
+        return TunedConfigs::default();
     }
     let driver = frame.driver.versions.driver.last().map(String::as_str);
     match cache.lookup(&Situation::of(gpu, driver)) {
-        Lookup::Chosen(entry) => entry.picks(),
-        Lookup::Untuned | Lookup::Ignored(_) => Picks::default(),
+        Lookup::Chosen(entry) => entry.tuned(),
+        Lookup::Untuned | Lookup::Ignored(_) => TunedConfigs::default(),
     }
 }
 

@@ -206,7 +206,7 @@ mod tests {
             memory_bytes: 80 << 30,
             driver_cuda: 12_080,
             simulated: true,
-            picks: warpscope_kernels::gpu::Picks::default(),
+            tuned: warpscope_kernels::gpu::TunedConfigs::default(),
         };
         let limited = kernels().filter(|kernel| {
             let works = (kernel.works)(&facts, 64 << 20);

@@ -145,7 +145,7 @@ mod tests {
             memory_bytes: 16 << 30,
             driver_cuda: 12_080,
             simulated,
-            picks: warpscope_kernels::gpu::Picks::default(),
+            tuned: warpscope_kernels::gpu::TunedConfigs::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::inspect::Advance;
+use warpscope_probes::inspect::ScanProgress;
 use warpscope_probes::process::Visibility;
 use warpscope_probes::{Frame, Timestamp};
 
@@ -51,13 +51,13 @@ impl Compat {
 
     /// Everything, with every process on a GPU, once this time has passed.
     pub(super) fn look_at_everything(&mut self, frame: &Frame, after: Duration) -> Cmd {
-        self.looking = Some(Advance::default());
+        self.looking = Some(ScanProgress::default());
         self.looked.pids = on_gpus(frame);
         Cmd::Inspect(self.looked.pids.iter().copied().collect(), after)
     }
 
     /// A report of the look in progress. One that was stopped may have sent its last a moment later.
-    pub(super) fn report(&mut self, advance: Advance) {
+    pub(super) fn report(&mut self, advance: ScanProgress) {
         if self.looking.is_some() {
             self.looking = Some(advance);
         }

@@ -18,7 +18,7 @@ pub mod view;
 
 use std::sync::Arc;
 
-use warpscope_probes::inspect::Advance;
+use warpscope_probes::inspect::ScanProgress;
 use warpscope_probes::rules::RuleBase;
 
 use self::inspect::Looked;
@@ -38,7 +38,7 @@ pub struct Compat {
     /// How the tab is set.
     pub view: CompatView,
     /// How far a look at what is installed has come.
-    pub looking: Option<Advance>,
+    pub looking: Option<ScanProgress>,
     /// Which processes were asked what they use.
     looked: Looked,
     /// Which GPUs were asked about, and which one is being probed.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use warpscope_probes::inspect::{Advance, EnvironmentScan};
+use warpscope_probes::inspect::{EnvironmentScan, ScanProgress};
 use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
@@ -19,7 +19,7 @@ pub enum Msg {
     /// The rules to answer by, once they are read.
     Rules(Arc<RuleBase>),
     /// How far the look at what is installed has come.
-    Inspecting(Advance),
+    Inspecting(ScanProgress),
     /// What is installed on this machine, and the day it was looked at.
     EnvironmentScan(Arc<EnvironmentScan>, String),
     /// What processes that are new on a GPU use, and the day they were looked at.

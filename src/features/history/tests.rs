@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::*;
 use crate::features::{Scroll, history};
 use crate::runs::compare::Quartiles;
-use crate::runs::run_log::{Identity, Regime};
+use crate::runs::run_log::{Identity, SampleMode};
 use crate::runs::samples::Key;
 use crate::shell::keymap::Keymap;
 use crate::shell::update::update;
@@ -28,7 +28,7 @@ fn read() -> Vec<Trend> {
         hash: at as i64,
         identity: Identity {
             at_ms: at,
-            regime: if at == 3 { Regime::Pulse } else { Regime::External },
+            regime: if at == 3 { SampleMode::Pulse } else { SampleMode::External },
             ..Identity::default()
         },
         ..RecordedRun::default()

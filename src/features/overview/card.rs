@@ -10,7 +10,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{columns, cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Card as Frame, CellWriter, DtypeStrip, Gauge, Graph, Ink, Look, Spark, StyledText,
+    Card as Frame, CellWriter, DtypeStrip, Gauge, Graph, Look, Paint, Spark, StyledText,
     outcome_role, text_width,
 };
 
@@ -93,7 +93,7 @@ fn gauges(shared: &Shared, look: Look<'_>, card: &Card, rest: &mut Rect, buffer:
     let line = cut_history(&mut bar);
     let history = shared.store.track(&card.key, Track::Utilisation);
     Gauge::new(look, card.load.amount, Ramp::Load).label(&card.load.text, 5).render(bar, buffer);
-    Spark::new(look, history, Ink::Role(Role::Graph)).max(100.0).render(line, buffer);
+    Spark::new(look, history, Paint::Role(Role::Graph)).max(100.0).render(line, buffer);
     let mut pen = look.pen(buffer, memory);
     pen.put("mem ", look.style(Role::Muted));
     let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };

@@ -11,7 +11,7 @@ use crate::widgets::format::Short;
 use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Amount, BarLine, Bars, Card, Gauge, Ink, Look, Rates, Scale, Spark, StyledText, text_width,
+    Amount, BarLine, Bars, Card, Gauge, Look, Paint, Rates, Scale, Spark, StyledText, text_width,
 };
 
 /// Features worth a place in the title, by what they are called there.
@@ -75,7 +75,9 @@ fn use_now(shared: &Shared, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
     Gauge::new(look, Amount::of(&machine.cpu_pct, 100.0), Ramp::Load)
         .label(&text, 5)
         .render(bar, buffer);
-    Spark::new(look, shared.store.cpu(), Ink::Role(Role::Graph)).max(100.0).render(history, buffer);
+    Spark::new(look, shared.store.cpu(), Paint::Role(Role::Graph))
+        .max(100.0)
+        .render(history, buffer);
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
     let text = format::bytes_of(used, total);

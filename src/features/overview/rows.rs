@@ -10,7 +10,7 @@ use crate::store::Track;
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::theme::{Ramp, Role};
-use crate::widgets::{Align, CellWriter, Column, Gauge, Ink, Look, Spark, Table, text_width};
+use crate::widgets::{Align, CellWriter, Column, Gauge, Look, Paint, Spark, Table, text_width};
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 14, 18),
@@ -114,7 +114,7 @@ fn bar(
             .render(area, buffer),
         3 => {
             let values = shared.store.track(&card.key, Track::Utilisation);
-            Spark::new(look, values, Ink::Role(Role::Graph)).max(100.0).render(area, buffer);
+            Spark::new(look, values, Paint::Role(Role::Graph)).max(100.0).render(area, buffer);
         }
         _ => {
             Gauge::new(look, card.memory.amount, Ramp::Memory)

@@ -5,13 +5,13 @@ pub mod export;
 pub mod history;
 pub mod jsonl;
 pub mod noise_file;
-pub mod picks_file;
 pub mod printer;
 mod reader;
 mod recorder;
 mod redact;
 mod state_file;
 pub mod table;
+pub mod tuning_cache;
 
 pub use reader::{FrameReader, Head, Located, MAX_LINE, ReadStats};
 pub use recorder::{Holds, Limits, RecordError, Recorder};

@@ -10,7 +10,7 @@ use warpscope_probes::text::is_hostile;
 
 /// How a part of a text is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
+pub enum TextColor {
     /// Heads of tables.
     Bold,
     /// What fails.
@@ -24,20 +24,20 @@ pub enum Ink {
 }
 
 /// Marks, and the sequences (SGR) a terminal gets in their place.
-const MARKS: &[(Ink, char, &str)] = &[
-    (Ink::Bold, '\u{FDD1}', "\x1b[1m"),
-    (Ink::Red, '\u{FDD2}', "\x1b[31m"),
-    (Ink::Green, '\u{FDD3}', "\x1b[32m"),
-    (Ink::Yellow, '\u{FDD4}', "\x1b[33m"),
-    (Ink::Magenta, '\u{FDD5}', "\x1b[35m"),
+const MARKS: &[(TextColor, char, &str)] = &[
+    (TextColor::Bold, '\u{FDD1}', "\x1b[1m"),
+    (TextColor::Red, '\u{FDD2}', "\x1b[31m"),
+    (TextColor::Green, '\u{FDD3}', "\x1b[32m"),
+    (TextColor::Yellow, '\u{FDD4}', "\x1b[33m"),
+    (TextColor::Magenta, '\u{FDD5}', "\x1b[35m"),
 ];
-/// The mark behind an inked part.
+/// The mark behind an colored part.
 const END: char = '\u{FDD0}';
 const RESET: &str = "\x1b[0m";
 
-/// A text between the marks of an ink.
-pub fn inked(ink: Ink, text: &str) -> String {
-    let mark = MARKS.iter().find(|row| row.0 == ink).map_or(END, |row| row.1);
+/// A text between the marks of an color.
+pub fn colored(color: TextColor, text: &str) -> String {
+    let mark = MARKS.iter().find(|row| row.0 == color).map_or(END, |row| row.1);
     format!("{mark}{text}{END}")
 }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_sequence_comes_from_a_mark_and_from_nothing_else() {
-        let text = format!("{} \x1b[32mx", inked(Ink::Green, "works"));
+        let text = format!("{} \x1b[32mx", colored(TextColor::Green, "works"));
         assert_eq!(printed(&[text.as_bytes()]), "\x1b[32mworks\x1b[0m \u{fffd}[32mx");
         let cleaned = crate::text::clean(&text, false).into_owned();
         assert_eq!(printed(&[cleaned.as_bytes()]), "\u{fffd}works\u{fffd} \u{fffd}[32mx");

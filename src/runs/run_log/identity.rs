@@ -9,7 +9,7 @@ use super::RUN_LOG_SCHEMA;
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Regime {
+pub enum SampleMode {
     /// Short bursts, clocks on their way.
     Pulse,
     /// After clocks and power had settled.
@@ -19,7 +19,7 @@ pub enum Regime {
     External,
 }
 
-impl std::fmt::Display for Regime {
+impl std::fmt::Display for SampleMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Pulse => "in pulses",
@@ -137,7 +137,7 @@ pub struct Identity {
     /// Whether operands came from memory and not from a cache.
     pub cold: Option<bool>,
     /// How clocks stood.
-    pub regime: Regime,
+    pub regime: SampleMode,
 }
 
 impl Default for Identity {
@@ -159,7 +159,7 @@ impl Default for Identity {
             libraries: BTreeMap::new(),
             seed: None,
             cold: None,
-            regime: Regime::default(),
+            regime: SampleMode::default(),
         }
     }
 }

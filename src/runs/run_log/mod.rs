@@ -14,7 +14,7 @@ mod window;
 use serde::{Deserialize, Serialize};
 use warpscope_probes::bounded::Skipped;
 
-pub use identity::{Device, Dirty, ENVIRONMENT, Identity, Regime};
+pub use identity::{Device, Dirty, ENVIRONMENT, Identity, SampleMode};
 pub use reader::{Reader, begins_run_log};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
 pub use window::{Span, Window};

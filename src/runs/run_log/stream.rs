@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{Identity, Record, Regime};
+use super::{Identity, Record, SampleMode};
 use crate::runs::samples::Point;
 
 /// Most points, and samples of them, a record of the machine around them may lie behind. A writer puts one in before it is more.
@@ -13,7 +13,7 @@ pub const HELD_SAMPLES: usize = 1 << 20;
 /// Takes records, gives points once nothing more can be said of them.
 #[derive(Debug, Default)]
 pub struct PointStream {
-    regime: Regime,
+    regime: SampleMode,
     held: VecDeque<Point>,
     samples: usize,
     /// Devices of the machines the runs were on.
@@ -22,7 +22,7 @@ pub struct PointStream {
 
 impl PointStream {
     /// Takes one record.
-    pub fn take(&mut self, record: Record, give: &mut impl FnMut(Point, Regime)) {
+    pub fn take(&mut self, record: Record, give: &mut impl FnMut(Point, SampleMode)) {
         match record {
             Record::Run(run) => {
                 self.release(0, 0, give);
@@ -45,11 +45,11 @@ impl PointStream {
     }
 
     /// Gives what is still held.
-    pub fn finish(&mut self, give: &mut impl FnMut(Point, Regime)) {
+    pub fn finish(&mut self, give: &mut impl FnMut(Point, SampleMode)) {
         self.release(0, 0, give);
     }
 
-    fn release(&mut self, points: usize, samples: usize, give: &mut impl FnMut(Point, Regime)) {
+    fn release(&mut self, points: usize, samples: usize, give: &mut impl FnMut(Point, SampleMode)) {
         while self.held.len() > points || self.samples > samples {
             let Some(point) = self.held.pop_front() else { return };
             self.samples -= point.t_ns.len();
@@ -63,7 +63,7 @@ mod tests {
     use super::super::{Reader, Taken};
     use super::*;
 
-    fn read(text: &str) -> Vec<(String, Regime, bool)> {
+    fn read(text: &str) -> Vec<(String, SampleMode, bool)> {
         let mut all = Vec::new();
         let mut give = |point: Point, regime| {
             all.push((point.key.name, regime, !point.tainted.is_empty()));
@@ -87,7 +87,7 @@ name=b t_us=1
 name=c t_us=1
 {"type":"around","points":9,"tainted":["shared"]}
 name=d t_us=1"#;
-        let (pulse, sustained) = (Regime::Pulse, Regime::Sustained);
+        let (pulse, sustained) = (SampleMode::Pulse, SampleMode::Sustained);
         let want = [
             ("a", pulse, false),
             ("b", pulse, false),

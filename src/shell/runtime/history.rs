@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use super::mailbox::Post;
+use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
 use crate::io::sink::history::History;
 use crate::io::sink::noise_file;
@@ -22,7 +22,7 @@ pub struct Kept {
 }
 
 /// Starts reading; the answer comes as an event.
-pub(crate) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
+pub(crate) fn read_aside(path: Option<PathBuf>, post: MailboxSender) -> io::Result<()> {
     aside(move || {
         let read = open(path).and_then(|store| match store {
             Some(store) => store.trends().map_err(|error| error.to_string()),
@@ -33,7 +33,7 @@ pub(crate) fn read_aside(path: Option<PathBuf>, post: Post) -> io::Result<()> {
 }
 
 /// Starts comparing two runs; the answer comes as an event.
-pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: Post) -> io::Result<()> {
+pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: MailboxSender) -> io::Result<()> {
     aside(move || {
         let result =
             open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));

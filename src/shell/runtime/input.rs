@@ -3,7 +3,7 @@ use std::thread;
 
 use crossterm::event::{self, Event as Input, KeyEventKind, MouseButton, MouseEventKind};
 
-use super::{Event, Post};
+use super::{Event, MailboxSender};
 use crate::shell::Msg;
 use crate::widgets::Hits;
 
@@ -11,7 +11,7 @@ use crate::widgets::Hits;
 const HANGUP: i32 = 1;
 
 /// Reads the terminal on a thread of its own until the terminal or the owner goes away.
-pub(crate) fn listen(post: Post) -> io::Result<()> {
+pub(crate) fn listen(post: MailboxSender) -> io::Result<()> {
     let read = move || {
         loop {
             match event::read() {

@@ -9,9 +9,9 @@ use std::{io, thread};
 use warpscope_kernels::cpu::set_nice;
 use warpscope_probes::inspect::binary::{Cache, Scan, ScanError, scan_file};
 use warpscope_probes::inspect::env::{Places, Progress, Sweep, yield_disk};
-use warpscope_probes::inspect::{Advance, EnvironmentScan};
+use warpscope_probes::inspect::{EnvironmentScan, ScanProgress};
 
-use super::mailbox::Post;
+use super::mailbox::MailboxSender;
 use crate::features::compat::Msg;
 
 /// Niceness of what may wait for everybody else.
@@ -48,7 +48,7 @@ pub(crate) struct Inspector {
 
 impl Inspector {
     /// Starts anew once its time has come; a look in progress is given up.
-    pub(crate) fn start(&mut self, wanted: Look, post: Post) -> io::Result<()> {
+    pub(crate) fn start(&mut self, wanted: Look, post: MailboxSender) -> io::Result<()> {
         self.stop();
         let cancel = Arc::new(AtomicBool::new(false));
         self.cancel = Some(Arc::clone(&cancel));
@@ -82,14 +82,14 @@ impl Drop for Inspector {
     }
 }
 
-fn look(wanted: Look, post: &Post, cancel: &AtomicBool) -> EnvironmentScan {
+fn look(wanted: Look, post: &MailboxSender, cancel: &AtomicBool) -> EnvironmentScan {
     let Look { pids, only_processes, .. } = wanted;
     let sweep = Sweep { places: Places::here(Vec::new()), pids, only_named: only_processes };
     let inventory = sweep.run(&mut Progress::new(cancel, |_| {}));
     let cache = Cache::folder_of_user().map(Cache::open);
     let mut scan = |path: &Path| scan_remembered(cache.as_ref(), path);
     let mut told: Option<Instant> = None;
-    EnvironmentScan::of(inventory, &mut scan, cancel, &mut |advance: &Advance| {
+    EnvironmentScan::of(inventory, &mut scan, cancel, &mut |advance: &ScanProgress| {
         if !only_processes && told.is_none_or(|at| at.elapsed() >= REPORT_EVERY) {
             told = Some(Instant::now());
             post.tell(Msg::Inspecting(advance.clone()));

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
 use super::workers::Workers;
-use super::{Event, Msg, Post};
+use super::{Event, MailboxSender, Msg};
 use crate::features::bench::device::Task;
 
 /// How long workers that were told to end are waited for.
@@ -30,7 +30,7 @@ enum Request {
 
 impl IoThread {
     /// Starts the thread; signals are taken from here on. Workers start when asked.
-    pub(crate) fn start(post: Post) -> io::Result<Self> {
+    pub(crate) fn start(post: MailboxSender) -> io::Result<Self> {
         let (queue, inbox) = unbounded_channel();
         let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let signals = watch(&runtime)?;
@@ -62,7 +62,7 @@ fn watch(runtime: &Runtime) -> io::Result<Vec<(SignalKind, Signal)>> {
 }
 
 async fn serve(
-    post: &Post,
+    post: &MailboxSender,
     signals: Vec<(SignalKind, Signal)>,
     mut inbox: UnboundedReceiver<Request>,
 ) {

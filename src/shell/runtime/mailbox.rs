@@ -36,23 +36,23 @@ impl Shared {
 
 /// The sending end.
 #[derive(Clone)]
-pub(crate) struct Post(Arc<Shared>);
+pub(crate) struct MailboxSender(Arc<Shared>);
 
 /// The receiving end.
 pub(crate) struct Mailbox(Arc<Shared>);
 
 /// A queue for `capacity` events and one frame.
-pub(crate) fn mailbox(capacity: usize) -> (Post, Mailbox) {
+pub(crate) fn mailbox(capacity: usize) -> (MailboxSender, Mailbox) {
     let shared = Arc::new(Shared {
         capacity,
         queue: Mutex::default(),
         posted: Condvar::new(),
         taken: Condvar::new(),
     });
-    (Post(Arc::clone(&shared)), Mailbox(shared))
+    (MailboxSender(Arc::clone(&shared)), Mailbox(shared))
 }
 
-impl Post {
+impl MailboxSender {
     /// Sends an event; waits while the owner is behind. False: the owner is gone.
     pub(crate) fn send(&self, event: Event) -> bool {
         let full = |queue: &mut Queue| !queue.owner_gone && queue.events.len() >= self.0.capacity;

@@ -30,7 +30,7 @@ use warpscope_probes::rules::RuleBase;
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
 use self::io_thread::IoThread;
-use self::mailbox::{Mailbox, Post, mailbox};
+use self::mailbox::{Mailbox, MailboxSender, mailbox};
 use self::probe::Prober;
 use self::recording::Recording;
 use self::terminal::Screen;
@@ -38,7 +38,7 @@ use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::features::{bench as benchmark, compat, history as runs, processes};
 use crate::io::source::{Control, Source};
-use crate::shell::draw::{Hits, LookOptions, Skin};
+use crate::shell::draw::{Appearance, Hits, LookOptions};
 use crate::widgets::theme::ColorDepth;
 use crate::worker::children;
 
@@ -86,11 +86,11 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let frames = post.clone();
     let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
     input::listen(post.clone())?;
-    let skin = Skin::new(&launch.look, &launch.app.shared.settings.theme);
+    let appearance = Appearance::new(&launch.look, &launch.app.shared.settings.theme);
     let owner = Owner {
         app: launch.app,
         options: launch.look,
-        skin,
+        appearance,
         hits: Hits::default(),
         control,
         io,
@@ -107,7 +107,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
 }
 
 /// Reads architectures while the driver starts, so that the first frame does not wait for them, and the rules for whoever wants them.
-fn read_facts(rules_to: Option<Post>) -> io::Result<()> {
+fn read_facts(rules_to: Option<MailboxSender>) -> io::Result<()> {
     let read = move || {
         Catalogue::load();
         if let Some(post) = rules_to {
@@ -120,7 +120,7 @@ fn read_facts(rules_to: Option<Post>) -> io::Result<()> {
 struct Owner {
     app: App,
     options: LookOptions,
-    skin: Skin,
+    appearance: Appearance,
     hits: Hits,
     control: Box<dyn Control>,
     io: IoThread,
@@ -130,7 +130,7 @@ struct Owner {
     kept: Kept,
     /// Frames wait for the rules, which take milliseconds: nobody reads of GPUs that nothing fails on.
     without_rules: bool,
-    post: Post,
+    post: MailboxSender,
     last_frame: Instant,
     ended: Option<Ended>,
 }
@@ -161,10 +161,10 @@ impl Owner {
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
-        if self.skin.theme_name() != self.app.shared.settings.theme {
-            self.skin = Skin::new(&self.options, &self.app.shared.settings.theme);
+        if self.appearance.theme_name() != self.app.shared.settings.theme {
+            self.appearance = Appearance::new(&self.options, &self.app.shared.settings.theme);
         }
-        self.hits = screen.draw(&self.app, &self.skin)?;
+        self.hits = screen.draw(&self.app, &self.appearance)?;
         if let Some(part) = self.hits.shown() {
             update(&mut self.app, Msg::Shown(part));
         }

@@ -6,11 +6,11 @@ use std::thread;
 
 use warpscope_probes::model::Model;
 
-use super::mailbox::Post;
+use super::mailbox::MailboxSender;
 use crate::features::compat::Msg;
 
 /// Starts reading; the answer comes as an event.
-pub(crate) fn read_aside(path: String, post: Post) -> io::Result<()> {
+pub(crate) fn read_aside(path: String, post: MailboxSender) -> io::Result<()> {
     let work = move || {
         let read = Model::read(&at_home(&path)).map_err(|error| error.to_string());
         post.tell(Msg::Model(path, read));

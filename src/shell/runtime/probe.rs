@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use warpscope_probes::live::{ProbeReport, Store, probes};
 
 use super::io_thread::PARTING;
-use super::mailbox::Post;
+use super::mailbox::MailboxSender;
 use crate::features::compat::Msg;
 use crate::features::compat::probing::Probing;
 use crate::worker::gpu::ProbeRound;
@@ -23,7 +23,7 @@ use crate::worker::{Acquire, Limits, Supervisor, Update, WorkerTarget, supervise
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Starts reading what was found before; the answers come as events.
-pub(crate) fn recall_aside(gpus: Vec<(String, String)>, post: Post) -> io::Result<()> {
+pub(crate) fn recall_aside(gpus: Vec<(String, String)>, post: MailboxSender) -> io::Result<()> {
     aside(move || {
         let Some(store) = Store::of_user() else { return };
         for (uuid, driver) in gpus {
@@ -44,7 +44,7 @@ pub(crate) struct Prober {
 
 impl Prober {
     /// Starts the probes on a GPU; the answer comes as an event when all have ended.
-    pub(crate) fn start(&mut self, probing: Probing, post: Post) -> io::Result<()> {
+    pub(crate) fn start(&mut self, probing: Probing, post: MailboxSender) -> io::Result<()> {
         self.runs.retain(|(_, thread)| !thread.is_finished());
         let (go_on, stop) = unbounded_channel();
         let thread = aside(move || {

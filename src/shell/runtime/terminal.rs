@@ -16,7 +16,7 @@ use super::canvas::{Canvas, erases_in_color, knows_links};
 use super::{fatal, restore};
 use crate::shell::App;
 use crate::shell::draw as ui;
-use crate::shell::draw::{Hits, Skin};
+use crate::shell::draw::{Appearance, Hits};
 
 /// Buttons and wheel, in the coordinates that have no upper end. Crossterm's own command asks for
 /// every movement as well, which nothing here uses and every one of which would wake the program.
@@ -67,9 +67,9 @@ impl Screen {
     }
 
     /// Draws the state; writes only what changed since the last time.
-    pub(crate) fn draw(&mut self, app: &App, skin: &Skin) -> io::Result<Hits> {
+    pub(crate) fn draw(&mut self, app: &App, appearance: &Appearance) -> io::Result<Hits> {
         self.buffer.reset();
-        let hits = ui::draw(app, skin, self.buffer.area, &mut self.buffer);
+        let hits = ui::draw(app, appearance, self.buffer.area, &mut self.buffer);
         let links = if self.links { hits.links() } else { &[] };
         let bytes = self.canvas.update(&self.buffer, links);
         // Half a frame must not follow a panic's message onto the shell's screen.

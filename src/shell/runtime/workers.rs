@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::Post;
+use super::MailboxSender;
 use crate::features::bench::Msg;
 use crate::features::bench::device::Task;
 use crate::worker::Command;
@@ -23,7 +23,7 @@ const JOB: Patience = Patience::Job(Duration::from_secs(1), Duration::from_secs(
 /// The workers, by the key of their device.
 pub(crate) struct Workers {
     exe: PathBuf,
-    post: Post,
+    post: MailboxSender,
     open: BTreeMap<String, Handle>,
     /// Those that were told to end.
     ending: Vec<JoinHandle<()>>,
@@ -31,7 +31,7 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// None yet; they are started from this program.
-    pub(crate) fn new(post: Post) -> Self {
+    pub(crate) fn new(post: MailboxSender) -> Self {
         let exe = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         Self { exe, post, open: BTreeMap::new(), ending: Vec::new() }
     }
@@ -69,7 +69,7 @@ struct Handle {
 }
 
 impl Handle {
-    fn start(exe: PathBuf, key: &str, post: Post) -> Self {
+    fn start(exe: PathBuf, key: &str, post: MailboxSender) -> Self {
         let (commands, inbox) = unbounded_channel();
         let over = Arc::new(AtomicBool::new(false));
         let (target, patience) = match key {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use warpscope_probes::driver::DriverState;
-use warpscope_probes::inspect::Advance;
+use warpscope_probes::inspect::ScanProgress;
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Percent;
@@ -661,7 +661,7 @@ fn the_look_at_what_is_installed_waits_while_the_machine_runs_on_battery() {
         [Cmd::Compat(compat::Cmd::Inspect(vec![], crate::features::compat::inspect::SETTLING))];
     assert_eq!(update(&mut app, on(false)), start);
     assert_eq!(update(&mut app, on(true)), [Cmd::Compat(compat::Cmd::StopInspecting)]);
-    update(&mut app, Msg::Compat(compat::Msg::Inspecting(Advance::default())));
+    update(&mut app, Msg::Compat(compat::Msg::Inspecting(ScanProgress::default())));
     assert!(app.tabs.compat.looking.is_none(), "a late report starts nothing");
     assert_eq!(update(&mut app, on(false)), start);
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::runs::compare::{Quartiles, Settings};
-use crate::runs::run_log::{Identity, Mark, Regime};
+use crate::runs::run_log::{Identity, Mark, SampleMode};
 use crate::runs::samples::Key;
 use changes::{change_points, weak_change_points};
 
@@ -81,7 +81,7 @@ pub struct Trend {
     /// What it ran on.
     pub device: String,
     /// How clocks stood.
-    pub regime: Regime,
+    pub regime: SampleMode,
     /// Whether operands came from memory; none where nobody said.
     pub cold: Option<bool>,
     /// Its runs, oldest first.
@@ -127,11 +127,11 @@ impl Trend {
 }
 
 /// The word of a regime.
-pub fn regime_word(regime: Regime) -> &'static str {
+pub fn regime_word(regime: SampleMode) -> &'static str {
     match regime {
-        Regime::Pulse => "pulse",
-        Regime::Sustained => "sustained",
-        Regime::External => "external",
+        SampleMode::Pulse => "pulse",
+        SampleMode::Sustained => "sustained",
+        SampleMode::External => "external",
     }
 }
 

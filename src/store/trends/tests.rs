@@ -76,7 +76,7 @@ fn runs_without_clean_samples_stay_in_view_and_out_of_the_search() {
 fn devices_regimes_and_cold_and_warm_are_never_one_trend() {
     let runs = vec![
         past(0, |_| ()),
-        past(1, |one| one.regime = Regime::Sustained),
+        past(1, |one| one.regime = SampleMode::Sustained),
         past(2, |one| one.cold = Some(true)),
         past(3, |one| {
             one.devices =

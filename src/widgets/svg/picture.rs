@@ -10,7 +10,7 @@ use crate::widgets::theme::{Rgb, Theme};
 
 /// A colour and everything drawn with it.
 pub(super) struct Layer<T> {
-    pub(super) ink: Rgb,
+    pub(super) paint: Rgb,
     pub(super) items: Vec<T>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Run {
     pub(super) x: f64,
     pub(super) end: f64,
     pub(super) y: f64,
-    pub(super) ink: Rgb,
+    pub(super) paint: Rgb,
     pub(super) modifier: Modifier,
     pub(super) text: String,
     /// Whether this is a lone symbol, which is centred in its cell.
@@ -46,9 +46,9 @@ pub(super) struct Picture {
     pub(super) open: bool,
 }
 
-fn layer<T>(layers: &mut Vec<Layer<T>>, ink: Rgb) -> &mut Vec<T> {
-    let index = layers.iter().position(|layer| layer.ink == ink).unwrap_or_else(|| {
-        layers.push(Layer { ink, items: Vec::new() });
+fn layer<T>(layers: &mut Vec<Layer<T>>, paint: Rgb) -> &mut Vec<T> {
+    let index = layers.iter().position(|layer| layer.paint == paint).unwrap_or_else(|| {
+        layers.push(Layer { paint, items: Vec::new() });
         layers.len() - 1
     });
     &mut layers[index].items
@@ -98,7 +98,7 @@ impl Picture {
     }
 
     pub(super) fn add(&mut self, x: f64, y: f64, cell: &Cell) {
-        let (ink, back) = self.inks(cell);
+        let (paint, back) = self.inks(cell);
         let width = width(cell.symbol()) as f64 * CELL.0;
         if back != self.colors.1 {
             add_segment(layer(&mut self.back, back), Segment { x, y, width, height: CELL.1 });
@@ -110,34 +110,34 @@ impl Picture {
         {
             if cell.modifier.contains(modifier) {
                 let line = Segment { x, y: y + at, width, height: 1.0 };
-                add_segment(layer(&mut self.fills, ink), line);
+                add_segment(layer(&mut self.fills, paint), line);
             }
         }
         let mut characters = cell.symbol().chars();
         let lone = characters.next().filter(|_| characters.next().is_none());
         match lone.map_or(Shape::None, shape) {
-            Shape::None => self.add_text(x, y, cell, ink),
+            Shape::None => self.add_text(x, y, cell, paint),
             Shape::Rects(rects) => {
                 for [left, top, width, height] in rects.iter().flatten() {
                     let rect = Segment { x: x + left, y: y + top, width: *width, height: *height };
-                    add_segment(layer(&mut self.fills, ink), rect);
+                    add_segment(layer(&mut self.fills, paint), rect);
                 }
             }
             Shape::Shade(share) => {
                 let rect = Segment { x, y, width: CELL.0, height: CELL.1 };
-                add_segment(layer(&mut self.fills, back.mix(ink, share)), rect);
+                add_segment(layer(&mut self.fills, back.mix(paint, share)), rect);
             }
-            Shape::Dots(bits) => self.add_dots(x, y, bits, ink),
+            Shape::Dots(bits) => self.add_dots(x, y, bits, paint),
             Shape::Paths(paths) => {
                 for (fill, left, top, path) in paths {
                     let path = format!("M{} {}{path}", round(x + left), round(y + top));
-                    self.add_path(*fill, ink, path);
+                    self.add_path(*fill, paint, path);
                 }
             }
         }
     }
 
-    fn add_dots(&mut self, x: f64, y: f64, bits: u8, ink: Rgb) {
+    fn add_dots(&mut self, x: f64, y: f64, bits: u8, paint: Rgb) {
         /// Column and row of the dots, in the order of their bits.
         const PLACES: [(u8, u8); 8] =
             [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
@@ -145,15 +145,16 @@ impl Picture {
         for (_, (column, row)) in set {
             // Counted in dots of the whole screen, so that neighbours are recognised exactly.
             let dot = (y / PITCH) as u32 + u32::from(*row);
-            layer(&mut self.dots, ink).push((dot, (x / PITCH) as u32 + u32::from(*column)));
+            layer(&mut self.dots, paint).push((dot, (x / PITCH) as u32 + u32::from(*column)));
         }
     }
 
-    fn add_path(&mut self, fill: Fill, ink: Rgb, path: String) {
-        let found = self.paths.iter_mut().find(|(kind, layer)| *kind == fill && layer.ink == ink);
+    fn add_path(&mut self, fill: Fill, paint: Rgb, path: String) {
+        let found =
+            self.paths.iter_mut().find(|(kind, layer)| *kind == fill && layer.paint == paint);
         match found {
             Some((_, layer)) => layer.items.push(path),
-            None => self.paths.push((fill, Layer { ink, items: vec![path] })),
+            None => self.paths.push((fill, Layer { paint, items: vec![path] })),
         }
     }
 
@@ -162,7 +163,7 @@ impl Picture {
     }
 
     /// Appends to the run before it, or begins one. A single blank stays inside its run.
-    fn add_text(&mut self, x: f64, y: f64, cell: &Cell, ink: Rgb) {
+    fn add_text(&mut self, x: f64, y: f64, cell: &Cell, paint: Rgb) {
         let symbol = cell.symbol();
         if symbol.trim().is_empty() {
             return;
@@ -175,7 +176,7 @@ impl Picture {
             self.open
                 && letter
                 && !run.symbol
-                && (run.ink, run.modifier) == (ink, modifier)
+                && (run.paint, run.modifier) == (paint, modifier)
                 && x - run.end <= CELL.0
         }) {
             if x > run.end {
@@ -186,6 +187,14 @@ impl Picture {
             return;
         }
         self.open = true;
-        self.runs.push(Run { x, end, y, ink, modifier, text: symbol.to_owned(), symbol: !letter });
+        self.runs.push(Run {
+            x,
+            end,
+            y,
+            paint,
+            modifier,
+            text: symbol.to_owned(),
+            symbol: !letter,
+        });
     }
 }

@@ -41,11 +41,11 @@ impl Picture {
 
     fn write_paths(&self, out: &mut String) {
         for (fill, layer) in &self.paths {
-            let (ink, path) = (hex(layer.ink), layer.items.concat());
+            let (paint, path) = (hex(layer.paint), layer.items.concat());
             let _ = match fill.stroke() {
-                None => writeln!(out, "<path fill=\"{ink}\" d=\"{path}\"/>"),
+                None => writeln!(out, "<path fill=\"{paint}\" d=\"{path}\"/>"),
                 Some(stroke) => {
-                    writeln!(out, "<path fill=\"none\" stroke=\"{ink}\" {stroke} d=\"{path}\"/>")
+                    writeln!(out, "<path fill=\"none\" stroke=\"{paint}\" {stroke} d=\"{path}\"/>")
                 }
             };
         }
@@ -61,7 +61,7 @@ impl Picture {
                 out,
                 "<path fill=\"none\" stroke=\"{}\" stroke-width=\"2.9\" stroke-linecap=\"round\" \
                  stroke-dasharray=\"0 {PITCH}\" d=\"",
-                hex(layer.ink)
+                hex(layer.paint)
             );
             for line in lines {
                 let (row, column) = line[0];
@@ -89,8 +89,8 @@ impl Picture {
         if !run.symbol && run.end - run.x > CELL.0 {
             let _ = write!(out, " textLength=\"{}\"", round(run.end - run.x));
         }
-        if run.ink != self.colors.0 {
-            let _ = write!(out, " fill=\"{}\"", hex(run.ink));
+        if run.paint != self.colors.0 {
+            let _ = write!(out, " fill=\"{}\"", hex(run.paint));
         }
         if run.modifier.contains(Modifier::BOLD) {
             out.push_str(" font-weight=\"bold\"");
@@ -104,7 +104,7 @@ impl Picture {
 
 fn write_segments(out: &mut String, layers: &[Layer<Segment>]) {
     for layer in layers {
-        let _ = write!(out, "<path fill=\"{}\" d=\"", hex(layer.ink));
+        let _ = write!(out, "<path fill=\"{}\" d=\"", hex(layer.paint));
         for Segment { x, y, width, height } in &layer.items {
             let [x, y, width, height] = [*x, *y, *width, *height].map(round);
             let _ = write!(out, "M{x} {y}h{width}v{height}h-{width}z");

@@ -88,7 +88,7 @@ impl GoalReport {
             all => format!("held down by {}", all.join(", ")),
         });
         if !self.own.entry.is_empty() {
-            parts.push(format!("{}, whose loop `forge --table` shows", self.own.entry));
+            parts.push(format!("{}, whose loop `build-kernels --table` shows", self.own.entry));
         }
         parts.join("; ")
     }
@@ -157,7 +157,7 @@ mod tests {
             power_w: Some(698.6),
             held_by: vec!["power cap".to_owned()],
         };
-        let want = "limited by arithmetic; 1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop `forge --table` shows";
+        let want = "limited by arithmetic; 1410–1755 MHz; 699 W; held down by power cap; w4_mma_f16_m8, whose loop `build-kernels --table` shows";
         assert_eq!(one.profile(), want);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpscope_kernels::Sm;
 use warpscope_kernels::cuda::{CudaMachine, ImageUse};
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Picks, Slot,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot, TunedConfigs,
 };
 
 use super::session::DeviceSession;
@@ -70,7 +70,7 @@ pub(super) fn facts(simulated: bool) -> DeviceFacts {
         memory_bytes: 1 << 30,
         driver_cuda: 12_080,
         simulated,
-        picks: Picks::default(),
+        tuned: TunedConfigs::default(),
     }
 }
 

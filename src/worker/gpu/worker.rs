@@ -86,7 +86,7 @@ impl<'a> GpuDevice<'a> {
             if let Some(bytes) = how.arena_bytes {
                 held.session.set_cap(bytes);
             }
-            held.facts.picks.clone_from(&how.picks);
+            held.facts.tuned.clone_from(&how.tuned);
         }
         self.how = how.clone();
     }
@@ -118,7 +118,7 @@ impl<'a> GpuDevice<'a> {
         if let Some(monitor) = &monitor {
             monitor.know(own(pid, &before, &after));
         }
-        let facts = DeviceFacts { picks: self.how.picks.clone(), ..session.facts().clone() };
+        let facts = DeviceFacts { tuned: self.how.tuned.clone(), ..session.facts().clone() };
         Ok(Held { uuid, session, facts, context_bytes, images: 0, monitor, warm: false })
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::decoder::{Storage, path};
-use warpscope_kernels::gpu::{Picks, Shape};
+use warpscope_kernels::gpu::{Shape, TunedConfigs};
 
 use super::glob::Globs;
 use super::os_paths;
@@ -84,8 +84,8 @@ pub struct Acquire {
     #[serde(default)]
     pub beside_others: bool,
     /// Variants of kernels chosen for it.
-    #[serde(default, skip_serializing_if = "Picks::is_empty")]
-    pub picks: Picks,
+    #[serde(default, skip_serializing_if = "TunedConfigs::is_empty")]
+    pub tuned: TunedConfigs,
 }
 
 /// What is timed and how.
@@ -172,8 +172,8 @@ mod tests {
         let timing = Timing { kernels: gemm(), shape: Some(shape), mode, ..Timing::default() };
         let forced = Timing { variant: Some("small".to_owned()), ..timing.clone() };
         let hold = Acquire { arena_bytes: Some(1 << 20), ..Acquire::default() };
-        let picks = Picks::default().forced("gemm.f16", "small");
-        let tuned = Acquire { picks, ..Acquire::default() };
+        let tuned = TunedConfigs::default().forced("gemm.f16", "small");
+        let tuned = Acquire { tuned, ..Acquire::default() };
         let why = "busy".to_owned();
         let (path, profile) = ("w4.bf16".to_owned(), "glm4".to_owned());
         vec![
@@ -184,7 +184,7 @@ mod tests {
             ),
             (
                 Command::Acquire(tuned),
-                r#"{"command":"acquire","arena_bytes":null,"mode":"pulse","beside_others":false,"picks":[{"kernel":"gemm.f16","variant":"small"}]}"#,
+                r#"{"command":"acquire","arena_bytes":null,"mode":"pulse","beside_others":false,"tuned":[{"kernel":"gemm.f16","variant":"small"}]}"#,
             ),
             (
                 Command::Autotune(timing.clone()),

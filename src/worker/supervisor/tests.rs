@@ -118,7 +118,7 @@ fn asked_again(job: &Command, simulated: bool) -> Supervisor {
         memory_bytes: 0,
         driver_cuda: 12_080,
         simulated,
-        picks: warpscope_kernels::gpu::Picks::default(),
+        tuned: warpscope_kernels::gpu::TunedConfigs::default(),
     };
     let holding = Holding {
         device,

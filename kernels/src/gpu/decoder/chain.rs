@@ -20,7 +20,7 @@ use super::path::Sums;
 use super::product::Rows;
 use super::step::{Step, Written};
 use crate::gpu::family::attn::{self, Fresh};
-use crate::gpu::family::glue;
+use crate::gpu::family::elementwise;
 use crate::gpu::family::token::{self, Kept, Made, Product, Then};
 use crate::gpu::{Element, Launch, Slot};
 use crate::model::{LayerTensor, Op};
@@ -156,7 +156,7 @@ impl Chain<'_> {
         if kept == Kept::Gated {
             let half = matrix.n / 2;
             let up = y.plus(u64::from(half) * element.bytes() as u64);
-            self.step.launches.push(glue::swiglu(element, [y, up, y], half)?);
+            self.step.launches.push(elementwise::swiglu(element, [y, up, y], half)?);
         }
         Ok(())
     }
@@ -180,12 +180,12 @@ impl Chain<'_> {
         let (at, element) = (&self.step.layout.activations, self.step.path.activations);
         let norm = self.step.norm(at.out, gains, 1, self.step.out_element());
         let [stream, _] = self.stream;
-        if glue::takes_next(norm.width) {
-            self.step.launches.push(glue::rms_norm_next(&norm, stream, next)?);
+        if elementwise::takes_next(norm.width) {
+            self.step.launches.push(elementwise::rms_norm_next(&norm, stream, next)?);
             return Ok(());
         }
-        self.step.launches.push(glue::rms_norm_add(&norm, stream)?);
-        self.step.launches.push(glue::rms_norm(&self.step.norm(stream, next, 1, element))?);
+        self.step.launches.push(elementwise::rms_norm_add(&norm, stream)?);
+        self.step.launches.push(elementwise::rms_norm(&self.step.norm(stream, next, 1, element))?);
         Ok(())
     }
 

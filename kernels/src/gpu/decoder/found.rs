@@ -1,6 +1,6 @@
 //! What the scans of a run say: how many numbers were not finite, and which came first.
 
-use crate::gpu::family::glue::FOUND_BYTES;
+use crate::gpu::family::elementwise::FOUND_BYTES;
 use crate::model::{Health, OPS, Op, Place, Shape};
 
 /// What the places of all scans hold before a run: no first number, none counted.

@@ -1,7 +1,7 @@
 //! Where the tensors of a decoder are.
 
 use crate::gpu::family::attn::{Scratch, arrival_bytes};
-use crate::gpu::family::glue::{Heads, State};
+use crate::gpu::family::elementwise::{Heads, State};
 use crate::gpu::family::nf4;
 use crate::gpu::family::token;
 use crate::gpu::family::w4::{self, awq};

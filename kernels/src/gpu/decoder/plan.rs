@@ -2,7 +2,7 @@
 
 use super::layout::{Activations, Kept, Layer, Layout, MATRICES, Matrix, Weights, heads};
 use super::path::{Path, Storage, Sums};
-use crate::gpu::family::glue::{FOUND_BYTES, STATE_BYTES, State};
+use crate::gpu::family::elementwise::{FOUND_BYTES, STATE_BYTES, State};
 use crate::gpu::family::w4::{self, awq, w4a8};
 use crate::gpu::family::{attn, nf4};
 use crate::gpu::{self, DeviceFacts, Element, MachineError, Slot};
@@ -14,7 +14,7 @@ pub(super) const NARROW: usize = 64;
 /// What a layout is made for.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
-    /// Way to compute.
+    /// Path to compute.
     pub(super) path: &'a Path,
     /// Sizes.
     pub(super) shape: Shape,

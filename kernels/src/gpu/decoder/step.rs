@@ -6,7 +6,7 @@ use super::layout::{Layer, Layout, heads};
 use super::path::Path;
 use super::product::{Multiplier, Rows};
 use crate::gpu::family::attn::{self, Attention, Engine, Fresh};
-use crate::gpu::family::glue::{self, Advance, Embed, FOUND_BYTES, Norm, Rope};
+use crate::gpu::family::elementwise::{self, Advance, Embed, FOUND_BYTES, Norm, Rope};
 use crate::gpu::{self, DeviceFacts, Element, Launch, Slot};
 use crate::model::{EPSILON, LayerTensor, OPS, Op};
 
@@ -75,7 +75,7 @@ impl<'a> Step<'a> {
             let kept = &self.layout.kept;
             let at = (layer * OPS.len() + op as usize) as u64 * FOUND_BYTES;
             let found = kept.found.plus(at);
-            self.launches.push(glue::scan(element, x, kept.state, found, count)?);
+            self.launches.push(elementwise::scan(element, x, kept.state, found, count)?);
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl<'a> Step<'a> {
     pub(super) fn embedding(&mut self, tokens: Slot) -> Written {
         let (layout, shape) = (self.layout, self.layout.shape);
         let x = layout.activations.x;
-        self.launches.push(glue::embed(
+        self.launches.push(elementwise::embed(
             self.path.activations,
             &Embed {
                 table: layout.embedding,
@@ -120,7 +120,7 @@ impl<'a> Step<'a> {
     pub(super) fn enter(&mut self, l: usize, op: Op, gains: Slot) -> Written {
         let at = &self.layout.activations;
         let norm = self.norm(at.x, gains, self.tokens, self.path.activations);
-        self.launches.push(glue::rms_norm(&norm)?);
+        self.launches.push(elementwise::rms_norm(&norm)?);
         self.rows(l, op, at.normed, self.layout.shape.width)
     }
 
@@ -128,7 +128,7 @@ impl<'a> Step<'a> {
     fn leave(&mut self, l: usize, [op, sum]: [Op; 2], gains: Slot) -> Written {
         let at = &self.layout.activations;
         let norm = self.norm(at.out, gains, self.tokens, self.out_element());
-        self.launches.push(glue::rms_norm_add(&norm, at.x)?);
+        self.launches.push(elementwise::rms_norm_add(&norm, at.x)?);
         self.rows(l, op, at.normed, self.layout.shape.width)?;
         self.rows(l, sum, at.x, self.layout.shape.width)
     }
@@ -192,7 +192,7 @@ impl<'a> Step<'a> {
             heads: heads(shape),
             capacity: shape.positions() as u32,
         };
-        glue::rope(self.path.activations, &rope)
+        elementwise::rope(self.path.activations, &rope)
     }
 
     /// Attention to the cache, and of one token to what is not in it yet.
@@ -226,7 +226,7 @@ impl<'a> Step<'a> {
         self.project((l, Op::UpProj), layer, T::Up, [at.normed, at.up])?;
         let count = self.tokens * shape.ffn as u32;
         let element = self.path.activations;
-        self.launches.push(glue::swiglu(element, [at.gate, at.up, at.gate], count)?);
+        self.launches.push(elementwise::swiglu(element, [at.gate, at.up, at.gate], count)?);
         self.rows(l, Op::Swiglu, at.gate, shape.ffn)?;
         self.project((l, Op::DownProj), layer, T::Down, [at.gate, at.out])?;
         self.leave(l, [Op::PostMlpNorm, Op::MlpResidual], layer.norm(T::PostMlpNorm))
@@ -238,7 +238,7 @@ impl<'a> Step<'a> {
         let (element, last) = (self.path.activations, shape.layers - 1);
         let before = u64::from(self.tokens - 1) * (shape.width * element.bytes()) as u64;
         let norm = self.norm(at.x.plus(before), layout.final_norm, 1, element);
-        self.launches.push(glue::rms_norm(&norm)?);
+        self.launches.push(elementwise::rms_norm(&norm)?);
         self.look((last, Op::FinalNorm), at.normed, element, shape.width as u32)?;
         self.launches.extend(self.multiplier().head(&layout.head, at.normed, at.logits)?);
         self.look((last, Op::Head), at.logits, Element::F32, shape.vocab as u32)
@@ -248,9 +248,9 @@ impl<'a> Step<'a> {
     pub(super) fn end(&mut self) -> Written {
         let (at, kept, shape) = (&self.layout.activations, &self.layout.kept, self.layout.shape);
         let vocab = shape.vocab as u32;
-        self.launches.push(glue::argmax(at.logits, kept.state.best(), vocab)?);
+        self.launches.push(elementwise::argmax(at.logits, kept.state.best(), vocab)?);
         if self.manner.watched {
-            self.launches.push(glue::advance(&Advance {
+            self.launches.push(elementwise::advance(&Advance {
                 state: kept.state,
                 tape: kept.tape,
                 logits: at.logits,

@@ -33,7 +33,7 @@ impl Ledger {
             memory_bytes: 141 << 30,
             driver_cuda: 12_080,
             simulated: true,
-            picks: crate::gpu::Picks::default(),
+            tuned: crate::gpu::TunedConfigs::default(),
         };
         let (buffers, graphs) = (HashMap::new(), HashSet::new());
         Self { facts, buffers, graphs, recorded: Vec::new(), calls: 0, refuses }

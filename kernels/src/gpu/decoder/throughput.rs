@@ -13,7 +13,7 @@ use super::refused;
 use super::step::{Manner, Step};
 use super::upload::{ZERO, encode};
 use crate::gpu::family::attn::Engine;
-use crate::gpu::family::{glue, mem, w4};
+use crate::gpu::family::{elementwise, mem, w4};
 use crate::gpu::{
     BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
 };
@@ -274,7 +274,7 @@ fn generate(facts: &DeviceFacts, path: &Path, layout: &Layout) -> Result<Vec<Lau
 /// Numbers that are no matrix: scales and maxima.
 fn row(element: Element, to: Slot, count: usize, grid: (u32, i32)) -> Result<Launch, String> {
     let (tensor, exponent) = grid;
-    glue::grid(element, to, &Grid::new(u64::from(tensor), [1, count], exponent))
+    elementwise::grid(element, to, &Grid::new(u64::from(tensor), [1, count], exponent))
 }
 
 fn fill(
@@ -289,7 +289,7 @@ fn fill(
     match weights {
         Weights::Dense(slot) => {
             let grid = Grid::new(u64::from(tensor), [n as usize, k as usize], exponent);
-            Ok(vec![glue::grid(element, slot, &grid)?])
+            Ok(vec![elementwise::grid(element, slot, &grid)?])
         }
         Weights::Int4(at) => {
             let grid = Grid::new(u64::from(tensor), [n as usize, k as usize], exponent);

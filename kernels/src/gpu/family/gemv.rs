@@ -108,7 +108,7 @@ pub fn launch(
 
 /// Whether a size is computed on tensor cores: more than two tokens where they take the format, and fewer where that was picked.
 fn on_tensor_cores(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> bool {
-    let picked = facts.picks.choose(kernel, shape) == Some(MMA.name);
+    let picked = facts.tuned.choose(kernel, shape) == Some(MMA.name);
     has_tensor_cores(facts, input) && (picked || shape.m >= MMA_TOKENS)
 }
 
@@ -119,7 +119,7 @@ fn has_tensor_cores(facts: &DeviceFacts, input: Element) -> bool {
 
 /// Warps that share rows: what was picked, else as few as fill the device four blocks deep, and none without work.
 fn split(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> u32 {
-    let picked = facts.picks.choose(kernel, shape);
+    let picked = facts.tuned.choose(kernel, shape);
     let found = SPLITS.iter().find(|(variant, _)| Some(variant.name) == picked);
     if let Some((_, split)) = found {
         return *split;

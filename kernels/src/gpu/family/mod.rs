@@ -2,16 +2,16 @@
 
 pub mod alu;
 pub mod attn;
-pub mod deal;
+pub mod elementwise;
 pub mod gemm;
 pub mod gemv;
-pub mod glue;
 pub mod mem;
 pub mod nf4;
 mod number;
 mod operand;
 mod route;
 pub(in crate::gpu) mod stream;
+pub mod stream_k;
 pub mod token;
 pub mod w4;
 
@@ -24,7 +24,7 @@ pub fn kernels() -> impl Iterator<Item = &'static GpuKernel> {
         attn::KERNELS,
         gemm::KERNELS,
         gemv::KERNELS,
-        glue::KERNELS,
+        elementwise::KERNELS,
         mem::KERNELS,
         nf4::KERNELS,
         token::KERNELS,

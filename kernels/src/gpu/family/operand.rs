@@ -53,7 +53,7 @@ pub(super) fn rounding_limit(element: Element) -> f64 {
     }
 }
 
-/// Picks the entry of a storage format, in the order f32, f16, bf16.
+/// TunedConfigs the entry of a storage format, in the order f32, f16, bf16.
 pub(super) fn of_storage<T>(element: Element, [f32, f16, bf16]: [T; 3]) -> Result<T, String> {
     match element {
         Element::F32 => Ok(f32),

@@ -5,15 +5,15 @@ use crate::gpu::{DeviceFacts, Route};
 
 /// How it is done.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum Support {
     /// By the instruction it is about.
-    By(&'static str),
+    Native(&'static str),
     /// By other instructions, and why.
-    Imitated(&'static str),
+    Emulated(&'static str),
 }
 
 /// A compute capability and how it is done from there on.
-pub(super) type Step = (Sm, Way);
+pub(super) type Step = (Sm, Support);
 
 /// The way of a device: the last of the steps that it reaches.
 pub(super) fn route(steps: &[Step], facts: &DeviceFacts) -> Route {
@@ -22,58 +22,61 @@ pub(super) fn route(steps: &[Step], facts: &DeviceFacts) -> Route {
     };
     let reached = |step: &&Step| step.0 <= facts.sm;
     match steps.iter().rev().find(reached) {
-        Some((_, Way::By(by))) => Route::Native { by: (*by).to_owned() },
-        Some((_, Way::Imitated(by))) => Route::Emulated { by: (*by).to_owned() },
+        Some((_, Support::Native(by))) => Route::Native { by: (*by).to_owned() },
+        Some((_, Support::Emulated(by))) => Route::Emulated { by: (*by).to_owned() },
         None => Route::Absent { why: format!("it begins with {first}, this is {}", facts.sm) },
     }
 }
 
 /// Products of fp16 with fp32 sums.
 pub(super) const F16: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 arithmetic: there are no tensor cores before sm_70")),
-    (Sm::new(7, 0), Way::By("mma.m8n8k4")),
-    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Emulated("fp32 arithmetic: there are no tensor cores before sm_70")),
+    (Sm::new(7, 0), Support::Native("mma.m8n8k4")),
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// Products of fp16 with fp16 sums.
 pub(super) const F16_ACC16: &[Step] = &[
-    (Sm::new(6, 0), Way::By("fma.f16x2")),
-    (Sm::new(7, 0), Way::By("mma.m8n8k4")),
-    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Native("fma.f16x2")),
+    (Sm::new(7, 0), Support::Native("mma.m8n8k4")),
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// Products of bf16.
 pub(super) const BF16: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 arithmetic: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Emulated("fp32 arithmetic: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// Products of fp32.
-pub(super) const F32: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f32"))];
+pub(super) const F32: &[Step] = &[(Sm::new(6, 0), Support::Native("fma.f32"))];
 
 /// Products of tf32.
-pub(super) const TF32: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k8"))];
+pub(super) const TF32: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k8"))];
 
 /// Products of 8-bit integers.
 pub(super) const S8: &[Step] = &[
-    (Sm::new(6, 1), Way::By("dp4a")),
-    (Sm::new(7, 5), Way::By("mma.m8n8k16")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k32")),
+    (Sm::new(6, 1), Support::Native("dp4a")),
+    (Sm::new(7, 5), Support::Native("mma.m8n8k16")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k32")),
 ];
 
 /// Products of 4-bit integers.
 pub(super) const S4: &[Step] = &[
-    (Sm::new(7, 5), Way::By("mma.m8n8k32")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k64")),
-    (Sm::new(9, 0), Way::Imitated("8-bit mma and unpacking: 4-bit tensor cores end with sm_89")),
+    (Sm::new(7, 5), Support::Native("mma.m8n8k32")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k64")),
+    (
+        Sm::new(9, 0),
+        Support::Emulated("8-bit mma and unpacking: 4-bit tensor cores end with sm_89"),
+    ),
 ];
 
 /// Products of fp8.
 pub(super) const FP8: &[Step] = &[
-    (Sm::new(8, 9), Way::By("mma.m16n8k32")),
-    (Sm::new(9, 0), Way::Imitated("fp16 mma and conversion: fp8 of sm_90 needs wgmma")),
-    (Sm::new(10, 0), Way::Imitated("fp16 mma and conversion: fp8 of sm_10x needs tcgen05")),
-    (Sm::new(12, 0), Way::By("mma.m16n8k32")),
+    (Sm::new(8, 9), Support::Native("mma.m16n8k32")),
+    (Sm::new(9, 0), Support::Emulated("fp16 mma and conversion: fp8 of sm_90 needs wgmma")),
+    (Sm::new(10, 0), Support::Emulated("fp16 mma and conversion: fp8 of sm_10x needs tcgen05")),
+    (Sm::new(12, 0), Support::Native("mma.m16n8k32")),
 ];

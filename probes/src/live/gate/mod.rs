@@ -35,7 +35,7 @@ pub enum Exchange {
 
 /// One instruction in an image of this program.
 #[derive(Clone, Copy)]
-pub struct Gate {
+pub struct InstructionProbe {
     /// Image it is in.
     pub family: &'static str,
     /// Its kernel.
@@ -73,7 +73,10 @@ impl Exchange {
 }
 
 /// Runs a gate; what is wrong with its result, if something is.
-pub fn exchange(machine: &mut dyn Machine, gate: &Gate) -> Result<Option<String>, MachineError> {
+pub fn exchange(
+    machine: &mut dyn Machine,
+    gate: &InstructionProbe,
+) -> Result<Option<String>, MachineError> {
     let (input, expected) = (gate.exchange.input(), gate.exchange.expected());
     let mut held: Vec<BufferId> = Vec::new();
     let result = (|| {
@@ -92,7 +95,7 @@ pub fn exchange(machine: &mut dyn Machine, gate: &Gate) -> Result<Option<String>
     result.and_then(|wrong| given.map(|()| wrong))
 }
 
-fn launch(gate: &Gate, input: BufferId, output: BufferId) -> Launch {
+fn launch(gate: &InstructionProbe, input: BufferId, output: BufferId) -> Launch {
     Launch {
         family: gate.family,
         entry: gate.entry,
@@ -120,7 +123,7 @@ fn difference(out: &[u8], expected: &[u32]) -> Option<String> {
 }
 
 /// Finds out whether a device has the instruction.
-pub(super) fn find(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found {
+pub(super) fn find(machine: &mut CudaMachine, title: &str, gate: &InstructionProbe) -> Found {
     let best = pick(gate.family, machine.facts()).best().map(|best| *best.image);
     match best.filter(|image| image.entry(gate.entry).is_some()) {
         Some(_) => by_image(machine, title, gate),
@@ -128,7 +131,7 @@ pub(super) fn find(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found
     }
 }
 
-fn by_image(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found {
+fn by_image(machine: &mut CudaMachine, title: &str, gate: &InstructionProbe) -> Found {
     let result = exchange(machine, gate);
     let used = machine.images().into_iter().find(|one| one.family == gate.family);
     let ran = used.map(|one| format!("{} {} {}", gate.family, one.how, short(&one.sha256)));
@@ -147,7 +150,7 @@ fn told(title: &str, result: Result<Option<String>, MachineError>) -> Found {
     }
 }
 
-fn by_compiler(machine: &mut CudaMachine, title: &str, gate: &Gate) -> Found {
+fn by_compiler(machine: &mut CudaMachine, title: &str, gate: &InstructionProbe) -> Found {
     let facts = machine.facts().clone();
     let target = refusal::widest(facts.sm);
     let Some(isa) = Isa::of_driver(facts.driver_cuda) else {
@@ -188,7 +191,7 @@ fn refused(
 }
 
 /// The text of the lowest target that has the instruction.
-fn source(gate: &Gate) -> Option<&'static Image> {
+fn source(gate: &InstructionProbe) -> Option<&'static Image> {
     let texts = images().iter().filter(|image| image.kind == ImageKind::Ptx);
     let of_family = texts.filter(|image| image.family == gate.family);
     let has = of_family.filter(|image| image.entry(gate.entry).is_some());

@@ -39,7 +39,7 @@ fn a_compiler_that_cannot_be_asked_is_no_evidence() {
 #[test]
 fn every_gate_stands_alone() {
     for probe in crate::live::probes() {
-        let crate::live::Subject::Gate(gate) = probe.subject else { continue };
+        let crate::live::Subject::Instruction(gate) = probe.subject else { continue };
         let image = source(&gate).unwrap_or_else(|| panic!("{}", probe.id));
         let text = image.text().expect("is PTX");
         let alone = alone(&text, gate.entry, Sm::new(7, 5), Isa::new(8, 8)).expect(probe.id);

@@ -7,7 +7,7 @@ use warpscope_kernels::cuda::blas::{Compute, Kind};
 use warpscope_kernels::image::Isa;
 use warpscope_kernels::{Sm, Suffix};
 
-use super::gate::{Element, Exchange, Gate, Layout, Tile, words};
+use super::gate::{Element, Exchange, InstructionProbe, Layout, Tile, words};
 use super::load::Load;
 use super::product::{Call, Grid, Lie, Trial};
 use super::rate::{Rate, product, scalar};
@@ -16,7 +16,7 @@ use super::rate::{Rate, product, scalar};
 #[derive(Clone, Copy)]
 pub enum Subject {
     /// Runs one instruction.
-    Gate(Gate),
+    Instruction(InstructionProbe),
     /// Compares two rates.
     Rate(Rate),
     /// Loads an image.
@@ -65,7 +65,7 @@ const fn gate(
     (family, entry): (&'static str, &'static str),
     exchange: Exchange,
 ) -> Probe {
-    let subject = Subject::Gate(Gate { family, entry, exchange });
+    let subject = Subject::Instruction(InstructionProbe { family, entry, exchange });
     Probe { id, title, settles, settles_none: "", subject }
 }
 

@@ -64,7 +64,7 @@ fn what_probes_run_is_built() {
     }
     for probe in probes() {
         match probe.subject {
-            Subject::Gate(gate) => assert!(built(gate.family, gate.entry), "{}", probe.id),
+            Subject::Instruction(gate) => assert!(built(gate.family, gate.entry), "{}", probe.id),
             Subject::Rate(rate) => {
                 for one in [rate.of, rate.against] {
                     assert!(built(one.family, one.entry), "{} {}", probe.id, one.entry);
@@ -90,7 +90,7 @@ fn an_image_has_an_instruction_where_its_rule_says_so() {
     use crate::rules::{DeviceFacts, Side};
     let base = RuleBase::builtin();
     for probe in probes() {
-        let Subject::Gate(gate) = probe.subject else { continue };
+        let Subject::Instruction(gate) = probe.subject else { continue };
         let Some(id) = probe.settles.first() else { continue };
         let rule = base.rules().iter().find(|rule| rule.id == *id && rule.side == Side::Outside);
         let rule = rule.unwrap_or_else(|| panic!("{id} speaks of those without"));

@@ -12,14 +12,14 @@ use crate::commands::bench::timing::table::regime_words;
 use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
-use crate::commands::gpu::picks;
-use crate::commands::gpu::picks::situation;
 use crate::commands::gpu::session::Session;
+use crate::commands::gpu::tuned;
+use crate::commands::gpu::tuned::situation;
 use crate::commands::gpu::{Ran, blocker_in, each, first_frame_of, heading, selected_devices};
 use crate::commands::identity::now_ms;
 use crate::commands::output;
 use crate::config::args;
-use crate::io::sink::picks_file;
+use crate::io::sink::tuning_cache;
 use crate::runs::compare::Call;
 use crate::text::clean;
 use crate::worker::gpu::size;
@@ -34,12 +34,12 @@ use crate::worker::{
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let exe = std::env::current_exe()?;
     let kernels = selected(options)?;
-    let path = picks::file(&options.env).ok_or_else(|| {
+    let path = tuned::file(&options.env).ok_or_else(|| {
         let why = "set HOME or XDG_STATE_HOME: there is no place to keep the results";
         CliError::Usage(why.to_owned())
     })?;
     // A file that cannot be read would be lost when another is put in its place.
-    picks::book(&options.env).map_err(CliError::Failed)?;
+    tuned::cache(&options.env).map_err(CliError::Failed)?;
     let devices = selected_devices(options, &exe)?;
     let results = each(options, devices, |here| on_device(options, &exe, here, (&kernels, &path)))?;
     let fine = results.iter().all(DeviceResult::is_fine);
@@ -163,11 +163,11 @@ impl DeviceResult {
         } else if self.situation.driver.is_none() {
             Some("NVML does not tell the version of the driver they hold for".to_owned())
         } else {
-            let mut book = picks_file::read(path).map_err(CliError::Failed)?;
+            let mut cache = tuning_cache::read(path).map_err(CliError::Failed)?;
             let device = (&*self.here.device.name, now_ms());
-            book.keep(&self.situation, device, &self.choices).map_err(CliError::Failed)?;
+            cache.keep(&self.situation, device, &self.choices).map_err(CliError::Failed)?;
             let failed = |error| CliError::Failed(format!("{}: {error}", path.display()));
-            picks_file::write(path, &book).map_err(failed)?;
+            tuning_cache::write(path, &cache).map_err(failed)?;
             self.kept_in = Some(path.to_owned());
             None
         };

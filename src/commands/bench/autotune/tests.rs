@@ -1,5 +1,5 @@
 use warpscope_kernels::Sm;
-use warpscope_kernels::gpu::{DeviceFacts, Picks, Shape};
+use warpscope_kernels::gpu::{DeviceFacts, Shape, TunedConfigs};
 
 use super::*;
 use crate::worker::tuning::Clocks;
@@ -16,7 +16,7 @@ fn here(simulated: bool) -> DeviceHere {
         memory_bytes: 15 << 30,
         driver_cuda: 12_080,
         simulated,
-        picks: Picks::default(),
+        tuned: TunedConfigs::default(),
     };
     DeviceHere { uuid: "GPU-1".to_owned(), device }
 }
@@ -76,7 +76,7 @@ fn below(result: &DeviceResult) -> Vec<String> {
 #[test]
 fn the_table_says_who_wins_and_why_the_others_do_not() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("picks.json");
+    let path = folder.path().join("tuned.json");
     let mut result = result(false);
     result.handle(told(vec![
         rival("128x256x32s2", Some(0.9), None),
@@ -101,17 +101,17 @@ fn the_table_says_who_wins_and_why_the_others_do_not() {
     );
     assert_eq!(lines[6], want);
     assert!(!result.is_fine(), "a wrong variant is no success");
-    let book = picks_file::read(&path).expect("reads");
-    let entry = &book.entries[0];
+    let cache = tuning_cache::read(&path).expect("reads");
+    let entry = &cache.entries[0];
     assert_eq!((&entry.situation, &*entry.device), (&result.situation, "Tesla T4"));
     let shape = Shape { m: 4096, n: 4096, k: 4096, ..Shape::default() };
-    assert_eq!(entry.picks().choose("gemm.f16", shape), Some("128x256x32s2"));
+    assert_eq!(entry.tuned().choose("gemm.f16", shape), Some("128x256x32s2"));
 }
 
 #[test]
 fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("picks.json");
+    let path = folder.path().join("tuned.json");
     let good = || vec![rival("128x256x32s2", Some(0.9), None)];
     let unknown = || {
         let mut unknown = result(false);
@@ -150,12 +150,12 @@ fn what_cannot_count_is_not_kept_and_the_reason_is_said() {
 #[test]
 fn a_file_that_cannot_be_read_is_not_written_over() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("picks.json");
+    let path = folder.path().join("tuned.json");
     std::fs::write(&path, "precious").expect("writes");
     let mut result = result(false);
     result.handle(told(vec![rival("128x256x32s2", Some(0.9), None)]));
     let error = result.keep(&path).expect_err("is refused").to_string();
-    assert!(error.contains("picks.json"), "{error}");
+    assert!(error.contains("tuned.json"), "{error}");
     assert_eq!(std::fs::read_to_string(&path).expect("is there"), "precious");
 }
 

@@ -13,7 +13,8 @@ use ptx_interpreter::Interpreter;
 use warpscope_kernels::cuda::{CudaMachine, ImageUse};
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Picks, Shape, Slot,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Shape, Slot,
+    TunedConfigs,
 };
 use warpscope_kernels::image::images;
 use warpscope_probes::gpu::Gpu;
@@ -21,8 +22,8 @@ use warpscope_probes::units::{MegaHertz, Watts};
 use warpscope_probes::{Frame, Reading};
 
 use super::*;
-use crate::commands::gpu::picks;
-use crate::commands::gpu::picks::{Tuned, situation};
+use crate::commands::gpu::tuned;
+use crate::commands::gpu::tuned::{Tuned, situation};
 use crate::config::Environment;
 use crate::worker::gpu::{ContentionProbe, DeviceSession, GpuDevice, Opened, Opener};
 use crate::worker::{KernelReport, LINE_MAX, Lines, run_worker};
@@ -225,13 +226,13 @@ fn tune(script: Script, env: &Environment) -> DeviceResult {
     {
         result.handle(Update::Event(Box::new(event)));
     }
-    result.keep(&picks::file(env).expect("has a place")).expect("is kept");
+    result.keep(&tuned::file(env).expect("has a place")).expect("is kept");
     result
 }
 
-/// `bench` after it: what is run with these picks.
-fn bench(script: Script, picks: Picks) -> KernelReport {
-    let hold = Acquire { picks, ..Acquire::default() };
+/// `bench` after it: what is run with these tuned configs.
+fn bench(script: Script, tuned: TunedConfigs) -> KernelReport {
+    let hold = Acquire { tuned, ..Acquire::default() };
     let said = child(script, &[Command::Acquire(hold), Command::Kernel(timing())]);
     let report = said.into_iter().find_map(|event| match event {
         WorkerEvent::Kernel(report) => Some(*report),
@@ -263,7 +264,7 @@ fn the_fastest_variant_is_chosen_kept_and_run_the_next_time_in_the_same_circumst
     let (_folder, env) = environment();
     let usual = (kernel().work)(&facts(), SHAPE).expect("takes the size").variant;
     assert_ne!(usual, "s2", "the script is about another one");
-    assert_eq!(bench(S2_IS_FAST, Picks::default()).variant.as_deref(), Some(usual));
+    assert_eq!(bench(S2_IS_FAST, TunedConfigs::default()).variant.as_deref(), Some(usual));
     let result = tune(S2_IS_FAST, &env);
     let [choice] = &result.choices[..] else { panic!("{:?}", result.choices) };
     assert_eq!((&*choice.usual, choice.chosen.as_deref()), (usual, Some("s2")));
@@ -273,7 +274,7 @@ fn the_fastest_variant_is_chosen_kept_and_run_the_next_time_in_the_same_circumst
         tuned.line().as_deref(),
         Some("tuned: 1 size uses a variant other than the default")
     );
-    let report = bench(S2_IS_FAST, tuned.picks);
+    let report = bench(S2_IS_FAST, tuned.tuned);
     assert_eq!((report.variant.as_deref(), report.samples_ns[0]), (Some("s2"), 200e3));
     is_refused_elsewhere(&env);
 }
@@ -289,7 +290,7 @@ fn a_tie_keeps_what_the_kernel_takes_by_itself() {
     assert!(!choice.overrules(), "{choice:?}");
     let tuned = Tuned::of(&env, &here(), Some(&usual_frame()));
     assert_eq!(tuned.line(), None);
-    let report = bench(ALL_ALIKE, tuned.picks);
+    let report = bench(ALL_ALIKE, tuned.tuned);
     assert_eq!(report.variant.as_deref(), Some(&*choice.usual));
 }
 
@@ -297,7 +298,7 @@ fn a_tie_keeps_what_the_kernel_takes_by_itself() {
 fn is_refused_elsewhere(env: &Environment) {
     let refused = |frame: &Frame| {
         let tuned = Tuned::of(env, &here(), Some(frame));
-        assert!(tuned.picks.is_empty());
+        assert!(tuned.tuned.is_empty());
         tuned.line().expect("is said")
     };
     for (frame, words) in [
@@ -306,9 +307,9 @@ fn is_refused_elsewhere(env: &Environment) {
         (frame("580.65.06", 400.0, 1095), "application clock 1410 MHz → 1095 MHz"),
     ] {
         let line = refused(&frame);
-        assert!(line.starts_with("tuned picks ignored: ") && line.contains(words), "{line}");
+        assert!(line.starts_with("tuned configs ignored: ") && line.contains(words), "{line}");
     }
-    let path = picks::file(env).expect("has a place");
+    let path = tuned::file(env).expect("has a place");
     let text = std::fs::read_to_string(&path).expect("was written");
     let kernels = situation(&here(), None).kernels;
     assert!(!kernels.is_empty());

@@ -16,8 +16,8 @@ pub(crate) fn jobs(
     kernels: &[&GpuKernel],
 ) -> Vec<Command> {
     let regime = result.regime;
-    let (beside_others, picks) = (options.get(&args::ANYWAY), result.tuned.picks.clone());
-    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, picks };
+    let (beside_others, tuned) = (options.get(&args::ANYWAY), result.tuned.tuned.clone());
+    let hold = Acquire { arena_bytes: None, mode: regime, beside_others, tuned };
     let (shape, variant) = (options.get(&args::SHAPE), options.get(&args::VARIANT));
     let job = |kernel: &&GpuKernel| {
         let (kernels, variant) = (Globs::from(kernel.id), variant.clone());

@@ -16,12 +16,12 @@ use crate::commands::bench::timing::jobs::{jobs, only_paths};
 use crate::commands::cli::{CliError, Options};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::outcome::Outcome;
-use crate::commands::gpu::picks::Tuned;
 use crate::commands::gpu::session::Session;
+use crate::commands::gpu::tuned::Tuned;
 use crate::commands::gpu::{blocker_in, selected_devices};
 use crate::commands::identity;
 use crate::config::args;
-use crate::runs::run_log::{Device, End, Identity, Record, Regime, Taken};
+use crate::runs::run_log::{Device, End, Identity, Record, SampleMode, Taken};
 use crate::runs::samples as points;
 use crate::runs::samples::{Key, Point};
 use crate::worker::{
@@ -220,8 +220,8 @@ impl GpuResult {
         let device = &self.here.device;
         let mut run = identity::here(identity::own_command());
         run.regime = match self.regime {
-            TimingMode::Burst => Regime::Pulse,
-            TimingMode::Sustained => Regime::Sustained,
+            TimingMode::Burst => SampleMode::Pulse,
+            TimingMode::Sustained => SampleMode::Sustained,
         };
         run.driver.clone_from(&self.driver);
         run.cuda =

@@ -15,7 +15,7 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         memory_bytes: 15 << 30,
         driver_cuda: 12_080,
         simulated: samples_ns.is_empty(),
-        picks: warpscope_kernels::gpu::Picks::default(),
+        tuned: warpscope_kernels::gpu::TunedConfigs::default(),
     };
     let kernel = kernels().next().expect("there are kernels");
     let report = KernelReport {
@@ -219,7 +219,7 @@ fn a_journal_names_the_device_and_keeps_every_sample() {
     let [Record::Run(run), Record::Point(taken), Record::End(end)] = &records[..] else {
         panic!("{records:?}")
     };
-    assert_eq!((run.regime, run.cuda.as_deref()), (Regime::Pulse, Some("12.8")));
+    assert_eq!((run.regime, run.cuda.as_deref()), (SampleMode::Pulse, Some("12.8")));
     assert_eq!(run.driver.as_deref(), Some("570.124.06"));
     assert_eq!(run.devices[0].uuid.as_deref(), Some("GPU-1"));
     assert_eq!(taken.point.t_ns, [1000.0, 2000.0]);

@@ -11,7 +11,9 @@ use crate::widgets::format;
 use crate::widgets::format::Short;
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Bars, Card, Graph, Ink, Look, Point, Rates, Roof, Roofline, Scale, highest};
+use crate::widgets::{
+    Bars, Card, Graph, Look, Paint, Point, Rates, Roof, Roofline, Scale, highest,
+};
 
 /// Newest decode rate of every path of the clean profile: label, colour, tokens per second.
 pub(crate) fn decode_rates(state: &Bench) -> Vec<(&'static str, Role, Option<f64>)> {
@@ -43,7 +45,7 @@ fn over_time(state: &Bench, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     look.pen(buffer, cut_top(&mut area, 1)).fit(&title, look.style(Role::Muted));
     let top = highest(series.values()).unwrap_or(1.0).max(f32::MIN_POSITIVE);
     let label = format::count(f64::from(top));
-    let graph = Graph::new(look, series.values(), (0.0, top)).ink(Ink::Role(dtype_role(dtype)));
+    let graph = Graph::new(look, series.values(), (0.0, top)).paint(Paint::Role(dtype_role(dtype)));
     graph.labels(&label, "0").render(area, buffer);
 }
 

@@ -21,7 +21,7 @@ const READABLE: u16 = 28;
 
 /// What decides the layout besides the room.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wish {
+pub(crate) struct GridRequest {
     /// Number of GPUs.
     pub(crate) gpus: usize,
     /// Columns of the longest configuration.
@@ -53,24 +53,24 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// The layout for so many columns.
-    pub(crate) fn new(width: u16, wish: Wish) -> Self {
-        let gpus = u16::try_from(wish.gpus.max(1)).unwrap_or(u16::MAX);
-        let least = (width * 3 / 10).clamp(14, 30).min(wish.config.max(14)).min(width);
+    pub(crate) fn new(width: u16, request: GridRequest) -> Self {
+        let gpus = u16::try_from(request.gpus.max(1)).unwrap_or(u16::MAX);
+        let least = (width * 3 / 10).clamp(14, 30).min(request.config.max(14)).min(width);
         let room = width - least;
-        let wanted = wish.name.saturating_add(2).clamp(ONE_LINE, WIDEST);
-        let versioned = if width >= 100 { wish.config.min(COMFORTABLE) + VERSION } else { 0 };
-        let beside = width.saturating_sub(versioned.max(wish.config.min(COMFORTABLE))) / gpus;
+        let wanted = request.name.saturating_add(2).clamp(ONE_LINE, WIDEST);
+        let versioned = if width >= 100 { request.config.min(COMFORTABLE) + VERSION } else { 0 };
+        let beside = width.saturating_sub(versioned.max(request.config.min(COMFORTABLE))) / gpus;
         let all = if beside >= SCROLLED { beside } else { (room / gpus).min(SCROLLED) };
         let pitch = if all < NARROWEST { SCROLLED } else { all.min(wanted) };
-        let shown = usize::from((room / pitch).max(1)).min(wish.gpus);
+        let shown = usize::from((room / pitch).max(1)).min(request.gpus);
         let lead = width - (shown as u16 * pitch).min(width);
-        let version = if wish.marked { MARKED } else { VERSION };
+        let version = if request.marked { MARKED } else { VERSION };
         let version = if lead >= READABLE + version { version } else { 0 };
         Self {
-            config: (lead - version).min(wish.config.max(14)),
+            config: (lead - version).min(request.config.max(14)),
             version,
             pitch,
-            first: scroll_to(wish.first, Some(wish.selected), wish.gpus, shown),
+            first: scroll_to(request.first, Some(request.selected), request.gpus, shown),
             shown,
         }
     }
@@ -91,9 +91,9 @@ impl Grid {
     }
 
     /// Columns a matrix needs to show every GPU with room to spare.
-    pub(crate) fn comfortable(wish: Wish) -> u16 {
-        let gpus = u16::try_from(wish.gpus.max(1)).unwrap_or(u16::MAX);
-        (wish.config.min(COMFORTABLE) + VERSION).saturating_add(gpus.saturating_mul(ONE_LINE))
+    pub(crate) fn comfortable(request: GridRequest) -> u16 {
+        let gpus = u16::try_from(request.gpus.max(1)).unwrap_or(u16::MAX);
+        (request.config.min(COMFORTABLE) + VERSION).saturating_add(gpus.saturating_mul(ONE_LINE))
     }
 }
 
@@ -101,21 +101,21 @@ impl Grid {
 mod tests {
     use super::*;
 
-    fn wish(gpus: usize) -> Wish {
-        Wish { gpus, config: 52, name: 12, ..Wish::default() }
+    fn request(gpus: usize) -> GridRequest {
+        GridRequest { gpus, config: 52, name: 12, ..GridRequest::default() }
     }
 
     #[test]
     fn sixteen_gpus_are_seen_at_once_on_120_columns() {
-        let grid = Grid::new(114, wish(16));
+        let grid = Grid::new(114, request(16));
         assert_eq!((grid.shown, grid.pitch, grid.config), (16, 5, 34));
-        let grid = Grid::new(74, wish(6));
+        let grid = Grid::new(74, request(6));
         assert_eq!((grid.shown, grid.pitch, grid.config), (6, 7, 32));
     }
 
     #[test]
     fn one_gpu_stands_near_its_configurations() {
-        let grid = Grid::new(194, wish(1));
+        let grid = Grid::new(194, request(1));
         assert_eq!((grid.config, grid.version, grid.shown), (52, VERSION, 1));
     }
 
@@ -125,7 +125,8 @@ mod tests {
             for gpus in 0..40 {
                 for selected in 0..gpus {
                     for first in [0, selected, gpus] {
-                        let grid = Grid::new(width, Wish { selected, first, ..wish(gpus) });
+                        let grid =
+                            Grid::new(width, GridRequest { selected, first, ..request(gpus) });
                         assert!(grid.gpus().contains(&selected), "{width} {gpus} {selected}");
                         assert!(grid.gpus().end <= gpus);
                         let end = grid.x(grid.gpus().end - 1) + grid.pitch;

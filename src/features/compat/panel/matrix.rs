@@ -7,7 +7,7 @@ use ratatui::widgets::Widget;
 use warpscope_probes::Gpu;
 use warpscope_probes::gpu::Presence;
 
-use super::grid::{Grid, Wish};
+use super::grid::{Grid, GridRequest};
 use super::names::fitting;
 use super::{origin_word, rows_of};
 use crate::engine::{Level, Origin, Outcome};
@@ -30,13 +30,13 @@ const NAME: u16 = 13;
 const INDENT: u16 = 2;
 
 /// What the layout depends on.
-pub(crate) fn wish(state: &Compat, shared: &Shared) -> Wish {
+pub(crate) fn request(state: &Compat, shared: &Shared) -> GridRequest {
     let compat = &state.verdicts;
     let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
     let gpus = &shared.frame.gpus;
     let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, NAME)) + 3).max();
     let view = &state.view;
-    Wish {
+    GridRequest {
         gpus: gpus.len(),
         config: config.unwrap_or(0),
         name: name.unwrap_or(0),
@@ -62,7 +62,7 @@ impl<'a> Matrix<'a> {
         lines: &'a [Line],
         width: u16,
     ) -> Self {
-        let grid = Grid::new(width.saturating_sub(2), wish(state, shared));
+        let grid = Grid::new(width.saturating_sub(2), request(state, shared));
         Self { state, shared, look, lines, grid }
     }
 

@@ -12,10 +12,10 @@ use ratatui::widgets::Widget;
 pub(crate) use answer::{page, title};
 
 use self::grid::Grid;
-use self::matrix::{Matrix, symbol, wish};
+use self::matrix::{Matrix, request, symbol};
 use self::names::fitting;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
-use warpscope_probes::inspect::Advance;
+use warpscope_probes::inspect::ScanProgress;
 
 use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
@@ -60,7 +60,7 @@ pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
 
 /// Matrix and answer: beside each other where the matrix needs little, else below each other, else the matrix alone.
 fn places(state: &Compat, shared: &Shared, mut area: Rect) -> [Rect; 2] {
-    let spare = area.width.saturating_sub(Grid::comfortable(wish(state, shared)) + 6);
+    let spare = area.width.saturating_sub(Grid::comfortable(request(state, shared)) + 6);
     let none = Rect { height: 0, ..area };
     if shared.frame.gpus.is_empty() || area.height < ROOMY {
         return [area, none];
@@ -110,7 +110,7 @@ fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mu
 }
 
 /// How far the look at what is installed has come.
-fn looking(advance: &Advance) -> String {
+fn looking(advance: &ScanProgress) -> String {
     match advance.files_total {
         0 => "scanning for installed packages".to_owned(),
         total => {

@@ -13,7 +13,7 @@ use super::hash::Fnv;
 use super::run_file::{RunSummary, SAMPLES, SCHEMA, SUMMARY, path};
 use super::{History, HistoryError};
 use crate::runs::compare::Groups;
-use crate::runs::run_log::{Identity, PointStream, Reader, Record, Regime};
+use crate::runs::run_log::{Identity, PointStream, Reader, Record, SampleMode};
 use crate::runs::samples::Point;
 use crate::store::trends::{RecordedRun, Summary};
 
@@ -192,7 +192,7 @@ impl Samples {
             self.hash.update(point.key.to_string().as_bytes());
             point.t_ns.iter().for_each(|time| self.hash.update(&time.to_bits().to_le_bytes()));
         }
-        self.groups.add(point, Regime::default());
+        self.groups.add(point, SampleMode::default());
     }
 }
 

@@ -1,5 +1,5 @@
 use super::Style;
-use crate::io::sink::printer::{Ink, inked};
+use crate::io::sink::printer::{TextColor, colored};
 use crate::text::{clean, fit, width};
 
 /// Cells between two columns.
@@ -85,7 +85,8 @@ fn line<T>(shown: &[Shown<'_, T>], widths: &[usize], row: usize, style: Style) -
         }
     }
     let line = fit(line.trim_end(), style.width.unwrap_or(usize::MAX), style.ascii);
-    let line = if row == 0 && style.color { inked(Ink::Bold, &line) } else { line.into_owned() };
+    let line =
+        if row == 0 && style.color { colored(TextColor::Bold, &line) } else { line.into_owned() };
     line + "\n"
 }
 

@@ -7,7 +7,7 @@ use super::judge::{Call, Judgement, Limits, Sides, judge_each};
 use super::reservoir::DRAWN;
 use super::reservoir::Reservoir;
 use super::samples::{Quartiles, Series};
-use crate::runs::run_log::Regime;
+use crate::runs::run_log::SampleMode;
 use crate::runs::samples::{Key, Point};
 
 /// Most configurations that are named where none fits.
@@ -79,7 +79,7 @@ impl Comparison {
 struct Group {
     key: Key,
     config: String,
-    regime: Regime,
+    regime: SampleMode,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -97,7 +97,7 @@ pub struct Groups(BTreeMap<Group, Gathered>);
 
 impl Groups {
     /// Adds a point that was measured under a regime.
-    pub fn add(&mut self, point: Point, regime: Regime) {
+    pub fn add(&mut self, point: Point, regime: SampleMode) {
         let group = Group { key: point.key, config: point.config.unwrap_or_default(), regime };
         let gathered = self.0.entry(group).or_default();
         if !point.tainted.is_empty() {
@@ -168,7 +168,7 @@ impl Sorted {
 pub fn compare(runs: &[Vec<Point>], limits: impl Fn(&Key) -> Limits) -> Comparison {
     let gather = |points: &Vec<Point>| {
         let mut groups = Groups::default();
-        points.iter().for_each(|point| groups.add(point.clone(), Regime::default()));
+        points.iter().for_each(|point| groups.add(point.clone(), SampleMode::default()));
         groups
     };
     compare_groups(runs.iter().map(gather).collect(), limits)

@@ -78,20 +78,20 @@ fn tainted_samples_are_counted_and_not_judged() {
 
 #[test]
 fn regimes_are_never_mixed_and_limits_are_those_of_the_kernel() {
-    let groups = |regime: Regime, center: f64| {
+    let groups = |regime: SampleMode, center: f64| {
         let mut groups = Groups::default();
         for point in run(&[&format!("name=a t_us={}", twelve(center))]) {
             groups.add(point, regime);
         }
         groups
     };
-    let sides = vec![groups(Regime::Pulse, 10.0), groups(Regime::Sustained, 11.0)];
+    let sides = vec![groups(SampleMode::Pulse, 10.0), groups(SampleMode::Sustained, 11.0)];
     let refused = compare_groups(sides, |_| Limits::default());
     assert_eq!(refused.rows, []);
     let why = "the other side was measured in pulses, this one sustained";
     assert_eq!(refused.alone[0].why, why);
     for (noise, call) in [(0.001, Call::Slower), (0.1, Call::Same)] {
-        let sides = vec![groups(Regime::Pulse, 10.0), groups(Regime::Pulse, 11.0)];
+        let sides = vec![groups(SampleMode::Pulse, 10.0), groups(SampleMode::Pulse, 11.0)];
         let row = &compare_groups(sides, |_| Limits::for_noise(noise)).rows[0];
         assert_eq!((row.judgement.call, row.practical), (call, Limits::for_noise(noise).practical));
     }

@@ -4,7 +4,7 @@
 //! 40 bytes a cell where 16 do, sends both colours again whenever one of them changes, knows no
 //! erasing, and looks up the window's size twice a frame. Drawing stays ratatui's `Buffer`.
 
-mod ink;
+mod style;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier};
 use warpscope_probes::text::is_hostile;
 
-use self::ink::{Codes, Ink, VISIBLE_ON_BLANK};
+use self::style::{CellStyle, Codes, VISIBLE_ON_BLANK};
 pub(crate) use self::term::{erases_in_color, knows_links};
 use crate::shell::draw::Link;
 
@@ -26,13 +26,13 @@ const WORTH_ERASING: usize = 12;
 struct Shown {
     /// `None`: not known, or more than one character; never the same as anything.
     glyph: Option<char>,
-    ink: Ink,
+    style: CellStyle,
 }
 
 impl Shown {
     const UNKNOWN: Self = Self {
         glyph: None,
-        ink: Ink { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() },
+        style: CellStyle { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() },
     };
     /// The right half of a wide character.
     const COVERED: Self = Self { glyph: Some('\0'), ..Self::UNKNOWN };
@@ -40,16 +40,16 @@ impl Shown {
     fn of(cell: &Cell) -> Self {
         let mut symbol = cell.symbol().chars();
         let glyph = symbol.next().filter(|_| symbol.next().is_none());
-        let ink = Ink { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
+        let style = CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if glyph == Some(' ') && !cell.modifier.intersects(VISIBLE_ON_BLANK) {
             // What nobody can see must not count as a change.
-            return Self { glyph, ink: Ink { bg: cell.bg, ..Ink::default() } };
+            return Self { glyph, style: CellStyle { bg: cell.bg, ..CellStyle::default() } };
         }
-        Self { glyph, ink }
+        Self { glyph, style }
     }
 
     fn is_blank(self) -> bool {
-        self.glyph == Some(' ') && !self.ink.modifier.intersects(VISIBLE_ON_BLANK)
+        self.glyph == Some(' ') && !self.style.modifier.intersects(VISIBLE_ON_BLANK)
     }
 
     fn is(self, other: Self) -> bool {
@@ -63,7 +63,7 @@ pub(crate) struct Canvas {
     area: Rect,
     shown: Vec<Shown>,
     /// `None`: not known.
-    ink: Option<Ink>,
+    style: Option<CellStyle>,
     /// Where the next character goes; `None`: not known.
     cursor: Option<(u16, u16)>,
     /// Links of what is shown.
@@ -80,7 +80,7 @@ impl Canvas {
             erases_in_color,
             area,
             shown: Vec::new(),
-            ink: None,
+            style: None,
             cursor: None,
             links: Vec::new(),
             open: None,
@@ -95,7 +95,7 @@ impl Canvas {
         self.area = area;
         self.shown.clear();
         self.shown.resize(area.area() as usize, Shown::UNKNOWN);
-        self.ink = None;
+        self.style = None;
         self.cursor = None;
     }
 
@@ -192,7 +192,7 @@ impl Canvas {
         };
         let columns = columns.clamp(1, cells.len() - x);
         self.go(x, y);
-        self.dip(wanted.ink);
+        self.dip(wanted.style);
         self.point_to(self.link_at(x, y));
         self.out.extend_from_slice(symbol.as_bytes());
         self.shown[start + x] = wanted;
@@ -213,7 +213,7 @@ impl Canvas {
         let shown = &mut self.shown[row + x..row + x + run];
         let changed = shown.iter().rposition(stale).map_or(1, |last| last + 1);
         let stretch = shown[..changed].iter().take_while(|shown| stale(shown)).count();
-        let erases = self.erases_in_color || wanted.ink.bg == Color::Reset;
+        let erases = self.erases_in_color || wanted.style.bg == Color::Reset;
         let (columns, erase) = match (erases && changed >= WORTH_ERASING, to_the_end) {
             (true, true) => (run, Some(b'K')),
             (true, false) => (changed, Some(b'X')),
@@ -221,7 +221,7 @@ impl Canvas {
         };
         shown[..columns].fill(wanted);
         self.go(x, y);
-        self.dip_blank(wanted.ink.bg);
+        self.dip_blank(wanted.style.bg);
         self.point_to(None);
         match erase {
             Some(b'X') => self.sequence(&[columns as u16], b'X'),
@@ -251,18 +251,18 @@ impl Canvas {
 
     /// A blank shows its background only, so the rest stays as it is where that cannot be seen.
     fn dip_blank(&mut self, bg: Color) {
-        let kept = self.ink.filter(|ink| !ink.modifier.intersects(VISIBLE_ON_BLANK));
-        self.dip(Ink { bg, ..kept.unwrap_or_default() });
+        let kept = self.style.filter(|style| !style.modifier.intersects(VISIBLE_ON_BLANK));
+        self.dip(CellStyle { bg, ..kept.unwrap_or_default() });
     }
 
     /// Switches to other colours and modifiers; names only what changes.
-    fn dip(&mut self, wanted: Ink) {
-        if self.ink == Some(wanted) {
+    fn dip(&mut self, wanted: CellStyle) {
+        if self.style == Some(wanted) {
             return;
         }
-        let codes = Codes::between(self.ink, wanted);
+        let codes = Codes::between(self.style, wanted);
         self.sequence(codes.numbers(), b'm');
-        self.ink = Some(wanted);
+        self.style = Some(wanted);
     }
 
     fn sequence(&mut self, numbers: &[u16], end: u8) {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GpuKernel, Machine, MachineError, Picks, Route, Shape, Slot, Variant,
-    Work,
+    BufferId, DeviceFacts, GpuKernel, Machine, MachineError, Route, Shape, Slot, TunedConfigs,
+    Variant, Work,
 };
 
 use super::job::{On, note};
@@ -41,7 +41,7 @@ fn of_kernel(
     emit: &mut Emit<'_>,
 ) -> Result<(), Trouble> {
     // Variants chosen before do not decide which one is the default.
-    let facts = DeviceFacts { picks: Picks::default(), ..on.machine.facts().clone() };
+    let facts = DeviceFacts { tuned: TunedConfigs::default(), ..on.machine.facts().clone() };
     let variants = (kernel.variants)(&facts);
     if variants.len() < 2 || matches!((kernel.route)(&facts), Route::Absent { .. }) {
         return Ok(());

@@ -79,7 +79,7 @@ fn launch(to: Slot, entry: &'static str) -> Launch {
 
 /// What the kernel would run at a size: 16 is for the usual one only.
 fn takes(facts: &DeviceFacts, shape: Shape) -> &'static str {
-    let picked = facts.picks.choose(ID, shape).filter(|_| shape.m > 16);
+    let picked = facts.tuned.choose(ID, shape).filter(|_| shape.m > 16);
     VARIANTS.iter().find(|one| Some(one.name) == picked).map_or("usual", |one| one.name)
 }
 

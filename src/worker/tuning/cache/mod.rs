@@ -4,7 +4,7 @@
 //! a driver finds them again.
 
 use serde::{Deserialize, Serialize};
-use warpscope_kernels::gpu::{Picked, Picks, Shape};
+use warpscope_kernels::gpu::{Shape, TunedConfig, TunedConfigs};
 
 use super::choice::Choice;
 use super::situation::Situation;
@@ -14,7 +14,7 @@ pub const PICKS_SCHEMA: u32 = 1;
 /// Most situations that are remembered; the oldest go.
 const MOST_ENTRIES: usize = 64;
 /// Most choices of a situation: more than all kernels have sizes, and few enough for one line to the worker.
-const MOST_PICKS: usize = 256;
+const MOST_TUNED: usize = 256;
 /// Longest name of a kernel or variant.
 const LONGEST_NAME: usize = 64;
 
@@ -43,7 +43,7 @@ pub struct Entry {
     /// Milliseconds since 1970.
     pub at_ms: u64,
     /// The choices.
-    pub picks: Vec<Kept>,
+    pub tuned: Vec<Kept>,
 }
 
 /// One choice.
@@ -110,16 +110,16 @@ impl TuningCache {
         choices: &[Choice],
     ) -> Result<(), String> {
         let place = self.entries.iter().position(|entry| entry.situation == *situation);
-        let old = place.map(|place| self.entries[place].picks.clone()).unwrap_or_default();
+        let old = place.map(|place| self.entries[place].tuned.clone()).unwrap_or_default();
         let is_new = |kept: &Kept| {
             choices.iter().any(|one| one.kernel == kept.kernel && one.shape == kept.shape)
         };
-        let mut picks: Vec<Kept> = old.into_iter().filter(|kept| !is_new(kept)).collect();
-        picks.extend(choices.iter().filter_map(Kept::of));
-        let surplus = picks.len().saturating_sub(MOST_PICKS);
-        picks.drain(..surplus);
+        let mut tuned: Vec<Kept> = old.into_iter().filter(|kept| !is_new(kept)).collect();
+        tuned.extend(choices.iter().filter_map(Kept::of));
+        let surplus = tuned.len().saturating_sub(MOST_TUNED);
+        tuned.drain(..surplus);
         let (situation, device) = (situation.clone(), device.to_owned());
-        let entry = Entry { situation, device, at_ms, picks };
+        let entry = Entry { situation, device, at_ms, tuned };
         entry.check()?;
         place.map(|place| self.entries.remove(place));
         self.entries.push(entry);
@@ -131,12 +131,12 @@ impl TuningCache {
 
 impl Entry {
     fn check(&self) -> Result<(), String> {
-        if self.picks.len() > MOST_PICKS {
-            return Err(format!("{} choices; at most {MOST_PICKS}", self.picks.len()));
+        if self.tuned.len() > MOST_TUNED {
+            return Err(format!("{} choices; at most {MOST_TUNED}", self.tuned.len()));
         }
-        let names = self.picks.iter().flat_map(|kept| [&kept.kernel, &kept.variant]);
+        let names = self.tuned.iter().flat_map(|kept| [&kept.kernel, &kept.variant]);
         // A kernel may take something by itself that is none of its variants.
-        let usual = self.picks.iter().map(|kept| &kept.usual).filter(|name| !name.is_empty());
+        let usual = self.tuned.iter().map(|kept| &kept.usual).filter(|name| !name.is_empty());
         match names.chain(usual).chain([&self.situation.uuid]).find(|name| !is_name(name)) {
             Some(bad) => Err(format!("{bad:.80?} is no name")),
             None => Ok(()),
@@ -145,21 +145,21 @@ impl Entry {
 
     /// How many sizes run another variant than by themselves.
     pub fn overruled(&self) -> usize {
-        self.picks.iter().filter(|kept| kept.overrules()).count()
+        self.tuned.iter().filter(|kept| kept.overrules()).count()
     }
 
     /// The choices as kernels ask for them. Where one size of a kernel is overruled, those that are not are told too: a choice holds near its
     /// size, and would reach over to them.
-    pub fn picks(&self) -> Picks {
+    pub fn tuned(&self) -> TunedConfigs {
         let overruled =
-            |kernel: &str| self.picks.iter().any(|kept| kept.kernel == kernel && kept.overrules());
-        let told = self.picks.iter().filter(|kept| overruled(&kept.kernel));
-        let picked = told.map(|kept| Picked {
+            |kernel: &str| self.tuned.iter().any(|kept| kept.kernel == kernel && kept.overrules());
+        let told = self.tuned.iter().filter(|kept| overruled(&kept.kernel));
+        let picked = told.map(|kept| TunedConfig {
             kernel: kept.kernel.clone(),
             shape: Some(kept.shape),
             variant: kept.variant.clone(),
         });
-        Picks::new(picked.collect())
+        TunedConfigs::new(picked.collect())
     }
 }
 

@@ -57,8 +57,8 @@ fn what_is_written_reads_back() {
 fn a_choice_counts_in_its_very_situation() {
     let cache = cache(&[choice("gemm.f16", 4096, Some("large"))]);
     let entry = chosen(&cache, &situation());
-    assert_eq!(entry.picks().choose("gemm.f16", cube(4096)), Some("large"));
-    assert_eq!(entry.picks[0].ratio, Some(0.9));
+    assert_eq!(entry.tuned().choose("gemm.f16", cube(4096)), Some("large"));
+    assert_eq!(entry.tuned[0].ratio, Some(0.9));
     let another = Situation { uuid: "GPU-2".to_owned(), ..situation() };
     assert_eq!(cache.lookup(&another), Lookup::Untuned);
     let clocks = Clocks { power_limit_w: None, ..situation().clocks };
@@ -90,8 +90,8 @@ fn who_goes_back_finds_the_choices_made_there() {
     let cool = Situation { clocks: cool, ..situation() };
     let small = [choice("gemm.f16", 4096, Some("small"))];
     cache.keep(&cool, ("Toy", 6), &small).expect("is kept");
-    assert_eq!(chosen(&cache, &situation()).picks[0].variant, "large");
-    assert_eq!(chosen(&cache, &cool).picks[0].variant, "small");
+    assert_eq!(chosen(&cache, &situation()).tuned[0].variant, "large");
+    assert_eq!(chosen(&cache, &cool).tuned[0].variant, "small");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_later_choice_takes_the_place_of_the_one_at_the_same_size() {
     cache.keep(&situation(), ("Toy", 7), &anew).expect("is kept");
     let entry = chosen(&cache, &situation());
     let left: Vec<_> =
-        entry.picks.iter().map(|kept| (&*kept.kernel, kept.shape.m, &*kept.variant)).collect();
+        entry.tuned.iter().map(|kept| (&*kept.kernel, kept.shape.m, &*kept.variant)).collect();
     assert_eq!(left, [("gemm.f16", 2048, "large"), ("gemm.f16", 4096, "small")]);
     assert_eq!((cache.entries.len(), entry.at_ms, entry.overruled()), (1, 7, 1));
 }
@@ -114,12 +114,12 @@ fn a_later_choice_takes_the_place_of_the_one_at_the_same_size() {
 #[test]
 fn a_choice_does_not_reach_over_to_a_size_that_was_measured() {
     let both = [choice("gemm.f16", 4096, Some("small")), choice("gemm.f16", 8192, Some("large"))];
-    let picks = chosen(&cache(&both), &situation()).picks();
-    assert_eq!(picks.choose("gemm.f16", cube(8192)), Some("large"));
-    assert_eq!(picks.choose("gemm.f16", cube(4096)), Some("small"));
+    let tuned = chosen(&cache(&both), &situation()).tuned();
+    assert_eq!(tuned.choose("gemm.f16", cube(8192)), Some("large"));
+    assert_eq!(tuned.choose("gemm.f16", cube(4096)), Some("small"));
     let none = [choice("gemm.f16", 4096, Some("small")), choice("gemm.f16", 8192, Some("small"))];
     let cache = cache(&none);
-    assert!(chosen(&cache, &situation()).picks().is_empty(), "the kernel goes on choosing");
+    assert!(chosen(&cache, &situation()).tuned().is_empty(), "the kernel goes on choosing");
 }
 
 #[test]
@@ -166,6 +166,6 @@ fn what_could_not_be_read_back_is_not_kept() {
     cache.keep(&situation(), ("Toy", 6), &[nameless, over_nameless]).expect("is kept");
     let text = serde_json::to_string(&cache).expect("serialises");
     let again = TuningCache::parse(&text).expect("reads back");
-    let kernels: Vec<_> = again.entries[0].picks.iter().map(|kept| &*kept.kernel).collect();
+    let kernels: Vec<_> = again.entries[0].tuned.iter().map(|kept| &*kept.kernel).collect();
     assert_eq!(kernels, ["gemv.f16"], "what has no name cannot be asked for");
 }

@@ -44,7 +44,7 @@ pub fn devices() -> Vec<DeviceFacts> {
         memory_bytes: row.memory_gib << 30,
         driver_cuda: 12_090,
         simulated: true,
-        picks: warpscope_kernels::gpu::Picks::default(),
+        tuned: warpscope_kernels::gpu::TunedConfigs::default(),
     };
     ROWS.iter().map(facts).collect()
 }

@@ -9,7 +9,7 @@ mod registry;
 
 pub use registry::KERNELS;
 
-use super::route::{self, Step, Way};
+use super::route::{self, Step, Support};
 use super::stream::check_aligned;
 use crate::Sm;
 use crate::gpu::{Arg, DeviceFacts, Launch, Route, Slot};
@@ -54,9 +54,9 @@ struct Row {
     instructions: &'static [(Sm, Instruction)],
 }
 
-const FP16_PAIRS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
-const BF16_PAIRS: &[Step] = &[(Sm::new(8, 0), Way::By("fma.bf16x2"))];
-const BYTES: &[Step] = &[(Sm::new(6, 1), Way::By("dp4a"))];
+const FP16_PAIRS: &[Step] = &[(Sm::new(6, 0), Support::Native("fma.f16x2"))];
+const BF16_PAIRS: &[Step] = &[(Sm::new(8, 0), Support::Native("fma.bf16x2"))];
+const BYTES: &[Step] = &[(Sm::new(6, 1), Support::Native("dp4a"))];
 /// The first step of each is arithmetic without tensor cores.
 const fn on_tensor_cores(steps: &'static [Step]) -> &'static [Step] {
     let (_, rest) = steps.split_at(1);

@@ -1,7 +1,7 @@
 //! What attention reads and writes, and what computes it.
 
 use crate::Sm;
-use crate::gpu::family::glue::{Heads, State};
+use crate::gpu::family::elementwise::{Heads, State};
 use crate::gpu::{Element, Launch, Slot};
 
 /// Threads of a block.

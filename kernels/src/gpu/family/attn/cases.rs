@@ -1,6 +1,6 @@
 //! What proves the kernels: softmax attention in fp64 on the exact stored operands.
 
-use super::super::glue::{Heads, State};
+use super::super::elementwise::{Heads, State};
 use super::super::operand::{encode, noise, of_storage, rounding_limit, words};
 use super::attention::{Attention, Engine, HEAD};
 use super::decode::{Fresh, Scratch, arrival_bytes, part_bytes, takes_fresh};

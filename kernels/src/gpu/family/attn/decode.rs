@@ -8,7 +8,7 @@
 //! from the same PTX). The 512 bytes of a key and its value take 70 at 900 GB/s, 80 multiprocessors and 1.53 GHz.
 
 use super::attention::{Attention, Engine, THREADS, check, launch};
-use crate::gpu::family::glue::Heads;
+use crate::gpu::family::elementwise::Heads;
 use crate::gpu::family::operand::of_storage;
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Slot};
 

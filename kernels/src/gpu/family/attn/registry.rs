@@ -1,6 +1,6 @@
 //! The kernels as data, and the sizes at which they are timed.
 
-use super::super::glue::{Heads, State};
+use super::super::elementwise::{Heads, State};
 use super::attention::{Attention, Engine, HEAD};
 use super::cases;
 use super::decode::{Scratch, arrival_bytes, decode, part_bytes, splits, takes_fresh};

@@ -10,8 +10,8 @@
 //! no disassembler here reads that of sm_70). So there the larger tile is not bound by shared memory, and 64 keys would not leave it its registers.
 
 use super::attention::{Attention, Engine, HEAD, THREADS};
+use crate::gpu::family::elementwise::Heads;
 use crate::gpu::family::gemm::has_wgmma;
-use crate::gpu::family::glue::Heads;
 use crate::gpu::{Arg, DeviceFacts, Element, Shape, TensorElement, TensorMap, Variant};
 
 /// Rows and keys of a block.
@@ -75,7 +75,7 @@ impl Tile {
         let there = variants(facts, element);
         let named = |name: &str| TILES.iter().find(|(_, variant)| variant.name == name);
         let has = |tile: Self| there.iter().any(|variant| *variant == tile.named());
-        let picked = facts.picks.choose(id(element), shape).and_then(named);
+        let picked = facts.tuned.choose(id(element), shape).and_then(named);
         if let Some((tile, _)) = picked.filter(|(tile, _)| has(*tile)) {
             return Ok(*tile);
         }

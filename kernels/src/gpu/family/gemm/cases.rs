@@ -2,13 +2,13 @@
 
 use super::super::number::Number;
 use super::super::operand::normal;
-use super::choose::{choose, ways};
+use super::choose::{choose, dispatches};
+use super::dispatch::Dispatch;
 use super::launch::{launch_through, workspace_bytes};
 use super::product::Product;
-use super::way::Way;
-use super::{few, hopper};
-use crate::gpu::family::deal::Workspace;
+use super::{hopper, skinny};
 use crate::gpu::family::stream::Operands;
+use crate::gpu::family::stream_k::Workspace;
 use crate::gpu::{Case, Content, DeviceFacts, Element, Expect, Judge, Shape};
 use crate::model::hash;
 
@@ -74,33 +74,34 @@ pub(super) fn cases(product: Product, facts: &DeviceFacts) -> Vec<Case> {
     if let crate::gpu::Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    let all = ways(product, facts);
+    let all = dispatches(product, facts);
     let chosen =
         Shape { m: SPECIAL.0, n: SPECIAL.1, k: 8 * product.multiple(), ..Shape::default() };
-    let chosen = choose(product, facts, chosen, false).map_or("", |way| way.variant.name);
-    let cases = |way: &Way| {
-        let facts = facts.with_variant(product.id(), way.variant.name);
-        let build = Builder { product, facts: &facts, way, special: SPECIAL, long: 1 };
+    let chosen = choose(product, facts, chosen, false).map_or("", |dispatch| dispatch.variant.name);
+    let cases = |dispatch: &Dispatch| {
+        let facts = facts.with_variant(product.id(), dispatch.variant.name);
+        let build = Builder { product, facts: &facts, dispatch, special: SPECIAL, long: 1 };
         let mut all = build.every_way();
-        if way.variant.name == chosen {
+        if dispatch.variant.name == chosen {
             all.extend(build.once());
         }
-        if way.dealt.is_some() {
-            all.extend(of_dealt(product, &facts, way));
+        if dispatch.stream_k.is_some() {
+            all.extend(of_dealt(product, &facts, dispatch));
         }
         all
     };
-    let (together, alone): (Vec<Way>, Vec<Way>) = all.iter().partition(|way| hopper::is(way));
-    let together = together.iter().flat_map(|way| match few::is(way) {
-        true => of_few(product, facts, way),
-        false => of_warpgroups(product, facts, way),
+    let (together, alone): (Vec<Dispatch>, Vec<Dispatch>) =
+        all.iter().partition(|dispatch| hopper::is(dispatch));
+    let together = together.iter().flat_map(|dispatch| match skinny::is(dispatch) {
+        true => of_few(product, facts, dispatch),
+        false => of_warpgroups(product, facts, dispatch),
     });
     together.chain(alone.iter().flat_map(cases)).collect()
 }
 
 /// What proves that blocks share tiles, beside what proves every way.
-fn of_dealt(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
-    let build = Builder { product, facts, way, special: SPECIAL, long: LONG_OF_DEALT };
+fn of_dealt(product: Product, facts: &DeviceFacts, dispatch: &Dispatch) -> Vec<Case> {
+    let build = Builder { product, facts, dispatch, special: SPECIAL, long: LONG_OF_DEALT };
     let sized = |(size, sms): &((u32, u32, u32), u32)| {
         let facts = DeviceFacts { sms: *sms, ..facts.clone() };
         Builder { facts: &facts, ..build }.whole(*size)
@@ -112,14 +113,15 @@ fn of_dealt(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
 }
 
 /// What proves a way of warpgroups.
-fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
-    let facts = facts.with_variant(product.id(), way.variant.name);
+fn of_warpgroups(product: Product, facts: &DeviceFacts, dispatch: &Dispatch) -> Vec<Case> {
+    let facts = facts.with_variant(product.id(), dispatch.variant.name);
     let sized = |(size, sms): &((u32, u32, u32), u32)| {
         let facts = DeviceFacts { sms: *sms, ..facts.clone() };
         let special = SPECIAL_OF_WARPGROUPS;
-        Builder { product, facts: &facts, way, special, long: 1 }.whole(*size)
+        Builder { product, facts: &facts, dispatch, special, long: 1 }.whole(*size)
     };
-    let build = Builder { product, facts: &facts, way, special: SPECIAL_OF_WARPGROUPS, long: 1 };
+    let build =
+        Builder { product, facts: &facts, dispatch, special: SPECIAL_OF_WARPGROUPS, long: 1 };
     // Results that leave by a tensor map have rows of a multiple of 16 bytes.
     let boxed = product.output().bytes() == 2;
     let taken =
@@ -143,9 +145,9 @@ fn of_warpgroups(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> 
 }
 
 /// What proves a way of few tokens by warpgroups.
-fn of_few(product: Product, facts: &DeviceFacts, way: &Way) -> Vec<Case> {
-    let facts = facts.with_variant(product.id(), way.variant.name);
-    let build = Builder { product, facts: &facts, way, special: SPECIAL, long: 1 };
+fn of_few(product: Product, facts: &DeviceFacts, dispatch: &Dispatch) -> Vec<Case> {
+    let facts = facts.with_variant(product.id(), dispatch.variant.name);
+    let build = Builder { product, facts: &facts, dispatch, special: SPECIAL, long: 1 };
     let whole = SIZES.iter().chain(OF_FEW).map(|size| build.whole(*size));
     let random = RANDOM_OF_FEW.iter().map(|size| build.random(*size));
     let others = [build.no_number()].into_iter().chain(build.once());
@@ -182,7 +184,7 @@ struct Builder<'a> {
     product: Product,
     /// With the way forced.
     facts: &'a DeviceFacts,
-    way: &'a Way,
+    dispatch: &'a Dispatch,
     /// Rows and columns of the special cases.
     special: (u32, u32),
     /// How many times longer than elsewhere their k is.
@@ -192,12 +194,12 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// What proves a way: tiles that end in every direction, one that does not, more slabs than stages, and no number leaving its row.
     fn every_way(&self) -> Vec<Case> {
-        let [rows, columns] = self.way.tile;
+        let [rows, columns] = self.dispatch.tile;
         let own = [(rows, columns, 1), (rows + 3, columns + 9, 1)];
         let bands = (rows < 128).then_some(BANDS);
         let mut all: Vec<Case> =
             SIZES.iter().chain(&own).chain(&bands).map(|size| self.whole(*size)).collect();
-        if (self.way.takes)(Shape { k: 1, ..Shape::default() }) {
+        if (self.dispatch.takes)(Shape { k: 1, ..Shape::default() }) {
             all.extend([(1, 1, 1), (66, 35, 33)].map(|size| self.whole_at(size, 1)));
         }
         if !self.product.row().input.whole() {
@@ -354,7 +356,7 @@ impl Builder<'_> {
             expect.push(Expect { buffer: 4, element: Element::U32, judge: as_found });
         }
         Case {
-            name: format!("{m}×{n}×{k} {what}, {}", self.way.variant.name),
+            name: format!("{m}×{n}×{k} {what}, {}", self.dispatch.variant.name),
             buffers,
             plan: Box::new(move |at| {
                 let operands = Operands { x: at[0], weights: at[1], y: at[2] };

@@ -16,8 +16,8 @@
 //! thousand of 66 000 clocks at k = 4096, by count of instructions); clusters of four (half a wave of them does not fit the groups of
 //! multiprocessors); a stage of its own for fp32 results (192 KiB of operands hide more than it would).
 
+use super::dispatch::{Call, Dispatch};
 use super::product::Product;
-use super::way::{Call, Way};
 use crate::gpu::family::stream::Operands;
 use crate::gpu::{
     Arg, DeviceFacts, Element, Launch, Route, Shape, Slot, TensorElement, TensorMap, Variant,
@@ -85,14 +85,14 @@ struct Row {
     product: Product,
     /// The instruction.
     by: &'static str,
-    ways: &'static [(Tile, &'static str)],
+    dispatches: &'static [(Tile, &'static str)],
 }
 
 const ROWS_OF: &[Row] = &[
     Row {
         product: Product::F16,
         by: "wgmma.m64n256k16",
-        ways: &[
+        dispatches: &[
             (LARGE_PAIR, "gemm_f16_128x256c2"),
             (LARGE, "gemm_f16_128x256"),
             (SMALL, "gemm_f16_128x128"),
@@ -101,12 +101,12 @@ const ROWS_OF: &[Row] = &[
     Row {
         product: Product::F16Out32,
         by: "wgmma.m64n256k16",
-        ways: &[(LARGE_PAIR, "gemm_f16_out32_128x256c2"), (SMALL, "gemm_f16_out32_128x128")],
+        dispatches: &[(LARGE_PAIR, "gemm_f16_out32_128x256c2"), (SMALL, "gemm_f16_out32_128x128")],
     },
     Row {
         product: Product::Bf16,
         by: "wgmma.m64n256k16",
-        ways: &[
+        dispatches: &[
             (LARGE_PAIR, "gemm_bf16_128x256c2"),
             (LARGE, "gemm_bf16_128x256"),
             (SMALL, "gemm_bf16_128x128"),
@@ -115,12 +115,15 @@ const ROWS_OF: &[Row] = &[
     Row {
         product: Product::Bf16Out32,
         by: "wgmma.m64n256k16",
-        ways: &[(LARGE_PAIR, "gemm_bf16_out32_128x256c2"), (SMALL, "gemm_bf16_out32_128x128")],
+        dispatches: &[
+            (LARGE_PAIR, "gemm_bf16_out32_128x256c2"),
+            (SMALL, "gemm_bf16_out32_128x128"),
+        ],
     },
     Row {
         product: Product::S8,
         by: "wgmma.m64n256k32",
-        ways: &[
+        dispatches: &[
             (LARGE_PAIR, "gemm_s8_128x256c2"),
             (LARGE, "gemm_s8_128x256"),
             (SMALL, "gemm_s8_128x128"),
@@ -129,7 +132,7 @@ const ROWS_OF: &[Row] = &[
     Row {
         product: Product::E4m3,
         by: "wgmma.m64n192k32",
-        ways: &[
+        dispatches: &[
             (MIDDLE_PAIR, "gemm_e4m3_128x192c2"),
             (SMALL_PAIR, "gemm_e4m3_128x128c2"),
             (SMALL, "gemm_e4m3_128x128"),
@@ -138,7 +141,7 @@ const ROWS_OF: &[Row] = &[
     Row {
         product: Product::E5m2,
         by: "wgmma.m64n192k32",
-        ways: &[
+        dispatches: &[
             (MIDDLE_PAIR, "gemm_e5m2_128x192c2"),
             (SMALL_PAIR, "gemm_e5m2_128x128c2"),
             (SMALL, "gemm_e5m2_128x128"),
@@ -153,37 +156,37 @@ pub(in crate::gpu::family) fn has_wgmma(facts: &DeviceFacts) -> bool {
 
 /// How a product is done, where wgmma does it.
 pub(super) fn route(product: Product, facts: &DeviceFacts) -> Option<Route> {
-    let row = row(product).filter(|_| !ways(product, facts).is_empty());
+    let row = row(product).filter(|_| !dispatches(product, facts).is_empty());
     row.map(|row| Route::Native { by: row.by.to_owned() })
 }
 
 /// The ways of a product; none but on a device that has wgmma and the memory.
-pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
+pub(super) fn dispatches(product: Product, facts: &DeviceFacts) -> Vec<Dispatch> {
     let row = row(product).filter(|_| has_wgmma(facts));
-    let all = row.into_iter().flat_map(|row| row.ways);
-    let ways = all.map(|(tile, entry)| way(product, tile, entry));
-    ways.filter(|way| way.shared_bytes <= facts.shared_per_block_optin).collect()
+    let all = row.into_iter().flat_map(|row| row.dispatches);
+    let dispatches = all.map(|(tile, entry)| dispatch(product, tile, entry));
+    dispatches.filter(|dispatch| dispatch.shared_bytes <= facts.shared_per_block_optin).collect()
 }
 
 /// Whether a way is one of these.
-pub(super) fn is(way: &Way) -> bool {
-    way.family == FAMILY
+pub(super) fn is(dispatch: &Dispatch) -> bool {
+    dispatch.family == FAMILY
 }
 
 /// Whether another way has a place beside these: smaller tiles have, large ones have not, nor what imitates fp8 where wgmma multiplies it.
-pub(super) fn leaves(way: &Way, product: Product, facts: &DeviceFacts) -> bool {
+pub(super) fn leaves(dispatch: &Dispatch, product: Product, facts: &DeviceFacts) -> bool {
     let fp8 = matches!(product, Product::E4m3 | Product::E5m2);
-    let small = !fp8 && way.tile[0] < ROWS;
-    is(way) || small || ways(product, facts).is_empty()
+    let small = !fp8 && dispatch.tile[0] < ROWS;
+    is(dispatch) || small || dispatches(product, facts).is_empty()
 }
 
 fn row(product: Product) -> Option<&'static Row> {
     ROWS_OF.iter().find(|row| row.product == product)
 }
 
-fn tile_of(way: &Way) -> Option<&'static Tile> {
-    let mut all = ROWS_OF.iter().flat_map(|row| row.ways);
-    all.find(|(_, entry)| *entry == way.entry).map(|(tile, _)| tile)
+fn tile_of(dispatch: &Dispatch) -> Option<&'static Tile> {
+    let mut all = ROWS_OF.iter().flat_map(|row| row.dispatches);
+    all.find(|(_, entry)| *entry == dispatch.entry).map(|(tile, _)| tile)
 }
 
 /// Whether results leave by a tensor map.
@@ -191,13 +194,13 @@ fn boxed(product: Product) -> bool {
     product.output().bytes() == 2
 }
 
-fn way(product: Product, tile: &Tile, entry: &'static str) -> Way {
+fn dispatch(product: Product, tile: &Tile, entry: &'static str) -> Dispatch {
     let boxes = if boxed(product) { BOXES } else { 0 };
-    Way {
+    Dispatch {
         variant: tile.variant,
         family: FAMILY,
         entry,
-        dealt: None,
+        stream_k: None,
         tile: [ROWS, tile.columns],
         threads: THREADS,
         shared_bytes: tile.stages * (ROWS + tile.columns) * SLAB + AROUND + boxes,
@@ -211,21 +214,21 @@ fn fits(shape: Shape) -> bool {
     shape.m <= MOST && shape.n <= MOST
 }
 
-fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
+fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
-    way.blocks(call.shape, call.sms)?;
-    let blocks = tile_of(way).map_or(1, |tile| tile.blocks);
+    dispatch.blocks(call.shape, call.sms)?;
+    let blocks = tile_of(dispatch).map_or(1, |tile| tile.blocks);
     let result = if boxed(call.product) { Arg::from(results(y, call)) } else { y.into() };
     Ok(Launch {
-        family: way.family,
-        entry: way.entry,
-        grid: [blocks * clusters(way.tile[1], blocks, call), 1, 1],
-        block: [way.threads, 1, 1],
-        shared_bytes: way.shared_bytes,
+        family: dispatch.family,
+        entry: dispatch.entry,
+        grid: [blocks * clusters(dispatch.tile[1], blocks, call), 1, 1],
+        block: [dispatch.threads, 1, 1],
+        shared_bytes: dispatch.shared_bytes,
         args: vec![
             operand(x, m, ROWS, call).into(),
-            operand(weights, n, way.tile[1] / blocks, call).into(),
+            operand(weights, n, dispatch.tile[1] / blocks, call).into(),
             result,
             m.into(),
             n.into(),
@@ -306,14 +309,14 @@ mod tests {
     #[test]
     fn only_a_device_9_0_with_its_memory_and_a_driver_for_it_has_these_ways() {
         let facts = hopper(132);
-        assert_eq!(ways(Product::F16, &facts).len(), 3);
-        assert_eq!(ways(Product::F32, &facts).len(), 0);
+        assert_eq!(dispatches(Product::F16, &facts).len(), 3);
+        assert_eq!(dispatches(Product::F32, &facts).len(), 0);
         for other in [
             DeviceFacts { sm: crate::Sm::new(10, 0), ..facts.clone() },
             DeviceFacts { driver_cuda: 11_080, ..facts.clone() },
             DeviceFacts { shared_per_block_optin: 163 << 10, ..facts.clone() },
         ] {
-            assert_eq!(ways(Product::F16, &other).len(), 0);
+            assert_eq!(dispatches(Product::F16, &other).len(), 0);
             assert_eq!(route(Product::E4m3, &other), None);
         }
         let by = Route::Native { by: "wgmma.m64n192k32".to_owned() };
@@ -324,11 +327,11 @@ mod tests {
     #[test]
     fn every_way_fits_and_is_named_by_its_tile() {
         for row in PRODUCTS {
-            for way in ways(row.product, &hopper(132)) {
-                assert!(way.shared_bytes <= 227 << 10, "{}", way.entry);
-                let name = way.variant.name.strip_prefix("wgmma").unwrap();
-                assert!(way.entry.ends_with(name), "{}", way.entry);
-                assert!(name.starts_with(&format!("{}x{}", way.tile[0], way.tile[1])));
+            for dispatch in dispatches(row.product, &hopper(132)) {
+                assert!(dispatch.shared_bytes <= 227 << 10, "{}", dispatch.entry);
+                let name = dispatch.variant.name.strip_prefix("wgmma").unwrap();
+                assert!(dispatch.entry.ends_with(name), "{}", dispatch.entry);
+                assert!(name.starts_with(&format!("{}x{}", dispatch.tile[0], dispatch.tile[1])));
             }
         }
     }
@@ -346,8 +349,8 @@ mod tests {
             (Product::E4m3, cube(2048), "wgmma128x128c2"),
             (Product::E4m3, shape(1, 1, 16), "wgmma128x128c2"),
         ] {
-            let way = choose(product, &facts, shape, false).unwrap();
-            assert_eq!(way.variant.name, variant, "{product:?} {shape:?}");
+            let dispatch = choose(product, &facts, shape, false).unwrap();
+            assert_eq!(dispatch.variant.name, variant, "{product:?} {shape:?}");
         }
     }
 

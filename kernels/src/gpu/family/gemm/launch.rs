@@ -1,12 +1,12 @@
 //! How a product is launched: by the kernel variant chosen for its size.
 
 use super::choose::choose;
+use super::dispatch::Call;
 use super::hopper;
 use super::product::Product;
-use super::way::Call;
-use crate::gpu::family::deal::Workspace;
 use crate::gpu::family::route;
 use crate::gpu::family::stream::{Operands, check_aligned};
+use crate::gpu::family::stream_k::Workspace;
 use crate::gpu::{DeviceFacts, Launch, Route, Shape};
 
 impl Product {
@@ -29,8 +29,8 @@ pub fn launch(
 
 /// Bytes of [`Workspace::left`] and of [`Workspace::arrivals`]; `None` where blocks share no tile at this size.
 pub fn workspace_bytes(facts: &DeviceFacts, product: Product, shape: Shape) -> Option<[usize; 2]> {
-    let way = choose(product, facts, shape, true)?;
-    way.deal(shape, facts.sms).map(|deal| deal.workspace_bytes())
+    let dispatch = choose(product, facts, shape, true)?;
+    dispatch.stream_k(shape, facts.sms).map(|stream_k| stream_k.workspace_bytes())
 }
 
 /// The same, by blocks that may share tiles through a workspace.
@@ -47,9 +47,13 @@ pub fn launch_through(
     let Operands { x, weights, y } = operands;
     check_aligned(&[x, weights, y])?;
     let pitch = pitch(product, shape)?;
-    let way = choose(product, facts, shape, workspace.is_some());
-    let way = way.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
-    (way.launch)(&way, &Call { product, operands, workspace, shape, pitch, sms: facts.sms })
+    let dispatch = choose(product, facts, shape, workspace.is_some());
+    let dispatch =
+        dispatch.ok_or_else(|| format!("nothing multiplies {product:?} of this size here"))?;
+    (dispatch.launch)(
+        &dispatch,
+        &Call { product, operands, workspace, shape, pitch, sms: facts.sms },
+    )
 }
 
 /// Bytes of a row of X and of W, or why the shape cannot be.

@@ -1,24 +1,24 @@
 //! K10 to K17: matrix products Y = X·Wᵀ.
 //!
 //! A block computes a tile of Y; there are several sizes of tiles, see [`choose`](mod@choose). Where they are too few, or a few too many, for the
-//! multiprocessors, blocks of 16-bit products share tiles: slabs of k are dealt out evenly, and partial sums added up in fp32.
+//! multiprocessors, blocks of 16-bit products share tiles: slabs of k are shared out evenly (stream-K), and partial sums added up in fp32.
 
 mod cases;
 mod choose;
-mod few;
+mod dispatch;
 mod hopper;
 mod launch;
 mod product;
 mod registry;
+mod skinny;
 #[cfg(test)]
 pub(in crate::gpu::family) mod tests;
 mod tile;
-mod way;
 
 pub(super) use hopper::has_wgmma;
 pub use launch::{launch, launch_through, workspace_bytes};
 pub use product::Product;
 pub use registry::KERNELS;
 
-pub use super::deal::Workspace;
 pub use super::stream::{Formats, Operands};
+pub use super::stream_k::Workspace;

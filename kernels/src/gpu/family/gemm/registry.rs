@@ -3,12 +3,12 @@
 use super::super::number::Number;
 use super::super::operand::normal;
 use super::cases;
-use super::choose::{choose, ways};
+use super::choose::{choose, dispatches};
 use super::launch::{launch_through, pitch, workspace_bytes};
 use super::product::{Product, ROWS};
 use crate::Dtype;
-use crate::gpu::family::deal::Workspace;
 use crate::gpu::family::stream::Operands;
+use crate::gpu::family::stream_k::Workspace;
 use crate::gpu::{
     BufferId, Content, DeviceFacts, Element, GpuKernel, Limiter, Route, Shape, Slot, Variant, Work,
 };
@@ -59,7 +59,7 @@ fn variants(product: Product, facts: &DeviceFacts) -> Vec<Variant> {
     if let Route::Absent { .. } = product.route(facts) {
         return Vec::new();
     }
-    ways(product, facts).iter().map(|way| way.variant).collect()
+    dispatches(product, facts).iter().map(|dispatch| dispatch.variant).collect()
 }
 
 /// The cubes that fit and fill the device, smallest first. What another result format would only repeat is not timed, nor an imitation of tensor
@@ -91,8 +91,8 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
     let shared = workspace_bytes(facts, product, shape);
     let through = |left, arrivals| shared.map(|_| Workspace { left, arrivals });
     launch_through(facts, operands, through(nowhere, nowhere), product, shape)?;
-    let way = choose(product, facts, shape, shared.is_some());
-    let variant = way.map_or("", |way| way.variant.name);
+    let dispatch = choose(product, facts, shape, shared.is_some());
+    let variant = dispatch.map_or("", |dispatch| dispatch.variant.name);
     let pitch = pitch(product, shape)? as usize;
     let Shape { m, n, k, .. } = shape;
     let facts = facts.clone();
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(KERNELS.len(), ROWS.len());
         for (index, (kernel, row)) in KERNELS.iter().zip(&ROWS).enumerate() {
             assert_eq!(row.product as usize, index);
-            let way = ways(row.product, &device((8, 9), 1))[0];
-            let entry = way.entry.strip_suffix(way.variant.name).unwrap();
+            let dispatch = dispatches(row.product, &device((8, 9), 1))[0];
+            let entry = dispatch.entry.strip_suffix(dispatch.variant.name).unwrap();
             let id = entry.replacen('_', ".", 1).replace('_', "");
             assert_eq!((kernel.id, kernel.family), (&id[..], row.family));
             let dtype = match row.input {

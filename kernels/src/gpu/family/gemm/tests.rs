@@ -1,4 +1,4 @@
-use super::choose::ways;
+use super::choose::dispatches;
 use super::product::ROWS;
 use super::*;
 use crate::Sm;
@@ -16,7 +16,7 @@ pub(in crate::gpu::family) fn device(sm: (u8, u8), sms: u32) -> DeviceFacts {
         memory_bytes: 8 << 30,
         driver_cuda: 12_000,
         simulated: true,
-        picks: crate::gpu::Picks::default(),
+        tuned: crate::gpu::TunedConfigs::default(),
     }
 }
 
@@ -149,9 +149,14 @@ fn variants_fit_their_device() {
             assert_eq!(names.len(), variants.len(), "{}", kernel.id);
             let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
             assert_eq!(names.is_empty(), absent, "{}", kernel.id);
-            for way in ROWS.iter().filter(|row| KERNELS[row.product as usize].id == kernel.id) {
-                for way in ways(way.product, &facts) {
-                    assert!(way.shared_bytes <= facts.shared_per_block_optin, "{}", way.entry);
+            for dispatch in ROWS.iter().filter(|row| KERNELS[row.product as usize].id == kernel.id)
+            {
+                for dispatch in dispatches(dispatch.product, &facts) {
+                    assert!(
+                        dispatch.shared_bytes <= facts.shared_per_block_optin,
+                        "{}",
+                        dispatch.entry
+                    );
                 }
             }
         }

@@ -1,18 +1,18 @@
 //! The ways of threads and of warps that multiply by themselves (`mma.sync`): tiles of Y, and which product has which.
 //!
 //! A tile is called after its rows, its columns, the bytes of k of a stage (`b`) and the stages (`s`); `k4` has four warps share a part of Y and
-//! divide k, `d` has slabs dealt out evenly to blocks that share tiles, `w4` and `w8` are of four and of eight warps where others are not, `r` takes
+//! divide k, `d` has slabs shared out evenly (stream-K) to blocks that share tiles, `w4` and `w8` are of four and of eight warps where others are not, `r` takes
 //! rows of any length. Entries carry the name of the tile.
 //!
 //! A fourth stage where two blocks of 128×128 still fit (sm_80 and sm_90) was rejected: the tensor cores of an A100 take 1024 cycles for a slab of
 //! each of the two, and two more of each are on their way: twice as long as memory takes to answer. Deeper stages of fewer barriers are what the
 //! largest tiles have instead.
 
+use super::dispatch::{Call, Dispatch, StreamKSteps};
 use super::product::Product;
-use super::way::{Call, Dealt, Way};
 use crate::Sm;
-use crate::gpu::family::deal::Workspace;
 use crate::gpu::family::stream::Operands;
+use crate::gpu::family::stream_k::Workspace;
 use crate::gpu::{Arg, DeviceFacts, Launch, Shape, Variant};
 
 /// A tile, whatever is multiplied.
@@ -26,7 +26,7 @@ struct Tile {
     /// leaves the tensor cores of an A100 busy; with 32×64 they wait a ninth of the time, with 32×32 a third.
     rate: f64,
     /// Whether blocks share tiles, and how.
-    dealt: Option<Dealt>,
+    stream_k: Option<StreamKSteps>,
     takes: fn(Shape) -> bool,
 }
 
@@ -40,20 +40,20 @@ const fn tile(
     let shared_bytes = (rows + columns) * bytes * stages;
     let takes = |shape: Shape| shape.k.is_multiple_of(4);
     let variant = Variant { name, what };
-    Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, dealt: None, takes }
+    Tile { variant, sides: [rows, columns], threads, shared_bytes, rate, stream_k: None, takes }
 }
 
 const DEALT_S3: (&str, &str) = ("128x128b64s3d", "large tiles that one wave of blocks shares");
 const DEALT_S2: (&str, &str) = ("128x128b64s2d", "large tiles, two stages, one wave of blocks");
 
-/// The same, two blocks a multiprocessor, to which slabs of 64 bytes of 16-bit numbers are dealt out evenly.
-const fn dealt(tile: Tile) -> Tile {
+/// The same, two blocks a multiprocessor, to which slabs of 64 bytes of 16-bit numbers are shared out evenly (stream-K).
+const fn stream_k(tile: Tile) -> Tile {
     // Slabs are counted in 32 bits.
     let takes = |Shape { m, n, k, .. }: Shape| {
         let tiles = u64::from(m.div_ceil(128)) * u64::from(n.div_ceil(128));
         k.is_multiple_of(4) && tiles.saturating_mul(k.div_ceil(32).into()) < 1 << 31
     };
-    Tile { dealt: Some(Dealt { held: 2, columns: 32 }), takes, ..tile }
+    Tile { stream_k: Some(StreamKSteps { held: 2, columns: 32 }), takes, ..tile }
 }
 
 /// Every tile. Those of threads have shared memory of their own.
@@ -69,8 +69,8 @@ const TILES: &[Tile] = &[
     tile(("128x128b64s2", "large tiles, two stages"), [128, 128], 128, [64, 2], 0.93),
     tile(("64x64b64s2", "small tiles, two stages"), [64, 64], 128, [64, 2], 0.6),
     tile(("32x64b256s2k4", "few tokens, four warps divide k"), [32, 64], 128, [256, 2], 0.5),
-    dealt(tile(DEALT_S3, [128, 128], 128, [64, 3], 0.93)),
-    dealt(tile(DEALT_S2, [128, 128], 128, [64, 2], 0.93)),
+    stream_k(tile(DEALT_S3, [128, 128], 128, [64, 3], 0.93)),
+    stream_k(tile(DEALT_S2, [128, 128], 128, [64, 2], 0.93)),
     // A thread has 8×16 of Y, 8×8, 8×4: of what it issues 0.91, 0.87 and 0.81 are products.
     tile(("128x128w4", "large tiles of four warps"), [128, 128], 128, [0, 0], 1.0),
     tile(("128x128", "large tiles"), [128, 128], 256, [0, 0], 0.96),
@@ -105,7 +105,7 @@ macro_rules! staged {
     ($base:literal) => {
         entries!($base: "128x256b64s2" "128x128b64s2" "64x64b64s2" "32x64b256s2k4")
     };
-    (dealt $base:literal) => {
+    (stream_k $base:literal) => {
         entries!($base: "128x256b64s2" "128x128b64s2" "128x128b64s2d" "64x64b64s2" "32x64b256s2k4")
     };
     (few $base:literal) => { entries!($base: "128x128b64s2" "64x64b64s2" "32x64b256s2k4") };
@@ -116,7 +116,7 @@ macro_rules! copied {
     ($base:literal) => {
         entries!($base: "128x256b128s3" "128x256b64s3" "128x128b64s3" "64x128b64s4" "64x64b128s3" "32x64b256s3k4")
     };
-    (dealt $base:literal) => {
+    (stream_k $base:literal) => {
         entries!($base: "128x256b128s3" "128x256b64s3" "128x128b64s3" "128x128b64s3d" "64x128b64s4" "64x64b128s3" "32x64b256s3k4")
     };
     (few $base:literal) => { entries!($base: "128x128b64s3" "64x64b128s3" "32x64b256s3k4") };
@@ -134,10 +134,10 @@ const fn steps(product: Product) -> &'static [(Sm, Entries)] {
     match product {
         Product::F16 => &[
             (PASCAL, by_threads!("gemm_f16")),
-            (VOLTA, staged!(dealt "gemm_f16")),
-            // Two blocks leave nothing of its shared memory, and dealt ones need a word more.
+            (VOLTA, staged!(stream_k "gemm_f16")),
+            // Two blocks leave nothing of its shared memory, and stream-K ones need a word more.
             (TURING, staged!("gemm_f16")),
-            (AMPERE, copied!(dealt "gemm_f16")),
+            (AMPERE, copied!(stream_k "gemm_f16")),
         ],
         Product::F16Out32 => &[
             (PASCAL, by_threads!("gemm_f16_out32")),
@@ -151,7 +151,7 @@ const fn steps(product: Product) -> &'static [(Sm, Entries)] {
             (AMPERE, copied!(whole "gemm_f16_acc16")),
         ],
         Product::Bf16 => {
-            &[(PASCAL, by_threads!("gemm_bf16")), (AMPERE, copied!(dealt "gemm_bf16"))]
+            &[(PASCAL, by_threads!("gemm_bf16")), (AMPERE, copied!(stream_k "gemm_bf16"))]
         }
         Product::Bf16Out32 => {
             &[(PASCAL, by_threads!("gemm_bf16_out32")), (AMPERE, copied!(few "gemm_bf16_out32"))]
@@ -177,7 +177,7 @@ const fn steps(product: Product) -> &'static [(Sm, Entries)] {
 }
 
 /// The ways of a product on a device: the tiles of its generation that its shared memory holds.
-pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
+pub(super) fn dispatches(product: Product, facts: &DeviceFacts) -> Vec<Dispatch> {
     let step = steps(product).iter().rev().find(|(first, _)| *first <= facts.sm);
     let entries = step.map_or(&[][..], |(_, entries)| entries);
     let most = facts.shared_per_block.max(facts.shared_per_block_optin);
@@ -188,7 +188,7 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
     // Two of the largest tiles are one too many: where deep stages fit they are better.
     let deep = entries.iter().any(|(name, _)| *name == DEEP) && shared_bytes(DEEP) <= most;
     let named = named.filter(|(tile, _)| !deep || tile.variant.name != SHALLOW);
-    let way = |(tile, entry): (&Tile, &'static str)| Way {
+    let dispatch = |(tile, entry): (&Tile, &'static str)| Dispatch {
         variant: tile.variant,
         family: product.row().family,
         entry,
@@ -196,30 +196,30 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
         threads: tile.threads,
         shared_bytes: tile.shared_bytes,
         rate: tile.rate,
-        dealt: tile.dealt,
+        stream_k: tile.stream_k,
         takes: tile.takes,
         launch,
     };
-    named.map(way).collect()
+    named.map(dispatch).collect()
 }
 
-fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
-    debug_assert!((way.takes)(call.shape), "{:?} of {} bytes a row", call.product, call.pitch);
+fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
+    debug_assert!((dispatch.takes)(call.shape), "{:?} of {} bytes a row", call.product, call.pitch);
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
     let mut args: Vec<Arg> = vec![x.into(), weights.into(), y.into()];
-    if way.dealt.is_some() {
+    if dispatch.stream_k.is_some() {
         let Workspace { left, arrivals } =
             call.workspace.ok_or("blocks share no tile without memory between them")?;
         args.extend([left, arrivals].map(Arg::from));
     }
     args.extend([m, n, k].map(Arg::from));
     Ok(Launch {
-        family: way.family,
-        entry: way.entry,
-        grid: [way.blocks(call.shape, call.sms)?, 1, 1],
-        block: [way.threads, 1, 1],
-        shared_bytes: way.shared_bytes,
+        family: dispatch.family,
+        entry: dispatch.entry,
+        grid: [dispatch.blocks(call.shape, call.sms)?, 1, 1],
+        block: [dispatch.threads, 1, 1],
+        shared_bytes: dispatch.shared_bytes,
         args,
         early: false,
     })

@@ -70,7 +70,7 @@ pub fn quantize(block: &[f32]) -> (Vec<u8>, f32) {
 const STEP: u32 = 2 * BLOCK as u32;
 
 /// Entries of a way by tokens, what a block has of both, and the rows it takes at a time.
-struct Way {
+struct Dispatch {
     entries: [&'static str; 2],
     tokens: [u32; 2],
     rows: u32,
@@ -80,16 +80,16 @@ struct Way {
 struct Entries {
     input: Element,
     kernel: &'static str,
-    simt: Way,
-    mma: Way,
+    simt: Dispatch,
+    mma: Dispatch,
 }
 
-const fn simt(entries: [&'static str; 2]) -> Way {
-    Way { entries, tokens: [1, 4], rows: ROWS * WARPS }
+const fn simt(entries: [&'static str; 2]) -> Dispatch {
+    Dispatch { entries, tokens: [1, 4], rows: ROWS * WARPS }
 }
 
-const fn mma(entries: [&'static str; 2]) -> Way {
-    Way { entries, tokens: [4, 8], rows: 16 }
+const fn mma(entries: [&'static str; 2]) -> Dispatch {
+    Dispatch { entries, tokens: [4, 8], rows: 16 }
 }
 
 const ENTRIES: &[Entries] = &[
@@ -121,7 +121,7 @@ fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
 /// Name of the one that a size is computed in: on tensor cores where rows are whole steps, half the instructions.
 fn chosen(facts: &DeviceFacts, kernel: &str, input: Element, shape: Shape) -> &'static str {
     let [mma, simt] = VARIANTS.map(|variant| variant.name);
-    let picked = facts.picks.choose(kernel, shape);
+    let picked = facts.tuned.choose(kernel, shape);
     match has_mma(facts.sm, input) {
         false => "",
         true if !shape.k.is_multiple_of(STEP) || picked == Some(simt) => simt,
@@ -144,7 +144,7 @@ pub fn launch(
         return Err(format!("NF4 weights take no activations stored as {}", suffix(formats.input)));
     };
     let mma = chosen(facts, entries.kernel, formats.input, shape) == VARIANTS[0].name;
-    let Way { entries, tokens, rows } = if mma { &entries.mma } else { &entries.simt };
+    let Dispatch { entries, tokens, rows } = if mma { &entries.mma } else { &entries.simt };
     let index = token_tile(shape.m, tokens);
     // As many as fit most multiprocessors; each fills its table once and takes rows until none are left.
     let blocks = shape.n.div_ceil(*rows).min(2 * facts.sms.max(1));

@@ -1,7 +1,7 @@
 //! The ways to multiply with NF4 weights, and the kernels they are.
 
 use super::{BLOCK, CODE, Formats, MOST_TOKENS, Operands, Weights, dequantize, pack, quantize};
-use crate::gpu::family::route::{F32 as FP32, Step, Way, route};
+use crate::gpu::family::route::{F32 as FP32, Step, Support, route};
 use crate::gpu::family::stream::{Path, Size, Stored, Streamed, Widened, kernel, widening};
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Launch, Shape, Slot, Variant};
 use crate::{Dtype, Sm};
@@ -105,15 +105,15 @@ impl Widened for Packed {
 
 /// fp16 activations.
 const F16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::By("fma.f32")),
-    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Native("fma.f32")),
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// bf16 activations.
 const BF16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// The kernels of the family.

@@ -14,7 +14,7 @@ pub(in crate::gpu) use path::{
 pub(super) use trial::cases as streamed_cases;
 pub(super) use widen::{Widened, entry as widening_entry, kernel as widening};
 
-use super::route::{Step, Way};
+use super::route::{Step, Support};
 use crate::Sm;
 use crate::gpu::{BufferId, Element, Shape, Slot};
 
@@ -60,8 +60,8 @@ pub(super) const NOWHERE: Slot = Slot { buffer: BufferId(0), offset: 0 };
 
 /// bf16 numbers that are widened, multiplied and added as fp32, and rounded where there is an instruction for it.
 pub(super) const BF16: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Way::By("fma.f32")),
+    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Support::Native("fma.f32")),
 ];
 
 /// What entries take to store fp32 in place of their format, or why they cannot store what is asked for.

@@ -31,7 +31,7 @@ fn devices() -> impl Iterator<Item = DeviceFacts> {
         memory_bytes: 16 << 30,
         driver_cuda: 12_090,
         simulated: true,
-        picks: crate::gpu::Picks::default(),
+        tuned: crate::gpu::TunedConfigs::default(),
     })
 }
 
@@ -58,9 +58,10 @@ fn a_kernel_has_the_same_cases_wherever_it_has_the_same_ways() {
         let mut by_ways = BTreeMap::new();
         // The oldest, the one in the middle and the newest.
         for facts in devices().step_by(4) {
-            let (ways, cases) = ((kernel.variants)(&facts).len(), (kernel.cases)(&facts).len());
+            let (dispatches, cases) =
+                ((kernel.variants)(&facts).len(), (kernel.cases)(&facts).len());
             let absent = matches!((kernel.route)(&facts), Route::Absent { .. });
-            let same = *by_ways.entry((ways, absent)).or_insert(cases);
+            let same = *by_ways.entry((dispatches, absent)).or_insert(cases);
             assert_eq!(cases, same, "{} {}", kernel.id, facts.sm);
             assert_eq!(cases == 0, absent, "{} {}", kernel.id, facts.sm);
         }

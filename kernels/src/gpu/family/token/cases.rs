@@ -240,7 +240,7 @@ mod tests {
     use super::super::KERNELS;
     use super::*;
     use crate::Sm;
-    use crate::gpu::{Picks, Route};
+    use crate::gpu::{Route, TunedConfigs};
 
     /// A size that no kernel takes is left out of the cases: none of these may be.
     #[test]
@@ -256,7 +256,7 @@ mod tests {
                 memory_bytes: 1 << 30,
                 driver_cuda: 12_080,
                 simulated: true,
-                picks: Picks::default(),
+                tuned: TunedConfigs::default(),
             };
             for kernel in KERNELS {
                 let cases = (kernel.cases)(&facts);

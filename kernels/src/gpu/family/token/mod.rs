@@ -119,7 +119,7 @@ const NF4_BEHIND: u32 = 32 + 1024;
 const NF4_COLUMNS: u32 = 7 << 10;
 
 /// What a storage has of its own.
-struct Way {
+struct Dispatch {
     family: &'static str,
     entry: &'static str,
     blocks: u32,
@@ -136,16 +136,16 @@ pub fn launch(facts: &DeviceFacts, product: &Product) -> Result<Option<Launch>, 
         return Err(format!("{rows} rows are no pairs"));
     }
     check_shape(Shape { m: 1, n: rows, k, ..Shape::default() }, 1, 1)?;
-    let way = match product.weights {
+    let dispatch = match product.weights {
         Weights::Dense(_) => dense(facts, product),
         Weights::Int4(_) => int4(facts, product),
         Weights::Nf4(_) => nf4(facts, product),
     };
-    way.map(|way| product.launch(&way)).transpose()
+    dispatch.map(|dispatch| product.launch(&dispatch)).transpose()
 }
 
 /// Dense weights: as many blocks as leave room for those of the launch behind.
-fn dense(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+fn dense(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     let entry = match product.element {
         Element::F16 => "gemv_token_f16",
         Element::Bf16 => "gemv_token_bf16",
@@ -161,7 +161,7 @@ fn dense(facts: &DeviceFacts, product: &Product) -> Option<Way> {
     let split = split(most, product.rows, product.k.div_ceil(32 * 16 / size));
     let blocks = product.rows.div_ceil(WARP_ROWS * WARPS / split).min(most);
     let shared_bytes = product.k * size;
-    Some(Way {
+    Some(Dispatch {
         family: "gemv_token",
         entry,
         blocks,
@@ -183,7 +183,7 @@ fn split(blocks: u32, rows: u32, steps: u32) -> u32 {
 }
 
 /// Packed weights, on tensor cores.
-fn int4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+fn int4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     let (kernel, entries) = match product.element {
         Element::F16 => ("w4.f16", ["w4_token_f16_r16", "w4_token_f16_r32"]),
         Element::Bf16 => ("w4.bf16", ["w4_token_bf16_r16", "w4_token_bf16_r32"]),
@@ -210,7 +210,7 @@ fn int4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
         rows.div_ceil(if tall { 2 * TILE } else { TILE }),
         facts.sms.max(1) * (MOST_WARPS / warps),
     );
-    Some(Way {
+    Some(Dispatch {
         family: "w4_token",
         entry: entries[usize::from(tall)],
         blocks: if tall { tiles.min(fit) } else { tiles },
@@ -221,7 +221,7 @@ fn int4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
 }
 
 /// NF4 weights, on tensor cores.
-fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
+fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Dispatch> {
     let entry = match product.element {
         Element::F16 => "nf4_token_f16",
         Element::Bf16 => "nf4_token_bf16",
@@ -234,7 +234,14 @@ fn nf4(facts: &DeviceFacts, product: &Product) -> Option<Way> {
     // Each fills its table once and takes rows until none are left.
     let blocks = product.rows.div_ceil(TILE).min(2 * facts.sms.max(1));
     let shared_bytes = 2 * product.k + NF4_BEHIND;
-    Some(Way { family: "nf4_token", entry, blocks, threads: THREADS, shared_bytes, split: None })
+    Some(Dispatch {
+        family: "nf4_token",
+        entry,
+        blocks,
+        threads: THREADS,
+        shared_bytes,
+        split: None,
+    })
 }
 
 impl Product {
@@ -259,13 +266,13 @@ impl Product {
                 ([table, table, table, then.sum, then.gains, token], vocab, 1)
             }
             Made::Normed { x, input, gains, stream, then } => {
-                let way = if input == self.element { 2 } else { 3 };
-                ([x, gains, stream, then.sum, then.gains, x], 0, way)
+                let dispatch = if input == self.element { 2 } else { 3 };
+                ([x, gains, stream, then.sum, then.gains, x], 0, dispatch)
             }
         }
     }
 
-    fn launch(&self, way: &Way) -> Result<Launch, String> {
+    fn launch(&self, dispatch: &Dispatch) -> Result<Launch, String> {
         let parts = match self.weights {
             Weights::Dense(weights) => vec![weights],
             Weights::Int4(weights) => vec![weights.words, weights.scales],
@@ -281,13 +288,13 @@ impl Product {
             Kept::Gated => (self.rows / 2, 2),
         };
         let sizes = [n, self.k, vocab, made, kept].map(Arg::U32).into_iter();
-        let rest = [Arg::F32(EPSILON as f32)].into_iter().chain(way.split.map(Arg::U32));
+        let rest = [Arg::F32(EPSILON as f32)].into_iter().chain(dispatch.split.map(Arg::U32));
         Ok(Launch {
-            family: way.family,
-            entry: way.entry,
-            grid: [way.blocks, 1, 1],
-            block: [way.threads, 1, 1],
-            shared_bytes: way.shared_bytes,
+            family: dispatch.family,
+            entry: dispatch.entry,
+            grid: [dispatch.blocks, 1, 1],
+            block: [dispatch.threads, 1, 1],
+            shared_bytes: dispatch.shared_bytes,
             args: places.map(Arg::from).chain(sizes).chain(rest).collect(),
             early: false,
         })

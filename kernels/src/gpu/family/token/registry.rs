@@ -2,7 +2,7 @@
 
 use super::cases::{OneToken, cases};
 use super::{Kept, Made, Product, Weights, launch};
-use crate::gpu::family::route::{F32 as FP32, Step, Way, route};
+use crate::gpu::family::route::{F32 as FP32, Step, Support, route};
 use crate::gpu::family::stream::{BF16, Formats, Launches, Path, Places, Size, Streamed, kernel};
 use crate::gpu::family::{gemv, nf4, w4};
 use crate::gpu::{DeviceFacts, Element, GpuKernel, Route, Shape};
@@ -140,10 +140,12 @@ const fn token<S: OneToken>(
 }
 
 /// On tensor cores only, by the products of fp16.
-const MMA_F16: &[Step] =
-    &[(Sm::new(7, 5), Way::By("mma.m16n8k8")), (Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+const MMA_F16: &[Step] = &[
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
+];
 /// By those of bf16.
-const MMA_BF16: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+const MMA_BF16: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k16"))];
 
 /// The kernels of the families.
 pub const KERNELS: &[GpuKernel] = &[

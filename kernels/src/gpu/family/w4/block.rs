@@ -73,7 +73,7 @@ fn sizes(tokens: u32) -> [Block; 2] {
 /// The block for a size: the one that was picked, where it can be, else what leaves the busiest multiprocessor the fewest rows, the larger where they are
 /// about as many, with as many warps as keep it busy.
 pub(super) fn of(facts: &DeviceFacts, kernel: &str, shape: Shape) -> Block {
-    let picked = facts.picks.choose(kernel, shape);
+    let picked = facts.tuned.choose(kernel, shape);
     // Those of the most rows take fewer tokens than they are for as well.
     let [_, tallest] = sizes(MOST_TOKENS);
     let possible = |block: &Block| {

@@ -5,7 +5,7 @@ use half::f16;
 use super::block::ROWS;
 use super::paths;
 use super::{GROUP, Weights, pack, packed_bytes, scale_bytes};
-use crate::gpu::family::route::{Step, Way, route};
+use crate::gpu::family::route::{Step, Support, route};
 use crate::gpu::family::stream::{
     Path, Streamed, WARPS, Widened, check_aligned, check_shape, widening, widening_entry,
 };
@@ -108,7 +108,7 @@ fn generated(grid: Grid) -> Result<Case, String> {
 }
 
 /// Numbers are put together from their bits, multiplied and rounded.
-const STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("mul.f32 and integer operations"))];
+const STEPS: &[Step] = &[(Sm::new(6, 0), Support::Native("mul.f32 and integer operations"))];
 
 /// Widens packed weights.
 pub(super) const WIDENING: GpuKernel =

@@ -104,7 +104,7 @@ pub(super) fn scratch(shape: Shape) -> usize {
 
 /// The way to take at a size: what was picked, else what promises the least time; `None` where warps by themselves do.
 fn choose(kernel: &str, facts: &DeviceFacts, shape: Shape) -> Option<&'static Block> {
-    match facts.picks.choose(kernel, shape) {
+    match facts.tuned.choose(kernel, shape) {
         Some(name) => blocks(facts).find(|block| block.variant.name == name),
         None if shape.m <= FEW_TOKENS => None,
         None => blocks(facts).min_by_key(|block| block.promise(facts, shape)),

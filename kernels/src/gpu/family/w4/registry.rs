@@ -3,35 +3,37 @@
 use super::paths::{Awq, Bf16, EightBits, F16, GemmBf16, GemmF16};
 use super::{dense, hopper};
 use crate::gpu::GpuKernel;
-use crate::gpu::family::route::{Step, Way, route};
+use crate::gpu::family::route::{Step, Support, route};
 use crate::gpu::family::stream::kernel;
 use crate::{Dtype, Sm};
 
 /// fp16 activations.
 const F16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::By("fma.f32")),
-    (Sm::new(7, 5), Way::By("mma.m16n8k8")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Native("fma.f32")),
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// bf16 activations.
 const BF16_STEPS: &[Step] = &[
-    (Sm::new(6, 0), Way::Imitated("fp32 and integer rounding: bf16 begins with sm_80")),
-    (Sm::new(8, 0), Way::By("mma.m16n8k16")),
+    (Sm::new(6, 0), Support::Emulated("fp32 and integer rounding: bf16 begins with sm_80")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
 ];
 
 /// Many tokens of fp16.
-const GEMM_F16_STEPS: &[Step] =
-    &[(Sm::new(7, 5), Way::By("mma.m16n8k8")), (Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+const GEMM_F16_STEPS: &[Step] = &[
+    (Sm::new(7, 5), Support::Native("mma.m16n8k8")),
+    (Sm::new(8, 0), Support::Native("mma.m16n8k16")),
+];
 
 /// Many tokens of bf16.
-const GEMM_BF16_STEPS: &[Step] = &[(Sm::new(8, 0), Way::By("mma.m16n8k16"))];
+const GEMM_BF16_STEPS: &[Step] = &[(Sm::new(8, 0), Support::Native("mma.m16n8k16"))];
 
 /// fp16 sums.
-const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Way::By("fma.f16x2"))];
+const AWQ_STEPS: &[Step] = &[(Sm::new(6, 0), Support::Native("fma.f16x2"))];
 
 /// Activations in eight bits.
-const DP4A_STEPS: &[Step] = &[(Sm::new(6, 1), Way::By("dp4a"))];
+const DP4A_STEPS: &[Step] = &[(Sm::new(6, 1), Support::Native("dp4a"))];
 
 /// The kernels of the family.
 pub const KERNELS: &[GpuKernel] = &[

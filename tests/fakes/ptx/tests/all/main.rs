@@ -2,7 +2,6 @@
 
 mod clusters;
 mod collectives;
-mod dealt;
 mod decoder;
 mod engines;
 mod faults;
@@ -15,6 +14,7 @@ mod mutations;
 mod promotion;
 mod proof;
 mod small;
+mod stream_k;
 mod texts;
 mod timed;
 mod warpgroups;

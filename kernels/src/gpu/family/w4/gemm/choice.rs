@@ -1,8 +1,8 @@
 //! How many blocks multiply, and how they divide the work: what was picked, else what promises the least time.
 
 use super::super::{GROUP, hopper};
-use crate::gpu::family::deal::{CACHED, Deal};
 use crate::gpu::family::stream::{WARPS, has_mma, token_tile};
+use crate::gpu::family::stream_k::{CACHED, StreamK};
 use crate::gpu::{DeviceFacts, Element, Limiter, MOST_VARIANTS, Shape, Variant};
 
 /// Tokens that entries are compiled for.
@@ -22,7 +22,7 @@ const ISSUED: [f64; 3] = [93.0, 108.0, 147.0];
 const SHOWN: f64 = 0.25;
 
 /// A way to divide the work.
-struct Way {
+struct Dispatch {
     variant: Variant,
     /// Parts of k in a block.
     parts: u32,
@@ -32,23 +32,23 @@ struct Way {
     beside_wgmma: bool,
 }
 
-const fn way(
+const fn dispatch(
     name: &'static str,
     what: &'static str,
     parts: u32,
     cut: bool,
     beside_wgmma: bool,
-) -> Way {
-    Way { variant: Variant { name, what }, parts, cut, beside_wgmma }
+) -> Dispatch {
+    Dispatch { variant: Variant { name, what }, parts, cut, beside_wgmma }
 }
 
 /// Of equal promises the first counts.
-const WAYS: &[Way] = &[
-    way("k1", "256 rows a block", 1, false, false),
-    way("k2", "128 rows a block, two parts of k", 2, false, false),
-    way("k4", "64 rows a block, four parts of k", 4, false, true),
-    way("k8", "32 rows a block, eight parts of k", 8, false, true),
-    way("s2", "128 rows a block, one wave of blocks that share tiles", 2, true, true),
+const WAYS: &[Dispatch] = &[
+    dispatch("k1", "256 rows a block", 1, false, false),
+    dispatch("k2", "128 rows a block, two parts of k", 2, false, false),
+    dispatch("k4", "64 rows a block, four parts of k", 4, false, true),
+    dispatch("k8", "32 rows a block, eight parts of k", 8, false, true),
+    dispatch("s2", "128 rows a block, one wave of blocks that share tiles", 2, true, true),
 ];
 
 /// Blocks of a launch.
@@ -61,29 +61,29 @@ pub(super) struct Blocks {
     /// Tiles.
     tiles: u32,
     /// How blocks share them, where they do.
-    dealt: Option<Deal>,
+    stream_k: Option<StreamK>,
 }
 
 impl Blocks {
-    fn by(way: &Way, facts: &DeviceFacts, shape: Shape) -> Self {
-        let parts = way.parts;
+    fn by(dispatch: &Dispatch, facts: &DeviceFacts, shape: Shape) -> Self {
+        let parts = dispatch.parts;
         let fits = TOKENS.iter().filter(|tokens| *tokens * parts <= MOST_STAGED).count().max(1);
         let tile = token_tile(shape.m, &TOKENS[..fits]);
         let rows = WARP_ROWS * WARPS / parts;
         let tiles = shape.n.div_ceil(rows) * shape.m.div_ceil(TOKENS[tile]);
         let held = HELD[tile] * facts.sms.max(1);
-        let deal = Deal::new(held, tiles, groups(shape), LEAST_GROUPS, rows * TOKENS[tile]);
-        Self { tile, parts, tiles, dealt: way.cut.then_some(deal) }
+        let stream_k = StreamK::new(held, tiles, groups(shape), LEAST_GROUPS, rows * TOKENS[tile]);
+        Self { tile, parts, tiles, stream_k: dispatch.cut.then_some(stream_k) }
     }
 
     /// How many.
     pub(super) fn count(&self) -> u32 {
-        self.dealt.map_or(self.tiles, |deal| deal.blocks)
+        self.stream_k.map_or(self.tiles, |stream_k| stream_k.blocks)
     }
 
     /// Bytes of partial sums and of counts; a few where there are none.
     pub(super) fn workspace_bytes(&self) -> [usize; 2] {
-        self.dealt.map_or([16, 4], |deal| deal.workspace_bytes())
+        self.stream_k.map_or([16, 4], |stream_k| stream_k.workspace_bytes())
     }
 
     /// Cycles of the busiest multiprocessor.
@@ -97,9 +97,11 @@ impl Blocks {
         let each = longest + SHOWN * (limits.iter().sum::<f64>() - longest);
         let tile = f64::from(groups(shape)) * 8.0 / parts;
         let read = f64::from(self.tiles) * tile * rates.read / f64::from(sms);
-        let (share, join) = match &self.dealt {
+        let (share, join) = match &self.stream_k {
             None => (f64::from(self.tiles.div_ceil(sms)), 0.0),
-            Some(deal) => (f64::from(self.tiles) / f64::from(deal.blocks.min(sms)), deal.join()),
+            Some(stream_k) => {
+                (f64::from(self.tiles) / f64::from(stream_k.blocks.min(sms)), stream_k.join())
+            }
         };
         (share * tile * each).max(read) + join
     }
@@ -146,23 +148,28 @@ pub(in super::super) fn limiter(facts: &DeviceFacts, shape: Shape) -> Limiter {
 }
 
 /// The ways of a device.
-fn ways(facts: &DeviceFacts) -> impl Iterator<Item = &'static Way> {
+fn dispatches(facts: &DeviceFacts) -> impl Iterator<Item = &'static Dispatch> {
     let wgmma = hopper::variants(facts).next().is_some();
-    WAYS.iter().filter(move |way| !wgmma || way.beside_wgmma)
+    WAYS.iter().filter(move |dispatch| !wgmma || dispatch.beside_wgmma)
 }
 
-fn choose(facts: &DeviceFacts, kernel: &str, shape: Shape, through: bool) -> &'static Way {
-    let possible = |way: &&Way| (through || !way.cut) && (way.cut || way.parts <= groups(shape));
-    let picked = facts.picks.choose(kernel, shape);
-    let promise = |way: &Way| Blocks::by(way, facts, shape).promise(facts, shape);
-    let found = ways(facts).filter(possible).find(|way| Some(way.variant.name) == picked);
-    let least = || ways(facts).filter(possible).min_by(|a, b| promise(a).total_cmp(&promise(b)));
+fn choose(facts: &DeviceFacts, kernel: &str, shape: Shape, through: bool) -> &'static Dispatch {
+    let possible = |dispatch: &&Dispatch| {
+        (through || !dispatch.cut) && (dispatch.cut || dispatch.parts <= groups(shape))
+    };
+    let picked = facts.tuned.choose(kernel, shape);
+    let promise = |dispatch: &Dispatch| Blocks::by(dispatch, facts, shape).promise(facts, shape);
+    let found =
+        dispatches(facts).filter(possible).find(|dispatch| Some(dispatch.variant.name) == picked);
+    let least =
+        || dispatches(facts).filter(possible).min_by(|a, b| promise(a).total_cmp(&promise(b)));
     found.or_else(least).unwrap_or(&WAYS[0])
 }
 
 /// The ways to compute it.
 pub(in super::super) fn variants(facts: &DeviceFacts, input: Element) -> Vec<Variant> {
-    let own = ways(facts).map(|way| way.variant).filter(|_| has_mma(facts.sm, input));
+    let own =
+        dispatches(facts).map(|dispatch| dispatch.variant).filter(|_| has_mma(facts.sm, input));
     hopper::variants(facts).chain(own).take(MOST_VARIANTS).collect()
 }
 
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn blocks_fill_the_device_or_share_tiles() {
-        for (sm, sms, size, way, tokens, count) in [
+        for (sm, sms, size, dispatch, tokens, count) in [
             ((9, 0), 132, shape(16, 8192, 8192), "k4", 16, 128),
             ((8, 0), 108, shape(16, 2048, 2048), "k8", 16, 64),
             ((8, 9), 128, shape(256, 8192, 8192), "k1", 64, 128),
@@ -196,7 +203,7 @@ mod tests {
             let chosen = choose(&device, "w4.gemm.f16", size, true);
             let blocks = Blocks::by(chosen, &device, size);
             let found = (chosen.variant.name, TOKENS[blocks.tile], blocks.count());
-            assert_eq!(found, (way, tokens, count), "{size:?} on {}", device.sm);
+            assert_eq!(found, (dispatch, tokens, count), "{size:?} on {}", device.sm);
             assert!(!choose(&device, "w4.gemm.f16", size, false).cut, "without memory between");
         }
     }

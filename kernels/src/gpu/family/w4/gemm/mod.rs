@@ -1,7 +1,7 @@
 //! K22: 4-bit weights with many tokens.
 //!
 //! A block has eight warps of 32 rows; of them `parts` share the rows, a run of the groups each, and add up in its memory: what
-//! makes enough blocks of few rows. Where tiles still do not fill the device evenly, the groups of all of them are dealt out to as
+//! makes enough blocks of few rows. Where tiles still do not fill the device evenly, the groups of all of them are shared out (stream-K) to as
 //! many blocks as it holds at once, and tiles that are cut are added up in fp32, by the block that ends last, in the order of their
 //! columns. Rejected: adding up in the format of the result, which overflows; waiting for other blocks, which may not have begun.
 
@@ -11,10 +11,10 @@ pub(super) use choice::{chosen, limiter, variants};
 
 pub use super::hopper::MOST_TOKENS;
 use super::{GROUP, Weights};
-pub use crate::gpu::family::deal::Workspace;
 use crate::gpu::family::stream::{
     Formats, Operands, THREADS, check_aligned, check_shape, has_mma, suffix, wide,
 };
+pub use crate::gpu::family::stream_k::Workspace;
 use crate::gpu::{Arg, DeviceFacts, Element, Launch, Shape};
 use choice::{Blocks, TOKENS};
 

@@ -13,8 +13,8 @@ use crate::predict::{bounds, longest, roof, waves};
 
 const HEAD: &str = "# What the kernels' loops cost
 
-Written by forge from the machine code in `image/`; `forge --check` holds every kernel to its budget in `forge.toml`, and this file to the images.
-`forge --table [FAMILY…]` prints all figures of every kernel and variant.
+Written by build-kernels from the machine code in `image/`; `build-kernels --check` holds every kernel to its budget in `kernels.toml`, and this file to the images.
+`build-kernels --table [FAMILY…]` prints all figures of every kernel and variant.
 
 A loop is the innermost one around the work of the kernel. The first table of a family has, by target, the most registers of a thread, the bytes spilled
 of all kernels, and the kernel nearest to a limit of its loop. Machine code below sm_75 cannot be disassembled and is missing here.

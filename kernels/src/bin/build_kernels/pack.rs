@@ -38,7 +38,7 @@ pub(crate) fn unpack(packs: &Path, manifest: &Manifest, folder: &Path) -> Result
 fn unpack_family(packs: &Path, family: &Family, folder: &Path) -> Result<(), String> {
     let path = packs.join(family.pack());
     let packed = read(&path)?;
-    let damaged = |error| format!("{}: {error}; run forge {}", path.display(), family.name);
+    let damaged = |error| format!("{}: {error}; run build-kernels {}", path.display(), family.name);
     let mut reader = Lzma2Reader::new(&packed[..], family.dictionary(), None);
     for image in &family.image {
         let mut bytes = vec![0; image.bytes];
@@ -86,6 +86,6 @@ mod tests {
         }
         fs::write(packs.path().join("g.lzma2"), &packed[..packed.len() / 2]).unwrap();
         let error = unpack(packs.path(), &manifest, unpacked.path()).unwrap_err();
-        assert!(error.contains("g.lzma2") && error.ends_with("run forge g"), "{error}");
+        assert!(error.contains("g.lzma2") && error.ends_with("run build-kernels g"), "{error}");
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn same(
         return Ok(());
     }
     Err(format!(
-        "kernels/image is stale, run forge and commit what it writes:\n{}",
+        "kernels/image is stale, run build-kernels and commit what it writes:\n{}",
         wrong.join("\n")
     ))
 }

@@ -8,9 +8,9 @@
 //! them fits fewer multiprocessors, and four fill the device from 4096 rows on); stages of 256 bytes (no more is on its way, and short k wastes them);
 //! 32 columns (a stage of 64 takes the tensor cores a third of the time that its weights take to arrive, and rows of X that are not there are not read).
 
+use super::dispatch::{Call, Dispatch};
 use super::hopper::{FAMILY, has_wgmma, operand};
 use super::product::Product;
-use super::way::{Call, Way};
 use crate::gpu::family::stream::Operands;
 use crate::gpu::{DeviceFacts, Element, Launch, Shape, Variant};
 
@@ -42,7 +42,7 @@ const ENTRIES: [[[&str; 2]; 2]; 2] = [
 ];
 
 /// The ways of a product; none but on a device that has wgmma and the memory.
-pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
+pub(super) fn dispatches(product: Product, facts: &DeviceFacts) -> Vec<Dispatch> {
     let of = match product {
         Product::F16 | Product::F16Out32 => &ENTRIES[0],
         Product::Bf16 | Product::Bf16Out32 => &ENTRIES[1],
@@ -51,11 +51,11 @@ pub(super) fn ways(product: Product, facts: &DeviceFacts) -> Vec<Way> {
     let most = TILES.iter().map(|tile| shared_bytes(*tile)).max().unwrap_or_default();
     let there = has_wgmma(facts) && most <= facts.shared_per_block_optin;
     let all = SHARED_BY.iter().zip(of).filter(|_| there);
-    all.map(|((_, variant), entries)| way(*variant, entries[1])).collect()
+    all.map(|((_, variant), entries)| dispatch(*variant, entries[1])).collect()
 }
 
-fn way(variant: Variant, entry: &'static str) -> Way {
-    Way {
+fn dispatch(variant: Variant, entry: &'static str) -> Dispatch {
+    Dispatch {
         variant,
         family: FAMILY,
         entry,
@@ -63,7 +63,7 @@ fn way(variant: Variant, entry: &'static str) -> Way {
         threads: THREADS,
         shared_bytes: shared_bytes(TILES[1]),
         rate: 1.0,
-        dealt: None,
+        stream_k: None,
         takes: |shape| shape.m <= MOST_TOKENS,
         launch,
     }
@@ -74,20 +74,24 @@ fn shared_bytes((tokens, stages): (u32, u32)) -> u32 {
 }
 
 /// Whether a way is one of these.
-pub(super) fn is(way: &Way) -> bool {
-    shared_by(way).is_some()
+pub(super) fn is(dispatch: &Dispatch) -> bool {
+    shared_by(dispatch).is_some()
 }
 
 /// How many blocks share k, and the place among the ways.
-fn shared_by(way: &Way) -> Option<(u32, usize)> {
-    let place = SHARED_BY.iter().position(|(_, variant)| variant.name == way.variant.name)?;
+fn shared_by(dispatch: &Dispatch) -> Option<(u32, usize)> {
+    let place = SHARED_BY.iter().position(|(_, variant)| variant.name == dispatch.variant.name)?;
     Some((SHARED_BY[place].0, place))
 }
 
 /// Which of these among the ways of a size is to be taken: memory limits all that so few tokens need, and these wait for it least.
-pub(super) fn choose<'a>(ways: &'a [Way], facts: &DeviceFacts, shape: Shape) -> Option<&'a Way> {
-    let few = ways.iter().filter_map(|way| Some((way, shared_by(way)?.0)));
-    few.min_by_key(|(_, blocks)| promise(*blocks, facts, shape)).map(|(way, _)| way)
+pub(super) fn choose<'a>(
+    dispatches: &'a [Dispatch],
+    facts: &DeviceFacts,
+    shape: Shape,
+) -> Option<&'a Dispatch> {
+    let few = dispatches.iter().filter_map(|dispatch| Some((dispatch, shared_by(dispatch)?.0)));
+    few.min_by_key(|(_, blocks)| promise(*blocks, facts, shape)).map(|(dispatch, _)| dispatch)
 }
 
 /// Time in stages: the busiest multiprocessor has so many blocks, and each its part of k.
@@ -97,19 +101,20 @@ fn promise(blocks: u32, facts: &DeviceFacts, Shape { n, k, .. }: Shape) -> u64 {
     all.div_ceil(facts.sms.max(1).into()) * u64::from(stages)
 }
 
-fn launch(way: &Way, call: &Call) -> Result<Launch, String> {
+fn launch(dispatch: &Dispatch, call: &Call) -> Result<Launch, String> {
     let Shape { m, n, k, .. } = call.shape;
     let Operands { x, weights, y } = call.operands;
-    let (blocks, place) = shared_by(way).ok_or_else(|| format!("{} is no such way", way.entry))?;
+    let (blocks, place) =
+        shared_by(dispatch).ok_or_else(|| format!("{} is no such way", dispatch.entry))?;
     let tile = TILES.iter().position(|(tokens, _)| m <= *tokens);
     let tile = tile.ok_or_else(|| format!("{m} tokens are more than {MOST_TOKENS}"))?;
     let bf16 = matches!(call.product, Product::Bf16 | Product::Bf16Out32);
     let wide = u32::from(call.product.output() == Element::F32);
     Ok(Launch {
-        family: way.family,
+        family: dispatch.family,
         entry: ENTRIES[usize::from(bf16)][place][tile],
         grid: [n.div_ceil(ROWS) * blocks, 1, 1],
-        block: [way.threads, 1, 1],
+        block: [dispatch.threads, 1, 1],
         shared_bytes: shared_bytes(TILES[tile]),
         args: vec![
             operand(x, m, TILES[tile].0, call).into(),
@@ -151,8 +156,8 @@ mod tests {
             (64, 28_672, 4096, "fewc4"),
             (65, 8192, 8192, "wgmma128x128"),
         ] {
-            let way = choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
-            assert_eq!(way.variant.name, name, "{m}×{n}×{k}");
+            let dispatch = choose(Product::F16, &hopper(), shape(m, n, k), false).unwrap();
+            assert_eq!(dispatch.variant.name, name, "{m}×{n}×{k}");
         }
     }
 
@@ -165,8 +170,8 @@ mod tests {
             (Product::F32, 0),
             (Product::E4m3, 0),
         ] {
-            assert_eq!(ways(product, &hopper()).len(), count, "{product:?}");
-            assert_eq!(ways(product, &device((9, 0), 132)).len(), 0, "no memory for it");
+            assert_eq!(dispatches(product, &hopper()).len(), count, "{product:?}");
+            assert_eq!(dispatches(product, &device((9, 0), 132)).len(), 0, "no memory for it");
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use warpscope_kernels::Sm;
-use warpscope_kernels::gpu::{DeviceFacts, Picks, Shape};
+use warpscope_kernels::gpu::{DeviceFacts, Shape, TunedConfigs};
 
 use crate::toolchain::read;
 
@@ -198,7 +198,7 @@ impl Gpu {
             memory_bytes: (self.memory_gb * 1e9) as u64,
             driver_cuda: 12_090,
             simulated: false,
-            picks: Picks::default(),
+            tuned: TunedConfigs::default(),
         }
     }
 

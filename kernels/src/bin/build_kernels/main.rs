@@ -1,6 +1,6 @@
-//! `forge`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
+//! `build-kernels`: compiles `kernels/cuda` into `kernels/image`, for developers; building and running warpscope needs none of it.
 //!
-//! `cargo run -p warpscope-kernels --features forge --bin forge -- [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
+//! `cargo run -p warpscope-kernels --features build-kernels --bin build-kernels -- [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]`
 //!
 //! A command of its own and not a build script, because images are committed: nobody else needs NVIDIA's compiler, what was tested is
 //! what is shipped, and `--check` shows when sources and images part. NVRTC and not nvcc, because it alone is published as a package
@@ -40,14 +40,14 @@ use sources::Sources;
 use toolchain::{CUDA, Toolchain};
 use warpscope_kernels::Sm;
 
-const USAGE: &str = "forge [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
+const USAGE: &str = "build-kernels [--check | --table] [--toolchain DIR] [--kernels DIR] [FAMILY…]
 
-Compiles kernels/cuda/FAMILY.cu, all where none is named, into the packs of kernels/image, as kernels/forge.toml says, and writes what it costs into
+Compiles kernels/cuda/FAMILY.cu, all where none is named, into the packs of kernels/image, as kernels/kernels.toml says, and writes what it costs into
 kernels/BUDGETS.md.
   --table          build nothing, print what the committed images cost
   --check          build aside and name every committed image that differs, is missing or is no longer built
   --toolchain DIR  folder filled by .ci/toolchain; otherwise target/toolchain
-  --kernels DIR    folder with cuda/, image/ and forge.toml; otherwise this package's";
+  --kernels DIR    folder with cuda/, image/ and kernels.toml; otherwise this package's";
 
 fn main() -> ExitCode {
     match Arguments::read(env::args().skip(1)).and_then(|arguments| arguments.run()) {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("forge: {error}");
+            eprintln!("build-kernels: {error}");
             ExitCode::FAILURE
         }
     }
@@ -94,7 +94,7 @@ impl Arguments {
     }
 
     fn run(&self) -> Result<String, String> {
-        let recipe = Recipe::parse(&toolchain::read(&self.kernels.join("forge.toml"))?)?;
+        let recipe = Recipe::parse(&toolchain::read(&self.kernels.join("kernels.toml"))?)?;
         let chosen = self.chosen(&recipe)?;
         let tools = Toolchain::open(&self.toolchain)?;
         let images = self.kernels.join("image");
@@ -166,7 +166,7 @@ impl Arguments {
             return Ok(());
         }
         if self.check {
-            let stale = "is not what the images cost, run forge and commit what it writes";
+            let stale = "is not what the images cost, run build-kernels and commit what it writes";
             return Err(format!("{} {stale}", path.display()));
         }
         fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
@@ -184,7 +184,7 @@ impl Arguments {
             sources.chain(self.families.iter().cloned()).filter(|name| !known(name)).collect();
         if !unknown.is_empty() {
             unknown.sort_unstable();
-            return Err(format!("no row in forge.toml for {}", unknown.join(", ")));
+            return Err(format!("no row in kernels.toml for {}", unknown.join(", ")));
         }
         let wanted = |family: &&FamilyRecipe| {
             self.families.is_empty() || self.families.contains(&family.name)
@@ -246,7 +246,7 @@ impl Aside {
     fn new() -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = env::temp_dir().join(format!("forge-{}-{count}", std::process::id()));
+        let path = env::temp_dir().join(format!("build-kernels-{}-{count}", std::process::id()));
         made(path).map(Self)
     }
 

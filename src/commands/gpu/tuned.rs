@@ -3,27 +3,27 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use warpscope_kernels::gpu::Picks;
+use warpscope_kernels::gpu::TunedConfigs;
 use warpscope_probes::Frame;
 
 use crate::config::{Environment, state_folder};
-use crate::io::sink::picks_file;
+use crate::io::sink::tuning_cache;
 use crate::worker::DeviceHere;
 use crate::worker::tuning::{Lookup, Situation, TuningCache};
 
 /// What there is to do when choices do not count.
 const AGAIN: &str = "run `warpscope bench --tune` again";
 
-/// `$XDG_STATE_HOME/warpscope/picks.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
+/// `$XDG_STATE_HOME/warpscope/tuned.json`; `None` where neither XDG_STATE_HOME nor HOME is set.
 pub(crate) fn file(env: &Environment) -> Option<PathBuf> {
-    Some(state_folder(env)?.join("picks.json"))
+    Some(state_folder(env)?.join("tuned.json"))
 }
 
 /// Everything that was chosen on this machine. An error names the file.
-pub(crate) fn book(env: &Environment) -> Result<TuningCache, String> {
+pub(crate) fn cache(env: &Environment) -> Result<TuningCache, String> {
     let move_it = |why| format!("{why}; move the file away and {AGAIN}");
     file(env)
-        .map_or_else(|| Ok(TuningCache::default()), |path| picks_file::read(&path))
+        .map_or_else(|| Ok(TuningCache::default()), |path| tuning_cache::read(&path))
         .map_err(move_it)
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Tuned {
     /// Why what was chosen does not count; null where it does, or nothing was.
     ignored: Option<String>,
     #[serde(skip)]
-    pub(crate) picks: Picks,
+    pub(crate) tuned: TunedConfigs,
 }
 
 impl Tuned {
@@ -57,8 +57,8 @@ impl Tuned {
             return Self::default();
         }
         let ignored = |why| Self { ignored: Some(why), ..Self::default() };
-        match book(env) {
-            Ok(book) => Self::in_force(&book.lookup(&situation(here, frame))),
+        match cache(env) {
+            Ok(cache) => Self::in_force(&cache.lookup(&situation(here, frame))),
             Err(why) => ignored(why),
         }
     }
@@ -67,7 +67,7 @@ impl Tuned {
         match force {
             Lookup::Untuned => Self::default(),
             Lookup::Chosen(entry) => {
-                Self { sizes: entry.overruled(), ignored: None, picks: entry.picks() }
+                Self { sizes: entry.overruled(), ignored: None, tuned: entry.tuned() }
             }
             Lookup::Ignored(why) => {
                 Self { ignored: Some(format!("{why}; {AGAIN}")), ..Self::default() }
@@ -78,7 +78,7 @@ impl Tuned {
     /// For a person, where there is anything to say.
     pub(crate) fn line(&self) -> Option<String> {
         match (&self.ignored, self.sizes) {
-            (Some(why), _) => Some(format!("tuned picks ignored: {why}")),
+            (Some(why), _) => Some(format!("tuned configs ignored: {why}")),
             (None, 0) => None,
             (None, 1) => Some("tuned: 1 size uses a variant other than the default".to_owned()),
             (None, sizes) => {
@@ -97,7 +97,7 @@ mod tests {
         let why = "driver 580.65 → 580.82".to_owned();
         let line = Tuned::in_force(&Lookup::Ignored(why)).line();
         let want =
-            "tuned picks ignored: driver 580.65 → 580.82; run `warpscope bench --tune` again";
+            "tuned configs ignored: driver 580.65 → 580.82; run `warpscope bench --tune` again";
         assert_eq!(line.as_deref(), Some(want));
         assert_eq!(Tuned::in_force(&Lookup::Untuned).line(), None);
     }

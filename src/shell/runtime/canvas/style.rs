@@ -24,7 +24,7 @@ const MODIFIERS: &[(Modifier, u16)] = &[
 
 /// Colours and modifiers of text to come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ink {
+pub(crate) struct CellStyle {
     pub(crate) fg: Color,
     pub(crate) bg: Color,
     pub(crate) modifier: Modifier,
@@ -39,8 +39,8 @@ pub(crate) struct Codes {
 
 impl Codes {
     /// What switches to `wanted`, by naming only what changes; everything where it is not known what was before.
-    pub(crate) fn between(before: Option<Ink>, wanted: Ink) -> Self {
-        let kept = before.filter(|ink| wanted.modifier.contains(ink.modifier));
+    pub(crate) fn between(before: Option<CellStyle>, wanted: CellStyle) -> Self {
+        let kept = before.filter(|style| wanted.modifier.contains(style.modifier));
         let now = kept.unwrap_or_default();
         let mut codes = Self::default();
         if kept.is_none() {

@@ -1,4 +1,4 @@
-//! `kernels/forge.toml`: what is compiled for what, and what it may cost.
+//! `kernels/kernels.toml`: what is compiled for what, and what it may cost.
 
 use std::collections::BTreeMap;
 

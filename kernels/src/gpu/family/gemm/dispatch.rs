@@ -1,8 +1,8 @@
 //! A way to compute a product: a tile of Y and how a block computes it.
 
 use super::product::Product;
-use crate::gpu::family::deal::{Deal, Workspace};
 use crate::gpu::family::stream::Operands;
+use crate::gpu::family::stream_k::{StreamK, Workspace};
 use crate::gpu::{DeviceFacts, Launch, Shape, Variant};
 
 /// What is to be multiplied, and where.
@@ -24,7 +24,7 @@ pub(super) struct Call {
 
 /// How blocks share tiles.
 #[derive(Clone, Copy)]
-pub(super) struct Dealt {
+pub(super) struct StreamKSteps {
     /// Blocks that a multiprocessor holds.
     pub held: u32,
     /// Columns of k of a step.
@@ -38,8 +38,8 @@ const PRODUCTS: f64 = 1024.0;
 
 /// One way to compute a product.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
-    /// What records and picks call it.
+pub(super) struct Dispatch {
+    /// What records and tuned configs call it.
     pub variant: Variant,
     /// Image it is in.
     pub family: &'static str,
@@ -54,18 +54,18 @@ pub(super) struct Way {
     /// Share of the arithmetic rate it is expected to reach where blocks fill the device, relative to the best way. For choosing only.
     pub rate: f64,
     /// How blocks share tiles, where they do.
-    pub dealt: Option<Dealt>,
+    pub stream_k: Option<StreamKSteps>,
     /// Whether it takes a size.
     pub takes: fn(Shape) -> bool,
     /// Its launch.
-    pub launch: fn(&Way, &Call) -> Result<Launch, String>,
+    pub launch: fn(&Dispatch, &Call) -> Result<Launch, String>,
 }
 
-impl Way {
+impl Dispatch {
     /// Blocks that a launch has: one for each tile, unless they share them.
     pub(super) fn blocks(&self, shape: Shape, sms: u32) -> Result<u32, String> {
-        if let Some(deal) = self.deal(shape, sms) {
-            return Ok(deal.blocks);
+        if let Some(stream_k) = self.stream_k(shape, sms) {
+            return Ok(stream_k.blocks);
         }
         let (m, n, tiles) = (shape.m, shape.n, self.tiles(shape));
         let too_many = |_| format!("{m}×{n} are {tiles} tiles; a launch has up to 2^31");
@@ -73,12 +73,12 @@ impl Way {
     }
 
     /// How blocks share tiles, where they do.
-    pub(super) fn deal(&self, shape: Shape, sms: u32) -> Option<Deal> {
-        let Dealt { held, columns } = self.dealt?;
+    pub(super) fn stream_k(&self, shape: Shape, sms: u32) -> Option<StreamK> {
+        let StreamKSteps { held, columns } = self.stream_k?;
         let tiles = u32::try_from(self.tiles(shape)).unwrap_or(u32::MAX);
         let [rows, across] = self.tile;
         let steps = shape.k.div_ceil(columns);
-        Some(Deal::new(held * sms.max(1), tiles, steps, LEAST_STEPS, rows * across))
+        Some(StreamK::new(held * sms.max(1), tiles, steps, LEAST_STEPS, rows * across))
     }
 
     fn tiles(&self, shape: Shape) -> u64 {
@@ -90,10 +90,10 @@ impl Way {
     pub(super) fn promise(&self, facts: &DeviceFacts, shape: Shape) -> f64 {
         let [rows, columns] = self.tile.map(f64::from);
         let (tiles, sms) = (self.tiles(shape), u64::from(facts.sms.max(1)));
-        let (each, join) = match self.deal(shape, facts.sms) {
+        let (each, join) = match self.stream_k(shape, facts.sms) {
             None => (tiles.div_ceil(sms) as f64, 0.0),
-            Some(deal) => {
-                (tiles as f64 / sms as f64, deal.join() * PRODUCTS / f64::from(shape.k.max(1)))
+            Some(stream_k) => {
+                (tiles as f64 / sms as f64, stream_k.join() * PRODUCTS / f64::from(shape.k.max(1)))
             }
         };
         each * rows * columns / self.rate + join

@@ -1,4 +1,4 @@
-//! Work that is dealt out evenly to as many blocks as a device holds at once, steps of k of one tile behind those of another: the host's side of
+//! Work that is shared out evenly (stream-K) to as many blocks as a device holds at once, steps of k of one tile behind those of another: the host's side of
 //! kernels/cuda/deal.cuh. It pays where tiles are few, or a few more than blocks are held: then some multiprocessors would idle.
 
 use crate::gpu::Slot;
@@ -22,7 +22,7 @@ const PIECE: f64 = 500.0;
 
 /// Tiles that blocks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deal {
+pub(super) struct StreamK {
     /// Tiles.
     pub tiles: u32,
     /// Blocks.
@@ -31,7 +31,7 @@ pub(super) struct Deal {
     pub tile_floats: u32,
 }
 
-impl Deal {
+impl StreamK {
     /// As many blocks as are held at once, unless tiles would be cut into pieces of fewer than `least` steps.
     pub(super) fn new(held: u32, tiles: u32, steps: u32, least: u32, tile_floats: u32) -> Self {
         let most = u64::from(tiles) * u64::from(steps) / u64::from(least.max(1));
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn blocks_are_those_held_at_once_unless_pieces_are_too_small() {
-        let blocks = |held, tiles, steps| Deal::new(held, tiles, steps, 8, 1).blocks;
+        let blocks = |held, tiles, steps| StreamK::new(held, tiles, steps, 8, 1).blocks;
         assert_eq!(blocks(216, 64, 128), 216);
         assert_eq!(blocks(216, 64, 16), 128, "eight steps each");
         assert_eq!(blocks(216, 64, 4), 64, "a tile each");
@@ -67,6 +67,6 @@ mod tests {
 
     #[test]
     fn a_block_has_two_places_and_a_tile_a_count() {
-        assert_eq!(Deal::new(3, 2, 100, 8, 64).workspace_bytes(), [3 * 2 * 256, 8]);
+        assert_eq!(StreamK::new(3, 2, 100, 8, 64).workspace_bytes(), [3 * 2 * 256, 8]);
     }
 }
