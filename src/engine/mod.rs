@@ -13,6 +13,7 @@ mod live;
 mod matching;
 mod matrix;
 mod memory;
+pub mod plan;
 mod question;
 mod target;
 mod verdict;

@@ -22,6 +22,8 @@ pub struct Target {
     pub chip: Option<String>,
     /// Device memory.
     pub memory_bytes: Option<u64>,
+    /// Of it, what nobody holds now; known of real devices only.
+    pub memory_free_bytes: Option<u64>,
     /// Most shared memory one block may take (opt-in).
     pub shared_memory_per_block: Option<u32>,
     /// Driver version.
@@ -61,6 +63,7 @@ impl Target {
             pci_device_id: id,
             chip: id.and_then(chip_of_id).or_else(|| sm.and_then(only_chip)),
             memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),
+            memory_free_bytes: gpu.vitals.memory_free_bytes.last().map(|bytes| bytes.0),
             shared_memory_per_block: sm.and_then(shared_memory),
             driver: version(&driver.versions.driver),
             cuda: version(&driver.versions.cuda),
