@@ -76,9 +76,12 @@ fn part_of(target: &Target) -> Option<&'static Part> {
     parts.iter().filter(named).min_by_key(gap)
 }
 
-/// Tensor cores with 32-bit sums, else whatever computes 16 bits, else 32.
+/// Tensor cores with 32-bit sums, else what is faster of 16 and 32 bits: Pascal boards but one have next to no 16-bit units.
 fn peak16(part: &Part) -> Option<f64> {
     let arch = Catalogue::load().arch(part.sm)?;
-    let peaks = [Peak::Fp16Tensor, Peak::Fp16x2, Peak::Fp32];
-    peaks.into_iter().find_map(|peak| part.peak(peak, arch)).map(|tera| tera * 1e12)
+    let plain = || {
+        let peaks = [Peak::Fp16x2, Peak::Fp32].into_iter().filter_map(|peak| part.peak(peak, arch));
+        peaks.max_by(f64::total_cmp)
+    };
+    part.peak(Peak::Fp16Tensor, arch).or_else(plain).map(|tera| tera * 1e12)
 }
