@@ -29,6 +29,7 @@ mod man;
 mod mark;
 mod noise;
 mod output;
+mod plan;
 mod probe;
 mod process;
 mod record;
@@ -74,6 +75,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     man::COMMAND,
     mark::COMMAND,
     noise::COMMAND,
+    plan::COMMAND,
     probe::COMMAND,
     record::COMMAND,
     replay::COMMAND,

@@ -14,6 +14,7 @@ mod live;
 mod matching;
 mod matrix;
 mod memory;
+pub mod plan;
 mod question;
 mod target;
 mod verdict;
@@ -22,6 +23,7 @@ mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};
 pub use evaluate::{cell, evaluate};
+pub use fix::start_command;
 pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};

@@ -161,6 +161,8 @@ pub struct Part {
     pub tensor_clock_mhz: Option<f64>,
     /// Memory as sold. NVIDIA's GB are GiB but for rounding and what the driver keeps.
     pub memory_gb: u32,
+    /// Memory as the driver reports it (`nvidia-smi`, in public logs), MiB, where it is not what it is sold with.
+    pub visible_mib: Option<u32>,
     /// Memory technology: `HBM3e`.
     pub memory_type: String,
     /// Memory bus width in bits.
@@ -207,6 +209,11 @@ impl Part {
         let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
         let words: Vec<_> = words.filter(|word| !word.is_empty() && *word != "nvidia").collect();
         words.join("-")
+    }
+
+    /// Memory as its driver reports it, in bytes.
+    pub fn visible_bytes(&self) -> u64 {
+        self.visible_mib.map_or(u64::from(self.memory_gb) << 30, |mib| u64::from(mib) << 20)
     }
 
     /// Names that mean this part and no other: market name, aliases, defaults.

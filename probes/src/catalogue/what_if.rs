@@ -8,8 +8,7 @@ pub const DEFAULT_WHAT_IF: &[&str] = &["GTX 1060", "V100", "T4", "RTX 2080 Ti", 
 
 /// A GPU that is not there, as the catalogue knows it; `ordinal` is its place in the what-if list.
 ///
-/// Its memory is the nominal size: NVIDIA sells GiB as GB, and a driver shows a little less (a T4
-/// is sold with 16 GB and shows 15 360 MiB). Power limits are the board power a new product comes
+/// Its memory is what the driver of such a board shows: a T4 is sold with 16 GB and shows 15 360 MiB. Power limits are the board power a new product comes
 /// with. The highest clocks stay absent: GeForce cards run above the boost clock they are sold with.
 /// Whatever would have to be measured is absent.
 pub fn what_if(part: &Part, ordinal: u32) -> Gpu {
@@ -29,7 +28,7 @@ pub fn what_if(part: &Part, ordinal: u32) -> Gpu {
         ..Identity::default()
     };
     let vitals = Vitals {
-        memory_total_bytes: Bytes(u64::from(part.memory_gb) << 30).into(),
+        memory_total_bytes: Bytes(part.visible_bytes()).into(),
         power_limit_w: Watts(part.tdp_w).into(),
         power_limit_default_w: Watts(part.tdp_w).into(),
         ..Vitals::default()

@@ -8,7 +8,8 @@ use strum::VariantNames as _;
 use warpscope_kernels::gpu::Shape;
 
 use super::{
-    BenchDevice, ColorChoice, ConfigAction, Installed, LineFormat, Only, PictureFormat, WhatIf,
+    BenchDevice, ColorChoice, ConfigAction, Installed, LineFormat, Only, PictureFormat,
+    Train, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
 use crate::worker::Globs;
@@ -74,7 +75,17 @@ macro_rules! words {
     };
 }
 
-words!(BenchDevice, ColorChoice, ConfigAction, Installed, LineFormat, Only, PictureFormat, WhatIf);
+words!(
+    BenchDevice,
+    ColorChoice,
+    ConfigAction,
+    Installed,
+    LineFormat,
+    Only,
+    PictureFormat,
+    Train,
+    WhatIf
+);
 
 impl ArgValue for BenchMode {
     fn read(value: Option<&Value>) -> Option<Self> {

@@ -1,0 +1,140 @@
+//! Bytes of keys and values.
+
+use warpscope_probes::model::{Attention, LayerRun, Shape};
+
+use super::demand::{Demand, KvFormat};
+use super::framework::Family;
+use super::weights::Slice;
+
+/// vLLM before this knew no latent attention: keys and values of each head, padded to 256.
+const VLLM_LATENT: (u32, u32, u32) = (0, 7, 1);
+/// vLLM from this on gives sliding layers only what their window needs.
+const VLLM_WINDOWS: (u32, u32, u32) = (0, 9, 0);
+/// Size of a padded head of decompressed latent attention.
+const PADDED_HEAD: f64 = 256.0;
+/// Tokens that llama.cpp computes at once, added to a window.
+const MICRO_BATCH: u64 = 512;
+/// Bytes of a value of a recurrent state: frameworks keep it in 32 bits.
+const STATE_BYTES: f64 = 4.0;
+
+/// What keys and values take on one GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Cache {
+    /// Bytes of a token in layers that keep all of them.
+    full: f64,
+    /// Bytes of a token in layers with a window.
+    sliding: f64,
+    /// Tokens such a layer keeps, with those in flight.
+    window: f64,
+    /// Bytes of a sequence, however long.
+    state: f64,
+}
+
+impl Cache {
+    pub(super) fn new(shape: &Shape, demand: &Demand, family: Family, slice: Slice) -> Self {
+        let mut cache = Self::default();
+        let (mut full_layers, mut sliding_layers) = (0, 0);
+        for run in &shape.layers {
+            let bytes = token(run, demand, family, slice) * run.count as f64;
+            match run.attention {
+                Attention::Heads { window: Some(window), .. } if keeps_windows(demand, family) => {
+                    sliding_layers += run.count;
+                    cache.sliding += bytes;
+                    cache.window = cache.window.max((window + in_flight(demand, family)) as f64);
+                }
+                Attention::Recurrent { state } => {
+                    let bytes = run.count as f64 * state as f64 * STATE_BYTES;
+                    cache.state += bytes * slice.layers / slice.tp;
+                }
+                Attention::Nothing => {}
+                _ => {
+                    full_layers += run.count;
+                    cache.full += bytes;
+                }
+            }
+        }
+        if family == Family::Vllm {
+            cache.pad(full_layers, sliding_layers);
+        }
+        cache
+    }
+
+    /// vLLM puts layers into groups of one size, that of the rarer kind (of the commoner, where they are nearly as many), and pads
+    /// each kind to whole groups.
+    fn pad(&mut self, full: u64, sliding: u64) {
+        let (few, many) = (full.min(sliding), full.max(sliding));
+        if few == 0 {
+            return;
+        }
+        let group = if (many as f64) < 1.5 * few as f64 { many } else { few };
+        let padded = |layers: u64| layers.div_ceil(group) as f64 * group as f64 / layers as f64;
+        self.full *= padded(full);
+        self.sliding *= padded(sliding);
+    }
+
+    /// Bytes of a token while it is in every window.
+    pub(super) fn per_token(&self) -> f64 {
+        self.full + self.sliding
+    }
+
+    /// Bytes for so many sequences of this length.
+    pub(super) fn bytes(&self, context: u64, sequences: u64) -> f64 {
+        let context = context as f64;
+        let one = self.full * context + self.sliding * context.min(self.window) + self.state;
+        one * sequences as f64
+    }
+
+    /// The longest context of so many sequences that `room` bytes hold.
+    pub(super) fn longest(&self, room: f64, sequences: u64) -> u64 {
+        let one = room / sequences.max(1) as f64 - self.state;
+        let all = one / self.per_token();
+        let beyond = (one - self.sliding * self.window) / self.full;
+        let tokens =
+            if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
+        if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 }
+    }
+}
+
+fn keeps_windows(demand: &Demand, family: Family) -> bool {
+    match family {
+        Family::Vllm => demand.release.is_none_or(|release| release >= VLLM_WINDOWS),
+        Family::LlamaCpp | Family::Transformers | Family::Sglang => true,
+        _ => false,
+    }
+}
+
+/// Tokens a window holds beside its own while a batch is computed.
+fn in_flight(demand: &Demand, family: Family) -> u64 {
+    match family {
+        Family::Vllm => demand.tuning.batched_tokens.unwrap_or(8192),
+        Family::LlamaCpp => MICRO_BATCH,
+        _ => 0,
+    }
+}
+
+/// Bytes of a token in one layer of a run, on one GPU, times the share of layers there.
+fn token(run: &LayerRun, demand: &Demand, family: Family, slice: Slice) -> f64 {
+    let computed = demand.width.filter(|width| *width > 2.0).unwrap_or(2.0);
+    let element = demand.kv.map_or(computed, KvFormat::bytes);
+    let values = match run.attention {
+        Attention::Heads { kv_heads, head_dim, value_dim, .. } => {
+            // Heads that are fewer than GPUs are replicated.
+            let heads = (kv_heads as f64 / slice.tp).max(1.0);
+            heads * (head_dim + value_dim) as f64
+        }
+        Attention::Latent { heads, .. } if decompresses(demand, family) => {
+            (heads as f64 / slice.tp).max(1.0) * PADDED_HEAD * 2.0
+        }
+        Attention::Latent { rank, rope_dim, .. } => (rank + rope_dim) as f64,
+        Attention::Recurrent { .. } | Attention::Nothing => 0.0,
+    };
+    values * element * slice.layers
+}
+
+fn decompresses(demand: &Demand, family: Family) -> bool {
+    match family {
+        Family::Vllm => demand.release.is_some_and(|release| release < VLLM_LATENT),
+        Family::Transformers => true,
+        _ => false,
+    }
+}

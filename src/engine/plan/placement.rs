@@ -1,0 +1,324 @@
+//! A model in a framework on a group of GPUs: every part of memory of the tightest one, and whether it fits.
+
+use serde::Serialize;
+use warpscope_probes::model::{Shape, WeightRole};
+
+use super::activations::{Batch, activations, context, graphs, libraries};
+use super::demand::Demand;
+use super::device::Device;
+use super::estimate::{Estimate, Range, independent};
+use super::framework::{Family, Framework};
+use super::kv::Cache;
+use super::split::refusal;
+use super::weights::{Slice, loaded, weights};
+
+/// Whether it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fits {
+    /// At the upper end of the range still.
+    Fits,
+    /// Within the error bar.
+    Tight,
+    /// At the lower end of the range not.
+    DoesNotFit,
+    /// Too little is known.
+    Unknown,
+}
+
+/// Layers that stay in host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Offload {
+    /// Layers on GPUs.
+    pub layers: u64,
+    /// Of so many.
+    pub of: u64,
+    /// Bytes in host memory.
+    pub host: f64,
+}
+
+/// The memory of the tightest GPU of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Whether it fits.
+    pub fits: Fits,
+    /// Weights.
+    pub weights: Estimate,
+    /// Keys and values of everything asked for.
+    pub kv: Estimate,
+    /// Work space.
+    pub activations: Estimate,
+    /// CUDA graphs.
+    pub graphs: Estimate,
+    /// The CUDA context with loaded kernels.
+    pub context: Estimate,
+    /// Collectives and work space of libraries.
+    pub libraries: Estimate,
+    /// All of these.
+    pub total: Range,
+    /// Memory of the tightest GPU as its driver reports it.
+    pub memory: f64,
+    /// What of it can be had.
+    pub usable: f64,
+    /// What is left for keys and values.
+    pub room: Range,
+    /// What one request of the context asked for needs, all parts.
+    pub must: Range,
+    /// What the framework takes by default, whether needed or not.
+    pub takes: f64,
+    /// Memory with which nobody has to think about it.
+    pub recommended: f64,
+    /// Bytes of a token on one GPU.
+    pub kv_per_token: f64,
+    /// Longest context at this concurrency.
+    pub max_context: u64,
+    /// Most requests at this context.
+    pub max_concurrency: u64,
+    /// Layers in host memory, where not all fit.
+    pub offload: Option<Offload>,
+    /// Why the split is refused.
+    pub refusal: Option<String>,
+}
+
+/// Shares that pools take by default.
+const VLLM_SHARE: f64 = 0.9;
+const LMDEPLOY_SHARE: f64 = 0.8;
+const TGI_SHARE: f64 = 0.95;
+const TENSORRT_SHARE: f64 = 0.9;
+/// LMDeploy up to this took its share of the whole GPU.
+const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
+
+/// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
+const LAYERS_SPLIT: (u32, u32, u32) = (0, 0, 1842);
+
+/// Whether this is such a llama.cpp.
+pub(super) fn rows_are_split(demand: &Demand) -> bool {
+    demand.release.is_some_and(|release| release < LAYERS_SPLIT)
+}
+
+/// Plans one copy of a model; none where there is no GPU.
+pub fn plan(
+    shape: &Shape,
+    group: &[Device],
+    framework: &Framework,
+    demand: &Demand,
+) -> Option<Plan> {
+    let family = framework.family;
+    let device = group.iter().min_by(|a, b| a.free.total_cmp(&b.free))?;
+    let slice = slice(shape, group, device, family, demand);
+    let batch = Batch::new(demand, family, device);
+    let demand = &Demand {
+        tuning: super::demand::Tuning {
+            batched_tokens: Some(batch.tokens as u64),
+            ..demand.tuning.clone()
+        },
+        ..demand.clone()
+    };
+    let keeps_all = family == Family::LlamaCpp && rows_are_split(demand);
+    let cache_slice = if keeps_all { Slice::WHOLE } else { slice };
+    let cache = Cache::new(shape, demand, family, cache_slice);
+    let parts = Parts {
+        weights: weights(shape, demand, family, slice),
+        activations: activations(shape, demand, family, device),
+        graphs: graphs(demand, family, batch),
+        context: context(demand, device),
+        libraries: libraries(demand, family, device),
+    };
+    let refusal = refusal(shape, family, demand.parallel)
+        .filter(|_| family.is_tensor_parallel() || demand.parallel.pp > shape.depth());
+    let placed = Placed { family, device, demand, cache, parts };
+    let plan = placed.plan(shape, refusal);
+    if plan.fits == Fits::DoesNotFit
+        && plan.refusal.is_none()
+        && family == Family::LlamaCpp
+        && !demand.tuning.all_layers
+    {
+        return Some(placed.offloaded(shape, group, plan));
+    }
+    Some(plan)
+}
+
+/// What the tightest GPU carries. Frameworks that give whole layers to each GPU do so by their memory.
+fn slice(
+    shape: &Shape,
+    group: &[Device],
+    device: &Device,
+    family: Family,
+    demand: &Demand,
+) -> Slice {
+    let depth = shape.depth().max(1) as f64;
+    if family.is_tensor_parallel() {
+        let stages = demand.parallel.pp as f64;
+        let layers = (depth / stages).ceil() / depth;
+        return Slice { layers, tp: demand.parallel.tp as f64, stage: demand.parallel.pp > 1 };
+    }
+    let all: f64 = group.iter().map(|one| one.free).sum();
+    let share = device.free / all;
+    // No layer is cut: the worst GPU has up to one more than its share.
+    let layers = if group.len() > 1 { (share * depth).ceil() / depth } else { 1.0 };
+    Slice { layers, tp: 1.0, stage: false }
+}
+
+/// Everything but keys and values.
+struct Parts {
+    weights: Estimate,
+    activations: Estimate,
+    graphs: Estimate,
+    context: Estimate,
+    libraries: Estimate,
+}
+
+impl Parts {
+    fn sum(&self) -> Range {
+        let parts = [self.weights, self.activations, self.graphs, self.context, self.libraries];
+        independent(parts.map(|part| part.bytes))
+    }
+}
+
+struct Placed<'a> {
+    family: Family,
+    device: &'a Device,
+    demand: &'a Demand,
+    cache: Cache,
+    parts: Parts,
+}
+
+impl Placed<'_> {
+    fn share(&self) -> f64 {
+        let usual = match self.family {
+            Family::Vllm => VLLM_SHARE,
+            Family::Lmdeploy => LMDEPLOY_SHARE,
+            Family::Tgi => TGI_SHARE,
+            Family::TensorRtLlm => TENSORRT_SHARE,
+            _ => 1.0,
+        };
+        self.demand.tuning.utilization.unwrap_or(usual)
+    }
+
+    /// What is left for keys and values by the framework's rule, never more than what the GPU has left.
+    fn room(&self) -> Range {
+        let free = self.device.free;
+        let all = self.parts.sum().taken_from(free);
+        let Parts { weights, activations, context, libraries, .. } = &self.parts;
+        let by_rule = match self.family {
+            Family::Vllm => {
+                let inside = independent([weights.bytes, activations.bytes, libraries.bytes]);
+                inside.taken_from((self.share() * self.device.usable).min(free))
+            }
+            Family::Lmdeploy => {
+                let before = independent([weights.bytes, context.bytes, libraries.bytes]);
+                let whole = self.demand.release.is_some_and(|release| release <= LMDEPLOY_OF_TOTAL);
+                let left = before.taken_from(free);
+                if whole {
+                    Range::exact(self.share() * self.device.usable)
+                } else {
+                    left * self.share()
+                }
+            }
+            Family::Tgi | Family::TensorRtLlm => all * self.share(),
+            _ => return all,
+        };
+        Range {
+            low: by_rule.low.min(all.low),
+            mid: by_rule.mid.min(all.mid),
+            high: by_rule.high.min(all.high),
+        }
+    }
+
+    fn fits(&self, room: Range, kv: f64) -> Fits {
+        self.in_pool(room, kv).max(self.beside_pool())
+    }
+
+    /// LMDeploy and TGI fill their share with the cache, needed or not. The rest must do for LMDeploy's work space, and for what TGI's
+    /// requests need beyond its warm-up: servers that had started ran out of memory (TGI issues 1374, 2744).
+    fn beside_pool(&self) -> Fits {
+        let work = self.parts.activations.bytes;
+        let work = match self.family {
+            Family::Lmdeploy => work,
+            Family::Tgi => Range { low: 0.0, mid: 0.0, high: work.high - work.mid },
+            _ => return Fits::Fits,
+        };
+        let Parts { weights, context, libraries, .. } = &self.parts;
+        let taken = independent([weights.bytes, context.bytes, libraries.bytes]);
+        let left = taken.taken_from(self.device.free) * (1.0 - self.share()).max(0.0);
+        match () {
+            () if work.high <= left.low => Fits::Fits,
+            () if work.low <= left.high => Fits::Tight,
+            () => Fits::DoesNotFit,
+        }
+    }
+
+    fn in_pool(&self, room: Range, kv: f64) -> Fits {
+        match () {
+            () if kv <= room.low => Fits::Fits,
+            () if kv <= room.high => Fits::Tight,
+            () => Fits::DoesNotFit,
+        }
+    }
+
+    fn plan(&self, shape: &Shape, refusal: Option<String>) -> Plan {
+        let (demand, room) = (self.demand, self.room());
+        let kv = self.cache.bytes(demand.context, demand.concurrency);
+        let one = self.cache.bytes(demand.context, 1);
+        let fixed = self.parts.sum();
+        let total = fixed + Range::exact(kv);
+        let must = fixed + Range::exact(one);
+        let pool = self.family.is_tensor_parallel();
+        let beside = self.parts.context.bytes.mid + self.parts.graphs.bytes.mid;
+        let takes = match self.family {
+            Family::Vllm => (self.share() * self.device.usable + beside).min(self.device.usable),
+            _ if pool => fixed.mid + room.mid.max(0.0),
+            _ => total.mid,
+        };
+        let sequences = if one > 0.0 { (room.mid / one).max(0.0) } else { 0.0 };
+        Plan {
+            fits: if refusal.is_some() { Fits::DoesNotFit } else { self.fits(room, kv) },
+            weights: self.parts.weights,
+            kv: Estimate::of_model(Range::exact(kv), shape.source),
+            activations: self.parts.activations,
+            graphs: self.parts.graphs,
+            context: self.parts.context,
+            libraries: self.parts.libraries,
+            total,
+            memory: self.device.total,
+            usable: self.device.free,
+            room,
+            must,
+            takes,
+            recommended: total.high * 1.05,
+            kv_per_token: self.cache.per_token(),
+            max_context: self.cache.longest(room.mid, demand.concurrency),
+            max_concurrency: sequences as u64,
+            offload: None,
+            refusal,
+        }
+    }
+
+    /// As many layers on the GPUs as fit with their share of the cache, the others in host memory.
+    fn offloaded(&self, shape: &Shape, group: &[Device], plan: Plan) -> Plan {
+        let depth = shape.depth().max(1);
+        let roles =
+            [WeightRole::Attention, WeightRole::Mlp, WeightRole::Experts, WeightRole::Small];
+        let weights: f64 = roles.into_iter().map(|role| loaded(shape, self.demand, role)).sum();
+        let whole = Cache::new(shape, self.demand, self.family, Slice::WHOLE);
+        let kv = whole.bytes(self.demand.context, self.demand.concurrency);
+        let layer = (weights + kv) / depth as f64;
+        let beside = self.parts.activations.bytes.high
+            + self.parts.context.bytes.high
+            + self.parts.libraries.bytes.high;
+        let free: f64 = group.iter().map(|one| (one.free - beside).max(0.0)).sum();
+        let head = loaded(shape, self.demand, WeightRole::Head);
+        let layers = (((free - head) / layer).max(0.0) as u64).min(depth - 1);
+        if layers == 0 {
+            return plan;
+        }
+        let host = layer * (depth - layers) as f64;
+        let kept = layers as f64 / depth as f64;
+        let weights = Estimate { bytes: plan.weights.bytes * kept, ..plan.weights };
+        let kv = Estimate { bytes: plan.kv.bytes * kept, ..plan.kv };
+        let parts = [weights, kv, plan.activations, plan.context, plan.libraries];
+        let total = independent(parts.map(|part| part.bytes));
+        let offload = Some(Offload { layers, of: depth, host });
+        Plan { fits: Fits::Fits, offload, weights, kv, total, ..plan }
+    }
+}
