@@ -32,7 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=gpus");
+    println!("cargo::rerun-if-changed=errors");
     convert("rules", rules)?;
+    convert("errors", facts)?;
     convert("gpus", facts)
 }
 

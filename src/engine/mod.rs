@@ -5,6 +5,7 @@ mod answer;
 mod assumptions;
 mod decision;
 mod evaluate;
+pub mod explain;
 mod explanation;
 mod findings;
 mod fix;
