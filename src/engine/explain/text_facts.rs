@@ -50,7 +50,16 @@ fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
 pub(super) fn derive(facts: &mut Facts) {
     architectures(facts);
     memory(facts);
+    for name in ["cc", "tool_cc"] {
+        if let Some(cc) = facts.number(name) {
+            let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
+            facts.state(&format!("{name}_plain"), &format!("{:.0}", cc * 10.0), origin);
+        }
+    }
 }
+
+/// Compute capabilities of GPUs beside a processor, which take only code made for them.
+const TEGRA: [f64; 5] = [5.3, 6.2, 7.2, 8.7, 11.0];
 
 fn architectures(facts: &mut Facts) {
     let Some(list) = facts.get("arch_list") else { return };
@@ -60,7 +69,10 @@ fn architectures(facts: &mut Facts) {
         facts.count("arch_max", *most, origin);
     }
     if let Some(cc) = facts.number("cc") {
-        let runs = |built: &f64| built.floor() == cc.floor() && *built <= cc;
+        let is_same = |built: f64| (built - cc).abs() < 0.01;
+        let runs = |built: &f64| {
+            is_same(*built) || (!TEGRA.contains(&cc) && built.floor() == cc.floor() && *built <= cc)
+        };
         facts.count("arch_runs", f64::from(u8::from(list.iter().any(runs))), origin);
     }
 }
@@ -112,7 +124,7 @@ mod tests {
 
     #[test]
     fn an_image_of_the_same_major_and_an_older_minor_runs() {
-        for (cc, runs) in [("8.6", 1.0), ("7.5", 0.0), ("8.9", 1.0), ("12.0", 0.0)] {
+        for (cc, runs) in [("8.6", 1.0), ("6.1", 0.0), ("8.7", 0.0), ("8.9", 1.0), ("12.0", 0.0)] {
             let mut facts = Facts::default();
             facts.state("arch_list", "sm_70 sm_80 sm_90", Origin::Text);
             facts.state("cc", cc, Origin::Text);

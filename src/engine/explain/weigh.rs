@@ -7,6 +7,7 @@ use warpscope_probes::errors::Cause;
 use super::condition::Context;
 use super::fact::{Facts, Origin};
 use super::matching::Hit;
+use super::text_facts;
 use super::signatures::{Owner, Signatures};
 
 /// A cause the text could have.
@@ -43,6 +44,7 @@ pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candida
     let words = Context::new(text, facts);
     let weighed = |(at, (lines, mut own)): (usize, (Vec<usize>, Facts))| {
         own.join(facts);
+        text_facts::derive(&mut own);
         weigh(&signatures.base.causes[at], lines, own, &words)
     };
     by_cause.into_iter().map(weighed).collect()
