@@ -29,13 +29,17 @@ struct Places {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=gpus");
-    println!("cargo::rerun-if-changed=models");
-    convert("rules", rules)?;
-    convert("gpus", facts)?;
-    convert("models", facts)
+    for (folder, converted) in [
+        ("rules", rules as fn(&Path) -> Result<String, Box<dyn Error>>),
+        ("errors", facts),
+        ("gpus", facts),
+        ("models", facts),
+    ] {
+        println!("cargo::rerun-if-changed={folder}");
+        convert(folder, converted)?;
+    }
+    Ok(())
 }
 
 /// Writes every file of a folder as JSON.

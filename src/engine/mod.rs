@@ -6,6 +6,7 @@ mod assumptions;
 mod composition;
 mod decision;
 mod evaluate;
+pub mod explain;
 mod explanation;
 mod findings;
 mod fix;

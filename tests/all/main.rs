@@ -10,6 +10,7 @@ mod compare;
 mod configs;
 mod cycles;
 #[cfg(target_os = "linux")]
+mod explain;
 mod fake;
 #[cfg(target_os = "linux")]
 mod files;

@@ -1,0 +1,210 @@
+//! What is answered: causes with how sure they are, what was excluded, and what to do.
+
+use serde::Serialize;
+use warpscope_probes::errors::Question;
+
+use super::condition::{plain_name, words};
+use super::fact::{Facts, Origin};
+use super::reader::Digest;
+use super::signatures::Signatures;
+use super::template::filled;
+use super::weigh::Candidate;
+
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Facts decided: no look-alike is left.
+    Settled,
+    /// The text fits this cause best; a deciding fact is unknown.
+    Fits,
+    /// Another cause fits nearly as well.
+    OneOfTwo,
+}
+
+/// A cause that was not taken, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Excluded {
+    /// Its class.
+    pub class: String,
+    /// Its name within the class.
+    pub subkind: String,
+    /// Why not.
+    pub why: String,
+}
+
+/// A fact an answer rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UsedFact {
+    /// Its name.
+    pub name: String,
+    /// Its value as people write it.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// What tells a cause from another that fits as well.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Asked {
+    /// What has to be known.
+    pub fact: String,
+    /// Command that shows it.
+    pub command: String,
+}
+
+/// One problem with its cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// Class of the cause.
+    pub class: String,
+    /// Its name within the class.
+    pub subkind: String,
+    /// The class in words.
+    pub title: String,
+    /// The cause in one sentence.
+    pub cause: String,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// The other cause where it is one of two.
+    pub or: Option<String>,
+    /// What would settle it, where it is not settled.
+    pub ask: Option<Asked>,
+    /// Line of the text, from 1.
+    pub line: u64,
+    /// That line.
+    pub quote: String,
+    /// Look-alikes and why they are out.
+    pub excluded: Vec<Excluded>,
+    /// What decided.
+    pub facts: Vec<UsedFact>,
+    /// What to do.
+    pub fix: Vec<String>,
+    /// Where it can be read again.
+    pub sources: Vec<String>,
+    /// Ids of rules with this message.
+    pub rules: Vec<String>,
+}
+
+/// What is known about a text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Answer {
+    /// Problems, the cause of the failure first; empty where nothing is known.
+    pub problems: Vec<Problem>,
+    /// Where to look where only a line that reports another failure was found.
+    pub look: Option<String>,
+    /// Lines of the text.
+    pub lines: u64,
+}
+
+/// Scores closer than this are told as one of two.
+const CLOSE: f64 = 1.5;
+/// The least score worth an answer.
+const LEAST: f64 = 2.5;
+/// The least score of another problem in the same text.
+const LEAST_BESIDE: f64 = 8.0;
+/// Problems and look-alikes told.
+const MOST: usize = 4;
+
+/// Problems of groups of candidates.
+pub(super) fn problems(mut groups: Vec<Vec<Candidate>>, digest: &Digest) -> Vec<Problem> {
+    groups.retain(|group| group.first().is_some_and(|best| best.rank() >= LEAST));
+    let earliest = groups.iter().map(|group| group[0].first_line()).min().unwrap_or_default();
+    let rank = |group: &[Candidate]| {
+        group[0].rank() + f64::from(u8::from(group[0].first_line() == earliest))
+    };
+    groups.sort_by(|one, other| rank(other).total_cmp(&rank(one)));
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut explained: Vec<&str> = Vec::new();
+    for group in &groups {
+        let class = group[0].cause.class.as_str();
+        let is_first = problems.is_empty();
+        if !is_first && (group[0].rank() < LEAST_BESIDE || explained.contains(&class)) {
+            continue;
+        }
+        explained.extend(group.iter().map(|one| one.cause.class.as_str()));
+        problems.push(problem(group, digest));
+        if problems.len() == MOST {
+            break;
+        }
+    }
+    problems
+}
+
+fn problem(group: &[Candidate], digest: &Digest) -> Problem {
+    let best = &group[0];
+    let rival = group[1..].iter().find(|one| one.cause.class != best.cause.class);
+    let is_close = rival.is_some_and(|rival| best.rank() - rival.rank() < CLOSE);
+    let confidence = match (is_close, best.is_decided) {
+        (true, _) => Confidence::OneOfTwo,
+        (false, true) => Confidence::Settled,
+        (false, false) => Confidence::Fits,
+    };
+    let rival = rival.filter(|_| is_close);
+    let line = digest.lines.get(best.first_line());
+    Problem {
+        class: best.cause.class.clone(),
+        subkind: best.cause.subkind.clone(),
+        title: title(&best.cause.class),
+        cause: sentence(best),
+        confidence,
+        or: rival.map(|rival| format!("{}: {}", rival.cause.class, sentence(rival))),
+        ask: asked(best, rival).filter(|_| confidence != Confidence::Settled),
+        line: line.map_or(0, |line| line.number),
+        quote: line.map(|line| line.text.chars().take(300).collect()).unwrap_or_default(),
+        excluded: excluded(group, rival),
+        facts: used(best),
+        fix: best.cause.fix.iter().filter_map(|one| filled(one, &best.facts)).collect(),
+        sources: best.cause.source.clone(),
+        rules: Vec::new(),
+    }
+}
+
+fn title(class: &str) -> String {
+    Signatures::builtin().base.class(class).map(|class| class.title.clone()).unwrap_or_default()
+}
+
+fn sentence(candidate: &Candidate) -> String {
+    filled(&candidate.cause.because, &candidate.facts)
+        .unwrap_or_else(|| title(&candidate.cause.class))
+}
+
+fn asked(best: &Candidate, rival: Option<&Candidate>) -> Option<Asked> {
+    let own = best.cause.ask.as_ref();
+    let question: &Question = own.or_else(|| rival.and_then(|rival| rival.cause.ask.as_ref()))?;
+    Some(Asked { fact: question.fact.clone(), command: question.command.clone() })
+}
+
+fn excluded(group: &[Candidate], rival: Option<&Candidate>) -> Vec<Excluded> {
+    let best = &group[0];
+    let others = group[1..].iter().filter(|one| {
+        one.cause.class != best.cause.class && rival.is_none_or(|rival| !std::ptr::eq(rival, *one))
+    });
+    let told = others.filter_map(|one| {
+        let why = match (&one.contradiction, one.against.first()) {
+            (Some(why), _) => format!("it would need otherwise: {why}"),
+            (None, Some(why)) => why.clone(),
+            (None, None) => return None,
+        };
+        Some(Excluded { class: one.cause.class.clone(), subkind: one.cause.subkind.clone(), why })
+    });
+    told.take(MOST).collect()
+}
+
+/// Facts the sentence and the conditions name.
+fn used(candidate: &Candidate) -> Vec<UsedFact> {
+    let cause = candidate.cause;
+    let conditions = cause.when.iter().chain(cause.more.keys()).chain(cause.less.keys());
+    let conditions: Vec<&String> = conditions.filter(|one| words(one).is_none()).collect();
+    let is_used = |name: &str| {
+        cause.because.contains(&format!("{{{name}}}"))
+            || conditions.iter().any(|one| one.split_whitespace().any(|word| word == name))
+    };
+    let fact = |(name, fact): (&str, &super::fact::Fact)| UsedFact {
+        name: plain_name(name),
+        value: fact.shown.clone(),
+        origin: fact.origin,
+    };
+    let facts: &Facts = &candidate.facts;
+    facts.iter().filter(|(name, _)| is_used(name)).map(fact).collect()
+}

@@ -1,0 +1,106 @@
+//! From the text of an error to its cause: signatures × facts → an answer. Pure: files, processes and the machine are the caller's.
+//!
+//! A text is read into a [`Digest`], expressions of the signatures propose causes, and facts decide between those that leave the same text:
+//! first what the text states, then what was named beside it, then what is true on this machine. Causes are weighed rather than ordered by
+//! hand, since most texts have several and what decides is often missing.
+
+mod answer;
+mod condition;
+mod fact;
+mod line;
+mod literal;
+mod matching;
+mod reader;
+mod signatures;
+mod symptoms;
+mod template;
+mod text_facts;
+mod weigh;
+
+use warpscope_probes::rules::{Effect, Rule, RuleBase, Stage};
+
+pub use answer::{Answer, Asked, Confidence, Excluded, Problem, UsedFact};
+pub use fact::{Fact, Facts, Origin};
+pub use line::Line;
+pub use reader::{Digest, Reader};
+
+use matching::Hit;
+use signatures::{Owner, Signatures};
+
+/// What can be said about a text, given facts besides those it states.
+pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
+    let hits = matching::hits(digest);
+    let mut facts = Facts::default();
+    named_first(&mut facts, given);
+    facts.join(&text_facts::stated(digest, &hits));
+    facts.join(given);
+    text_facts::derive(&mut facts);
+    let text: String = digest.lines.iter().map(|line| line.text.clone() + "\n").collect();
+    let candidates = weigh::candidates(&hits, &text, &facts);
+    let mut problems = answer::problems(weigh::groups(candidates), digest);
+    let found = symptoms::rules(digest, rules);
+    match problems.first_mut() {
+        Some(first) => first.rules = found.iter().map(|rule| rule.id.to_string()).collect(),
+        None => problems.extend(found.first().map(|rule| by_rule(rule, &found))),
+    }
+    let look = echo(&hits).filter(|_| problems.is_empty());
+    Answer { problems, look, lines: digest.total }
+}
+
+/// What the user named stands above what is concluded from words.
+fn named_first(facts: &mut Facts, given: &Facts) {
+    for (name, fact) in given.iter().filter(|(_, fact)| fact.origin == Origin::Named) {
+        facts.state(name, &fact.shown, Origin::Named);
+    }
+}
+
+/// Whether the text reads like one of a machine with this GPU: it names none, or this one.
+pub fn names_another_gpu(digest: &Digest, cc: f64) -> bool {
+    let hits = matching::hits(digest);
+    text_facts::stated(digest, &hits).number("cc").is_some_and(|stated| (stated - cc).abs() > 0.01)
+}
+
+/// Where a line that only reports a failure says to look.
+fn echo(hits: &[Hit]) -> Option<String> {
+    let echoes = &Signatures::builtin().base.echoes;
+    hits.iter().find_map(|hit| match hit.owner {
+        Owner::Echo(at) => Some(echoes[at].look.clone()),
+        _ => None,
+    })
+}
+
+/// Class of what a rule speaks of, by the moment at which it speaks.
+fn class_of(rule: &Rule) -> &'static str {
+    match (rule.stage, rule.effect) {
+        (_, Effect::WrongOutput) => "fp16_overflow",
+        (Stage::Device, _) => "driver_too_old",
+        (Stage::Kernels, _) => "arch_older_gpu",
+        (Stage::Memory, _) => "kernel_resource_limit",
+        _ => "capability_gate",
+    }
+}
+
+/// A problem of which only a rule knows.
+fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
+    let class = class_of(rule);
+    let title = Signatures::builtin().base.class(class).map(|class| class.title.clone());
+    Problem {
+        class: class.to_owned(),
+        subkind: "rule".to_owned(),
+        title: title.unwrap_or_default(),
+        cause: format!("{}: {}", rule.framework, rule.reason),
+        confidence: Confidence::Fits,
+        or: None,
+        ask: Some(Asked {
+            fact: "the verdict for this GPU and version".to_owned(),
+            command: format!("warpscope why {}", rule.framework),
+        }),
+        line: 0,
+        quote: String::new(),
+        excluded: Vec::new(),
+        facts: Vec::new(),
+        fix: rule.fix.iter().map(ToString::to_string).collect(),
+        sources: vec![rule.source.to_string()],
+        rules: found.iter().map(|rule| rule.id.to_string()).collect(),
+    }
+}

@@ -1,0 +1,139 @@
+//! Facts the text states by itself, and what follows from them.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+use warpscope_probes::catalogue::Catalogue;
+
+use super::fact::{Facts, Origin};
+use super::matching::Hit;
+use super::reader::Digest;
+use super::signatures::{Owner, Signatures};
+
+/// What a text says about itself.
+pub(super) fn stated(digest: &Digest, hits: &[Hit]) -> Facts {
+    let signatures = Signatures::builtin();
+    let mut facts = Facts::default();
+    for hit in hits {
+        let Owner::Stated(at) = hit.owner else { continue };
+        let value = hit.groups.iter().find(|(name, _)| name == "v");
+        if let Some((_, value)) = value {
+            facts.state(&signatures.base.stated[at].name, value, Origin::Text);
+        }
+    }
+    if let Some((name, cc)) = named_gpu(digest) {
+        facts.state("gpu", &name, Origin::Text);
+        facts.count("cc", cc, Origin::Text);
+    }
+    facts
+}
+
+/// Names of GPUs as logs write them.
+static GPU: LazyLock<Regex> = LazyLock::new(|| {
+    let name = r"(?i)\b(?:NVIDIA )?((?:GeForce )?(?:RTX|GTX)(?: PRO)? ?\d{3,4}(?: (?:Ti|Super|Ada|Blackwell|D)\b)*|(?:Tesla )?(?:P100|P40|P4|V100|T4|K80|M40|M60)\b|(?:A100|A800|A40|A30|A10G?|A16|A2|L4|L40S?|H100|H200|H800|H20|GH200|B200|B300|GB200|GB300|GB10)\b|RTX A\d{4}|Quadro \w+ ?\d{3,4}|Jetson[ \w]{0,20}(?:Orin|Xavier|Thor|Nano|TX2)|TITAN (?:V|RTX|Xp|X)\b)";
+    Regex::new(name).expect("a valid expression")
+});
+
+/// The first GPU of the catalogue that the text names.
+fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
+    let names = digest.lines.iter().flat_map(|line| GPU.captures_iter(&line.text));
+    names.filter_map(|found| found.get(1).map(|name| name.as_str().to_owned())).take(40).find_map(
+        |name| {
+            let part = Catalogue::load().find(name.trim()).ok()?;
+            let sm = part.sm;
+            Some((
+                part.name.clone(),
+                f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0,
+            ))
+        },
+    )
+}
+
+/// Adds what follows from the facts.
+pub(super) fn derive(facts: &mut Facts) {
+    architectures(facts);
+    memory(facts);
+    for name in ["cc", "tool_cc"] {
+        if let Some(cc) = facts.number(name) {
+            let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
+            facts.state(&format!("{name}_plain"), &format!("{:.0}", cc * 10.0), origin);
+        }
+    }
+}
+
+/// Compute capabilities of GPUs beside a processor, which take only code made for them.
+const TEGRA: [f64; 5] = [5.3, 6.2, 7.2, 8.7, 11.0];
+
+fn architectures(facts: &mut Facts) {
+    let Some(list) = facts.get("arch_list") else { return };
+    let (list, origin) = (list.list.clone(), list.origin);
+    if let (Some(least), Some(most)) = (list.first(), list.last()) {
+        facts.count("arch_min", *least, origin);
+        facts.count("arch_max", *most, origin);
+    }
+    if let Some(cc) = facts.number("cc") {
+        let is_same = |built: f64| (built - cc).abs() < 0.01;
+        let runs = |built: &f64| {
+            is_same(*built) || (!TEGRA.contains(&cc) && built.floor() == cc.floor() && *built <= cc)
+        };
+        facts.count("arch_runs", f64::from(u8::from(list.iter().any(runs))), origin);
+    }
+}
+
+fn memory(facts: &mut Facts) {
+    let number = |facts: &Facts, name: &str| facts.number(name);
+    let held = ["in_use_bytes", "reserved_bytes", "allocated_bytes"];
+    let own = held.iter().filter_map(|name| number(facts, name)).reduce(f64::max);
+    let (total, free) = (number(facts, "total_bytes"), number(facts, "free_bytes"));
+    if let (Some(total), Some(free), Some(own)) = (total, free, own) {
+        facts.count("others_bytes", (total - free - own).max(0.0), Origin::Text);
+    }
+    if let (Some(total), Some(own)) = (total, own) {
+        facts.count("own_pct", own / total * 100.0, Origin::Text);
+    }
+    if let (Some(total), Some(others)) = (total, number(facts, "others_bytes")) {
+        facts.count("others_pct", others / total * 100.0, Origin::Text);
+    }
+    let spare = number(facts, "unallocated_bytes")
+        .or_else(|| Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?));
+    if let Some(spare) = spare {
+        facts.count("spare_bytes", spare.max(0.0), Origin::Text);
+        if let Some(total) = total {
+            facts.count("spare_pct", spare.max(0.0) / total * 100.0, Origin::Text);
+        }
+    }
+    if let (Some(total), Some(free)) = (total, free) {
+        facts.count("free_pct", free / total * 100.0, Origin::Text);
+    }
+    if let (Some(wanted), Some(free)) = (number(facts, "wanted_bytes"), free) {
+        facts.count("short_bytes", (wanted - free).max(0.0), Origin::Text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_hold_is_what_is_neither_free_nor_own() {
+        let mut facts = Facts::default();
+        for (name, value) in
+            [("total_bytes", "16 GiB"), ("free_bytes", "1 GiB"), ("in_use_bytes", "5 GiB")]
+        {
+            facts.state(name, value, Origin::Text);
+        }
+        derive(&mut facts);
+        assert_eq!(facts.number("others_bytes"), Some(10.0 * 2f64.powi(30)));
+    }
+
+    #[test]
+    fn an_image_of_the_same_major_and_an_older_minor_runs() {
+        for (cc, runs) in [("8.6", 1.0), ("6.1", 0.0), ("8.7", 0.0), ("8.9", 1.0), ("12.0", 0.0)] {
+            let mut facts = Facts::default();
+            facts.state("arch_list", "sm_70 sm_80 sm_90", Origin::Text);
+            facts.state("cc", cc, Origin::Text);
+            derive(&mut facts);
+            assert_eq!(facts.number("arch_runs"), Some(runs), "{cc}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Candidates weighed against each other.
+
+use std::collections::BTreeMap;
+
+use warpscope_probes::errors::Cause;
+
+use super::condition::Context;
+use super::fact::{Facts, Origin};
+use super::matching::Hit;
+use super::signatures::{Owner, Signatures};
+use super::text_facts;
+
+/// A cause the text could have.
+pub(super) struct Candidate {
+    pub(super) cause: &'static Cause,
+    pub(super) score: f64,
+    /// Lines of the digest that its expressions matched.
+    pub(super) lines: Vec<usize>,
+    /// Facts of the text, the machine and its own groups.
+    pub(super) facts: Facts,
+    /// Whether all it asks for is known and true.
+    pub(super) is_decided: bool,
+    /// Why it cannot be.
+    pub(super) contradiction: Option<String>,
+    /// What speaks against it.
+    pub(super) against: Vec<String>,
+}
+
+/// What a true condition of a cause is worth: enough to stand before a look-alike of which nothing is known.
+const DECIDED: f64 = 1.0;
+
+/// Every cause with a match, weighed.
+pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candidate> {
+    let signatures = Signatures::builtin();
+    let mut by_cause: BTreeMap<usize, (Vec<usize>, Facts)> = BTreeMap::new();
+    for hit in hits {
+        let Owner::Cause(at) = hit.owner else { continue };
+        let (lines, own) = by_cause.entry(at).or_default();
+        lines.push(hit.at);
+        for (name, value) in &hit.groups {
+            own.state(name, value, Origin::Text);
+        }
+    }
+    let words = Context::new(text, facts);
+    let weighed = |(at, (lines, mut own)): (usize, (Vec<usize>, Facts))| {
+        own.join(facts);
+        text_facts::derive(&mut own);
+        weigh(&signatures.base.causes[at], lines, own, &words)
+    };
+    by_cause.into_iter().map(weighed).collect()
+}
+
+fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context) -> Candidate {
+    let context = words.with(&facts);
+    let mut score = cause.weight;
+    let mut against = Vec::new();
+    let mut contradiction = None;
+    let mut is_decided = !cause.when.is_empty();
+    for condition in &cause.when {
+        match context.holds(condition) {
+            Some(true) => score += DECIDED,
+            Some(false) => contradiction = contradiction.or_else(|| Some(context.told(condition))),
+            None => is_decided = false,
+        }
+    }
+    for (condition, worth) in &cause.more {
+        if context.holds(condition) == Some(true) {
+            score += worth;
+        }
+    }
+    for (condition, worth) in &cause.less {
+        if context.holds(condition) == Some(true) {
+            score -= worth;
+            against.push(context.told(condition));
+        }
+    }
+    is_decided &= contradiction.is_none();
+    Candidate { cause, score, lines, facts, is_decided, contradiction, against }
+}
+
+/// Candidates that share a line, and so explain the same failure; each group by falling score.
+pub(super) fn groups(candidates: Vec<Candidate>) -> Vec<Vec<Candidate>> {
+    let mut groups: Vec<Vec<Candidate>> = Vec::new();
+    for candidate in candidates {
+        let shares = |group: &Vec<Candidate>| {
+            group.iter().any(|other| other.lines.iter().any(|line| candidate.lines.contains(line)))
+        };
+        let (mut joined, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
+        groups = rest;
+        let mut group: Vec<Candidate> = joined.drain(..).flatten().collect();
+        group.push(candidate);
+        groups.push(group);
+    }
+    for group in &mut groups {
+        group.sort_by(|one, other| other.rank().total_cmp(&one.rank()));
+    }
+    groups
+}
+
+impl Candidate {
+    /// The score; below everything else where something contradicts.
+    pub(super) fn rank(&self) -> f64 {
+        if self.contradiction.is_some() { self.score - 1000.0 } else { self.score }
+    }
+
+    pub(super) fn first_line(&self) -> usize {
+        self.lines.first().copied().unwrap_or_default()
+    }
+}

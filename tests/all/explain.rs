@@ -1,0 +1,77 @@
+//! Causes of errors, against threads whose cause is settled.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain};
+use warpscope_probes::rules::RuleBase;
+
+/// Threads whose cause was found: the message, the GPU where it was told, the class.
+const THREADS: &str = include_str!("../explain/threads.jsonl");
+
+fn answer(text: &str, facts: &Facts) -> Answer {
+    let mut reader = Reader::default();
+    reader.push(text.as_bytes());
+    explain(&reader.finish(), facts, RuleBase::builtin())
+}
+
+#[derive(Default)]
+struct Score {
+    class: usize,
+    cause: usize,
+    unknown: usize,
+    sure_and_wrong: usize,
+    table: String,
+}
+
+impl Score {
+    fn count(&mut self, thread: &Value, answer: &Answer) {
+        let text = |key: &str| thread[key].as_str().unwrap_or_default();
+        let Some(first) = answer.problems.first() else {
+            self.unknown += 1;
+            _ = writeln!(self.table, "{:28} unknown", text("id"));
+            return;
+        };
+        let is_class = first.class == text("cause_class");
+        let is_cause = is_class && first.subkind == text("subkind");
+        self.class += usize::from(is_class);
+        self.cause += usize::from(is_cause);
+        let is_sure = first.confidence != Confidence::OneOfTwo;
+        self.sure_and_wrong += usize::from(!is_class && is_sure);
+        let told = format!("{}.{}", first.class, first.subkind);
+        let mark = if is_cause {
+            "right"
+        } else if is_class {
+            "class"
+        } else {
+            "WRONG"
+        };
+        _ = writeln!(self.table, "{:28} {mark:6} {told} {:?}", text("id"), first.confidence);
+    }
+}
+
+fn score(with_gpu: bool) -> (Score, usize) {
+    let mut score = Score::default();
+    let mut total = 0;
+    for line in THREADS.lines() {
+        let thread: Value = serde_json::from_str(line).expect("JSON");
+        let mut facts = Facts::default();
+        if let Some(cc) = thread["cc"].as_str().filter(|_| with_gpu) {
+            facts.state("cc", cc, Origin::Named);
+        }
+        score.count(&thread, &answer(thread["error_text"].as_str().expect("a text"), &facts));
+        total += 1;
+    }
+    (score, total)
+}
+
+#[test]
+fn settled_threads_are_explained() {
+    for (with_gpu, name) in [(false, "message only"), (true, "GPU named")] {
+        let (score, total) = score(with_gpu);
+        println!(
+            "{}{name}: {total} threads, class right {}, cause right {}, unknown {}, wrong and sure {}\n",
+            score.table, score.class, score.cause, score.unknown, score.sure_and_wrong
+        );
+    }
+}
