@@ -13,6 +13,7 @@ mod cycles;
 mod fake;
 #[cfg(target_os = "linux")]
 mod files;
+mod fixes;
 mod frames;
 mod gates;
 #[cfg(target_os = "linux")]
