@@ -57,12 +57,14 @@ pub(crate) fn model(options: &Options) -> Result<Option<Model>, CliError> {
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
-/// a server on 0 must not start it on a guess, so what is unknown or merely has no known obstacle has a code of its own.
-pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
-    let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
+/// a server on 0 must not start it on a guess, so what is unknown or merely has no known obstacle has a code of its own,
+/// unless the user accepts the latter.
+pub(crate) fn exit(verdicts: &[Verdict], accept_no_obstacle: bool) -> Exit {
+    let outcomes = || verdicts.iter().map(|verdict| verdict.outcome);
+    let runs = |one: Outcome| one.runs() || accept_no_obstacle && one == Outcome::NoObstacle;
     match () {
-        () if any(Outcome::is_bad) => Exit::CheckFailed,
-        () if any(|outcome| !outcome.runs()) => Exit::Unknown,
+        () if outcomes().any(Outcome::is_bad) => Exit::CheckFailed,
+        () if !outcomes().all(runs) => Exit::Unknown,
         () => Exit::Fine,
     }
 }

@@ -56,6 +56,10 @@ args! {
     ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
         .shorthands(&[("only-failures", "fails")])
         .help("Show only what fails, gives wrong output or runs in part (fails), everything that does not run as asked (problems), or what is not known (unknown)");
+    ACCEPT_NO_OBSTACLE: bool = switch(&[("accept-no-obstacle", "on")])
+        .help("Count what has no known obstacle as running: it does not end the command with code 4");
+    EVERYTHING: bool = switch(&[("all", "on")])
+        .help("Tell the reasoning, the evidence and every fix as well");
     FIX_NUMBER: Option<u64> = option("fix", "N", Kind::Count)
         .shorthands(&[("fix-only", "1")])
         .help("Print only this fix, ready to paste; 1 is the cheapest");
