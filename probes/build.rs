@@ -32,8 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=gpus");
+    println!("cargo::rerun-if-changed=models");
     convert("rules", rules)?;
-    convert("gpus", facts)
+    convert("gpus", facts)?;
+    convert("models", facts)
 }
 
 /// Writes every file of a folder as JSON.

@@ -7,11 +7,14 @@
 mod architecture;
 mod config;
 mod error;
+mod fetch;
+mod find;
 mod fit;
 mod folder;
 mod ggml;
 mod gguf;
 mod index;
+mod known;
 mod packing;
 mod quantization;
 mod read;
@@ -22,6 +25,8 @@ mod shape;
 use crate::rules::Settings;
 
 pub use error::ModelError;
+pub use fetch::Hub;
+pub use find::{Listed, NotFound, Places, find};
 pub use quantization::{QUANTIZATIONS, Quantization, WeightFormat};
 pub use shape::{Attention, LayerRun, Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
 

@@ -6,8 +6,10 @@ pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
 
+use std::path::Path;
+
 use warpscope_probes::driver::Driver;
-use warpscope_probes::model::Model;
+use warpscope_probes::model::{Model, Places};
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::cli::{CliError, Exit, Options};
@@ -28,7 +30,8 @@ pub(crate) fn assumptions(
     base: &RuleBase,
     gpus: &[Target],
 ) -> Result<Assumptions, CliError> {
-    let model = options.get(&args::MODEL).as_deref().map(Model::read).transpose();
+    let open = |name: &Path| Model::open(name, &Places::of_this_user());
+    let model = options.get(&args::MODEL).as_deref().map(open).transpose();
     let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
     let ask_installed = match options.get(&args::INSTALLED) {
         AskInstalled::Auto => gpus.iter().any(|gpu| !gpu.what_if),

@@ -36,6 +36,7 @@ pub(super) struct Keys<'a> {
     sections: Vec<&'a Value>,
     kind: &'a str,
     family: &'static Family,
+    is_nested: bool,
 }
 
 impl<'a> Keys<'a> {
@@ -46,7 +47,7 @@ impl<'a> Keys<'a> {
         sections.extend(more);
         let kind = |section: &&'a Value| section.get("model_type")?.as_str();
         let kind = sections.iter().find_map(kind).unwrap_or_default();
-        Self { sections, kind, family: family(kind) }
+        Self { sections, kind, family: family(kind), is_nested: outermost_first.len() > 1 }
     }
 
     /// The type of the text model.
@@ -64,9 +65,10 @@ impl<'a> Keys<'a> {
         values.into_iter().find(|value| !value.is_null())
     }
 
-    /// A count above zero, written or the family's default.
+    /// A count above zero: written, or the family's default, which only nested parts of configurations leave out.
     pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
-        self.written(names).or_else(|| self.family.default(names)).filter(|number| *number > 0)
+        let default = || self.family.default(names).filter(|_| self.is_nested);
+        self.written(names).or_else(default).filter(|number| *number > 0)
     }
 
     /// A number, zero too, where it is written.

@@ -166,12 +166,21 @@ fn shared_width(keys: &Keys<'_>, each: u64) -> u64 {
 
 fn dense(keys: &Keys<'_>, index: u64, name: &str, parts: &mut Parts) -> Option<Mlp> {
     let hidden = keys.number(keys::WIDTH)?;
-    let intermediate = dense_width(keys, index, hidden)?;
+    let mut intermediate = dense_width(keys, index, hidden)?;
+    // Layers of Gemma 4 that share keys and values get a network twice as wide.
+    if keys.is_on("use_double_wide_mlp") && shares(keys, index) {
+        intermediate *= 2;
+    }
     if intermediate == 0 {
         return Some(Mlp::Nothing);
     }
     network(name, keys.family().gated, hidden, intermediate, parts);
     Some(Mlp::Dense { intermediate })
+}
+
+fn shares(keys: &Keys<'_>, index: u64) -> bool {
+    let last = keys.number(&["num_kv_shared_layers"]).zip(keys.depth());
+    last.is_some_and(|(last, depth)| index >= depth.saturating_sub(last))
 }
 
 fn dense_width(keys: &Keys<'_>, index: u64, hidden: u64) -> Option<u64> {

@@ -44,7 +44,8 @@ impl Architecture {
         if families::is_foreign(keys.kind()) {
             return None;
         }
-        let tied_head = keys.flag("tie_word_embeddings").unwrap_or(keys.family().tied);
+        let tied_head =
+            !has_head(&keys) || keys.flag("tie_word_embeddings").unwrap_or(keys.family().tied);
         let mut parts = Parts::default();
         let mut layers = Vec::new();
         for index in 0..depth {
@@ -72,6 +73,14 @@ impl Architecture {
         let (rows, columns) = (self.vocab, self.hidden);
         self.parts.push(Part { role, name, rows, columns, count: 1, linear: true });
     }
+}
+
+/// Whether the model has an output head at all: embedding models and classifiers leave it out.
+fn has_head(keys: &Keys<'_>) -> bool {
+    let name = keys.list(&["architectures"]).and_then(|names| names.first()?.as_str());
+    let name = name.unwrap_or_default();
+    let bare = name.ends_with("Model") && !name.contains("Chat") && !name.contains("LMHead");
+    !bare && !name.ends_with("ForSequenceClassification")
 }
 
 /// Adds a layer to the run it belongs to.

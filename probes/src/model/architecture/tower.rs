@@ -38,6 +38,13 @@ fn number(section: &Value, names: &[&str]) -> Option<u64> {
 }
 
 fn tower(config: &Value, name: &str, parts: &mut Parts, join: impl FnOnce(u64, &mut Parts)) {
+    if let Some(depth) = number(config, &["conf_num_hidden_layers"]) {
+        return conformer(config, depth, name, parts);
+    }
+    // Gemma 3n names an image model of another library instead of dimensions.
+    if config.get("architecture").and_then(Value::as_str) == Some("mobilenetv5_300m_enc") {
+        return parts.table(WeightRole::Tower, name, 1, 300_000_000);
+    }
     // Where a tower says its own width apart, `hidden_size` is that of the text.
     let Some((width, depth)) = number(config, WIDTH).zip(number(config, DEPTH)) else { return };
     let ratio = config.get("mlp_ratio").and_then(Value::as_f64).unwrap_or(4.0).clamp(0.0, 64.0);
@@ -64,6 +71,14 @@ fn tower(config: &Value, name: &str, parts: &mut Parts, join: impl FnOnce(u64, &
     let places = number(config, &["num_position_embeddings"]).unwrap_or(side * side);
     parts.table(WeightRole::Tower, &format!("{name}.position"), places, width);
     join(width, parts);
+}
+
+/// Layers of two networks, attention and a gated convolution: 24 squares of the width.
+fn conformer(config: &Value, depth: u64, name: &str, parts: &mut Parts) {
+    let Some(width) = number(config, &["hidden_size"]) else { return };
+    for index in 0..depth.min(512) {
+        parts.linear(WeightRole::Tower, format!("{name}.conformer.{index}"), 24 * width, width);
+    }
 }
 
 /// What joins a vision tower to the text. Patches are merged first where the configuration says so.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::safetensors::Weights;
-use super::{Facts, Model, ModelError, folder, gguf};
+use super::{Facts, Model, ModelError, Shape, folder, gguf};
 use crate::bounded::{self, Accept};
 
 /// Configurations that name every layer have some hundred kilobytes. Their values take many times their text.
@@ -59,8 +59,9 @@ impl Model {
         Ok(Self::of(name.into_owned(), facts))
     }
 
-    fn of(name: String, facts: Facts) -> Self {
+    pub(super) fn of(name: String, facts: Facts) -> Self {
         let Facts { settings, weight_bytes, shape, details } = facts;
+        let weight_bytes = weight_bytes.or_else(|| shape.as_ref().map(Shape::weight_bytes));
         Self { name, settings, weight_bytes, shape, details }
     }
 }
@@ -119,12 +120,15 @@ fn of_weights(weights: &Weights) -> Facts {
 pub(super) fn json(path: &Path) -> Result<Value, ModelError> {
     let text = bounded::text(path, Accept::Files, MOST_JSON);
     let text = text.map_err(|error| ModelError::io(path, &error))?;
-    let parsed = serde_json::from_str(&text).or_else(|error| {
-        // Python writes numbers that JSON does not have.
-        let cleaned = without_infinities(&text).ok_or(error)?;
+    parse_json(&text).map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+}
+
+/// JSON as Python writes it, with numbers that JSON does not have.
+pub(super) fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        let cleaned = without_infinities(text).ok_or(error)?;
         serde_json::from_str(&cleaned)
-    });
-    parsed.map_err(|error| ModelError::new(path, format!("is not JSON: {error}")))
+    })
 }
 
 /// The text with `NaN` and `Infinity` as null, if there are any outside of strings.

@@ -1,0 +1,177 @@
+//! Well-known models, from the table that comes with the program: what they are when their files are not here.
+//!
+//! A row holds the keys of a configuration, so its sizes follow by the same code as those of a file, and a quantised sibling is the row of
+//! its model with a `quantization_config`.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::config;
+use super::shape::ShapeSource;
+use super::{Facts, Model};
+
+/// How alike a name has to be to be suggested.
+const LIKENESS: f64 = 0.8;
+/// Names people type are shorter.
+const LONGEST_NAME: usize = 200;
+
+macro_rules! files {
+    ($($name:literal),*) => {
+        &[$(include_str!(concat!(env!("OUT_DIR"), "/models/", $name, ".json"))),*]
+    };
+}
+
+const FILES: &[&str] = files!(
+    "deepseek.toml",
+    "gemma.toml",
+    "llama.toml",
+    "mistral.toml",
+    "others.toml",
+    "quantised.toml",
+    "qwen.toml"
+);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    model: Vec<Row>,
+    #[serde(default)]
+    format: Vec<Format>,
+    retrieved: Option<String>,
+}
+
+/// Models with the same dimensions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    ids: Vec<String>,
+    /// Parameters as the hub counts them: what the files hold, a copy of the embedding included.
+    params: Option<u64>,
+    source: String,
+    config: Value,
+}
+
+/// Models in one quantised format, each with the model it was made of.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Format {
+    #[expect(dead_code, reason = "for whoever edits the table")]
+    name: String,
+    source: String,
+    /// What is left unquantised is saved in, where it differs from the model's.
+    torch_dtype: Option<String>,
+    quantization_config: Value,
+    models: Vec<(String, String)>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    rows: Vec<Row>,
+    formats: Vec<Format>,
+    retrieved: String,
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = Table::default();
+        for line in FILES.iter().flat_map(|file| file.lines()) {
+            // A line with a mistake is left to the tests, which name it.
+            let line: Line = serde_json::from_str(line).unwrap_or_default();
+            table.rows.extend(line.model);
+            table.formats.extend(line.format);
+            table.retrieved = line.retrieved.unwrap_or(table.retrieved);
+        }
+        table
+    })
+}
+
+impl Table {
+    fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.ids.iter().any(|known| known.eq_ignore_ascii_case(id)))
+    }
+
+    fn sibling(&self, id: &str) -> Option<(&Format, &Row)> {
+        let of = |format: &'static Format| {
+            let pair = format.models.iter().find(|pair| pair.0.eq_ignore_ascii_case(id))?;
+            Some((format, self.row(&pair.1)?))
+        };
+        table().formats.iter().find_map(of)
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        let models = self.rows.iter().flat_map(|row| &row.ids);
+        let siblings = self.formats.iter().flat_map(|format| &format.models).map(|pair| &pair.0);
+        models.chain(siblings).map(String::as_str)
+    }
+}
+
+impl Model {
+    /// Hub ids of all models of the table.
+    pub fn known_ids() -> impl Iterator<Item = &'static str> {
+        table().ids()
+    }
+
+    /// The model of the table with this hub id, whatever the case of its letters.
+    pub fn known(id: &str) -> Option<Self> {
+        let table = table();
+        let (row, config, mut source) = match table.row(id) {
+            Some(row) => (row, row.config.clone(), row.source.clone()),
+            None => {
+                let (format, row) = table.sibling(id)?;
+                let mut config = row.config.clone();
+                config["quantization_config"] = format.quantization_config.clone();
+                if let Some(dtype) = &format.torch_dtype {
+                    config["torch_dtype"] = dtype.as_str().into();
+                }
+                (row, config, format!("{}; {}", row.source, format.source))
+            }
+        };
+        source.push_str(&format!("; {}", table.retrieved));
+        let facts = config::describe(&config, None).ok()?;
+        let spelling = table.ids().find(|known| known.eq_ignore_ascii_case(id))?;
+        let mut model = from_table(spelling, facts, source);
+        let published = row.params.map(|count| ("published parameters", count.to_string()));
+        model.details.extend(published);
+        Some(model)
+    }
+
+    /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.
+    pub fn known_like(name: &str) -> Option<&'static str> {
+        if name.len() > LONGEST_NAME {
+            return None;
+        }
+        let name = name.to_ascii_lowercase();
+        let base = base(&name);
+        let same = table().ids().find(|id| base.eq_ignore_ascii_case(self::base(id)));
+        same.or_else(|| {
+            let likeness = |id: &&str| {
+                let id = id.to_ascii_lowercase();
+                strsim::jaro_winkler(base, self::base(&id))
+                    + strsim::normalized_levenshtein(&name, &id)
+            };
+            let near = table().ids().map(|id| (likeness(&id), id));
+            let (score, id) = near.max_by(|a, b| a.0.total_cmp(&b.0))?;
+            (score > 2.0 * LIKENESS).then_some(id)
+        })
+    }
+}
+
+fn base(id: &str) -> &str {
+    id.rsplit('/').next().unwrap_or(id)
+}
+
+fn from_table(name: &str, facts: Facts, source: String) -> Model {
+    let mut model = Model::of(name.to_owned(), facts);
+    if let Some(shape) = &mut model.shape {
+        shape.source = ShapeSource::Table;
+    }
+    model.details.push(("from", format!("the table of known models ({source})")));
+    model
+}
+
+#[cfg(test)]
+mod tests;
