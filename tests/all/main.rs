@@ -27,6 +27,7 @@ mod inspect;
 mod judges;
 #[cfg(target_os = "linux")]
 mod nvml;
+mod plan;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ use super::demand::{Demand, Images};
 use super::device::Device;
 use super::estimate::{Estimate, GIB, MIB, Range};
 use super::framework::Family;
+use super::placement::rows_are_split;
 use super::weights::loaded;
 
 /// vLLM's sampler held nearly three times as much before this.
@@ -29,7 +30,9 @@ impl Batch {
             Family::Lmdeploy | Family::TensorRtLlm => (8192, 128),
             Family::Tgi => (demand.context.max(4096), 128),
             Family::LlamaCpp => (512, demand.concurrency),
-            Family::KTransformers | Family::ExLlama => (2048.min(demand.context), demand.concurrency),
+            Family::KTransformers | Family::ExLlama => {
+                (2048.min(demand.context), demand.concurrency)
+            }
             Family::Transformers => (demand.context * demand.concurrency, demand.concurrency),
         };
         Self {
@@ -96,7 +99,12 @@ impl Widths {
 }
 
 /// Work space of the largest batch.
-pub(super) fn activations(shape: &Shape, demand: &Demand, family: Family, device: &Device) -> Estimate {
+pub(super) fn activations(
+    shape: &Shape,
+    demand: &Demand,
+    family: Family,
+    device: &Device,
+) -> Estimate {
     let tp = demand.parallel.tp as f64;
     let widths = Widths::new(shape, tp);
     let batch = Batch::new(demand, family, device);
@@ -107,7 +115,7 @@ pub(super) fn activations(shape: &Shape, demand: &Demand, family: Family, device
         Family::Lmdeploy => {
             let logits = (batch.tokens.min(8192.0) + 2.0 * batch.sequences) * vocab * 2.0 / tp;
             let mid = widths.mlp(batch.tokens) + widths.experts(batch.tokens) + 0.1 * GIB;
-            Estimate::guess(Range { low: mid * 0.5, mid, high: mid + logits })
+            Estimate::guess(Range { low: mid * 0.5, mid, high: mid * 1.5 + logits / 2.0 })
         }
         Family::Tgi | Family::TensorRtLlm => {
             let mid = widths.mlp(batch.tokens).max(batch.sequences * vocab * 8.0)
@@ -118,6 +126,7 @@ pub(super) fn activations(shape: &Shape, demand: &Demand, family: Family, device
         Family::Transformers => {
             // Fitted to peaks of PyTorch's allocator in the Qwen2.5 speed benchmark.
             let mid = widths.mlp(batch.tokens) + widths.experts(batch.tokens) + 0.03 * GIB;
+            let mid = mid.max(untied(shape));
             let high = mid * 1.06 + 0.15 * GIB;
             Estimate::rule(Range { low: mid * 0.85, mid, high })
         }
@@ -129,13 +138,21 @@ pub(super) fn activations(shape: &Shape, demand: &Demand, family: Family, device
     }
 }
 
+/// Checkpoints of AutoAWQ untie the head: until it is tied again, both are loaded.
+fn untied(shape: &Shape) -> f64 {
+    let awq = shape.format.as_ref().is_some_and(|format| format.name == "awq");
+    let ends = shape.group(WeightRole::Embedding).map_or(0.0, |group| group.bytes as f64);
+    if awq && shape.tied_head { ends } else { 0.0 }
+}
+
 /// Peak of vLLM's profile run: the sampler over as many rows as sequences, or the widest layer over a full batch; workspaces of
 /// experts and towers stay beside it. Factors from logs of 26 dense and 8 expert models; before 0.17 from three.
 fn vllm(shape: &Shape, demand: &Demand, widths: &Widths, batch: Batch) -> Range {
     let logits = batch.sequences * shape.vocab as f64 * 4.0;
     let shrunk = demand.release.is_none_or(|release| release >= SAMPLER_SHRUNK);
     let sampler = if shrunk { 3.5 * logits + 0.18 * GIB } else { 9.6 * logits };
-    let between_stages = if demand.parallel.pp > 1 { batch.tokens * widths.hidden * 4.0 } else { 0.0 };
+    let between_stages =
+        if demand.parallel.pp > 1 { batch.tokens * widths.hidden * 4.0 } else { 0.0 };
     let layer = widths.mlp(batch.tokens) + between_stages;
     let experts = widths.experts(batch.tokens);
     let tower = loaded(shape, demand, WeightRole::Tower) > 0.0;
@@ -178,7 +195,8 @@ fn sglang(shape: &Shape, demand: &Demand, device: &Device, batch: Batch) -> Rang
     }
     let gpus = demand.parallel.gpus() as f64;
     let latent = shape.layers.iter().any(|run| matches!(run.attention, Attention::Latent { .. }));
-    let graphs = if latent { 1536.0 } else { 2.0 * if device.total < 40.0 * GIB { 24.0 } else { 256.0 } };
+    let graphs =
+        if latent { 1536.0 } else { 2.0 * if device.total < 40.0 * GIB { 24.0 } else { 256.0 } };
     let reserved = 512.0 + 1.5 * batch.tokens.max(2048.0) + gpus / 8.0 * 1024.0 + graphs;
     let least = if device.total > 60.0 * GIB { 10.0 * GIB } else { 0.0 };
     let mid = (reserved * MIB).max(least);
@@ -195,12 +213,17 @@ fn llama_cpp(shape: &Shape, demand: &Demand, widths: &Widths) -> Range {
         _ => None,
     });
     let scores = heads.unwrap_or(0) as f64 * demand.context as f64 * tokens * 4.0;
+    if rows_are_split(demand) {
+        let mid = mid + scores;
+        return Range { low: mid * 0.6, mid, high: mid * 1.5 };
+    }
     Range { low: mid * 0.4, mid, high: mid * 1.2 + scores.min(1.0 * GIB) }
 }
 
 /// CUDA graphs. vLLM 0.19 logged 0.5 to 1.9 GiB for 35 to 67 batch sizes.
 pub(super) fn graphs(demand: &Demand, family: Family, batch: Batch) -> Estimate {
-    let some = if batch.sequences > 256.0 { Range::gib(0.5, 1.0, 1.9) } else { Range::gib(0.1, 0.5, 1.2) };
+    let some =
+        if batch.sequences > 256.0 { Range::gib(0.5, 1.0, 1.9) } else { Range::gib(0.1, 0.5, 1.2) };
     let few = if batch.sequences <= 16.0 { Range::gib(0.05, 0.15, 0.5) } else { some };
     match family {
         _ if demand.tuning.eager => Estimate::rule(Range::default()),

@@ -147,8 +147,16 @@ const AT_LOAD: &[(&str, f64)] = &[
 ];
 
 /// Model types whose towers take an image in its own size, as their processors document.
-const ANY_SIZE: &[&str] =
-    &["qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "mllama", "pixtral", "mistral3", "kimi_vl"];
+const ANY_SIZE: &[&str] = &[
+    "qwen2_vl",
+    "qwen2_5_vl",
+    "qwen3_vl",
+    "qwen3_vl_moe",
+    "mllama",
+    "pixtral",
+    "mistral3",
+    "kimi_vl",
+];
 
 impl Demand {
     /// One request of `context` tokens on one GPU.
@@ -174,8 +182,7 @@ impl Demand {
                 _ => None,
             };
             let word = config.get("quantization");
-            self.packed =
-                AT_LOAD.iter().find(|row| word == Some(row.0)).map(|row| row.1);
+            self.packed = AT_LOAD.iter().find(|row| word == Some(row.0)).map(|row| row.1);
         }
         self.kv = self.kv.or_else(|| KvFormat::parse(config.get("kv_cache")?));
         if config.get("model_type").is_some_and(|own| ANY_SIZE.contains(&own)) {

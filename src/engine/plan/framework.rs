@@ -77,7 +77,8 @@ const NO_WORDS: Words = Words {
     layers: "",
 };
 
-const LLAMA_WORDS: Words = Words { context: "-c {}", concurrency: "-np {}", layers: "-ngl {}", ..NO_WORDS };
+const LLAMA_WORDS: Words =
+    Words { context: "-c {}", concurrency: "-np {}", layers: "-ngl {}", ..NO_WORDS };
 
 /// Every framework whose memory is understood.
 pub const FRAMEWORKS: &[Framework] = &[
@@ -211,10 +212,7 @@ impl Framework {
 impl Family {
     /// Whether it cuts each layer over GPUs; the others give whole layers to each.
     pub fn is_tensor_parallel(self) -> bool {
-        matches!(
-            self,
-            Self::Vllm | Self::Sglang | Self::Lmdeploy | Self::Tgi | Self::TensorRtLlm
-        )
+        matches!(self, Self::Vllm | Self::Sglang | Self::Lmdeploy | Self::Tgi | Self::TensorRtLlm)
     }
 
     /// Whether stages of layers can be put on several GPUs beside that.
@@ -228,16 +226,16 @@ impl Family {
     }
 }
 
-/// A version as numbers; the newest where the text has none.
+/// A version as numbers, a build of llama.cpp (`b1430`) as the last of them; the newest where the text has none.
 pub fn release(version: Option<&str>) -> Release {
     let Some(version) = version else { return NEWEST };
-    let mut numbers = version
-        .trim_start_matches('v')
-        .split(['.', '+', '-'])
-        .map_while(|part| {
-            let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
-            digits.parse::<u32>().ok()
-        });
+    if let Some(build) = version.strip_prefix('b').and_then(|build| build.parse().ok()) {
+        return (0, 0, build);
+    }
+    let mut numbers = version.trim_start_matches('v').split(['.', '+', '-']).map_while(|part| {
+        let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u32>().ok()
+    });
     match numbers.next() {
         Some(major) => (major, numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)),
         None => NEWEST,
@@ -253,6 +251,7 @@ mod tests {
         assert_eq!(release(Some("0.6.4.post1")), (0, 6, 4));
         assert_eq!(release(Some("0.15.2rc1.dev93")), (0, 15, 2));
         assert!(release(Some("0.9.2")) < release(Some("0.11.0")));
-        assert!(release(Some("b1430")) == NEWEST && release(None) == NEWEST);
+        assert!(release(Some("b1430")) < release(Some("b1842")));
+        assert!(release(Some("main")) == NEWEST && release(None) == NEWEST);
     }
 }

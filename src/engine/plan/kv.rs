@@ -89,7 +89,8 @@ impl Cache {
         let one = room / sequences.max(1) as f64 - self.state;
         let all = one / self.per_token();
         let beyond = (one - self.sliding * self.window) / self.full;
-        let tokens = if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
+        let tokens =
+            if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
         if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 }
     }
 }
@@ -113,7 +114,8 @@ fn in_flight(demand: &Demand, family: Family) -> u64 {
 
 /// Bytes of a token in one layer of a run, on one GPU, times the share of layers there.
 fn token(run: &LayerRun, demand: &Demand, family: Family, slice: Slice) -> f64 {
-    let element = demand.kv.map_or(2.0, KvFormat::bytes);
+    let computed = demand.width.filter(|width| *width > 2.0).unwrap_or(2.0);
+    let element = demand.kv.map_or(computed, KvFormat::bytes);
     let values = match run.attention {
         Attention::Heads { kv_heads, head_dim, value_dim, .. } => {
             // Heads that are fewer than GPUs are replicated.

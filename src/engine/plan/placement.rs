@@ -88,8 +88,21 @@ const TENSORRT_SHARE: f64 = 0.9;
 /// LMDeploy up to this took its share of the whole GPU.
 const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
 
+/// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
+const LAYERS_SPLIT: (u32, u32, u32) = (0, 0, 1842);
+
+/// Whether this is such a llama.cpp.
+pub(super) fn rows_are_split(demand: &Demand) -> bool {
+    demand.release.is_some_and(|release| release < LAYERS_SPLIT)
+}
+
 /// Plans one copy of a model; none where there is no GPU.
-pub fn plan(shape: &Shape, group: &[Device], framework: &Framework, demand: &Demand) -> Option<Plan> {
+pub fn plan(
+    shape: &Shape,
+    group: &[Device],
+    framework: &Framework,
+    demand: &Demand,
+) -> Option<Plan> {
     let family = framework.family;
     let device = group.iter().min_by(|a, b| a.free.total_cmp(&b.free))?;
     let slice = slice(shape, group, device, family, demand);
@@ -101,7 +114,9 @@ pub fn plan(shape: &Shape, group: &[Device], framework: &Framework, demand: &Dem
         },
         ..demand.clone()
     };
-    let cache = Cache::new(shape, demand, family, slice);
+    let keeps_all = family == Family::LlamaCpp && rows_are_split(demand);
+    let cache_slice = if keeps_all { Slice::WHOLE } else { slice };
+    let cache = Cache::new(shape, demand, family, cache_slice);
     let parts = Parts {
         weights: weights(shape, demand, family, slice),
         activations: activations(shape, demand, family, device),
@@ -113,14 +128,24 @@ pub fn plan(shape: &Shape, group: &[Device], framework: &Framework, demand: &Dem
         .filter(|_| family.is_tensor_parallel() || demand.parallel.pp > shape.depth());
     let placed = Placed { family, device, demand, cache, parts };
     let plan = placed.plan(shape, refusal);
-    if plan.fits == Fits::DoesNotFit && plan.refusal.is_none() && family == Family::LlamaCpp && !demand.tuning.all_layers {
+    if plan.fits == Fits::DoesNotFit
+        && plan.refusal.is_none()
+        && family == Family::LlamaCpp
+        && !demand.tuning.all_layers
+    {
         return Some(placed.offloaded(shape, group, plan));
     }
     Some(plan)
 }
 
 /// What the tightest GPU carries. Frameworks that give whole layers to each GPU do so by their memory.
-fn slice(shape: &Shape, group: &[Device], device: &Device, family: Family, demand: &Demand) -> Slice {
+fn slice(
+    shape: &Shape,
+    group: &[Device],
+    device: &Device,
+    family: Family,
+    demand: &Demand,
+) -> Slice {
     let depth = shape.depth().max(1) as f64;
     if family.is_tensor_parallel() {
         let stages = demand.parallel.pp as f64;
@@ -186,7 +211,11 @@ impl Placed<'_> {
                 let before = weights.bytes + context.bytes + libraries.bytes;
                 let whole = self.demand.release.is_some_and(|release| release <= LMDEPLOY_OF_TOTAL);
                 let left = before.taken_from(free);
-                if whole { Range::exact(self.share() * self.device.usable) } else { left * self.share() }
+                if whole {
+                    Range::exact(self.share() * self.device.usable)
+                } else {
+                    left * self.share()
+                }
             }
             Family::Tgi | Family::TensorRtLlm => all * self.share(),
             _ => return all,
@@ -199,6 +228,25 @@ impl Placed<'_> {
     }
 
     fn fits(&self, room: Range, kv: f64) -> Fits {
+        self.in_pool(room, kv).max(self.beside_pool())
+    }
+
+    /// LMDeploy fills its share with the cache, needed or not; work space must do with the rest.
+    fn beside_pool(&self) -> Fits {
+        if self.family != Family::Lmdeploy {
+            return Fits::Fits;
+        }
+        let Parts { weights, activations, context, libraries, .. } = &self.parts;
+        let taken = weights.bytes + context.bytes + libraries.bytes;
+        let left = taken.taken_from(self.device.free) * (1.0 - self.share()).max(0.0);
+        match () {
+            () if activations.bytes.high <= left.low => Fits::Fits,
+            () if activations.bytes.low <= left.high => Fits::Tight,
+            () => Fits::DoesNotFit,
+        }
+    }
+
+    fn in_pool(&self, room: Range, kv: f64) -> Fits {
         match () {
             () if kv <= room.low => Fits::Fits,
             () if kv <= room.high => Fits::Tight,
@@ -247,7 +295,8 @@ impl Placed<'_> {
     /// As many layers on the GPUs as fit with their share of the cache, the others in host memory.
     fn offloaded(&self, shape: &Shape, group: &[Device], plan: Plan) -> Plan {
         let depth = shape.depth().max(1);
-        let roles = [WeightRole::Attention, WeightRole::Mlp, WeightRole::Experts, WeightRole::Small];
+        let roles =
+            [WeightRole::Attention, WeightRole::Mlp, WeightRole::Experts, WeightRole::Small];
         let weights: f64 = roles.into_iter().map(|role| loaded(shape, self.demand, role)).sum();
         let whole = Cache::new(shape, self.demand, self.family, Slice::WHOLE);
         let kv = whole.bytes(self.demand.context, self.demand.concurrency);
@@ -265,7 +314,10 @@ impl Placed<'_> {
         let kept = layers as f64 / depth as f64;
         let weights = Estimate { bytes: plan.weights.bytes * kept, ..plan.weights };
         let kv = Estimate { bytes: plan.kv.bytes * kept, ..plan.kv };
-        let total = [weights, kv, plan.activations, plan.context, plan.libraries].map(|part| part.bytes).into_iter().sum();
+        let total = [weights, kv, plan.activations, plan.context, plan.libraries]
+            .map(|part| part.bytes)
+            .into_iter()
+            .sum();
         let offload = Some(Offload { layers, of: depth, host });
         Plan { fits: Fits::Fits, offload, weights, kv, total, ..plan }
     }

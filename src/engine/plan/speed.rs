@@ -147,5 +147,7 @@ fn active(shape: &Shape) -> f64 {
         }
         _ => None,
     });
-    width(WeightRole::Attention) + width(WeightRole::Mlp) + width(WeightRole::Experts) * share.unwrap_or(1.0)
+    width(WeightRole::Attention)
+        + width(WeightRole::Mlp)
+        + width(WeightRole::Experts) * share.unwrap_or(1.0)
 }

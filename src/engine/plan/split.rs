@@ -84,14 +84,26 @@ fn numbers(shape: &Shape, family: Family) -> Vec<Divisible> {
     for run in &shape.layers {
         match run.mlp {
             Mlp::Dense { intermediate } => {
-                numbers.push(Divisible { number: intermediate, name: "columns of the MLP", of: unit });
+                numbers.push(Divisible {
+                    number: intermediate,
+                    name: "columns of the MLP",
+                    of: unit,
+                });
             }
             Mlp::Experts { intermediate, shared, .. } => {
                 // Marlin's expert kernels pad; block scales do not.
                 let unit = if is_blocked(shape) { unit } else { 1 };
-                numbers.push(Divisible { number: intermediate, name: "columns of an expert", of: unit });
+                numbers.push(Divisible {
+                    number: intermediate,
+                    name: "columns of an expert",
+                    of: unit,
+                });
                 if shared > 0 {
-                    numbers.push(Divisible { number: shared, name: "columns of the shared expert", of: unit });
+                    numbers.push(Divisible {
+                        number: shared,
+                        name: "columns of the shared expert",
+                        of: unit,
+                    });
                 }
             }
             Mlp::Nothing => {}

@@ -71,7 +71,11 @@ pub fn training(shape: &Shape, group: &[Device], how: &Training) -> Option<Train
     // A 32-bit copy of what is trained, its gradient in 16 bits.
     let trained = match how.method {
         Method::Full => Range::within(values, 0.01),
-        _ => Range { low: values * ADAPTERS.low, mid: values * ADAPTERS.mid, high: values * ADAPTERS.high },
+        _ => Range {
+            low: values * ADAPTERS.low,
+            mid: values * ADAPTERS.mid,
+            high: values * ADAPTERS.high,
+        },
     };
     let states = trained * ((4.0 + how.optimizer) / shards(1) + 2.0 / shards(2));
     let activations = activations(shape, how);
@@ -94,7 +98,9 @@ pub fn training(shape: &Shape, group: &[Device], how: &Training) -> Option<Train
 /// NF4 with double quantisation, ends in 16 bits; weights that are packed already stay so.
 fn packed(shape: &Shape) -> f64 {
     let size = |one: &warpscope_probes::model::WeightGroup| match one.role {
-        WeightRole::Attention | WeightRole::Mlp | WeightRole::Experts => one.values as f64 * 4.127 / 8.0,
+        WeightRole::Attention | WeightRole::Mlp | WeightRole::Experts => {
+            one.values as f64 * 4.127 / 8.0
+        }
         _ => one.values as f64 * 2.0,
     };
     if shape.format.is_some() {
@@ -115,7 +121,8 @@ fn activations(shape: &Shape, how: &Training) -> Range {
     // Inputs of every matrix product, in 16 bits, and norms in 32; flash attention keeps no scores.
     let layer = tokens * (24.0 * hidden + 8.0 * inner);
     let depth = shape.depth() as f64;
-    let kept = if how.checkpointing { depth * tokens * hidden * 2.0 + 2.0 * layer } else { depth * layer };
+    let kept =
+        if how.checkpointing { depth * tokens * hidden * 2.0 + 2.0 * layer } else { depth * layer };
     let unpacked = match how.method {
         Method::Qlora => hidden * inner * 2.0 * UNPACKED,
         _ => 0.0,

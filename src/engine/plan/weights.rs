@@ -1,6 +1,6 @@
 //! Bytes of weights on the GPU that carries most of them.
 
-use warpscope_probes::model::{Shape, ShapeSource, WeightGroup, WeightRole};
+use warpscope_probes::model::{Mlp, Shape, ShapeSource, WeightGroup, WeightRole};
 
 use super::demand::Demand;
 use super::estimate::{Estimate, MIB, Range};
@@ -27,7 +27,8 @@ const BUFFERS: Range = Range { low: 0.0, mid: 20.0 * MIB, high: 70.0 * MIB };
 
 /// Weights as they lie on a GPU.
 pub(super) fn weights(shape: &Shape, demand: &Demand, family: Family, slice: Slice) -> Estimate {
-    let bytes: f64 = shape.weights.iter().map(|group| on_gpu(shape, demand, family, slice, group)).sum();
+    let bytes: f64 =
+        shape.weights.iter().map(|group| on_gpu(shape, demand, family, slice, group)).sum();
     let packed = shape.format.is_some() || demand.packed.is_some();
     let error = match shape.source {
         ShapeSource::Header => 0.005,
@@ -51,7 +52,13 @@ fn ends(shape: &Shape) -> f64 {
     size(WeightRole::Embedding).max(size(WeightRole::Head))
 }
 
-fn on_gpu(shape: &Shape, demand: &Demand, family: Family, slice: Slice, group: &WeightGroup) -> f64 {
+fn on_gpu(
+    shape: &Shape,
+    demand: &Demand,
+    family: Family,
+    slice: Slice,
+    group: &WeightGroup,
+) -> f64 {
     let bytes = loaded_group(shape, demand, group);
     let cut = bytes * slice.layers / slice.tp;
     match group.role {
@@ -61,13 +68,32 @@ fn on_gpu(shape: &Shape, demand: &Demand, family: Family, slice: Slice, group: &
         // llama.cpp looks tokens up in host memory; a tied head is a second copy, on the GPU.
         WeightRole::Embedding if family == Family::LlamaCpp && !shape.tied_head => 0.0,
         WeightRole::Experts if family == Family::KTransformers => 0.0,
+        WeightRole::Experts => cut * padding(shape, family),
         WeightRole::Embedding | WeightRole::Head if family.is_tensor_parallel() => {
             ends_on_gpu(shape, slice, group, bytes)
         }
         WeightRole::Embedding | WeightRole::Head => bytes,
         WeightRole::Small => bytes * slice.layers,
         WeightRole::Tower => bytes / slice.tp,
-        WeightRole::Attention | WeightRole::Mlp | WeightRole::Experts => cut,
+        WeightRole::Attention | WeightRole::Mlp => cut,
+    }
+}
+
+/// vLLM pads the inner width of MXFP4 experts: 2880 to 3072, 64.4 GiB of gpt-oss-120b where its files have 60.8.
+const MXFP4_PAD: u64 = 256;
+
+/// What padding adds to experts, as a factor.
+fn padding(shape: &Shape, family: Family) -> f64 {
+    let mxfp4 = shape.format.as_ref().is_some_and(|format| format.name == "mxfp4");
+    let inner = shape.layers.iter().find_map(|run| match run.mlp {
+        Mlp::Experts { intermediate, .. } if intermediate > 0 => Some(intermediate),
+        _ => None,
+    });
+    match inner {
+        Some(inner) if mxfp4 && family == Family::Vllm => {
+            inner.next_multiple_of(MXFP4_PAD) as f64 / inner as f64
+        }
+        _ => 1.0,
     }
 }
 
@@ -114,9 +140,7 @@ pub(super) fn read_by_a_token(shape: &Shape, demand: &Demand, batch: f64) -> f64
 /// Share of the routed experts that serve at least one token of a batch, each choosing on its own.
 fn experts_touched(shape: &Shape, batch: f64) -> f64 {
     let share = shape.layers.iter().find_map(|run| match run.mlp {
-        warpscope_probes::model::Mlp::Experts { routed, active, .. } if routed > 0 => {
-            Some(active as f64 / routed as f64)
-        }
+        Mlp::Experts { routed, active, .. } if routed > 0 => Some(active as f64 / routed as f64),
         _ => None,
     });
     share.map_or(1.0, |share| 1.0 - (1.0 - share).powf(batch.max(1.0)))

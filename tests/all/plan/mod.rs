@@ -1,0 +1,7 @@
+//! Plans against published measurements and reports.
+
+mod dimensions;
+mod memory;
+mod properties;
+mod reports;
+mod speeds;

@@ -1,0 +1,1 @@
+//! Predicted speeds against published tables.
