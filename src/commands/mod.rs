@@ -29,6 +29,7 @@ mod man;
 mod mark;
 mod noise;
 mod output;
+mod plan;
 mod probe;
 mod record;
 mod replay;
@@ -71,6 +72,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     man::COMMAND,
     mark::COMMAND,
     noise::COMMAND,
+    plan::COMMAND,
     probe::COMMAND,
     record::COMMAND,
     replay::COMMAND,

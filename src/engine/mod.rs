@@ -22,6 +22,7 @@ mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};
 pub use evaluate::{cell, evaluate};
+pub use fix::start_command;
 pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, matrix, rows};
 pub use question::{Origin, Question, distinct};

@@ -16,6 +16,7 @@ macro_rules! args {
 mod bench;
 mod gpu;
 mod picture;
+mod plan;
 mod print;
 mod question;
 mod read;
@@ -28,6 +29,7 @@ mod view;
 pub use bench::*;
 pub use gpu::*;
 pub use picture::*;
+pub use plan::*;
 pub use print::*;
 pub use question::*;
 pub use read::ArgValue;
@@ -43,6 +45,7 @@ const SECTIONS: &[&[&ArgSpec]] = &[
     bench::ROWS,
     gpu::ROWS,
     question::ROWS,
+    plan::ROWS,
     print::ROWS,
     record::ROWS,
     picture::ROWS,

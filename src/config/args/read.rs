@@ -9,7 +9,7 @@ use warpscope_kernels::gpu::Shape;
 
 use super::{
     BenchDevice, ColorChoice, ConfigAction, FailOn, Installed, LineFormat, Only, PictureFormat,
-    WhatIf,
+    Train, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
 use crate::worker::Globs;
@@ -84,6 +84,7 @@ words!(
     LineFormat,
     Only,
     PictureFormat,
+    Train,
     WhatIf
 );
 

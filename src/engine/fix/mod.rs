@@ -8,7 +8,7 @@ mod launch;
 mod options;
 mod versions;
 
-use warpscope_probes::rules::Cost;
+use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::answer::Answer;
 use super::explanation::remedy;
@@ -17,6 +17,12 @@ use super::question::Question;
 use super::target::Target;
 use super::verdict::{Finding, Fix, Outcome};
 use super::words::Filler;
+
+/// The command that starts the framework with the configuration of a question, where its rules say how.
+pub fn start_command(base: &RuleBase, target: &Target, question: &Question) -> Option<String> {
+    let launch = base.framework(&question.framework)?.launch.as_ref()?;
+    Some(launch::text(launch, question, &Filler::new(target, question)))
+}
 
 /// Every fix for an answer, cheapest first, the rule's own before those the engine found.
 pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {

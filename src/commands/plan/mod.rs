@@ -1,0 +1,205 @@
+//! `warpscope plan`: whether a model fits a group of GPUs, in which framework, with what to spare, and the command that starts it.
+//!
+//! Exit codes are those of `check`: 0 what is recommended runs and fits, 1 nothing does, 4 it may.
+
+mod candidate;
+mod json;
+mod text;
+mod train;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use warpscope_probes::model::Model;
+use warpscope_probes::rules::RuleBase;
+
+use crate::commands::answer::query::{Words, asked};
+use crate::commands::answer::rules::rule_base;
+use crate::commands::answer::text::Style;
+use crate::commands::answer::{assumptions, targets};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
+};
+use crate::commands::output;
+use crate::config::args;
+use crate::engine::plan::{Demand, KvFormat, Parallel};
+use crate::engine::{Assumptions, Target};
+
+use candidate::{Candidate, candidates};
+use train::Trained;
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "plan",
+    about: "Plan a model on a group of GPUs: what fits, how fast, and the command that starts it",
+    more: "All GPUs named (or those here) are one group unless --each is given. Speed is predicted, memory has an error bar: \"tight\" means within it.\n\
+           Exits with 0 if something runs and fits, with 1 if nothing does, with 4 if that is tight or unknown.",
+    args: &[
+        &[&args::PLANNED, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
+        &[&args::CONTEXT, &args::CONCURRENCY, &args::KV_DTYPE, &args::TP, &args::PP],
+        &[&args::TRAIN, &args::ZERO, &args::NO_CHECKPOINTING, &args::ADAM8],
+        &[&args::ASKED_DTYPE, &args::INSTALLED, &args::RULES],
+        NAMED_GPUS,
+        LIVE,
+        &[&args::WHY, &args::JSON, &args::MARKDOWN, &args::REQUIRE_GPU],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        (
+            "plan Qwen2.5-32B-Instruct-AWQ/ --gpu 2xT4",
+            "will it run on two T4, and how is it started",
+        ),
+        ("plan model.gguf --gpu \"RTX 3090\" --context 32768", "a GGUF file with a long context"),
+        (
+            "plan llama/ --on 0,1 --framework vllm --concurrency 16",
+            "one framework on two GPUs of this machine",
+        ),
+        ("plan qwen/ --gpu 8xH100 --train full --zero 3", "train every weight"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
+
+/// What to plan, and how to say it.
+pub(crate) struct PlanRequest {
+    /// The model as it was named.
+    pub(crate) named: PathBuf,
+    /// The model.
+    pub(crate) model: Model,
+    /// Groups of GPUs.
+    pub(crate) groups: Vec<Vec<Target>>,
+    /// Frameworks and configurations; all of them where empty.
+    pub(crate) queries: Vec<String>,
+    /// Number format everything is asked in.
+    pub(crate) dtype: Option<String>,
+    /// What was asked of context, concurrency and cache.
+    pub(crate) demand: Demand,
+    /// The split that was asked for.
+    pub(crate) split: Option<Parallel>,
+    /// What was found here.
+    pub(crate) assumptions: Assumptions,
+    /// Whether every part is shown.
+    pub(crate) why: bool,
+    /// How it is written.
+    pub(crate) form: Form,
+    /// Its style.
+    pub(crate) style: Style,
+}
+
+fn run(options: &Options) -> Result<Exit, CliError> {
+    let named = options.get(&args::PLANNED);
+    let model = Model::read(&named).map_err(|error| CliError::Usage(error.to_string()))?;
+    let base = rule_base(options)?;
+    let gpus = on(options, targets(options)?)?;
+    let assumptions =
+        Assumptions { model: Some(model.clone()), ..assumptions(options, &base, &gpus)? };
+    let groups = match options.get(&args::EACH) {
+        true => gpus.into_iter().map(|gpu| vec![gpu]).collect(),
+        false => vec![gpus],
+    };
+    let style = output::style(options);
+    let request = PlanRequest {
+        demand: demand(options)?,
+        split: split(options),
+        named,
+        model,
+        groups,
+        queries: options.get(&args::PLAN_FRAMEWORKS),
+        dtype: options.get(&args::ASKED_DTYPE),
+        assumptions,
+        why: options.get(&args::WHY),
+        form: options.form(),
+        style: Style {
+            width: style.width.and_then(|width| u16::try_from(width).ok()).unwrap_or(100),
+            ascii: style.ascii,
+            color: style.color,
+        },
+    };
+    if let Some(method) = options.get(&args::TRAIN) {
+        let trained = Trained::new(options, method, &request)?;
+        return train::answer(&request, &trained, &mut output::stdout());
+    }
+    answer(&base, &request, &mut output::stdout())
+}
+
+/// The GPUs with these indices; all of them where none is given.
+fn on(options: &Options, gpus: Vec<Target>) -> Result<Vec<Target>, CliError> {
+    let wanted = options.get(&args::ON);
+    if wanted.is_empty() {
+        return Ok(gpus);
+    }
+    let pick = |word: &String| {
+        let index: Option<usize> = word.trim().parse().ok();
+        index.and_then(|index| gpus.get(index)).cloned().ok_or_else(|| {
+            CliError::Usage(format!(
+                "--on {word:?}: GPUs are 0 to {}",
+                gpus.len().saturating_sub(1)
+            ))
+        })
+    };
+    wanted.iter().map(pick).collect()
+}
+
+fn demand(options: &Options) -> Result<Demand, CliError> {
+    let word = options.get(&args::KV_DTYPE);
+    let kv = word.as_deref().map(|word| {
+        KvFormat::parse(&word.to_ascii_lowercase()).ok_or_else(|| {
+            CliError::Usage(format!(
+                "--kv-dtype {word:?} is none of fp16, fp8, int8, int4, q8_0, q4_0"
+            ))
+        })
+    });
+    let (context, concurrency) = (options.get(&args::CONTEXT), options.get(&args::CONCURRENCY));
+    if context == 0 || concurrency == 0 || context.saturating_mul(concurrency) > 1 << 40 {
+        return Err(CliError::Usage("--context and --concurrency count from 1".to_owned()));
+    }
+    Ok(Demand { kv: kv.transpose()?, concurrency, ..Demand::new(context) })
+}
+
+fn split(options: &Options) -> Option<Parallel> {
+    let (tp, pp) = (options.get(&args::TP), options.get(&args::PP));
+    (tp.is_some() || pp.is_some()).then(|| Parallel {
+        tp: tp.unwrap_or(1).max(1),
+        pp: pp.unwrap_or(1).max(1),
+        ..Parallel::default()
+    })
+}
+
+/// Plans every group, and ends with the worst of their codes.
+pub(crate) fn answer(
+    base: &RuleBase,
+    request: &PlanRequest,
+    out: &mut dyn Write,
+) -> Result<Exit, CliError> {
+    let words = Words { words: &request.queries, dtype: request.dtype.as_deref() };
+    let asked = asked(base, words, &request.assumptions)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    let planned: Vec<_> =
+        request.groups.iter().map(|group| candidates(base, request, group, &asked)).collect();
+    match request.form {
+        Form::Json => json::write(request, &planned, out)?,
+        Form::Markdown => write!(out, "{}", text::markdown(request, &planned))?,
+        _ => write!(out, "{}", text::text(request, &planned))?,
+    }
+    let exits = planned.iter().map(|candidates| exit(candidates));
+    Ok(exits.max_by_key(|exit| exit.code().wrapping_sub(1)).unwrap_or(Exit::Unknown))
+}
+
+fn exit(candidates: &[Candidate]) -> Exit {
+    match candidates.first() {
+        None => Exit::Unknown,
+        Some(best) if best.runs_and_fits() => Exit::Fine,
+        Some(best) if best.fails() => Exit::CheckFailed,
+        Some(_) => Exit::Unknown,
+    }
+}
+
+/// The last part of a path, for titles.
+fn short(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! A plan for people: one line, the command, then the other frameworks.
+
+use std::fmt::Write as _;
+
+use super::{Candidate, PlanRequest, short};
+use crate::commands::answer::text::Style;
+use crate::engine::Target;
+use crate::engine::plan::{Alternative, Estimate, Fits, Plan, Range, gib};
+use crate::text::markdown as escaped;
+
+/// Every group: its best candidate, then a table.
+pub(crate) fn text(request: &PlanRequest, planned: &[Vec<Candidate>]) -> String {
+    let mut text = String::new();
+    for (place, (group, candidates)) in request.groups.iter().zip(planned).enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        group_text(&mut text, request, group, candidates);
+    }
+    text
+}
+
+fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], all: &[Candidate]) {
+    let style = request.style;
+    let Some(best) = all.first() else {
+        let _ = writeln!(
+            text,
+            "? no framework known here loads {}",
+            style.clean(&short(&request.named))
+        );
+        return;
+    };
+    let _ = writeln!(text, "{}", headline(best, group, style));
+    match &best.command {
+        Some(command) if !best.fails() => {
+            for line in command.lines() {
+                let _ = writeln!(text, "  {}", style.clean(line));
+            }
+        }
+        _ => {}
+    }
+    notes(text, best, style);
+    if request.why {
+        explained(text, best, style);
+    }
+    if all.len() > 1 {
+        text.push('\n');
+        table(text, all, style);
+    }
+}
+
+/// `✔ vLLM 0.33.0 on 2×T4, tensor parallel 2, fp16: 9.0 weights + 1.0 KV (8k × 1) + 1.8 other = 11.8 of 15.0 GiB each; 12–17 tokens/s (predicted)`.
+fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
+    let Some(plan) = &one.plan else {
+        return format!(
+            "{} {} on {}: memory unknown, {}",
+            mark(one, style),
+            style.clean(&name(one)),
+            style.clean(&gpus(group, one.gpus)),
+            "the model's dimensions or the framework's rules are not known here"
+        );
+    };
+    let dash = if style.ascii { "-" } else { "–" };
+    let speed = one
+        .speed
+        .filter(|_| !one.fails())
+        .map(|speed| format!("; {} tokens/s (predicted)", span(speed.decode_total, dash)));
+    let fits = match (one.verdict.outcome.is_bad(), plan.fits) {
+        (true, _) => format!(", {}", one.verdict.outcome.words()),
+        (_, Fits::Tight) => ", tight".to_owned(),
+        (_, Fits::DoesNotFit) => ", does not fit".to_owned(),
+        _ => String::new(),
+    };
+    format!(
+        "{} {} on {}{}: {}{fits}{}",
+        mark(one, style),
+        style.clean(&name(one)),
+        style.clean(&gpus(group, one.gpus)),
+        style.clean(&split(one)),
+        memory(one, plan, style),
+        speed.unwrap_or_default()
+    )
+}
+
+fn memory(one: &Candidate, plan: &Plan, style: Style) -> String {
+    let (weights, kv) = (plan.weights.bytes.mid, plan.kv.bytes.mid);
+    let other = (plan.total.mid - weights - kv).max(0.0);
+    let times = if style.ascii { "x" } else { "×" };
+    let each = if one.gpus > 1 { " each" } else { "" };
+    format!(
+        "{} weights + {} KV ({} {times} {}) + {} other = {} of {} GiB{each}",
+        gib(weights),
+        gib(kv),
+        tokens(one.demand.context),
+        one.demand.concurrency,
+        gib(other),
+        gib(plan.total.mid),
+        gib(plan.memory)
+    )
+}
+
+fn mark(one: &Candidate, style: Style) -> String {
+    use crate::engine::Outcome;
+    let outcome = match () {
+        () if one.fails() && !one.verdict.outcome.is_bad() => Outcome::Fails,
+        () if one.fails() => one.verdict.outcome,
+        () if one.fits() == Fits::Unknown => Outcome::Unknown,
+        () if one.fits() == Fits::Tight => {
+            return style.paint(Outcome::Slow, if style.ascii { "~" } else { "≈" });
+        }
+        () => one.verdict.outcome,
+    };
+    style.symbol(outcome)
+}
+
+fn name(one: &Candidate) -> String {
+    format!("{} {}", one.verdict.framework, one.verdict.version)
+}
+
+fn split(one: &Candidate) -> String {
+    let parallel = one.demand.parallel;
+    let mut parts = Vec::new();
+    if parallel.tp > 1 {
+        parts.push(format!(", tensor parallel {}", parallel.tp));
+    }
+    if parallel.pp > 1 {
+        parts.push(format!(", pipeline parallel {}", parallel.pp));
+    }
+    parts.push(format!(", {}", one.verdict.config));
+    parts.concat()
+}
+
+/// `2×T4`, `T4 + RTX 3090`.
+pub(crate) fn gpus(group: &[Target], used: usize) -> String {
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for gpu in group.iter().take(used.max(1)) {
+        match kinds.iter_mut().find(|kind| kind.0 == gpu.label) {
+            Some(kind) => kind.1 += 1,
+            None => kinds.push((&gpu.label, 1)),
+        }
+    }
+    let words: Vec<_> = kinds
+        .iter()
+        .map(|(name, count)| match count {
+            1 => (*name).to_owned(),
+            count => format!("{count}×{name}"),
+        })
+        .collect();
+    words.join(" + ")
+}
+
+/// `8k`, `1500`.
+fn tokens(count: u64) -> String {
+    if count % 1024 == 0 { format!("{}k", count / 1024) } else { count.to_string() }
+}
+
+fn span(range: Range, dash: &str) -> String {
+    let digits = usize::from(range.low < 10.0);
+    format!("{:.digits$}{dash}{:.digits$}", range.low, range.high)
+}
+
+/// What stands in the way, and what would help.
+fn notes(text: &mut String, one: &Candidate, style: Style) {
+    if one.verdict.outcome.is_bad() {
+        let _ = writeln!(text, "  {}", style.clean(&one.verdict.reason));
+    }
+    let Some(plan) = &one.plan else { return };
+    if let Some(refused) = plan.refusal.as_ref().or(one.refused.as_ref()) {
+        let _ = writeln!(text, "  not split over all: {}", style.clean(refused));
+    }
+    if let Some(offload) = plan.offload {
+        let _ = writeln!(
+            text,
+            "  {} of {} layers on the GPU, {} GiB in host memory",
+            offload.layers,
+            offload.of,
+            gib(offload.host)
+        );
+    }
+    if plan.fits != Fits::DoesNotFit {
+        let _ = writeln!(
+            text,
+            "  up to {} tokens of context at this concurrency, or {} requests of {}",
+            plan.max_context,
+            plan.max_concurrency,
+            tokens(one.demand.context)
+        );
+    }
+    if plan.fits != Fits::Fits
+        && let Some(way) =
+            one.cheaper.first().filter(|way| way.plan.fits < plan.fits || plan.fits == Fits::Tight)
+    {
+        let _ = writeln!(text, "  would help most: {}", style.clean(&cheaper(way)));
+    }
+}
+
+fn cheaper(way: &Alternative) -> String {
+    let flag = if way.flag.is_empty() { String::new() } else { format!(" ({})", way.flag) };
+    let fits = match way.plan.fits {
+        Fits::Fits => "then it fits",
+        Fits::Tight => "then it is tight",
+        _ => "still too large",
+    };
+    format!("{}{flag}: {} GiB, {fits}", way.title, gib(way.plan.total.mid))
+}
+
+/// Every part with its range and source, the three totals, and cheaper ways.
+fn explained(text: &mut String, one: &Candidate, style: Style) {
+    let Some(plan) = &one.plan else { return };
+    let mut row = |name: &str, range: Range, source: &str| {
+        let _ = writeln!(
+            text,
+            "  {name:<16}{:>7}  {:>6} to {:>6}  {source}",
+            gib(range.mid),
+            gib(range.low),
+            gib(range.high)
+        );
+    };
+    let parts: [(&str, Estimate); 6] = [
+        ("weights", plan.weights),
+        ("KV cache", plan.kv),
+        ("work space", plan.activations),
+        ("CUDA graphs", plan.graphs),
+        ("context", plan.context),
+        ("libraries", plan.libraries),
+    ];
+    for (name, part) in parts {
+        row(name, part.bytes, part.source);
+    }
+    row("total", plan.total, "GiB on the tightest GPU");
+    row("must have", plan.must, "for one request");
+    row("takes", Range::exact(plan.takes), "by default, needed or not");
+    row("recommended", Range::exact(plan.recommended), "");
+    row("left for KV", plan.room, "");
+    let _ = writeln!(text, "  {} bytes of KV a token on each GPU", plan.kv_per_token.round());
+    let _ = writeln!(text, "  rules of memory: {}", style.clean(one.source));
+    for way in &one.cheaper {
+        let _ = writeln!(text, "  {}", style.clean(&cheaper(way)));
+    }
+}
+
+fn cells(one: &Candidate, style: Style) -> [String; 5] {
+    let dash = if style.ascii { "-" } else { "–" };
+    let plan = one.plan.as_ref();
+    let parallel = one.demand.parallel;
+    let split = match (parallel.tp, parallel.pp) {
+        (1, 1) => one.gpus.to_string(),
+        (tp, 1) => format!("tp {tp}"),
+        (tp, pp) => format!("tp {tp} pp {pp}"),
+    };
+    let memory = plan.map_or("?".to_owned(), |plan| gib(plan.total.mid));
+    let speed = one.speed.filter(|_| !one.fails());
+    let speed = speed.map_or("-".to_owned(), |speed| span(speed.decode_total, dash));
+    let state = match (one.verdict.outcome.is_bad(), one.fits()) {
+        (true, _) => one.verdict.outcome.words().to_owned(),
+        (_, Fits::Fits) => "fits".to_owned(),
+        (_, Fits::Tight) => "tight".to_owned(),
+        (_, Fits::DoesNotFit) => "does not fit".to_owned(),
+        (_, Fits::Unknown) => "unknown".to_owned(),
+    };
+    [format!("{} · {}", name(one), one.verdict.config), split, memory, speed, state]
+}
+
+const HEADS: [&str; 5] = ["Framework", "GPUs", "GiB", "tokens/s", ""];
+
+fn table(text: &mut String, all: &[Candidate], style: Style) {
+    let rows: Vec<_> = all.iter().map(|one| cells(one, style)).collect();
+    let widths: Vec<usize> = (0..HEADS.len())
+        .map(|at| {
+            let cells = rows.iter().map(|row| crate::text::width(&row[at]));
+            cells.chain([HEADS[at].len()]).max().unwrap_or(0)
+        })
+        .collect();
+    let mut line = |mark: &str, row: [&str; 5]| {
+        let cells: Vec<_> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, wide)| format!("{cell}{}", " ".repeat(wide - crate::text::width(cell))))
+            .collect();
+        let _ = writeln!(text, "{mark} {}", cells.join("  ").trim_end());
+    };
+    line(" ", HEADS);
+    for (one, row) in all.iter().zip(&rows) {
+        let clean: Vec<String> = row.iter().map(|cell| style.clean(cell)).collect();
+        let refs: [&str; 5] = std::array::from_fn(|at| clean[at].as_str());
+        line(&mark(one, style), refs);
+    }
+}
+
+/// The same as a table for an issue.
+pub(crate) fn markdown(request: &PlanRequest, planned: &[Vec<Candidate>]) -> String {
+    let mut text = String::new();
+    for (group, candidates) in request.groups.iter().zip(planned) {
+        let title = format!("{} on {}", short(&request.named), gpus(group, group.len()));
+        let _ = writeln!(text, "{}\n", escaped(&title));
+        let _ = writeln!(text, "| Framework | GPUs | GiB | tokens/s | |\n|{}", " --- |".repeat(5));
+        for one in candidates {
+            let row = cells(one, request.style).map(|cell| escaped(&cell).to_string());
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+        }
+        if let Some(command) =
+            candidates.first().filter(|one| !one.fails()).and_then(|one| one.command.as_ref())
+        {
+            let _ = writeln!(text, "\n    {}", command.replace('\n', "\n    "));
+        }
+    }
+    text
+}
