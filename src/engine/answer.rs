@@ -32,8 +32,7 @@ impl<'a> Answer<'a> {
         let findings = Findings::new(plan.question, extra);
         let facts = target.facts();
         let matches = RuleMatches::run(plan, &facts, &findings);
-        let memory = target.memory_bytes.filter(|_| !plan.spills);
-        let size = TooBig::of(plan.question, matches.settings(), memory);
+        let size = TooBig::of(plan.question, matches.settings(), target).filter(|_| !plan.spills);
         let decision = Decision::new(&matches, &findings, size, target.sm.is_some());
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
         Self { base, question, target, facts, findings, version, matches, decision }

@@ -24,6 +24,8 @@ pub struct Target {
     pub memory_bytes: Option<u64>,
     /// Of it, what nobody holds now; known of real devices only.
     pub memory_free_bytes: Option<u64>,
+    /// How many equal GPUs there are beside each other, with this one; 0 where nobody counted.
+    pub equals: u32,
     /// Most shared memory one block may take (opt-in).
     pub shared_memory_per_block: Option<u32>,
     /// Driver version.
@@ -64,10 +66,23 @@ impl Target {
             chip: id.and_then(chip_of_id).or_else(|| sm.and_then(only_chip)),
             memory_bytes: gpu.vitals.memory_total_bytes.last().map(|bytes| bytes.0),
             memory_free_bytes: gpu.vitals.memory_free_bytes.last().map(|bytes| bytes.0),
+            equals: 0,
             shared_memory_per_block: sm.and_then(shared_memory),
             driver: version(&driver.versions.driver),
             cuda: version(&driver.versions.cuda),
             what_if,
+        }
+    }
+
+    /// Tells each GPU how many equal ones are among them.
+    pub fn count_equals(group: &mut [Self]) {
+        let labels: Vec<_> =
+            group.iter().map(|one| (one.label.clone(), one.memory_bytes)).collect();
+        for one in group {
+            let equal = |other: &&(String, Option<u64>)| {
+                other.0 == one.label && other.1 == one.memory_bytes
+            };
+            one.equals = u32::try_from(labels.iter().filter(equal).count()).unwrap_or(u32::MAX);
         }
     }
 

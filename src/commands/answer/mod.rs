@@ -62,7 +62,7 @@ pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
 pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
     let named = what_if::choice(options)?.named;
     if !named.is_empty() {
-        return Ok(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default())).collect());
+        return Ok(counted(named.iter().map(|gpu| Target::from_gpu(gpu, &Driver::default()))));
     }
     let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
     demand_gpu(options, &frame)?;
@@ -71,5 +71,12 @@ pub(crate) fn targets(options: &Options) -> Result<Vec<Target>, CliError> {
             "name one: `warpscope check --gpu T4`; `warpscope doctor` says why none was found";
         return Err(CliError::NoGpu(format!("no NVIDIA GPU to check; {hint}")));
     }
-    Ok(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver)).collect())
+    Ok(counted(frame.gpus.iter().map(|gpu| Target::from_gpu(gpu, &frame.driver))))
+}
+
+/// GPUs that know how many of them are equal.
+fn counted(gpus: impl Iterator<Item = Target>) -> Vec<Target> {
+    let mut gpus: Vec<_> = gpus.collect();
+    Target::count_equals(&mut gpus);
+    gpus
 }

@@ -4,8 +4,8 @@ use warpscope_probes::rules::RuleBase;
 
 use super::PlanRequest;
 use crate::engine::plan::{
-    Alternative, Demand, Device, Fits, Framework, Plan, Speed, alternatives, best, plan, refusal,
-    release, speed,
+    Alternative, Demand, Device, Fits, Framework, Parallel, Plan, Speed, alternatives, best, plan,
+    refusal, release, speed,
 };
 use crate::engine::{Outcome, Question, Target, Verdict, evaluate, start_command};
 
@@ -51,10 +51,11 @@ impl Candidate {
     }
 
     /// What runs and fits first, then what may, fastest first.
-    fn rank(&self) -> (bool, bool, Fits, i64) {
+    fn rank(&self) -> (bool, bool, bool, Fits, i64) {
         let speed = self.speed.map_or(0.0, |speed| speed.decode_total.mid);
         let sure = self.verdict.outcome != Outcome::Unknown;
-        (self.fails(), !sure, self.fits(), -(speed * 1000.0) as i64)
+        let bad = self.verdict.outcome.is_bad();
+        (self.fails(), bad, !sure, self.fits(), -(speed * 1000.0) as i64)
     }
 }
 
@@ -119,8 +120,7 @@ fn candidate(
         None => best(shape, devices, framework, &demand),
     });
     let (demand, plan) = planned.map_or((demand, None), |(demand, plan)| (demand, Some(plan)));
-    let whole = crate::engine::plan::Parallel { tp: devices.len() as u64, ..demand.parallel };
-    let whole = crate::engine::plan::Parallel { pp: 1, ..whole };
+    let whole = Parallel { tp: devices.len() as u64, ..Parallel::default() };
     let refused = shape.zip(framework).and_then(|(shape, framework)| {
         refusal(shape, framework.family, whole).filter(|_| request.split.is_none())
     });

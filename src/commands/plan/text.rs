@@ -166,7 +166,7 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
     }
     let Some(plan) = &one.plan else { return };
     if let Some(refused) = plan.refusal.as_ref().or(one.refused.as_ref()) {
-        let _ = writeln!(text, "  not split over all: {}", style.clean(refused));
+        let _ = writeln!(text, "  not every GPU shares each layer: {}", style.clean(refused));
     }
     if let Some(offload) = plan.offload {
         let _ = writeln!(

@@ -76,10 +76,12 @@ fn part_of(target: &Target) -> Option<&'static Part> {
     parts.iter().filter(named).min_by_key(gap)
 }
 
-/// The fastest way to compute 16 bits: tensor cores with 32-bit sums, packed halves, or 32 bits where halves are slower.
+/// Tensor cores with 32-bit sums, else what is faster of 16 and 32 bits: Pascal boards but one have next to no 16-bit units.
 fn peak16(part: &Part) -> Option<f64> {
     let arch = Catalogue::load().arch(part.sm)?;
-    let peaks = [Peak::Fp16Tensor, Peak::Fp16x2, Peak::Fp32];
-    let tera = peaks.into_iter().filter_map(|peak| part.peak(peak, arch));
-    tera.max_by(f64::total_cmp).map(|tera| tera * 1e12)
+    let plain = || {
+        let peaks = [Peak::Fp16x2, Peak::Fp32].into_iter().filter_map(|peak| part.peak(peak, arch));
+        peaks.max_by(f64::total_cmp)
+    };
+    part.peak(Peak::Fp16Tensor, arch).or_else(plain).map(|tera| tera * 1e12)
 }

@@ -53,6 +53,17 @@ impl Range {
     }
 }
 
+/// The sum of amounts whose errors have nothing to do with each other: the middles add up, and the ends as the roots of squares.
+pub fn independent(parts: impl IntoIterator<Item = Range>) -> Range {
+    let (mut mid, mut below, mut above) = (0.0, 0.0, 0.0);
+    for part in parts {
+        mid += part.mid;
+        below += (part.mid - part.low).powi(2);
+        above += (part.high - part.mid).powi(2);
+    }
+    Range { low: mid - below.sqrt(), mid, high: mid + above.sqrt() }
+}
+
 impl Add for Range {
     type Output = Self;
 

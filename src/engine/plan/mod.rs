@@ -21,7 +21,7 @@ mod weights;
 pub use alternatives::{Alternative, alternatives};
 pub use demand::{Demand, Images, KvFormat, Parallel, Tuning};
 pub use device::Device;
-pub use estimate::{Estimate, Range, gib};
+pub use estimate::{Estimate, Range, gib, independent};
 pub use framework::{FRAMEWORKS, Family, Framework, Release, release};
 pub use placement::{Fits, Offload, Plan, plan};
 pub use search::best;

@@ -6,7 +6,7 @@ use warpscope_probes::model::{Shape, WeightRole};
 use super::activations::{Batch, activations, context, graphs, libraries};
 use super::demand::Demand;
 use super::device::Device;
-use super::estimate::{Estimate, Range};
+use super::estimate::{Estimate, Range, independent};
 use super::framework::{Family, Framework};
 use super::kv::Cache;
 use super::split::refusal;
@@ -170,10 +170,8 @@ struct Parts {
 
 impl Parts {
     fn sum(&self) -> Range {
-        [self.weights, self.activations, self.graphs, self.context, self.libraries]
-            .into_iter()
-            .map(|part| part.bytes)
-            .sum()
+        let parts = [self.weights, self.activations, self.graphs, self.context, self.libraries];
+        independent(parts.map(|part| part.bytes))
     }
 }
 
@@ -204,11 +202,11 @@ impl Placed<'_> {
         let Parts { weights, activations, context, libraries, .. } = &self.parts;
         let by_rule = match self.family {
             Family::Vllm => {
-                let inside = weights.bytes + activations.bytes + libraries.bytes;
+                let inside = independent([weights.bytes, activations.bytes, libraries.bytes]);
                 inside.taken_from((self.share() * self.device.usable).min(free))
             }
             Family::Lmdeploy => {
-                let before = weights.bytes + context.bytes + libraries.bytes;
+                let before = independent([weights.bytes, context.bytes, libraries.bytes]);
                 let whole = self.demand.release.is_some_and(|release| release <= LMDEPLOY_OF_TOTAL);
                 let left = before.taken_from(free);
                 if whole {
@@ -231,17 +229,21 @@ impl Placed<'_> {
         self.in_pool(room, kv).max(self.beside_pool())
     }
 
-    /// LMDeploy fills its share with the cache, needed or not; work space must do with the rest.
+    /// LMDeploy and TGI fill their share with the cache, needed or not. The rest must do for LMDeploy's work space, and for what TGI's
+    /// requests need beyond its warm-up: servers that had started ran out of memory (TGI issues 1374, 2744).
     fn beside_pool(&self) -> Fits {
-        if self.family != Family::Lmdeploy {
-            return Fits::Fits;
-        }
-        let Parts { weights, activations, context, libraries, .. } = &self.parts;
-        let taken = weights.bytes + context.bytes + libraries.bytes;
+        let work = self.parts.activations.bytes;
+        let work = match self.family {
+            Family::Lmdeploy => work,
+            Family::Tgi => Range { low: 0.0, mid: 0.0, high: work.high - work.mid },
+            _ => return Fits::Fits,
+        };
+        let Parts { weights, context, libraries, .. } = &self.parts;
+        let taken = independent([weights.bytes, context.bytes, libraries.bytes]);
         let left = taken.taken_from(self.device.free) * (1.0 - self.share()).max(0.0);
         match () {
-            () if activations.bytes.high <= left.low => Fits::Fits,
-            () if activations.bytes.low <= left.high => Fits::Tight,
+            () if work.high <= left.low => Fits::Fits,
+            () if work.low <= left.high => Fits::Tight,
             () => Fits::DoesNotFit,
         }
     }
@@ -314,10 +316,8 @@ impl Placed<'_> {
         let kept = layers as f64 / depth as f64;
         let weights = Estimate { bytes: plan.weights.bytes * kept, ..plan.weights };
         let kv = Estimate { bytes: plan.kv.bytes * kept, ..plan.kv };
-        let total = [weights, kv, plan.activations, plan.context, plan.libraries]
-            .map(|part| part.bytes)
-            .into_iter()
-            .sum();
+        let parts = [weights, kv, plan.activations, plan.context, plan.libraries];
+        let total = independent(parts.map(|part| part.bytes));
         let offload = Some(Offload { layers, of: depth, host });
         Plan { fits: Fits::Fits, offload, weights, kv, total, ..plan }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use warpscope::engine::plan::{
-    Demand, Framework, KvFormat, Method, Parallel, Plan, Training, Tuning, plan, release, training,
+    Demand, Framework, KvFormat, Method, Parallel, Plan, Training, Tuning, independent, plan,
+    release, training,
 };
 
 use super::dimensions::{Row, group, number, rows, shape};
@@ -90,9 +91,13 @@ fn scored(row: &Row<'_>) -> Option<Scored> {
     match row["measure"] {
         "weights" => ends(plan.weights.bytes),
         "activation" => ends(plan.activations.bytes),
-        "non_kv" => ends(plan.weights.bytes + plan.activations.bytes + plan.libraries.bytes),
+        "non_kv" => ends(independent(
+            [plan.weights, plan.activations, plan.libraries].map(|part| part.bytes),
+        )),
         // Peaks of PyTorch's allocator, without the context.
-        "peak" => ends(plan.weights.bytes + plan.activations.bytes + plan.kv.bytes),
+        "peak" => {
+            ends(independent([plan.weights, plan.activations, plan.kv].map(|part| part.bytes)))
+        }
         "total" => ends(plan.total),
         "kv" => {
             let bytes = plan.kv_per_token * number(row, "tokens");
