@@ -149,3 +149,6 @@ fn drafts(keys: &Keys<'_>, hidden: u64, vocab: u64, depth: u64, parts: &mut Part
         parts.extend_as(WeightRole::Draft, layer);
     }
 }
+
+#[cfg(test)]
+mod tests;
