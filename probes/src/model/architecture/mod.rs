@@ -22,7 +22,7 @@ use self::part::Parts;
 use super::shape::{LayerRun, WeightRole};
 
 /// The deepest models have some 130 layers.
-const MOST_LAYERS: u64 = 1024;
+const MOST_LAYERS: u64 = 256;
 
 /// A model by its layers.
 #[derive(Clone, Debug, PartialEq)]
