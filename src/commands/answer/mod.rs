@@ -6,10 +6,8 @@ pub(crate) mod query;
 pub(crate) mod rules;
 pub(crate) mod text;
 
-use std::path::Path;
-
 use warpscope_probes::driver::Driver;
-use warpscope_probes::model::{Model, Places};
+use warpscope_probes::model::{Hub, Model, Places, find};
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::cli::{CliError, Exit, Options};
@@ -30,9 +28,7 @@ pub(crate) fn assumptions(
     base: &RuleBase,
     gpus: &[Target],
 ) -> Result<Assumptions, CliError> {
-    let open = |name: &Path| Model::open(name, &Places::of_this_user());
-    let model = options.get(&args::MODEL).as_deref().map(open).transpose();
-    let model = model.map_err(|error| CliError::Usage(error.to_string()))?;
+    let model = model(options)?;
     let ask_installed = match options.get(&args::INSTALLED) {
         AskInstalled::Auto => gpus.iter().any(|gpu| !gpu.what_if),
         AskInstalled::Yes => true,
@@ -45,6 +41,18 @@ pub(crate) fn assumptions(
     let Installed { versions, beside, mut findings } = found;
     findings.extend(findings::findings(base, gpus));
     Ok(Assumptions { versions, beside, model, findings })
+}
+
+/// The model that was named: on this machine, on its hub where that may be asked, or in the table of known models.
+pub(crate) fn model(options: &Options) -> Result<Option<Model>, CliError> {
+    let Some(name) = options.get(&args::MODEL) else { return Ok(None) };
+    let places = Places::of_this_user();
+    let is_away = options.get(&args::FETCH) && find(&name, &places).is_err();
+    let model = match is_away {
+        true => Model::fetch(&name, &Hub::of_this_user()),
+        false => Model::open(&name, &places),
+    };
+    model.map(Some).map_err(|error| CliError::Usage(error.to_string()))
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts

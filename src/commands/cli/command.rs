@@ -86,6 +86,6 @@ pub(crate) const SCREEN: Args = &[
 ];
 /// What `check` and `why` are asked.
 pub(crate) const QUESTION: Args =
-    &[&args::ASKED_DTYPE, &args::MODEL, &args::INSTALLED, &args::RULES];
+    &[&args::ASKED_DTYPE, &args::MODEL, &args::FETCH, &args::INSTALLED, &args::RULES];
 /// Kernels on the GPUs of this machine.
 pub(crate) const ON_GPU: Args = &[&args::ON_GPU, &args::KERNELS, &args::ANYWAY, &args::PATIENCE];

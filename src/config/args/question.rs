@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use strum::{EnumString, VariantNames};
 
-use super::spec::{Arg, ArgSpec, Form, operand, option};
+use super::spec::{Arg, ArgSpec, Form, operand, option, switch};
 use crate::config::value::Kind;
 
 /// Which verdicts are shown.
@@ -38,6 +38,8 @@ args! {
         .help("Number format to ask about: float16, bf16, …");
     MODEL: Option<PathBuf> = option("model", "MODEL", Kind::Path)
         .help("Model to ask about: its folder, its config.json, a .gguf or .safetensors file, or its name in a cache of this machine: Qwen/Qwen3-8B, owner/name:Q4_K_M, llama3.1:8b");
+    FETCH: bool = switch(&[("fetch", "on")])
+        .help("Read the headers of a model that is not on this machine from its hub (HF_ENDPOINT, HF_TOKEN); no weights, nothing is kept");
     INSTALLED: Installed = option("use-installed", "WHEN", Installed::KIND)
         .shorthands(&[("installed", "yes"), ("not-installed", "no")])
         .default("auto")

@@ -53,11 +53,13 @@ fn folder(client: &Client<'_>) -> Result<Facts, String> {
     let single = || ["model.safetensors".to_owned()].into();
     let files = index.as_ref().map_or_else(single, |index| index.files.clone());
     let mut weights = Weights::default();
+    let mut read = 0;
     for file in files.iter().take(MOST_SHARDS).filter(|file| is_file(file)) {
-        let Some(remote) = Remote::open(client, file)? else { break };
+        let Some(remote) = Remote::open(client, file)? else { continue };
         weights.add(&Weights::read(remote).map_err(|error| format!("{file} {error}"))?);
+        read += 1;
     }
-    if weights.tensors > 0 {
+    if weights.tensors > 0 && read == files.len() {
         facts.weight_bytes = Some(weights.bytes());
         facts.detail("tensors", weights.words());
         weights.measure(&mut facts);
@@ -171,7 +173,10 @@ impl<'a> Client<'a> {
                     );
                 }
                 (status, _) => {
-                    return Err(format!("is refused by {} with status {status}", self.hub.endpoint));
+                    return Err(format!(
+                        "is refused by {} with status {status}",
+                        self.hub.endpoint
+                    ));
                 }
             }
         }

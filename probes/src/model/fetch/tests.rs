@@ -173,8 +173,8 @@ fn headers_are_read_in_ranges() {
 }
 
 #[test]
-fn shards_of_an_index_are_added_and_no_name_leaves_the_repository() {
-    let index = r#"{"metadata": {"total_size": 1}, "weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors", "c": "../../../x"}}"#;
+fn shards_of_an_index_are_added() {
+    let index = r#"{"metadata": {"total_size": 1}, "weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors"}}"#;
     let server = Server::new(&[
         (&at("config.json"), Answer::File(CONFIG.into())),
         (&at("model.safetensors.index.json"), Answer::File(index.into())),
@@ -182,6 +182,19 @@ fn shards_of_an_index_are_added_and_no_name_leaves_the_repository() {
         (&at("m-2.safetensors"), Answer::File(safetensors(0))),
     ]);
     assert_eq!(fetch("a/b", &server.hub()).expect("fetches").weight_bytes, Some(51_200));
+}
+
+#[test]
+fn names_of_an_index_do_not_leave_the_repository() {
+    let index = r#"{"metadata": {"total_size": 7}, "weight_map": {"a": "m-1.safetensors", "b": "../../../x"}}"#;
+    let server = Server::new(&[
+        (&at("config.json"), Answer::File(CONFIG.into())),
+        (&at("model.safetensors.index.json"), Answer::File(index.into())),
+        (&at("m-1.safetensors"), Answer::File(safetensors(0))),
+    ]);
+    let model = fetch("a/b", &server.hub()).expect("fetches");
+    assert_eq!(model.weight_bytes, Some(7));
+    assert_eq!(model.shape.map(|shape| shape.source), Some(ShapeSource::Config));
     assert!(server.asked().iter().all(|line| !line.contains("..")));
 }
 

@@ -73,11 +73,14 @@ fn is_path(name: &str) -> bool {
 }
 
 fn advice(name: &str) -> String {
-    let ways = "name a model's folder, its config.json, a .gguf or a .safetensors file, a hub id, or an Ollama name";
-    match Model::known_like(name) {
-        Some(id) => format!("{ways}; perhaps you mean {id}, which is in the table of known models"),
-        None => ways.to_owned(),
+    let mut ways = "name a model's folder, its config.json, a .gguf or a .safetensors file, a hub id, or an Ollama name".to_owned();
+    if name.contains('/') {
+        ways.push_str("; --fetch reads its headers from the hub");
     }
+    if let Some(id) = Model::known_like(name) {
+        ways.push_str(&format!("; it looks like {id}, which is in the table of known models"));
+    }
+    ways
 }
 
 impl Model {

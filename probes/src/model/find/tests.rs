@@ -124,7 +124,7 @@ fn what_is_nowhere_says_where_it_was_looked_for() {
     assert!(error.contains("nobody/knows-this-one: is not there and not in "), "{error}");
     assert!(error.contains(".cache/huggingface/hub"), "{error}");
     let near = open("somebody/Qwen3-8B", &home.places(&[])).expect_err("is missing").to_string();
-    assert!(near.contains("perhaps you mean Qwen/Qwen3-8B"), "{near}");
+    assert!(near.contains("it looks like Qwen/Qwen3-8B"), "{near}");
     let known = open("Qwen/Qwen3-8B", &home.places(&[])).expect("is in the table");
     assert_eq!(known.shape.map(|shape| shape.source), Some(ShapeSource::Table));
 }
