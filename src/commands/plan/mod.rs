@@ -16,7 +16,7 @@ use warpscope_probes::rules::RuleBase;
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::Style;
-use crate::commands::answer::{assumptions, targets};
+use crate::commands::answer::{assumptions, open, targets};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
 };
@@ -38,7 +38,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::PLANNED, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
         &[&args::CONTEXT, &args::CONCURRENCY, &args::KV_DTYPE, &args::TP, &args::PP],
         &[&args::TRAIN, &args::ZERO, &args::NO_CHECKPOINTING, &args::ADAM8],
-        &[&args::ASKED_DTYPE, &args::INSTALLED, &args::RULES],
+        &[&args::ASKED_DTYPE, &args::FETCH, &args::INSTALLED, &args::RULES],
         NAMED_GPUS,
         LIVE,
         &[&args::WHY, &args::JSON, &args::MARKDOWN, &args::REQUIRE_GPU],
@@ -89,7 +89,7 @@ pub(crate) struct PlanRequest {
 
 fn run(options: &Options) -> Result<Exit, CliError> {
     let named = options.get(&args::PLANNED);
-    let model = Model::read(&named).map_err(|error| CliError::Usage(error.to_string()))?;
+    let model = open(options, &named)?;
     let base = rule_base(options)?;
     let gpus = on(options, targets(options)?)?;
     let assumptions =
