@@ -151,7 +151,7 @@ pub(crate) fn gpus(group: &[Target], used: usize) -> String {
 
 /// `8k`, `1500`.
 fn tokens(count: u64) -> String {
-    if count % 1024 == 0 { format!("{}k", count / 1024) } else { count.to_string() }
+    if count.is_multiple_of(1024) { format!("{}k", count / 1024) } else { count.to_string() }
 }
 
 fn span(range: Range, dash: &str) -> String {
