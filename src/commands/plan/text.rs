@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Candidate, PlanRequest, short};
+use super::candidate::Candidate;
+use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
 use crate::engine::plan::{Alternative, Estimate, Fits, Plan, Range, gib};
