@@ -4,11 +4,11 @@
 
 mod candidate;
 mod json;
+mod request;
 mod text;
 mod train;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
@@ -26,6 +26,7 @@ use crate::engine::plan::{Demand, KvFormat, Parallel};
 use crate::engine::{Assumptions, Target};
 
 use candidate::{Candidate, candidates};
+use request::PlanRequest;
 use train::Trained;
 
 /// The command.
@@ -60,32 +61,6 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     run,
     ..CommandSpec::BASE
 };
-
-/// What to plan, and how to say it.
-pub(crate) struct PlanRequest {
-    /// The model as it was named.
-    pub(crate) named: PathBuf,
-    /// The model.
-    pub(crate) model: Model,
-    /// Groups of GPUs.
-    pub(crate) groups: Vec<Vec<Target>>,
-    /// Frameworks and configurations; all of them where empty.
-    pub(crate) queries: Vec<String>,
-    /// Number format everything is asked in.
-    pub(crate) dtype: Option<String>,
-    /// What was asked of context, concurrency and cache.
-    pub(crate) demand: Demand,
-    /// The split that was asked for.
-    pub(crate) split: Option<Parallel>,
-    /// What was found here.
-    pub(crate) assumptions: Assumptions,
-    /// Whether every part is shown.
-    pub(crate) why: bool,
-    /// How it is written.
-    pub(crate) form: Form,
-    /// Its style.
-    pub(crate) style: Style,
-}
 
 fn run(options: &Options) -> Result<Exit, CliError> {
     let named = options.get(&args::PLANNED);
@@ -193,12 +168,6 @@ fn exit(candidates: &[Candidate]) -> Exit {
         Some(best) if best.fails() => Exit::CheckFailed,
         Some(_) => Exit::Unknown,
     }
-}
-
-/// The last part of a path, for titles.
-fn short(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
