@@ -10,7 +10,6 @@ mod train;
 
 use std::io::Write;
 
-use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::query::{Words, asked};
