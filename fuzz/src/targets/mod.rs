@@ -61,6 +61,7 @@ pub const TARGETS: &[Target] = &[
     target("rules", "rule-file", SMALL_RULES, rules::rules),
     target("rules", "versions", &[], rules::versions),
     target("models", "model-folder", &[], models::folder),
+    target("models", "model-cache", &[], models::cache),
     target("models", "safetensors", &["probes/tests/models"], models::safetensors),
     target("models", "gguf", &["probes/tests/models"], models::gguf),
     target("images", "image", &[], environments::image),

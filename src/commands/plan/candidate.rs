@@ -2,7 +2,7 @@
 
 use warpscope_probes::rules::RuleBase;
 
-use super::PlanRequest;
+use super::request::PlanRequest;
 use crate::engine::plan::{
     Alternative, Demand, Device, Fits, Framework, Parallel, Plan, Speed, alternatives, best, plan,
     refusal, release, speed,

@@ -1,4 +1,7 @@
+use std::path::PathBuf;
+
 use super::*;
+use crate::commands::answer::text::Style;
 use crate::engine::plan::Fits;
 use warpscope_kernels::Sm;
 use warpscope_probes::model::{
