@@ -303,20 +303,20 @@ fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
     let mut app = app();
     assert_eq!(press(&mut app, "m / m enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m".into()))]);
     let failed = Err("there is none".to_owned());
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), failed)));
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), failed.into())));
     let failed = |app: &App| match &app.tabs.compat.popup {
         Some(Popup::Model(Dialog { state: State::Failed(why), .. })) => Some(why.clone()),
         _ => None,
     };
     assert_eq!(failed(&app).as_deref(), Some("there is none"));
     assert_eq!(press(&mut app, "2 enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m2".into()))]);
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), Ok(model("late")))));
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), Ok(model("late")).into())));
     assert_eq!(
         app.tabs.compat.verdicts.assumptions().model,
         None,
         "an answer nobody waits for is left out"
     );
-    update(&mut app, Msg::Compat(compat::Msg::Model("/m2".into(), Ok(model("m2")))));
+    update(&mut app, Msg::Compat(compat::Msg::Model("/m2".into(), Ok(model("m2")).into())));
     assert_eq!(
         (&app.tabs.compat.popup, app.tabs.compat.verdicts.assumptions().model.is_some()),
         (&None, true)
@@ -331,9 +331,9 @@ fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
 fn an_empty_line_takes_the_model_back_and_a_closed_dialog_changes_nothing() {
     let mut app = app();
     press(&mut app, "m a enter");
-    update(&mut app, Msg::Compat(compat::Msg::Model("a".into(), Ok(model("a")))));
+    update(&mut app, Msg::Compat(compat::Msg::Model("a".into(), Ok(model("a")).into())));
     press(&mut app, "m b enter esc");
-    update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(model("b")))));
+    update(&mut app, Msg::Compat(compat::Msg::Model("b".into(), Ok(model("b")).into())));
     let name = |app: &App| {
         app.tabs.compat.verdicts.assumptions().model.as_ref().map(|model| model.name.clone())
     };

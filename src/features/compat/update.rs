@@ -29,7 +29,7 @@ pub enum Msg {
     /// Copies of cuBLAS that probes are about to load, and those they leave alone.
     ProbeLibraries(Vetted),
     /// What became of reading a model: its path as asked for, the model or why there is none.
-    Model(String, Result<Model, String>),
+    Model(String, Box<Result<Model, String>>),
 }
 
 /// What the outside is asked to find out.
@@ -64,7 +64,7 @@ impl Compat {
             }
             Msg::Probed(uuid, found) => return self.take_probed(&uuid, found),
             Msg::ProbeLibraries(cublas) => return self.announce(&cublas),
-            Msg::Model(path, read) => return self.take_model(&path, read),
+            Msg::Model(path, read) => return self.take_model(&path, *read),
         }
         Vec::new()
     }

@@ -14,7 +14,7 @@ pub(crate) fn read_aside(path: String, post: Post) -> io::Result<()> {
     let work = move || {
         let read = Model::open(Path::new(&path), &Places::of_this_user())
             .map_err(|error| error.to_string());
-        post.tell(Msg::Model(path, read));
+        post.tell(Msg::Model(path, Box::new(read)));
     };
     thread::Builder::new().name("model".into()).spawn(work).map(drop)
 }
