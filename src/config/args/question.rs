@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use strum::{EnumString, VariantNames};
 
-use super::spec::{Arg, ArgSpec, Form, operand, option};
+use super::spec::{Arg, ArgSpec, Form, operand, option, switch};
 use crate::config::value::Kind;
 
 /// Which verdicts are shown.
@@ -54,6 +54,14 @@ args! {
     ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
         .shorthands(&[("only-failures", "fails")])
         .help("Show only what fails, gives wrong output or runs in part (fails), everything that does not run as asked (problems), or what is not known (unknown)");
+    ERROR_TEXT: Option<PathBuf> = operand(Form::Operand, "FILE", Kind::Path)
+        .help("Log or error message to explain; standard input if omitted or -");
+    HERE: bool = switch(&[("here", "on")])
+        .help("The text comes from this machine: its facts decide");
+    ENVIRONMENT: Option<PathBuf> = option("env", "DIR", Kind::Path)
+        .help("Python environment the text comes from; its libraries are read");
+    OF_PROCESS: Option<u64> = option("pid", "PID", Kind::Count)
+        .help("Process of this machine that the text comes from; its environment variables are read");
     FIX_NUMBER: Option<u64> = option("fix", "N", Kind::Count)
         .shorthands(&[("fix-only", "1")])
         .help("Print only this fix, ready to paste; 1 is the cheapest");
