@@ -183,7 +183,8 @@ mod tests {
         let files = std::fs::read_dir(folder).expect("a folder").filter_map(Result::ok);
         let names: BTreeSet<_> =
             files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
-        let built: BTreeSet<_> = builtin::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let built: BTreeSet<_> =
+            builtin::FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
         assert_eq!(built, names);
     }
 }

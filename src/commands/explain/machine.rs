@@ -82,7 +82,9 @@ fn memory(facts: &mut Facts, frame: &Frame) {
 fn host(facts: &mut Facts, options: &Options) {
     let read = |path: &str| bounded::text(Path::new(path), Accept::Files, SMALL).ok();
     if let Some(text) = read("/proc/driver/nvidia/version") {
-        let version = text.split_whitespace().find(|word| word.split('.').count() >= 2 && word.starts_with(|letter: char| letter.is_ascii_digit()));
+        let version = text.split_whitespace().find(|word| {
+            word.split('.').count() >= 2 && word.starts_with(|letter: char| letter.is_ascii_digit())
+        });
         if let Some(version) = version {
             facts.state("module_version", version, Origin::Here);
         }
@@ -92,7 +94,9 @@ fn host(facts: &mut Facts, options: &Options) {
     let groups = std::fs::read_dir("/sys/class/iommu").map_or(0, Iterator::count);
     facts.count("iommu", groups as f64, Origin::Here);
     let own = || options.env.text("CUDA_VISIBLE_DEVICES");
-    let visible = options.get(&args::OF_PROCESS).map_or_else(own, |pid| variable(pid, "CUDA_VISIBLE_DEVICES"));
+    let visible = options
+        .get(&args::OF_PROCESS)
+        .map_or_else(own, |pid| variable(pid, "CUDA_VISIBLE_DEVICES"));
     if let Some(visible) = visible {
         facts.state("visible", &visible, Origin::Here);
     }
@@ -118,7 +122,8 @@ fn variable(pid: u64, name: &str) -> Option<String> {
 pub(super) fn libraries(digest: &Digest, environment: Option<&Path>) -> Facts {
     let mut facts = Facts::default();
     let named = paths(digest);
-    let torch = environment.and_then(torch_of).or_else(|| named.iter().find_map(|path| torch_beside(path)));
+    let torch =
+        environment.and_then(torch_of).or_else(|| named.iter().find_map(|path| torch_beside(path)));
     if let Some(torch) = torch {
         build(&mut facts, &torch);
     }
@@ -186,7 +191,8 @@ fn torch_beside(path: &Path) -> Option<PathBuf> {
 
 fn torch_of(environment: &Path) -> Option<PathBuf> {
     let libraries = std::fs::read_dir(environment.join("lib")).ok()?.take(100);
-    let places = libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages/torch"));
+    let places =
+        libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages/torch"));
     let windows = environment.join("Lib/site-packages/torch");
     places.chain([windows]).find(|torch| torch.is_dir())
 }

@@ -7,16 +7,17 @@ mod machine;
 mod show;
 mod subject;
 
+use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::output;
+use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
 };
 use crate::commands::frames::what_if;
-use crate::commands::answer::rules::rule_base;
 use crate::config::args;
 use crate::engine::Target;
 use crate::engine::explain::{Answer, Confidence, Digest, Facts, Origin, Problem, explain};
@@ -63,22 +64,33 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let command = options.get(&args::COMMAND);
     if command.is_empty() {
         let digest = subject::read(options.get(&args::ERROR_TEXT).as_deref())?;
-        return tell(options, &digest);
+        return tell(options, &digest, output::print);
     }
     let ended = subject::watch(&command)?;
     if ended.is_suspicious {
-        tell(options, &ended.digest)?;
+        tell(options, &ended.digest, beside)?;
     }
     Ok(ended.exit)
 }
 
-fn tell(options: &Options, digest: &Digest) -> Result<Exit, CliError> {
+/// Standard output belongs to the command that ran.
+fn beside(text: &str) -> Result<Exit, CliError> {
+    output::stderr().write_all(text.as_bytes())?;
+    Ok(Exit::Fine)
+}
+
+fn tell(
+    options: &Options,
+    digest: &Digest,
+    print: fn(&str) -> Result<Exit, CliError>,
+) -> Result<Exit, CliError> {
     let answer = answer(options, digest)?;
-    match options.form() {
-        Form::Json => output::json(&report(&answer))?,
-        Form::Markdown => drop(output::print(&show::markdown(&answer, digest, &options.env))?),
-        _ => drop(output::print(&show::text(&answer, output::style(options)))?),
-    }
+    let shown = match options.form() {
+        Form::Json => serde_json::to_string(&report(&answer)).map_err(output::not_json)? + "\n",
+        Form::Markdown => show::markdown(&answer, digest, &options.env),
+        _ => show::text(&answer, output::style(options)),
+    };
+    print(&shown)?;
     Ok(exit(&answer))
 }
 
@@ -87,7 +99,9 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
     let mut facts = Facts::default();
     let named = what_if::choice(options)?.named;
     match named.first() {
-        Some(gpu) => state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named),
+        Some(gpu) => {
+            state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named)
+        }
         None => facts.join(&machine::facts(options, digest)),
     }
     let environment = options.get(&args::ENVIRONMENT);

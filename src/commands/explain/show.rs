@@ -40,7 +40,8 @@ fn unknown(answer: &Answer) -> String {
     if let Some(look) = &answer.look {
         _ = writeln!(text, "The text only reports a failure elsewhere: {look}.");
     }
-    text += "For a report with the facts of this machine: warpscope explain FILE --here --markdown\n";
+    text +=
+        "For a report with the facts of this machine: warpscope explain FILE --here --markdown\n";
     text
 }
 
@@ -122,7 +123,9 @@ fn section(text: &mut String, problem: &Problem) {
 }
 
 fn hidden(mut text: String, env: &Environment) -> String {
-    for (name, place) in [("HOME", "~"), ("USER", "user-1"), ("LOGNAME", "user-1"), ("HOSTNAME", "host-1")] {
+    for (name, place) in
+        [("HOME", "~"), ("USER", "user-1"), ("LOGNAME", "user-1"), ("HOSTNAME", "host-1")]
+    {
         if let Some(secret) = env.text(name).filter(|secret| secret.len() > 3) {
             text = text.replace(&secret, place);
         }

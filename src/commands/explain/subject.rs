@@ -33,7 +33,8 @@ pub(super) fn read(path: Option<&Path>) -> Result<Digest, CliError> {
         if io::stdin().is_terminal() {
             output_hint();
         }
-        take(&mut io::stdin().lock(), |piece| reader.push(piece)).map_err(|error| failed("-", &error))?;
+        take(&mut io::stdin().lock(), |piece| reader.push(piece))
+            .map_err(|error| failed("-", &error))?;
         return Ok(reader.finish());
     };
     let name = path.display().to_string();
@@ -83,7 +84,8 @@ pub(super) fn watch(words: &[String]) -> Result<Ended, CliError> {
     });
     let status = child.wait().map_err(|error| CliError::Failed(error.to_string()))?;
     let digest = reader.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).finish();
-    let is_suspicious = !status.success() || digest.lines.iter().any(|line| looks_broken(&line.text));
+    let is_suspicious =
+        !status.success() || digest.lines.iter().any(|line| looks_broken(&line.text));
     Ok(Ended { digest, exit: exit_of(status), is_suspicious })
 }
 

@@ -1,5 +1,7 @@
 //! What is answered: causes with how sure they are, what was excluded, and what to do.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use warpscope_probes::errors::Question;
 
@@ -165,7 +167,8 @@ fn title(class: &str) -> String {
 }
 
 fn sentence(candidate: &Candidate) -> String {
-    filled(&candidate.cause.because, &candidate.facts).unwrap_or_else(|| title(&candidate.cause.class))
+    filled(&candidate.cause.because, &candidate.facts)
+        .unwrap_or_else(|| title(&candidate.cause.class))
 }
 
 fn asked(best: &Candidate, rival: Option<&Candidate>) -> Option<Asked> {
@@ -177,9 +180,10 @@ fn asked(best: &Candidate, rival: Option<&Candidate>) -> Option<Asked> {
 fn excluded(group: &[Candidate], rival: Option<&Candidate>) -> Vec<Excluded> {
     let best = &group[0];
     let others = group[1..].iter().filter(|one| {
-        one.cause.class != best.cause.class
-            && rival.is_none_or(|rival| !std::ptr::eq(rival, *one))
+        one.cause.class != best.cause.class && rival.is_none_or(|rival| !std::ptr::eq(rival, *one))
     });
+    let mut seen = HashSet::new();
+    let others = others.filter(|one| seen.insert(&one.cause.class));
     let told = others.filter_map(|one| {
         let why = match (&one.contradiction, one.against.first()) {
             (Some(why), _) => format!("it would need otherwise: {why}"),

@@ -149,7 +149,8 @@ pub(super) fn capability(written: &str) -> Option<f64> {
 }
 
 fn capabilities(written: &str) -> Vec<f64> {
-    let words = written.split(|letter: char| letter.is_whitespace() || ",;[]'\"()".contains(letter));
+    let words =
+        written.split(|letter: char| letter.is_whitespace() || ",;[]'\"()".contains(letter));
     let mut found: Vec<f64> = words.filter_map(capability).filter(|cc| *cc >= 2.0).collect();
     found.sort_by(f64::total_cmp);
     found.dedup();

@@ -115,7 +115,11 @@ mod tests {
     #[test]
     fn prefixes_go_and_the_writer_stays() {
         for (raw, from, text) in [
-            ("(EngineCore_DP0 pid=123) ERROR 11-02 10:11:12 [core.py:708] boom", "EngineCore_DP0 pid=123", "boom"),
+            (
+                "(EngineCore_DP0 pid=123) ERROR 11-02 10:11:12 [core.py:708] boom",
+                "EngineCore_DP0 pid=123",
+                "boom",
+            ),
             ("[rank3]: RuntimeError: x", "rank3", "RuntimeError: x"),
             ("2026-01-02T03:04:05.678Z stderr F boom", "", "boom"),
             (r#"{"log":"\u001b[31mboom\u001b[0m\n","stream":"stderr"}"#, "", "boom"),

@@ -76,7 +76,11 @@ fn best(alternative: &str) -> Vec<String> {
         at = match letter {
             '\\' => {
                 let escaped = alternative[next..].chars().next().unwrap_or('a');
-                if escaped.is_ascii_alphanumeric() { found.end_run() } else { found.letter(escaped) }
+                if escaped.is_ascii_alphanumeric() {
+                    found.end_run()
+                } else {
+                    found.letter(escaped)
+                }
                 next + escaped.len_utf8()
             }
             '[' => {
@@ -120,7 +124,8 @@ fn without_head(inner: &str) -> &str {
 }
 
 fn is_optional(bytes: &[u8], at: usize) -> bool {
-    matches!(bytes.get(at), Some(b'?' | b'*')) || bytes.get(at..).is_some_and(|rest| rest.starts_with(b"{0"))
+    matches!(bytes.get(at), Some(b'?' | b'*'))
+        || bytes.get(at..).is_some_and(|rest| rest.starts_with(b"{0"))
 }
 
 fn closing(text: &str, at: usize) -> usize {

@@ -139,7 +139,10 @@ impl Reader {
         while at < block.len() {
             let hit = if self.is_full() { None } else { self.signatures.next(block, at) };
             let Some(hit) = hit else { break };
-            let start = block[at..hit].iter().rposition(|byte| is_end(*byte)).map_or(at, |end| at + end + 1);
+            let start = block[at..hit]
+                .iter()
+                .rposition(|byte| is_end(*byte))
+                .map_or(at, |end| at + end + 1);
             let before = count(&block[at..start]);
             let end = end_of(block, hit);
             if self.is_new(&block[start..end]) {
@@ -273,7 +276,8 @@ mod tests {
     #[test]
     fn the_first_cause_of_a_long_log_is_kept_with_its_number() {
         let mut text = "step loss\n".repeat(5000);
-        text += "RuntimeError: CUDA error: no kernel image is available for execution on the device\n";
+        text +=
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device\n";
         text += &"step loss\n".repeat(200_000);
         let digest = read(&text, 70_001);
         let found = digest.lines.iter().find(|line| line.text.contains("no kernel image"));
@@ -284,8 +288,9 @@ mod tests {
 
     #[test]
     fn an_error_that_repeats_is_kept_a_few_times_only() {
-        let text: String =
-            (0..300_000).map(|at| format!("CUDA out of memory. Tried to allocate {at} MiB\n")).collect();
+        let text: String = (0..300_000)
+            .map(|at| format!("CUDA out of memory. Tried to allocate {at} MiB\n"))
+            .collect();
         let digest = read(&text, 1 << 16);
         assert!(digest.lines.len() < 1000, "{}", digest.lines.len());
         assert_eq!(digest.total, 300_000);
@@ -295,7 +300,8 @@ mod tests {
     fn progress_bars_and_wide_letters_are_read() {
         let digest = read("10%\r20%\rCUDA out of memory\n", 5);
         assert_eq!(digest.lines.last().map(|line| line.text.as_str()), Some("CUDA out of memory"));
-        let wide: Vec<u8> = "\u{feff}CUDA out of memory".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let wide: Vec<u8> =
+            "\u{feff}CUDA out of memory".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let mut reader = Reader::default();
         reader.push(&wide);
         assert!(reader.finish().lines[0].text.contains("CUDA out of memory"));

@@ -32,7 +32,10 @@ pub(super) fn rules<'a>(digest: &Digest, base: &'a RuleBase) -> Vec<&'a Rule> {
 /// What of a message is the same every time: pieces between numbers, names in quotes and dots that leave something out.
 fn pieces(symptom: &str) -> impl Iterator<Item = String> {
     let split = |letter: char| letter.is_ascii_digit() || "…<>{}\"'`".contains(letter);
-    symptom.split(split).flat_map(|piece| piece.split("...")).map(|piece| plain(piece).trim().to_owned())
+    symptom
+        .split(split)
+        .flat_map(|piece| piece.split("..."))
+        .map(|piece| plain(piece).trim().to_owned())
 }
 
 fn plain(text: &str) -> String {

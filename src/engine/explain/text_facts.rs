@@ -41,7 +41,10 @@ fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
         |name| {
             let part = Catalogue::load().find(name.trim()).ok()?;
             let sm = part.sm;
-            Some((part.name.clone(), f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0))
+            Some((
+                part.name.clone(),
+                f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0,
+            ))
         },
     )
 }
@@ -91,9 +94,8 @@ fn memory(facts: &mut Facts) {
     if let (Some(total), Some(others)) = (total, number(facts, "others_bytes")) {
         facts.count("others_pct", others / total * 100.0, Origin::Text);
     }
-    let spare = number(facts, "unallocated_bytes").or_else(|| {
-        Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?)
-    });
+    let spare = number(facts, "unallocated_bytes")
+        .or_else(|| Some(number(facts, "reserved_bytes")? - number(facts, "allocated_bytes")?));
     if let Some(spare) = spare {
         facts.count("spare_bytes", spare.max(0.0), Origin::Text);
         if let Some(total) = total {
@@ -115,7 +117,9 @@ mod tests {
     #[test]
     fn what_others_hold_is_what_is_neither_free_nor_own() {
         let mut facts = Facts::default();
-        for (name, value) in [("total_bytes", "16 GiB"), ("free_bytes", "1 GiB"), ("in_use_bytes", "5 GiB")] {
+        for (name, value) in
+            [("total_bytes", "16 GiB"), ("free_bytes", "1 GiB"), ("in_use_bytes", "5 GiB")]
+        {
             facts.state(name, value, Origin::Text);
         }
         derive(&mut facts);

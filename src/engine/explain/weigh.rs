@@ -7,8 +7,8 @@ use warpscope_probes::errors::Cause;
 use super::condition::Context;
 use super::fact::{Facts, Origin};
 use super::matching::Hit;
-use super::text_facts;
 use super::signatures::{Owner, Signatures};
+use super::text_facts;
 
 /// A cause the text could have.
 pub(super) struct Candidate {
