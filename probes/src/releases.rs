@@ -84,6 +84,9 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
     wheels: rows(packed!("wheels")).filter_map(span).filter(|one| one.row[0] == LINUX).collect(),
 });
 
+/// The day the newest of the wheels were read.
+pub const WHEELS_READ: &str = "2026-11-23";
+
 /// The platform whose wheels are meant where none is named.
 const LINUX: &str = "linux x86_64";
 

@@ -1,28 +1,25 @@
-"""What the published wheel of a release requires exactly, as pip tells it without fetching the wheel where the index allows."""
+"""The versions that a published wheel requires exactly, of packages that rules speak of."""
 
-import json
 import re
-import subprocess
-import sys
+import zipfile
+from pathlib import Path
 
-CUDA = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?$|cuda-toolkit$")
 KEPT = ("torch", "triton", "flash-attn", "xformers", "transformers", "sgl-kernel")
+CUDA = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?$|cuda-toolkit$")
+EXACT = re.compile(r"([\w.-]+)(?:\[[^\]]*\])?\s*\(?==\s*([\w.]+)\)?\s*(?:;(.*))?$")
 
 
-def required(package: str, version: str) -> tuple[str, dict[str, str]]:
-    """The name of the wheel and `{package: version}`; nothing where this Python has no wheel."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--dry-run", "--no-deps", "--ignore-installed", "--only-binary", ":all:"]
-    run = subprocess.run([*command, "--report", "-", f"{package}=={version}"], capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        return "", {}
-    told = json.loads(run.stdout)["install"][0]
-    exact = (re.match(r"([\w.-]+)(?:\[[^\]]*\])?\s*\(?==\s*([\w.]+)\)?\s*(?:;(.*))?$", one) for one in told["metadata"].get("requires_dist", []))
-    pins = {key_of(one[1]): one[2] for one in exact if one and "extra ==" not in (one[3] or "") and key_of(one[1])}
-    return told["download_info"]["url"].rsplit("/", 1)[-1], pins
+def required(wheel: Path) -> dict[str, str]:
+    """`{package: version}`, extras left out."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = archive.read(name).decode("utf8", "replace").splitlines()
+    exact = (EXACT.match(line.removeprefix("Requires-Dist: ")) for line in lines if line.startswith("Requires-Dist: "))
+    return {key_of(one[1]): one[2] for one in exact if one and "extra" not in (one[3] or "") and key_of(one[1])}
 
 
 def key_of(name: str) -> str:
-    """The key of a package that rules speak of."""
+    """The key of a package in `pins.csv`, or nothing."""
     name = name.lower().replace("_", "-")
     if name.startswith("nvidia-cudnn-cu"):
         return "cudnn"

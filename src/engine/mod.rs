@@ -13,6 +13,7 @@ mod live;
 mod matching;
 mod matrix;
 mod memory;
+mod published;
 mod question;
 mod target;
 mod verdict;

@@ -105,7 +105,7 @@ fn legend(style: Style) -> String {
     let symbols: Vec<_> =
         OUTCOMES.iter().map(|row| format!("{} {}", style.symbol(row.0), row.4)).collect();
     format!(
-        "\n{}\nr by rule  i inspected  m measured    `warpscope why` explains a verdict\n",
+        "\n{}\nr by rule  i inspected  w published wheel  m measured    `warpscope why` explains a verdict\n",
         symbols.join("  ")
     )
 }
