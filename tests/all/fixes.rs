@@ -8,8 +8,8 @@ use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
 use warpscope_probes::rules::{Cost, Version, VersionRange};
 
-use super::gates::fields;
 use super::verdicts::base;
+use warpscope_probes::releases::fields;
 
 /// One product for every kind of GPU that people name, from Maxwell to Blackwell.
 const GPUS: [&str; 40] = [

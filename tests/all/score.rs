@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use warpscope::engine::{Outcome, Question, Target, Verdict, evaluate};
+use warpscope::engine::{Assumptions, Origin, Outcome, Question, Target, Verdict, evaluate};
 use warpscope_kernels::Sm;
 use warpscope_probes::catalogue::{Catalogue, what_if};
 use warpscope_probes::driver::Driver;
@@ -81,9 +81,13 @@ impl Reported {
             framework: framework_id(base, &self.framework),
             version: self.version.clone(),
             config: self.set.clone(),
+            origin: if self.version.is_some() { Origin::Asked } else { Origin::Known },
             ..Question::default()
         };
-        evaluate(base, &self.target(), &question, &[])
+        let (assumptions, target) = (Assumptions::default(), self.target());
+        let question = assumptions.asked(base, &question).expect("no model to contradict");
+        let published = assumptions.about(base, &target, &question);
+        evaluate(base, &target, &question, &published)
     }
 
     /// The product of the catalogue where the name means one of this compute capability.

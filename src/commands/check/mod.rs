@@ -96,7 +96,7 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
         let answer = |gpu: &Target, question: &Question| {
-            evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
+            evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
         };
         let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
         let verdicts = request.gpus.iter().flat_map(each).collect();

@@ -121,7 +121,7 @@ fn answer_all(
     let asked = asked(base, words, &request.assumptions)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let answer = |gpu: &Target, question: &Question| {
-        evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
+        evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
     };
     let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
     let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();

@@ -95,6 +95,7 @@ fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
         .collect();
     let counts = match verdict.level {
         Some(Level::Rule) => "a rule takes precedence over a report",
+        Some(Level::Published) => "published wheels take precedence",
         Some(Level::Inspected) => "installed binaries take precedence",
         Some(Level::Live) => "results measured here take precedence",
         None => "nothing decides between them",

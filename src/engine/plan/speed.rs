@@ -233,7 +233,6 @@ fn reduce(device: &Device, demand: &Demand) -> f64 {
 }
 
 /// Operations of attention for each token of a prompt: scores and sums over half of the tokens before it.
-
 fn attention(shape: &Shape, prompt: f64) -> f64 {
     let layer = |run: &warpscope_probes::model::LayerRun| match run.attention {
         Attention::Heads { heads, head_dim, window, .. } => {
