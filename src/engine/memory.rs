@@ -38,7 +38,8 @@ impl TooBig {
     /// Compares what the configuration in `settings` needs with the memory; none where either is unknown.
     pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Option<Self> {
         let framework = Framework::find(&question.framework);
-        let known = question.shape.as_deref().zip(framework).zip(Device::new(target));
+        let model = question.shape.as_deref().zip(framework);
+        let known = model.and_then(|model| Some((model, Device::new(target)?)));
         let Some(((shape, framework), device)) = known else {
             return by_weights(question, settings, target, framework.is_some());
         };
