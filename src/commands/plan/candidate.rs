@@ -45,13 +45,18 @@ impl Candidate {
         !outcome.is_bad() && outcome != Outcome::Unknown && self.fits() == Fits::Fits
     }
 
+    /// Whether it runs with nothing in host memory.
+    pub(crate) fn is_all_on_gpus(&self) -> bool {
+        self.runs_and_fits() && self.plan.as_ref().is_some_and(|plan| plan.offload.is_none())
+    }
+
     /// Whether it is known not to run, or not to fit.
     pub(crate) fn fails(&self) -> bool {
         self.verdict.outcome.is_bad() || self.fits() == Fits::DoesNotFit
     }
 
     /// What runs and fits first, then what may, fastest first.
-    fn rank(&self) -> (bool, bool, bool, Fits, u8, i64) {
+    pub(crate) fn rank(&self) -> (bool, bool, bool, Fits, u8, i64) {
         let speed = self.speed.map_or(0.0, |speed| speed.decode_total.mid);
         let sure = self.verdict.outcome != Outcome::Unknown;
         let bad = self.verdict.outcome.is_bad();
@@ -108,6 +113,9 @@ fn candidate(
     let verdict = worst(base, request, group, &question)?;
     let framework = Framework::find(&question.framework);
     let shape = request.model.shape.as_ref();
+    if shape.zip(framework).is_some_and(|(shape, framework)| !framework.family.loads(shape)) {
+        return None;
+    }
     let demand = request
         .demand
         .clone()

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Planned;
 use super::candidate::Candidate;
 use super::request::PlanRequest;
 use super::text::gpus;
@@ -20,6 +21,15 @@ struct Document<'a> {
     context: u64,
     concurrency: u64,
     candidates: Vec<Entry<'a>>,
+    copies: Vec<CopyEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct CopyEntry<'a> {
+    model: &'a str,
+    published: bool,
+    #[serde(flatten)]
+    way: Entry<'a>,
 }
 
 #[derive(Serialize)]
@@ -107,12 +117,19 @@ impl From<&Plan> for Memory {
 
 pub(crate) fn write(
     request: &PlanRequest,
-    planned: &[Vec<Candidate>],
+    planned: &[Planned],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let groups = request.groups.iter().zip(planned);
-    let entries = groups.flat_map(|(group, candidates)| {
-        candidates.iter().map(|one| entry(one, gpus(group, one.gpus)))
+    let groups = || request.groups.iter().zip(planned);
+    let copies = groups().flat_map(|(group, planned)| {
+        planned.copies.iter().map(|copy| CopyEntry {
+            model: &copy.name,
+            published: !copy.is_usual,
+            way: entry(&copy.way, gpus(group, copy.way.gpus)),
+        })
+    });
+    let entries = groups().flat_map(|(group, planned)| {
+        planned.candidates.iter().map(|one| entry(one, gpus(group, one.gpus)))
     });
     let document = Document {
         schema: SCHEMA,
@@ -120,6 +137,7 @@ pub(crate) fn write(
         context: request.demand.context,
         concurrency: request.demand.concurrency,
         candidates: entries.collect(),
+        copies: copies.collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
 }

@@ -3,6 +3,7 @@
 //! Exit codes are those of `check`: 0 what is recommended runs and fits, 1 nothing does, 4 it may.
 
 mod candidate;
+mod copies;
 mod json;
 mod request;
 mod text;
@@ -22,9 +23,10 @@ use crate::commands::cli::{
 use crate::commands::output;
 use crate::config::args;
 use crate::engine::plan::{Demand, KvFormat, Parallel};
-use crate::engine::{Assumptions, Target};
+use crate::engine::{Assumptions, Question, Target};
 
 use candidate::{Candidate, candidates};
+use copies::{Copy, copies};
 use request::PlanRequest;
 use train::Trained;
 
@@ -137,6 +139,24 @@ fn split(options: &Options) -> Option<Parallel> {
     })
 }
 
+/// What was found for one group.
+pub(crate) struct Planned {
+    /// Ways to run the model, best first.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Quantised copies that run where the model itself does not, or not on the GPUs alone.
+    pub(crate) copies: Vec<Copy>,
+}
+
+impl Planned {
+    fn new(base: &RuleBase, request: &PlanRequest, group: &[Target], asked: &[Question]) -> Self {
+        let candidates = candidates(base, request, group, asked);
+        let runs = candidates.first().is_some_and(Candidate::is_all_on_gpus);
+        let packed = request.model.shape.as_ref().is_none_or(|shape| shape.format.is_some());
+        let copies = if runs || packed { Vec::new() } else { copies(base, request, group) };
+        Self { candidates, copies }
+    }
+}
+
 /// Plans every group, and ends with the worst of their codes.
 pub(crate) fn answer(
     base: &RuleBase,
@@ -147,13 +167,13 @@ pub(crate) fn answer(
     let asked = asked(base, words, &request.assumptions)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let planned: Vec<_> =
-        request.groups.iter().map(|group| candidates(base, request, group, &asked)).collect();
+        request.groups.iter().map(|group| Planned::new(base, request, group, &asked)).collect();
     match request.form {
         Form::Json => json::write(request, &planned, out)?,
         Form::Markdown => write!(out, "{}", text::markdown(request, &planned))?,
         _ => write!(out, "{}", text::text(request, &planned))?,
     }
-    let exits = planned.iter().map(|candidates| exit(candidates));
+    let exits = planned.iter().map(|planned| exit(&planned.candidates));
     Ok(exits.max_by_key(|exit| exit.code().wrapping_sub(1)).unwrap_or(Exit::Unknown))
 }
 

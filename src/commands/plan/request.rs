@@ -10,6 +10,7 @@ use crate::engine::plan::{Demand, Parallel};
 use crate::engine::{Assumptions, Target};
 
 /// What to plan, and how to say it.
+#[derive(Clone)]
 pub(crate) struct PlanRequest {
     /// The model as it was named.
     pub(crate) named: PathBuf,

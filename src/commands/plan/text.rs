@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::Planned;
 use super::candidate::Candidate;
+use super::copies::Copy;
 use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
@@ -10,19 +12,19 @@ use crate::engine::plan::{Alternative, Estimate, Fits, Plan, Range, gib};
 use crate::text::markdown as escaped;
 
 /// Every group: its best candidate, then a table.
-pub(crate) fn text(request: &PlanRequest, planned: &[Vec<Candidate>]) -> String {
+pub(crate) fn text(request: &PlanRequest, planned: &[Planned]) -> String {
     let mut text = String::new();
-    for (place, (group, candidates)) in request.groups.iter().zip(planned).enumerate() {
+    for (place, (group, planned)) in request.groups.iter().zip(planned).enumerate() {
         if place > 0 {
             text.push('\n');
         }
-        group_text(&mut text, request, group, candidates);
+        group_text(&mut text, request, group, planned);
     }
     text
 }
 
-fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], all: &[Candidate]) {
-    let style = request.style;
+fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], planned: &Planned) {
+    let (style, all) = (request.style, &planned.candidates);
     let Some(best) = all.first() else {
         let _ = writeln!(
             text,
@@ -41,12 +43,29 @@ fn group_text(text: &mut String, request: &PlanRequest, group: &[Target], all: &
         _ => {}
     }
     notes(text, best, style);
+    for copy in &planned.copies {
+        instead(text, copy, group, style);
+    }
     if request.why {
         explained(text, best, style);
     }
     if all.len() > 1 {
         text.push('\n');
         table(text, all, style);
+    }
+}
+
+/// A quantised copy with the command that starts it.
+fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
+    let usual = if copy.is_usual { ", if somebody publishes it" } else { "" };
+    let _ = writeln!(
+        text,
+        "  instead {}{usual}: {}",
+        style.clean(&copy.name),
+        headline(&copy.way, group, style)
+    );
+    for line in copy.way.command.iter().flat_map(|command| command.lines()) {
+        let _ = writeln!(text, "    {}", style.clean(line));
     }
 }
 
@@ -105,6 +124,7 @@ fn mark(one: &Candidate, style: Style) -> String {
     let outcome = match () {
         () if one.fails() && !one.verdict.outcome.is_bad() => Outcome::Fails,
         () if one.fails() => one.verdict.outcome,
+        () if one.verdict.outcome == Outcome::Unknown => Outcome::Unknown,
         () if one.fits() == Fits::Unknown => Outcome::Unknown,
         () if one.fits() == Fits::Tight => {
             return style.paint(Outcome::Slow, if style.ascii { "~" } else { "≈" });
@@ -178,7 +198,7 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
             gib(offload.host)
         );
     }
-    if plan.fits != Fits::DoesNotFit {
+    if plan.fits != Fits::DoesNotFit && plan.offload.is_none() {
         let _ = writeln!(
             text,
             "  up to {} tokens of context at this concurrency, or {} requests of {}",
@@ -289,9 +309,10 @@ fn table(text: &mut String, all: &[Candidate], style: Style) {
 }
 
 /// The same as a table for an issue.
-pub(crate) fn markdown(request: &PlanRequest, planned: &[Vec<Candidate>]) -> String {
+pub(crate) fn markdown(request: &PlanRequest, planned: &[Planned]) -> String {
     let mut text = String::new();
-    for (group, candidates) in request.groups.iter().zip(planned) {
+    for (group, planned) in request.groups.iter().zip(planned) {
+        let candidates = &planned.candidates;
         let title = format!("{} on {}", short(&request.named), gpus(group, group.len()));
         let _ = writeln!(text, "{}\n", escaped(&title));
         let _ = writeln!(text, "| Framework | GPUs | GiB | tokens/s | |\n|{}", " --- |".repeat(5));

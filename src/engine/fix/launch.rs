@@ -16,8 +16,17 @@ pub(super) fn text(launch: &Launch, question: &Question, fill: &Filler<'_>) -> S
     });
     let args: String = written.collect();
     // The model name is untrusted and goes in last, so that braces in it are not expanded.
-    let text = fill.command(&launch.text.replace("{args}", &args));
-    text.replace("{model}", model(question))
+    let model = model(question);
+    let file = if is_on_hub(model) { "-hf {model}" } else { "-m {model}" };
+    let text = launch.text.replace("-m {model}", file).replace("{args}", &args);
+    fill.command(&text).replace("{model}", model)
+}
+
+/// Whether it names a GGUF file of a hub, which llama.cpp fetches itself: `owner/name-GGUF:Q4_K_M`.
+fn is_on_hub(model: &str) -> bool {
+    let (repository, tag) = model.split_once(':').unwrap_or((model, ""));
+    let gguf = !tag.is_empty() || repository.to_ascii_lowercase().ends_with("-gguf");
+    gguf && repository.matches('/').count() == 1 && !repository.starts_with(['/', '.'])
 }
 
 /// A value as the framework writes it on its command line.

@@ -1,6 +1,7 @@
 //! Frameworks that serve models: how each takes memory, splits a model and is told so.
 
 use serde::Serialize;
+use warpscope_probes::model::Shape;
 
 use super::demand::Parallel;
 
@@ -223,6 +224,11 @@ impl Framework {
 }
 
 impl Family {
+    /// Whether it loads files of this format: llama.cpp and what is built on it take GGUF alone.
+    pub fn loads(self, shape: &Shape) -> bool {
+        self != Self::LlamaCpp || shape.format.as_ref().is_some_and(|one| one.name == "gguf")
+    }
+
     /// Whether it cuts each layer over GPUs; the others give whole layers to each.
     pub fn is_tensor_parallel(self) -> bool {
         matches!(self, Self::Vllm | Self::Sglang | Self::Lmdeploy | Self::Tgi | Self::TensorRtLlm)
