@@ -53,7 +53,7 @@ impl<'a> Filler<'a> {
 }
 
 /// Whether a word means the same to every shell and language.
-pub(super) fn is_plain(word: &str) -> bool {
+pub(in crate::engine) fn is_plain(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/+:".contains(c);
     !word.starts_with('-') && word.chars().all(plain)
 }

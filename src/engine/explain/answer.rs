@@ -9,7 +9,7 @@ use super::condition::{plain_name, words};
 use super::fact::{Facts, Origin};
 use super::reader::Digest;
 use super::signatures::Signatures;
-use super::template::filled;
+use super::template::{command, filled};
 use super::weigh::Candidate;
 
 /// How sure an answer is.
@@ -156,7 +156,7 @@ fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         quote: line.map(|line| line.text.chars().take(300).collect()).unwrap_or_default(),
         excluded: excluded(group, rival),
         facts: used(best),
-        fix: best.cause.fix.iter().filter_map(|one| filled(one, &best.facts)).collect(),
+        fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
         sources: best.cause.source.clone(),
         rules: Vec::new(),
     }
@@ -174,7 +174,12 @@ fn sentence(candidate: &Candidate) -> String {
 fn asked(best: &Candidate, rival: Option<&Candidate>) -> Option<Asked> {
     let own = best.cause.ask.as_ref();
     let question: &Question = own.or_else(|| rival.and_then(|rival| rival.cause.ask.as_ref()))?;
-    Some(Asked { fact: question.fact.clone(), command: question.command.clone() })
+    // A question of a cause may name what only its rival's text has.
+    let told = command(&question.command, &best.facts);
+    Some(Asked {
+        fact: question.fact.clone(),
+        command: told.unwrap_or_else(|| question.command.clone()),
+    })
 }
 
 fn excluded(group: &[Candidate], rival: Option<&Candidate>) -> Vec<Excluded> {

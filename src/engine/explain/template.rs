@@ -1,27 +1,40 @@
 //! Sentences with slots.
 
 use super::fact::Facts;
+use crate::engine::words::is_plain;
 
 /// The sentence with its facts; a part in `<<…>>` with an unknown fact is left out. `None` where one outside such a part is unknown.
 pub(super) fn filled(template: &str, facts: &Facts) -> Option<String> {
+    expand(template, &|name| Some(facts.get(name)?.shown.clone()))
+}
+
+/// The same for a command somebody pastes and runs: a fact that could mean more than its letters to a shell stays a placeholder.
+pub(super) fn command(template: &str, facts: &Facts) -> Option<String> {
+    expand(template, &|name| {
+        let shown = &facts.get(name)?.shown;
+        Some(if is_plain(shown) { shown.clone() } else { format!("<{}>", name.replace('_', " ")) })
+    })
+}
+
+fn expand(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("<<") {
-        text += &slots(before, facts)?;
+        text += &slots(before, value)?;
         let (part, behind) = after.split_once(">>").unwrap_or((after, ""));
-        text += &slots(part, facts).unwrap_or_default();
+        text += &slots(part, value).unwrap_or_default();
         rest = behind;
     }
-    text += &slots(rest, facts)?;
+    text += &slots(rest, value)?;
     Some(text)
 }
 
-fn slots(template: &str, facts: &Facts) -> Option<String> {
+fn slots(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, name, after)) = slot(rest) {
         text += before;
-        text += &facts.get(name)?.shown;
+        text += &value(name)?;
         rest = after;
     }
     Some(text + rest)
@@ -50,5 +63,14 @@ mod tests {
         assert_eq!(fill("a<< with {cc}>> b").as_deref(), Some("a with 7.5 b"));
         assert_eq!(fill("needs {unknown}"), None);
         assert_eq!(fill("awk '{print $1}' {cc}").as_deref(), Some("awk '{print $1}' 7.5"));
+    }
+
+    #[test]
+    fn a_text_puts_no_words_into_a_command() {
+        let mut facts = Facts::default();
+        facts.state("missing_library", "libx.so; rm -rf ~", Origin::Text);
+        facts.state("soname", "libcudart.so.12", Origin::Text);
+        let told = command("find / -name '{missing_library}' {soname}", &facts);
+        assert_eq!(told.as_deref(), Some("find / -name '<missing library>' libcudart.so.12"));
     }
 }
