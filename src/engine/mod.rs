@@ -24,7 +24,7 @@ mod versions;
 mod words;
 
 pub use assumptions::{AssumedVersion, Assumptions};
-pub use evaluate::{cell, evaluate};
+pub use evaluate::{cell, evaluate, evaluate_without_fixes};
 pub use fix::start_command;
 pub use live::{contradicted_rules, live_findings};
 pub use matrix::{Matrix, Row, matrix, rows};

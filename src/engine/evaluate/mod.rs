@@ -32,6 +32,16 @@ pub fn evaluate(
     Verdict { fixes: fixes(&answer), ..answer.verdict() }.with_first_fix()
 }
 
+/// The answer without fixes, which cost most of it.
+pub fn evaluate_without_fixes(
+    base: &RuleBase,
+    target: &Target,
+    question: &Question,
+    extra: &[Finding],
+) -> Verdict {
+    Answer::new(&Plan::new(base, question), target, extra.iter()).verdict()
+}
+
 /// The outcome alone, at a fraction of the cost of the whole answer.
 pub fn cell(base: &RuleBase, target: &Target, question: &Question, extra: &[Finding]) -> Cell {
     cell_of(&Plan::new(base, question), target, extra.iter())

@@ -5,6 +5,7 @@ use warpscope_probes::rules::Cost;
 
 use super::Attempt;
 use crate::engine::decision::DecidedBy;
+use crate::engine::matching::Plan;
 use crate::engine::memory::gib;
 use crate::engine::target::Target;
 use crate::engine::verdict::{Fix, Outcome};
@@ -16,6 +17,7 @@ const NAMED: usize = 3;
 pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let target = attempt.answer.target;
     let too_big = matches!(attempt.answer.decision.by, DecidedBy::Size);
+    let plan = Plan::new(attempt.answer.base, attempt.answer.question);
     let sold = Catalogue::load().archs().iter().filter(|arch| !arch.chips.is_empty());
     let others = sold.filter(|arch| too_big || Some(arch.sm) != target.sm);
     let tried = others.filter_map(|arch| {
@@ -24,7 +26,7 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
             cuda: target.cuda.clone(),
             ..Target::of_sm(arch.products.clone(), arch.sm)
         };
-        Some((arch, attempt.elsewhere(&other)?))
+        Some((arch, attempt.elsewhere(&plan, &other)?))
     });
     let mut running: Vec<(&Arch, Outcome)> = tried.collect();
     let best = running.iter().map(|one| one.1).min_by_key(|outcome| outcome.severity())?;

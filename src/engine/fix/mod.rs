@@ -79,10 +79,10 @@ impl Attempt<'_> {
         Answer::new(&plan, self.answer.target, std::iter::empty()).decision.outcome
     }
 
-    /// The outcome of the same question on another GPU, if it runs and better than before.
-    fn elsewhere(&self, target: &Target) -> Option<Outcome> {
+    /// The outcome of the same question, prepared once, on another GPU, if it runs and better than before.
+    fn elsewhere(&self, plan: &Plan<'_>, target: &Target) -> Option<Outcome> {
         let anywhere = |one: &&Finding| one.sm.is_none() && one.evidence.outcome.is_bad();
-        self.ask(self.answer.question, target, self.answer.findings.all().filter(anywhere))
+        self.ask_prepared(plan, target, self.answer.findings.all().filter(anywhere))
     }
 
     /// The outcome of a question on a group of GPUs like this one, if it runs and better than before.
@@ -97,9 +97,17 @@ impl Attempt<'_> {
         target: &Target,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Option<Outcome> {
+        self.ask_prepared(&Plan::new(self.answer.base, question), target, findings)
+    }
+
+    fn ask_prepared<'f>(
+        &self,
+        plan: &Plan<'_>,
+        target: &Target,
+        findings: impl Iterator<Item = &'f Finding>,
+    ) -> Option<Outcome> {
         let findings: Vec<Finding> = findings.cloned().collect();
-        let plan = Plan::new(self.answer.base, question);
-        let outcome = Answer::new(&plan, target, findings.iter()).decision.outcome;
+        let outcome = Answer::new(plan, target, findings.iter()).decision.outcome;
         let better = outcome.severity() < self.answer.decision.outcome.severity();
         (outcome.runs() && better).then_some(outcome)
     }

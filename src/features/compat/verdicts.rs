@@ -17,7 +17,7 @@ use super::{importance, versions};
 use crate::engine::installed::{Installed, known};
 use crate::engine::{
     AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Row, Target, Verdict, evaluate,
-    live_findings, matrix, versions_of,
+    evaluate_without_fixes, live_findings, matrix, versions_of,
 };
 use crate::features::shared::Judged;
 
@@ -242,7 +242,9 @@ impl Verdicts {
         let bad = rows.filter(|row| self.matrix.cells[*row][kind].outcome.is_bad());
         let first =
             bad.min_by_key(|row| importance::place(&self.matrix.rows[*row].question.framework));
-        self.ask(first?, kind)
+        let (row, kind) = (&self.matrix.rows.get(first?)?.question, self.kinds.get(kind)?);
+        let found = self.assumptions.about(&self.base, kind, row);
+        Some(evaluate_without_fixes(&self.base, kind, row, &found))
     }
 
     fn judge(&self, kind: usize) -> Judged {
