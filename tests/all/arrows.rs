@@ -46,8 +46,10 @@ const IMPURE: &[(&str, &str)] = &[];
 /// Code that writes past the printer, each with its reason.
 const WRITERS: &[(&str, &str)] = &[
     ("commands/output/", "the printer's own streams"),
+    ("commands/explain/subject.rs", "a watched program's output is passed on byte by byte"),
     ("commands/record/", "a recorded program's output is passed on byte by byte"),
     ("commands/worker.rs", "lines between two processes of the program"),
+    ("engine/explain/line.rs", "terminal sequences are taken out of logs"),
     ("io/sink/printer.rs", "the printer"),
     ("shell/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
 ];

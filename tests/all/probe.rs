@@ -277,7 +277,7 @@ fn what_was_found_before_answers_before_the_rules() {
         command.env("HOME", home.path()).env("XDG_CACHE_HOME", home.path()).args(arguments);
         String::from_utf8_lossy(&command.output().expect("starts").stdout).into_owned()
     };
-    let question = ["why", "hardware", "instruction=mma_bf16"];
+    let question = ["why", "--all", "hardware", "instruction=mma_bf16"];
     let before = text(&question);
     assert!(before.contains("rule") && !before.contains("run here"), "{before}");
     let frame = text(&["snapshot", "--json"]);

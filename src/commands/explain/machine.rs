@@ -189,10 +189,19 @@ fn torch_beside(path: &Path) -> Option<PathBuf> {
     Some(packages.join("torch")).filter(|torch| torch.is_dir())
 }
 
+/// Whether a folder is a Python environment: venv, conda, or what pip installs into.
+pub(super) fn is_environment(folder: &Path) -> bool {
+    let marks = ["pyvenv.cfg", "conda-meta", "Lib/site-packages"];
+    marks.iter().any(|mark| folder.join(mark).exists()) || !packages_of(folder).is_empty()
+}
+
+/// The folders that pip installs into.
+fn packages_of(environment: &Path) -> Vec<PathBuf> {
+    let libraries = std::fs::read_dir(environment.join("lib")).into_iter().flatten().take(100);
+    let packages = libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages"));
+    packages.chain([environment.join("Lib/site-packages")]).filter(|one| one.is_dir()).collect()
+}
+
 fn torch_of(environment: &Path) -> Option<PathBuf> {
-    let libraries = std::fs::read_dir(environment.join("lib")).ok()?.take(100);
-    let places =
-        libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages/torch"));
-    let windows = environment.join("Lib/site-packages/torch");
-    places.chain([windows]).find(|torch| torch.is_dir())
+    packages_of(environment).into_iter().map(|one| one.join("torch")).find(|torch| torch.is_dir())
 }

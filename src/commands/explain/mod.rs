@@ -109,6 +109,12 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
         None => facts.join(&machine::facts(options, digest)),
     }
     let environment = options.get(&args::ENVIRONMENT);
+    if let Some(folder) = &environment
+        && !machine::is_environment(folder)
+    {
+        let name = folder.display();
+        return Err(CliError::Usage(format!("--env {name}: is no folder of a Python environment")));
+    }
     facts.join(&machine::libraries(digest, environment.as_deref().map(Path::new)));
     Ok(explain(digest, &facts, &rules))
 }

@@ -25,6 +25,7 @@ const UNASKED: &[(&str, &str, &str)] = &[
     ("replay", "RECORDING", "the terminal comes first, and there is none"),
     ("replay", "THEME", "the terminal comes first, and there is none"),
     ("check", "LIBRARY", "asked about a T4 that is named"),
+    ("explain", "ERROR_TEXT", "any text is a log, also one of zeros, in which nothing is found"),
     ("bench", "CUBLAS", "asked on a GPU, and there is none"),
     ("probe", "CUBLAS", "asked on a GPU, and there is none"),
 ];
@@ -56,6 +57,14 @@ fn others(desk: &Desk, command: &CommandSpec, tried: &str) -> Vec<OsString> {
         match (row.id, row.form, row.kind) {
             ("FILE", ..) => words.push(desk.path(format!("new-{tried:?}.jsonl")).into()),
             ("RECORDING" | "JOURNAL", ..) => words.push(desk.path("run.jsonl").into()),
+            // Either alone is too few.
+            ("OLD", ..) if tried == "NEW" => {
+                words.extend(["--old".into(), desk.path("run.jsonl").into()]);
+            }
+            ("NEW", ..) if tried == "OLD" => {
+                words.extend(["--new".into(), desk.path("run.jsonl").into()]);
+            }
+            ("RUNS", ..) if matches!(tried, "OLD" | "NEW") => {}
             ("RUNS", ..) => {
                 words.extend([desk.path("run.jsonl").into(), desk.path("run.jsonl").into()])
             }
