@@ -1,12 +1,17 @@
 //! Turns the files of rules and facts into JSON, which the program reads several times faster than TOML when it starts.
 //!
 //! Of facts every table stands on a line of its own. Of rules, what the reader wants to know the place of is a pair of its line and itself.
+//! The tables of releases are packed.
 //! Rules, of which there are many, each stand on a line of their own behind that number, so that they are read one after the other.
 
 use std::error::Error;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -30,6 +35,7 @@ struct Places {
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=releases");
     for (folder, converted) in [
         ("rules", rules as fn(&Path) -> Result<String, Box<dyn Error>>),
         ("errors", facts),
@@ -38,6 +44,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     ] {
         println!("cargo::rerun-if-changed={folder}");
         convert(folder, converted)?;
+    }
+    pack("releases", &["tags.csv", "pins.csv", "installs.csv", "wheels.csv"])
+}
+
+/// Compresses files of a folder.
+fn pack(folder: &str, names: &[&str]) -> Result<(), Box<dyn Error>> {
+    let out = PathBuf::from(env::var("OUT_DIR")?).join(folder);
+    fs::create_dir_all(&out)?;
+    for name in names {
+        let file = File::create(out.join(format!("{name}.z")))?;
+        let mut packed = ZlibEncoder::new(file, Compression::best());
+        packed.write_all(&fs::read(Path::new(folder).join(name))?)?;
+        packed.finish()?;
     }
     Ok(())
 }

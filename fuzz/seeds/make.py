@@ -145,6 +145,20 @@ write("model-folder/weights", parts({
     "model.safetensors.index.json": b'{"metadata":{"total_size":1024},"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}}',
 }))
 write("model-folder/gguf", parts({"model-00001-of-00002.gguf": gguf(3), "model-00002-of-00002.gguf": gguf(3)}))
+write("model-folder/experts", parts({"config.json": json.dumps({
+    "model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 128,
+    "vocab_size": 100, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4,
+    "num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1, "first_k_dense_replace": 1,
+    "num_nextn_predict_layers": 1, "vision_config": {"depth": 2, "hidden_size": 32, "patch_size": 14},
+    "quantization_config": {"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*", "model.layers.1*"],
+    "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 32}}}}}).encode()}))
+write("model-folder/hybrid", parts({"config.json": json.dumps({
+    "model_type": "nemotron_h", "hidden_size": 64, "num_hidden_layers": 4, "hybrid_override_pattern": "M-*E", "num_attention_heads": 4,
+    "num_key_value_heads": 2, "vocab_size": 100, "mamba_num_heads": 4, "mamba_head_dim": 8, "ssm_state_size": 8, "n_routed_experts": 4,
+    "num_experts_per_tok": 2, "moe_intermediate_size": 32, "time_step_limit": [0.0, 1e9], "layer_types": ["mamba", "attention"]}).encode()}))
+DIGEST = "ab" * 32
+write("model-cache/both", parts({"main": b"one\n", "manifest": json.dumps({"layers": [
+    {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:" + DIGEST, "size": 3}]}).encode()}))
 raw = zlib.compressobj(9, zlib.DEFLATED, -15)
 write("inflate/text", raw.compress(b"device code " * 300) + raw.flush())
 write("inflate/stored", b"\x01\x05\x00\xfa\xffhello")

@@ -19,6 +19,7 @@ pub mod private;
 pub mod process;
 pub mod provider;
 mod reading;
+pub mod releases;
 pub mod rules;
 pub mod text;
 mod time;

@@ -73,7 +73,7 @@ def from_wheels(package: str, platform: str, start: str):
     known = {row["package"]: row["versions"].split() for row in rows_of(TABLES / "installs.csv")}
     versions = sorted((one for one in known[package] if order(one) >= order(start)), key=order)
     warpscope = HERE.parent.parent / "target" / "debug" / "warpscope"
-    new = wheels.coverage(package, versions, platform, warpscope)
+    new, _ = wheels.coverage(package, versions, platform, warpscope)
     where = platform or "linux x86_64"
     kept = [row for row in rows_of(TABLES / "wheels.csv") if (row["package"], row["platform"]) != (package, where)]
     rows = sorted(kept + new, key=lambda row: (row["package"], row["platform"], row["library"], order(row["first"])))

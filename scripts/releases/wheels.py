@@ -7,14 +7,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from metadata import required
 from versions import order
 
 COLUMNS = ["package", "first", "last", "platform", "library", "archs", "ptx", "wheel"]
-NOTHING = ("", {})
+NOTHING = ("", {}, {})
 
 
-def coverage(package: str, versions: list[str], platform: str, warpscope: Path) -> list[dict]:
-    """Rows by library for the releases, the oldest first, that differ; those between two that agree are taken to agree with them."""
+def coverage(package: str, versions: list[str], platform: str, warpscope: Path) -> tuple[list[dict], dict[str, dict]]:
+    """Rows by library for the releases, the oldest first, that differ; those between two that agree are taken to agree with them.
+    Beside them what each wheel that was read requires."""
     read: dict[str, tuple] = {}
 
     def scan(at: int) -> tuple:
@@ -33,11 +35,12 @@ def coverage(package: str, versions: list[str], platform: str, warpscope: Path) 
 
     scan(0), scan(len(versions) - 1)
     between(0, len(versions) - 1)
-    return rows(package, platform, sorted(read.items(), key=lambda one: order(one[0])))
+    asked = {version: pins for version, (_, _, pins) in read.items()}
+    return rows(package, platform, sorted(read.items(), key=lambda one: order(one[0]))), asked
 
 
 def scanned(package: str, version: str, platform: str, warpscope: Path) -> tuple:
-    """The name of a wheel and `{library: (architectures, PTX)}`; nothing where there is no wheel."""
+    """The name of a wheel, `{library: (architectures, PTX)}` and what it requires; nothing where there is no wheel."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", folder]
         command += ["--platform", platform] if platform else []
@@ -45,7 +48,8 @@ def scanned(package: str, version: str, platform: str, warpscope: Path) -> tuple
             return NOTHING
         wheel = next(Path(folder).glob("*.whl"))
         told = subprocess.run([warpscope, "inspect", "--json", wheel], capture_output=True, check=False).stdout
-        return wheel.name, {name: code for one in json.loads(told)["libraries"] for name, code in library(one)}
+        code = {name: code for one in json.loads(told)["libraries"] for name, code in library(one)}
+        return wheel.name, code, required(wheel)
 
 
 def library(one: dict):
@@ -62,9 +66,9 @@ def archs(counts: dict) -> str:
 
 def rows(package: str, platform: str, read: list[tuple]) -> list[dict]:
     found = []
-    for name in sorted({name for _, (_, libraries) in read for name in libraries}):
+    for name in sorted({name for _, (_, libraries, _) in read for name in libraries}):
         row = None
-        for version, (wheel, libraries) in read:
+        for version, (wheel, libraries, _) in read:
             code = libraries.get(name)
             if row and code == (row["archs"], row["ptx"]):
                 row["last"] = version

@@ -17,6 +17,7 @@ mod doctor;
 mod dtypes;
 mod elevated;
 mod environments;
+mod explain;
 mod export;
 mod frames;
 mod frameworks;
@@ -67,6 +68,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     config::COMMAND,
     doctor::COMMAND,
     dtypes::COMMAND,
+    explain::COMMAND,
     export::COMMAND,
     frameworks::COMMAND,
     gpus::COMMAND,

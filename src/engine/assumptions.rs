@@ -7,6 +7,7 @@ use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
 
 use super::findings::speaks_of;
 use super::installed::{is_compiled_here, is_other_build, with_own_build};
+use super::published;
 use super::question::{Origin, Question};
 use super::target::Target;
 use super::verdict::{Finding, Level, Outcome};
@@ -34,10 +35,10 @@ pub struct Assumptions {
 }
 
 impl Assumptions {
-    /// What was found about a question on a device.
-    pub fn about(&self, target: &Target, question: &Question) -> Vec<Finding> {
-        let about = self.found_about(question);
-        about.filter(|one| is_for(one, target)).cloned().collect()
+    /// What was found about a question on a device, and what was published about the version it names.
+    pub fn about(&self, base: &RuleBase, target: &Target, question: &Question) -> Vec<Finding> {
+        let here = self.found_about(question).filter(|one| is_for(one, target)).cloned();
+        here.chain(published::findings(base, target, question)).collect()
     }
 
     /// What was found about a question, on whatever device.
@@ -95,7 +96,7 @@ impl Assumptions {
                 question.config = with_own_build(question.config, beside);
             }
         }
-        question
+        published::with_pins(question)
     }
 }
 
@@ -190,7 +191,7 @@ mod tests {
         let heard = |framework: &str, origin, sm| {
             let question =
                 Question { framework: framework.to_owned(), origin, ..Question::default() };
-            assumptions.about(&Target::of_sm("card", sm), &question).len()
+            assumptions.about(&RuleBase::default(), &Target::of_sm("card", sm), &question).len()
         };
         let turing = Sm::new(7, 5);
         assert_eq!(heard("demo", Origin::Installed, turing), 2);

@@ -48,8 +48,11 @@ const MAY_BE_SILENT: &[(&str, Stage)] = &[
 const OFFICIAL_WHEELS: &[&str] = &["docker", "pypi", "source"];
 
 /// The device whose code another one loads: same major, lower minor, not of the Jetson line.
-const LOADS_CODE_OF: &[((u8, u8), (u8, u8))] =
-    &[((8, 6), (8, 0)), ((8, 9), (8, 6)), ((10, 3), (10, 0))];
+const LOADS_CODE_OF: &[(Sm, Sm)] = &[
+    (Sm::new(8, 6), Sm::new(8, 0)),
+    (Sm::new(8, 9), Sm::new(8, 6)),
+    (Sm::new(10, 3), Sm::new(10, 0)),
+];
 
 /// Why a good rule counts for less than it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,6 +169,5 @@ fn stage_of(key: &str) -> Stage {
 
 /// The device whose code this one loads.
 fn kin(sm: Sm) -> Option<Sm> {
-    let row = LOADS_CODE_OF.iter().find(|row| row.0 == (sm.major, sm.minor))?;
-    Some(Sm::new(row.1.0, row.1.1))
+    LOADS_CODE_OF.iter().find(|row| row.0 == Sm::new(sm.major, sm.minor)).map(|row| row.1)
 }

@@ -172,9 +172,9 @@ mod tests {
         let question = Question { framework: "flash-attn".into(), ..Question::default() };
         let here = Target { uuid: Some("GPU-1".into()), ..Target::of_sm("here", sm) };
         let there = Target { uuid: Some("GPU-2".into()), ..here.clone() };
-        assert_eq!(assumptions.about(&here, &question).len(), 1);
-        assert_eq!(assumptions.about(&there, &question).len(), 0);
-        let told = evaluate(base, &here, &question, &assumptions.about(&here, &question));
+        assert_eq!(assumptions.about(base, &here, &question).len(), 1);
+        assert_eq!(assumptions.about(base, &there, &question).len(), 0);
+        let told = evaluate(base, &here, &question, &assumptions.about(base, &here, &question));
         assert!(told.evidence.iter().any(|one| one.level == Level::Live), "{told:?}");
     }
 }

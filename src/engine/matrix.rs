@@ -6,6 +6,7 @@ use super::assumptions::{Assumptions, is_for};
 use super::evaluate::cell_of;
 use super::installed::BINARIES;
 use super::matching::Plan;
+use super::published;
 use super::question::{Origin, Question, distinct};
 use super::target::Target;
 use super::verdict::{Cell, Finding};
@@ -79,7 +80,8 @@ pub fn matrix(base: &RuleBase, targets: &[Target], assumptions: &Assumptions) ->
         let found: Vec<&Finding> = assumptions.found_about(&row.question).collect();
         let about = |target| {
             let here = found.iter().copied().filter(|one| is_for(one, target));
-            cell_of(&plan, target, here)
+            let published = published::findings(base, target, &row.question);
+            cell_of(&plan, target, here.chain(&published))
         };
         targets.iter().map(about).collect()
     };

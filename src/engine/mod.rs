@@ -16,6 +16,7 @@ mod matching;
 mod matrix;
 mod memory;
 pub mod plan;
+mod published;
 mod question;
 mod target;
 mod verdict;

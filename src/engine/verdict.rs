@@ -12,6 +12,8 @@ use super::question::Origin;
 pub enum Level {
     /// A documented requirement: versioned, dated, with its source.
     Rule,
+    /// What the published wheel of the version asked about carries.
+    Published,
     /// What the binaries installed here really carry.
     Inspected,
     /// A kernel or library call that was just run on this device.
@@ -119,10 +121,11 @@ impl fmt::Display for Outcome {
 }
 
 impl Level {
-    /// One letter beside the outcome's symbol: `m` measured, `i` inspected, `r` rule.
+    /// One letter beside the outcome's symbol: `m` measured, `i` inspected, `w` published wheel, `r` rule.
     pub fn letter(self) -> &'static str {
         match self {
             Self::Rule => "r",
+            Self::Published => "w",
             Self::Inspected => "i",
             Self::Live => "m",
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use proptest::prelude::*;
+use serde::Deserialize;
 use serde_json::Value;
 use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain};
 use warpscope_probes::rules::RuleBase;
@@ -73,5 +75,61 @@ fn settled_threads_are_explained() {
             "{}{name}: {total} threads, class right {}, cause right {}, unknown {}, wrong and sure {}\n",
             score.table, score.class, score.cause, score.unknown, score.sure_and_wrong
         );
+        assert!(score.class * 10 >= total * 9, "{}", score.table);
+        assert!(score.sure_and_wrong * 100 <= total * 3, "{}", score.table);
+    }
+}
+
+/// Look-alikes, several of them made by causing the error.
+const TEXTS: &str = include_str!("../explain/texts.toml");
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    /// Missing where nothing must be told.
+    class: Option<String>,
+    subkind: Option<String>,
+    cc: Option<String>,
+    sure: Option<bool>,
+    text: String,
+    #[serde(rename = "caused")]
+    _caused: Option<String>,
+}
+
+#[test]
+fn look_alikes_are_told_apart() {
+    #[derive(Deserialize)]
+    struct File {
+        text: Vec<Text>,
+    }
+    let file: File = toml::from_str(TEXTS).expect("TOML");
+    let wrong = |case: &Text| {
+        let mut facts = Facts::default();
+        if let Some(cc) = &case.cc {
+            facts.state("cc", cc, Origin::Named);
+        }
+        let answer = answer(&case.text, &facts);
+        let first = answer.problems.first();
+        let is_right = first.map(|first| &first.class) == case.class.as_ref()
+            && case
+                .subkind
+                .as_ref()
+                .is_none_or(|kind| first.is_some_and(|first| first.subkind == *kind))
+            && case.sure.is_none_or(|sure| {
+                first.is_some_and(|first| (first.confidence != Confidence::OneOfTwo) == sure)
+            });
+        let told =
+            first.map(|first| format!("{}.{} {:?}", first.class, first.subkind, first.confidence));
+        (!is_right).then(|| format!("{:?} for {}", told, case.text))
+    };
+    let all: Vec<String> = file.text.iter().filter_map(wrong).collect();
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "(?s)(CUDA out of memory|Xid|sm_[0-9]{1,4}|[0-9.]{1,30} ?GiB|nan|!!!!|\\PC|\\s){0,200}") {
+        let answer = answer(&text, &Facts::default());
+        prop_assert!(answer.problems.iter().all(|problem| !problem.cause.is_empty()));
     }
 }

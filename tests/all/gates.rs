@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use warpscope_kernels::Sm;
+use warpscope_probes::releases::fields;
 use warpscope_probes::rules::{Rule, SmSet, Version, VersionRange};
 
 use super::verdicts::{SMS, base};
@@ -26,18 +27,6 @@ struct Gate {
     sm: String,
     /// Where a rule differs on purpose: `first: reason; sm: reason`.
     exception: String,
-}
-
-pub(super) fn fields(line: &str) -> Vec<String> {
-    let (mut fields, mut quoted) = (vec![String::new()], false);
-    for letter in line.chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => fields.last_mut().expect("never empty").push(letter),
-        }
-    }
-    fields
 }
 
 fn gates() -> Vec<Gate> {

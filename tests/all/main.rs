@@ -14,6 +14,7 @@ mod explain;
 mod fake;
 #[cfg(target_os = "linux")]
 mod files;
+mod fixes;
 mod frames;
 mod gates;
 #[cfg(target_os = "linux")]

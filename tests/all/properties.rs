@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use warpscope::engine::{
-    Assumptions, Evidence, Finding, Level, Outcome, Question, Scope, Target, cell, evaluate,
+    Assumptions, Evidence, Finding, Fix, Level, Outcome, Question, Scope, Target, cell, evaluate,
     matrix, versions_of,
 };
 use warpscope_kernels::Sm;
 use warpscope_probes::rules::{
-    ANY_VERSION, Choice, KEYS, Kind, RuleBase, STAGES, Settings, check_value, kind_of,
+    ANY_VERSION, Choice, Cost, KEYS, Kind, RuleBase, STAGES, Settings, check_value, kind_of,
 };
 
 use super::verdicts::{SMS, base};
@@ -228,10 +228,11 @@ proptest! {
     fn ways_out_run_and_are_in_order((question, found) in question_and_findings(), target in target()) {
         let verdict = evaluate(base(), &target, &question, &found);
         for fix in &verdict.fixes {
-            prop_assert!(fix.then.is_none_or(runs), "{:?}", fix);
+            prop_assert!(fix.then.is_none_or(Outcome::runs), "{:?}", fix);
             prop_assert!(!fix.text.trim().is_empty() && !fix.title.trim().is_empty(), "{:?}", fix);
         }
-        prop_assert!(verdict.fixes.is_sorted_by_key(|fix| fix.cost));
+        let order = |fix: &Fix| (fix.cost == Cost::Hardware, fix.then.is_none(), fix.cost);
+        prop_assert!(verdict.fixes.is_sorted_by_key(order));
         prop_assert_eq!(verdict.fix.as_ref(), verdict.fixes.first().map(|fix| &fix.text));
         if verdict.outcome == Outcome::Works {
             prop_assert!(verdict.fixes.is_empty());

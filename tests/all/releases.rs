@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use warpscope_probes::releases::fields;
 use warpscope_probes::rules::{Rule, Version};
 
-use super::gates::fields;
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.

@@ -75,9 +75,9 @@ struct Case {
     silent: Vec<String>,
     /// Words the symptom must contain, as the user met them.
     symptom: Option<String>,
-    /// Words the fix must contain.
+    /// Words one of the fixes must contain.
     fix: Option<String>,
-    /// Words the fix must not contain.
+    /// Words the first fix must not contain.
     fix_without: Option<String>,
     /// Words the reason must contain.
     reason: Option<String>,
@@ -132,9 +132,11 @@ impl Case {
         }
         let symptom = verdict.symptom.clone().unwrap_or_default();
         let fix = verdict.fix.clone().unwrap_or_default();
+        let fixes: Vec<_> =
+            verdict.fixes.iter().map(|fix| format!("{}\n{}", fix.title, fix.text)).collect();
         for (what, want, got) in [
             ("symptom", &self.symptom, &symptom),
-            ("fix", &self.fix, &fix),
+            ("fix", &self.fix, &fixes.join("\n")),
             ("reason", &self.reason, &verdict.reason),
         ] {
             if want.as_ref().is_some_and(|want| !got.contains(want.as_str())) {

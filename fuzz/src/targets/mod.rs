@@ -2,6 +2,7 @@
 
 mod binaries;
 mod environments;
+mod errors;
 mod measurements;
 mod models;
 mod processes;
@@ -60,7 +61,9 @@ pub const TARGETS: &[Target] = &[
     target("settings", "theme", &["themes"], settings::theme),
     target("rules", "rule-file", SMALL_RULES, rules::rules),
     target("rules", "versions", &[], rules::versions),
+    target("rules", "error-text", &["tests/explain"], errors::text),
     target("models", "model-folder", &[], models::folder),
+    target("models", "model-cache", &[], models::cache),
     target("models", "safetensors", &["probes/tests/models"], models::safetensors),
     target("models", "gguf", &["probes/tests/models"], models::gguf),
     target("images", "image", &[], environments::image),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use warpscope_probes::model::Model;
+use warpscope_probes::model::{Model, Places};
 
 use crate::Trace;
 use crate::archive::sections;
@@ -40,6 +40,38 @@ pub(super) fn gguf(bytes: &[u8], trace: &mut Trace) {
     bytes.resize(bytes.len().max(4), 0);
     bytes[..4].copy_from_slice(b"GGUF");
     read(&scratch::file("model.gguf", &bytes), bytes.len(), trace);
+}
+
+/// What caches say of themselves: the reference of a hub cache, and a manifest of Ollama.
+pub(super) fn cache(bytes: &[u8], trace: &mut Trace) {
+    let root = scratch::fresh_folder("cache");
+    let manifests = root.join("manifests/registry.ollama.ai/library/m");
+    for folder in ["models--a--b/refs", "models--a--b/snapshots/one", "blobs"] {
+        fs::create_dir_all(root.join(folder)).expect("the scratch folder takes folders");
+    }
+    fs::create_dir_all(&manifests).expect("the scratch folder takes folders");
+    let blob = format!("blobs/sha256-{}", "ab".repeat(32));
+    fs::write(root.join(blob), "GGUF").expect("the scratch folder takes files");
+    for (name, contents) in sections(bytes) {
+        let path = match name {
+            "main" => root.join("models--a--b/refs/main"),
+            "manifest" => manifests.join("latest"),
+            _ => continue,
+        };
+        fs::write(path, contents).expect("the scratch folder takes files");
+    }
+    let mut places = Places::default();
+    places.hub.push(root.clone());
+    places.ollama.push(root.clone());
+    for name in ["a/b", "m"] {
+        let found = warpscope_probes::model::find(Path::new(name), &places);
+        assert!(
+            found.as_ref().is_ok_and(|path| path.starts_with(&root)) || found.is_err(),
+            "{found:?}"
+        );
+        trace.result(&found);
+    }
+    assert!(Model::list(&places).iter().all(|one| one.path.starts_with(&root)));
 }
 
 fn read(path: &Path, length: usize, trace: &mut Trace) {

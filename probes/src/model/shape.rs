@@ -145,12 +145,12 @@ impl Shape {
 
     /// Bytes of all weights as they are saved.
     pub fn weight_bytes(&self) -> u64 {
-        self.weights.iter().map(|group| group.bytes).sum()
+        self.weights.iter().fold(0, |sum, group| sum.saturating_add(group.bytes))
     }
 
     /// Number of parameters.
     pub fn parameters(&self) -> u64 {
-        self.weights.iter().map(|group| group.values).sum()
+        self.weights.iter().fold(0, |sum, group| sum.saturating_add(group.values))
     }
 
     /// Values and bytes of one role; absent where the model has none of it.

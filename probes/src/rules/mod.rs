@@ -8,6 +8,7 @@ mod builtin;
 mod condition;
 mod entry;
 mod file;
+mod installable;
 mod keys;
 mod range;
 mod source;
@@ -21,6 +22,7 @@ pub use entry::{
     STAGES, Side, Stage,
 };
 pub use file::PLACEHOLDERS;
+pub use installable::is_installable;
 pub use keys::{
     ANY_VERSION, Choice, KEYS, Kind, Selector, Settings, check_value, dtype_id, kind_of,
 };

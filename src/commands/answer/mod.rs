@@ -7,6 +7,8 @@ pub(crate) mod rules;
 pub(crate) mod text;
 mod vocabulary;
 
+use std::path::Path;
+
 use warpscope_probes::driver::Driver;
 use warpscope_probes::model::{Hub, Model, Places, find};
 use warpscope_probes::rules::RuleBase;
@@ -44,25 +46,31 @@ pub(crate) fn assumptions(
     Ok(Assumptions { versions, beside, model, findings })
 }
 
-/// The model that was named: on this machine, on its hub where that may be asked, or in the table of known models.
+/// The model that was named.
 pub(crate) fn model(options: &Options) -> Result<Option<Model>, CliError> {
-    let Some(name) = options.get(&args::MODEL) else { return Ok(None) };
+    options.get(&args::MODEL).map(|name| open(options, &name)).transpose()
+}
+
+/// A model by its name: on this machine, on its hub where that may be asked, or in the table of known models.
+pub(crate) fn open(options: &Options, name: &Path) -> Result<Model, CliError> {
     let places = Places::of_this_user();
-    let is_away = options.get(&args::FETCH) && find(&name, &places).is_err();
+    let is_away = options.get(&args::FETCH) && find(name, &places).is_err();
     let model = match is_away {
-        true => Model::fetch(&name, &Hub::of_this_user()),
-        false => Model::open(&name, &places),
+        true => Model::fetch(name, &Hub::of_this_user()),
+        false => Model::open(name, &places),
     };
-    model.map(Some).map_err(|error| CliError::Usage(error.to_string()))
+    model.map_err(|error| CliError::Usage(error.to_string()))
 }
 
 /// The exit code a list of verdicts stands for: 0 only when everything is known to run. A script that starts
-/// a server on 0 must not start it on a guess, so what is unknown or merely has no known obstacle has a code of its own.
-pub(crate) fn exit(verdicts: &[Verdict]) -> Exit {
-    let any = |is: fn(Outcome) -> bool| verdicts.iter().any(|verdict| is(verdict.outcome));
+/// a server on 0 must not start it on a guess, so what is unknown or merely has no known obstacle has a code of its own,
+/// unless the user accepts the latter.
+pub(crate) fn exit(verdicts: &[Verdict], accept_no_obstacle: bool) -> Exit {
+    let outcomes = || verdicts.iter().map(|verdict| verdict.outcome);
+    let runs = |one: Outcome| one.runs() || accept_no_obstacle && one == Outcome::NoObstacle;
     match () {
-        () if any(Outcome::is_bad) => Exit::CheckFailed,
-        () if any(|outcome| !outcome.runs()) => Exit::Unknown,
+        () if outcomes().any(Outcome::is_bad) => Exit::CheckFailed,
+        () if !outcomes().all(runs) => Exit::Unknown,
         () => Exit::Fine,
     }
 }

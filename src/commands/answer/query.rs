@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use warpscope_probes::releases;
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
 use crate::commands::answer::vocabulary;
@@ -132,7 +133,9 @@ impl<'a> Asked<'a> {
         Ok(asked)
     }
 
+    /// A date stands for the newest release of its time, where the releases are known.
     fn set_version(&mut self, version: &str) -> Result<(), UsageError> {
+        let version = releases::release_on(&self.framework.id, version).unwrap_or(version);
         warpscope_probes::rules::check_value("torch", version).map_err(UsageError)?;
         for question in &mut self.questions {
             if question.framework == self.framework.id {
@@ -317,6 +320,7 @@ mod tests {
             ask(&["vllm@0.8.5", "awq"]),
             Ok(vec!["vllm 0.8.5 | dtype=fp16 quantization=awq".to_owned()])
         );
+        assert_eq!(ask(&["vllm@2025-04", "awq"]), ask(&["vllm@0.8.5", "awq"]));
         assert_eq!(ask(&["vllm==0.8.5", "quantization=awq"]), ask(&["vllm@0.8.5:awq"]));
         assert_eq!(ask(&["vila fa2"]), ask(&["vila", "attention=flash_attention_2"]));
     }

@@ -58,6 +58,7 @@ pub(crate) fn level_word(level: Option<Level>) -> &'static str {
     match level {
         None => "no evidence",
         Some(Level::Rule) => "by rule",
+        Some(Level::Published) => "by its published wheel",
         Some(Level::Inspected) => "inspected here",
         Some(Level::Live) => "measured here",
     }

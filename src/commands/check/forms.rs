@@ -91,6 +91,7 @@ const COLUMNS: &[(&str, Cell)] = &[
 fn level_id(level: Level) -> &'static str {
     match level {
         Level::Rule => "rule",
+        Level::Published => "published",
         Level::Inspected => "inspected",
         Level::Live => "live",
     }

@@ -1,7 +1,8 @@
 //! `warpscope check`: verdicts for GPUs, as blocks, as a table, as JSON, Markdown or CSV.
 //!
 //! Exit codes: 0 everything asked about runs (also by another route, or slowly); 1 something fails, gives wrong output or runs in part;
-//! 2 the words were not understood; 4 nothing is known to go wrong, but something is unknown. Unknown has a code of its own because a
+//! 2 the words were not understood; 4 nothing is known to go wrong, but something is unknown or has no known obstacle (0 with
+//! `--accept-no-obstacle`). Unknown has a code of its own because a
 //! script that reads 0 as "works" must not be told so from no evidence, and because nothing failed either.
 
 pub(crate) mod forms;
@@ -30,13 +31,15 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "check",
     about: "Check which frameworks run on these GPUs; exits with 1 if one does not",
     more: "Without a framework, all known configurations are checked and shown as a table: configurations down, GPUs across.\n\
-           Exits with 0 if everything asked runs, with 1 if something does not, and with 4 if nothing fails but something is unknown.",
+           Exits with 0 if everything asked runs, with 1 if something does not, and with 4 if nothing fails but something is unknown\n\
+           or has no known obstacle (rules cover its parts and none stops it, and a stage is silent).",
     args: &[
         &[&args::FRAMEWORKS],
         QUESTION,
         NAMED_GPUS,
         LIVE,
-        &[&args::ONLY, &args::JSON, &args::MARKDOWN, &args::CSV, &args::REQUIRE_GPU],
+        &[&args::ONLY, &args::JSON, &args::MARKDOWN, &args::CSV],
+        &[&args::ACCEPT_NO_OBSTACLE, &args::REQUIRE_GPU],
         STYLE,
         CONFIG_FILE,
     ],
@@ -72,6 +75,8 @@ pub(crate) struct CheckRequest {
     pub(crate) only: Option<Only>,
     /// How they are written.
     pub(crate) form: Form,
+    /// Whether what has no known obstacle counts as running.
+    pub(crate) accept_no_obstacle: bool,
     /// Columns to wrap at; 100 where unknown.
     pub(crate) width: Option<u16>,
     /// Only ASCII symbols.
@@ -91,7 +96,7 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     fn new(base: &RuleBase, request: &'a CheckRequest, asked: Vec<Question>) -> Self {
         let answer = |gpu: &Target, question: &Question| {
-            evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
+            evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
         };
         let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
         let verdicts = request.gpus.iter().flat_map(each).collect();
@@ -136,6 +141,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         dtype: options.get(&args::ASKED_DTYPE),
         only: options.get(&args::ONLY),
         form: options.form(),
+        accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
         width: style.width.and_then(|width| u16::try_from(width).ok()),
         ascii: style.ascii,
         color: style.color,
@@ -163,7 +169,7 @@ fn answer_all(
         Form::Markdown => write!(out, "{}", markdown(&report))?,
         Form::Csv => write!(out, "{}", csv(&report))?,
     }
-    Ok(exit(&report.verdicts))
+    Ok(exit(&report.verdicts, request.accept_no_obstacle))
 }
 
 /// Nothing was asked, so nothing is known to run.

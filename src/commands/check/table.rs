@@ -106,6 +106,7 @@ fn legend(style: Style) -> String {
         OUTCOMES.iter().map(|row| format!("{} {}", style.symbol(row.0), row.4)).collect();
     let mut text = "\n".to_owned();
     wrapped(&mut text, &symbols.join("  "), 0, 0, style);
-    text.push_str("r by rule  i inspected  m measured    `warpscope why` explains a verdict\n");
+    text.push_str("r by rule  w by published wheel  i inspected  m measured\n");
+    text.push_str("`warpscope why` explains a verdict\n");
     text
 }

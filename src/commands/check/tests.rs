@@ -218,6 +218,10 @@ fn every_line_of_the_csv_has_the_columns_of_its_head() {
 
 #[test]
 fn unknown_is_no_success() {
+    let mut silent = request(&GPUS[2..3], &["demo", "awq", "platform=windows"]);
+    assert_eq!(check(&silent).0, 4);
+    silent.accept_no_obstacle = true;
+    assert_eq!(check(&silent).0, 0);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp8"])).0, 4);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "fp16"])).0, 4);
     assert_eq!(check(&request(&GPUS[2..3], &["demo", "awq"])).0, 0);

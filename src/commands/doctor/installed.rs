@@ -74,7 +74,7 @@ impl Here {
         let rows = rows(&self.base, &assumptions);
         let own = rows.iter().filter(|row| row.question.framework == framework.id);
         let answers = own.map(|row| {
-            let about = assumptions.about(target, &row.question);
+            let about = assumptions.about(&self.base, target, &row.question);
             evaluate(&self.base, target, &row.question, &about)
         });
         // Rows about another build fail for reasons of their own.

@@ -2,7 +2,7 @@
 
 use warpscope_probes::rules::RuleBase;
 
-use super::PlanRequest;
+use super::request::PlanRequest;
 use crate::engine::plan::{
     Alternative, Demand, Device, Fits, Framework, Parallel, Plan, Speed, alternatives, best, plan,
     refusal, release, speed,
@@ -168,7 +168,7 @@ fn worst(
     }
     let verdicts = kinds
         .into_iter()
-        .map(|gpu| evaluate(base, gpu, question, &request.assumptions.about(gpu, question)));
+        .map(|gpu| evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question)));
     verdicts.max_by_key(|one| match one.outcome {
         outcome if outcome.is_bad() => 2,
         Outcome::Unknown => 1,

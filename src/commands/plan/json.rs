@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::candidate::Candidate;
+use super::request::PlanRequest;
 use super::text::gpus;
-use super::{Candidate, PlanRequest};
 use crate::engine::plan::{Estimate, Fits, Offload, Parallel, Plan, Range};
 use crate::io::sink::jsonl;
 

@@ -4,19 +4,18 @@
 
 mod candidate;
 mod json;
+mod request;
 mod text;
 mod train;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
-use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::Style;
-use crate::commands::answer::{assumptions, targets};
+use crate::commands::answer::{assumptions, open, targets};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
 };
@@ -26,6 +25,7 @@ use crate::engine::plan::{Demand, KvFormat, Parallel};
 use crate::engine::{Assumptions, Target};
 
 use candidate::{Candidate, candidates};
+use request::PlanRequest;
 use train::Trained;
 
 /// The command.
@@ -38,7 +38,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::PLANNED, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
         &[&args::CONTEXT, &args::CONCURRENCY, &args::KV_DTYPE, &args::TP, &args::PP],
         &[&args::TRAIN, &args::ZERO, &args::NO_CHECKPOINTING, &args::ADAM8],
-        &[&args::ASKED_DTYPE, &args::INSTALLED, &args::RULES],
+        &[&args::ASKED_DTYPE, &args::FETCH, &args::INSTALLED, &args::RULES],
         NAMED_GPUS,
         LIVE,
         &[&args::WHY, &args::JSON, &args::MARKDOWN, &args::REQUIRE_GPU],
@@ -61,35 +61,9 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
-/// What to plan, and how to say it.
-pub(crate) struct PlanRequest {
-    /// The model as it was named.
-    pub(crate) named: PathBuf,
-    /// The model.
-    pub(crate) model: Model,
-    /// Groups of GPUs.
-    pub(crate) groups: Vec<Vec<Target>>,
-    /// Frameworks and configurations; all of them where empty.
-    pub(crate) queries: Vec<String>,
-    /// Number format everything is asked in.
-    pub(crate) dtype: Option<String>,
-    /// What was asked of context, concurrency and cache.
-    pub(crate) demand: Demand,
-    /// The split that was asked for.
-    pub(crate) split: Option<Parallel>,
-    /// What was found here.
-    pub(crate) assumptions: Assumptions,
-    /// Whether every part is shown.
-    pub(crate) why: bool,
-    /// How it is written.
-    pub(crate) form: Form,
-    /// Its style.
-    pub(crate) style: Style,
-}
-
 fn run(options: &Options) -> Result<Exit, CliError> {
     let named = options.get(&args::PLANNED);
-    let model = Model::read(&named).map_err(|error| CliError::Usage(error.to_string()))?;
+    let model = open(options, &named)?;
     let base = rule_base(options)?;
     let gpus = on(options, targets(options)?)?;
     let assumptions =
@@ -193,12 +167,6 @@ fn exit(candidates: &[Candidate]) -> Exit {
         Some(best) if best.fails() => Exit::CheckFailed,
         Some(_) => Exit::Unknown,
     }
-}
-
-/// The last part of a path, for titles.
-fn short(path: &Path) -> String {
-    path.file_name()
-        .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

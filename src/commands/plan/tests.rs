@@ -1,8 +1,11 @@
+use std::path::PathBuf;
+
 use super::*;
+use crate::commands::answer::text::Style;
 use crate::engine::plan::Fits;
 use warpscope_kernels::Sm;
 use warpscope_probes::model::{
-    Attention, LayerRun, Mlp, Shape, ShapeSource, WeightFormat, WeightGroup, WeightRole,
+    Attention, LayerRun, Mlp, Model, Shape, ShapeSource, WeightFormat, WeightGroup, WeightRole,
 };
 use warpscope_probes::rules::Settings;
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Candidate, PlanRequest, short};
+use super::candidate::Candidate;
+use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
 use crate::engine::plan::{Alternative, Estimate, Fits, Plan, Range, gib};
@@ -151,7 +152,7 @@ pub(crate) fn gpus(group: &[Target], used: usize) -> String {
 
 /// `8k`, `1500`.
 fn tokens(count: u64) -> String {
-    if count % 1024 == 0 { format!("{}k", count / 1024) } else { count.to_string() }
+    if count.is_multiple_of(1024) { format!("{}k", count / 1024) } else { count.to_string() }
 }
 
 fn span(range: Range, dash: &str) -> String {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use super::PlanRequest;
+use super::request::PlanRequest;
 use super::text::gpus;
 use crate::commands::cli::{CliError, Exit, Form, Options};
 use crate::commands::output;

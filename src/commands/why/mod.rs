@@ -18,7 +18,7 @@ use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
 };
 use crate::commands::output;
-use crate::commands::why::text::{all_fixes, explained};
+use crate::commands::why::text::{all_fixes, explained, summarised};
 use crate::config::args;
 use crate::engine::{Assumptions, Fix, Question, Target, Verdict, evaluate};
 use crate::io::sink::jsonl;
@@ -27,13 +27,15 @@ use crate::io::sink::jsonl;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "why",
     about: "Explain one verdict: what it needs, what the GPU has, the evidence, the message you would see, the fix",
-    more: "Exits like check: 0 if it runs, 1 if it does not, 4 if that is unknown.",
+    more: "Three lines each: the outcome, its causes, what to do; --all tells the reasoning, the evidence and every fix.\n\
+           Exits like check: 0 if it runs, 1 if it does not, 4 if that is unknown or has no known obstacle.",
     args: &[
         &[&args::FRAMEWORKS],
         QUESTION,
         NAMED_GPUS,
         LIVE,
-        &[&args::FIX_NUMBER, &args::WRITE, &args::JSON],
+        &[&args::EVERYTHING, &args::FIX_NUMBER, &args::WRITE, &args::JSON],
+        &[&args::ACCEPT_NO_OBSTACLE],
         STYLE,
         CONFIG_FILE,
     ],
@@ -57,12 +59,16 @@ pub(crate) struct WhyRequest {
     pub(crate) dtype: Option<String>,
     /// Installed versions, the model, and what was found here.
     pub(crate) assumptions: Assumptions,
+    /// The reasoning, the evidence and every fix as well.
+    pub(crate) everything: bool,
     /// Only this fix, counted from 1.
     pub(crate) fix: Option<u64>,
     /// File the fix is written to.
     pub(crate) write: Option<PathBuf>,
     /// JSON instead of text.
     pub(crate) json: bool,
+    /// Whether what has no known obstacle counts as running.
+    pub(crate) accept_no_obstacle: bool,
     /// Columns to wrap at; 100 where unknown.
     pub(crate) width: Option<u16>,
     /// Only ASCII symbols.
@@ -89,9 +95,11 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         gpus,
         queries: options.get(&args::FRAMEWORKS),
         dtype: options.get(&args::ASKED_DTYPE),
+        everything: options.get(&args::EVERYTHING),
         fix: options.get(&args::FIX_NUMBER),
         write: options.get(&args::WRITE),
         json: options.form() == Form::Json,
+        accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
         width: style.width.and_then(|width| u16::try_from(width).ok()),
         ascii: style.ascii,
         color: style.color,
@@ -113,7 +121,7 @@ fn answer_all(
     let asked = asked(base, words, &request.assumptions)
         .map_err(|error| CliError::Usage(error.to_string()))?;
     let answer = |gpu: &Target, question: &Question| {
-        evaluate(base, gpu, question, &request.assumptions.about(gpu, question))
+        evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
     };
     let pairs = request.gpus.iter().flat_map(|gpu| asked.iter().map(move |one| (gpu, one)));
     let answers: Vec<_> = pairs.map(|(gpu, question)| (question, answer(gpu, question))).collect();
@@ -128,7 +136,7 @@ fn answer_all(
         (None, None) => explain(request, &answers, out)?,
     }
     let verdicts: Vec<_> = answers.into_iter().map(|(_, verdict)| verdict).collect();
-    Ok(exit(&verdicts))
+    Ok(exit(&verdicts, request.accept_no_obstacle))
 }
 
 fn explain(
@@ -150,7 +158,14 @@ fn explain(
     }
     for (place, (question, verdict)) in answers.iter().enumerate() {
         let feed = if place > 0 { "\n" } else { "" };
-        write!(out, "{feed}{}", explained(question, verdict, style))?;
+        let told = match request.everything {
+            true => explained(question, verdict, style),
+            false => summarised(verdict, style),
+        };
+        write!(out, "{feed}{told}")?;
+    }
+    if !request.everything {
+        writeln!(out, "\n`--all` tells the reasoning, the evidence and every fix")?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ fn request(gpu: (&str, u8, u8), words: &[&str]) -> WhyRequest {
     WhyRequest {
         gpus: vec![Target::of_sm(gpu.0, Sm::new(gpu.1, gpu.2))],
         queries: words.iter().map(|word| (*word).to_owned()).collect(),
+        everything: true,
         width: Some(80),
         ..WhyRequest::default()
     }
@@ -28,6 +29,13 @@ fn told(gpu: (&str, u8, u8), words: &[&str], want: u8) -> String {
 #[test]
 fn a_refusal_is_told_from_its_beginning() {
     insta::assert_snapshot!(told(("Tesla V100", 7, 0), &["demo:awq"], 1));
+}
+
+#[test]
+fn without_all_three_lines_say_it() {
+    let mut short = request(("Tesla V100", 7, 0), &["demo:awq"]);
+    short.everything = false;
+    insta::assert_snapshot!(why(&short).expect("is understood").1);
 }
 
 #[test]
@@ -61,7 +69,7 @@ fn a_dtype_may_be_given_as_an_option() {
 fn one_fix_is_printed_as_it_is() {
     let mut fix = request(("Tesla V100", 7, 0), &["demo", "awq"]);
     fix.fix = Some(1);
-    let text = "# another format of the model\ndemo serve model-gptq\n";
+    let text = "demo serve model-gptq\n";
     assert_eq!(why(&fix), Ok((1, text.to_owned())));
     fix.fix = Some(0);
     assert!(why(&fix).expect_err("none").contains("from 1"));
@@ -79,7 +87,7 @@ fn a_file_that_is_there_is_not_overwritten() {
     let mut write = request(("Tesla V100", 7, 0), &["demo", "awq"]);
     write.write = Some(file.clone());
     assert_eq!(why(&write).map(|told| told.0), Ok(1));
-    let text = "# another format of the model\ndemo serve model-gptq\n";
+    let text = "demo serve model-gptq\n";
     assert_eq!(std::fs::read_to_string(&file).expect("is there"), text);
     std::fs::write(&file, "mine").expect("writes");
     let error = why(&write).expect_err("is there");

@@ -9,6 +9,30 @@ use crate::commands::answer::text::{
 };
 use crate::engine::{Fix, Level, Outcome, Question, Step, StepKind, Verdict};
 
+/// Further causes that the summary names.
+const MORE_CAUSES: usize = 2;
+
+/// The answer in three lines: the outcome, the causes with their numbers, what to do.
+pub(crate) fn summarised(verdict: &Verdict, style: Style) -> String {
+    let mut text = format!("{}\n", title(verdict, style));
+    let needs = [("needs", &verdict.needs), ("has", &verdict.has)];
+    let needs = needs.iter().filter(|one| !one.1.is_empty() && !verdict.needs.is_empty());
+    let needs: Vec<_> = needs.map(|(word, what)| format!("{word} {what}")).collect();
+    let number = if needs.is_empty() { String::new() } else { format!(" ({})", needs.join("; ")) };
+    field(&mut text, "cause", &format!("{}{number}", verdict.reason), style);
+    for step in verdict.steps.iter().filter(|step| step.kind == StepKind::Stops).take(MORE_CAUSES) {
+        field(&mut text, "and", &step.text, style);
+    }
+    let fixes = all_fixes(verdict);
+    if let Some(first) = fixes.first() {
+        wrapped(&mut text, &format!("do{}", about(first, style)), 2, 9, style);
+        lines(&mut text, &first.text, style);
+    }
+    let others: Vec<_> = fixes.iter().skip(1).map(|fix| fix.title.as_str()).collect();
+    field(&mut text, "or", &others.join("; or "), style);
+    text
+}
+
 /// Everything about one verdict.
 pub(crate) fn explained(question: &Question, verdict: &Verdict, style: Style) -> String {
     let mut text = format!("{}\n", title(verdict, style));
@@ -71,6 +95,7 @@ fn dispute(text: &mut String, verdict: &Verdict, style: Style) {
         .collect();
     let counts = match verdict.level {
         Some(Level::Rule) => "a rule takes precedence over a report",
+        Some(Level::Published) => "published wheels take precedence",
         Some(Level::Inspected) => "installed binaries take precedence",
         Some(Level::Live) => "results measured here take precedence",
         None => "nothing decides between them",

@@ -56,6 +56,18 @@ args! {
     ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
         .shorthands(&[("only-failures", "fails")])
         .help("Show only what fails, gives wrong output or runs in part (fails), everything that does not run as asked (problems), or what is not known (unknown)");
+    ACCEPT_NO_OBSTACLE: bool = switch(&[("accept-no-obstacle", "on")])
+        .help("Count what has no known obstacle as running: it does not end the command with code 4");
+    EVERYTHING: bool = switch(&[("all", "on")])
+        .help("Tell the reasoning, the evidence and every fix as well");
+    ERROR_TEXT: Option<PathBuf> = operand(Form::Operand, "FILE", Kind::Path)
+        .help("Log or error message to explain; standard input if omitted or -");
+    HERE: bool = switch(&[("here", "on")])
+        .help("The text comes from this machine: its facts decide");
+    ENVIRONMENT: Option<PathBuf> = option("env", "DIR", Kind::Path)
+        .help("Python environment the text comes from; its libraries are read");
+    OF_PROCESS: Option<u64> = option("pid", "PID", Kind::Count)
+        .help("Process of this machine that the text comes from; its environment variables are read");
     FIX_NUMBER: Option<u64> = option("fix", "N", Kind::Count)
         .shorthands(&[("fix-only", "1")])
         .help("Print only this fix, ready to paste; 1 is the cheapest");

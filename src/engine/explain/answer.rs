@@ -1,5 +1,7 @@
 //! What is answered: causes with how sure they are, what was excluded, and what to do.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use warpscope_probes::errors::Question;
 
@@ -180,6 +182,8 @@ fn excluded(group: &[Candidate], rival: Option<&Candidate>) -> Vec<Excluded> {
     let others = group[1..].iter().filter(|one| {
         one.cause.class != best.cause.class && rival.is_none_or(|rival| !std::ptr::eq(rival, *one))
     });
+    let mut seen = HashSet::new();
+    let others = others.filter(|one| seen.insert(&one.cause.class));
     let told = others.filter_map(|one| {
         let why = match (&one.contradiction, one.against.first()) {
             (Some(why), _) => format!("it would need otherwise: {why}"),

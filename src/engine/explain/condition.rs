@@ -111,7 +111,10 @@ pub(super) fn words(condition: &str) -> Option<&str> {
 pub(super) fn plain_name(name: &str) -> String {
     match name {
         "cc" => "compute capability".to_owned(),
-        _ => name.trim_end_matches("_bytes").replace('_', " "),
+        _ => match name.strip_suffix("_pct") {
+            Some(part) => format!("share of {part}, percent,"),
+            None => name.trim_end_matches("_bytes").replace('_', " "),
+        },
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     Some(Fix {
         cost: Cost::Hardware,
         title: format!("another GPU, such as {}{memory}", describe(running.first()?.0)),
-        text: format!("# {} on {}{also}{memory}", best.words(), first.join(", ")),
+        text: format!("{} on {}{also}{memory}", best.words(), first.join(", ")),
         then: Some(best),
     })
 }

@@ -1,8 +1,11 @@
 //! Fixes for an answer that says no or slow: the rule's advice, one option changed, another version, another GPU.
 //!
-//! Everything but the rule's own text is evaluated first and offered only where it then runs. Two options are never changed at once:
+//! Everything is evaluated first, the rule's own text as far as it is understood, and offered only where it then runs or nothing speaks
+//! against it. Two options are never changed at once:
 //! nobody could tell which of them helped.
 
+mod advice;
+mod frameworks;
 mod hardware;
 mod launch;
 mod options;
@@ -11,7 +14,6 @@ mod versions;
 use warpscope_probes::rules::{Cost, RuleBase};
 
 use super::answer::Answer;
-use super::explanation::remedy;
 use super::matching::Plan;
 use super::question::Question;
 use super::target::Target;
@@ -24,56 +26,35 @@ pub fn start_command(base: &RuleBase, target: &Target, question: &Question) -> O
     Some(launch::text(launch, question, &Filler::new(target, question)))
 }
 
-/// Every fix for an answer, cheapest first, the rule's own before those the engine found.
+/// Every fix for an answer: what is known to run before what is not, then the cheapest first, another GPU last.
 pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
-    let own = advice(answer);
-    let mut tried = Vec::new();
+    let attempt = Attempt { answer };
+    let mut fixes: Vec<Fix> = advice::of(&attempt).into_iter().collect();
     let outcome = answer.decision.outcome;
     if outcome.is_bad() || outcome == Outcome::Slow {
-        let attempt = Attempt { answer };
-        tried.extend(options::of(&attempt));
+        let mut tried = options::of(&attempt);
         tried.extend(versions::of(&attempt));
         tried.sort_by_key(|fix| fix.then.map(Outcome::severity));
-        tried.extend(hardware::of(&attempt));
+        fixes.extend(tried);
+        if outcome.is_bad() && !fixes.iter().any(|fix| fix.then.is_some()) {
+            fixes.extend(frameworks::of(&attempt));
+        }
+        fixes.extend(hardware::of(&attempt));
     }
-    let mut fixes: Vec<Fix> = own.into_iter().chain(tried).collect();
-    fixes.sort_by_key(|fix| fix.cost);
+    fixes.sort_by_key(|fix| (fix.cost == Cost::Hardware, fix.then.is_none(), fix.cost));
     deduplicated(fixes)
-}
-
-/// The rule's own advice. The engine cannot evaluate prose, so its outcome is not claimed.
-fn advice(answer: &Answer<'_>) -> Option<Fix> {
-    let rule = remedy(answer)?;
-    let text = Filler::new(answer.target, answer.question).command(rule.fix.as_deref()?);
-    let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
-    let title = match rule.fix_cost {
-        Cost::Flag => "recommended by the rule",
-        Cost::Kernel => "another kernel, recommended by the rule",
-        Cost::Build => "another version or build, recommended by the rule",
-        Cost::Format => "another model format, recommended by the rule",
-        Cost::Hardware => "another GPU, recommended by the rule",
-    };
-    Some(Fix { cost: rule.fix_cost, title: title.to_owned(), text, then: None })
 }
 
 fn deduplicated(fixes: Vec<Fix>) -> Vec<Fix> {
     let mut kept: Vec<Fix> = Vec::new();
     for fix in fixes {
-        match kept.iter_mut().find(|one| bare(&one.text) == bare(&fix.text)) {
+        match kept.iter_mut().find(|one| one.text.trim() == fix.text.trim()) {
             // The rule's own text, now evaluated.
             Some(twin) => twin.then = twin.then.or(fix.then),
             None => kept.push(fix),
         }
     }
     kept
-}
-
-/// The commands of a text without their comments.
-fn bare(text: &str) -> Vec<&str> {
-    let code = text.lines().filter(|line| !line.starts_with('#'));
-    let code = code.filter_map(|line| line.split("   #").next()).map(str::trim);
-    let commands: Vec<&str> = code.filter(|line| !line.is_empty()).collect();
-    if commands.is_empty() { vec![text.trim()] } else { commands }
 }
 
 /// An answer to be improved on.
@@ -88,6 +69,12 @@ impl Attempt<'_> {
         let parts = self.answer.findings.parts.iter().copied();
         let kept = parts.filter(|one| same_binaries && one.evidence.outcome.is_bad());
         self.ask(question, self.answer.target, kept)
+    }
+
+    /// The outcome of another question on this GPU, whatever it is.
+    fn outcome_of(&self, question: &Question) -> Outcome {
+        let plan = Plan::new(self.answer.base, question);
+        Answer::new(&plan, self.answer.target, std::iter::empty()).decision.outcome
     }
 
     /// The outcome of the same question on another GPU, if it runs and better than before.

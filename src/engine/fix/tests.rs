@@ -141,7 +141,7 @@ fn the_cheapest_way_out_comes_first_and_hardware_last() {
     assert_eq!(
         texts(&verdict),
         [
-            (Cost::Kernel, "demo serve MODEL --attention sdpa   # as the manual says", None),
+            (Cost::Kernel, "demo serve MODEL --attention sdpa", Some(Outcome::Works)),
             (
                 Cost::Kernel,
                 "demo serve <model> --dtype half --attention sdpa",
@@ -149,7 +149,7 @@ fn the_cheapest_way_out_comes_first_and_hardware_last() {
             ),
             (
                 Cost::Hardware,
-                "# works on sm_80 (A100/A800/A30), sm_86 (RTX 30, A2/A10/A16/A40, RTX A), sm_87 (Jetson Orin); \
+                "works on sm_80 (A100/A800/A30), sm_86 (RTX 30, A2/A10/A16/A40, RTX A), sm_87 (Jetson Orin); \
                  also sm_89, sm_90, sm_100, sm_103, sm_107, sm_110, sm_120, sm_121",
                 Some(Outcome::Works)
             ),
@@ -247,7 +247,8 @@ fn what_a_rule_advises_and_the_engine_tried_is_offered_once() {
     question.model = Some("glm".to_owned());
     let verdict = evaluate(&base, &Target::of_sm("card", Sm::new(7, 5)), &question, &[]);
     let first = &verdict.fixes[0];
-    assert_eq!(first.text, advice.replace("<model>", "glm"));
+    assert_eq!(first.text, "demo serve glm --dtype half --attention sdpa");
+    assert!(first.title.ends_with("as the manual says"), "{}", first.title);
     assert_eq!((first.then, verdict.fixes.len()), (Some(Outcome::Works), 2));
 }
 
@@ -265,16 +266,38 @@ fn no_version_and_no_gpu_brings_a_command_of_its_own() {
         fixes
             .into_iter()
             .find(|fix| fix.text.starts_with("pip install 'demo=="))
-            .map(|fix| fix.text)
+            .map(|fix| format!("{} ({})", fix.text, fix.title))
     };
     let told = advice("1.5+cu128", "NVIDIA T4");
-    assert_eq!(told.as_deref(), Some("pip install 'demo==1.5+cu128'   # on NVIDIA T4"));
+    assert_eq!(
+        told.as_deref(),
+        Some(
+            "pip install 'demo==1.5+cu128' (another kernel, recommended by the rule: on NVIDIA T4)"
+        )
+    );
     for hostile in ["1.5'; reboot #", "1.5\nreboot", "$(reboot)", "1.5\u{1b}[2J", "`reboot`"] {
         let told = advice(hostile, "T4\nreboot");
         assert_eq!(
             told.as_deref(),
-            Some("pip install 'demo==<version>'   # on <GPU>"),
+            Some(
+                "pip install 'demo==<version>' (another kernel, recommended by the rule: on <GPU>)"
+            ),
             "{hostile:?}"
         );
     }
+}
+
+#[test]
+fn advice_that_fails_here_is_not_given() {
+    let advice = |text: &str| {
+        let rules = RULES.replace("demo serve MODEL --attention sdpa   # as the manual says", text);
+        let base = RuleBase::parse(&[("demo.toml", &rules)]).expect("reads");
+        let question = ask("1.5", &[("dtype", "fp16"), ("attention", "flash_attention_2")]);
+        let fixes = evaluate(&base, &Target::of_sm("card", Sm::new(7, 0)), &question, &[]).fixes;
+        fixes.into_iter().find(|fix| fix.text == text).map(|fix| fix.then)
+    };
+    assert_eq!(advice("demo serve MODEL --attention eager"), Some(Some(Outcome::Slow)));
+    assert_eq!(advice("demo serve MODEL --dtype bfloat16 --attention eager"), None);
+    assert_eq!(advice("pip install 'demo-engine>=2.0'"), None);
+    assert_eq!(advice("ask somebody"), Some(None));
 }

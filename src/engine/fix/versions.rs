@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use warpscope_probes::rules::{Cost, Version};
+use warpscope_probes::rules::{Cost, Version, VersionRange, is_installable};
 
 use super::{Attempt, options};
 use crate::engine::decision::DecidedBy;
@@ -35,7 +35,7 @@ struct VersionSearch<'t> {
 }
 
 /// Versions that run: as a package specifier, in words, and with what outcome.
-struct VersionRange {
+struct VersionSpan {
     spec: String,
     words: String,
     then: Outcome,
@@ -53,18 +53,25 @@ impl<'t> VersionSearch<'t> {
     fn fix(&self) -> Option<Fix> {
         let newer: Vec<usize> = self.on_side(Ordering::Greater);
         let older: Vec<usize> = self.on_side(Ordering::Less);
-        let span = self
-            .open_ended(&newer)
-            .or_else(|| newer.iter().rev().find_map(|at| self.around(*at)))
-            .or_else(|| older.iter().rev().find_map(|at| self.around(*at)))?;
-        let base = self.attempt.answer.base;
-        let framework = base.framework(self.id);
+        let first = self.open_ended(&newer).and_then(|span| self.as_fix(&span));
+        let around = |at: &usize| self.as_fix(&self.around(*at)?);
+        first
+            .or_else(|| newer.iter().rev().find_map(around))
+            .or_else(|| older.iter().rev().find_map(around))
+    }
+
+    /// The command that installs it; none where no package index has such a version.
+    fn as_fix(&self, span: &VersionSpan) -> Option<Fix> {
+        let framework = self.attempt.answer.base.framework(self.id);
         let name = framework.map_or(self.id, |one| &one.name);
         let title = format!("{name} {}", span.words);
-        let package = framework.and_then(|one| one.packages.first());
-        let text = match package {
+        let packages = framework.map_or(&[][..], |one| &one.packages);
+        let range: VersionRange = span.spec.parse().ok()?;
+        let listed = |wanted| packages.iter().find(|one| is_installable(one, &range) == wanted);
+        let text = match listed(Some(true)).or_else(|| listed(None)) {
             Some(package) => format!("pip install '{package}{}'", span.spec),
-            None => format!("use {title}"),
+            None if packages.is_empty() => format!("use {title}"),
+            None => return None,
         };
         Some(Fix { cost: Cost::Build, title, text, then: Some(span.then) })
     }
@@ -75,17 +82,17 @@ impl<'t> VersionSearch<'t> {
     }
 
     /// The first version from which on everything known runs.
-    fn open_ended(&self, newer: &[usize]) -> Option<VersionRange> {
+    fn open_ended(&self, newer: &[usize]) -> Option<VersionSpan> {
         let steady = newer.iter().rev().map(|at| (*at, self.throughout(*at)));
         let steady: Vec<_> = steady.take_while(|one| one.1.is_some()).collect();
         let newest = steady.first()?.1?;
         let first = &self.versions[steady.last()?.0].1;
         let (spec, words) = (format!(">={first}"), format!("{first} or newer"));
-        Some(VersionRange { spec, words, then: newest })
+        Some(VersionSpan { spec, words, then: newest })
     }
 
     /// One version that runs, and those after it up to the next one the rules name.
-    fn around(&self, at: usize) -> Option<VersionRange> {
+    fn around(&self, at: usize) -> Option<VersionSpan> {
         let then = self.runs(&self.versions[at].1)?;
         let version = &self.versions[at].1;
         let next = self.versions.get(at + 1).filter(|_| self.throughout(at).is_some());
@@ -97,7 +104,7 @@ impl<'t> VersionSearch<'t> {
             }
             None => (format!("=={version}"), version.clone()),
         };
-        Some(VersionRange { spec, words, then })
+        Some(VersionSpan { spec, words, then })
     }
 
     fn is_between(&self, at: usize, next: &Version) -> bool {

@@ -6,7 +6,6 @@ use super::demand::{Demand, Images};
 use super::device::Device;
 use super::estimate::{Estimate, GIB, MIB, Range};
 use super::framework::Family;
-use super::placement::rows_are_split;
 use super::weights::loaded;
 
 /// vLLM's sampler held nearly three times as much before this.
@@ -213,7 +212,7 @@ fn llama_cpp(shape: &Shape, demand: &Demand, widths: &Widths) -> Range {
         _ => None,
     });
     let scores = heads.unwrap_or(0) as f64 * demand.context as f64 * tokens * 4.0;
-    if rows_are_split(demand) {
+    if demand.splits_rows() {
         let mid = mid + scores;
         return Range { low: mid * 0.6, mid, high: mid * 1.5 };
     }

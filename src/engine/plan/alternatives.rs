@@ -131,6 +131,15 @@ fn one_more(
     let free = Demand { parallel: Parallel::default(), ..demand.clone() };
     let (split, plan) = best(shape, &more, framework, &free)?;
     let title = format!("one more {}", group.last()?.name);
-    let flag = framework.words.tensor.replace("{}", &split.parallel.tp.to_string());
+    let words = [
+        (framework.words.tensor, split.parallel.tp),
+        (framework.words.pipeline, split.parallel.pp),
+    ];
+    let flags: Vec<_> = words
+        .into_iter()
+        .filter(|(word, count)| *count > 1 && !word.is_empty())
+        .map(|(word, count)| word.replace("{}", &count.to_string()))
+        .collect();
+    let flag = flags.join(" ");
     Some(Alternative { title, flag, plan, setting: None })
 }

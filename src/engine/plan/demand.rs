@@ -158,7 +158,15 @@ const ANY_SIZE: &[&str] = &[
     "kimi_vl",
 ];
 
+/// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
+const LAYERS_SPLIT: Release = (0, 0, 1842);
+
 impl Demand {
+    /// Whether this is a llama.cpp that splits rows instead of layers.
+    pub(super) fn splits_rows(&self) -> bool {
+        self.release.is_some_and(|release| release < LAYERS_SPLIT)
+    }
+
     /// One request of `context` tokens on one GPU.
     pub fn new(context: u64) -> Self {
         Self {

@@ -42,7 +42,7 @@ impl Device {
         });
         let usable = total - if geforce { KEPT_GEFORCE } else { KEPT };
         let free = target.memory_free_bytes.map_or(usable, |free| (free as f64).min(usable));
-        let peaks = part.map(|part| peak16(part));
+        let peaks = part.map(peak16);
         Some(Self {
             name: target.label.clone(),
             total,

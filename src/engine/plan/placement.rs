@@ -88,14 +88,6 @@ const TENSORRT_SHARE: f64 = 0.9;
 /// LMDeploy up to this took its share of the whole GPU.
 const LMDEPLOY_OF_TOTAL: (u32, u32, u32) = (0, 2, 1);
 
-/// llama.cpp before this split rows of weights, and kept the cache and its work on the first GPU (PR 4766).
-const LAYERS_SPLIT: (u32, u32, u32) = (0, 0, 1842);
-
-/// Whether this is such a llama.cpp.
-pub(super) fn rows_are_split(demand: &Demand) -> bool {
-    demand.release.is_some_and(|release| release < LAYERS_SPLIT)
-}
-
 /// Plans one copy of a model; none where there is no GPU.
 pub fn plan(
     shape: &Shape,
@@ -114,7 +106,7 @@ pub fn plan(
         },
         ..demand.clone()
     };
-    let keeps_all = family == Family::LlamaCpp && rows_are_split(demand);
+    let keeps_all = family == Family::LlamaCpp && demand.splits_rows();
     let cache_slice = if keeps_all { Slice::WHOLE } else { slice };
     let cache = Cache::new(shape, demand, family, cache_slice);
     let parts = Parts {

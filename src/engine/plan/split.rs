@@ -49,10 +49,10 @@ fn refused(shape: &Shape, family: Family, tp: u64) -> Option<String> {
     }
     let refuses = |one: &Divisible| {
         let part = one.number / tp;
-        if one.number % tp != 0 {
+        if !one.number.is_multiple_of(tp) {
             return Some(format!("{} {} do not divide by {tp}", one.number, one.name));
         }
-        let whole = one.of == 0 || part % one.of == 0;
+        let whole = one.of == 0 || part.is_multiple_of(one.of);
         (!whole).then(|| {
             format!("{} / {tp} = {part} {} are not a multiple of {}", one.number, one.name, one.of)
         })
@@ -64,14 +64,17 @@ fn refused(shape: &Shape, family: Family, tp: u64) -> Option<String> {
 fn replicated(shape: &Shape, tp: u64) -> Option<String> {
     shape.layers.iter().find_map(|run| match run.attention {
         Attention::Heads { heads, kv_heads, .. } => {
-            let copies = kv_heads > 0 && (kv_heads % tp == 0 || tp % kv_heads == 0);
+            let copies =
+                kv_heads > 0 && (kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads));
             match () {
-                () if heads % tp != 0 => Some(format!("{heads} heads do not divide by {tp}")),
+                () if !heads.is_multiple_of(tp) => {
+                    Some(format!("{heads} heads do not divide by {tp}"))
+                }
                 () if !copies => Some(format!("{kv_heads} key-value heads do not divide by {tp}")),
                 () => None,
             }
         }
-        Attention::Latent { heads, .. } if heads % tp != 0 => {
+        Attention::Latent { heads, .. } if !heads.is_multiple_of(tp) => {
             Some(format!("{heads} heads do not divide by {tp}"))
         }
         _ => None,

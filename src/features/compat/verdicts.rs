@@ -232,7 +232,7 @@ impl Verdicts {
 
     fn ask(&self, row: usize, kind: usize) -> Option<Verdict> {
         let (row, kind) = (self.matrix.rows.get(row)?, self.kinds.get(kind)?);
-        let found = self.assumptions.about(kind, &row.question);
+        let found = self.assumptions.about(&self.base, kind, &row.question);
         Some(evaluate(&self.base, kind, &row.question, &found))
     }
 

@@ -29,7 +29,7 @@ pub(super) fn page(keymap: &Keymap, look: Look<'_>) -> Titled {
     }
     lines.push(Line::default());
     lines.push(Line::styled(
-        "Outcomes, each with the level of its evidence: m measured, i inspected, r rule",
+        "Outcomes, each with the level of its evidence: m measured, i inspected, w wheel, r rule",
         style(Role::Header),
     ));
     for (outcome, ..) in OUTCOMES {

@@ -178,7 +178,7 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
     let rope = keys.number(&["qk_rope_head_dim"]).unwrap_or_default();
     Some(match ratio {
         0 => {
-            let window = keys.number(&["sliding_window"]);
+            let window = keys.tokens(&["sliding_window"]);
             Attention::Heads { heads: queries, kv_heads: 1, head_dim: size, value_dim: 0, window }
         }
         ratio => {

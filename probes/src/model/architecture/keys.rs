@@ -27,7 +27,9 @@ pub(super) const KV_HEADS: &[&str] = &[
 pub(super) const HEAD_DIM: &[&str] = &["head_dim", "attention_head_dim", "kv_channels", "d_head"];
 
 /// Dimensions are far below this; a larger number is a mistake, and products of three stay countable.
-const LARGEST: u64 = 1 << 32;
+const LARGEST: u64 = 1 << 20;
+/// Numbers of tokens, which are multiplied in ways that stop at the largest number.
+const MOST_TOKENS: u64 = 1 << 32;
 /// Parts of a configuration that hold keys of the text model in a few families.
 const INNER: &[&str] = &["attn_config", "ffn_config", "linear_attn_config", "ssm_cfg"];
 
@@ -73,13 +75,22 @@ impl<'a> Keys<'a> {
 
     /// A number, zero too, where it is written.
     pub(super) fn written(&self, names: &[&str]) -> Option<u64> {
-        names.iter().find_map(|name| number(self.find(&[name])?))
+        names.iter().find_map(|name| number(self.find(&[name])?)).filter(|number| *number < LARGEST)
+    }
+
+    /// A number of tokens above zero: a vocabulary, a context, a window.
+    pub(super) fn tokens(&self, names: &[&str]) -> Option<u64> {
+        let written = names.iter().find_map(|name| number(self.find(&[name])?));
+        let default = || self.family.default(names).filter(|_| self.is_nested);
+        written.or_else(default).filter(|number| *number > 0)
     }
 
     /// The number of one layer, where layers differ in it.
     pub(super) fn number_at(&self, names: &[&str], index: u64) -> Option<u64> {
         match self.find(names).and_then(Value::as_array) {
-            Some(list) => at(list, index).and_then(number).filter(|number| *number > 0),
+            Some(list) => {
+                at(list, index).and_then(number).filter(|number| (1..LARGEST).contains(number))
+            }
             None => self.number(names),
         }
     }
@@ -130,5 +141,5 @@ fn at(list: &[Value], index: u64) -> Option<&Value> {
 fn number(value: &Value) -> Option<u64> {
     let whole = || value.as_f64().filter(|real| real.fract() == 0.0 && *real >= 0.0);
     let number = value.as_u64().or_else(|| whole().map(|real| real as u64));
-    number.filter(|number| *number < LARGEST)
+    number.filter(|number| *number < MOST_TOKENS)
 }

@@ -22,7 +22,7 @@ use self::part::Parts;
 use super::shape::{LayerRun, WeightRole};
 
 /// The deepest models have some 130 layers.
-const MOST_LAYERS: u64 = 1024;
+const MOST_LAYERS: u64 = 256;
 
 /// A model by its layers.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl Architecture {
     pub(super) fn of(sections: &[&Value]) -> Option<Self> {
         let keys = Keys::new(sections);
         let depth = keys.depth().filter(|depth| *depth <= MOST_LAYERS)?;
-        let (hidden, vocab) = (keys.number(keys::WIDTH)?, keys.number(keys::VOCABULARY)?);
+        let (hidden, vocab) = (keys.number(keys::WIDTH)?, keys.tokens(keys::VOCABULARY)?);
         if families::is_foreign(keys.kind()) {
             return None;
         }
@@ -62,7 +62,7 @@ impl Architecture {
         extras(&keys, hidden, depth, &mut parts);
         drafts(&keys, hidden, vocab, depth, &mut parts);
         tower::towers(sections, &keys, hidden, &mut parts);
-        let max_context = keys.number(keys::CONTEXT);
+        let max_context = keys.tokens(keys::CONTEXT);
         Some(Self { hidden, vocab, max_context, tied_head, layers, parts: parts.into_inner() })
     }
 
@@ -95,7 +95,7 @@ fn embeddings(keys: &Keys<'_>, hidden: u64, vocab: u64, tied: bool, parts: &mut 
     let width = keys.number(&["word_embed_proj_dim"]).unwrap_or(hidden);
     parts.table(WeightRole::Embedding, "model.embed_tokens", vocab, width);
     if keys.family().positions {
-        let places = keys.number(keys::CONTEXT).unwrap_or_default();
+        let places = keys.tokens(keys::CONTEXT).unwrap_or_default();
         parts.table(WeightRole::Embedding, "model.embed_positions", places, hidden);
     }
     if !tied {
@@ -107,7 +107,7 @@ fn embeddings(keys: &Keys<'_>, hidden: u64, vocab: u64, tied: bool, parts: &mut 
 /// Tables and projections beside the layers: inputs of every layer of Gemma 3n and 4, the widened stream of Gemma 3n.
 fn extras(keys: &Keys<'_>, hidden: u64, depth: u64, parts: &mut Parts) {
     if let Some(each) = keys.number(&["hidden_size_per_layer_input"]) {
-        let vocab = keys.number(&["vocab_size_per_layer_input"]).unwrap_or_default();
+        let vocab = keys.tokens(&["vocab_size_per_layer_input"]).unwrap_or_default();
         let all = depth * each;
         parts.table(WeightRole::Embedding, "model.embed_tokens_per_layer", vocab, all);
         parts.table(WeightRole::Embedding, "model.per_layer_model_projection", all, hidden);
@@ -149,3 +149,6 @@ fn drafts(keys: &Keys<'_>, hidden: u64, vocab: u64, depth: u64, parts: &mut Part
         parts.extend_as(WeightRole::Draft, layer);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -147,14 +147,14 @@ fn attention(keys: &Keys<'_>) -> Mixer {
 
 /// A window that is shorter than the context.
 fn sliding(keys: &Keys<'_>) -> Option<Mixer> {
-    let window = keys.number(&[
+    let window = keys.tokens(&[
         "sliding_window",
         "sliding_window_size",
         "attention_chunk_size",
         "window_size",
         "attention_window_size",
     ])?;
-    let context = keys.number(keys::CONTEXT).unwrap_or(u64::MAX);
+    let context = keys.tokens(keys::CONTEXT).unwrap_or(u64::MAX);
     (window < context).then_some(Mixer::Sliding(window))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn towers(sections: &[&Value], keys: &Keys<'_>, hidden: u64, parts: &
 
 fn number(section: &Value, names: &[&str]) -> Option<u64> {
     let numbers = names.iter().filter_map(|name| section.get(name)?.as_u64());
-    numbers.into_iter().find(|number| (1..1 << 24).contains(number))
+    numbers.into_iter().find(|number| (1..1 << 16).contains(number))
 }
 
 fn tower(config: &Value, name: &str, parts: &mut Parts, join: impl FnOnce(u64, &mut Parts)) {

@@ -30,6 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The hub models are read from.
 #[derive(Clone)]
+#[cfg_attr(
+    not(feature = "fetch"),
+    expect(dead_code, reason = "nothing is sent without the feature")
+)]
 pub struct Hub {
     /// Its address, without a slash at the end.
     endpoint: String,

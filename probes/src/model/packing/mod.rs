@@ -209,6 +209,7 @@ fn bits(config: &Value, word: &str) -> Option<f64> {
     let named =
         ["bits", "w_bit", "nbits", "w_bits"].iter().find_map(|key| config.get(*key)?.as_f64());
     let named = named.or_else(|| group_weights(config)?.get("num_bits")?.as_f64());
+    let named = named.filter(|bits| (0.5..=32.0).contains(bits));
     let by_word = match word {
         "awq" | "gptq" | "nf4" | "fp4" | "mxfp4" | "modelopt_fp4" | "nvfp4" => Some(4.0),
         "fp8" | "fp8_block" | "llm_int8" | "modelopt" | "fbgemm_fp8" | "eetq" | "mxfp8" => {
@@ -217,7 +218,7 @@ fn bits(config: &Value, word: &str) -> Option<f64> {
         "bitnet" => Some(2.0),
         _ => None,
     };
-    named.or(by_word).filter(|bits| (0.5..=32.0).contains(bits))
+    named.or(by_word)
 }
 
 fn group(config: &Value, word: &str) -> Option<u64> {
@@ -318,3 +319,6 @@ fn block_of(weights: &Value) -> Option<[u64; 2]> {
     let side = |at: usize| sides.get(at)?.as_u64().filter(|side| (1..1 << 20).contains(side));
     Some([side(0)?, side(1)?])
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,17 +4,19 @@ use std::collections::HashSet;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// Lists name every layer of a model, some hundred patterns; names alone are looked up.
-const MOST_PATTERNS: usize = 512;
+/// Lists name every layer of a model: names are looked up, beginnings of names are compared, and the few other wildcards tried.
+const MOST_BEGINNINGS: usize = 1024;
+const MOST_WILDCARDS: usize = 32;
 const MOST_NAMES: usize = 200_000;
 /// Regular expressions of a list are short words with dots.
-const MOST_EXPRESSIONS: usize = 64;
-const EXPRESSION_BYTES: usize = 1 << 16;
+const MOST_EXPRESSIONS: usize = 8;
+const EXPRESSION_BYTES: usize = 1 << 11;
 
 /// What a name is held against.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     names: HashSet<String>,
+    beginnings: Vec<String>,
     wildcards: Vec<String>,
     expressions: Vec<Regex>,
 }
@@ -26,10 +28,15 @@ impl Patterns {
             let expression = pattern.strip_prefix("re:").or_else(|| pattern.strip_prefix("-:"));
             match expression {
                 Some(text) if all.expressions.len() < MOST_EXPRESSIONS => {
-                    let built = RegexBuilder::new(text).size_limit(EXPRESSION_BYTES).build();
+                    let built = RegexBuilder::new(&format!("^(?:{text})"))
+                        .size_limit(EXPRESSION_BYTES)
+                        .build();
                     all.expressions.extend(built.ok());
                 }
-                None if pattern.contains('*') && all.wildcards.len() < MOST_PATTERNS => {
+                None if is_beginning(pattern) && all.beginnings.len() < MOST_BEGINNINGS => {
+                    all.beginnings.push(plain(pattern.trim_end_matches('*')).to_owned());
+                }
+                None if pattern.contains('*') && all.wildcards.len() < MOST_WILDCARDS => {
                     all.wildcards.push(plain(pattern).to_owned());
                 }
                 _ => {
@@ -44,10 +51,9 @@ impl Patterns {
     pub(super) fn matches(&self, name: &str) -> bool {
         let short = plain(name);
         self.has_name(short)
-            || self.wildcards.iter().any(|pattern| is_under(pattern, short))
-            || self.expressions.iter().any(|one| {
-                one.find(name).or_else(|| one.find(short)).is_some_and(|found| found.start() == 0)
-            })
+            || self.beginnings.iter().any(|start| short.starts_with(start.as_str()))
+            || self.wildcards.iter().any(|pattern| is_like(pattern.as_bytes(), short.as_bytes()))
+            || self.expressions.iter().any(|one| one.is_match(name) || one.is_match(short))
     }
 
     /// Whether a run of the words between dots is among the names.
@@ -76,13 +82,13 @@ fn plain(name: &str) -> &str {
     rest
 }
 
-/// Whether the pattern stands for the name or for the beginning of it up to a dot; a star is any run of letters.
-fn is_under(pattern: &str, name: &str) -> bool {
-    let ends = name.match_indices('.').map(|(at, _)| at).chain([name.len()]);
-    ends.into_iter().any(|end| is_like(pattern.as_bytes(), &name.as_bytes()[..end]))
+/// Whether the only wildcard of a pattern is at its end.
+fn is_beginning(pattern: &str) -> bool {
+    pattern.find('*').is_some_and(|at| at > 0 && at + 1 == pattern.len())
 }
 
-/// Wildcards without recursion: on a mismatch the last star takes one letter more.
+/// Whether the pattern stands for the name or for the beginning of it up to a dot; a star is any run of letters. Without recursion: on a
+/// mismatch the last star takes one letter more.
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut letter, mut star) = (0, 0, None);
     while letter < name.len() {
@@ -91,6 +97,7 @@ fn is_like(pattern: &[u8], name: &[u8]) -> bool {
                 star = Some((at, letter));
                 at += 1;
             }
+            None if name[letter] == b'.' => return true,
             Some(one) if *one == name[letter] => {
                 at += 1;
                 letter += 1;

@@ -147,4 +147,6 @@ fn without_infinities(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+mod agreement;
+#[cfg(test)]
 mod tests;

@@ -83,6 +83,7 @@ fn told_by(verdict: &Verdict) -> String {
     let by = match verdict.level {
         None => "no evidence",
         Some(Level::Rule) => "by rule",
+        Some(Level::Published) => "by its published wheel",
         Some(Level::Inspected) => "inspected here",
         Some(Level::Live) => "measured here",
     };
@@ -226,6 +227,7 @@ fn evidence(w: &mut PageWriter<'_>, verdict: &Verdict) {
 fn level(level: Level) -> &'static str {
     match level {
         Level::Rule => "rule",
+        Level::Published => "published wheel",
         Level::Inspected => "inspected",
         Level::Live => "measured",
     }

@@ -1,0 +1,251 @@
+//! What was published: releases with their dates, the versions they pin, what the index installs, and which code their wheels hold.
+//!
+//! The tables are those of `releases/`, packed into the program and read on first use. What they do not say is not known: they hold no
+//! guesses between two wheels that differ.
+
+use std::cmp::Ordering;
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::ZlibDecoder;
+use warpscope_kernels::Sm;
+
+use crate::inspect::env::normalized;
+use crate::rules::Version;
+
+macro_rules! packed {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/releases/", $name, ".csv.z"))
+    };
+}
+
+/// A version that a release asks for of another package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// The package, or `cuda`: the toolkit it was built with.
+    pub package: String,
+    /// As it is written: `==2.6.0`, `>=4.28.0`, `11.8 12.1`.
+    pub value: String,
+    /// Where: `vllm-project/vllm@v0.8.1:requirements/cuda.txt`.
+    pub source: String,
+}
+
+impl Pin {
+    /// The one version that fits, where there is only one.
+    pub fn exact(&self) -> Option<&str> {
+        let version = self.value.strip_prefix("==").unwrap_or(&self.value);
+        let single = version.starts_with(|c: char| c.is_ascii_digit())
+            && !version.contains([',', '*', ' ', '<', '>']);
+        single.then_some(version)
+    }
+}
+
+/// One library in a published wheel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// Its path in the wheel.
+    pub name: String,
+    /// What it holds machine code for.
+    pub code: Vec<Sm>,
+    /// What it holds PTX for.
+    pub ptx: Vec<Sm>,
+    /// The wheel that was read; of the releases that agree with it, the first.
+    pub wheel: String,
+}
+
+/// Rows of one framework or package that hold from a release to another.
+struct Span {
+    name: String,
+    first: Version,
+    last: Option<Version>,
+    /// The columns behind.
+    row: Vec<String>,
+}
+
+impl Span {
+    fn contains(&self, version: &Version) -> bool {
+        is(self.first.compare(version), Ordering::is_le)
+            && self.last.as_ref().is_none_or(|last| is(last.compare(version), Ordering::is_ge))
+    }
+}
+
+/// The tables.
+struct Tables {
+    tags: Vec<[String; 3]>,
+    installs: Vec<[String; 2]>,
+    pins: Vec<Span>,
+    wheels: Vec<Span>,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
+    tags: rows(packed!("tags")).filter_map(|row| row.try_into().ok()).collect(),
+    installs: rows(packed!("installs")).filter_map(|row| row.try_into().ok()).collect(),
+    pins: rows(packed!("pins")).filter_map(span).collect(),
+    wheels: rows(packed!("wheels")).filter_map(span).filter(|one| one.row[0] == LINUX).collect(),
+});
+
+/// The day the newest of the wheels were read.
+pub const WHEELS_READ: &str = "2026-11-23";
+
+/// The platform whose wheels are meant where none is named.
+const LINUX: &str = "linux x86_64";
+
+fn is(order: Option<Ordering>, wanted: fn(Ordering) -> bool) -> bool {
+    order.is_some_and(wanted)
+}
+
+/// Rows of a packed table below its head.
+fn rows(packed: &'static [u8]) -> impl Iterator<Item = Vec<String>> {
+    let mut text = String::new();
+    ZlibDecoder::new(packed).read_to_string(&mut text).expect("the build packed it");
+    text.lines().skip(1).map(fields).collect::<Vec<_>>().into_iter()
+}
+
+fn span(row: Vec<String>) -> Option<Span> {
+    let mut row = row.into_iter();
+    let (name, first, last) = (row.next()?, row.next()?, row.next()?);
+    let last = if last.is_empty() { None } else { Some(last.parse().ok()?) };
+    Some(Span { name: normalized(&name), first: first.parse().ok()?, last, row: row.collect() })
+}
+
+/// The fields of a line of a table.
+pub fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            _ => fields.last_mut().expect("never empty").push(letter),
+        }
+    }
+    fields
+}
+
+/// What a release of a framework asks for. A release outside the table asks for nothing that is known.
+pub fn pins(framework: &str, version: &str) -> Vec<Pin> {
+    let Ok(version) = version.parse::<Version>() else { return Vec::new() };
+    let newest = newest(framework);
+    let known = newest.is_none_or(|newest| is(version.compare(&newest), Ordering::is_le));
+    let of = TABLES.pins.iter().filter(|one| known && one.name == framework);
+    let pin = |one: &Span| match one.row.as_slice() {
+        [_, package, value, source] => {
+            Some(Pin { package: package.clone(), value: value.clone(), source: source.clone() })
+        }
+        _ => None,
+    };
+    of.filter(|one| one.contains(&version)).filter_map(pin).collect()
+}
+
+/// Releases of a framework with their dates, oldest first.
+fn tags(framework: &str) -> impl Iterator<Item = (&'static str, Version)> {
+    let of = move |row: &&'static [String; 3]| row[0] == framework;
+    let dated = |row: &'static [String; 3]| Some((row[1].as_str(), row[2].parse().ok()?));
+    TABLES.tags.iter().filter(of).filter_map(dated)
+}
+
+fn newest(framework: &str) -> Option<Version> {
+    tags(framework).last()?.0.parse().ok()
+}
+
+/// The release somebody had who installed the framework on a day, or at the end of a month: `2025-03`.
+pub fn release_on(framework: &str, date: &str) -> Option<&'static str> {
+    let Ok(Version::Date(year, month, day)) = date.parse() else { return None };
+    let day = Version::Date(year, month, if day == 0 { 31 } else { day });
+    let published = tags(framework).filter(|(_, on)| is(on.compare(&day), Ordering::is_le));
+    published.map(|(version, _)| version).last()
+}
+
+/// Whether a package, or a framework without one, has a release of this version; `None` where its releases are not known.
+pub fn exists(package: &str, version: &str) -> Option<bool> {
+    let wanted: Version = version.parse().ok()?;
+    let same = |one: &str| {
+        one.parse::<Version>().is_ok_and(|one| is(one.compare(&wanted), Ordering::is_eq))
+    };
+    let name = normalized(package);
+    let installs = TABLES.installs.iter().find(|row| row[0] == name);
+    let installs = installs.map(|row| row[1].split(' ').any(same));
+    let mut tags = tags(&name).map(|(version, _)| version).peekable();
+    let tagged = tags.peek().is_some().then(|| tags.any(same));
+    match (installs, tagged) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (installs, tagged) => installs.or(tagged),
+    }
+}
+
+/// The libraries with device code in the wheel of a release for Linux on x86-64. `None` where that wheel was not read and its neighbours
+/// that were differ.
+pub fn wheel(package: &str, version: &str) -> Option<Vec<Library>> {
+    let (name, version) = (normalized(package), version.parse::<Version>().ok()?);
+    let of = || TABLES.wheels.iter().filter(|one| one.name == name);
+    let changes = || of().flat_map(|one| [Some(&one.first), one.last.as_ref()]).flatten();
+    let at = |wanted: fn(Ordering) -> bool| {
+        changes().filter(|one| is(one.compare(&version), wanted)).collect::<Vec<_>>().into_iter()
+    };
+    let by = |a: &&Version, b: &&Version| a.compare(b).unwrap_or(Ordering::Equal);
+    let read = at(Ordering::is_eq).next().is_some();
+    if !read {
+        let (before, after) = (at(Ordering::is_lt).max_by(by)?, at(Ordering::is_gt).min_by(by)?);
+        let ends = |one: &Span| one.last.as_ref().is_some_and(|last| same(last, before));
+        if of().any(|one| ends(one) || same(&one.first, after)) {
+            return None;
+        }
+    }
+    let found: Vec<_> = of().filter(|one| one.contains(&version)).filter_map(library).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+fn same(a: &Version, b: &Version) -> bool {
+    is(a.compare(b), Ordering::is_eq)
+}
+
+fn library(one: &Span) -> Option<Library> {
+    let [_, name, code, ptx, wheel] = one.row.as_slice() else { return None };
+    let list = |text: &str| text.split_whitespace().filter_map(|sm| sm.parse().ok()).collect();
+    Some(Library { name: name.clone(), code: list(code), ptx: list(ptx), wheel: wheel.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_asks_for_what_its_files_say() {
+        let asked = |framework, version, package: &str| {
+            let pins = pins(framework, version);
+            pins.iter().find(|one| one.package == package).and_then(Pin::exact).map(str::to_owned)
+        };
+        assert_eq!(asked("vllm", "0.8.1", "torch").as_deref(), Some("2.6.0"));
+        assert_eq!(asked("vllm", "0.8.1", "xformers").as_deref(), Some("0.0.29.post2"));
+        assert_eq!(asked("vllm", "99.0", "torch"), None);
+        assert_eq!(asked("lmdeploy", "0.18.0", "torch"), None, "a range is no version");
+    }
+
+    #[test]
+    fn a_date_stands_for_the_newest_release_of_its_time() {
+        assert_eq!(release_on("vllm", "2025-03"), Some("0.8.2"));
+        assert_eq!(release_on("vllm", "2025-03-19"), Some("0.8.1"));
+        assert_eq!(release_on("vllm", "2019-01"), None);
+        assert_eq!(release_on("vllm", "0.8.1"), None);
+        assert_eq!(release_on("nobody", "2025-03"), None);
+    }
+
+    #[test]
+    fn what_exists_is_told_from_what_does_not() {
+        assert_eq!(exists("vllm", "0.8.1"), Some(true));
+        assert_eq!(exists("vllm", "0.8.99"), Some(false));
+        assert_eq!(exists("flash_attn", "2.7.3"), Some(true));
+        assert_eq!(exists("nobody", "1.0"), None);
+    }
+
+    #[test]
+    fn wheels_are_known_where_both_neighbours_agree() {
+        let targets = |package, version| {
+            let libraries = wheel(package, version)?;
+            Some(libraries.iter().map(|one| one.code.len()).max().unwrap_or_default())
+        };
+        assert_eq!(targets("autoawq_kernels", "0.0.9"), Some(6));
+        assert_eq!(targets("autoawq-kernels", "0.0.10"), None);
+        assert_eq!(targets("lmdeploy", "0.15.0"), Some(8));
+        assert_eq!(targets("nobody", "1.0"), None);
+    }
+}

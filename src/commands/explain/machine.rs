@@ -1,0 +1,198 @@
+//! Facts of this machine that decide between causes.
+
+use std::collections::BTreeSet;
+use std::env::consts::OS;
+use std::path::{Path, PathBuf};
+
+use warpscope_probes::Frame;
+use warpscope_probes::bounded::{self, Accept};
+use warpscope_probes::inspect::binary::{Cache, scan_file};
+
+use super::state_gpu;
+use crate::commands::cli::Options;
+use crate::commands::frames::first_frame;
+use crate::commands::frames::source::{AtEnd, open_source};
+use crate::config::args;
+use crate::engine::Target;
+use crate::engine::explain::{Digest, Facts, Origin, names_another_gpu};
+
+/// Bytes read of a small file.
+const SMALL: u64 = 64 << 10;
+/// Libraries of a traceback that are scanned.
+const LIBRARIES: usize = 3;
+
+/// What is true here, where the text can come from here.
+pub(super) fn facts(options: &Options, digest: &Digest) -> Facts {
+    let mut facts = Facts::default();
+    let is_here = options.get(&args::HERE) || options.get(&args::OF_PROCESS).is_some();
+    let Some(frame) = open_source(options, AtEnd::Stop).and_then(first_frame).ok() else {
+        return facts;
+    };
+    let gpu = frame.gpus.first().map(|gpu| Target::from_gpu(gpu, &frame.driver));
+    let cc = gpu.as_ref().and_then(|gpu| gpu.sm);
+    let another = cc.is_some_and(|sm| {
+        names_another_gpu(digest, f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0)
+    });
+    if !is_here && (gpu.is_none() || another) {
+        return facts;
+    }
+    driver(&mut facts, &frame);
+    memory(&mut facts, &frame);
+    if let Some(gpu) = &gpu {
+        state_gpu(&mut facts, gpu, Origin::Here);
+    }
+    if OS == "linux" {
+        host(&mut facts, options);
+    }
+    facts
+}
+
+fn driver(facts: &mut Facts, frame: &Frame) {
+    let versions = &frame.driver.versions;
+    let known = [
+        ("driver_version", &versions.driver),
+        ("driver_cuda", &versions.cuda),
+        ("kernel", &frame.host.machine.kernel),
+    ];
+    for (name, reading) in known {
+        if let Some(value) = reading.value() {
+            facts.state(name, value, Origin::Here);
+        }
+    }
+    let container = frame.host.machine.container.value().is_some();
+    facts.count("in_container", f64::from(u8::from(container)), Origin::Here);
+    facts.count("gpu_count", frame.gpus.len() as f64, Origin::Here);
+    let mig = frame.gpus.iter().any(|gpu| !gpu.mig.is_empty());
+    facts.count("mig", f64::from(u8::from(mig)), Origin::Here);
+}
+
+fn memory(facts: &mut Facts, frame: &Frame) {
+    let Some(gpu) = frame.gpus.first() else { return };
+    let vitals = &gpu.vitals;
+    for (name, reading) in
+        [("total_bytes", &vitals.memory_total_bytes), ("free_bytes", &vitals.memory_free_bytes)]
+    {
+        if let Some(bytes) = reading.value() {
+            facts.count(name, bytes.0 as f64, Origin::Here);
+        }
+    }
+}
+
+/// What the kernel and the environment of the process say.
+fn host(facts: &mut Facts, options: &Options) {
+    let read = |path: &str| bounded::text(Path::new(path), Accept::Files, SMALL).ok();
+    if let Some(text) = read("/proc/driver/nvidia/version") {
+        let version = text.split_whitespace().find(|word| {
+            word.split('.').count() >= 2 && word.starts_with(|letter: char| letter.is_ascii_digit())
+        });
+        if let Some(version) = version {
+            facts.state("module_version", version, Origin::Here);
+        }
+    }
+    facts.count("uvm_device", exists("/dev/nvidia-uvm"), Origin::Here);
+    facts.count("nvswitch", exists("/dev/nvidia-nvswitchctl"), Origin::Here);
+    let groups = std::fs::read_dir("/sys/class/iommu").map_or(0, Iterator::count);
+    facts.count("iommu", groups as f64, Origin::Here);
+    let own = || options.env.text("CUDA_VISIBLE_DEVICES");
+    let visible = options
+        .get(&args::OF_PROCESS)
+        .map_or_else(own, |pid| variable(pid, "CUDA_VISIBLE_DEVICES"));
+    if let Some(visible) = visible {
+        facts.state("visible", &visible, Origin::Here);
+    }
+    if let Ok(shm) = rustix::fs::statvfs("/dev/shm") {
+        facts.count("shm_bytes", (shm.f_blocks * shm.f_frsize) as f64, Origin::Here);
+        facts.count("shm_free_bytes", (shm.f_bavail * shm.f_frsize) as f64, Origin::Here);
+    }
+}
+
+fn exists(path: &str) -> f64 {
+    f64::from(u8::from(Path::new(path).exists()))
+}
+
+/// A variable of a process that runs.
+fn variable(pid: u64, name: &str) -> Option<String> {
+    let path = PathBuf::from(format!("/proc/{pid}/environ"));
+    let text = bounded::text(&path, Accept::Files, SMALL).ok()?;
+    let lines = text.split('\0').filter_map(|line| line.split_once('='));
+    lines.filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).next()
+}
+
+/// What the libraries that the text names, or those of the environment, were built for.
+pub(super) fn libraries(digest: &Digest, environment: Option<&Path>) -> Facts {
+    let mut facts = Facts::default();
+    let named = paths(digest);
+    let torch =
+        environment.and_then(torch_of).or_else(|| named.iter().find_map(|path| torch_beside(path)));
+    if let Some(torch) = torch {
+        build(&mut facts, &torch);
+    }
+    let libraries = named.iter().filter(|path| path.is_file() && is_library(path)).take(LIBRARIES);
+    let targets: BTreeSet<String> = libraries.flat_map(|path| targets(path)).collect();
+    if !targets.is_empty() {
+        let list: Vec<String> = targets.into_iter().collect();
+        facts.state("lib_arch_list", &list.join(" "), Origin::Here);
+    }
+    facts
+}
+
+/// Version, CUDA and architectures of an installed PyTorch.
+fn build(facts: &mut Facts, torch: &Path) {
+    let Ok(text) = bounded::text(&torch.join("version.py"), Accept::Files, SMALL) else { return };
+    let value = |name: &str| {
+        let line = text.lines().find(|line| line.split([':', '=', ' ']).next() == Some(name))?;
+        Some(line.rsplit('=').next()?.trim().trim_matches(['\'', '"']).to_owned())
+    };
+    if let Some(version) = value("__version__") {
+        facts.state("torch_version", &version, Origin::Here);
+    }
+    match value("cuda").as_deref() {
+        Some("None") => facts.count("torch_cuda_build", 0.0, Origin::Here),
+        Some(cuda) => {
+            facts.count("torch_cuda_build", 1.0, Origin::Here);
+            facts.state("wanted_cuda", cuda, Origin::Here);
+        }
+        None => {}
+    }
+    let targets = targets(&torch.join("lib/libtorch_cuda.so"));
+    if !targets.is_empty() {
+        facts.state("arch_list", &targets.join(" "), Origin::Here);
+    }
+}
+
+/// Architectures of the device code in a file.
+fn targets(path: &Path) -> Vec<String> {
+    let cache = Cache::folder_of_user().map(Cache::open);
+    let scan = cache.as_ref().map_or_else(|| scan_file(path), |cache| cache.scan(path));
+    let sizes = scan.map(|scan| scan.sizes).unwrap_or_default();
+    sizes.keys().map(|target| target.sm.to_string()).collect()
+}
+
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.contains(".so") || name.ends_with(".dll") || name.ends_with(".pyd")
+}
+
+/// Files of this machine that the text names.
+fn paths(digest: &Digest) -> Vec<PathBuf> {
+    let ends = |letter: char| letter.is_whitespace() || "\"'`<>(),;".contains(letter);
+    let words = digest.lines.iter().flat_map(|line| line.text.split(ends));
+    let words = words.map(|word| word.trim_end_matches(':')).filter(|word| word.starts_with('/'));
+    let known: BTreeSet<PathBuf> = words.take(4000).map(PathBuf::from).collect();
+    known.into_iter().filter(|path| path.exists()).collect()
+}
+
+fn torch_beside(path: &Path) -> Option<PathBuf> {
+    let packages = path.ancestors().find(|folder| {
+        folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
+    })?;
+    Some(packages.join("torch")).filter(|torch| torch.is_dir())
+}
+
+fn torch_of(environment: &Path) -> Option<PathBuf> {
+    let libraries = std::fs::read_dir(environment.join("lib")).ok()?.take(100);
+    let places =
+        libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages/torch"));
+    let windows = environment.join("Lib/site-packages/torch");
+    places.chain([windows]).find(|torch| torch.is_dir())
+}

@@ -1,0 +1,135 @@
+//! `warpscope explain`: from the text of an error to its cause, and what to do.
+//!
+//! The text comes from a file, from standard input or from a command that is run; what is true on this machine is asked only where the text
+//! can come from here, so that a log pasted from elsewhere is not judged by the wrong GPU.
+
+mod machine;
+mod show;
+mod subject;
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::output;
+use crate::commands::answer::rules::rule_base;
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
+};
+use crate::commands::frames::what_if;
+use crate::config::args;
+use crate::engine::Target;
+use crate::engine::explain::{Answer, Confidence, Digest, Facts, Origin, Problem, explain};
+
+/// The command.
+pub(crate) const COMMAND: CommandSpec = CommandSpec {
+    name: "explain",
+    about: "Explain an error message: its cause, how sure that is, what else it could be, and the fix",
+    more: "Reads a file, standard input, or the output of a command behind --, which is passed through and ends with the command's own code. \
+Facts of this machine decide where it has a GPU and the text names no other; --here says that it comes from here. \
+Exits with 0 if a cause was found, with 1 if one of two fits, with 4 if none is known.",
+    args: &[
+        &[&args::ERROR_TEXT, &args::COMMAND, &args::HERE, &args::ENVIRONMENT, &args::OF_PROCESS],
+        NAMED_GPUS,
+        LIVE,
+        &[&args::RULES, &args::JSON, &args::MARKDOWN],
+        STYLE,
+        CONFIG_FILE,
+    ],
+    examples: &[
+        ("explain crash.log --gpu V100", "a log from another machine, of which the GPU is known"),
+        ("explain -- python train.py", "run it, and explain the error if it fails"),
+        ("explain crash.log --markdown", "an issue report, names and paths hidden"),
+    ],
+    run,
+    ..CommandSpec::BASE
+};
+
+/// Number of the JSON format.
+const SCHEMA: u32 = 1;
+
+/// The first problem stands at the top, so that a script need not look into the list.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    lines: u64,
+    #[serde(flatten)]
+    first: Option<&'a Problem>,
+    others: &'a [Problem],
+    look: Option<&'a str>,
+}
+
+fn run(options: &Options) -> Result<Exit, CliError> {
+    let command = options.get(&args::COMMAND);
+    if command.is_empty() {
+        let digest = subject::read(options.get(&args::ERROR_TEXT).as_deref())?;
+        return tell(options, &digest, output::print);
+    }
+    let ended = subject::watch(&command)?;
+    if ended.is_suspicious {
+        tell(options, &ended.digest, beside)?;
+    }
+    Ok(ended.exit)
+}
+
+/// Standard output belongs to the command that ran.
+fn beside(text: &str) -> Result<Exit, CliError> {
+    output::stderr().write_all(text.as_bytes())?;
+    Ok(Exit::Fine)
+}
+
+fn tell(
+    options: &Options,
+    digest: &Digest,
+    print: fn(&str) -> Result<Exit, CliError>,
+) -> Result<Exit, CliError> {
+    let answer = answer(options, digest)?;
+    let shown = match options.form() {
+        Form::Json => serde_json::to_string(&report(&answer)).map_err(output::not_json)? + "\n",
+        Form::Markdown => show::markdown(&answer, digest, &options.env),
+        _ => show::text(&answer, output::style(options)),
+    };
+    print(&shown)?;
+    Ok(exit(&answer))
+}
+
+fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
+    let rules = rule_base(options)?;
+    let mut facts = Facts::default();
+    let named = what_if::choice(options)?.named;
+    match named.first() {
+        Some(gpu) => {
+            state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named)
+        }
+        None => facts.join(&machine::facts(options, digest)),
+    }
+    let environment = options.get(&args::ENVIRONMENT);
+    facts.join(&machine::libraries(digest, environment.as_deref().map(Path::new)));
+    Ok(explain(digest, &facts, &rules))
+}
+
+/// What a GPU says about itself.
+fn state_gpu(facts: &mut Facts, gpu: &Target, origin: Origin) {
+    facts.state("gpu", &gpu.label, origin);
+    if let Some(sm) = gpu.sm {
+        facts.count("cc", f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0, origin);
+    }
+    if let Some(bytes) = gpu.shared_memory_per_block {
+        facts.count("limit_bytes", f64::from(bytes), origin);
+    }
+}
+
+fn report(answer: &Answer) -> Report<'_> {
+    let others = answer.problems.get(1..).unwrap_or_default();
+    let first = answer.problems.first();
+    Report { schema: SCHEMA, lines: answer.lines, first, others, look: answer.look.as_deref() }
+}
+
+fn exit(answer: &Answer) -> Exit {
+    match answer.problems.first().map(|problem| problem.confidence) {
+        Some(Confidence::OneOfTwo) => Exit::CheckFailed,
+        Some(Confidence::Settled | Confidence::Fits) => Exit::Fine,
+        None => Exit::Unknown,
+    }
+}

@@ -1,0 +1,162 @@
+//! What a rule advises, read as a configuration the engine can be asked about.
+//!
+//! A rule's text is written once for every GPU. What it asks for is looked for in it: versions behind `pip install`, arguments of the
+//! framework's own command, another framework's command. Advice that the engine says fails here is not given.
+
+use warpscope_probes::rules::{Cost, Framework, Launch, RuleBase, Version, VersionRange, dtype_id};
+
+use super::{Attempt, launch, options};
+use crate::engine::explanation::remedy;
+use crate::engine::question::Question;
+use crate::engine::verdict::{Fix, Outcome};
+use crate::engine::versions::versions_of;
+use crate::engine::words::Filler;
+
+/// Variables that say which GPUs a build of one's own is for. No rule answers for such a build.
+const BUILDS_FOR: &[&str] = &["CMAKE_CUDA_ARCHITECTURES", "CUDAARCHS", "TORCH_CUDA_ARCH_LIST"];
+
+/// The advice of the rule that decided, unless it is known to fail here.
+pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
+    let answer = attempt.answer;
+    let rule = remedy(answer)?;
+    let text = Filler::new(answer.target, answer.question).command(rule.fix.as_deref()?);
+    let text = text.replace(launch::ANY_MODEL, launch::model(answer.question));
+    let (text, comment) = without_comments(&text);
+    let outcome = outcome(attempt, &text);
+    if outcome.is_some_and(Outcome::is_bad) {
+        return None;
+    }
+    let better = |one: &Outcome| one.severity() < answer.decision.outcome.severity();
+    let then = outcome.filter(|one| one.runs()).filter(better);
+    let title = match rule.fix_cost {
+        Cost::Flag => "recommended by the rule",
+        Cost::Kernel => "another kernel, recommended by the rule",
+        Cost::Build => "another version or build, recommended by the rule",
+        Cost::Format => "another model format, recommended by the rule",
+        Cost::Hardware => "another GPU, recommended by the rule",
+    };
+    let title = if comment.is_empty() { title.to_owned() } else { format!("{title}: {comment}") };
+    Some(Fix { cost: rule.fix_cost, title, text, then })
+}
+
+/// A text to paste without its comments, and the comments.
+fn without_comments(text: &str) -> (String, String) {
+    let (mut code, mut comments) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        match line.split_once("   #") {
+            _ if line.starts_with("# ") => comments.push(line.trim_start_matches('#').trim()),
+            Some((before, comment)) => {
+                code.push(before.trim_end());
+                comments.push(comment.trim());
+            }
+            None => code.push(line),
+        }
+    }
+    if code.iter().all(|line| line.trim().is_empty()) {
+        return (comments.join("\n"), String::new());
+    }
+    (code.join("\n").trim_matches('\n').to_owned(), comments.join("; "))
+}
+
+/// What the engine says of the configuration the text asks for; none where it does not understand the text.
+fn outcome(attempt: &Attempt<'_>, text: &str) -> Option<Outcome> {
+    let (base, question) = (attempt.answer.base, attempt.answer.question);
+    if BUILDS_FOR.iter().any(|variable| text.contains(variable)) {
+        return None;
+    }
+    if let Some(other) = other_framework(base, question, text) {
+        let rows = base.configs().iter().filter(|row| row.framework == other.id);
+        let outcomes = rows.map(|row| attempt.outcome_of(&Question::of_row(base, row)));
+        return outcomes.min_by_key(|one| one.severity());
+    }
+    let mut changed = question.clone();
+    versions(base, &mut changed, text);
+    let own = base.framework(&question.framework).filter(|one| one.launch.is_some());
+    let started = own.or_else(|| started_by(base, text));
+    if let Some(launch) = started.and_then(|one| one.launch.as_ref()) {
+        arguments(launch, &mut changed, text);
+    }
+    (!changed.is_same(question)).then(|| attempt.outcome_of(&changed))
+}
+
+/// The framework whose command this is, where it has no part in the question.
+fn other_framework<'a>(
+    base: &'a RuleBase,
+    question: &Question,
+    text: &str,
+) -> Option<&'a Framework> {
+    let part =
+        |one: &&Framework| one.id == question.framework || question.config.get(&one.id).is_some();
+    started_by(base, text).filter(|one| !part(one))
+}
+
+/// The framework whose command this is: `vllm serve`.
+fn started_by<'a>(base: &'a RuleBase, text: &str) -> Option<&'a Framework> {
+    let starts = |one: &&Framework| {
+        let command = one.launch.as_ref().and_then(|launch| launch.text.split('{').next());
+        command.map(str::trim).is_some_and(|command| {
+            command.split(' ').count() > 1 && text.trim_start().starts_with(command)
+        })
+    };
+    base.frameworks().iter().find(starts)
+}
+
+/// Versions behind `pip install`.
+fn versions(base: &RuleBase, question: &mut Question, text: &str) {
+    let install = |line: &&str| line.contains("pip install");
+    for word in text.lines().filter(install).flat_map(str::split_whitespace) {
+        let word = word.trim_matches(['\'', '"']);
+        if let Some((_, wheel)) = word.split_once("/whl/").filter(|(_, one)| one.starts_with("cu"))
+        {
+            let key = if question.framework == "torch" { "wheel" } else { "torch.wheel" };
+            let part = question.framework == "torch" || question.config.get("torch").is_some();
+            let _ = part.then(|| question.config.set(key, wheel));
+            continue;
+        }
+        let name = word.split(['<', '>', '=', '!', '[']).next().unwrap_or_default();
+        let named = |one: &&Framework| one.id == name || one.packages.iter().any(|own| own == name);
+        let Some(framework) = base.frameworks().iter().find(named) else { continue };
+        let bounds = word.trim_start_matches(|c: char| !"<>=!".contains(c));
+        let Some(version) = newest_within(base, framework, bounds) else { continue };
+        if framework.id == question.framework {
+            question.version = Some(version);
+        } else if question.config.get(&framework.id).is_some() {
+            *question =
+                options::with(question, &framework.id, &version).unwrap_or(question.clone());
+        }
+    }
+}
+
+/// The newest version the rules know in this range; a bound itself where they know none.
+fn newest_within(base: &RuleBase, framework: &Framework, bounds: &str) -> Option<String> {
+    if bounds.is_empty() {
+        return framework.version.clone();
+    }
+    let range: VersionRange = bounds.parse().ok()?;
+    let within = |text: &&String| {
+        let version: Option<Version> = text.parse().ok();
+        range.contains(version.as_ref()) == Some(true)
+    };
+    let known = versions_of(base, &framework.id);
+    known
+        .iter()
+        .rev()
+        .find(within)
+        .cloned()
+        .or_else(|| range.bound_texts().next().map(str::to_owned))
+}
+
+/// Arguments of the framework's own command.
+fn arguments(launch: &Launch, question: &mut Question, text: &str) {
+    for arg in &launch.arg {
+        let before = arg.write.split_once("{value}").map(|one| one.0);
+        let Some(before) = before.filter(|one| one.len() > 2) else { continue };
+        let Some((_, after)) = text.split_once(before) else { continue };
+        let end = |c: char| c.is_whitespace() || "'\",)".contains(c);
+        let word = after.split(end).next().unwrap_or_default();
+        let named =
+            arg.names.iter().find(|(_, spelt)| *spelt == word).map(|(value, _)| value.as_str());
+        let value = named.or_else(|| dtype_id(word).filter(|_| arg.key == "dtype")).unwrap_or(word);
+        *question = options::with(question, &arg.key, value).unwrap_or(question.clone());
+    }
+}

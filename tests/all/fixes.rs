@@ -1,0 +1,150 @@
+//! Every fix of every cell: what is offered does not fail by our own rules, and what it installs can be installed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use warpscope::engine::{Assumptions, Fix, Question, Row, Target, evaluate, rows};
+use warpscope_probes::catalogue::{Catalogue, what_if};
+use warpscope_probes::driver::Driver;
+use warpscope_probes::rules::{Cost, Version, VersionRange};
+
+use super::verdicts::base;
+use warpscope_probes::releases::fields;
+
+/// One product for every kind of GPU that people name, from Maxwell to Blackwell.
+const GPUS: [&str; 40] = [
+    "GTX 980",
+    "GTX 1060",
+    "GTX 1080 Ti",
+    "GTX 1650",
+    "GTX 1660 Ti",
+    "RTX 2060",
+    "RTX 2080 Ti",
+    "RTX 3060",
+    "RTX 3080",
+    "RTX 3090",
+    "RTX 4060",
+    "RTX 4070",
+    "RTX 4090",
+    "RTX 5060 Ti",
+    "RTX 5070 Ti",
+    "RTX 5080",
+    "RTX 5090",
+    "Tesla P4",
+    "Tesla P40",
+    "Tesla P100",
+    "Tesla V100",
+    "Titan V",
+    "Tesla T4",
+    "Quadro RTX 6000",
+    "A2",
+    "A10",
+    "A30",
+    "A40",
+    "A100",
+    "RTX A6000",
+    "L4",
+    "L40S",
+    "RTX 6000 Ada",
+    "H100",
+    "H200",
+    "B200",
+    "B300",
+    "RTX PRO 6000",
+    "GB10",
+    "Jetson AGX Orin 64GB",
+];
+
+fn targets() -> Vec<Target> {
+    let target = |name: &&str| {
+        let parts = Catalogue::load();
+        let part = parts
+            .find(name)
+            .ok()
+            .or_else(|| parts.parts().iter().find(|one| one.name.contains(*name)));
+        let part = part.unwrap_or_else(|| panic!("{name} is not in the catalogue"));
+        Target::from_gpu(&what_if(part, 0), &Driver::default())
+    };
+    GPUS.iter().map(target).collect()
+}
+
+/// Versions that pip can install, by package, ascending or not.
+fn installable() -> BTreeMap<String, BTreeSet<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("probes/releases/installs.csv");
+    let text = std::fs::read_to_string(path).expect("the table is there");
+    let row = |line: &str| {
+        let [package, versions]: [String; 2] = fields(line).try_into().expect("two columns");
+        (package, versions.split(' ').map(str::to_owned).collect())
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+/// Requirements a text installs: package and range.
+fn required(text: &str) -> Vec<(String, VersionRange)> {
+    let lines = text.lines().filter(|line| line.contains("pip install"));
+    let words = lines.flat_map(str::split_whitespace).map(|word| word.trim_matches(['\'', '"']));
+    words
+        .filter_map(|word| {
+            let at = word.find(['<', '>', '=', '!'])?;
+            let name = word[..at].split('[').next()?.to_owned();
+            Some((name, word[at..].parse().ok()?))
+        })
+        .collect()
+}
+
+/// What is wrong with a fix of a question on a device.
+fn wrong(
+    fix: &Fix,
+    question: &Question,
+    target: &Target,
+    known: &BTreeMap<String, BTreeSet<String>>,
+) -> Option<String> {
+    if fix.then.is_some_and(|then| !then.runs()) {
+        return Some("does not run".to_owned());
+    }
+    if fix.text.lines().any(|line| line.starts_with('#') || line.contains("   #")) {
+        return Some("is an essay".to_owned());
+    }
+    for (package, range) in required(&fix.text) {
+        let within = |text: &&String| {
+            let version: Option<Version> = text.parse().ok();
+            range.contains(version.as_ref()) == Some(true)
+        };
+        if known.get(&package).is_some_and(|all| !all.iter().any(|one| within(&one))) {
+            return Some(format!("{package}{} does not exist", range.as_str()));
+        }
+        let own = base()
+            .framework(&question.framework)
+            .is_some_and(|one| one.packages.contains(&package));
+        let exact = range.as_str().strip_prefix("==");
+        if let (true, Some(version), Cost::Build) = (own, exact, fix.cost) {
+            let changed = Question { version: Some(version.to_owned()), ..question.clone() };
+            let then = evaluate(base(), target, &changed, &[]).outcome;
+            return then.is_bad().then(|| format!("{version} {then}"));
+        }
+    }
+    None
+}
+
+#[test]
+fn no_fix_fails_and_every_fix_exists() {
+    let (rows, known) = (rows(base(), &Assumptions::default()), installable());
+    let mut bad = BTreeSet::new();
+    let mut asked = 0;
+    for target in targets() {
+        for Row { question, framework, config } in &rows {
+            for fix in evaluate(base(), &target, question, &[]).fixes {
+                asked += 1;
+                if let Some(what) = wrong(&fix, question, &target, &known) {
+                    bad.insert(format!(
+                        "{framework} {config} on {}: {} ({what})",
+                        target.label, fix.text
+                    ));
+                }
+            }
+        }
+    }
+    assert!(asked > 1000, "{asked} fixes");
+    let lines: Vec<_> = bad.iter().map(String::as_str).collect();
+    assert!(bad.is_empty(), "{} of {asked}:\n{}", bad.len(), lines.join("\n"));
+}
