@@ -20,6 +20,8 @@ pub(super) struct Answer<'a> {
     /// Version asked about, once parsed.
     pub(super) version: Option<&'a Version>,
     pub(super) matches: RuleMatches<'a>,
+    /// What the model lacks of memory, whether or not that decides.
+    pub(super) too_big: Option<TooBig>,
     pub(super) decision: Decision<'a>,
 }
 
@@ -32,9 +34,10 @@ impl<'a> Answer<'a> {
         let findings = Findings::new(plan.question, extra);
         let facts = target.facts();
         let matches = RuleMatches::run(plan, &facts, &findings);
-        let size = TooBig::of(plan.question, matches.settings(), target).filter(|_| !plan.spills);
-        let decision = Decision::new(&matches, &findings, size, &facts);
+        let too_big =
+            (!plan.spills).then(|| TooBig::of(plan.question, matches.settings(), target)).flatten();
+        let decision = Decision::new(&matches, &findings, too_big.is_some(), &facts);
         let (base, question, version) = (plan.base, plan.question, plan.version.as_ref());
-        Self { base, question, target, facts, findings, version, matches, decision }
+        Self { base, question, target, facts, findings, version, matches, too_big, decision }
     }
 }

@@ -1,6 +1,7 @@
 //! What answers assume besides the GPU: versions, a model, and findings on this machine.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::{ANY_VERSION, RuleBase, Settings};
@@ -119,6 +120,7 @@ fn with_model(question: Question, config: Settings, model: &Model) -> Question {
     let as_saved = asked.is_none() || format_of(&model.settings).is_some();
     Question {
         weight_bytes: model.weight_bytes.filter(|_| as_saved),
+        shape: model.shape.clone().map(Arc::new),
         model: Some(model.name.clone()),
         config,
         ..question

@@ -11,7 +11,6 @@ use warpscope_probes::rules::{DeviceFacts, Effect, Report, Rule, Stage};
 use super::composition::Composition;
 use super::findings::{Findings, stage_of, worst_of_strongest};
 use super::matching::{RuleMatch, RuleMatches};
-use super::memory::TooBig;
 use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 
 /// What decided.
@@ -22,8 +21,8 @@ pub(super) enum DecidedBy<'a> {
     Whole(&'a Evidence),
     /// An answer to a part of it.
     Part(&'a Finding),
-    /// The weights do not fit.
-    Size(TooBig),
+    /// The model does not fit.
+    Size,
     /// Rules for its parts, together.
     Parts,
     Nothing,
@@ -64,7 +63,7 @@ impl<'a> Decision<'a> {
     pub(super) fn new(
         matches: &RuleMatches<'a>,
         findings: &Findings<'a>,
-        size: Option<TooBig>,
+        is_too_big: bool,
         facts: &DeviceFacts<'_>,
     ) -> Self {
         let answerable = facts.sm.is_some() && !matches.is_cyclic();
@@ -79,11 +78,11 @@ impl<'a> Decision<'a> {
             .filter(|one| findings.about(one.rule).is_none_or(|found| !found.outcome.is_bad()));
         let claims = standing.map(|one| claim_of(&one));
         let parts = findings.standing().filter_map(|one| part_claim(one, matches));
-        let too_big = size.map(|size| Claim {
+        let too_big = is_too_big.then_some(Claim {
             outcome: Outcome::Fails,
             stage: Stage::Memory,
             level: Level::Rule,
-            by: DecidedBy::Size(size),
+            by: DecidedBy::Size,
         });
         let first = decisive(claims.chain(parts).chain(too_big)).filter(counts);
         let rule = decisive(rules().map(|one| claim_of(&one))).filter(counts);
@@ -157,7 +156,7 @@ impl<'a> Decision<'a> {
             DecidedBy::Rule(_) | DecidedBy::Parts => {
                 reports().any(otherwise) || whole() || (refuted() && !self.outcome.is_bad())
             }
-            DecidedBy::Size(_) => whole(),
+            DecidedBy::Size => whole(),
             DecidedBy::Part(part) => {
                 let replaced = |one: &RuleMatch<'_>| super::findings::answers(part, one.rule);
                 // A rule that agrees covers all it outweighs.

@@ -9,6 +9,7 @@ use super::composition::Weakened;
 use super::decision::DecidedBy;
 use super::findings::{answers, stage_of};
 use super::matching::RuleMatch;
+use super::memory::TooBig;
 use super::verdict::{Evidence, Finding, Level, Outcome, Scope, StageAnswer, Step, StepKind};
 use super::words::{Filler, missing};
 
@@ -29,10 +30,20 @@ impl Explanation<'_> {
 
     pub(super) fn needs(&self) -> String {
         match (self.answer.decision.by, self.answer.decision.rule) {
-            (DecidedBy::Size(size), _) => size.needs(),
+            (DecidedBy::Size, _) => self.size(|size| &size.needs),
             (_, Some(rule)) => self.fill.text(&rule.needs),
             (_, None) => String::new(),
         }
+    }
+
+    /// What the model lacks, where that decided.
+    fn decides_by_size(&self) -> Option<&TooBig> {
+        let decides = matches!(self.answer.decision.by, DecidedBy::Size);
+        self.answer.too_big.as_ref().filter(|_| decides)
+    }
+
+    fn size(&self, text: fn(&TooBig) -> &String) -> String {
+        self.decides_by_size().map(text).cloned().unwrap_or_default()
     }
 
     pub(super) fn reason(&self) -> String {
@@ -40,7 +51,7 @@ impl Explanation<'_> {
         match decision.by {
             DecidedBy::Whole(found) => found.detail.clone(),
             DecidedBy::Part(part) => self.reason_of_part(part),
-            DecidedBy::Size(size) => size.reason(),
+            DecidedBy::Size => self.size(|size| &size.reason),
             DecidedBy::Rule(rule) => self.reason_of_rule(rule),
             DecidedBy::Parts => self.with_doubt(self.reason_of_parts()),
             DecidedBy::Nothing => self.why_unknown(),
@@ -95,9 +106,8 @@ impl Explanation<'_> {
             if by.is_empty() && *stage != Stage::Memory {
                 by.extend(deciding.map(|rule| rule.id.to_string()));
             }
-            if let (Stage::Memory, DecidedBy::Size(size)) = (*stage, decision.by) {
-                by.push(size.evidence().id);
-            }
+            let size = self.decides_by_size().filter(|_| *stage == Stage::Memory);
+            by.extend(size.map(|size| size.evidence().id));
             by.dedup();
             let silent: Vec<String> = silent_in(*stage).collect();
             let decided = !by.is_empty() && silent.is_empty();
@@ -227,10 +237,7 @@ impl Explanation<'_> {
             std::iter::once(claim(rule, self.fill)).chain(reports)
         });
         let found = self.answer.findings.all().map(|one| one.evidence.clone());
-        let size = match self.answer.decision.by {
-            DecidedBy::Size(size) => Some(size.evidence()),
-            _ => None,
-        };
+        let size = self.decides_by_size().map(TooBig::evidence);
         let mut evidence: Vec<_> = size.into_iter().chain(found).chain(ours).collect();
         let first = self.first();
         evidence.sort_by_key(|one| {
@@ -257,7 +264,7 @@ impl Explanation<'_> {
                     .find(|rule| rule.effect == Effect::Works)
                     .map(|rule| (&*rule.id, Level::Rule));
             }
-            DecidedBy::Size(_) | DecidedBy::Nothing => None,
+            DecidedBy::Size | DecidedBy::Nothing => None,
         };
         found.map(|one| (&*one.id, one.level))
     }
@@ -272,10 +279,8 @@ impl Explanation<'_> {
         let rules = matches.matches.iter().filter(|one| self.counts(one));
         let rules = rules.map(|one| (one.rule.stage, self.step_of(one)));
         let parts = self.answer.findings.standing().filter_map(|one| self.step_of_part(one));
-        let size = match self.answer.decision.by {
-            DecidedBy::Size(size) => Some((Stage::Memory, own_step(Stage::Memory, size.reason()))),
-            _ => None,
-        };
+        let size = self.decides_by_size();
+        let size = size.map(|size| (Stage::Memory, own_step(Stage::Memory, size.reason.clone())));
         let mut staged: Vec<(Stage, Step)> = parts.chain(rules).chain(size).collect();
         staged.sort_by_key(|one| one.0);
         let whole = match self.answer.decision.by {
@@ -329,7 +334,7 @@ impl Explanation<'_> {
 pub(super) fn remedy<'a>(answer: &Answer<'a>) -> Option<&'a Rule> {
     let decision = &answer.decision;
     let agrees = |rule: &&Rule| decision.outcome.is_bad() == rule.effect.is_bad();
-    let own = !matches!(decision.by, DecidedBy::Size(_));
+    let own = !matches!(decision.by, DecidedBy::Size);
     decision.rule.filter(agrees).filter(|_| own && decision.outcome != Outcome::Works)
 }
 

@@ -1,6 +1,6 @@
 //! Which rules apply to a question, following the fallbacks a framework takes on its own.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use warpscope_kernels::Sm;
@@ -63,9 +63,13 @@ impl RuleMatch<'_> {
 struct Resolved<'a> {
     settings: Settings,
     candidates: Vec<Candidate<'a>>,
-    /// Rules of the framework that say yes or no to what the question leaves open.
-    left_open: Vec<(&'a Rule, Vec<&'static str>)>,
+    version: Option<Version>,
+    /// Rules of the framework that say yes or no to what the question leaves open, once somebody asks for them.
+    left_open: OnceCell<Vec<LeftOpen>>,
 }
+
+/// The place of a rule among those of its framework, and the keys it names that the question leaves open.
+type LeftOpen = (usize, Vec<&'static str>);
 
 /// A question prepared for any number of devices. Fallback configurations are prepared when the first device takes them.
 pub(super) struct Plan<'a> {
@@ -92,21 +96,16 @@ impl<'a> Plan<'a> {
     fn resolve(&self, settings: Settings) -> Rc<Resolved<'a>> {
         let known = self.resolved.borrow().iter().find(|one| one.settings == settings).cloned();
         known.unwrap_or_else(|| {
-            let (candidates, left_open) = (self.candidates(&settings), self.left_open(&settings));
-            let resolved = Rc::new(Resolved { settings, candidates, left_open });
+            let candidates = self.candidates(&settings);
+            let resolved = Rc::new(Resolved {
+                settings,
+                candidates,
+                version: self.version.clone(),
+                left_open: OnceCell::new(),
+            });
             self.resolved.borrow_mut().push(Rc::clone(&resolved));
             resolved
         })
-    }
-
-    fn left_open(&self, settings: &Settings) -> Vec<(&'a Rule, Vec<&'static str>)> {
-        let own = self.base.rules_of(&self.question.framework);
-        let speaks = |rule: &&Rule| rule.effect == Effect::Works || rule.effect.is_bad();
-        let within = own
-            .filter(speaks)
-            .filter(|rule| rule.versions.contains(self.version.as_ref()) == Some(true));
-        let open = within.filter_map(|rule| Some((rule, rule.selector.left_open(settings)?)));
-        open.filter(|one| !one.1.is_empty()).collect()
     }
 
     fn start(&self) -> Rc<Resolved<'a>> {
@@ -203,6 +202,17 @@ impl<'a> RuleMatches<'a> {
         self.base.rules_of(self.framework)
     }
 
+    fn left_open(&self, own: &[&Rule]) -> &[LeftOpen] {
+        let (settings, version) = (self.settings(), self.resolved.version.as_ref());
+        let open = |(at, rule): (usize, &&Rule)| {
+            let speaks = rule.effect == Effect::Works || rule.effect.is_bad();
+            let open =
+                rule.selector.left_open(settings).filter(|open| speaks && !open.is_empty())?;
+            (rule.versions.contains(version) == Some(true)).then_some((at, open))
+        };
+        self.resolved.left_open.get_or_init(|| own.iter().enumerate().filter_map(open).collect())
+    }
+
     /// Rules that work and would apply on the device whose code this one loads, or if the question said more.
     pub(super) fn near(
         &self,
@@ -220,13 +230,15 @@ impl<'a> RuleMatches<'a> {
             let kin = kin.filter(|_| !holds(one.rule, facts.sm))?;
             holds(one.rule, Some(kin)).then_some((one.rule, Weakened::OnKin(kin)))
         });
-        let open = || self.resolved.left_open.iter().filter(|one| holds(one.0, facts.sm));
+        let own: Vec<&'a Rule> = self.own_rules().collect();
+        let open = self.left_open(&own).iter().map(|(at, open)| (own[*at], open));
+        let open: Vec<_> = open.filter(|one| holds(one.0, facts.sm)).collect();
         let fails = |keys: &[&str]| {
-            open().any(|(rule, open)| {
+            open.iter().any(|(rule, open)| {
                 rule.effect.is_bad() && open.iter().any(|key| keys.contains(key))
             })
         };
-        let works = open().filter(|one| one.0.effect == Effect::Works && !fails(&one.1));
+        let works = open.iter().filter(|one| one.0.effect == Effect::Works && !fails(one.1));
         on_kin.chain(works.map(|one| (one.0, Weakened::LeftOpen(one.1.clone())))).collect()
     }
 

@@ -12,7 +12,7 @@ use super::target::Target;
 use super::verdict::{Cell, Finding};
 
 /// One row of the matrix.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Framework as its makers write it.
     pub framework: String,
@@ -23,7 +23,7 @@ pub struct Row {
 }
 
 /// Rows of configurations, columns of GPUs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
     /// Configurations, in order of the rule files.
     pub rows: Vec<Row>,

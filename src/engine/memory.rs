@@ -1,82 +1,174 @@
-//! Whether the weights alone fit into the memory there is: of one GPU, or of a group of equal ones that the framework spreads a model
-//! over. A lower bound: it can say that a model does not fit, never that it does; [`super::plan`] says the rest.
+//! Whether a model can fit at all: by the smallest plan where its dimensions are known, else by its weights alone, on one GPU or on a
+//! group of equal ones that the framework spreads a model over. A lower bound: it can say that a model does not fit, never that it
+//! does; [`super::plan`] says the rest.
 
+use warpscope_probes::model::Shape;
 use warpscope_probes::rules::Settings;
 
-use super::plan::Framework;
+use super::plan::{self, Demand, Device, Family, Fits, Framework, Parallel, Plan, Tuning};
 use super::question::Question;
 use super::target::Target;
 use super::verdict::{Evidence, Level, Outcome};
 
-/// Id of this evidence.
-const ID: &str = "memory.weights";
-
 /// Bytes per element, by dtype id. Formats not listed are packed: their file size does not convert to another type.
 const WIDTHS: &[(&str, u64)] = &[("fp64", 8), ("fp32", 4), ("tf32", 4), ("fp16", 2), ("bf16", 2)];
 
-/// Weights that are larger than the memory of the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Tokens of the shortest context worth serving.
+const LEAST_CONTEXT: u64 = 2048;
+
+/// The share of a GPU that vLLM can be told to take and still start.
+const LARGEST_SHARE: f64 = 0.95;
+
+/// A model that does not fit, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TooBig {
-    weights: u64,
-    memory: u64,
-    /// What others hold of it.
-    held: u64,
-    gpus: u32,
+    id: &'static str,
+    source: &'static str,
+    /// Bytes that one GPU must have more than.
+    pub(super) floor: u64,
+    /// What is wrong, with the numbers.
+    pub(super) reason: String,
+    /// What it would take.
+    pub(super) needs: String,
+    /// What there is.
+    pub(super) has: String,
 }
 
 impl TooBig {
-    /// Compares the weights, in the compute type of `settings`, with the memory; none where either is unknown.
+    /// Compares what the configuration in `settings` needs with the memory; none where either is unknown.
     pub(super) fn of(question: &Question, settings: &Settings, target: &Target) -> Option<Self> {
-        let (bytes, one) = (question.weight_bytes?, target.memory_bytes?);
-        let weights = on_the_gpu(bytes, settings)?;
-        let gpus = match Framework::find(&question.framework) {
-            Some(_) => target.equals.max(1),
-            None => 1,
+        let framework = Framework::find(&question.framework);
+        let model = question.shape.as_deref().zip(framework);
+        let known = model.and_then(|model| Some((model, Device::new(target)?)));
+        let Some(((shape, framework), device)) = known else {
+            return by_weights(question, settings, target, framework.is_some());
         };
-        let memory = one.checked_mul(u64::from(gpus))?;
-        let held = one.saturating_sub(target.memory_free_bytes.unwrap_or(one));
-        let free = memory - held.saturating_mul(u64::from(gpus)).min(memory);
-        (weights > free).then_some(Self { weights, memory, held: memory - free, gpus })
+        let group = vec![device; target.equals.clamp(1, MOST_GPUS) as usize];
+        let (demand, plan) = smallest(question, settings, (shape, framework), &group)?;
+        (plan.fits == Fits::DoesNotFit).then(|| by_plan(&plan, demand.parallel.gpus(), &group))
     }
 
-    pub(super) fn evidence(self) -> Evidence {
+    pub(super) fn evidence(&self) -> Evidence {
         Evidence {
             level: Level::Rule,
             outcome: Outcome::Fails,
-            id: ID.to_owned(),
-            detail: self.reason(),
-            source: "size of the model files against GPU memory".to_owned(),
+            id: self.id.to_owned(),
+            detail: self.reason.clone(),
+            source: self.source.to_owned(),
             retrieved: "now".to_owned(),
         }
     }
+}
 
-    pub(super) fn reason(self) -> String {
-        let gpus = match self.gpus {
-            1 => "this GPU has".to_owned(),
-            gpus => format!("{gpus} such GPUs have"),
-        };
-        let held = match self.held {
-            0 => String::new(),
-            held => format!(", of which {} are in use", gib(held)),
-        };
-        format!(
-            "the weights alone need {}, and {gpus} {}{held}",
-            gib(self.weights),
-            gib(self.memory)
-        )
+/// The split of the plan that needs least; none where dimensions are unknown.
+pub(super) fn smallest_split(question: &Question, group: &Target) -> Option<Parallel> {
+    let framework = Framework::find(&question.framework)?;
+    let devices = vec![Device::new(group)?; group.equals.clamp(1, MOST_GPUS) as usize];
+    let shape = question.shape.as_deref()?;
+    Some(smallest(question, &question.config, (shape, framework), &devices)?.0.parallel)
+}
+
+/// GPUs of one group that are planned for.
+const MOST_GPUS: u32 = 64;
+
+/// The plan that needs least: a short context, one request, what the framework can be told to take.
+fn smallest(
+    question: &Question,
+    settings: &Settings,
+    (shape, framework): (&Shape, &Framework),
+    group: &[Device],
+) -> Option<(Demand, Plan)> {
+    let demand = Demand {
+        release: Some(plan::release(question.version.as_deref())),
+        tuning: Tuning {
+            utilization: (framework.family == Family::Vllm).then_some(LARGEST_SHARE),
+            ..Tuning::default()
+        },
+        ..Demand::new(LEAST_CONTEXT)
+    };
+    let demand = demand.configured(settings, shape.format.is_some());
+    if demand.parallel == Parallel::default() {
+        return plan::best(shape, group, framework, &demand);
     }
+    let used = group.get(..usize::try_from(demand.parallel.gpus()).ok()?)?;
+    let planned = plan::plan(shape, used, framework, &demand)?;
+    Some((demand, planned))
+}
 
-    pub(super) fn needs(self) -> String {
-        let gpus =
-            if self.gpus == 1 { "one GPU".to_owned() } else { format!("{} GPUs", self.gpus) };
-        format!(
-            "more than {} of free memory on {gpus}, or fewer bytes per weight",
-            gib(self.weights)
-        )
+fn by_plan(plan: &Plan, gpus: u64, group: &[Device]) -> TooBig {
+    let (free, all) = (plan.usable as u64, group.first().map_or(0, |one| one.usable as u64));
+    let (on, each) = if gpus > 1 {
+        (format!(" on each of {gpus} GPUs"), "each")
+    } else {
+        (String::new(), "this GPU")
+    };
+    let has = format!("{} memory", gib(plan.memory as u64));
+    let needs = format!("{}{on} at least", gib(plan.must.low as u64));
+    let reason = match &plan.refusal {
+        Some(refusal) => refusal.clone(),
+        None => format!(
+            "{} weights, {} context and {} beside them need {needs}, and {each} has {}{}",
+            gib(plan.weights.bytes.mid as u64),
+            gib(plan.kv.bytes.mid as u64),
+            gib((plan.must.low - plan.weights.bytes.mid - plan.kv.bytes.mid).max(0.0) as u64),
+            gib(all),
+            held(all.saturating_sub(free)),
+        ),
+    };
+    let needs =
+        if plan.refusal.is_some() { "a split that divides the model".to_owned() } else { needs };
+    TooBig {
+        id: "memory.plan",
+        floor: plan.must.low as u64,
+        source: "dimensions of the model and the framework's own way to take memory",
+        reason,
+        needs,
+        has,
     }
+}
 
-    pub(super) fn has(self) -> String {
-        format!("{} memory", gib(self.memory))
+/// By the weights alone.
+fn by_weights(
+    question: &Question,
+    settings: &Settings,
+    target: &Target,
+    spreads: bool,
+) -> Option<TooBig> {
+    let (bytes, one) = (question.weight_bytes?, target.memory_bytes?);
+    let weights = on_the_gpu(bytes, settings)?;
+    let gpus = if spreads { target.equals.max(1) } else { 1 };
+    let memory = one.checked_mul(u64::from(gpus))?;
+    let taken = one.saturating_sub(target.memory_free_bytes.unwrap_or(one));
+    let taken = taken.saturating_mul(u64::from(gpus)).min(memory);
+    if weights <= memory - taken {
+        return None;
+    }
+    let (have, on) = match gpus {
+        1 => ("this GPU has".to_owned(), "one GPU".to_owned()),
+        gpus => (format!("{gpus} such GPUs have"), format!("{gpus} GPUs")),
+    };
+    Some(TooBig {
+        id: "memory.weights",
+        floor: weights,
+        source: "size of the model files against GPU memory",
+        reason: format!(
+            "the weights alone need {}, and {have} {}{}",
+            gib(weights),
+            gib(memory),
+            held(taken)
+        ),
+        needs: format!(
+            "more than {} of free memory on {on}, or fewer bytes per weight",
+            gib(weights)
+        ),
+        has: format!("{} memory", gib(memory)),
+    })
+}
+
+fn held(bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        bytes => format!(", of which {} are in use", gib(bytes)),
     }
 }
 
@@ -127,7 +219,7 @@ mod tests {
         assert!(TooBig::of(&question("vllm"), &settings, &target(Some(15))).is_some());
         let held = Target { memory_free_bytes: Some(8 * GIB), ..two };
         let found = TooBig::of(&question("vllm"), &settings, &held).expect("others hold 14 GiB");
-        assert!(found.reason().contains("of which 14.0 GiB are in use"), "{}", found.reason());
+        assert!(found.reason.contains("of which 14.0 GiB are in use"), "{}", found.reason);
     }
 
     fn verdict(gib: u64, pairs: &[(&str, &str)], memory: Option<u64>) -> bool {

@@ -1,6 +1,9 @@
 //! What is asked: a framework, a version, a configuration.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use warpscope_probes::model::Shape;
 use warpscope_probes::rules::{ConfigRow, RuleBase, Settings};
 
 /// Where the version of a question comes from.
@@ -19,7 +22,7 @@ pub enum Origin {
 }
 
 /// One question about one configuration of one framework.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
     /// Framework id.
     pub framework: String,
@@ -33,6 +36,8 @@ pub struct Question {
     pub model: Option<String>,
     /// Bytes of its weights as they are saved; absent where they are unknown or would be loaded in another format.
     pub weight_bytes: Option<u64>,
+    /// Its dimensions, where they are known and the weights are loaded as they are or quantised on loading.
+    pub shape: Option<Arc<Shape>>,
     /// Label on screens; the configuration spelt out where there is none.
     pub label: Option<String>,
 }

@@ -76,7 +76,7 @@ impl Outcome {
     }
 
     /// From harmless to worst: unknown outweighs everything that runs, and every known failure outweighs unknown.
-    pub(super) fn severity(self) -> u8 {
+    pub(crate) fn severity(self) -> u8 {
         match self {
             Self::Works => 0,
             Self::Fallback => 1,

@@ -600,10 +600,10 @@ fn notices_and_verdicts_begin_with_their_symbol() {
         }
     };
     assert_drawn(
-        (4, 7),
+        (4, 8),
         verdicts,
-        &["✔m", "↪m", "▽m!", "◐m", "≠m", "✖m", "?"],
-        &["+m", ">m", "vm!", "%m", "!m", "xm", "?"],
+        &["✔m", "↪m", "▽m!", "○m", "◐m", "≠m", "✖m", "?"],
+        &["+m", ">m", "vm!", "om", "%m", "!m", "xm", "?"],
     );
 }
 

@@ -39,6 +39,8 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
     ("model_type", Kind::Word, "model_type of the model's config.json"),
     ("kv_cache", Kind::Word, "type of the key-value cache"),
     ("head_dim", Kind::Word, "size of an attention head"),
+    ("tp", Kind::Word, "tensor parallelism: GPUs that share each layer"),
+    ("pp", Kind::Word, "pipeline parallelism: stages of layers"),
     ("feature", Kind::Word, "a feature switched on: torch_compile, mla, sinks"),
     ("platform", Kind::Word, "linux, windows, jetson"),
     ("compute_type", Kind::Word, "CTranslate2's compute_type: int8_float16"),
@@ -82,6 +84,9 @@ pub const KEYS: &[(&str, Kind, &str)] = &[
 
 /// Keys that describe the model, not the route taken: a framework's rule need not name them to speak of the whole.
 const MODEL_KEYS: &[&str] = &["checkpoint_dtype", "head_dim", "model_type"];
+
+/// Keys that describe how a model is spread over GPUs; a rule need not name them either.
+const SPLIT_KEYS: &[&str] = &["pp", "tp"];
 
 /// Keys that describe one package's build: what is said of the framework is not said of its packages.
 const BUILD_KEYS: &[&str] = &["arch_list", "wheel"];
@@ -195,6 +200,11 @@ impl Settings {
         self.only(|key| !MODEL_KEYS.contains(&key))
     }
 
+    /// This configuration without these keys.
+    pub fn without(&self, keys: &[&str]) -> Self {
+        self.only(|key| !keys.contains(&key))
+    }
+
     /// Versions in here of the packages that `other` names without a version.
     pub fn named_by(&self, other: &Self) -> Self {
         self.only(|key| other.get(key) == Some(ANY_VERSION))
@@ -218,7 +228,8 @@ impl Settings {
     pub fn route_keys(&self) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter(|(key, value)| {
             let package = key.contains('.') || kind_of(key) == Ok(Kind::Package);
-            *value != NOTHING && !MODEL_KEYS.contains(key) && !package
+            let aside = MODEL_KEYS.contains(key) || SPLIT_KEYS.contains(key);
+            *value != NOTHING && !aside && !package
         })
     }
 

@@ -122,10 +122,10 @@ impl VersionClause {
             return Some(within == (self.sign == Sign::Equal));
         }
         // PEP 440: "<2.0" leaves out 2.0rc1, and ">2.0" leaves out 2.0.post1, unless the bound is such a release itself.
-        let sibling = given.only_release() == bound.only_release();
+        let sibling = || given.only_release() == bound.only_release();
         let skipped = match self.sign {
-            Sign::Less => given.any_prerelease() && !bound.any_prerelease() && sibling,
-            Sign::More => given.is_post() && !bound.is_post() && sibling,
+            Sign::Less => given.any_prerelease() && !bound.any_prerelease() && sibling(),
+            Sign::More => given.is_post() && !bound.is_post() && sibling(),
             _ => false,
         };
         Some(!skipped && self.sign.holds(order))

@@ -88,6 +88,8 @@ pub(crate) struct CheckRequest {
 /// Every GPU asked every question.
 pub(crate) struct Report<'a> {
     pub(crate) request: &'a CheckRequest,
+    /// Devices; for people, equal ones with equal answers once, with their number before the name.
+    pub(crate) gpus: Vec<Target>,
     pub(crate) asked: Vec<Question>,
     /// GPU by GPU, each in the order of the questions.
     pub(crate) verdicts: Vec<Verdict>,
@@ -98,9 +100,14 @@ impl<'a> Report<'a> {
         let answer = |gpu: &Target, question: &Question| {
             evaluate(base, gpu, question, &request.assumptions.about(base, gpu, question))
         };
-        let each = |gpu| asked.iter().map(move |question| answer(gpu, question));
-        let verdicts = request.gpus.iter().flat_map(each).collect();
-        Self { request, asked, verdicts }
+        let each = |gpu| asked.iter().map(|question| answer(gpu, question)).collect();
+        let columns: Vec<Vec<Verdict>> = request.gpus.iter().map(each).collect();
+        let columns = request.gpus.iter().cloned().zip(columns);
+        let (gpus, verdicts): (Vec<_>, Vec<_>) = match request.form {
+            Form::Text | Form::Markdown => merged(columns).into_iter().unzip(),
+            Form::Json | Form::Csv => columns.unzip(),
+        };
+        Self { request, gpus, asked, verdicts: verdicts.into_iter().flatten().collect() }
     }
 
     /// Verdicts about one question, GPU by GPU.
@@ -127,6 +134,25 @@ impl<'a> Report<'a> {
             Some(Only::Unknown) => verdict.outcome == Outcome::Unknown,
         }
     }
+}
+
+/// Columns of which several say the same of equal GPUs, once: `2×NVIDIA T4`.
+fn merged(columns: impl Iterator<Item = (Target, Vec<Verdict>)>) -> Vec<(Target, Vec<Verdict>)> {
+    let mut kept: Vec<(usize, Target, Vec<Verdict>)> = Vec::new();
+    for (gpu, verdicts) in columns {
+        match kept.iter_mut().find(|one| one.2 == verdicts && one.1.label == gpu.label) {
+            Some(twin) => twin.0 += 1,
+            None => kept.push((1, gpu, verdicts)),
+        }
+    }
+    let named = |(count, mut gpu, mut verdicts): (usize, Target, Vec<Verdict>)| {
+        if count > 1 {
+            gpu.label = format!("{count}×{}", gpu.label);
+            verdicts.iter_mut().for_each(|verdict| verdict.gpu.clone_from(&gpu.label));
+        }
+        (gpu, verdicts)
+    };
+    kept.into_iter().map(named).collect()
 }
 
 /// Verdicts for every GPU named, or for every GPU here.

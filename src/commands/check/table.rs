@@ -17,12 +17,12 @@ const INDENT: &str = "  ";
 /// The table with its list of GPUs and its legend. Cells that are not to be shown are empty.
 pub(crate) fn table(report: &Report<'_>, style: Style) -> String {
     let rows: Vec<usize> = report.shown_rows().collect();
-    let mut text = gpus(&report.request.gpus, style);
+    let mut text = gpus(&report.gpus, style);
     let names = names(report, &rows, style);
     let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let room = usize::from(style.width.max(40));
     let wide = report.request.width.is_none();
-    let count = report.request.gpus.len();
+    let count = report.gpus.len();
     let across = if wide { count } else { room.saturating_sub(NARROWEST_NAME) / CELL }.max(1);
     for first in (0..count).step_by(across) {
         let last = count.min(first + across);

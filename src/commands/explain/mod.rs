@@ -21,6 +21,7 @@ use crate::commands::frames::what_if;
 use crate::config::args;
 use crate::engine::Target;
 use crate::engine::explain::{Answer, Confidence, Digest, Facts, Origin, Problem, explain};
+use crate::io::sink::jsonl;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -86,7 +87,10 @@ fn tell(
 ) -> Result<Exit, CliError> {
     let answer = answer(options, digest)?;
     let shown = match options.form() {
-        Form::Json => serde_json::to_string(&report(&answer)).map_err(output::not_json)? + "\n",
+        Form::Json => {
+            let bytes = jsonl::line(&report(&answer)).map_err(output::not_json)?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
         Form::Markdown => show::markdown(&answer, digest, &options.env),
         _ => show::text(&answer, output::style(options)),
     };

@@ -51,11 +51,12 @@ impl Candidate {
     }
 
     /// What runs and fits first, then what may, fastest first.
-    fn rank(&self) -> (bool, bool, bool, Fits, i64) {
+    fn rank(&self) -> (bool, bool, bool, Fits, u8, i64) {
         let speed = self.speed.map_or(0.0, |speed| speed.decode_total.mid);
         let sure = self.verdict.outcome != Outcome::Unknown;
         let bad = self.verdict.outcome.is_bad();
-        (self.fails(), bad, !sure, self.fits(), -(speed * 1000.0) as i64)
+        let severity = self.verdict.outcome.severity();
+        (self.fails(), bad, !sure, self.fits(), severity, -(speed * 1000.0) as i64)
     }
 }
 
@@ -100,6 +101,7 @@ fn candidate(
     // The plan says more of memory than a comparison of weights with one GPU.
     let question = Question {
         weight_bytes: None,
+        shape: None,
         model: Some(request.named.display().to_string()),
         ..question.clone()
     };
@@ -111,7 +113,9 @@ fn candidate(
         .clone()
         .configured(&question.config, shape.is_some_and(|shape| shape.format.is_some()));
     let demand = Demand { release: Some(release(question.version.as_deref())), ..demand };
-    let planned = shape.zip(framework).and_then(|(shape, framework)| match request.split {
+    let named = Some(demand.parallel).filter(|split| *split != Parallel::default());
+    let split = request.split.or(named);
+    let planned = shape.zip(framework).and_then(|(shape, framework)| match split {
         Some(parallel) => {
             let demand = Demand { parallel, ..demand.clone() };
             let used = used(devices, &demand, framework)?;
@@ -122,7 +126,7 @@ fn candidate(
     let (demand, plan) = planned.map_or((demand, None), |(demand, plan)| (demand, Some(plan)));
     let whole = Parallel { tp: devices.len() as u64, ..Parallel::default() };
     let refused = shape.zip(framework).and_then(|(shape, framework)| {
-        refusal(shape, framework.family, whole).filter(|_| request.split.is_none())
+        refusal(shape, framework.family, whole).filter(|_| split.is_none())
     });
     let used = framework.and_then(|framework| used(devices, &demand, framework)).unwrap_or(devices);
     let speed = match (shape, framework, &plan) {

@@ -35,7 +35,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     more: "All GPUs named (or those here) are one group unless --each is given. Speed is predicted, memory has an error bar: \"tight\" means within it.\n\
            Exits with 0 if something runs and fits, with 1 if nothing does, with 4 if that is tight or unknown.",
     args: &[
-        &[&args::PLANNED, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
+        &[&args::PLANNED, &args::FRAMEWORKS, &args::PLAN_FRAMEWORKS, &args::ON, &args::EACH],
         &[&args::CONTEXT, &args::CONCURRENCY, &args::KV_DTYPE, &args::TP, &args::PP],
         &[&args::TRAIN, &args::ZERO, &args::NO_CHECKPOINTING, &args::ADAM8],
         &[&args::ASKED_DTYPE, &args::FETCH, &args::INSTALLED, &args::RULES],
@@ -51,10 +51,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "will it run on two T4, and how is it started",
         ),
         ("plan model.gguf --gpu \"RTX 3090\" --context 32768", "a GGUF file with a long context"),
-        (
-            "plan llama/ --on 0,1 --framework vllm --concurrency 16",
-            "one framework on two GPUs of this machine",
-        ),
+        ("plan llama/ vllm --on 0,1 --concurrency 16", "one framework on two GPUs of this machine"),
         ("plan qwen/ --gpu 8xH100 --train full --zero 3", "train every weight"),
     ],
     run,
@@ -79,7 +76,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         named,
         model,
         groups,
-        queries: options.get(&args::PLAN_FRAMEWORKS),
+        queries: [options.get(&args::FRAMEWORKS), options.get(&args::PLAN_FRAMEWORKS)].concat(),
         dtype: options.get(&args::ASKED_DTYPE),
         assumptions,
         why: options.get(&args::WHY),

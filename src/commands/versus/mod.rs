@@ -35,7 +35,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ("versus -- ./old --size 4096 -- ./new --size 4096", "two programs"),
         ("versus --blocks 100 -- ./a -- ./b -- ./c", "three, the first being the baseline"),
         (
-            "versus --rev main --rev HEAD --build 'make bench' -- ./bench",
+            "versus --rev main --rev HEAD --build \"make bench\" -- ./bench",
             "two revisions of a repository",
         ),
     ],

@@ -24,7 +24,7 @@ args! {
         .help("Model to plan: what --model of check takes");
     PLAN_FRAMEWORKS: Vec<String> = option("framework", "FRAMEWORK", Kind::List)
         .short('f')
-        .help("Only this framework, optionally with version and configuration as for check; may be repeated");
+        .help("The same as a word behind the model: only this framework; may be repeated");
     ON: Vec<String> = option("on", "INDEX", Kind::List)
         .help("GPUs of this machine by index: 0,1; all when not given");
     EACH: bool = switch(&[("each", "on")])

@@ -79,8 +79,10 @@ impl Answer<'_> {
 
     fn has(&self) -> String {
         let has = has(self.base, self.target, self.decision.rule, self.matches.settings());
-        match self.decision.by {
-            DecidedBy::Size(size) if !has.ends_with(" memory") => format!("{has}, {}", size.has()),
+        match (self.decision.by, &self.too_big) {
+            (DecidedBy::Size, Some(size)) if !has.ends_with(" memory") => {
+                format!("{has}, {}", size.has)
+            }
             _ => has,
         }
     }

@@ -42,7 +42,11 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 pub(super) fn clean(number: u64, raw: &[u8]) -> Line {
     let raw = &raw[..raw.len().min(LONGEST)];
     let text = without_escapes(&String::from_utf8_lossy(raw));
-    let mut line = Line { number, from: String::new(), text: unwrapped(&text).unwrap_or(text) };
+    let mut line = Line {
+        number,
+        from: String::new(),
+        text: unwrapped(&text).map_or(text, |inner| without_escapes(&inner)),
+    };
     for _ in 0..MOST_PREFIXES {
         let Some((from, length)) = PREFIXES.iter().find_map(|prefix| found(prefix, &line.text))
         else {

@@ -3,7 +3,7 @@
 /// Longer ones find nothing more.
 const LONGEST: usize = 18;
 
-/// Texts one of which every match contains, in lower case; none where there is no such set. Of several sets the one whose shortest text is
+/// Texts one of which every match contains, ASCII letters in lower case and others as written; none where there is no such set. Of several sets the one whose shortest text is
 /// longest.
 pub(super) fn required(expression: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -59,11 +59,7 @@ impl Sets {
     }
 
     fn letter(&mut self, letter: char) {
-        if has_one_case(letter) {
-            self.run.push(letter.to_ascii_lowercase());
-        } else {
-            self.end_run();
-        }
+        self.run.push(letter.to_ascii_lowercase());
     }
 }
 
@@ -154,11 +150,6 @@ fn end_of_group(bytes: &[u8], open: usize) -> usize {
         at += 1;
     }
     at
-}
-
-/// Whether a search that ignores the case of ASCII letters only finds every form of it.
-fn has_one_case(letter: char) -> bool {
-    letter.is_ascii() || !(letter.is_lowercase() || letter.is_uppercase())
 }
 
 #[cfg(test)]

@@ -110,7 +110,7 @@ mod tests {
             let written = expression.written;
             assert!(expression.regex().is_some(), "{written}");
             let fixed = literal::required(written);
-            if literal::shortest(&fixed) < 4 {
+            if literal::shortest(&fixed) < 3 {
                 wrong.push(written);
             }
         }

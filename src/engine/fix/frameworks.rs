@@ -59,6 +59,7 @@ fn runs(attempt: &Attempt<'_>, base: &RuleBase, framework: &Framework) -> bool {
             let _ = asked.config.set(key, value);
         }
         asked.weight_bytes = question.weight_bytes;
+        asked.shape.clone_from(&question.shape);
         attempt.outcome_of(&asked) == Outcome::Works
     })
 }

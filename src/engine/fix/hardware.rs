@@ -15,7 +15,7 @@ const NAMED: usize = 3;
 /// The lowest compute capabilities on which it runs best, in this machine.
 pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let target = attempt.answer.target;
-    let too_big = matches!(attempt.answer.decision.by, DecidedBy::Size(_));
+    let too_big = matches!(attempt.answer.decision.by, DecidedBy::Size);
     let sold = Catalogue::load().archs().iter().filter(|arch| !arch.chips.is_empty());
     let others = sold.filter(|arch| too_big || Some(arch.sm) != target.sm);
     let tried = others.filter_map(|arch| {
@@ -29,8 +29,9 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Option<Fix> {
     let mut running: Vec<(&Arch, Outcome)> = tried.collect();
     let best = running.iter().map(|one| one.1).min_by_key(|outcome| outcome.severity())?;
     running.retain(|one| one.1 == best);
-    let memory = attempt.answer.question.weight_bytes.filter(|_| too_big);
-    let memory = memory.map_or(String::new(), |bytes| format!(", with more than {}", gib(bytes)));
+    let lacks = attempt.answer.too_big.as_ref().filter(|_| too_big);
+    let memory =
+        lacks.map_or(String::new(), |size| format!(", with more than {}", gib(size.floor)));
     let describe = |arch: &Arch| format!("{} ({})", arch.sm, arch.products);
     let first: Vec<String> = running.iter().take(NAMED).map(|one| describe(one.0)).collect();
     let rest: Vec<String> = running.iter().skip(NAMED).map(|one| one.0.sm.to_string()).collect();

@@ -6,6 +6,7 @@
 
 mod advice;
 mod frameworks;
+mod gpus;
 mod hardware;
 mod launch;
 mod options;
@@ -39,6 +40,7 @@ pub(super) fn fixes(answer: &Answer<'_>) -> Vec<Fix> {
         if outcome.is_bad() && !fixes.iter().any(|fix| fix.then.is_some()) {
             fixes.extend(frameworks::of(&attempt));
         }
+        fixes.extend(gpus::of(&attempt));
         fixes.extend(hardware::of(&attempt));
     }
     fixes.sort_by_key(|fix| (fix.cost == Cost::Hardware, fix.then.is_none(), fix.cost));
@@ -81,6 +83,12 @@ impl Attempt<'_> {
     fn elsewhere(&self, target: &Target) -> Option<Outcome> {
         let anywhere = |one: &&Finding| one.sm.is_none() && one.evidence.outcome.is_bad();
         self.ask(self.answer.question, target, self.answer.findings.all().filter(anywhere))
+    }
+
+    /// The outcome of a question on a group of GPUs like this one, if it runs and better than before.
+    fn beside(&self, question: &Question, group: &Target) -> Option<Outcome> {
+        let bad = |one: &&Finding| one.evidence.outcome.is_bad();
+        self.ask(question, group, self.answer.findings.all().filter(bad))
     }
 
     fn ask<'f>(

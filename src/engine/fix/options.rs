@@ -1,8 +1,12 @@
 //! One option changed, of those the framework offers.
 
+use std::sync::Arc;
+
 use warpscope_probes::rules::{Framework, Kind, Lever, kind_of};
 
 use super::{Attempt, launch};
+use crate::engine::decision::DecidedBy;
+use crate::engine::plan::{is_packed_on_loading, requantized};
 use crate::engine::question::Question;
 use crate::engine::verdict::Fix;
 use crate::engine::words::Filler;
@@ -19,9 +23,13 @@ pub(super) fn of(attempt: &Attempt<'_>) -> Vec<Fix> {
 fn best(attempt: &Attempt<'_>, framework: &Framework, option: &Lever) -> Option<Fix> {
     let question = attempt.answer.question;
     let now = question.config.get(&option.key);
+    let is_too_big = matches!(attempt.answer.decision.by, DecidedBy::Size);
     let others = option.values.iter().filter(|value| now != Some(value.as_str()));
     let tried = others.filter_map(|value| {
         let changed = with(question, &option.key, value)?;
+        if is_too_big && option.key == "quantization" && changed.shape.is_none() {
+            return None;
+        }
         let same_binaries = kind_of(&option.key) != Ok(Kind::Package) && option.key != "wheel";
         Some((attempt.changed(&changed, same_binaries)?, value, changed))
     });
@@ -41,9 +49,15 @@ fn best(attempt: &Attempt<'_>, framework: &Framework, option: &Lever) -> Option<
 pub(super) fn with(question: &Question, key: &str, value: &str) -> Option<Question> {
     let mut changed = question.clone();
     changed.config.set(key, value).ok()?;
-    // Weights of another format are other files, of unknown size.
     if key == "quantization" {
         changed.weight_bytes = None;
+        let saved = question.shape.as_ref().is_some_and(|shape| shape.format.is_none());
+        if !(saved && is_packed_on_loading(value)) {
+            // Other files.
+            changed.model = None;
+            let packed = question.shape.as_ref().and_then(|shape| requantized(shape, value));
+            changed.shape = packed.map(Arc::new);
+        }
     }
     Some(changed)
 }

@@ -100,23 +100,36 @@ fn four_bits(
     if shape.format.is_some() || demand.packed.is_some() {
         return None;
     }
+    let packed = requantized(shape, "awq")?;
+    let (_, plan) = best(&packed, group, framework, demand)?;
+    let title = "a 4-bit version of the model".to_owned();
+    Some(Alternative { title, flag: String::new(), plan, setting: None })
+}
+
+/// Bits of a linear weight in files of a format: 4 bits in groups of 128 with a scale and a zero each, 8 bits with few scales.
+const SAVED: &[(&str, f64, f64)] =
+    &[("awq", 4.0, 4.156), ("gptq", 4.0, 4.156), ("fp8", 8.0, 8.0), ("int8", 8.0, 8.0)];
+
+/// The same model saved in another format; none where its size does not follow from the format's name.
+pub fn requantized(shape: &Shape, format: &str) -> Option<Shape> {
+    let plain = format == "none";
+    let row = SAVED.iter().find(|row| row.0 == format);
+    let bits = if plain { 16.0 } else { row?.2 };
     let mut packed = shape.clone();
     for one in &mut packed.weights {
         if matches!(one.role, WeightRole::Attention | WeightRole::Mlp | WeightRole::Experts) {
-            one.bytes = (one.values as f64 * 4.156 / 8.0) as u64;
+            one.bytes = (one.values as f64 * bits / 8.0) as u64;
         }
     }
-    packed.format = Some(WeightFormat {
-        name: "awq".to_owned(),
-        bits: Some(4.0),
-        group: Some(128),
+    packed.format = row.map(|row| WeightFormat {
+        name: format.to_owned(),
+        bits: Some(row.1),
+        group: (row.1 < 8.0).then_some(128),
         block: None,
         reordered: false,
         kept: Vec::new(),
     });
-    let (_, plan) = best(&packed, group, framework, demand)?;
-    let title = "a 4-bit version of the model".to_owned();
-    Some(Alternative { title, flag: String::new(), plan, setting: None })
+    Some(packed)
 }
 
 /// One more GPU like the last.
@@ -131,15 +144,6 @@ fn one_more(
     let free = Demand { parallel: Parallel::default(), ..demand.clone() };
     let (split, plan) = best(shape, &more, framework, &free)?;
     let title = format!("one more {}", group.last()?.name);
-    let words = [
-        (framework.words.tensor, split.parallel.tp),
-        (framework.words.pipeline, split.parallel.pp),
-    ];
-    let flags: Vec<_> = words
-        .into_iter()
-        .filter(|(word, count)| *count > 1 && !word.is_empty())
-        .map(|(word, count)| word.replace("{}", &count.to_string()))
-        .collect();
-    let flag = flags.join(" ");
+    let flag = framework.words.split(split.parallel);
     Some(Alternative { title, flag, plan, setting: None })
 }

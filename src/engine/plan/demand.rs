@@ -146,6 +146,11 @@ const AT_LOAD: &[(&str, f64)] = &[
     ("eetq", 8.0),
 ];
 
+/// Whether a configuration with this format quantises weights that are saved in 16 bits.
+pub fn is_packed_on_loading(quantization: &str) -> bool {
+    AT_LOAD.iter().any(|row| row.0 == quantization)
+}
+
 /// Model types whose towers take an image in its own size, as their processors document.
 const ANY_SIZE: &[&str] = &[
     "qwen2_vl",
@@ -191,6 +196,13 @@ impl Demand {
             };
             let word = config.get("quantization");
             self.packed = AT_LOAD.iter().find(|row| word == Some(row.0)).map(|row| row.1);
+        }
+        let count = |key: &str| config.get(key)?.parse().ok().filter(|count: &u64| *count > 0);
+        if let Some(tp) = count("tp") {
+            self.parallel.tp = tp;
+        }
+        if let Some(pp) = count("pp") {
+            self.parallel.pp = pp;
         }
         self.kv = self.kv.or_else(|| KvFormat::parse(config.get("kv_cache")?));
         if config.get("model_type").is_some_and(|own| ANY_SIZE.contains(&own)) {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::demand::Parallel;
+
 /// Major, minor and patch of a version; enough to order what changed.
 pub type Release = (u32, u32, u32);
 
@@ -201,6 +203,17 @@ pub const FRAMEWORKS: &[Framework] = &[
         source: "exllama issue 165",
     },
 ];
+
+impl Words {
+    /// What tells the framework this split; empty where nothing is split or it finds out itself.
+    pub fn split(&self, parallel: Parallel) -> String {
+        let words = [(self.tensor, parallel.tp), (self.pipeline, parallel.pp)];
+        let told = words.into_iter().filter(|(word, count)| *count > 1 && !word.is_empty());
+        let told: Vec<_> =
+            told.map(|(word, count)| word.replace("{}", &count.to_string())).collect();
+        told.join(" ")
+    }
+}
 
 impl Framework {
     /// The framework with this id.

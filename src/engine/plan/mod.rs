@@ -18,8 +18,8 @@ mod split;
 mod training;
 mod weights;
 
-pub use alternatives::{Alternative, alternatives};
-pub use demand::{Demand, Images, KvFormat, Parallel, Tuning};
+pub use alternatives::{Alternative, alternatives, requantized};
+pub use demand::{Demand, Images, KvFormat, Parallel, Tuning, is_packed_on_loading};
 pub use device::Device;
 pub use estimate::{Estimate, Range, gib, independent};
 pub use framework::{FRAMEWORKS, Family, Framework, Release, release};

@@ -3,6 +3,8 @@
 //! A row holds the keys of a configuration, so its sizes follow by the same code as those of a file, and a quantised sibling is the row of
 //! its model with a `quantization_config`.
 
+mod named;
+
 use std::sync::OnceLock;
 
 use serde::Deserialize;
@@ -58,7 +60,6 @@ struct Row {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Format {
-    #[expect(dead_code, reason = "for whoever edits the table")]
     name: String,
     source: String,
     /// What is left unquantised is saved in, where it differs from the model's.
@@ -87,6 +88,18 @@ fn table() -> &'static Table {
         }
         table
     })
+}
+
+impl Format {
+    /// The configuration of a copy of a model in this format.
+    fn config(&self, row: &Row) -> Value {
+        let mut config = row.config.clone();
+        config["quantization_config"] = self.quantization_config.clone();
+        if let Some(dtype) = &self.torch_dtype {
+            config["torch_dtype"] = dtype.as_str().into();
+        }
+        config
+    }
 }
 
 impl Table {
@@ -120,15 +133,12 @@ impl Model {
         let table = table();
         let (row, config, mut source) = match table.row(id) {
             Some(row) => (row, row.config.clone(), row.source.clone()),
-            None => {
-                let (format, row) = table.sibling(id)?;
-                let mut config = row.config.clone();
-                config["quantization_config"] = format.quantization_config.clone();
-                if let Some(dtype) = &format.torch_dtype {
-                    config["torch_dtype"] = dtype.as_str().into();
+            None => match table.sibling(id) {
+                Some((format, row)) => {
+                    (row, format.config(row), format!("{}; {}", row.source, format.source))
                 }
-                (row, config, format!("{}; {}", row.source, format.source))
-            }
+                None => return Self::known_by_name(id),
+            },
         };
         source.push_str(&format!("; {}", table.retrieved));
         let facts = config::describe(&config, None).ok()?;
@@ -137,6 +147,22 @@ impl Model {
         let published = row.params.map(|count| ("published parameters", count.to_string()));
         model.details.extend(published);
         Some(model)
+    }
+
+    /// A model that is not in the table, but of which its name says how it was made of one that is.
+    fn known_by_name(id: &str) -> Option<Self> {
+        let (facts, source) = named::Named::of(id)?.facts()?;
+        Some(from_table(id, facts, format!("{source}; {}", table().retrieved)))
+    }
+
+    /// Hub ids of quantised copies of the model with this id.
+    pub fn known_copies(id: &str) -> Vec<&'static str> {
+        let Some(row) = table().row(id) else { return Vec::new() };
+        let of_it = |pair: &&(String, String)| {
+            row.ids.iter().any(|known| known.eq_ignore_ascii_case(&pair.1))
+        };
+        let formats = table().formats.iter();
+        formats.flat_map(|format| format.models.iter().filter(of_it)).map(|pair| &*pair.0).collect()
     }
 
     /// A model of the table with the same name by somebody else, or the only one that is spelt nearly so.

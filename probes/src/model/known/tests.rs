@@ -166,3 +166,26 @@ fn names_are_found_whatever_their_case_and_suggested_where_they_are_near() {
     assert_eq!(Model::known_like("a-name-that-nobody-has-ever-heard"), None);
     assert!(Model::known("somebody/Qwen3-8B").is_none());
 }
+
+/// Sizes of files as their repositories list them, in decimal gigabytes.
+const FILES_OF_OTHERS: &[(&str, f64)] = &[
+    ("bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q4_K_M", 4.92),
+    ("bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q8_0", 8.54),
+    ("bartowski/Qwen2.5-32B-Instruct-GGUF:Q4_K_M", 19.85),
+    ("bartowski/Qwen2.5-7B-Instruct-GGUF:IQ4_XS", 4.22),
+    ("bartowski/Meta-Llama-3.1-70B-Instruct-GGUF:Q4_K_M", 42.52),
+    ("bartowski/Meta-Llama-3.1-70B-Instruct-GGUF:IQ2_M", 24.12),
+];
+
+#[test]
+fn a_name_tells_how_a_copy_was_made() {
+    for (id, gigabytes) in FILES_OF_OTHERS {
+        let bytes = shape(id).weight_bytes() as f64 / 1e9;
+        assert!((bytes / gigabytes - 1.0).abs() < 0.02, "{id}: {bytes:.2} instead of {gigabytes}");
+    }
+    let quantization = |id| Model::known(id)?.settings.get("quantization").map(str::to_owned);
+    assert_eq!(quantization("somebody/Qwen2.5-32B-Instruct-AWQ").as_deref(), Some("awq"));
+    assert_eq!(quantization("somebody/Qwen3-8B-GGUF").as_deref(), Some("gguf"));
+    assert_eq!(quantization("somebody/Qwen3-8B-GGUF:Q9_Z"), None);
+    assert_eq!(quantization("somebody/Nonesuch-8B-AWQ"), None);
+}
