@@ -10,6 +10,7 @@ pub(crate) mod msg;
 pub(crate) mod orders;
 pub mod overview;
 pub mod popup;
+pub(crate) mod process_cells;
 pub mod processes;
 pub mod shared;
 pub mod tab;

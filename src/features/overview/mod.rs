@@ -1,4 +1,4 @@
-//! The Overview: the host, and a card per GPU; compact rows where cards do not fit.
+//! The Overview: the host, and a card per GPU; compact rows where cards do not fit; processes below.
 
 mod card;
 mod details;
@@ -6,6 +6,7 @@ mod host;
 mod model;
 mod rows;
 mod tab;
+mod users;
 mod view;
 
 use warpscope_probes::{Frame, Gpu};

@@ -5,9 +5,9 @@ use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
 use super::model::Card;
-use super::{card, host, model, rows};
+use super::{card, host, model, rows, users};
 use crate::features::Shared;
-use crate::widgets::layout::{columns, cut_top};
+use crate::widgets::layout::{columns, cut_bottom, cut_top};
 use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
 
 /// Narrowest card that shows everything; twice this and there are two beside each other.
@@ -23,15 +23,27 @@ pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
         waiting(shared, look, area, buffer);
         return;
     }
-    match grid(&cards, area) {
+    let mut above = area;
+    let mut below = cut_bottom(&mut above, users::lines(shared, area.height));
+    match grid(&cards, above) {
         Some(places) => {
+            let end = places.iter().map(Rect::bottom).max().unwrap_or(above.y);
+            below = Rect { y: end, height: area.bottom() - end, ..area };
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
                 card::render(shared, look, card, at == selected, place, buffer);
                 hits.add(place, Hit::Row(at));
             }
         }
-        None => compact(shared, look, (&cards, selected), area, buffer, hits),
+        None => {
+            let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
+            let least = below.height.min(users::LEAST);
+            let lines = area.height.saturating_sub(rows).clamp(least, below.height);
+            let mut above = area;
+            below = cut_bottom(&mut above, lines);
+            compact(shared, look, (&cards, selected), above, buffer, hits);
+        }
     }
+    users::render(shared, look, below, buffer);
 }
 
 /// The loudest notice, on one line.

@@ -1,0 +1,98 @@
+//! Who uses the GPUs: processes under the cards, those that hold the most memory first.
+
+use std::cmp::Reverse;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::process::Process;
+
+use crate::features::Shared;
+use crate::features::process_cells::{age, command, gpu, plain, size};
+use crate::widgets::theme::Role;
+use crate::widgets::{Align, Column, Look, Sort, Table};
+
+/// Fewest lines the list takes where rows of GPUs want all of them: its head and three processes.
+pub(super) const LEAST: u16 = 4;
+
+const COLUMNS: &[Column<'static>] = &[
+    Column::new("GPU", 3, 4).align(Align::Right),
+    Column::new("PID", 7, 7).align(Align::Right),
+    Column::new("USER", 8, 10).rank(2),
+    Column::new("SM%", 4, 5).align(Align::Right).rank(1),
+    Column::new("GPU-MEM", 9, 9).align(Align::Right),
+    Column::new("AGE", 7, 7).align(Align::Right).rank(3),
+    Column::new("CONTAINER", 9, 14).rank(4),
+    Column::new("COMMAND", 16, 40).grows(),
+];
+
+/// Position of the column the list is sorted by.
+const MEMORY: usize = 4;
+
+/// Lines kept for the list in a body of this height: none without processes, and never so many
+/// that the GPUs have less than three fifths.
+pub(super) fn lines(shared: &Shared, height: u16) -> u16 {
+    match u16::try_from(shared.frame.processes.len()).unwrap_or(u16::MAX) {
+        0 => 0,
+        count => count.saturating_add(1).min((height / 5 * 2).max(LEAST)).min(height),
+    }
+}
+
+/// Every process, those that hold the most device memory first.
+fn sorted(processes: &[Process]) -> Vec<&Process> {
+    let mut sorted: Vec<_> = processes.iter().collect();
+    sorted.sort_by_key(|process| {
+        let held = process.usage.gpu_memory_bytes.last().map(|bytes| bytes.0);
+        (Reverse(held), process.pid, &process.gpu)
+    });
+    sorted
+}
+
+/// Draws the list, if it has room for its head and a process.
+pub(super) fn render(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let rows = sorted(&shared.frame.processes);
+    if rows.is_empty() || area.height < 2 {
+        return;
+    }
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let mut table = Table::new(look, COLUMNS, rows.len());
+    table.sort = Some((MEMORY, Sort::Down));
+    table.render(area, buffer, |row, column, pen| {
+        let (text, role) = cell(shared, rows[row], column);
+        pen.fit(&text, look.style(role));
+    });
+}
+
+fn cell(shared: &Shared, process: &Process, column: usize) -> (String, Role) {
+    match column {
+        0 => (gpu(shared, process), Role::Muted),
+        1 => (process.pid.to_string(), Role::Text),
+        2 => plain(&process.host.user),
+        3 => plain(&process.usage.sm_pct),
+        MEMORY => size(&process.usage.gpu_memory_bytes),
+        5 => age(shared, process),
+        6 => plain(&process.host.container),
+        _ => command(process),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::Bytes;
+
+    use super::*;
+
+    fn process(pid: u32, held: Option<u64>) -> Process {
+        let mut process = Process { pid, ..Process::default() };
+        if let Some(held) = held {
+            process.usage.gpu_memory_bytes = Bytes(held).into();
+        }
+        process
+    }
+
+    #[test]
+    fn the_largest_comes_first_and_the_unknown_last() {
+        let all = [process(1, None), process(2, Some(5)), process(3, Some(9)), process(4, Some(5))];
+        let pids: Vec<_> = sorted(&all).iter().map(|process| process.pid).collect();
+        assert_eq!(pids, [3, 2, 4, 1]);
+    }
+}
