@@ -123,13 +123,14 @@ impl Surface<'_> {
 }
 
 /// A share of a whole, 0 to 1, or why there is none to draw.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
     /// As of this frame.
     Now(f32),
     /// The last one known.
     Late(f32),
     /// There is none; drawn as such, never as zero.
+    #[default]
     Absent,
 }
 

@@ -70,6 +70,10 @@ fn a_table_fits_its_terminal() {
         let gpus: Vec<_> = GPUS.iter().copied().cycle().take(count).collect();
         let mut narrow = request(&gpus, &[]);
         narrow.width = Some(80);
+        // Equal GPUs would share a column.
+        for (at, gpu) in narrow.gpus.iter_mut().enumerate() {
+            gpu.label = format!("{} no. {at}", gpu.label);
+        }
         let (_, out, _) = check(&narrow);
         let body = out.split("\n\n").skip(2);
         for line in body.flat_map(str::lines).filter(|line| line.contains('r')).take(10) {

@@ -80,6 +80,10 @@ impl Desk {
     fn truth(&self) -> Dirty {
         let index = self.path(".git/other");
         std::fs::copy(self.path(".git/index"), &index).expect("copies");
+        // By its time git knows which files may have changed after it was written.
+        let written = self.path(".git/index").metadata().and_then(|one| one.modified());
+        let copy = std::fs::File::options().write(true).open(&index).expect("opens");
+        copy.set_modified(written.expect("has a time")).expect("takes the time");
         self.git_in(self.0.path(), Some(&index), &["add", "-u"]);
         let tree = self.git_in(self.0.path(), Some(&index), &["write-tree"]);
         if tree == self.git(&["rev-parse", "HEAD^{tree}"]) {

@@ -27,7 +27,7 @@ pub(crate) fn has_graph(card: &Card) -> bool {
 /// Lines a card needs, frame included.
 pub(crate) fn height(card: &Card, width: u16) -> u16 {
     let gauges = u16::from(has_graph(card)) * if width < 60 { 2 } else { 1 };
-    let strip = if card.dtypes.is_empty() { 0 } else { strip_height(card, width) };
+    let strip = if card.dtypes.is_empty() { 0 } else { strip_height(&card.dtypes, width) };
     2 + gauges + u16::from(!in_frame(card)) + strip + u16::from(card.summary.total > 0)
 }
 
@@ -36,8 +36,9 @@ fn in_frame(card: &Card) -> bool {
     card.presence == Presence::WhatIf
 }
 
-fn strip_height(card: &Card, width: u16) -> u16 {
-    let cells: usize = card.dtypes.iter().map(|(label, ..)| label.len() + 4).sum();
+/// Lines the number formats take in a frame of this width.
+pub(super) fn strip_height(dtypes: &[(&str, &str, Role)], width: u16) -> u16 {
+    let cells: usize = dtypes.iter().map(|(label, ..)| label.len() + 4).sum();
     if cells > usize::from(width.saturating_sub(4)) { 2 } else { 1 }
 }
 
@@ -52,8 +53,9 @@ pub(crate) fn render(
 ) {
     let title = if card.presence == Presence::WhatIf { Role::WhatIf } else { Role::Title };
     let left = [look.piece(&card.head, title)];
+    let facts_shown = if card.is_of_kind { &[][..] } else { &card.facts };
     let right: Vec<StyledText<'_>> =
-        card.facts.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
+        facts_shown.iter().map(|fact| look.piece(fact, Role::Muted)).collect();
     let foot: Vec<StyledText<'_>> = if in_frame(card) {
         card.state.iter().map(|fact| look.piece(&fact.text, fact.role)).collect()
     } else {
@@ -70,7 +72,7 @@ pub(crate) fn render(
         facts(look, &card.state, cut_top(&mut rest, 1), buffer);
     }
     if !card.dtypes.is_empty() {
-        let line = cut_top(&mut rest, strip_height(card, area.width));
+        let line = cut_top(&mut rest, strip_height(&card.dtypes, area.width));
         DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
     }
     if card.summary.total > 0 {
@@ -117,7 +119,8 @@ pub(crate) fn facts(look: Look<'_>, facts: &[Fact], line: Rect, buffer: &mut Buf
     }
 }
 
-fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
+/// How many configurations work, and the failure that matters most.
+pub(super) fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
     let mut pen = look.pen(buffer, line);
     pen.put(&Short::of(format_args!("{} configs ", summary.total)), look.style(Role::Muted));
     counts(look, &mut pen, summary);

@@ -3,6 +3,8 @@
 mod card;
 mod details;
 mod host;
+mod kinds;
+mod lines;
 mod model;
 mod rows;
 mod tab;

@@ -16,7 +16,7 @@ use crate::widgets::glyphs::Glyphs;
 use crate::widgets::theme::Role;
 
 /// A share of a whole with the words beside it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Meter {
     /// How much of the whole.
     pub amount: Amount,
@@ -74,10 +74,14 @@ pub(super) struct Summary {
 }
 
 /// Everything a card shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Card {
     /// [`Gpu::key`], for histories.
     pub key: String,
+    /// Its name.
+    pub name: String,
+    /// Whether facts, number formats and verdicts are told once for all like it.
+    pub is_of_kind: bool,
     /// Index and name.
     pub head: String,
     /// Index and as much of the name as tells it apart.
@@ -108,6 +112,8 @@ fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> 
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     Card {
         key: gpu.key.clone(),
+        name: name.to_owned(),
+        is_of_kind: false,
         head: format!("{at} {name}"),
         short: short_name(at, gpu),
         facts: facts(gpu),

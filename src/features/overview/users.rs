@@ -6,13 +6,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::process::Process;
 
+use super::lines::LEAST_PROCESSES;
 use crate::features::Shared;
 use crate::features::process_cells::{age, command, gpu, plain, size};
 use crate::widgets::theme::Role;
 use crate::widgets::{Align, Column, Look, Sort, Table};
-
-/// Fewest lines the list takes where rows of GPUs want all of them: its head and three processes.
-pub(super) const LEAST: u16 = 4;
 
 const COLUMNS: &[Column<'static>] = &[
     Column::new("GPU", 3, 4).align(Align::Right),
@@ -28,13 +26,17 @@ const COLUMNS: &[Column<'static>] = &[
 /// Position of the column the list is sorted by.
 const MEMORY: usize = 4;
 
-/// Lines kept for the list in a body of this height: none without processes, and never so many
-/// that the GPUs have less than three fifths.
-pub(super) fn lines(shared: &Shared, height: u16) -> u16 {
+/// Lines that show every process and their head; none without processes.
+pub(super) fn wanted(shared: &Shared) -> u16 {
     match u16::try_from(shared.frame.processes.len()).unwrap_or(u16::MAX) {
         0 => 0,
-        count => count.saturating_add(1).min((height / 5 * 2).max(LEAST)).min(height),
+        count => count.saturating_add(1),
     }
+}
+
+/// Lines kept for the list beside cards: never so many that the GPUs have less than three fifths.
+pub(super) fn lines(shared: &Shared, height: u16) -> u16 {
+    wanted(shared).min((height / 5 * 2).max(LEAST_PROCESSES)).min(height)
 }
 
 /// Every process, those that hold the most device memory first.

@@ -4,8 +4,9 @@ use ratatui::widgets::Widget;
 use warpscope_probes::Severity;
 use warpscope_probes::driver::DriverState;
 
+use super::lines::Lines;
 use super::model::Card;
-use super::{card, host, model, rows, users};
+use super::{card, host, kinds, model, rows, users};
 use crate::features::Shared;
 use crate::widgets::layout::{columns, cut_bottom, cut_top};
 use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
@@ -18,32 +19,40 @@ pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     host::render(shared, look, &mut area, buffer);
-    let cards = model::cards(shared, look.glyphs);
+    let mut cards = model::cards(shared, look.glyphs);
     if cards.is_empty() {
         waiting(shared, look, area, buffer);
         return;
     }
+    in_common(look, &mut cards, &mut area, buffer);
     let mut above = area;
-    let mut below = cut_bottom(&mut above, users::lines(shared, area.height));
-    match grid(&cards, above) {
+    cut_bottom(&mut above, users::lines(shared, area.height));
+    let below = match grid(&cards, above) {
         Some(places) => {
-            let end = places.iter().map(Rect::bottom).max().unwrap_or(above.y);
-            below = Rect { y: end, height: area.bottom() - end, ..area };
+            let end = places.iter().map(|place| place.bottom()).max().unwrap_or(above.y);
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
                 card::render(shared, look, card, at == selected, place, buffer);
                 hits.add(place, Hit::Row(at));
             }
+            Rect { y: end, height: area.bottom() - end, ..area }
         }
-        None => {
-            let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
-            let least = below.height.min(users::LEAST);
-            let lines = area.height.saturating_sub(rows).clamp(least, below.height);
-            let mut above = area;
-            below = cut_bottom(&mut above, lines);
-            compact(shared, look, (&cards, selected), above, buffer, hits);
-        }
-    }
+        None => compact(shared, look, (&cards, selected), area, buffer, hits),
+    };
     users::render(shared, look, below, buffer);
+}
+
+/// What identical GPUs have in common, above them; beside each where that would take too much room.
+fn in_common(look: Look<'_>, cards: &mut Vec<Card>, area: &mut Rect, buffer: &mut Buffer) {
+    let mut told_once = cards.clone();
+    let kinds = kinds::shared(&mut told_once, look.glyphs.times);
+    let lines: u16 = kinds.iter().map(|kind| kind.height(area.width)).sum();
+    if kinds.is_empty() || lines > area.height / 3 {
+        return;
+    }
+    *cards = told_once;
+    for kind in kinds {
+        kind.render(look, cut_top(area, kind.height(area.width)), buffer);
+    }
 }
 
 /// The loudest notice, on one line.
@@ -125,36 +134,27 @@ impl Grid {
     }
 }
 
-/// One row per GPU, and the card of the selected one below where there is room.
+/// One row per GPU, and the card of the selected one below where there is room. Returns what is left for processes.
 fn compact(
     shared: &Shared,
     look: Look<'_>,
     (cards, selected): (&[Card], usize),
-    area: Rect,
+    mut area: Rect,
     buffer: &mut Buffer,
     hits: &mut Hits,
-) {
-    let mut area = area;
-    let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1);
+) -> Rect {
     let shown = cards.get(selected);
-    let least = shown.map_or(0, |card| card::height(card, area.width));
-    let spare = area.height.saturating_sub(rows);
-    let below = if spare >= least { cut_below(&mut area, rows) } else { Rect::default() };
-    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let wanted = Lines {
+        rows: u16::try_from(cards.len()).unwrap_or(u16::MAX).saturating_add(1),
+        card: shown.map_or(0, |card| card::height(card, area.width)),
+        processes: users::wanted(shared),
+    };
+    let lines = Lines::divide(area.height, wanted, shown.is_some_and(card::has_graph));
+    let rows = cut_top(&mut area, lines.rows);
+    let inner = Rect { x: rows.x + 1, width: rows.width.saturating_sub(2), ..rows };
     rows::render(shared, look, (cards, selected), inner, buffer, hits);
-    if let Some(card) = shown.filter(|_| below.height > 0) {
-        let graph = if card::has_graph(card) && spare >= least + card::GRAPH_LEAST {
-            spare - least
-        } else {
-            0
-        };
-        let place = Rect { height: least + graph, ..below };
-        card::render(shared, look, card, true, place, buffer);
+    if let Some(card) = shown.filter(|_| lines.card > 0) {
+        card::render(shared, look, card, true, cut_top(&mut area, lines.card), buffer);
     }
-}
-
-/// Keeps the first `rows` lines of an area and returns the rest.
-fn cut_below(area: &mut Rect, rows: u16) -> Rect {
-    let top = cut_top(area, rows);
-    std::mem::replace(area, top)
+    area
 }

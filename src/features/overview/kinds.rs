@@ -1,0 +1,136 @@
+//! What identical GPUs have in common, told once above them.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+use warpscope_probes::gpu::Presence;
+
+use super::card::{strip_height, summary};
+use super::model::{Card, Summary};
+use crate::widgets::layout::cut_top;
+use crate::widgets::theme::Role;
+use crate::widgets::{DtypeStrip, Look};
+
+/// From this width on, number formats and verdicts stand on one line.
+const WIDE: u16 = 150;
+
+/// Several GPUs that differ in nothing but their state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kind {
+    /// `8×NVIDIA H100 80GB HBM3`.
+    pub(super) head: String,
+    /// Architecture, compute capability, SMs, memory.
+    pub(super) facts: Vec<String>,
+    /// Number formats: label, symbol, meaning.
+    pub(super) dtypes: Vec<(&'static str, &'static str, Role)>,
+    /// Verdicts in short.
+    pub(super) summary: Summary,
+}
+
+/// Takes what several cards have in common out of them. What-if GPUs are as they are: their card says nothing else.
+pub(super) fn shared(cards: &mut [Card], times: &str) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for first in 0..cards.len() {
+        let alike: Vec<usize> =
+            (first..cards.len()).filter(|at| alike(cards, first, *at)).collect();
+        if alike.len() < 2 {
+            continue;
+        }
+        let card = &cards[first];
+        kinds.push(Kind {
+            head: format!("{}{times}{}", alike.len(), card.name),
+            facts: alike
+                .iter()
+                .map(|at| &cards[*at].facts)
+                .max_by_key(|facts| facts.concat().len())
+                .cloned()
+                .unwrap_or_default(),
+            dtypes: card.dtypes.clone(),
+            summary: card.summary.clone(),
+        });
+        for at in alike {
+            let card = &mut cards[at];
+            card.dtypes.clear();
+            card.summary = Summary::default();
+            card.is_of_kind = true;
+        }
+    }
+    kinds
+}
+
+fn alike(cards: &[Card], one: usize, other: usize) -> bool {
+    let (one, other) = (&cards[one], &cards[other]);
+    let plain = |card: &Card| !card.is_of_kind && card.presence == Presence::Present;
+    let same =
+        (&one.name, &one.dtypes, &one.summary) == (&other.name, &other.dtypes, &other.summary);
+    plain(one) && plain(other) && same && agree(&one.facts, &other.facts)
+}
+
+/// Whether facts agree as far as both are read: `80.0 GiB` may still become `80.0 GiB HBM3`.
+fn agree(one: &[String], other: &[String]) -> bool {
+    let agrees =
+        |(one, other): (&String, &String)| one.starts_with(other) || other.starts_with(one);
+    one.iter().zip(other).all(agrees)
+}
+
+impl Kind {
+    /// Lines it takes at this width.
+    pub(super) fn height(&self, width: u16) -> u16 {
+        let verdicts = u16::from(self.summary.total > 0);
+        if width >= WIDE { 1 + verdicts } else { 1 + self.strip_height(width) + verdicts }
+    }
+
+    fn strip_height(&self, width: u16) -> u16 {
+        if self.dtypes.is_empty() { 0 } else { strip_height(&self.dtypes, width) }
+    }
+
+    /// Draws it.
+    pub(super) fn render(&self, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+        let mut rest = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+        let head = cut_top(&mut rest, 1);
+        let mut pen = look.pen(buffer, head);
+        pen.put(&self.head, look.style(Role::Title));
+        for fact in &self.facts {
+            pen.skip(2).put(fact, look.style(Role::Muted));
+        }
+        let strip = DtypeStrip { look, items: &self.dtypes };
+        if area.width >= WIDE {
+            pen.skip(3);
+            let beside = Rect { x: pen.x(), width: pen.rest(), ..head };
+            strip.render(beside, buffer);
+        } else {
+            strip.render(cut_top(&mut rest, self.strip_height(area.width)), buffer);
+        }
+        if self.summary.total > 0 {
+            summary(look, &self.summary, cut_top(&mut rest, 1), buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::overview::model::Meter;
+    use crate::widgets::Amount;
+
+    fn card(name: &str, load: &str) -> Card {
+        Card {
+            name: name.to_owned(),
+            facts: vec!["sm_90".to_owned()],
+            presence: Presence::Present,
+            load: Meter { amount: Amount::Absent, text: load.to_owned() },
+            dtypes: vec![("FP16", "●", Role::Good)],
+            ..Card::default()
+        }
+    }
+
+    #[test]
+    fn equal_boards_are_told_once_whatever_they_do() {
+        let mut cards = vec![card("H100", "1%"), card("T4", "1%"), card("H100", "90%")];
+        let kinds = shared(&mut cards, "×");
+        let heads: Vec<_> = kinds.iter().map(|kind| kind.head.as_str()).collect();
+        assert_eq!(heads, ["2×H100"]);
+        assert_eq!(kinds[0].dtypes, cards[1].dtypes);
+        assert!(cards[0].dtypes.is_empty() && cards[2].dtypes.is_empty());
+    }
+}
