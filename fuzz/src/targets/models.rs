@@ -69,9 +69,11 @@ pub(super) fn cache(bytes: &[u8], trace: &mut Trace) {
             found.as_ref().is_ok_and(|path| path.starts_with(&root)) || found.is_err(),
             "{found:?}"
         );
-        trace.result(&found);
+        trace.result(&found.map(|path| path.strip_prefix(&root).map(Path::to_owned)));
     }
-    assert!(Model::list(&places).iter().all(|one| one.path.starts_with(&root)));
+    let listed = Model::list(&places);
+    assert!(listed.iter().all(|one| one.path.starts_with(&root)));
+    trace.value(&listed.iter().map(|one| (&one.name, one.bytes)).collect::<Vec<_>>());
 }
 
 fn read(path: &Path, length: usize, trace: &mut Trace) {

@@ -427,7 +427,8 @@ fn a_what_if_gpu_holds_facts_and_no_measurement() {
     assert_eq!(t4.key, "what-if:t4#0");
     assert_eq!(t4.identity.cuda_cores.value(), Some(&2560));
     assert_eq!(t4.identity.architecture.value().map(String::as_str), Some("Turing"));
-    assert_eq!(t4.vitals.memory_total_bytes.value().map(|b| b.0), Some(16 << 30));
+    // What its driver reports of its 16 GB.
+    assert_eq!(t4.vitals.memory_total_bytes.value().map(|b| b.0), Some(15360 << 20));
 }
 
 #[test]

@@ -27,9 +27,15 @@ const SHOWN: &[(&str, &str)] = &[
 ];
 
 /// Draws the host at the top of an area: a card, or one line where the room is short.
-pub(crate) fn render(shared: &Shared, look: Look<'_>, area: &mut Rect, buffer: &mut Buffer) {
+pub(crate) fn render(
+    shared: &Shared,
+    look: Look<'_>,
+    is_short: bool,
+    area: &mut Rect,
+    buffer: &mut Buffer,
+) {
     let bench = shared.cpu_decode.as_ref();
-    let inner = if area.height >= 18 {
+    let inner = if area.height >= 18 && !is_short {
         let line = cut_top(area, if bench.is_some() { 4 } else { 3 });
         frame(shared, look, line, buffer)
     } else {

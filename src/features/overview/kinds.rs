@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 use warpscope_probes::gpu::Presence;
 
-use super::card::{strip_height, summary};
+use super::card::{counts, strip_height, summary};
 use super::model::{Card, Summary};
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
@@ -74,8 +74,11 @@ fn agree(one: &[String], other: &[String]) -> bool {
 }
 
 impl Kind {
-    /// Lines it takes at this width.
-    pub(super) fn height(&self, width: u16) -> u16 {
+    /// Lines it takes at this width: one where the room is short.
+    pub(super) fn height(&self, width: u16, is_short: bool) -> u16 {
+        if is_short {
+            return 1;
+        }
         let verdicts = u16::from(self.summary.total > 0);
         if width >= WIDE { 1 + verdicts } else { 1 + self.strip_height(width) + verdicts }
     }
@@ -94,6 +97,10 @@ impl Kind {
             pen.skip(2).put(fact, look.style(Role::Muted));
         }
         let strip = DtypeStrip { look, items: &self.dtypes };
+        if area.height == 1 {
+            pen.skip(2);
+            return counts(look, &mut pen, &self.summary);
+        }
         if area.width >= WIDE {
             pen.skip(3);
             let beside = Rect { x: pen.x(), width: pen.rest(), ..head };

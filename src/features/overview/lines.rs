@@ -2,8 +2,11 @@
 
 use super::card::GRAPH_LEAST;
 
-/// Fewest lines of processes worth having: their head and three of them.
-pub(super) const LEAST_PROCESSES: u16 = 4;
+/// Fewest lines of processes worth having: their head and two of them.
+pub(super) const LEAST_PROCESSES: u16 = 3;
+
+/// So many lines of processes are worth more than a card.
+const BEFORE_CARD: u16 = 6;
 
 /// Lines of each part, from top to bottom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +26,8 @@ impl Lines {
         let few = wanted.processes.min(LEAST_PROCESSES);
         let rows = wanted.rows.min(height.saturating_sub(few).max(height.min(2)));
         let left = height - rows;
-        let card = if left >= wanted.card.saturating_add(few) { wanted.card } else { 0 };
+        let first = wanted.processes.min(BEFORE_CARD);
+        let card = if left >= wanted.card.saturating_add(first) { wanted.card } else { 0 };
         let left = left - card;
         let graphs = if card > 0 && has_graph { left / 2 } else { 0 };
         let graphs = if graphs >= GRAPH_LEAST { graphs } else { 0 };
@@ -47,7 +51,7 @@ mod tests {
     #[test]
     fn rows_come_first_and_a_few_processes_are_always_there() {
         assert_eq!(divide(18, 9, 20), (9, 0, 9));
-        assert_eq!(divide(18, 65, 20), (14, 0, 4));
+        assert_eq!(divide(18, 65, 20), (15, 0, 3));
         assert_eq!(divide(28, 9, 20), (9, 12, 7));
         assert_eq!(divide(28, 9, 0), (9, 19, 0));
         assert_eq!(divide(3, 9, 20), (2, 0, 1));

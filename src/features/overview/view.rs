@@ -14,17 +14,22 @@ use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
 
+/// Host, common facts, heads and a few processes; where they and the GPUs do not fit, they shrink.
+const ABOVE_ROWS: u16 = 11;
+
 /// Draws the tab.
 pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
-    host::render(shared, look, &mut area, buffer);
     let mut cards = model::cards(shared, look.glyphs);
+    let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX);
+    let is_short = rows.saturating_add(ABOVE_ROWS) > area.height;
+    host::render(shared, look, is_short, &mut area, buffer);
     if cards.is_empty() {
         waiting(shared, look, area, buffer);
         return;
     }
-    in_common(look, &mut cards, &mut area, buffer);
+    in_common(look, is_short, &mut cards, &mut area, buffer);
     let mut above = area;
     cut_bottom(&mut above, users::lines(shared, area.height));
     let below = match grid(&cards, above) {
@@ -42,16 +47,22 @@ pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
 }
 
 /// What identical GPUs have in common, above them; beside each where that would take too much room.
-fn in_common(look: Look<'_>, cards: &mut Vec<Card>, area: &mut Rect, buffer: &mut Buffer) {
+fn in_common(
+    look: Look<'_>,
+    is_short: bool,
+    cards: &mut Vec<Card>,
+    area: &mut Rect,
+    buffer: &mut Buffer,
+) {
     let mut told_once = cards.clone();
     let kinds = kinds::shared(&mut told_once, look.glyphs.times);
-    let lines: u16 = kinds.iter().map(|kind| kind.height(area.width)).sum();
+    let lines: u16 = kinds.iter().map(|kind| kind.height(area.width, is_short)).sum();
     if kinds.is_empty() || lines > area.height / 3 {
         return;
     }
     *cards = told_once;
     for kind in kinds {
-        kind.render(look, cut_top(area, kind.height(area.width)), buffer);
+        kind.render(look, cut_top(area, kind.height(area.width, is_short)), buffer);
     }
 }
 

@@ -133,7 +133,7 @@ impl Record {
 mod tests {
     use super::*;
 
-    /// Build strings of the pytorch channel and of conda-build-kernels.
+    /// Build strings of the pytorch channel and of conda-forge.
     #[test]
     fn builds_name_their_cuda() {
         for (build, cuda) in [

@@ -238,7 +238,7 @@ fn stars_stand_for_anything_but_a_leading_dot() {
         ("*", ".a", false),
         ("*venv*", "myvenv2", true),
         ("*venv*", ".venv", false),
-        ("m*build-kernels*", "miniforge3", true),
+        ("m*forge*", "miniforge3", true),
         ("*conda3", "miniconda3", true),
         ("*conda3", "conda4", false),
         ("aa*aa", "aaa", false),
