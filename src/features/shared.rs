@@ -1,5 +1,6 @@
 //! What several features read. The shell alone changes it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use warpscope_probes::catalogue::How;
 use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::env::ProcessUse;
 use warpscope_probes::text::printable;
-use warpscope_probes::{Frame, Gpu};
+use warpscope_probes::{Frame, Gpu, Timestamp};
 
 use super::what_if::WhatIf;
 use crate::engine::{Outcome, Verdict};
@@ -49,6 +50,8 @@ pub struct Shared {
     pub survey: Option<Arc<EnvironmentScan>>,
     /// What the benchmark of the CPU has reached; none while nobody has asked for it.
     pub cpu_decode: Option<CpuDecode>,
+    /// What the benchmark has reached on GPUs, by [`Gpu::key`].
+    pub gpu_decode: BTreeMap<String, GpuDecode>,
 }
 
 impl Shared {
@@ -63,6 +66,7 @@ impl Shared {
             judged: Vec::new(),
             survey: None,
             cpu_decode: None,
+            gpu_decode: BTreeMap::new(),
         }
     }
 
@@ -104,6 +108,15 @@ pub struct CpuDecode {
     pub waits: Option<String>,
     /// Decode rate of each path: label, colour, tokens per second.
     pub rates: Vec<(&'static str, Role, Option<f64>)>,
+}
+
+/// What the micro decoder has reached on a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuDecode {
+    /// Decode rate of each path that was measured: label, tokens per second.
+    pub rates: Vec<(&'static str, f64)>,
+    /// When the newest of them came.
+    pub at: Timestamp,
 }
 
 /// A GPU as a line to copy: the word for it, and name and UUID.

@@ -1,8 +1,12 @@
+use super::device::Device;
 use super::update::effects;
 use super::{Bench, panel};
+use crate::features::shared::GpuDecode;
 use crate::features::shared::copied_gpu;
 use crate::features::{CpuDecode, Effect, Feature, Shared};
 use crate::widgets::{Hit, Surface};
+use crate::worker::protocol::PathDtype;
+use warpscope_probes::Gpu;
 
 impl Feature for Bench {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
@@ -23,6 +27,8 @@ impl Feature for Bench {
                 rates: panel::decode_rates(self),
             }
         });
+        let decode = |gpu: &Gpu| Some((gpu.key.clone(), gpu_decode(self.devices.get(&gpu.key)?)?));
+        shared.gpu_decode = self.gpus(&shared.frame).filter_map(decode).collect();
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {
@@ -46,4 +52,17 @@ impl Feature for Bench {
     fn copy(&self, shared: &Shared) -> Option<(&'static str, String)> {
         self.selected_gpu(&shared.frame).map(|(gpu, _)| copied_gpu(gpu))
     }
+}
+
+/// The rates of the usual paths, where any was measured.
+fn gpu_decode(device: &Device) -> Option<GpuDecode> {
+    const SHOWN: &[(&str, PathDtype)] =
+        &[("fp16", PathDtype::Fp16), ("bf16", PathDtype::Bf16), ("int4", PathDtype::Int4)];
+    let measured = SHOWN.iter().filter_map(|(label, dtype)| {
+        let speed = device.results.speed_of(*dtype)?;
+        Some((*label, speed.value.decode_tokens_per_s?, speed.at))
+    });
+    let measured: Vec<_> = measured.collect();
+    let at = measured.iter().map(|one| one.2).max()?;
+    Some(GpuDecode { rates: measured.iter().map(|one| (one.0, one.1)).collect(), at })
 }

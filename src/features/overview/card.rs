@@ -1,6 +1,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
+use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
 use super::model::{Card, Fact, Summary};
@@ -28,7 +29,10 @@ pub(crate) fn has_graph(card: &Card) -> bool {
 pub(crate) fn height(card: &Card, width: u16) -> u16 {
     let gauges = u16::from(has_graph(card)) * if width < 60 { 2 } else { 1 };
     let strip = if card.dtypes.is_empty() { 0 } else { strip_height(&card.dtypes, width) };
-    2 + gauges + u16::from(!in_frame(card)) + strip + u16::from(card.summary.total > 0)
+    2 + gauges
+        + u16::from(!in_frame(card))
+        + strip
+        + u16::from(card.summary.total > 0 || card.decode.is_some())
 }
 
 /// Whether the facts stand in the frame: those of a what-if GPU are few and never change.
@@ -75,8 +79,8 @@ pub(crate) fn render(
         let line = cut_top(&mut rest, strip_height(&card.dtypes, area.width));
         DtypeStrip { look, items: &card.dtypes }.render(line, buffer);
     }
-    if card.summary.total > 0 {
-        summary(look, &card.summary, cut_top(&mut rest, 1), buffer);
+    if card.summary.total > 0 || card.decode.is_some() {
+        summary(look, (&card.summary, &card.decode), cut_top(&mut rest, 1), buffer);
     }
     if rest.height >= GRAPH_LEAST && has_graph(card) {
         graphs(shared, look, card, rest, buffer);
@@ -119,9 +123,20 @@ pub(crate) fn facts(look: Look<'_>, facts: &[Fact], line: Rect, buffer: &mut Buf
     }
 }
 
-/// How many configurations work, and the failure that matters most.
-pub(super) fn summary(look: Look<'_>, summary: &Summary, line: Rect, buffer: &mut Buffer) {
+/// What the benchmark reached, how many configurations work, and the failure that matters most.
+pub(super) fn summary(
+    look: Look<'_>,
+    (summary, decode): (&Summary, &Option<(Timestamp, String)>),
+    line: Rect,
+    buffer: &mut Buffer,
+) {
     let mut pen = look.pen(buffer, line);
+    if let Some((_, decode)) = decode {
+        pen.put(decode, look.style(Role::Text)).skip(3);
+    }
+    if summary.total == 0 {
+        return;
+    }
     pen.put(&Short::of(format_args!("{} configs ", summary.total)), look.style(Role::Muted));
     counts(look, &mut pen, summary);
     if let Some((outcome, text)) = &summary.worst {

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
+use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
 use super::card::{counts, strip_height, summary};
@@ -25,6 +26,8 @@ pub(super) struct Kind {
     pub(super) dtypes: Vec<(&'static str, &'static str, Role)>,
     /// Verdicts in short.
     pub(super) summary: Summary,
+    /// What the benchmark reached last on one of them, and when.
+    pub(super) decode: Option<(Timestamp, String)>,
 }
 
 /// Takes what several cards have in common out of them. What-if GPUs are as they are: their card says nothing else.
@@ -47,15 +50,21 @@ pub(super) fn shared(cards: &mut [Card], times: &str) -> Vec<Kind> {
                 .unwrap_or_default(),
             dtypes: card.dtypes.clone(),
             summary: card.summary.clone(),
+            decode: newest(alike.iter().map(|at| &cards[*at])),
         });
         for at in alike {
             let card = &mut cards[at];
             card.dtypes.clear();
             card.summary = Summary::default();
+            card.decode = None;
             card.is_of_kind = true;
         }
     }
     kinds
+}
+
+fn newest<'c>(cards: impl Iterator<Item = &'c Card>) -> Option<(Timestamp, String)> {
+    cards.filter_map(|card| card.decode.clone()).max_by_key(|one| one.0)
 }
 
 fn alike(cards: &[Card], one: usize, other: usize) -> bool {
@@ -79,7 +88,7 @@ impl Kind {
         if is_short {
             return 1;
         }
-        let verdicts = u16::from(self.summary.total > 0);
+        let verdicts = u16::from(self.summary.total > 0 || self.decode.is_some());
         if width >= WIDE { 1 + verdicts } else { 1 + self.strip_height(width) + verdicts }
     }
 
@@ -108,8 +117,8 @@ impl Kind {
         } else {
             strip.render(cut_top(&mut rest, self.strip_height(area.width)), buffer);
         }
-        if self.summary.total > 0 {
-            summary(look, &self.summary, cut_top(&mut rest, 1), buffer);
+        if self.summary.total > 0 || self.decode.is_some() {
+            summary(look, (&self.summary, &self.decode), cut_top(&mut rest, 1), buffer);
         }
     }
 }
@@ -139,5 +148,17 @@ mod tests {
         assert_eq!(heads, ["2×H100"]);
         assert_eq!(kinds[0].dtypes, cards[1].dtypes);
         assert!(cards[0].dtypes.is_empty() && cards[2].dtypes.is_empty());
+    }
+
+    #[test]
+    fn the_newest_measurement_speaks_for_all() {
+        let measured = |at, text: &str| Card {
+            decode: Some((Timestamp(at), text.to_owned())),
+            ..card("H100", "1%")
+        };
+        let mut cards = [measured(7, "decode 812 fp16"), measured(9, "decode 790 fp16")];
+        let kinds = shared(&mut cards, "×");
+        assert_eq!(kinds[0].decode, Some((Timestamp(9), "decode 790 fp16".to_owned())));
+        assert_eq!(cards[0].decode, None);
     }
 }
