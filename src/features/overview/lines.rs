@@ -29,7 +29,8 @@ impl Lines {
         let first = wanted.processes.min(BEFORE_CARD);
         let card = if left >= wanted.card.saturating_add(first) { wanted.card } else { 0 };
         let left = left - card;
-        let graphs = if card > 0 && has_graph { left / 2 } else { 0 };
+        let spare = left.saturating_sub(first).min(left / 2);
+        let graphs = if card > 0 && has_graph { spare } else { 0 };
         let graphs = if graphs >= GRAPH_LEAST { graphs } else { 0 };
         let processes = wanted.processes.min(left - graphs);
         let graphs = if graphs > 0 { left - processes } else { 0 };

@@ -13,7 +13,7 @@ fn tabs_rows_and_column_heads_are_clicked() {
     screen.keys("\x1b");
     screen.see_gone("Number formats");
     screen.click("Processes");
-    screen.see("GPU-MEM▼");
+    screen.see("CPU%");
     screen.click("PID");
     screen.see("PID▲");
     screen.click("PID");
