@@ -312,3 +312,72 @@ fn a_journal_is_exported_to_a_file_and_nothing_else_is() {
         text(&refused.stderr)
     );
 }
+
+/// What nvbench writes with `--jsonbin`: two samples lie beside the result, whose mean would say otherwise.
+fn nvbench(file: &str) -> String {
+    format!(
+        r#"{{"meta":{{}},"devices":[],"benchmarks":[{{"name":"copy","states":[{{"summaries":[
+            {{"tag":"nv/cold/time/gpu/mean","data":[{{"name":"value","value":"9e-6"}}]}},
+            {{"tag":"nv/json/bin:nv/cold/sample_times","data":[{{"name":"filename","value":"{file}"}}]}}]}}]}}]}}"#
+    )
+}
+
+#[test]
+fn samples_of_nvbench_are_read_beside_the_result_and_nowhere_else() {
+    let folder = Folder::new();
+    let inner = folder.0.path().join("inner/r.json-bin");
+    std::fs::create_dir_all(&inner).expect("a folder");
+    let samples: Vec<u8> = [1e-6_f32, 3e-6].iter().flat_map(|time| time.to_le_bytes()).collect();
+    std::fs::write(inner.join("0.bin"), &samples).expect("writes");
+    std::fs::write(folder.0.path().join("0.bin"), &samples).expect("writes");
+    let outside = folder.0.path().join("0.bin");
+    let cases = [
+        ("r.json-bin/0.bin", 2),
+        ("elsewhere/r.json-bin/0.bin", 2),
+        ("../0.bin", 1),
+        (outside.to_str().expect("text"), 1),
+    ];
+    for (named, count) in cases {
+        let result = folder.file("inner/r.json", &nvbench(named));
+        let output = compare(&[&result, &result], &["--json"]);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(document["rows"][0]["before"]["samples"], count, "{named}: {document}");
+        let stderr = text(&output.stderr);
+        assert_eq!(stderr.contains("0.bin: "), count == 1, "{named}: {stderr}");
+    }
+}
+
+#[test]
+fn a_file_without_a_point_says_what_it_was_read_as() {
+    let folder = Folder::new();
+    let failed = r#"{"context":{},"benchmarks":[{"name":"BM_y","error_occurred":true}]}"#;
+    let failed = folder.file("failed.json", failed);
+    let output = compare(&[&failed, &failed], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("read as google-benchmark: one entry without a time"), "{stderr}");
+}
+
+#[test]
+fn build_servers_get_a_report_and_annotations() {
+    let folder = Folder::new();
+    let side = |name: &str, center: f64| -> Vec<PathBuf> {
+        let lines = |seed| line("a_same", 10.0, seed) + &line("b_slower", center, seed + 9);
+        (0..6).map(|at| folder.file(&format!("{name}{at}.txt"), &lines(at * 31 + 7))).collect()
+    };
+    let (before, after) = (side("before", 40.0), side("after", 44.0));
+    let report = folder.0.path().join("report.xml");
+    let words = [vec!["--old".into()], before, vec!["--new".into()], after].concat();
+    let files: Vec<&Path> = words.iter().map(PathBuf::as_path).collect();
+    let junit = ["--junit", report.to_str().expect("text"), "--github", "--fail-on", "slower"];
+    let output = compare(&files, &junit);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let first = text(&output.stdout).lines().nth(3).map(str::to_owned);
+    assert!(first.is_some_and(|row| row.starts_with("SLOWER")), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("::error title=SLOWER%3A b_slower"));
+    let xml = std::fs::read_to_string(&report).expect("a report");
+    assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"0\""), "{xml}");
+    let again = compare(&files, &junit);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("--force replaces it"), "{}", text(&again.stderr));
+}

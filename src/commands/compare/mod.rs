@@ -1,5 +1,6 @@
 //! `warpscope compare`: files of runs in, calls out.
 
+mod ci;
 mod forms;
 pub(crate) mod known;
 mod read;
@@ -9,11 +10,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, STYLE};
+use crate::commands::cli::{Args, CONFIG_FILE, CliError, CommandSpec, Exit, Form, Options, STYLE};
 use crate::commands::compare::known::known_noise;
 use crate::config::args;
 use crate::runs::compare::{Call, Comparison, Groups, Terms, compare_groups};
+pub(crate) use ci::check_report;
 pub(crate) use text::{duration, percent};
+
+/// What build servers ask for.
+pub(crate) const CI: Args = &[&args::JUNIT, &args::GITHUB, &args::FORCE];
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -26,6 +31,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     args: &[
         &[&args::RUNS, &args::OLD, &args::NEW],
         &[&args::FAIL_ON, &args::NOISE, &args::JSON, &args::MARKDOWN, &args::CSV],
+        CI,
         STYLE,
         CONFIG_FILE,
     ],
@@ -35,7 +41,10 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "compare --old a1.json a2.json a3.json --new b1.json b2.json b3.json",
             "three processes a side",
         ),
-        ("compare base.json new.json --fail-on slower,missing", "to block a merge"),
+        (
+            "compare base.json new.json --fail-on slower,missing --junit out.xml --github",
+            "to block a merge",
+        ),
     ],
     run,
     ..CommandSpec::BASE
@@ -51,6 +60,7 @@ pub(crate) struct Shown<'a> {
 
 /// Compares the files that were named.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    check_report(options)?;
     let sides = sides(options)?;
     let (mut runs, mut machines, mut commands) = (Vec::new(), Vec::new(), BTreeSet::new());
     for side in &sides {
@@ -122,7 +132,7 @@ fn other_machine(comparison: &Comparison, machines: &[BTreeSet<String>]) -> Opti
     ))
 }
 
-/// Prints a comparison in the form that was asked for.
+/// Prints a comparison in the form that was asked for, and what build servers asked for.
 pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError> {
     match options.form() {
         Form::Json => output::json(&forms::document(shown))?,
@@ -130,17 +140,31 @@ pub(crate) fn show(shown: &Shown<'_>, options: &Options) -> Result<(), CliError>
         Form::Markdown => output::write(forms::markdown(shown).as_bytes())?,
         Form::Text => output::write(text::text(shown, output::style(options)).as_bytes())?,
     }
-    Ok(())
+    ci::publish(shown, options)
+}
+
+/// Results that must not be.
+struct FailOn(Vec<String>);
+
+impl FailOn {
+    fn new(options: &Options) -> Self {
+        Self(options.get(&args::FAIL_ON))
+    }
+
+    fn call(&self, call: Call) -> bool {
+        let call = call.to_string().to_lowercase();
+        self.0.contains(&call)
+    }
+
+    fn missing(&self) -> bool {
+        self.0.iter().any(|one| one == "missing")
+    }
 }
 
 /// 1 where what must not be was found.
 pub(crate) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
-    let missing = || comparison.alone.iter().filter(|one| one.run == 0).count();
-    let bad = |what: &String| match what.as_str() {
-        "slower" => comparison.count(Call::Slower) > 0,
-        "faster" => comparison.count(Call::Faster) > 0,
-        "ambiguous" => comparison.count(Call::Ambiguous) > 0,
-        _ => missing() > 0,
-    };
-    if options.get(&args::FAIL_ON).iter().any(bad) { Exit::CheckFailed } else { Exit::Fine }
+    let fail_on = FailOn::new(options);
+    let is_missing = comparison.alone.iter().any(|one| one.run == 0);
+    let called = comparison.rows.iter().any(|row| fail_on.call(row.judgement.call));
+    if called || (is_missing && fail_on.missing()) { Exit::CheckFailed } else { Exit::Fine }
 }

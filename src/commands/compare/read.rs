@@ -2,17 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Component, Path};
 
-use warpscope_probes::bounded::{Accept, Input, into_text, read_all};
+use warpscope_probes::bounded::{self, Accept, Input, into_text, read_all};
 
 use crate::commands::cli::CliError;
 use crate::runs::compare::Groups;
 use crate::runs::run_log::{Dirty, PointStream, Reader, Record, SampleMode, begins_run_log};
-use crate::runs::samples as points;
+use crate::runs::samples::{self as points, Sidecar};
 
 /// Largest document of another tool, which is held whole.
 const MAX_DOCUMENT: u64 = 256 << 20;
+/// Largest file of samples beside one, and of all beside one document.
+const MAX_SIDECAR: u64 = 16 << 20;
+const MAX_SIDECARS: u64 = 256 << 20;
 /// The beginning that shows what a file is.
 const HEAD: u64 = 1 << 20;
 
@@ -47,12 +50,27 @@ fn contents(path: &Path, groups: &mut Groups) -> io::Result<Contents> {
         return run_log(head.chain(input), groups);
     }
     points::format(&String::from_utf8_lossy(&head)).map_err(io::Error::other)?;
-    document(head.chain(input), groups)
+    document(head.chain(input), path.parent().unwrap_or(Path::new("")), groups)
 }
 
-fn document(input: impl Read, groups: &mut Groups) -> io::Result<Contents> {
+fn document(input: impl Read, folder: &Path, groups: &mut Groups) -> io::Result<Contents> {
     let text = into_text(read_all(input, MAX_DOCUMENT)?)?;
-    let read = points::read(&text).map_err(io::Error::other)?;
+    let mut read = points::read(&text).map_err(io::Error::other)?;
+    if read.points.is_empty() {
+        return Err(io::Error::other(read.without_a_point()));
+    }
+    let mut left = MAX_SIDECARS;
+    for sidecar in std::mem::take(&mut read.sidecars) {
+        match beside(folder, &sidecar, MAX_SIDECAR.min(left)) {
+            Ok(bytes) => {
+                left -= bytes.len() as u64;
+                read.fill(&sidecar, &bytes);
+            }
+            Err(error) => {
+                read.damaged.get_or_insert_with(|| format!("{}: {error}", sidecar.file));
+            }
+        }
+    }
     let left_out =
         (read.left_out > 0).then(|| format!("{} entries without a time left out", read.left_out));
     for point in read.points {
@@ -62,6 +80,19 @@ fn document(input: impl Read, groups: &mut Groups) -> io::Result<Contents> {
         remarks: left_out.into_iter().chain(read.damaged).collect(),
         ..Contents::default()
     })
+}
+
+/// Reads a file that a document names. Only what lies below the document's folder is opened: the name comes from outside. nvbench writes
+/// names relative to where it ran, so the last two parts are tried as well.
+fn beside(folder: &Path, sidecar: &Sidecar, most: u64) -> io::Result<Vec<u8>> {
+    let name = Path::new(&sidecar.file);
+    let parts: Vec<Component<'_>> = name.components().collect();
+    let last = parts[parts.len().saturating_sub(2)..].iter().collect();
+    let is_below = |name: &Path| name.components().all(|part| matches!(part, Component::Normal(_)));
+    let below = [name.to_owned(), last].into_iter().filter(|name| is_below(name));
+    let found = below.map(|name| folder.join(name)).find(|path| path.is_file());
+    let path = found.ok_or(io::ErrorKind::NotFound)?;
+    bounded::read(&path, Accept::Files, most)
 }
 
 /// A run log is read as a stream: a record at a time, whatever the size of the file. Each run is a process; runs of an earlier state of the

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::output;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
-use crate::commands::compare::{Shown, outcome, show};
+use crate::commands::compare::{CI, Shown, check_report, outcome, show};
 use crate::config::args;
 use crate::runs::samples::Scan;
 pub(crate) use turns::{Measure, Side, in_turn, processes};
@@ -28,6 +28,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::SIDES, &args::MAX_BLOCKS, &args::RUN_LIMIT, &args::REVISIONS, &args::BUILD],
         &[&args::PARSERS, &args::PATTERN],
         &[&args::FAIL_ON, &args::JSON, &args::MARKDOWN, &args::CSV],
+        CI,
         STYLE,
         CONFIG_FILE,
     ],
@@ -44,6 +45,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 };
 
 fn run(options: &Options) -> Result<Exit, CliError> {
+    check_report(options)?;
     let words = options.get(&args::SIDES);
     let commands: Vec<&[String]> =
         words.split(|word| word == "--").filter(|words| !words.is_empty()).collect();

@@ -12,7 +12,7 @@ const FAILURES: &[&str] = &["slower", "faster", "ambiguous", "missing"];
 
 args! {
     RUNS: Vec<PathBuf> = operand(Form::Operand, "RUN", Kind::Paths)
-        .help("Run logs to compare, the baseline first: of warpscope, llama-bench, nvbench, Google Benchmark, kernel_tuner or cutlass_profiler");
+        .help("Run logs to compare, the baseline first: of warpscope, or results of other benchmarks (llama-bench, nvbench, Google Benchmark, hyperfine, criterion, ncu, ...)");
     OLD: Vec<PathBuf> = option("old", "FILE", Kind::Paths)
         .help("Run logs of the baseline, a process each")
         .several(true);
@@ -21,6 +21,10 @@ args! {
         .several(true);
     FAIL_ON: Vec<String> = option("fail-on", "LIST", Kind::AnyOf(FAILURES))
         .help("Exit with code 1 on any of these results, comma-separated; missing: what the baseline has and a run has not");
+    JUNIT: Option<PathBuf> = option("junit", "FILE", Kind::Path)
+        .help("Write a JUnit report too: a case per kernel, failed where --fail-on says so");
+    GITHUB: bool = switch(&[("github", "on")])
+        .help("Print GitHub annotations to stderr: errors for what --fail-on names, warnings for what else is slower or missing");
     NOISE: Option<f64> = option("noise", "PERCENT", Kind::Percent)
         .help("Standard deviation between processes that run the same, used where one process stands on a side; defaults to what `warpscope noise` measured of the command");
     MAX_BLOCKS: u64 = option("blocks", "N", Kind::Count)

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::{document, good, plain};
+use super::gather::good;
+use super::json::{document, plain};
 use super::{Key, Point, Points, PointsError, Shape};
 
 pub(super) fn is_kernel_tuner(head: &str) -> bool {

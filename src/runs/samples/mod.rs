@@ -3,12 +3,19 @@
 //! Everything becomes nanoseconds of one piece of work: a rate is turned round, so that less is always better. A format is known by its
 //! content, never by the name of its file.
 
-mod csv;
+mod cutlass;
+mod gather;
+mod harnesses;
 mod json;
 mod kernel_tuner;
 mod line;
+mod llama_bench;
 mod nvbench;
+mod profilers;
 mod scan;
+mod serving;
+mod sidecar;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use line::{LineError, parse_line};
 pub use scan::{Found, PARSERS, Scan};
+pub use sidecar::{Sidecar, SidecarKind};
 
 /// What was measured: points of one key can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -106,8 +114,33 @@ pub struct Points {
     pub points: Vec<Point>,
     /// Entries without a time: failed, skipped, of a kind that holds none.
     pub left_out: usize,
-    /// The first line that could not be read, and why.
+    /// The first entry that could not be read, and why.
     pub damaged: Option<String>,
+    /// Files beside this one that say more.
+    pub sidecars: Vec<Sidecar>,
+}
+
+impl Points {
+    fn leave_out_unsound(&mut self) {
+        let sound: Vec<bool> = self.points.iter().map(Point::is_sound).collect();
+        self.sidecars.retain(|sidecar| sound[sidecar.point]);
+        for sidecar in &mut self.sidecars {
+            sidecar.point = sound[..sidecar.point].iter().filter(|sound| **sound).count();
+        }
+        self.left_out += sound.iter().filter(|sound| !**sound).count();
+        self.points.retain(Point::is_sound);
+    }
+
+    /// What a file without a single point was read as, and what was seen in it.
+    pub fn without_a_point(&self) -> String {
+        let entries = match self.left_out {
+            0 => "no entries".to_owned(),
+            1 => "one entry without a time".to_owned(),
+            count => format!("{count} entries without a time"),
+        };
+        let first = self.damaged.iter().map(|why| format!("; first: {why}"));
+        format!("read as {}: {entries}{}", self.format, first.collect::<String>())
+    }
 }
 
 /// Why a file gives no points.
@@ -133,7 +166,7 @@ pub struct Format {
     read: fn(&str) -> Result<Points, PointsError>,
 }
 
-/// Every format, in the order in which they are tried.
+/// Every format, in the order in which they are tried. A tool with several has a row for each.
 pub const FORMATS: &[Format] = &[
     Format {
         id: "warpscope",
@@ -143,21 +176,75 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         id: "llama-bench",
-        about: "llama-bench -o json",
-        sniff: json::is_llama_bench,
-        read: json::llama_bench,
+        about: "llama-bench -o json, jsonl, csv, sql or md",
+        sniff: llama_bench::is_json,
+        read: llama_bench::json,
+    },
+    Format {
+        id: "llama-bench",
+        about: "llama-bench -o json, jsonl, csv, sql or md",
+        sniff: llama_bench::is_csv,
+        read: llama_bench::csv,
+    },
+    Format {
+        id: "llama-bench",
+        about: "llama-bench -o json, jsonl, csv, sql or md",
+        sniff: llama_bench::is_sql,
+        read: llama_bench::sql,
+    },
+    Format {
+        id: "llama-bench",
+        about: "llama-bench -o json, jsonl, csv, sql or md",
+        sniff: llama_bench::is_markdown,
+        read: llama_bench::markdown,
+    },
+    Format {
+        id: "pytest-benchmark",
+        about: "pytest --benchmark-json",
+        sniff: harnesses::is_pytest,
+        read: harnesses::pytest,
     },
     Format {
         id: "nvbench",
-        about: "an nvbench program with --json",
+        about: "an nvbench program with --json or --jsonbin",
         sniff: nvbench::is_nvbench,
         read: nvbench::nvbench,
     },
     Format {
         id: "google-benchmark",
         about: "Google Benchmark with --benchmark_format=json",
-        sniff: json::is_google,
-        read: json::google,
+        sniff: harnesses::is_google,
+        read: harnesses::google,
+    },
+    Format {
+        id: "hyperfine",
+        about: "hyperfine --export-json or --export-csv",
+        sniff: harnesses::is_hyperfine,
+        read: harnesses::hyperfine,
+    },
+    Format {
+        id: "hyperfine",
+        about: "hyperfine --export-json or --export-csv",
+        sniff: harnesses::is_hyperfine_csv,
+        read: harnesses::hyperfine_csv,
+    },
+    Format {
+        id: "criterion",
+        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
+        sniff: harnesses::is_criterion_sample,
+        read: harnesses::criterion_sample,
+    },
+    Format {
+        id: "criterion",
+        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
+        sniff: harnesses::is_criterion_messages,
+        read: harnesses::criterion_messages,
+    },
+    Format {
+        id: "serve",
+        about: "vLLM or SGLang bench serve results",
+        sniff: serving::is_serve,
+        read: serving::serve,
     },
     Format {
         id: "kernel-tuner",
@@ -168,8 +255,40 @@ pub const FORMATS: &[Format] = &[
     Format {
         id: "cutlass-profiler",
         about: "cutlass_profiler --output=FILE.csv",
-        sniff: csv::is_cutlass,
-        read: csv::cutlass,
+        sniff: cutlass::is_cutlass,
+        read: cutlass::cutlass,
+    },
+    Format { id: "ncu", about: "ncu --csv", sniff: profilers::is_ncu, read: profilers::ncu },
+    Format {
+        id: "nsys",
+        about: "nsys stats --format csv",
+        sniff: profilers::is_nsys,
+        read: profilers::nsys,
+    },
+    Format {
+        id: "mlperf",
+        about: "MLPerf's mlperf_log_summary.txt",
+        sniff: serving::is_mlperf,
+        read: serving::mlperf,
+    },
+    Format {
+        id: "torch",
+        about: "torch.utils.benchmark's Compare",
+        sniff: tables::is_torch,
+        read: tables::torch,
+    },
+    Format {
+        id: "triton",
+        about: "Triton's perf_report with units in its columns",
+        sniff: tables::is_triton,
+        read: tables::triton,
+    },
+    Format { id: "go", about: "go test -bench", sniff: harnesses::is_go, read: harnesses::go },
+    Format {
+        id: "criterion",
+        about: "cargo bench with criterion, its sample.json, cargo criterion --message-format=json",
+        sniff: harnesses::is_criterion_text,
+        read: harnesses::criterion_text,
     },
     Format {
         id: "lines",
@@ -190,7 +309,8 @@ pub fn format(text: &str) -> Result<&'static Format, PointsError> {
     }
     let head = text[..end].trim_start_matches('\u{feff}').trim_start();
     FORMATS.iter().find(|format| (format.sniff)(head)).ok_or_else(|| {
-        let known: Vec<&str> = FORMATS.iter().map(|format| format.about).collect();
+        let mut known: Vec<&str> = FORMATS.iter().map(|format| format.about).collect();
+        known.dedup();
         PointsError(format!("no format warpscope knows; it reads {}", known.join(", ")))
     })
 }
@@ -199,9 +319,7 @@ pub fn format(text: &str) -> Result<&'static Format, PointsError> {
 pub fn read(text: &str) -> Result<Points, PointsError> {
     let format = format(text)?;
     let mut points = (format.read)(text.trim_start_matches('\u{feff}'))?;
-    let all = points.points.len();
-    points.points.retain(Point::is_sound);
-    points.left_out += all - points.points.len();
+    points.leave_out_unsound();
     points.format = format.id;
     Ok(points)
 }

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::json::{document, good, plain};
-use super::{Key, Point, Points, PointsError, Shape};
+use super::gather::good;
+use super::json::{document, plain};
+use super::{Key, Point, Points, PointsError, Shape, Sidecar, SidecarKind};
 
 pub(super) fn is_nvbench(head: &str) -> bool {
     head.starts_with('{')
@@ -65,15 +66,32 @@ struct NvDatum {
     value: Value,
 }
 
+/// Files with the samples of a state, by the tag of the summary that names them.
+const BINARIES: [(&str, SidecarKind); 2] = [
+    ("nv/json/bin:nv/cold/sample_times", SidecarKind::Seconds),
+    ("nv/json/freqs-bin:nv/cold/sample_freqs", SidecarKind::Hertz),
+];
+
 impl NvState {
-    fn number(&self, tag: &str) -> Option<f64> {
+    fn datum(&self, tag: &str, name: &str) -> Option<&Value> {
         let summary = self.summaries.iter().flatten().find(|one| one.tag == tag)?;
-        let datum = summary.data.iter().find(|datum| datum.name == "value")?;
-        datum.value.as_f64().or_else(|| datum.value.as_str()?.parse().ok())
+        summary.data.iter().find(|datum| datum.name == name).map(|datum| &datum.value)
+    }
+
+    fn number(&self, tag: &str) -> Option<f64> {
+        let value = self.datum(tag, "value")?;
+        value.as_f64().or_else(|| value.as_str()?.parse().ok())
+    }
+
+    fn sidecars(&self, point: usize) -> impl Iterator<Item = Sidecar> {
+        BINARIES.into_iter().filter_map(move |(tag, kind)| {
+            let file = self.datum(tag, "filename")?.as_str()?.to_owned();
+            Some(Sidecar { point, file, kind })
+        })
     }
 }
 
-/// One state a point. A summary holds no samples, only their mean: one sample a state.
+/// One state a point. A summary holds only the mean of the samples; the samples lie in the files it names, where there are any.
 pub(super) fn nvbench(text: &str) -> Result<Points, PointsError> {
     let file: Nvbench = document(text)?;
     let mut all = Points::default();
@@ -87,6 +105,7 @@ pub(super) fn nvbench(text: &str) -> Result<Points, PointsError> {
             let axes = state.axis_values.iter().flatten();
             let shape = axes.map(|axis| (axis.name.clone(), plain(&axis.value)));
             let device = file.devices.iter().find(|device| Some(device.id) == state.device);
+            all.sidecars.extend(state.sidecars(all.points.len()));
             let clock = state.number("nv/cold/sm_clock_rate/mean").map(|hertz| hertz / 1e6);
             all.points.push(Point {
                 key: Key {

@@ -125,7 +125,249 @@ fn an_unknown_text_is_told_what_is_read() {
     assert!(FORMATS.iter().all(|format| error.contains(format.about)), "{error}");
 }
 
+/// A seed of the fuzz targets, the format it is known as, how many points and left out entries it has, and points that must be among them:
+/// name and shape, configuration, nanoseconds.
+type Seed = (
+    &'static str,
+    &'static str,
+    usize,
+    usize,
+    &'static [(&'static str, &'static str, &'static [f64])],
+);
+
+const LLAMA: &str = "backends=CUDA cpu_info=AMD EPYC flash_attn=true model_n_params=7615616512 model_size=4437780480 n_batch=2048 n_gpu_layers=99 \
+    n_threads=8 n_ubatch=512 split_mode=layer type_k=f16 type_v=f16";
+const LLAMA_TEXT: &str = "backends=CUDA cpu_info=AMD EPYC flash_attn=1 model_n_params=7615616512 model_size=4437780480 n_batch=2048 n_gpu_layers=99 \
+    n_threads=8 n_ubatch=512 split_mode=layer type_k=f16 type_v=f16";
+const LLAMA_KEY: &str = "qwen2 7B Q4_0 prompt=512 NVIDIA H200";
+const SERVE: &str = "backend=vllm model_id=q/Q num_prompts=100 request_rate=inf";
+const MLPERF: &str = "sut name=PySUT scenario=Offline mode=PerformanceOnly";
+
+const SEEDS: &[Seed] = &[
+    (
+        "hyperfine.json",
+        "hyperfine",
+        2,
+        0,
+        &[("sleep 0.001", "n=1", &[2408551.0, 5345466.0, 2453964.0, 8052686.0, 2400077.0])],
+    ),
+    ("hyperfine.csv", "hyperfine", 2, 0, &[("sleep 0.002", "n=2", &[5720063.0])]),
+    ("pytest-benchmark.json", "pytest-benchmark", 2, 0, &[]),
+    ("llama-bench-all.json", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA, &[5.4e7, 5.6e7])]),
+    ("llama-bench.jsonl", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA, &[5.4e7, 5.6e7])]),
+    ("llama-bench.csv", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA_TEXT, &[5.5e7])]),
+    ("llama-bench.sql", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA_TEXT, &[5.5e7])]),
+    (
+        "llama-bench.md",
+        "llama-bench",
+        3,
+        0,
+        &[
+            (
+                "qwen2 7B Q4_0 prompt=512",
+                "size=4.13 GiB params=7.62 B backend=CUDA ngl=99 fa=1",
+                &[1e8],
+            ),
+            (
+                "qwen2 7B Q4_0 depth=4096 gen=128",
+                "size=4.13 GiB params=7.62 B backend=CUDA ngl=99 fa=1",
+                &[1e9],
+            ),
+            (
+                "qwen2 7B Q4_0 gen=128 prompt=512",
+                "size=4.13 GiB params=7.62 B backend=CUDA ngl=99 fa=1",
+                &[1e9],
+            ),
+        ],
+    ),
+    (
+        "google-cpu.json",
+        "google-benchmark",
+        2,
+        0,
+        &[("BM_x/8", "", &[2000.0]), ("BM_x/8", "clock=cpu", &[1500.0])],
+    ),
+    ("criterion-sample.json", "criterion", 1, 0, &[("criterion", "", &[10.0, 11.0])]),
+    ("criterion.jsonl", "criterion", 1, 0, &[("alu/add", "", &[10_000.0, 11_000.0])]),
+    (
+        "criterion.txt",
+        "criterion",
+        2,
+        0,
+        &[("fib 20", "", &[26_251.0]), ("a_group/a_rather_long_function_name", "", &[1_251_000.0])],
+    ),
+    (
+        "go.txt",
+        "go",
+        1,
+        0,
+        &[("example.org/sum.BenchmarkSum/n=8 procs=16 AMD EPYC 7763", "", &[1042.0, 1044.0])],
+    ),
+    (
+        "ncu-details.csv",
+        "ncu",
+        1,
+        0,
+        &[(
+            "gemm<float, 128>(int)",
+            "grid=(64,64,1) block=(32,32,1)",
+            &[10_196_000.0, 10_197_000.0],
+        )],
+    ),
+    (
+        "ncu-raw.csv",
+        "ncu",
+        1,
+        0,
+        &[("w13_kernel", "grid=(5,20,1) block=(256,1,1)", &[1_040_500.0])],
+    ),
+    (
+        "nsys.csv",
+        "nsys",
+        2,
+        0,
+        &[
+            ("void foo<(type)21, 72>(char const*, int)", "", &[59_000.0]),
+            ("copy", "grid=4,1,1 block=256,1,1", &[500.0, 510.0]),
+        ],
+    ),
+    (
+        "serve.json",
+        "serve",
+        5,
+        0,
+        &[("time to first token", SERVE, &[1.85e7]), ("time per request", SERVE, &[1e8])],
+    ),
+    (
+        "serve-sglang.jsonl",
+        "serve",
+        4,
+        0,
+        &[
+            ("end-to-end latency", "backend=sglang random_input_len=1024", &[9e8, 9.1e8]),
+            ("time per request", "backend=sglang random_input_len=1024", &[5e8, 2.5e8]),
+        ],
+    ),
+    (
+        "mlperf.txt",
+        "mlperf",
+        3,
+        0,
+        &[("time per sample", MLPERF, &[5e5]), ("50.00 percentile latency", MLPERF, &[4e6])],
+    ),
+    (
+        "torch.txt",
+        "torch",
+        5,
+        0,
+        &[
+            ("batched dot", "row=[1, 64] column=bmm threads=1", &[1_011_400.0]),
+            ("batched dot", "row=[1, 1] column=mul/sum threads=4", &[5900.0]),
+        ],
+    ),
+    (
+        "triton.txt",
+        "triton",
+        4,
+        0,
+        &[
+            ("vector-add-performance size=8192.0", "Triton", &[6.25e7]),
+            ("vector-add-performance size=4096.0", "Torch", &[5e5]),
+        ],
+    ),
+    ("triton.csv", "triton", 2, 0, &[("triton N=256.0", "Triton", &[1.25e8])]),
+];
+
+#[test]
+fn files_of_other_tools_are_known_and_read_whole() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/points");
+    for (file, format, points, left_out, some) in SEEDS {
+        let text = std::fs::read_to_string(folder.join(file)).expect(file);
+        let read = only(&text, format);
+        assert_eq!((read.points.len(), read.left_out), (*points, *left_out), "{file}: {read:?}");
+        for (key, config, t_ns) in *some {
+            let is_meant = |point: &&Point| {
+                point.key.to_string() == *key
+                    && point.config.as_deref().unwrap_or_default() == *config
+            };
+            let point = read.points.iter().find(is_meant);
+            let point = point.unwrap_or_else(|| panic!("{file}: no {key} {config} in {read:#?}"));
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-6 * b;
+            let times = &point.t_ns;
+            assert!(
+                times.len() == t_ns.len() && times.iter().zip(*t_ns).all(close),
+                "{file}: {times:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_invalid_run_of_mlperf_is_kept_and_not_judged() {
+    let text =
+        "MLPerf Results Summary\nScenario : Offline\nSamples per second: 4\nResult is : INVALID\n";
+    assert_eq!(only(text, "mlperf").points[0].tainted, ["invalid"]);
+}
+
+#[test]
+fn a_table_without_a_time_says_what_it_holds() {
+    let text = "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"dram__bytes.sum\",\"byte\",\"5\"\n";
+    let error = read(text).expect_err("no time").to_string();
+    assert!(
+        error.contains("gpu__time_duration.sum") && error.contains("dram__bytes.sum"),
+        "{error}"
+    );
+    let failed = r#"{"context":{},"benchmarks":[{"name":"BM_y","error_occurred":true}]}"#;
+    let read = only(failed, "google-benchmark");
+    assert!(read.without_a_point().contains("one entry without a time; first: BM_y"), "{read:?}");
+}
+
+#[test]
+fn samples_beside_a_result_take_its_place_and_damaged_ones_do_not() {
+    let text = r#"{"meta":{},"devices":[],"benchmarks":[{"name":"copy","states":[
+        {"summaries":[{"tag":"nv/cold/time/gpu/mean","data":[{"name":"value","value":"1e305"}]}]},
+        {"summaries":[{"tag":"nv/cold/time/gpu/mean","data":[{"name":"value","value":"3e-6"}]},
+            {"tag":"nv/json/bin:nv/cold/sample_times","data":[{"name":"filename","type":"string","value":"r.json-bin/0.bin"},
+                {"name":"size","type":"int64","value":"2"}]}]}]}]}"#;
+    let mut points = only(text, "nvbench");
+    let sidecar =
+        Sidecar { point: 0, file: "r.json-bin/0.bin".to_owned(), kind: SidecarKind::Seconds };
+    assert_eq!(points.sidecars, std::slice::from_ref(&sidecar));
+    let samples =
+        |times: &[f32]| times.iter().flat_map(|time| time.to_le_bytes()).collect::<Vec<u8>>();
+    for damaged in [samples(&[f32::NAN, 1.0]), samples(&[-1.0]), vec![1, 2, 3], Vec::new()] {
+        points.fill(&sidecar, &damaged);
+        assert!((points.points[0].t_ns[0] - 3000.0).abs() < 1e-6);
+    }
+    points.fill(&sidecar, &samples(&[0.5, 0.25]));
+    assert_eq!(points.points[0].t_ns, [5e8, 2.5e8]);
+    let clocks = Sidecar { kind: SidecarKind::Hertz, ..sidecar };
+    points.fill(&clocks, &samples(&[1e9]));
+    assert!(points.points[0].sm_mhz.is_empty(), "as many clocks as samples, or none");
+    points.fill(&clocks, &samples(&[1e9, 2e9]));
+    assert_eq!(points.points[0].sm_mhz, [1000.0, 2000.0]);
+}
+
+#[test]
+fn criterion_is_named_by_the_file_beside_its_samples() {
+    let mut points = only(r#"{"sampling_mode":"Flat","iters":[1.0],"times":[5.0]}"#, "criterion");
+    let sidecar = points.sidecars.remove(0);
+    points.fill(&sidecar, br#"{"group_id":"g","full_id":"g/f"}"#);
+    points.fill(&sidecar, b"{");
+    assert_eq!(points.points[0].key.name, "g/f");
+}
+
 proptest::proptest! {
+    #[test]
+    fn no_file_of_another_tool_panics_when_it_is_damaged(at in 0..SEEDS.len(), cut in 0..2000_usize, put in "\\PC{0,20}") {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/points");
+        let text = std::fs::read_to_string(folder.join(SEEDS[at].0)).expect("a seed");
+        let cut = text.floor_char_boundary(cut.min(text.len()));
+        let until = text.floor_char_boundary((cut + put.len()).min(text.len()));
+        drop(read(&text[..cut]));
+        drop(read(&format!("{}{put}{}", &text[..cut], &text[until..])));
+    }
+
     #[test]
     fn no_text_panics(text in "\\PC{0,400}") {
         drop(read(&text));

@@ -294,7 +294,18 @@ pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
     for (row, judgement) in comparison.rows.iter_mut().zip(judge_processes(&pairs, &terms.limits)) {
         row.judgement = judgement;
     }
+    comparison.rows.sort_by_key(|row| (row.run, interest(row.judgement.call)));
     comparison
+}
+
+/// What changed stands first, what did not last.
+fn interest(call: Call) -> u8 {
+    match call {
+        Call::Slower => 0,
+        Call::Faster => 1,
+        Call::Ambiguous => 2,
+        Call::Same => 3,
+    }
 }
 
 /// Medians of both sides; of processes that took turns, those whose partner is there too.

@@ -1,5 +1,6 @@
-//! Tables of comma-separated values.
+//! Tables of cutlass_profiler.
 
+use super::gather::{Row, csv_rows};
 use super::{Key, Point, Points, PointsError, Shape};
 
 /// Columns of cutlass_profiler that say how a kernel is built, not what it is asked to do; with those that are results.
@@ -25,39 +26,16 @@ pub(super) fn is_cutlass(head: &str) -> bool {
 /// Reads what `cutlass_profiler --output=` writes: `Runtime` is in milliseconds, one row a kernel and problem.
 pub(super) fn cutlass(text: &str) -> Result<Points, PointsError> {
     let mut all = Points::default();
-    let mut names: Vec<String> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        if line.starts_with("Problem,Provider,") {
-            names = fields(line);
-            continue;
-        }
-        match point(&Row { names: &names, values: fields(line) }) {
-            Some(point) => all.points.push(point),
-            None => all.left_out += 1,
-        }
-    }
+    let is_header = |cells: &[String]| cells.starts_with(&["Problem".into(), "Provider".into()]);
+    csv_rows(text, is_header, |row| match point(row) {
+        Some(point) => all.points.push(point),
+        None => all.left_out += 1,
+    });
     Ok(all)
 }
 
 /// Columns with the sizes of a problem.
 const SIZES: [&str; 4] = ["m", "n", "k", "batch_count"];
-
-struct Row<'a> {
-    names: &'a [String],
-    values: Vec<String>,
-}
-
-impl Row<'_> {
-    fn get(&self, name: &str) -> Option<&str> {
-        let at = self.names.iter().position(|one| one == name)?;
-        self.values.get(at).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
-    fn number(&self, name: &str) -> Option<f64> {
-        let value: f64 = self.get(name)?.parse().ok()?;
-        (value.is_finite() && value > 0.0).then_some(value)
-    }
-}
 
 /// The measurement of a row; none where the kernel did not run or gave a wrong result.
 fn point(row: &Row<'_>) -> Option<Point> {
@@ -66,8 +44,8 @@ fn point(row: &Row<'_>) -> Option<Point> {
     }
     let shape =
         SIZES.into_iter().filter_map(|size| Some((size.to_owned(), row.get(size)?.to_owned())));
-    let built = row.names.iter().zip(&row.values).filter(|(name, value)| {
-        let is_result = CUTLASS_RESULTS.contains(&name.as_str()) || SIZES.contains(&name.as_str());
+    let built = row.cells().filter(|(name, value)| {
+        let is_result = CUTLASS_RESULTS.contains(name) || SIZES.contains(name);
         !value.is_empty() && !is_result
     });
     let built: Vec<String> = built.map(|(name, value)| format!("{name}={value}")).collect();
@@ -84,18 +62,4 @@ fn point(row: &Row<'_>) -> Option<Point> {
         bytes: row.number("Bytes"),
         ..Point::default()
     })
-}
-
-/// Fields of one line; quotes may hold commas.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for c in line.trim_end_matches('\r').chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => fields.last_mut().expect("there is always one").push(c),
-        }
-    }
-    fields
 }

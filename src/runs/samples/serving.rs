@@ -1,0 +1,109 @@
+//! Results of serving benchmarks: vLLM and SGLang `bench serve`, MLPerf's LoadGen.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Deserializer, Value};
+
+use super::gather::{Gather, named, number, pairs};
+use super::json::plain;
+use super::{Points, PointsError};
+
+/// What was asked for. A result file also holds words the user added, which may name the version under test.
+const PARAMETERS: &[&str] = &[
+    "backend",
+    "burstiness",
+    "dataset_name",
+    "endpoint_type",
+    "max_concurrency",
+    "model_id",
+    "num_prompts",
+    "random_input_len",
+    "random_output_len",
+    "random_range_ratio",
+    "request_rate",
+    "sharegpt_output_len",
+];
+/// Times in milliseconds, by the name of the point.
+const TIMES: &[(&str, &str)] = &[
+    ("median_ttft_ms", "time to first token"),
+    ("median_tpot_ms", "time per output token"),
+    ("median_itl_ms", "inter-token latency"),
+    ("median_e2el_ms", "end-to-end latency"),
+    ("median_e2e_latency_ms", "end-to-end latency"),
+];
+/// Rates, by the name of the point.
+const RATES: &[(&str, &str)] = &[
+    ("request_throughput", "time per request"),
+    ("output_throughput", "time per generated token"),
+];
+
+pub(super) fn is_serve(head: &str) -> bool {
+    head.starts_with('{') && head.contains("\"request_throughput\"")
+}
+
+/// Results one after the other. Requests of one process are no independent samples, so each has its medians.
+pub(super) fn serve(text: &str) -> Result<Points, PointsError> {
+    // Python writes numbers that JSON has not.
+    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let mut all = Gather::default();
+    for result in Deserializer::from_str(&text).into_iter::<BTreeMap<String, Value>>() {
+        let result = result.map_err(|error| PointsError(format!("damaged JSON: {error}")))?;
+        let parameters = PARAMETERS.iter().filter_map(|name| Some((name, result.get(*name)?)));
+        let config = pairs(
+            parameters
+                .filter(|(_, value)| !value.is_null())
+                .map(|(name, value)| (name, plain(value))),
+        );
+        let value = |name: &str| result.get(name).and_then(Value::as_f64);
+        for (field, name) in TIMES {
+            if let Some(ms) = value(field) {
+                all.add(named(*name), config.clone(), [ms * 1e6]);
+            }
+        }
+        for (field, name) in RATES {
+            if let Some(rate) = value(field) {
+                all.add(named(*name), config.clone(), [1e9 / rate]);
+            }
+        }
+    }
+    Ok(all.points())
+}
+
+const MLPERF: &str = "MLPerf Results Summary";
+
+pub(super) fn is_mlperf(head: &str) -> bool {
+    head.contains(MLPERF)
+}
+
+/// Rates of LoadGen's summary, by the name of the point.
+const MLPERF_RATES: &[(&str, &str)] = &[
+    ("Samples per second", "time per sample"),
+    ("Completed samples per second", "time per sample"),
+    ("Tokens per second", "time per token"),
+    ("Completed tokens per second", "time per token"),
+];
+
+/// `mlperf_log_summary.txt`: rates and latencies; those of an invalid run are kept and not judged.
+pub(super) fn mlperf(text: &str) -> Result<Points, PointsError> {
+    let mut all = Gather::default();
+    let lines = || text.lines().filter_map(|line| line.split_once(':'));
+    let about = |name: &str| lines().find(|line| line.0.trim() == name).map(|line| line.1.trim());
+    let asked = ["SUT name", "Scenario", "Mode"].into_iter();
+    let config = pairs(asked.filter_map(|name| Some((name.to_lowercase(), about(name)?))));
+    for (name, value) in lines() {
+        let (name, value) = (name.trim(), number(value));
+        if let Some(row) = MLPERF_RATES.iter().find(|row| row.0 == name) {
+            all.add(named(row.1), config.clone(), value.map(|rate| 1e9 / rate));
+        } else if let Some(latency) = name.strip_suffix(" latency (ns)")
+            && !latency.starts_with("Min")
+            && !latency.starts_with("Max")
+        {
+            all.add(named(format!("{latency} latency")), config.clone(), value);
+        }
+    }
+    let mut all = all.points();
+    if let Some(result) = about("Result is").filter(|result| *result != "VALID") {
+        all.points.iter_mut().for_each(|point| point.tainted.push(result.to_lowercase()));
+    }
+    Ok(all)
+}
