@@ -1,6 +1,7 @@
 //! Histories of what was read. Pure.
 
 mod series;
+mod spans;
 pub mod trends;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use warpscope_probes::units::Scalar;
 use warpscope_probes::{Frame, Gpu};
 
 pub use series::{CAPACITY, Series};
+use spans::Spans;
+pub use spans::{MEANS, SPANS, Span};
 
 /// A value of a GPU that is kept over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +104,7 @@ pub const TRACKS: &[TrackSpec] = &[
 /// Histories of every GPU that was ever seen, and of the host's CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
-    gpus: BTreeMap<String, Vec<Series>>,
+    gpus: BTreeMap<String, Vec<(Series, Spans)>>,
     cpu: Series,
 }
 
@@ -111,13 +114,15 @@ impl Store {
         self.cpu.push(frame.host.machine.cpu_pct.value().map(|pct| pct.0));
         for gpu in &frame.gpus {
             if !self.gpus.contains_key(&gpu.key) {
-                self.gpus.insert(gpu.key.clone(), vec![Series::default(); TRACKS.len()]);
+                self.gpus.insert(gpu.key.clone(), vec![Default::default(); TRACKS.len()]);
             }
         }
         for (key, tracks) in &mut self.gpus {
             let gpu = frame.gpus.iter().find(|gpu| gpu.key == *key);
-            for (series, spec) in tracks.iter_mut().zip(TRACKS) {
-                series.push(gpu.and_then(spec.read).map(|value| value as f32));
+            for ((series, spans), spec) in tracks.iter_mut().zip(TRACKS) {
+                let value = gpu.and_then(spec.read).map(|value| value as f32);
+                series.push(value);
+                spans.push(frame.at, value);
             }
         }
     }
@@ -129,9 +134,17 @@ impl Store {
 
     /// The newest values of a track, oldest first; empty for a GPU that was never seen.
     pub fn track(&self, gpu: &str, track: Track) -> &[Option<f32>] {
-        let position = TRACKS.iter().position(|spec| spec.track == track);
-        let series = self.gpus.get(gpu).zip(position).and_then(|(all, at)| all.get(at));
-        series.map_or(&[], Series::values)
+        self.kept(gpu, track).map_or(&[], |kept| kept.0.values())
+    }
+
+    /// A track over the span with this place in [`SPANS`], in so many steps up to now, oldest first.
+    pub fn span(&self, gpu: &str, track: Track, span: usize, steps: usize) -> Vec<Option<f32>> {
+        self.kept(gpu, track).map(|kept| kept.1.steps(span, steps)).unwrap_or_default()
+    }
+
+    fn kept(&self, gpu: &str, track: Track) -> Option<&(Series, Spans)> {
+        let position = TRACKS.iter().position(|spec| spec.track == track)?;
+        self.gpus.get(gpu)?.get(position)
     }
 
     /// Host CPU use in percent, oldest first.

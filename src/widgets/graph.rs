@@ -51,19 +51,32 @@ impl<'a> Graph<'a> {
         self
     }
 
-    /// Draws the labels and returns what is left for the plot.
-    fn draw_labels(&self, area: Rect, buffer: &mut Buffer) -> Rect {
+    /// Steps that fit into an area, two to a cell.
+    pub fn steps(&self, area: Rect) -> usize {
+        usize::from(self.plot(area).width) * 2
+    }
+
+    /// What is left of an area beside the labels.
+    fn plot(&self, area: Rect) -> Rect {
         let Some((high, low)) = self.labels else { return area };
         let width = text_width(high).max(text_width(low));
         if area.height < 2 || area.width < width + 8 {
             return area;
         }
+        Rect { x: area.x + width + 1, width: area.width - width - 1, ..area }
+    }
+
+    /// Draws the labels and returns what is left for the plot.
+    fn draw_labels(&self, area: Rect, buffer: &mut Buffer) -> Rect {
+        let plot = self.plot(area);
+        let Some((high, low)) = self.labels.filter(|_| plot != area) else { return area };
+        let width = plot.x - area.x - 1;
         for (text, y) in [(high, area.y), (low, area.bottom() - 1)] {
             let mut pen = self.look.pen(buffer, Rect { y, width, height: 1, ..area });
             pen.align = Align::Right;
             pen.fit(text, self.look.style(Role::Muted));
         }
-        Rect { x: area.x + width + 1, width: area.width - width - 1, ..area }
+        plot
     }
 
     fn draw_column(&self, column: u16, area: Rect, buffer: &mut Buffer) {

@@ -13,13 +13,17 @@ mod view;
 
 use warpscope_probes::{Frame, Gpu};
 
-use crate::features::{Cursor, Key, Scroll};
+use crate::features::keys::keys;
+use crate::features::{Cursor, Effect, Key, Scroll};
+use crate::store::SPANS;
 
 /// What is selected, and what lies over the tab.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
     /// Selected GPU.
     pub cursor: Cursor,
+    /// Place of the span of its graphs in [`SPANS`].
+    pub span: usize,
     /// Everything about one GPU.
     pub details: Option<Details>,
 }
@@ -34,8 +38,15 @@ pub struct Details {
 }
 
 impl Overview {
-    /// The tab has no keys of its own.
-    pub const KEYS: &'static [Key<Self>] = &[];
+    /// The keys of the tab.
+    pub const KEYS: &'static [Key<Self>] = keys! {
+        "longer_span", ["t"], "span", "Graphs over the next longer time, up to 24 hours; then a minute again.", |tab, _| tab.longer();
+    };
+
+    fn longer(&mut self) -> Vec<Effect> {
+        self.span = (self.span + 1) % SPANS.len();
+        Vec::new()
+    }
 
     /// The GPU the cursor is on.
     pub fn selected<'a>(&self, frame: &'a Frame) -> Option<&'a Gpu> {

@@ -18,7 +18,7 @@ const CARD_WIDTH: u16 = 78;
 const ABOVE_ROWS: u16 = 11;
 
 /// Draws the tab.
-pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
+pub(crate) fn render(shared: &Shared, (selected, span): (usize, usize), on: Surface<'_>) {
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     let mut cards = model::cards(shared, look.glyphs);
@@ -36,12 +36,12 @@ pub(crate) fn render(shared: &Shared, selected: usize, on: Surface<'_>) {
         Some(places) => {
             let end = places.iter().map(|place| place.bottom()).max().unwrap_or(above.y);
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
-                card::render(shared, look, card, at == selected, place, buffer);
+                card::render(shared, look, card, (at == selected, span), place, buffer);
                 hits.add(place, Hit::Row(at));
             }
             Rect { y: end, height: area.bottom() - end, ..area }
         }
-        None => compact(shared, look, (&cards, selected), area, buffer, hits),
+        None => compact(shared, look, (&cards, selected, span), area, buffer, hits),
     };
     users::render(shared, look, below, buffer);
 }
@@ -149,7 +149,7 @@ impl Grid {
 fn compact(
     shared: &Shared,
     look: Look<'_>,
-    (cards, selected): (&[Card], usize),
+    (cards, selected, span): (&[Card], usize, usize),
     mut area: Rect,
     buffer: &mut Buffer,
     hits: &mut Hits,
@@ -165,7 +165,7 @@ fn compact(
     let inner = Rect { x: rows.x + 1, width: rows.width.saturating_sub(2), ..rows };
     rows::render(shared, look, (cards, selected), inner, buffer, hits);
     if let Some(card) = shown.filter(|_| lines.card > 0) {
-        card::render(shared, look, card, true, cut_top(&mut area, lines.card), buffer);
+        card::render(shared, look, card, (true, span), cut_top(&mut area, lines.card), buffer);
     }
     area
 }
