@@ -16,7 +16,9 @@ use crate::shell::tabs::TABS;
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
-use crate::widgets::{Footer, Hint, Hit, Hits, Look};
+use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width};
+
+const NAME: &str = " warpscope ";
 
 /// Header, body, footer.
 pub(crate) fn split(mut area: Rect) -> [Rect; 3] {
@@ -45,12 +47,14 @@ pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         at = buffer.set_stringn(at, area.y, text, room, style).0;
         Rect::new(from, area.y, at - from, 1)
     };
-    put(" warpscope ", theme.style(Role::Title));
+    let (has_name, has_titles) = labels(app, area.width);
+    if has_name {
+        put(NAME, theme.style(Role::Title));
+    }
     for (number, (tab, _, title)) in TABS.iter().enumerate() {
-        let label = if area.width < 60 {
-            format!(" {} ", number + 1)
-        } else {
-            format!(" {} {title} ", number + 1)
+        let label = match has_titles || *tab == app.tab {
+            true => format!(" {} {title} ", number + 1),
+            false => format!(" {} ", number + 1),
         };
         let style = if *tab == app.tab { theme.selection() } else { theme.style(Role::Muted) };
         let drawn = put(&label, style);
@@ -64,6 +68,16 @@ pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
         state.drain(..state.len().min(2));
     }
     Line::from(state).alignment(Alignment::Right).render(rest, buffer);
+}
+
+/// Whether a line has room for the program's name and for the titles of all tabs. The tab in view
+/// keeps its title, and every tab its number, before either.
+fn labels(app: &App, width: u16) -> (bool, bool) {
+    let name = text_width(NAME);
+    let all: u16 = TABS.iter().map(|row| text_width(row.2) + 4).sum();
+    let rest: u16 =
+        TABS.iter().filter(|row| row.0 != app.tab).map(|row| text_width(row.2) + 1).sum();
+    (name + all - rest <= width, name + all <= width)
 }
 
 /// From the least to the most important: what does not fit is left out from the front.

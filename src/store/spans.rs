@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_gap_and_a_late_frame_is_none() {
         let gap =
-            spans((0..60).map(|second| (second, (second < 20 || second > 40).then_some(1.0))));
+            spans((0..60).map(|second| (second, (!(20..=40).contains(&second)).then_some(1.0))));
         let steps = gap.steps(0, 60);
         assert_eq!((steps[10], steps[30], steps[50]), (Some(1.0), None, Some(1.0)));
         let late = spans([(0, Some(1.0)), (2, Some(1.0)), (32, Some(1.0)), (33, Some(1.0))]);

@@ -51,6 +51,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("commands/worker.rs", "lines between two processes of the program"),
     ("engine/explain/line.rs", "terminal sequences are taken out of logs"),
     ("io/sink/printer.rs", "the printer"),
+    ("runs/samples/tables.rs", "colours are taken out of printed tables"),
     ("shell/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
 ];
 

@@ -33,7 +33,9 @@ use warpscope::worker::{Update, parse};
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::process::Process;
 use warpscope_probes::rules::RuleBase;
+use warpscope_probes::units::Bytes;
 
 use crate::{frames, history};
 
@@ -502,6 +504,79 @@ fn sixteen_gpus_fit_120_by_36() {
     for index in 0..16 {
         assert!(text.lines().any(|line| line.contains(&format!("{index} T4"))), "{index}");
     }
+}
+
+#[test]
+fn the_title_of_the_tab_in_view_is_never_cut() {
+    for (width, (tab, _, title)) in
+        (26..100).flat_map(|width| TABS.iter().map(move |row| (width, row)))
+    {
+        let text = svg::text(&drawn(&on(played("synthetic-t4"), *tab), &plain(), (width, 12)));
+        let head = text.lines().next().expect("a header");
+        assert!(head.contains(title), "{width}: {head}");
+        assert!(
+            (1..=TABS.len()).all(|number| head.contains(&number.to_string())),
+            "{width}: {head}"
+        );
+    }
+}
+
+#[test]
+fn the_selected_gpu_is_in_view_whatever_the_number_of_gpus() {
+    for at in 0..16 {
+        let mut app = played("synthetic-16");
+        (0..at).for_each(|_| press(&mut app, "down"));
+        for size in [(60, 20), (80, 24), (120, 36), (200, 60), (320, 80)] {
+            let text = svg::text(&drawn(&app, &plain(), size));
+            assert!(
+                text.lines().any(|line| line.contains(&format!("{at} T4")))
+                    || text.contains(&format!(" {at} Tesla T4 ")),
+                "{at} {size:?}: {text}"
+            );
+        }
+    }
+}
+
+/// Eight GPUs with this many processes on the first, the largest first.
+fn with_processes(count: u32) -> App {
+    let mut frame = recorded("synthetic-h100x8").pop().expect("has frames");
+    let gpu = frame.gpus[0].key.clone();
+    frame.processes = (0..count)
+        .map(|at| {
+            let mut process = Process { pid: 7000 + at, gpu: gpu.clone(), ..Process::default() };
+            process.usage.gpu_memory_bytes = Bytes(u64::from(count - at) << 30).into();
+            process
+        })
+        .collect();
+    let mut app = played("synthetic-h100x8");
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    app
+}
+
+fn pids(app: &App, size: (u16, u16)) -> Vec<u32> {
+    let text = svg::text(&drawn(app, &plain(), size));
+    let words = text.split_whitespace().filter_map(|word| word.parse().ok());
+    words.filter(|word| (7000..8000).contains(word)).collect()
+}
+
+#[test]
+fn no_process_is_left_out_while_lines_are_free() {
+    for size in [(80, 24), (120, 36), (200, 60), (320, 80)] {
+        let app = with_processes(40);
+        let text = svg::text(&drawn(&app, &plain(), size));
+        let is_blank = |line: &&str| line.chars().all(char::is_whitespace);
+        assert_eq!(text.lines().filter(is_blank).count(), 0, "{size:?}: {text}");
+        assert!(pids(&app, size).starts_with(&[7000, 7001, 7002]), "{size:?}: {text}");
+    }
+}
+
+#[test]
+fn processes_scroll_to_the_last_and_back() {
+    let mut app = with_processes(40);
+    (0..50).for_each(|_| press(&mut app, "}"));
+    assert_eq!(pids(&app, (80, 24)).last(), Some(&7039));
+    (0..50).for_each(|_| press(&mut app, "{"));
+    assert_eq!(pids(&app, (80, 24)).first(), Some(&7000));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::widgets::{Hit, Surface, draw_text};
 
 impl Feature for Overview {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
-        view::render(shared, (self.cursor.at, self.span), on);
+        view::render(shared, self, on);
     }
 
     fn step(&mut self, step: isize, shared: &Shared) {

@@ -50,13 +50,20 @@ fn sorted(processes: &[Process]) -> Vec<&Process> {
 }
 
 /// Draws the list, if it has room for its head and a process.
-pub(super) fn render(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+pub(super) fn render(
+    shared: &Shared,
+    look: Look<'_>,
+    first: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let rows = sorted(&shared.frame.processes);
     if rows.is_empty() || area.height < 2 {
         return;
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut table = Table::new(look, COLUMNS, rows.len());
+    table.offset = first;
     table.sort = Some((MEMORY, Sort::Down));
     table.render(area, buffer, |row, column, pen| {
         let (text, role) = cell(shared, rows[row], column);

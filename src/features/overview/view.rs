@@ -6,7 +6,7 @@ use warpscope_probes::driver::DriverState;
 
 use super::lines::Lines;
 use super::model::Card;
-use super::{card, host, kinds, model, rows, users};
+use super::{Overview, card, host, kinds, model, rows, users};
 use crate::features::Shared;
 use crate::widgets::layout::{columns, cut_bottom, cut_top};
 use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
@@ -14,11 +14,14 @@ use crate::widgets::{Hit, Hits, Look, Notice, Severity as Urgency, Surface};
 /// Narrowest card that shows everything; twice this and there are two beside each other.
 const CARD_WIDTH: u16 = 78;
 
+/// So many cards are worth more than rows, even without graphs.
+const FEW: usize = 2;
 /// Host, common facts, heads and a few processes; where they and the GPUs do not fit, they shrink.
 const ABOVE_ROWS: u16 = 11;
 
 /// Draws the tab.
-pub(crate) fn render(shared: &Shared, (selected, span): (usize, usize), on: Surface<'_>) {
+pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
+    let (selected, span) = (tab.cursor.at, tab.span);
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     let mut cards = model::cards(shared, look.glyphs);
@@ -43,7 +46,7 @@ pub(crate) fn render(shared: &Shared, (selected, span): (usize, usize), on: Surf
         }
         None => compact(shared, look, (&cards, selected, span), area, buffer, hits),
     };
-    users::render(shared, look, below, buffer);
+    users::render(shared, look, tab.first_process, below, buffer);
 }
 
 /// What identical GPUs have in common, above them; beside each where that would take too much room.
@@ -94,13 +97,14 @@ fn waiting(shared: &Shared, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     Notice { look, severity: Urgency::Info, text }.render(line, buffer);
 }
 
-/// Places for all cards, if they fit: in as few columns as leave room for every graph, else in as
-/// few as hold the cards. Spare rows go to the graphs.
+/// Places for all cards, if they fit with every graph, in as few columns as that takes; a few cards also without. Spare rows go to the
+/// graphs.
 fn grid(cards: &[Card], area: Rect) -> Option<Vec<Rect>> {
     let most = usize::from(area.width / CARD_WIDTH).clamp(1, cards.len());
     let fitting: Vec<Grid> =
         (1..=most).filter_map(|columns| Grid::fit(cards, columns, area)).collect();
-    let best = fitting.iter().find(|grid| grid.has_room()).or(fitting.first())?;
+    let without = || fitting.first().filter(|_| cards.len() <= FEW);
+    let best = fitting.iter().find(|grid| grid.has_room()).or_else(without)?;
     Some(best.places(area))
 }
 
