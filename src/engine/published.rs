@@ -23,6 +23,9 @@ use super::verdict::{Evidence, Finding, Level, Outcome, Scope};
 /// the wheels of one version differ in their architectures.
 const ALWAYS: &[&str] = &["sgl-kernel"];
 
+/// Packages that compute with torch's operators where they have no kernels of their own.
+const COMPUTE_WITHOUT: &[&str] = &["torchao"];
+
 /// PTX of a version every driver compiles: the tables do not say which it is.
 const OLDEST: PtxIsa = PtxIsa::new(1, 0);
 
@@ -101,6 +104,10 @@ fn finding(
     let reach = target_coverage(&package, scans.iter(), (sm, None), runtime)?;
     let wheel = libraries.iter().find(|one| Path::new(&one.name) == reach.library)?;
     let fails = reach.outcome == Outcome::Fails;
+    let runs_elsewhere = COMPUTE_WITHOUT.contains(&framework.id.as_str());
+    if fails && (runs_elsewhere || holds(&package, &scans, sm).is_some()) {
+        return None;
+    }
     if !fails && is_compiled_here(question) {
         return None;
     }
