@@ -122,7 +122,10 @@ impl Explanation<'_> {
             reason = format!("{reason}; falls back to {}", self.fill.text(route));
         }
         if let Some(found) = self.answer.decision.confirmed {
-            reason = format!("{reason}; confirmed on this machine: {}", found.detail);
+            reason = match found.level {
+                Level::Published => format!("{reason}; {}", found.detail),
+                _ => format!("{reason}; confirmed on this machine: {}", found.detail),
+            };
         }
         self.with_doubt(reason)
     }
@@ -325,7 +328,10 @@ impl Explanation<'_> {
             _ => StepKind::Passes,
         };
         let rule = Some(part.evidence.id.clone());
-        let text = format!("on this machine: {}", part.evidence.detail);
+        let text = match part.evidence.level {
+            Level::Published => part.evidence.detail.clone(),
+            _ => format!("on this machine: {}", part.evidence.detail),
+        };
         Some((stage, Step { stage: stage.words().to_owned(), kind, rule, text }))
     }
 }
