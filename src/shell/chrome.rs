@@ -200,6 +200,7 @@ fn keys(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = |scope| match scope {
         Scope::Global => true,
         Scope::On(tab) => tab == app.tab,
+        Scope::Off(tab) => tab != app.tab,
         Scope::Replay => app.shared.replay.is_some(),
     };
     let notices = &app.shared.frame.notices;

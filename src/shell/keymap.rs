@@ -76,6 +76,7 @@ impl Default for Keymap {
 fn meet(one: Scope, other: Scope) -> bool {
     match (one, other) {
         (Scope::On(a), Scope::On(b)) => a == b,
+        (Scope::On(a), Scope::Off(b)) | (Scope::Off(a), Scope::On(b)) => a != b,
         _ => true,
     }
 }

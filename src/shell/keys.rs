@@ -12,6 +12,8 @@ pub enum Scope {
     Global,
     /// Only on one tab.
     On(Tab),
+    /// On every tab but one, which gives the key another meaning.
+    Off(Tab),
     /// Only while a recording plays.
     Replay,
 }
@@ -74,7 +76,7 @@ const DOING: &[Row] = keys! {
     A::RemoveWhatIf, "remove_what_if", Global, ["x", "delete"], "remove", "Remove the selected what-if GPU.";
     A::Copy, "copy", Global, ["y"], "copy", "Copy the fix, or the selected line, also over SSH (OSC 52).";
     A::Bench, "toggle_bench", Global, ["b"], "bench", "Start, pause or continue the benchmark.";
-    A::Freeze, "freeze", Global, ["space"], "freeze", "Freeze the values on screen; pauses a recording.";
+    A::Freeze, "freeze", Scope::Off(Tab::Compat), ["space"], "freeze", "Freeze the values on screen; pauses a recording.";
     A::Faster, "faster", Global, ["+", "="], "", "Shorter interval; faster replay.";
     A::Slower, "slower", Global, ["-"], "", "Longer interval; slower replay.";
     A::SeekBack, "seek_back", Replay, ["["], "back", "Ten seconds back in the recording.";

@@ -125,11 +125,11 @@ pub(crate) fn write(
         planned.copies.iter().map(|copy| CopyEntry {
             model: &copy.name,
             published: !copy.is_usual,
-            way: entry(&copy.way, gpus(group, copy.way.gpus)),
+            way: entry(&copy.way, gpus(group, copy.way.way.gpus)),
         })
     });
     let entries = groups().flat_map(|(group, planned)| {
-        planned.candidates.iter().map(|one| entry(one, gpus(group, one.gpus)))
+        planned.candidates.iter().map(|one| entry(one, gpus(group, one.way.gpus)))
     });
     let document = Document {
         schema: SCHEMA,
@@ -143,7 +143,7 @@ pub(crate) fn write(
 }
 
 fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
-    let plan = one.plan.as_ref();
+    let plan = one.way.plan.as_ref();
     let whole = |value: f64| value.max(0.0) as u64;
     let parts = plan.map(|plan| {
         [("weights", plan.weights), ("kv", plan.kv), ("activations", plan.activations)]
@@ -155,12 +155,12 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         version: &one.verdict.version,
         config: &one.verdict.config,
         gpus,
-        gpu_count: one.gpus,
-        parallel: one.demand.parallel,
-        fits: one.fits(),
+        gpu_count: one.way.gpus,
+        parallel: one.way.demand.parallel,
+        fits: one.way.fits(),
         verdict: one.verdict.outcome.id(),
         reason: &one.verdict.reason,
-        refused: plan.and_then(|plan| plan.refusal.as_deref()).or(one.refused.as_deref()),
+        refused: plan.and_then(|plan| plan.refusal.as_deref()).or(one.way.refused.as_deref()),
         memory_bytes: plan.map(Memory::from),
         gpu_memory_bytes: plan.map(|plan| whole(plan.memory)),
         must_have_bytes: plan.map(|plan| plan.must.into()),
@@ -170,10 +170,10 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         max_context: plan.map(|plan| plan.max_context),
         max_concurrency: plan.map(|plan| plan.max_concurrency),
         offload: plan.and_then(|plan| plan.offload),
-        tokens_per_s: one.speed.map(|speed| speed.decode_total.into()),
-        tokens_per_s_per_request: one.speed.map(|speed| speed.decode.into()),
-        prefill_tokens_per_s: one.speed.map(|speed| speed.prefill.into()),
-        first_token_s: one.speed.map(|speed| speed.first_token.into()),
+        tokens_per_s: one.way.speed.map(|speed| speed.decode_total.into()),
+        tokens_per_s_per_request: one.way.speed.map(|speed| speed.decode.into()),
+        prefill_tokens_per_s: one.way.speed.map(|speed| speed.prefill.into()),
+        first_token_s: one.way.speed.map(|speed| speed.first_token.into()),
         command: one.command.as_deref(),
         sources: sources.filter(|source| !source.is_empty()).collect(),
     }

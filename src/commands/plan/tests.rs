@@ -144,7 +144,11 @@ fn two_v100_hold_it_too() {
     let questions = crate::commands::answer::query::asked(base, words, &asked.assumptions);
     let all = candidates(base, &asked, &asked.groups[0], &questions.expect("questions"));
     let best = all.first().expect("a candidate");
-    assert!(best.fits() <= Fits::Tight && best.demand.parallel.tp == 2, "{:?}", best.plan);
+    assert!(
+        best.way.fits() <= Fits::Tight && best.way.demand.parallel.tp == 2,
+        "{:?}",
+        best.way.plan
+    );
 }
 
 /// 14.9 GiB of weights on a T4 of which others hold 9.6.

@@ -8,7 +8,9 @@ use super::copies::Copy;
 use super::request::{PlanRequest, short};
 use crate::commands::answer::text::Style;
 use crate::engine::Target;
-use crate::engine::plan::{Alternative, Estimate, Fits, Plan, Range, gib};
+use crate::engine::plan::{
+    Alternative, Estimate, Fits, Plan, Range, gib, named, parallel, parts, span, tokens,
+};
 use crate::text::markdown as escaped;
 
 /// Every group: its best candidate, then a table.
@@ -71,20 +73,19 @@ fn instead(text: &mut String, copy: &Copy, group: &[Target], style: Style) {
 
 /// `✔ vLLM 0.33.0 on 2×T4, tensor parallel 2, fp16: 9.0 weights + 1.0 KV (8k × 1) + 1.8 other = 11.8 of 15.0 GiB each; 12–17 tokens/s (predicted)`.
 fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
-    let Some(plan) = &one.plan else {
+    let Some(plan) = &one.way.plan else {
         return format!(
             "{} {} on {}: memory unknown, {}",
             mark(one, style),
             style.clean(&name(one)),
-            style.clean(&gpus(group, one.gpus)),
+            style.clean(&gpus(group, one.way.gpus)),
             "the model's dimensions or the framework's rules are not known here"
         );
     };
-    let dash = if style.ascii { "-" } else { "–" };
-    let speed = one
-        .speed
-        .filter(|_| !one.fails())
-        .map(|speed| format!("; {} tokens/s (predicted)", span(speed.decode_total, dash)));
+    let speed =
+        one.way.speed.filter(|_| !one.fails()).map(|speed| {
+            format!("; {} tokens/s (predicted)", span(speed.decode_total, style.ascii))
+        });
     let fits = match (one.verdict.outcome.is_bad(), plan.fits) {
         (true, _) => format!(", {}", one.verdict.outcome.words()),
         (_, Fits::Tight) => ", tight".to_owned(),
@@ -95,7 +96,7 @@ fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
         "{} {} on {}{}: {}{fits}{}",
         mark(one, style),
         style.clean(&name(one)),
-        style.clean(&gpus(group, one.gpus)),
+        style.clean(&gpus(group, one.way.gpus)),
         style.clean(&split(one)),
         memory(one, plan, style),
         speed.unwrap_or_default()
@@ -103,20 +104,8 @@ fn headline(one: &Candidate, group: &[Target], style: Style) -> String {
 }
 
 fn memory(one: &Candidate, plan: &Plan, style: Style) -> String {
-    let (weights, kv) = (plan.weights.bytes.mid, plan.kv.bytes.mid);
-    let other = (plan.total.mid - weights - kv).max(0.0);
-    let times = if style.ascii { "x" } else { "×" };
-    let each = if one.gpus > 1 { " each" } else { "" };
-    format!(
-        "{} weights + {} KV ({} {times} {}) + {} other = {} of {} GiB{each}",
-        gib(weights),
-        gib(kv),
-        tokens(one.demand.context),
-        one.demand.concurrency,
-        gib(other),
-        gib(plan.total.mid),
-        gib(plan.memory)
-    )
+    let each = if one.way.gpus > 1 { " each" } else { "" };
+    format!("{} of {} GiB{each}", parts(plan, &one.way.demand, style.ascii), gib(plan.memory))
 }
 
 fn mark(one: &Candidate, style: Style) -> String {
@@ -125,8 +114,8 @@ fn mark(one: &Candidate, style: Style) -> String {
         () if one.fails() && !one.verdict.outcome.is_bad() => Outcome::Fails,
         () if one.fails() => one.verdict.outcome,
         () if one.verdict.outcome == Outcome::Unknown => Outcome::Unknown,
-        () if one.fits() == Fits::Unknown => Outcome::Unknown,
-        () if one.fits() == Fits::Tight => {
+        () if one.way.fits() == Fits::Unknown => Outcome::Unknown,
+        () if one.way.fits() == Fits::Tight => {
             return style.paint(Outcome::Slow, if style.ascii { "~" } else { "≈" });
         }
         () => one.verdict.outcome,
@@ -139,45 +128,13 @@ fn name(one: &Candidate) -> String {
 }
 
 fn split(one: &Candidate) -> String {
-    let parallel = one.demand.parallel;
-    let mut parts = Vec::new();
-    if parallel.tp > 1 {
-        parts.push(format!(", tensor parallel {}", parallel.tp));
-    }
-    if parallel.pp > 1 {
-        parts.push(format!(", pipeline parallel {}", parallel.pp));
-    }
-    parts.push(format!(", {}", one.verdict.config));
-    parts.concat()
+    let split = parallel(one.way.demand.parallel).map(|words| format!(", {words}"));
+    format!("{}, {}", split.unwrap_or_default(), one.verdict.config)
 }
 
 /// `2×T4`, `T4 + RTX 3090`.
 pub(crate) fn gpus(group: &[Target], used: usize) -> String {
-    let mut kinds: Vec<(&str, usize)> = Vec::new();
-    for gpu in group.iter().take(used.max(1)) {
-        match kinds.iter_mut().find(|kind| kind.0 == gpu.label) {
-            Some(kind) => kind.1 += 1,
-            None => kinds.push((&gpu.label, 1)),
-        }
-    }
-    let words: Vec<_> = kinds
-        .iter()
-        .map(|(name, count)| match count {
-            1 => (*name).to_owned(),
-            count => format!("{count}×{name}"),
-        })
-        .collect();
-    words.join(" + ")
-}
-
-/// `8k`, `1500`.
-fn tokens(count: u64) -> String {
-    if count.is_multiple_of(1024) { format!("{}k", count / 1024) } else { count.to_string() }
-}
-
-fn span(range: Range, dash: &str) -> String {
-    let digits = usize::from(range.low < 10.0);
-    format!("{:.digits$}{dash}{:.digits$}", range.low, range.high)
+    named(group.iter().take(used.max(1)).map(|gpu| gpu.label.as_str()))
 }
 
 /// What stands in the way, and what would help.
@@ -185,8 +142,8 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
     if one.verdict.outcome.is_bad() {
         let _ = writeln!(text, "  {}", style.clean(&one.verdict.reason));
     }
-    let Some(plan) = &one.plan else { return };
-    if let Some(refused) = plan.refusal.as_ref().or(one.refused.as_ref()) {
+    let Some(plan) = &one.way.plan else { return };
+    if let Some(refused) = plan.refusal.as_ref().or(one.way.refused.as_ref()) {
         let _ = writeln!(text, "  not every GPU shares each layer: {}", style.clean(refused));
     }
     if let Some(offload) = plan.offload {
@@ -204,7 +161,7 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
             "  up to {} tokens of context at this concurrency, or {} requests of {}",
             plan.max_context,
             plan.max_concurrency,
-            tokens(one.demand.context)
+            tokens(one.way.demand.context)
         );
     }
     if plan.fits != Fits::Fits
@@ -227,7 +184,7 @@ fn cheaper(way: &Alternative) -> String {
 
 /// Every part with its range and source, the three totals, and cheaper ways.
 fn explained(text: &mut String, one: &Candidate, style: Style) {
-    let Some(plan) = &one.plan else { return };
+    let Some(plan) = &one.way.plan else { return };
     let mut row = |name: &str, range: Range, source: &str| {
         let _ = writeln!(
             text,
@@ -261,18 +218,17 @@ fn explained(text: &mut String, one: &Candidate, style: Style) {
 }
 
 fn cells(one: &Candidate, style: Style) -> [String; 5] {
-    let dash = if style.ascii { "-" } else { "–" };
-    let plan = one.plan.as_ref();
-    let parallel = one.demand.parallel;
+    let plan = one.way.plan.as_ref();
+    let parallel = one.way.demand.parallel;
     let split = match (parallel.tp, parallel.pp) {
-        (1, 1) => one.gpus.to_string(),
+        (1, 1) => one.way.gpus.to_string(),
         (tp, 1) => format!("tp {tp}"),
         (tp, pp) => format!("tp {tp} pp {pp}"),
     };
     let memory = plan.map_or("?".to_owned(), |plan| gib(plan.total.mid));
-    let speed = one.speed.filter(|_| !one.fails());
-    let speed = speed.map_or("-".to_owned(), |speed| span(speed.decode_total, dash));
-    let state = match (one.verdict.outcome.is_bad(), one.fits()) {
+    let speed = one.way.speed.filter(|_| !one.fails());
+    let speed = speed.map_or("-".to_owned(), |speed| span(speed.decode_total, style.ascii));
+    let state = match (one.verdict.outcome.is_bad(), one.way.fits()) {
         (true, _) => one.verdict.outcome.words().to_owned(),
         (_, Fits::Fits) => "fits".to_owned(),
         (_, Fits::Tight) => "tight".to_owned(),

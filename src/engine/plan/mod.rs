@@ -16,7 +16,9 @@ mod search;
 mod speed;
 mod split;
 mod training;
+mod way;
 mod weights;
+mod words;
 
 pub use alternatives::{Alternative, alternatives, requantized};
 pub use demand::{Demand, Images, KvFormat, Parallel, Tuning, is_packed_on_loading};
@@ -28,3 +30,5 @@ pub use search::best;
 pub use speed::{Speed, speed};
 pub use split::refusal;
 pub use training::{Method, Training, TrainingPlan, training};
+pub use way::{Way, used};
+pub use words::{named, parallel, parts, span, tokens};

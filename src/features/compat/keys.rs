@@ -4,28 +4,72 @@ use std::time::Duration;
 
 use super::lines::Line;
 use super::model::Dialog;
-use super::{Compat, Popup};
+use super::view::Only;
+use super::{Cmd, Compat, Popup};
+use crate::engine::plan::Demand;
 use crate::features::keys::keys;
 use crate::features::{Effect, Key, Shared, say};
+
+/// Most tokens of a context, and most requests, that are planned for.
+const MOST: u64 = 1 << 22;
 
 impl Compat {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
         "filter", ["/"], "filter", "Show only rows that contain the typed words.", |_, _| vec![Effect::TypeFilter];
-        "only_failures", ["f"], "problems", "Show only rows that fail somewhere.", Self::toggle_failures;
+        "only", ["f"], "show", "Show all rows, only problems, only what works, or only what works and fits.", Self::choose_rows;
+        "mark_gpu", ["space"], "group", "Take one more GPU of the column into a group; on the group: take it apart.", Self::mark_gpu;
         "older_version", ["<", ","], "older", "Ask about an older version of the framework.", |tab, _| tab.step_version(-1);
         "newer_version", [">", "."], "newer", "Ask about a newer version of the framework.", |tab, _| tab.step_version(1);
         "reset_version", ["v"], "", "Reset the version.", Self::reset_version;
-        "model", ["m"], "model", "Name a model folder or file; every row then answers for it.", Self::ask_model;
+        "model", ["m"], "model", "Pick or name a model; every row then answers for it.", Self::ask_model;
+        "longer_context", ["c"], "context", "Plan for twice the context.", |tab, _| tab.ask_for(|demand| &mut demand.context, 2.0);
+        "shorter_context", ["C"], "", "Plan for half the context.", |tab, _| tab.ask_for(|demand| &mut demand.context, 0.5);
+        "more_requests", ["u"], "requests", "Plan for twice as many requests at once.", |tab, _| tab.ask_for(|demand| &mut demand.concurrency, 2.0);
+        "fewer_requests", ["U"], "", "Plan for half as many requests at once.", |tab, _| tab.ask_for(|demand| &mut demand.concurrency, 0.5);
         "inspect", ["i"], "", "Scan this machine for installed packages again.", Self::look_again;
         "probe", ["p"], "", "Run instructions and library calls on the selected GPU to check the rules.", Self::probe;
         "fold", ["z"], "fold", "Fold or unfold the rows of the framework.", |tab, _| tab.fold();
         "fold_all", ["Z"], "", "Fold or unfold every framework.", Self::fold_all;
-        "sort_compat", ["s", "f6"], "sort", "Usual order, by name, or what fails on most GPUs first.", Self::sort;
+        "sort_compat", ["s", "f6"], "sort", "Usual order, by name, what fails on most GPUs first, or what works and fits first.", Self::sort;
     };
 
-    fn toggle_failures(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.keep_selection(|tab| tab.view.only_failures = !tab.view.only_failures);
+    fn choose_rows(&mut self, _shared: &Shared) -> Vec<Effect> {
+        self.keep_selection(|tab| {
+            tab.view.only = tab.view.only.next();
+            if tab.view.only == Only::Fits && !tab.verdicts.planned.is_there() {
+                tab.view.only = tab.view.only.next();
+            }
+        });
+        Vec::new()
+    }
+
+    fn mark_gpu(&mut self, _shared: &Shared) -> Vec<Effect> {
+        let column = self.view.column.at;
+        let had = self.verdicts.columns.has_group();
+        self.keep_selection(|tab| tab.verdicts.mark(column));
+        let has = self.verdicts.columns.has_group();
+        // The group stands first: the cursor stays on the column it was on.
+        self.view.column.at = match (had, has) {
+            (false, true) => column + 1,
+            (true, false) => column.saturating_sub(1),
+            _ => column,
+        };
+        match has {
+            true => say(format!("Group: {}.", self.verdicts.columns.name(0))),
+            false => say("No GPU is in a group."),
+        }
+    }
+
+    /// Changes the context or the number of requests, within what people serve.
+    fn ask_for(&mut self, part: fn(&mut Demand) -> &mut u64, factor: f64) -> Vec<Effect> {
+        if !self.verdicts.planned.is_there() {
+            return say("Plans need a model: m picks one.");
+        }
+        let mut demand = self.verdicts.planned.demand.clone();
+        let value = part(&mut demand);
+        *value = ((*value as f64 * factor) as u64).clamp(1, MOST);
+        self.keep_selection(|tab| tab.verdicts.ask_for(demand));
         Vec::new()
     }
 
@@ -93,7 +137,7 @@ impl Compat {
     fn ask_model(&mut self, _shared: &Shared) -> Vec<Effect> {
         let model = self.verdicts.assumptions().model.as_ref();
         self.popup = Some(Popup::Model(Dialog::new(model.map(|model| model.name.as_str()))));
-        Vec::new()
+        vec![Cmd::ListModels.into()]
     }
 
     fn look_again(&mut self, shared: &Shared) -> Vec<Effect> {

@@ -3,8 +3,12 @@
 use std::cmp::Reverse;
 
 use super::Verdicts;
-use super::view::{CompatView, Order};
+use super::view::{CompatView, Only, Order};
+use crate::engine::plan::{Fits, Way};
 use crate::engine::{Outcome, Row};
+
+/// The least rank that does not run and fit for sure.
+const UNSURE: (bool, bool, Fits, u8, i64) = (false, false, Fits::Tight, 0, i64::MIN);
 
 /// The rows of one framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +91,7 @@ impl Verdicts {
         };
         let mut groups: Vec<_> = self.groups.iter().enumerate().map(passing).collect();
         groups.retain(|(_, rows)| !rows.is_empty());
-        self.sort(&mut groups, view.order);
+        self.sort(&mut groups, view);
         let mut lines = Vec::new();
         for (group, rows) in groups {
             let folded = view.is_folded(&self.groups[group].framework);
@@ -104,7 +108,14 @@ impl Verdicts {
     }
 
     fn passes(&self, row: usize, view: &CompatView) -> bool {
-        if view.only_failures && !self.matrix.cells[row].iter().any(|cell| cell.outcome.is_bad()) {
+        let here = || self.cell(row, view.column.at);
+        let shown = match view.only {
+            Only::All => true,
+            Only::Problems => self.failing(row) > 0,
+            Only::Works => here().is_some_and(|cell| !cell.outcome.is_bad()),
+            Only::Fits => self.rank(row, view.column.at) < UNSURE,
+        };
+        if !shown {
             return false;
         }
         view.filter.text.trim().is_empty() || view.filter.matches(&self.haystack(row))
@@ -125,8 +136,8 @@ impl Verdicts {
         text
     }
 
-    fn sort(&self, groups: &mut [(usize, Vec<usize>)], order: Order) {
-        match order {
+    fn sort(&self, groups: &mut [(usize, Vec<usize>)], view: &CompatView) {
+        match view.order {
             Order::Given => {}
             Order::Name => {
                 groups.sort_by_key(|(group, _)| self.groups[*group].name.to_lowercase());
@@ -140,18 +151,34 @@ impl Verdicts {
                 let most = |rows: &[usize]| rows.first().map_or(0, |row| self.failing(*row));
                 groups.sort_by_key(|(_, rows)| Reverse(most(rows)));
             }
+            Order::Fitting => {
+                let rank = |row: &usize| self.rank(*row, view.column.at);
+                groups.iter_mut().for_each(|(_, rows)| rows.sort_by_key(rank));
+                groups.sort_by_key(|(_, rows)| rows.first().map(rank));
+            }
         }
     }
 
-    /// On how many GPUs a row does not run.
+    /// In how many columns a row does not run.
     fn failing(&self, row: usize) -> usize {
-        let gpus = 0..self.columns.len();
-        gpus.filter(|gpu| self.cell(row, *gpu).is_some_and(|cell| cell.outcome.is_bad())).count()
+        let columns = 0..self.columns.all().len();
+        let fails = |at: &usize| self.cell(row, *at).is_some_and(|cell| cell.outcome.is_bad());
+        columns.filter(fails).count()
     }
 
-    /// What to say of several rows on a GPU in one cell: the worst that happens, and how often it is as bad.
-    pub fn gist(&self, rows: &[usize], gpu: usize) -> Option<(Outcome, usize)> {
-        let outcomes = || rows.iter().filter_map(|row| Some(self.cell(*row, gpu)?.outcome));
+    /// Place of a row in a column where what runs and fits comes first, the fastest first.
+    fn rank(&self, row: usize, column: usize) -> (bool, bool, Fits, u8, i64) {
+        let outcome = self.cell(row, column).map_or(Outcome::Unknown, |cell| cell.outcome);
+        let way = self.planned.way(row, column);
+        let speed = way.map_or(0.0, Way::tokens_per_second);
+        let fits = way.map_or(Fits::Unknown, Way::fits);
+        let unsure = outcome == Outcome::Unknown;
+        (outcome.is_bad(), unsure, fits, outcome.severity(), -(speed * 1000.0) as i64)
+    }
+
+    /// What to say of several rows in one cell of a column: the worst that happens, and how often it is as bad.
+    pub fn gist(&self, rows: &[usize], column: usize) -> Option<(Outcome, usize)> {
+        let outcomes = || rows.iter().filter_map(|row| Some(self.cell(*row, column)?.outcome));
         if let Some(worst) = outcomes().filter(|outcome| outcome.is_bad()).max() {
             return Some((worst, outcomes().filter(|outcome| outcome.is_bad()).count()));
         }
@@ -159,10 +186,14 @@ impl Verdicts {
         Some((worst, outcomes().filter(|outcome| *outcome == worst).count()))
     }
 
-    /// How many of these rows have each outcome on a GPU; outcomes that do not occur are left out.
-    pub fn counts(&self, rows: impl Iterator<Item = usize>, gpu: usize) -> Vec<(Outcome, usize)> {
+    /// How many of these rows have each outcome in a column; outcomes that do not occur are left out.
+    pub fn counts(
+        &self,
+        rows: impl Iterator<Item = usize>,
+        column: usize,
+    ) -> Vec<(Outcome, usize)> {
         let mut counts: Vec<(Outcome, usize)> = Vec::new();
-        for outcome in rows.filter_map(|row| Some(self.cell(row, gpu)?.outcome)) {
+        for outcome in rows.filter_map(|row| Some(self.cell(row, column)?.outcome)) {
             match counts.iter_mut().find(|(known, _)| *known == outcome) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((outcome, 1)),

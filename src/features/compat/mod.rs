@@ -1,11 +1,13 @@
 //! What runs where: verdicts on every GPU in view, and how the tab shows them.
 
+pub mod columns;
 mod importance;
 pub mod inspect;
 mod keys;
 mod lines;
 pub mod model;
 mod panel;
+pub mod planned;
 mod popup;
 pub mod probing;
 mod tab;

@@ -4,15 +4,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use warpscope_probes::model::Model;
 
+use super::view::{Only, Order};
 use super::{Cmd, Compat, Popup};
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press};
 use crate::features::{Effect, Input, say};
+use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, Popup as Frame, text_width, wrap};
+use crate::widgets::{Hit, Look, Popup as Frame, Surface, scroll_to, text_width, wrap};
 
 /// Longest path that is taken; that of the system.
 const LONGEST: usize = 4096;
+/// Most models that are offered, and that are in view.
+const MOST_CHOICES: usize = 500;
+const MOST_SHOWN: usize = 12;
 
 /// What the dialog says below the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,12 +33,25 @@ pub enum State {
     Failed(String),
 }
 
-/// The line a model's path is typed in, and what became of it.
+/// A model that can be picked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Name it is opened by.
+    pub name: String,
+    /// Size, format and path, or where it is known from.
+    pub detail: String,
+}
+
+/// The line a model is named in, what can be picked, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dialog {
     input: Input,
     /// What is said below the line.
     pub state: State,
+    /// Models of this machine and those asked about before.
+    pub found: Vec<Choice>,
+    /// The choice the cursor is on.
+    at: Option<usize>,
 }
 
 impl Dialog {
@@ -41,7 +59,15 @@ impl Dialog {
     pub(super) fn new(now: Option<&str>) -> Self {
         let hint = |name| format!("Answers are for {name} now; an empty line resets that.");
         let state = now.map_or(State::Empty, |name| State::Hint(hint(name)));
-        Self { input: Input::default(), state }
+        Self { state, ..Self::default() }
+    }
+
+    /// What matches the words typed: models found here, then well-known ones.
+    fn choices(&self) -> Vec<Choice> {
+        let known = Model::known_ids().filter(|id| !self.found.iter().any(|one| one.name == **id));
+        let known = known.map(|id| Choice { name: id.to_owned(), detail: "well known".to_owned() });
+        let all = self.found.iter().cloned().chain(known);
+        all.filter(|one| self.input.matches(&one.name)).take(MOST_CHOICES).collect()
     }
 
     /// What an event changes; an empty line that is entered closes it, and is the caller's to see to.
@@ -49,7 +75,13 @@ impl Dialog {
         match event {
             PopupEvent::Key(press) => self.key(press),
             PopupEvent::Close => Flow::close(),
-            PopupEvent::Scroll(_) | PopupEvent::Click(_) | PopupEvent::Shown(_) => Flow::stay(),
+            PopupEvent::Scroll(step) => self.step(step),
+            PopupEvent::Click(row) if self.at == Some(row) => self.enter(),
+            PopupEvent::Click(row) => {
+                self.at = Some(row);
+                Flow::stay()
+            }
+            PopupEvent::Shown(_) => Flow::stay(),
         }
     }
 
@@ -59,6 +91,34 @@ impl Dialog {
             |press: Press| press.action == Some(Action::Open) && press.chord.typed().is_none();
         matches!(event, PopupEvent::Key(press) if entered(press))
             && self.input.text.trim().is_empty()
+            && self.at.is_none()
+    }
+
+    fn step(&mut self, step: isize) -> Flow {
+        let last = self.choices().len().checked_sub(1);
+        self.at = match (self.at, last) {
+            (_, None) => None,
+            (Some(0), _) if step < 0 => None,
+            (Some(at), Some(last)) => Some(at.saturating_add_signed(step).min(last)),
+            (None, Some(_)) => (step > 0).then_some(0),
+        };
+        Flow::stay()
+    }
+
+    /// Reads what is selected, else what is typed.
+    fn enter(&mut self) -> Flow {
+        let chosen = self.at.and_then(|at| self.choices().into_iter().nth(at));
+        let name = chosen.map_or_else(|| self.input.text.trim().to_owned(), |one| one.name);
+        self.state = State::Reading(name.clone());
+        Flow::Stay(vec![Cmd::ReadModel(name).into()])
+    }
+
+    /// Completes what is typed to the selected choice, or to the first.
+    fn complete(&mut self) {
+        if let Some(one) = self.choices().into_iter().nth(self.at.unwrap_or(0)) {
+            self.input.text = one.name;
+            self.at = None;
+        }
     }
 
     fn key(&mut self, press: Press) -> Flow {
@@ -66,14 +126,15 @@ impl Dialog {
             (Some(character), _) => self.input.push_within(character, LONGEST),
             (None, Some(Action::Quit)) => return Flow::quit(),
             (None, Some(Action::Close)) => return Flow::close(),
-            (None, Some(Action::Open)) => {
-                let path = self.input.text.trim().to_owned();
-                self.state = State::Reading(path.clone());
-                return Flow::Stay(vec![Cmd::ReadModel(path).into()]);
+            (None, Some(Action::Open)) => return self.enter(),
+            (None, Some(Action::NextTab)) => self.complete(),
+            (None, Some(action)) if action.rows(press.page).is_some() => {
+                return self.step(action.rows(press.page).unwrap_or(0));
             }
             (None, _) if press.chord.is_backspace() => self.input.erase(),
-            _ => {}
+            _ => return Flow::stay(),
         }
+        self.at = None;
         if matches!(self.state, State::Failed(_)) {
             self.state = State::Empty;
         }
@@ -86,8 +147,23 @@ impl Compat {
     pub(super) fn forget_model(&mut self) -> Vec<Effect> {
         let Some(model) = &self.verdicts.assumptions().model else { return Vec::new() };
         let said = format!("No longer answering for {}.", model.name);
-        self.keep_selection(|tab| tab.verdicts.set_model(None));
+        self.keep_selection(|tab| {
+            tab.verdicts.set_model(None);
+            if tab.view.order == Order::Fitting {
+                tab.view.order = Order::Given;
+            }
+            if tab.view.only == Only::Fits {
+                tab.view.only = Only::All;
+            }
+        });
         say(said)
+    }
+
+    /// Takes the models that can be picked.
+    pub(super) fn take_choices(&mut self, found: Vec<Choice>) {
+        if let Some(Popup::Model(dialog)) = &mut self.popup {
+            dialog.found = found;
+        }
     }
 
     /// Takes what became of reading a path. The dialog may be closed by now, or wait for another path: then nobody asks.
@@ -104,41 +180,71 @@ impl Compat {
             Ok(model) => {
                 self.popup = None;
                 let said = format!("Every row now answers for {}; esc resets that.", model.name);
-                self.keep_selection(|tab| tab.verdicts.set_model(Some(model)));
+                let planned = model.shape.is_some();
+                self.keep_selection(|tab| {
+                    tab.verdicts.set_model(Some(model));
+                    if planned {
+                        tab.view.order = Order::Fitting;
+                    }
+                });
                 say(said)
             }
         }
     }
 }
 
-/// The line a model's path is typed in, and what became of it.
-pub(super) fn render(dialog: &Dialog, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
-    let Dialog { input, state } = dialog;
-    let (text, role) = match state {
+/// Draws the dialog: the line, what is said of it, and what can be picked.
+pub(super) fn render(dialog: &Dialog, on: Surface<'_>) {
+    let Surface { look, area, buffer, hits } = on;
+    let (text, role) = said(&dialog.state);
+    let width = area.width.saturating_sub(4).min(100);
+    let lines = wrap(&text, usize::from(width.saturating_sub(4)).max(1));
+    let choices = dialog.choices();
+    let height = lines.len() + choices.len().min(MOST_SHOWN) + 5;
+    let height = u16::try_from(height).unwrap_or(u16::MAX);
+    let title = [look.piece("Model", Role::Title)];
+    let foot = ["enter reads", "tab completes", "esc closes"];
+    let foot = foot.map(|text| look.piece(text, Role::Muted));
+    let frame = Frame::new(look, width, height).titled(|card| card.left(&title).foot(&foot));
+    let mut inner = frame.render(area, buffer);
+    let line = cut_top(&mut inner, 1);
+    let mut pen = look.pen(buffer, line);
+    pen.put(tail(&dialog.input.text, line.width.saturating_sub(1)), look.style(Role::Text));
+    pen.glyph(look.glyphs.cursor, look.style(Role::Accent));
+    for text in &lines {
+        look.pen(buffer, cut_top(&mut inner, 1)).put(text, look.style(role));
+    }
+    cut_top(&mut inner, 1);
+    let first = scroll_to(0, dialog.at, choices.len(), inner.height.into());
+    for ((at, one), row) in choices.iter().enumerate().skip(first).zip(inner.rows()) {
+        choice(one, dialog.at == Some(at), look, row, buffer);
+        hits.add(row, Hit::Row(at));
+    }
+}
+
+fn choice(one: &Choice, selected: bool, look: Look<'_>, row: Rect, buffer: &mut Buffer) {
+    let style = |role| if selected { look.theme.selection() } else { look.style(role) };
+    buffer.set_style(row, style(Role::Text));
+    let mut pen = look.pen(buffer, row);
+    let detail = text_width(&one.detail);
+    pen.elide(
+        &one.name,
+        row.width.saturating_sub(detail.min(row.width / 2) + 2),
+        style(Role::Text),
+    );
+    let gap = pen.rest().saturating_sub(detail);
+    pen.skip(gap.max(2)).elide(&one.detail, row.width, style(Role::Muted));
+}
+
+fn said(state: &State) -> (String, Role) {
+    match state {
         State::Empty => (
-            "A folder with a config.json, or a file of a model. Enter reads it; every row then answers for that model.".to_owned(),
+            "A hub id, an Ollama name, a folder with a config.json or a file of a model; every row then answers for it.".to_owned(),
             Role::Muted,
         ),
         State::Hint(text) => (text.clone(), Role::Muted),
         State::Reading(path) => (format!("Reading {path}"), Role::Info),
         State::Failed(why) => (why.clone(), Role::Bad),
-    };
-    let width = area.width.saturating_sub(4).min(90);
-    let lines = wrap(&text, usize::from(width.saturating_sub(4)).max(1));
-    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4);
-    let title = [look.piece("Model", Role::Title)];
-    let foot = [look.piece("enter reads", Role::Muted), look.piece("esc closes", Role::Muted)];
-    let frame = Frame::new(look, width, height).titled(|card| card.left(&title).foot(&foot));
-    let inner = frame.render(area, buffer);
-    let mut rows = inner.rows();
-    if let Some(line) = rows.next() {
-        let mut pen = look.pen(buffer, line);
-        let room = line.width.saturating_sub(1);
-        pen.put(tail(&input.text, room), look.style(Role::Text));
-        pen.glyph(look.glyphs.cursor, look.style(Role::Accent));
-    }
-    for (row, text) in rows.skip(1).zip(&lines) {
-        look.pen(buffer, row).put(text, look.style(role));
     }
 }
 

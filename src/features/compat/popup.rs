@@ -1,7 +1,7 @@
 //! What lies over the Compat tab: a verdict in full, and the dialog that names a model.
 
 use super::model::{self, Dialog};
-use super::{Compat, panel};
+use super::{Compat, Line, panel};
 use crate::features::Effect;
 use crate::features::keys::Action;
 use crate::features::popup::{Flow, PopupEvent, Press, Scroll};
@@ -57,8 +57,12 @@ impl Why {
     /// The chain, the evidence, the message, the ways out.
     fn draw(&self, state: &Compat, on: Surface<'_>) {
         let Some(verdict) = state.selected_verdict() else { return };
-        let page = panel::page(on.look, &verdict, self.fix, on.page_width());
-        let title = panel::title(on.look, &verdict);
+        let page = panel::whole(state, on.look, self.fix, on.page_width());
+        let fits = match state.selected_line() {
+            Some(Line::Row(row)) => state.verdicts.planned.fits(row, state.view.column.at),
+            _ => None,
+        };
+        let title = panel::title(on.look, &verdict, fits);
         let title = title.each_ref().map(|(text, role)| on.look.piece(text, *role));
         let focus = if self.follow { page.lines_of(Hit::Row(self.fix)) } else { None };
         draw_page(&title, &page, (self.scroll.0, focus), on);
@@ -82,7 +86,7 @@ impl Popup {
     pub(super) fn draw(&self, state: &Compat, on: Surface<'_>) {
         match self {
             Self::Why(why) => why.draw(state, on),
-            Self::Model(dialog) => model::render(dialog, on.look, on.area, on.buffer),
+            Self::Model(dialog) => model::render(dialog, on),
         }
     }
 }

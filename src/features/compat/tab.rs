@@ -31,13 +31,14 @@ impl Feature for Compat {
         shared.survey = self.verdicts.survey().cloned();
     }
 
-    fn step(&mut self, step: isize, shared: &Shared) {
-        self.view.column.step(0, shared.frame.gpus.len());
+    fn step(&mut self, step: isize, _shared: &Shared) {
+        self.view.column.step(0, self.verdicts.columns.all().len());
         self.view.row.step(step, self.lines().len());
     }
 
-    fn step_aside(&mut self, step: isize, shared: &Shared) {
-        self.view.column.step(step, shared.frame.gpus.len());
+    fn step_aside(&mut self, step: isize, _shared: &Shared) {
+        let columns = self.verdicts.columns.all().len();
+        self.keep_selection(|tab| tab.view.column.step(step, columns));
     }
 
     fn page(&self) -> Option<usize> {
@@ -83,13 +84,19 @@ impl Feature for Compat {
         Vec::new()
     }
 
-    /// The text of a fix, to be pasted into a shell: its lines stay lines.
+    /// The text of a fix, or the command that starts what works, to be pasted into a shell: its lines stay lines.
     fn copy(&self, _shared: &Shared) -> Option<(&'static str, String)> {
         let chosen = match &self.popup {
             Some(Popup::Why(why)) => why.fix,
             _ => 0,
         };
         let verdict = self.selected_verdict()?;
+        if let (None, Some(Line::Row(row))) = (&self.popup, self.selected_line())
+            && verdict.fix.is_none()
+            && let Some(start) = self.verdicts.start(row, self.view.column.at)
+        {
+            return Some(("start command", clean_lines(&start)));
+        }
         let fix = verdict.fixes.get(chosen).map(|fix| &fix.text).or(verdict.fix.as_ref())?;
         Some(("fix", clean_lines(fix)))
     }
@@ -103,11 +110,13 @@ impl Feature for Compat {
     }
 
     fn gpu(&self) -> Option<usize> {
-        Some(self.view.column.at)
+        self.verdicts.columns.all().get(self.view.column.at)?.gpus.first().copied()
     }
 
     fn select_gpu(&mut self, at: usize) {
-        self.view.column.at = at;
+        if let Some(column) = self.verdicts.columns.of_gpu(at) {
+            self.view.column.at = column;
+        }
     }
 
     fn has_popup(&self) -> bool {

@@ -5,12 +5,14 @@ use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::Settings as Configuration;
+use warpscope_probes::units::Bytes;
 use warpscope_probes::{Frame, Gpu};
 
-use super::model::{Dialog, State};
-use super::view::{CompatView, Order};
+use super::model::{Choice, Dialog, State};
+use super::view::{CompatView, Only, Order};
 use super::*;
 use crate::engine::installed::Installed;
+use crate::engine::plan::Fits;
 use crate::engine::{AssumedVersion, Origin, versions_of};
 use crate::engine::{Evidence, Finding, Level, Outcome, Scope};
 use crate::features::Input;
@@ -78,10 +80,10 @@ fn rows_stand_under_their_framework_and_can_be_folded_filtered_and_sorted() {
     let mut view = CompatView::default();
     let all = ["ZETA", half, full, "ALPHA", half, full, "VLLM", half, full];
     assert_eq!(text(&compat, &view), all);
-    view.only_failures = true;
+    view.only = Only::Problems;
     assert_eq!(text(&compat, &view), ["ZETA", half, "ALPHA", half, "VLLM", half]);
     view.folded.insert("alpha".into());
-    view.only_failures = false;
+    view.only = Only::All;
     assert_eq!(text(&compat, &view), ["ZETA", half, full, "ALPHA 2", "VLLM", half, full]);
     view.order = Order::Name;
     assert_eq!(text(&compat, &view), ["ALPHA 2", "VLLM", full, half, "ZETA", full, half]);
@@ -224,9 +226,9 @@ fn here(app: &App) -> String {
 fn the_cursor_begins_on_a_row_and_stays_on_it_whatever_is_hidden_around_it() {
     let mut app = app();
     assert_eq!((here(&app).as_str(), app.tabs.compat.view.row.at), ("half precision", 1));
-    press(&mut app, "j j j");
+    press(&mut app, "l j j j");
     assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)));
-    for keys in ["f", "s", "s", "s", "f", "/ a l enter", "esc"] {
+    for keys in ["f", "s", "s", "s", "s", "f", "f", "/ a l enter", "esc"] {
         press(&mut app, keys);
         assert_eq!(app.tabs.compat.selected_line(), Some(Line::Row(2)), "{keys}");
     }
@@ -301,7 +303,8 @@ fn model(name: &str) -> Model {
 #[test]
 fn a_model_is_named_in_a_dialog_and_every_row_asks_about_it() {
     let mut app = app();
-    assert_eq!(press(&mut app, "m / m enter"), [Cmd::Compat(compat::Cmd::ReadModel("/m".into()))]);
+    let asked = [compat::Cmd::ListModels, compat::Cmd::ReadModel("/m".into())];
+    assert_eq!(press(&mut app, "m / m enter"), asked.map(Cmd::Compat));
     let failed = Err("there is none".to_owned());
     update(&mut app, Msg::Compat(compat::Msg::Model("/m".into(), failed)));
     let failed = |app: &App| match &app.tabs.compat.popup {
@@ -377,25 +380,124 @@ fn gpu(name: &str, sm: Sm) -> Gpu {
 }
 
 #[test]
-fn gpus_of_one_kind_share_their_verdicts_and_each_has_its_own_column() {
+fn gpus_of_one_kind_share_a_column() {
     let (old, new) = (gpu("T4", Sm::new(7, 5)), gpu("H100", Sm::new(9, 0)));
     let gpus = vec![new.clone(), old.clone(), new.clone(), old];
     let mut compat = Verdicts::new(Arc::new(RuleBase::builtin().clone()));
     compat.renew(&Frame { gpus, ..Frame::default() });
-    assert_eq!(compat.kinds.len(), 2);
-    for row in 0..compat.all_rows().len() {
-        assert_eq!(compat.verdict(row, 0), compat.verdict(row, 2));
-        assert_eq!(
-            compat.verdict(row, 3).map(|verdict| verdict.gpu.clone()),
-            Some("T4".to_owned())
-        );
-    }
+    let places: Vec<_> = compat.columns.all().iter().map(|one| one.gpus.clone()).collect();
+    assert_eq!(places, [[0, 2], [1, 3]]);
+    let name =
+        |compat: &Verdicts, column| compat.verdict(0, column).map(|verdict| verdict.gpu.clone());
+    assert_eq!((name(&compat, 1).as_deref(), name(&compat, 2)), (Some("T4"), None));
     let judged = compat.judged();
     let known: usize = judged[1].counts.iter().map(|row| row.1).sum();
-    assert!(known > 20 && compat.verdict(0, 4).is_none());
+    assert!(known > 20 && judged.len() == 4);
+    assert_eq!(judged[0].dtypes, judged[2].dtypes);
     assert_ne!(judged[0].dtypes, judged[1].dtypes);
 
     compat.renew(&Frame { gpus: vec![new], ..Frame::default() });
-    assert_eq!(compat.verdict(0, 0).map(|verdict| verdict.gpu.clone()), Some("H100".to_owned()));
-    assert!(compat.verdict(0, 1).is_none());
+    assert_eq!((name(&compat, 0).as_deref(), name(&compat, 1)), (Some("H100"), None));
+}
+
+/// The app with the built-in rules, GPUs of these names and memories, and a model of the table.
+fn planning(gpus: &[(&str, Sm, u64)], model: &str) -> App {
+    let mut app = app();
+    update(&mut app, Msg::Compat(compat::Msg::Rules(Arc::new(RuleBase::builtin().clone()))));
+    let gpu = |(at, (name, sm, gib)): (usize, &(&str, Sm, u64))| {
+        let mut gpu = gpu(name, *sm);
+        gpu.identity.uuid = format!("GPU-{at}").into();
+        gpu.vitals.memory_total_bytes = Bytes(gib << 30).into();
+        gpu.vitals.memory_free_bytes = Bytes(gib << 30).into();
+        gpu
+    };
+    let gpus = gpus.iter().enumerate().map(gpu).collect();
+    let mut frame = Frame { gpus, ..frame() };
+    frame.driver.status = DriverState::Ready;
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    press(&mut app, "m x enter");
+    let model = Model::known(model).expect("is in the table");
+    update(&mut app, Msg::Compat(compat::Msg::Model("x".into(), Ok(Box::new(model)))));
+    app
+}
+
+/// 18 GiB of weights, 40 heads: two of these boards hold them, one does not.
+const QWEN: &str = "Qwen/Qwen2.5-32B-Instruct-AWQ";
+const TURING: (&str, Sm, u64) = ("Tesla T4", Sm::new(7, 5), 15);
+
+/// How the model fits vLLM in the first column.
+fn fits(app: &App) -> Option<Fits> {
+    let verdicts = &app.tabs.compat.verdicts;
+    let row = verdicts.all_rows().iter().position(|row| row.question.framework == "vllm")?;
+    verdicts.planned.fits(row, 0)
+}
+
+#[test]
+fn a_model_is_planned_on_the_gpus_that_are_marked() {
+    let mut app = planning(&[TURING; 3], QWEN);
+    assert_eq!(fits(&app), Some(Fits::Fits), "two of the three");
+    press(&mut app, "space");
+    assert_eq!(fits(&app), Some(Fits::DoesNotFit), "one is marked");
+    assert_eq!(app.tabs.compat.view.column.at, 1, "the cursor stays on the kind");
+    press(&mut app, "space");
+    assert_eq!(fits(&app), Some(Fits::Fits));
+    let verdicts = &app.tabs.compat.verdicts;
+    let row = verdicts.all_rows().iter().position(|row| row.question.framework == "vllm");
+    let start = row.and_then(|row| verdicts.start(row, 0)).expect("runs");
+    assert!(start.contains("--tensor-parallel-size 2"), "{start}");
+    press(&mut app, "left space");
+    assert!(!app.tabs.compat.verdicts.columns.has_group());
+}
+
+#[test]
+fn context_and_requests_change_the_plan_and_what_runs_comes_first() {
+    let mut app = planning(&[TURING; 2], QWEN);
+    assert_eq!(app.tabs.compat.view.order, Order::Fitting);
+    let first = app.tabs.compat.lines().into_iter().find_map(|line| match line {
+        Line::Row(row) => Some(row),
+        Line::Head { .. } => None,
+    });
+    let cell = first.and_then(|row| app.tabs.compat.verdicts.cell(row, 0)).expect("is there");
+    assert!(!cell.outcome.is_bad());
+    let demand = |app: &App| {
+        let demand = &app.tabs.compat.verdicts.planned.demand;
+        (demand.context, demand.concurrency)
+    };
+    press(&mut app, "c u u U");
+    assert_eq!(demand(&app), (16_384, 2));
+    press(&mut app, "c c c c c u u u u u u");
+    assert_eq!(fits(&app), Some(Fits::DoesNotFit));
+    press(&mut app, "f f f");
+    assert_eq!(app.tabs.compat.view.only, Only::Fits);
+    press(&mut app, "f esc");
+    assert_eq!(app.tabs.compat.view.order, Order::Given);
+}
+
+#[test]
+fn free_memory_counts_for_a_model_only_and_only_when_it_changes_much() {
+    let mut app = planning(&[TURING; 2], QWEN);
+    let mut frame = app.shared.frame.clone();
+    frame.gpus[1].vitals.memory_free_bytes = Bytes(2 << 30).into();
+    update(&mut app, Msg::Frame(Box::new(frame.clone())));
+    assert_eq!(fits(&app), Some(Fits::DoesNotFit));
+    frame.gpus[1].vitals.memory_free_bytes = Bytes(15 << 30).into();
+    update(&mut app, Msg::Frame(Box::new(frame)));
+    assert_eq!(fits(&app), Some(Fits::Fits));
+}
+
+#[test]
+fn models_found_here_are_picked_and_names_are_completed() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "m"), [Cmd::Compat(compat::Cmd::ListModels)]);
+    let choice = |name: &str| Choice { name: name.into(), detail: "2 GiB".into() };
+    let found = vec![choice("llama3.1:8b"), choice("me/own-model")];
+    update(&mut app, Msg::Compat(compat::Msg::Models(found)));
+    let read = |name: &str| [Cmd::Compat(compat::Cmd::ReadModel(name.into()))];
+    assert_eq!(press(&mut app, "down down enter"), read("me/own-model"));
+    assert_eq!(press(&mut app, "l l a m a 3 . 1 : tab enter"), read("llama3.1:8b"));
+    press(&mut app, "esc m");
+    assert_eq!(
+        press(&mut app, "q w e n 2 . 5 - 3 2 b - i n s t r u c t - a w q tab enter"),
+        read(QWEN)
+    );
 }

@@ -10,6 +10,7 @@ use warpscope_probes::rules::RuleBase;
 use warpscope_probes::trust::Vetted;
 
 use super::Compat;
+use super::model::Choice;
 use super::probing::Probing;
 use crate::features::Effect;
 
@@ -30,13 +31,17 @@ pub enum Msg {
     ProbeLibraries(Vetted),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Box<Model>, String>),
+    /// Models that can be picked: those asked about before, then those found on this machine.
+    Models(Vec<Choice>),
 }
 
 /// What the outside is asked to find out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cmd {
-    /// Read the model at a path.
+    /// Read the model with a name, and remember that it was asked about.
     ReadModel(String),
+    /// Look for models on this machine.
+    ListModels,
     /// Look at what is installed, also in the environments of these processes, and not before this time has passed.
     Inspect(Vec<u32>, Duration),
     /// Stop looking.
@@ -64,6 +69,7 @@ impl Compat {
             }
             Msg::Probed(uuid, found) => return self.take_probed(&uuid, found),
             Msg::ProbeLibraries(cublas) => return self.announce(&cublas),
+            Msg::Models(found) => self.take_choices(found),
             Msg::Model(path, read) => return self.take_model(&path, read.map(|model| *model)),
         }
         Vec::new()

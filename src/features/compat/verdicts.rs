@@ -12,12 +12,15 @@ use warpscope_probes::live::ProbeReport;
 use warpscope_probes::model::Model;
 use warpscope_probes::rules::RuleBase;
 
+use super::columns::Columns;
 use super::lines::{Group, groups};
+use super::planned::Planned;
 use super::{importance, versions};
 use crate::engine::installed::{Installed, known};
+use crate::engine::plan::{Alternative, Demand, Fits, Framework, alternatives, used};
 use crate::engine::{
-    AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Row, Target, Verdict, evaluate,
-    evaluate_without_fixes, live_findings, matrix, versions_of,
+    AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Outcome, Row, Target, Verdict,
+    evaluate, evaluate_without_fixes, live_findings, matrix, start_command, versions_of,
 };
 use crate::features::shared::Judged;
 
@@ -26,9 +29,8 @@ use crate::features::shared::Judged;
 #[derive(Debug, Default)]
 pub struct Verdicts {
     base: Arc<RuleBase>,
-    /// Which of the kinds each GPU of the frame is.
-    pub(super) columns: Vec<usize>,
-    pub(super) kinds: Vec<Target>,
+    /// The GPUs in view, and the columns they share.
+    pub(super) columns: Columns,
     pub(super) matrix: Matrix,
     pub(super) groups: Vec<Group>,
     assumptions: Assumptions,
@@ -40,6 +42,8 @@ pub struct Verdicts {
     installed: BTreeMap<String, AssumedVersion>,
     /// Everything about each kind, in short.
     judged: Vec<Arc<Judged>>,
+    /// How the model runs in each row on the GPUs of each column.
+    pub(super) planned: Planned,
     /// The last answer given in full, by row and kind: every drawing asks for the same again.
     pub(super) last: RefCell<Option<(usize, usize, Arc<Verdict>)>>,
 }
@@ -59,21 +63,18 @@ impl Verdicts {
 
     /// Brings the verdicts in line with the GPUs of a frame.
     pub fn renew(&mut self, frame: &Frame) {
-        let mut kinds: Vec<Target> = Vec::new();
-        self.columns.clear();
-        for gpu in &frame.gpus {
-            let target = Target::from_gpu(gpu, &frame.driver);
-            let known = kinds.iter().position(|kind| *kind == target);
-            self.columns.push(known.unwrap_or(kinds.len()));
-            if known.is_none() {
-                kinds.push(target);
-            }
-        }
-        if kinds != self.kinds {
-            self.kinds = kinds;
+        let memory = self.assumptions.model.is_some();
+        if self.columns.renew(frame, memory) {
             self.lay_survey();
             self.answer();
         }
+    }
+
+    /// Takes one more GPU of a column into the group, or the group apart.
+    pub fn mark(&mut self, column: usize) {
+        self.columns.mark(column, self.assumptions.model.is_some());
+        self.lay_survey();
+        self.answer();
     }
 
     /// Answers from now on with what is installed on this machine.
@@ -103,7 +104,7 @@ impl Verdicts {
     /// Brings what was found in line with the GPUs in view.
     fn lay_survey(&mut self) {
         if let Some((survey, today)) = &self.survey {
-            let installed = Installed::new(&self.base, survey, &self.kinds, today);
+            let installed = Installed::new(&self.base, survey, self.columns.targets(), today);
             self.assumptions = self.with_installed(installed);
         }
         self.lay_measured();
@@ -120,23 +121,41 @@ impl Verdicts {
         self.answer();
     }
 
-    /// Brings what probes found in line with the rules and the GPUs in view.
+    /// Brings what probes found in line with the rules and the GPUs in view. What holds for one GPU holds for its kind.
     fn lay_measured(&mut self) {
-        let sm_of =
-            |uuid: &str| self.kinds.iter().find(|kind| kind.uuid.as_deref() == Some(uuid))?.sm;
         let findings = &mut self.assumptions.findings;
         findings.retain(|finding| finding.evidence.level != Level::Live);
         for report in &self.measured {
-            findings.extend(live_findings(&self.base, report, sm_of(&report.uuid)));
+            let kind = self.columns.kind_with(&report.uuid);
+            let of_kind = ProbeReport {
+                uuid: kind.and_then(|kind| kind.uuid.clone()).unwrap_or(report.uuid.clone()),
+                ..report.clone()
+            };
+            findings.extend(live_findings(&self.base, &of_kind, kind.and_then(|kind| kind.sm)));
         }
     }
 
     /// Works out every answer.
     fn answer(&mut self) {
         self.last.take();
-        self.matrix = matrix(&self.base, &self.kinds, &self.assumptions);
+        let targets = self.columns.targets();
+        self.matrix = matrix(&self.base, targets, &self.assumptions);
         self.groups = groups(&self.matrix.rows);
-        self.judged = (0..self.kinds.len()).map(|kind| Arc::new(self.judge(kind))).collect();
+        self.judged = (0..targets.len()).map(|kind| Arc::new(self.judge(kind))).collect();
+        self.plan();
+    }
+
+    /// Plans every row on every column anew.
+    fn plan(&mut self) {
+        self.last.take();
+        let model = self.assumptions.model.as_ref();
+        self.planned.renew(model, &self.matrix.rows, &self.columns);
+    }
+
+    /// Asks for another context, or for more requests at once.
+    pub fn ask_for(&mut self, demand: Demand) {
+        self.planned.demand = demand;
+        self.plan();
     }
 
     /// A version the user chose goes before an installed one.
@@ -150,7 +169,10 @@ impl Verdicts {
 
     /// Answers from now on for a model, or for none in particular.
     pub fn set_model(&mut self, model: Option<Model>) {
-        self.assume(Assumptions { model, ..self.assumptions.clone() });
+        let assumptions = Assumptions { model, ..self.assumptions.clone() };
+        // What is free counts only for a model.
+        self.columns.count_free(assumptions.model.is_some());
+        self.assume(assumptions);
     }
 
     /// Asks about the next older or newer version of a framework than that of a row; false: there is none.
@@ -212,28 +234,80 @@ impl Verdicts {
         &self.matrix.rows
     }
 
-    /// The outcome in a row of [`Verdicts::all_rows`] for a GPU.
-    pub fn cell(&self, row: usize, gpu: usize) -> Option<&Cell> {
-        self.matrix.cells.get(row)?.get(*self.columns.get(gpu)?)
+    /// The outcome in a row of [`Verdicts::all_rows`] in a column: on the GPU where it is worst, and with the model that has to fit.
+    pub fn cell(&self, row: usize, column: usize) -> Option<Cell> {
+        let cells = self.matrix.cells.get(row)?;
+        let mut cell = cells.get(self.worst_target(row, column)?)?.clone();
+        if !cell.outcome.is_bad() && self.planned.fits(row, column) == Some(Fits::DoesNotFit) {
+            cell.outcome = Outcome::Fails;
+        }
+        Some(cell)
     }
 
-    /// The whole answer of a row of [`Verdicts::all_rows`] for a GPU, worked out when asked for.
-    pub fn verdict(&self, row: usize, gpu: usize) -> Option<Arc<Verdict>> {
-        let kind = *self.columns.get(gpu)?;
+    /// The kind of GPU in a column on which a row does worst.
+    fn worst_target(&self, row: usize, column: usize) -> Option<usize> {
+        let (cells, column) = (self.matrix.cells.get(row)?, self.columns.all().get(column)?);
+        let severity = |target: &&usize| cells.get(**target).map(|cell| cell.outcome.severity());
+        column.targets.iter().max_by_key(severity).copied()
+    }
+
+    /// The whole answer of a row of [`Verdicts::all_rows`] in a column, worked out when asked for.
+    pub fn verdict(&self, row: usize, column: usize) -> Option<Arc<Verdict>> {
+        let target = self.worst_target(row, column)?;
         if let Some((.., verdict)) =
-            self.last.borrow().as_ref().filter(|last| (last.0, last.1) == (row, kind))
+            self.last.borrow().as_ref().filter(|last| (last.0, last.1) == (row, target))
         {
             return Some(Arc::clone(verdict));
         }
-        let verdict = Arc::new(self.ask(row, kind)?);
-        self.last.replace(Some((row, kind, Arc::clone(&verdict))));
+        let verdict = Arc::new(self.ask(row, target)?);
+        self.last.replace(Some((row, target, Arc::clone(&verdict))));
         Some(verdict)
     }
 
-    fn ask(&self, row: usize, kind: usize) -> Option<Verdict> {
-        let (row, kind) = (self.matrix.rows.get(row)?, self.kinds.get(kind)?);
-        let found = self.assumptions.about(&self.base, kind, &row.question);
-        Some(evaluate(&self.base, kind, &row.question, &found))
+    fn ask(&self, row: usize, target: usize) -> Option<Verdict> {
+        let (row, target) = (self.matrix.rows.get(row)?, self.columns.targets().get(target)?);
+        let found = self.assumptions.about(&self.base, target, &row.question);
+        Some(evaluate(&self.base, target, &row.question, &found))
+    }
+
+    /// The command that starts a row on the GPUs of a column, where nothing is known to stand in its way.
+    pub fn start(&self, row: usize, column: usize) -> Option<String> {
+        if self.cell(row, column)?.outcome.is_bad() {
+            return None;
+        }
+        let (about, target) = (self.matrix.rows.get(row)?, self.worst_target(row, column)?);
+        let target = self.columns.targets().get(target)?;
+        let text = start_command(&self.base, target, &about.question)?;
+        let way = self.planned.way(row, column);
+        let framework = Framework::find(&about.question.framework);
+        Some(
+            way.zip(framework)
+                .map_or(text.clone(), |(way, framework)| way.command(&text, framework)),
+        )
+    }
+
+    /// The change that makes most of what was asked fit in a row and column, of those that no rule refuses.
+    pub fn helps(&self, row: usize, column: usize) -> Option<Alternative> {
+        let (way, about) = (self.planned.way(row, column)?, self.matrix.rows.get(row)?);
+        let framework = Framework::find(&about.question.framework)?;
+        let shape = self.assumptions.model.as_ref()?.shape.as_ref()?;
+        let devices = self.columns.devices(column)?;
+        let used = used(&devices, &way.demand, framework).unwrap_or(&devices);
+        let plan = way.plan.as_ref()?;
+        let ways = alternatives(shape, used, framework, &way.demand, plan);
+        ways.into_iter().find(|one| one.plan.fits < plan.fits && self.is_allowed(row, column, one))
+    }
+
+    fn is_allowed(&self, row: usize, column: usize, way: &Alternative) -> bool {
+        let Some((key, value)) = way.setting else { return true };
+        let asked = || {
+            let target = self.columns.targets().get(self.worst_target(row, column)?)?;
+            let mut question = self.matrix.rows.get(row)?.question.clone();
+            question.config.set(key, value).ok()?;
+            let found = self.assumptions.about(&self.base, target, &question);
+            Some(evaluate_without_fixes(&self.base, target, &question, &found).outcome)
+        };
+        asked().is_some_and(|outcome| !outcome.is_bad())
     }
 
     /// The most important failure on one kind of GPU.
@@ -242,7 +316,8 @@ impl Verdicts {
         let bad = rows.filter(|row| self.matrix.cells[*row][kind].outcome.is_bad());
         let first =
             bad.min_by_key(|row| importance::place(&self.matrix.rows[*row].question.framework));
-        let (row, kind) = (&self.matrix.rows.get(first?)?.question, self.kinds.get(kind)?);
+        let (row, kind) =
+            (&self.matrix.rows.get(first?)?.question, self.columns.targets().get(kind)?);
         let found = self.assumptions.about(&self.base, kind, row);
         Some(evaluate_without_fixes(&self.base, kind, row, &found))
     }
@@ -253,7 +328,7 @@ impl Verdicts {
             *counts.entry(cells[kind].outcome).or_insert(0) += 1;
         }
         Judged {
-            dtypes: support(&self.kinds[kind]),
+            dtypes: support(&self.columns.targets()[kind]),
             counts: counts.into_iter().collect(),
             worst: self.worst_of(kind),
         }
@@ -261,7 +336,8 @@ impl Verdicts {
 
     /// The verdicts on each GPU in short, by its place in the frame.
     pub fn judged(&self) -> Vec<Arc<Judged>> {
-        self.columns.iter().filter_map(|kind| self.judged.get(*kind).cloned()).collect()
+        let kinds = (0..).map_while(|gpu| self.columns.kind_of(gpu));
+        kinds.filter_map(|kind| self.judged.get(kind).cloned()).collect()
     }
 }
 

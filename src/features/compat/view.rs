@@ -15,6 +15,8 @@ pub enum Order {
     Name,
     /// What fails on most GPUs first.
     Failing,
+    /// What runs and fits on the selected GPUs first, fastest first.
+    Fitting,
 }
 
 /// Every order with its words, in the order the sort key walks through them.
@@ -22,7 +24,42 @@ pub const ORDERS: &[(Order, &str)] = &[
     (Order::Given, "usual order"),
     (Order::Name, "by name"),
     (Order::Failing, "most failures first"),
+    (Order::Fitting, "what works and fits first, fastest first"),
 ];
+
+/// Which rows are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Only {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that fail somewhere.
+    Problems,
+    /// Those that nothing is known to stop on the selected GPUs.
+    Works,
+    /// Of these, where the model fits.
+    Fits,
+}
+
+/// Every choice of rows with its words, in the order the key walks through them.
+pub const ONLY: &[(Only, &str)] = &[
+    (Only::All, ""),
+    (Only::Problems, "only problems"),
+    (Only::Works, "only what works"),
+    (Only::Fits, "only what works and fits"),
+];
+
+impl Only {
+    /// The next one, around the end.
+    pub fn next(self) -> Self {
+        orders::next(ONLY, self)
+    }
+
+    /// Words for the screen.
+    pub fn words(self) -> &'static str {
+        orders::words(ONLY, &self)
+    }
+}
 
 impl Order {
     /// The next one, around the end.
@@ -41,16 +78,16 @@ impl Order {
 pub struct CompatView {
     /// Selected line.
     pub row: Cursor,
-    /// Selected GPU.
+    /// Selected column.
     pub column: Cursor,
-    /// First line and first GPU that were drawn, so that the next drawing scrolls only as far as it must.
+    /// First line and first column that were drawn, so that the next drawing scrolls only as far as it must.
     pub top: (usize, usize),
     /// Lines that were drawn, for page keys.
     pub visible: usize,
     /// Filter.
     pub filter: Input,
-    /// Only rows that fail somewhere.
-    pub only_failures: bool,
+    /// Which rows are shown.
+    pub only: Only,
     /// Order of the rows.
     pub order: Order,
     /// Ids of the frameworks whose rows are folded away.

@@ -7,6 +7,7 @@ pub mod jsonl;
 pub mod noise_file;
 pub mod printer;
 mod reader;
+pub mod recent_models;
 mod recorder;
 mod redact;
 mod state_file;

@@ -14,7 +14,7 @@ pub(super) fn page(keymap: &Keymap, look: Look<'_>) -> Titled {
     for (Row { spec, scope, .. }, keys) in keymap.rows() {
         let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
         let place = match *scope {
-            Scope::Global => String::new(),
+            Scope::Global | Scope::Off(_) => String::new(),
             Scope::Replay => " (recordings)".into(),
             Scope::On(tab) => TABS
                 .iter()

@@ -18,7 +18,8 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins a file named after the moment, where programs keep what they were asked to keep.
     pub(crate) fn start() -> Result<Self, String> {
-        let folder = folder().ok_or("no home to record into; set XDG_STATE_HOME")?;
+        let folder = state_folder().ok_or("no home to record into; set XDG_STATE_HOME")?;
+        let folder = folder.join("recordings");
         private::folder(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let path = folder.join(format!("{}.jsonl", now.replace(':', "-")));
@@ -42,10 +43,11 @@ impl Recording {
     }
 }
 
-fn folder() -> Option<PathBuf> {
+/// The folder of what the program keeps about this machine.
+pub(super) fn state_folder() -> Option<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state =
         absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
-    Some(state.join("warpscope/recordings"))
+    Some(state.join("warpscope"))
 }

@@ -32,6 +32,7 @@ pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
         let active = |scope| match scope {
             Scope::Global => true,
             Scope::On(tab) => app.tab == tab,
+            Scope::Off(tab) => app.tab != tab,
             Scope::Replay => app.shared.replay.is_some(),
         };
         match app.keymap.act(chord, active) {

@@ -13,7 +13,7 @@ use crate::features::bench::device::Task;
 use crate::features::bench::devices::Devices;
 use crate::features::bench::panel::why;
 use crate::features::compat;
-use crate::features::compat::view::ORDERS;
+use crate::features::compat::view::{ONLY, ORDERS};
 use crate::features::processes::{self, Popup, SORTS, SortBy};
 use crate::features::what_if::WhatIf;
 use crate::features::{Cursor, Recorded};
@@ -538,7 +538,7 @@ fn y_copies_what_is_selected_and_says_so() {
 fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
     let modes = [
         "freeze",
-        "only_failures",
+        "only",
         "fold",
         "fold_all",
         "sort_compat",
@@ -557,6 +557,7 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
     };
     let times = |id: &str| match id {
         "sort_compat" => ORDERS.len(),
+        "only" => ONLY.len() - 1,
         "next_tab" => TABS.len(),
         "theme" => crate::widgets::theme::BUILTIN.len(),
         _ => 2,

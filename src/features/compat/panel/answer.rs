@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::rules::COSTS;
 
-use super::matrix::symbol;
-use super::{origin_word, rows_of};
+use super::matrix::{symbol, tight};
+use super::{origin_word, plan, rows_of};
+use crate::engine::plan::Fits;
 use crate::engine::{Evidence, Fix, Level, Outcome, Step, StepKind, Verdict};
-use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
+use crate::features::{Feature, Shared};
 use crate::widgets::Hit;
 use crate::widgets::Hits;
 use crate::widgets::theme::Role;
@@ -22,11 +23,18 @@ const INDENT: usize = 4;
 /// Lines that are left over when more than the essence is shown.
 const LEAST_MORE: usize = 5;
 
-/// Outcome, and what it is the outcome of.
-pub(crate) fn title(look: Look<'_>, verdict: &Verdict) -> [(String, Role); 2] {
-    let outcome = format!("{} {}", symbol(look, verdict.outcome), verdict.outcome);
+/// Outcome, and what it is the outcome of. A model that does not fit is no better off where the rules allow it.
+pub(crate) fn title(look: Look<'_>, verdict: &Verdict, fits: Option<Fits>) -> [(String, Role); 2] {
+    let (symbol, words, role) = match fits.filter(|_| !verdict.outcome.is_bad()) {
+        Some(Fits::DoesNotFit) => (symbol(look, Outcome::Fails), "does not fit", Role::Fails),
+        Some(Fits::Tight) => (tight(look), "tight", Role::Warn),
+        _ => {
+            let outcome = verdict.outcome;
+            (symbol(look, outcome), outcome.words(), outcome_role(outcome))
+        }
+    };
     let what = format!("  {} {} on {}", named(verdict), verdict.config, verdict.gpu);
-    [(outcome, outcome_role(verdict.outcome)), (what, Role::Title)]
+    [(format!("{symbol} {words}"), role), (what, Role::Title)]
 }
 
 /// Framework and, where one is known, version.
@@ -51,11 +59,21 @@ pub(crate) fn pane(
     let width = usize::from(area.width.saturating_sub(4));
     let height = usize::from(area.height - 2);
     let (title, fact, mut page) = match (state.selected_line(), state.selected_verdict()) {
-        (Some(Line::Row(_)), Some(verdict)) => {
-            let page = short(look, &verdict, (width, height));
-            let what_if = shared.frame.gpus.get(state.view.column.at).map(|gpu| gpu.presence);
+        (Some(Line::Row(row)), Some(verdict)) => {
+            let column = state.view.column.at;
+            let mut page = part(look, width, |w| plan::write(w, state, row, column, false));
+            let left = height.saturating_sub(page.lines.len());
+            if left > 0 {
+                page.append(short(look, &verdict, (width, left)));
+            }
+            let what_if =
+                state.gpu().and_then(|at| shared.frame.gpus.get(at)).map(|gpu| gpu.presence);
             let what_if = if what_if == Some(Presence::WhatIf) { "what-if, " } else { "" };
-            (title(look, &verdict).to_vec(), format!("{what_if}{}", told_by(&verdict)), page)
+            (
+                title(look, &verdict, state.verdicts.planned.fits(row, column)).to_vec(),
+                format!("{what_if}{}", told_by(&verdict)),
+                page,
+            )
         }
         (Some(Line::Head { group, rows, .. }), _) => framework(state, look, (group, &rows), width),
         _ => return,
@@ -152,8 +170,23 @@ fn first_fix(w: &mut PageWriter<'_>, verdict: &Verdict) {
     w.pasted("fix (y)", fix.trim(), w.look.style(Role::Good));
 }
 
+/// The plan of the selected row, then the whole answer; `chosen` is the selected fix.
+pub(crate) fn whole(state: &Compat, look: Look<'_>, chosen: usize, width: usize) -> Page {
+    let Some(verdict) = state.selected_verdict() else { return Page::default() };
+    let mut all = part(look, width, |w| {
+        if let Some(Line::Row(row)) = state.selected_line() {
+            plan::write(w, state, row, state.view.column.at, true);
+        }
+    });
+    if !all.lines.is_empty() {
+        all.append(part(look, width, |w| w.gap()));
+    }
+    all.append(page(look, &verdict, chosen, width));
+    all
+}
+
 /// The whole answer; `chosen` is the selected fix.
-pub(crate) fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Page {
+fn page(look: Look<'_>, verdict: &Verdict, chosen: usize, width: usize) -> Page {
     let mut w = PageWriter::new(look, width);
     let role = outcome_role(verdict.outcome);
     let answer =

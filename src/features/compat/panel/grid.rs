@@ -22,15 +22,15 @@ const READABLE: u16 = 28;
 /// What decides the layout besides the room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GridRequest {
-    /// Number of GPUs.
-    pub(crate) gpus: usize,
+    /// Number of columns of GPUs.
+    pub(crate) columns: usize,
     /// Columns of the longest configuration.
     pub(crate) config: u16,
     /// Columns of the longest name of a GPU, index included.
     pub(crate) name: u16,
-    /// Selected GPU.
+    /// Selected column.
     pub(crate) selected: usize,
-    /// First GPU of the last drawing.
+    /// First column of the last drawing.
     pub(crate) first: usize,
     /// Whether versions are marked as chosen or installed.
     pub(crate) marked: bool,
@@ -45,16 +45,16 @@ pub(crate) struct Grid {
     pub(crate) version: u16,
     /// Columns of each GPU.
     pub(crate) pitch: u16,
-    /// First GPU shown.
+    /// First column shown.
     pub(crate) first: usize,
-    /// Number of GPUs shown.
+    /// Number of columns shown.
     pub(crate) shown: usize,
 }
 
 impl Grid {
     /// The layout for so many columns.
     pub(crate) fn new(width: u16, request: GridRequest) -> Self {
-        let gpus = u16::try_from(request.gpus.max(1)).unwrap_or(u16::MAX);
+        let gpus = u16::try_from(request.columns.max(1)).unwrap_or(u16::MAX);
         let least = (width * 3 / 10).clamp(14, 30).min(request.config.max(14)).min(width);
         let room = width - least;
         let wanted = request.name.saturating_add(2).clamp(ONE_LINE, WIDEST);
@@ -62,7 +62,7 @@ impl Grid {
         let beside = width.saturating_sub(versioned.max(request.config.min(COMFORTABLE))) / gpus;
         let all = if beside >= SCROLLED { beside } else { (room / gpus).min(SCROLLED) };
         let pitch = if all < NARROWEST { SCROLLED } else { all.min(wanted) };
-        let shown = usize::from((room / pitch).max(1)).min(request.gpus);
+        let shown = usize::from((room / pitch).max(1)).min(request.columns);
         let lead = width - (shown as u16 * pitch).min(width);
         let version = if request.marked { MARKED } else { VERSION };
         let version = if lead >= READABLE + version { version } else { 0 };
@@ -70,7 +70,7 @@ impl Grid {
             config: (lead - version).min(request.config.max(14)),
             version,
             pitch,
-            first: scroll_to(request.first, Some(request.selected), request.gpus, shown),
+            first: scroll_to(request.first, Some(request.selected), request.columns, shown),
             shown,
         }
     }
@@ -80,19 +80,19 @@ impl Grid {
         self.pitch < ONE_LINE
     }
 
-    /// First column of a GPU that is shown, counted from the left of the matrix.
+    /// First cell of a column that is shown, counted from the left of the matrix.
     pub(crate) fn x(&self, gpu: usize) -> u16 {
         self.config + self.version + (gpu - self.first) as u16 * self.pitch
     }
 
-    /// The GPUs shown.
-    pub(crate) fn gpus(&self) -> std::ops::Range<usize> {
+    /// The columns shown.
+    pub(crate) fn columns(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.shown
     }
 
     /// Columns a matrix needs to show every GPU with room to spare.
     pub(crate) fn comfortable(request: GridRequest) -> u16 {
-        let gpus = u16::try_from(request.gpus.max(1)).unwrap_or(u16::MAX);
+        let gpus = u16::try_from(request.columns.max(1)).unwrap_or(u16::MAX);
         (request.config.min(COMFORTABLE) + VERSION).saturating_add(gpus.saturating_mul(ONE_LINE))
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn request(gpus: usize) -> GridRequest {
-        GridRequest { gpus, config: 52, name: 12, ..GridRequest::default() }
+        GridRequest { columns: gpus, config: 52, name: 12, ..GridRequest::default() }
     }
 
     #[test]
@@ -127,9 +127,9 @@ mod tests {
                     for first in [0, selected, gpus] {
                         let grid =
                             Grid::new(width, GridRequest { selected, first, ..request(gpus) });
-                        assert!(grid.gpus().contains(&selected), "{width} {gpus} {selected}");
-                        assert!(grid.gpus().end <= gpus);
-                        let end = grid.x(grid.gpus().end - 1) + grid.pitch;
+                        assert!(grid.columns().contains(&selected), "{width} {gpus} {selected}");
+                        assert!(grid.columns().end <= gpus);
+                        let end = grid.x(grid.columns().end - 1) + grid.pitch;
                         assert!(end <= width || grid.shown == 1, "{width} {gpus} {grid:?}");
                     }
                 }

@@ -8,8 +8,9 @@ use warpscope_probes::Gpu;
 use warpscope_probes::gpu::Presence;
 
 use super::grid::{Grid, GridRequest};
-use super::names::fitting;
+use super::names::{lead, named, whole_name};
 use super::{origin_word, rows_of};
+use crate::engine::plan::{Fits, Way, gib};
 use crate::engine::{Level, Origin, Outcome};
 use crate::features::Shared;
 use crate::features::compat::{Compat, Line};
@@ -26,6 +27,9 @@ use crate::widgets::{Hit, Shown};
 const WORDY: u16 = 14;
 /// Most columns of a name.
 const NAME: u16 = 13;
+/// Columns of a cell with room for a figure beside the verdict, and those that are asked for where there are figures.
+const ROOMY: u16 = 9;
+const FIGURES: u16 = 10;
 /// Columns a configuration stands in from the name of its framework.
 const INDENT: u16 = 2;
 
@@ -33,13 +37,14 @@ const INDENT: u16 = 2;
 pub(crate) fn request(state: &Compat, shared: &Shared) -> GridRequest {
     let compat = &state.verdicts;
     let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
-    let gpus = &shared.frame.gpus;
-    let name = gpus.iter().map(|gpu| text_width(&fitting(gpu, NAME)) + 3).max();
+    let columns = compat.columns.all();
+    let name = columns.iter().map(|column| text_width(&whole_name(column, shared, NAME + 3))).max();
     let view = &state.view;
+    let figures = if compat.planned.is_there() { FIGURES } else { 0 };
     GridRequest {
-        gpus: gpus.len(),
+        columns: columns.len(),
         config: config.unwrap_or(0),
-        name: name.unwrap_or(0),
+        name: name.unwrap_or(0).max(figures),
         selected: view.column.at,
         first: view.top.1,
         marked: !compat.assumptions().versions.is_empty(),
@@ -99,15 +104,14 @@ impl<'a> Matrix<'a> {
         (0..at).rev().find(|above| matches!(self.lines[*above], Line::Head { .. }))
     }
 
-    fn place(&self, gpu: usize, line: Rect) -> Rect {
-        let x = line.x.saturating_add(self.grid.x(gpu));
+    fn place(&self, column: usize, line: Rect) -> Rect {
+        let x = line.x.saturating_add(self.grid.x(column));
         Rect { x, width: self.grid.pitch, ..line }.intersection(line)
     }
 
     fn heads(&self, area: &mut Rect, buffer: &mut Buffer, hits: &mut Hits) {
-        let gpus = &self.shared.frame.gpus;
-        let what_if = |gpu: usize| gpus[gpu].presence == Presence::WhatIf;
-        if self.grid.pitch < WORDY && self.grid.gpus().any(what_if) && area.height > 9 {
+        let what_if = |column: usize| self.gpus(column).any(|gpu| gpu.presence == Presence::WhatIf);
+        if self.grid.pitch < WORDY && self.grid.columns().any(what_if) && area.height > 9 {
             self.band(cut_top(area, 1), what_if, buffer);
         }
         let names = cut_top(area, if self.grid.stacked() { 2 } else { 1 });
@@ -120,45 +124,57 @@ impl<'a> Matrix<'a> {
         if self.grid.version > 0 {
             pen.put("VERSION", header);
         }
-        for gpu in self.grid.gpus() {
-            let style = self.head_style(gpu, what_if(gpu));
-            for (line, text) in names.rows().zip(self.name(gpu)) {
-                centred(self.look, buffer, self.place(gpu, line), &text, style);
+        for column in self.grid.columns() {
+            let style = self.head_style(column, what_if(column));
+            for (line, text) in names.rows().zip(self.name(column)) {
+                centred(self.look, buffer, self.place(column, line), &text, style);
             }
             for line in facts.rows() {
-                let text = self.fact(&gpus[gpu], what_if(gpu));
-                let role = if what_if(gpu) { Role::WhatIf } else { Role::Muted };
-                centred(self.look, buffer, self.place(gpu, line), &text, self.look.style(role));
+                let text = self.fact(column, what_if(column));
+                let role = if what_if(column) { Role::WhatIf } else { Role::Muted };
+                centred(self.look, buffer, self.place(column, line), &text, self.look.style(role));
             }
             let height = names.height + facts.height;
-            hits.add(Rect { height, ..self.place(gpu, names) }, Hit::Gpu(gpu));
+            hits.add(Rect { height, ..self.place(column, names) }, Hit::Gpu(column));
         }
         self.more(names, buffer);
     }
 
-    fn head_style(&self, gpu: usize, what_if: bool) -> Style {
+    fn head_style(&self, column: usize, what_if: bool) -> Style {
         let style = self.look.style(if what_if { Role::WhatIf } else { Role::Text });
-        match gpu == self.state.view.column.at {
+        match column == self.state.view.column.at {
             true => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
             false => style,
         }
     }
 
-    /// Index and name, on one line or on two.
-    fn name(&self, gpu: usize) -> Vec<String> {
-        let room = (self.grid.pitch - 1).min(NAME);
-        let named = &self.shared.frame.gpus[gpu];
-        if self.grid.stacked() {
-            return vec![gpu.to_string(), fitting(named, room)];
+    fn gpus(&self, column: usize) -> impl Iterator<Item = &'a Gpu> {
+        let column = self.state.verdicts.columns.all().get(column);
+        let places = column.map_or(&[][..], |column| &column.gpus);
+        places.iter().filter_map(|at| self.shared.frame.gpus.get(*at))
+    }
+
+    /// Index or count, and name, on one line or on two.
+    fn name(&self, column: usize) -> Vec<String> {
+        let Some(column) = self.state.verdicts.columns.all().get(column) else { return Vec::new() };
+        match self.grid.stacked() {
+            true => {
+                let room = (self.grid.pitch - 1).min(NAME);
+                vec![lead(column), named(column, self.shared, room)]
+            }
+            false => vec![whole_name(column, self.shared, self.grid.pitch - 1)],
         }
-        let index = format!("{gpu} ");
-        let room = (self.grid.pitch - 1).saturating_sub(text_width(&index)).min(NAME);
-        vec![format!("{index}{}", fitting(named, room))]
     }
 
     /// Compute capability, and that a GPU is not there where the room is wide enough to say so here.
-    fn fact(&self, gpu: &Gpu, what_if: bool) -> String {
-        let Some(sm) = gpu.identity.sm.last() else { return "sm_?".to_owned() };
+    fn fact(&self, column: usize, what_if: bool) -> String {
+        let mut all: Vec<_> = self.gpus(column).filter_map(|gpu| gpu.identity.sm.last()).collect();
+        all.dedup();
+        let sm = match all.as_slice() {
+            [] => return "sm_?".to_owned(),
+            [sm] => sm,
+            _ => return "mixed".to_owned(),
+        };
         let full = sm.to_string();
         match (self.grid.pitch >= WORDY && what_if, text_width(&full) < self.grid.pitch) {
             (true, _) => format!("{full} what-if"),
@@ -170,7 +186,7 @@ impl<'a> Matrix<'a> {
     /// The word what-if above the columns it holds for.
     fn band(&self, line: Rect, what_if: impl Fn(usize) -> bool, buffer: &mut Buffer) {
         const WORD: &str = "what-if";
-        let mut shown = self.grid.gpus().filter(|gpu| what_if(*gpu));
+        let mut shown = self.grid.columns().filter(|gpu| what_if(*gpu));
         let Some(first) = shown.next() else { return };
         let from = self.place(first, line).x;
         let until = self.place(shown.last().unwrap_or(first), line).right();
@@ -192,7 +208,7 @@ impl<'a> Matrix<'a> {
             let at = Rect { x, width: 1, ..line };
             self.look.pen(buffer, at).glyph(self.look.glyphs.more_left, style);
         }
-        if self.grid.gpus().end < self.shared.frame.gpus.len() && line.width > 0 {
+        if self.grid.columns().end < self.state.verdicts.columns.all().len() && line.width > 0 {
             let at = Rect { x: line.right() - 1, width: 1, ..line };
             self.look.pen(buffer, at).glyph(self.look.glyphs.more_right, style);
         }
@@ -217,12 +233,12 @@ impl<'a> Matrix<'a> {
         }
         self.mark_matches(line, buffer);
         hits.add(line, Hit::Cell { row: at, column: view.column.at });
-        for gpu in self.grid.gpus() {
-            let place = self.place(gpu, line);
-            if selected && gpu == view.column.at && self.says_something(at) {
+        for column in self.grid.columns() {
+            let place = self.place(column, line);
+            if selected && column == view.column.at && self.says_something(at) {
                 buffer.set_style(place, self.chosen());
             }
-            hits.add(place, Hit::Cell { row: at, column: gpu });
+            hits.add(place, Hit::Cell { row: at, column });
         }
     }
 
@@ -291,10 +307,10 @@ impl<'a> Matrix<'a> {
         if folded && text_width(&count) + 2 < pen.rest() {
             pen.skip(2).put(&count, look.style(Role::Muted));
         }
-        for gpu in self.grid.gpus().filter(|_| folded) {
-            let Some((outcome, count)) = state.verdicts.gist(rows, gpu) else { continue };
+        for column in self.grid.columns().filter(|_| folded) {
+            let Some((outcome, count)) = state.verdicts.gist(rows, column) else { continue };
             let count = Short::of(count);
-            let place = inner(self.place(gpu, line));
+            let place = inner(self.place(column, line));
             let spare = place.width.saturating_sub(1 + text_width(&count));
             let style = look.style(outcome_role(outcome));
             let mut pen = look.pen(buffer, place);
@@ -321,14 +337,50 @@ impl<'a> Matrix<'a> {
             let text = Short::of(format_args!("{version} {word}"));
             pen.skip(1).elide(text.trim_end(), self.grid.version - 1, look.style(role));
         }
-        for gpu in self.grid.gpus() {
-            let Some(cell) = state.verdicts.cell(row, gpu) else { continue };
-            let mut pen = look.pen(buffer, inner(self.place(gpu, line)));
-            pen.align = Align::Center;
+        for column in self.grid.columns() {
+            let Some(cell) = state.verdicts.cell(row, column) else { continue };
+            let place = inner(self.place(column, line));
             let level = cell.level.unwrap_or(Level::Rule);
-            verdict_cell(look, &mut pen, (cell.outcome, level), cell.disputed);
+            let mut pen = look.pen(buffer, place);
+            match state.verdicts.planned.way(row, column).filter(|_| place.width >= ROOMY) {
+                Some(way) => planned(look, &mut pen, way, (cell.outcome, level), cell.disputed),
+                None => {
+                    pen.align = Align::Center;
+                    verdict_cell(look, &mut pen, (cell.outcome, level), cell.disputed);
+                }
+            }
         }
     }
+}
+
+/// A verdict with the speed of the model, or with the memory it lacks.
+fn planned(
+    look: Look<'_>,
+    pen: &mut CellWriter<'_>,
+    way: &Way,
+    (outcome, level): (Outcome, Level),
+    disputed: bool,
+) {
+    pen.skip(1);
+    if way.fits() == Fits::Tight && !outcome.is_bad() {
+        pen.glyph(tight(look), look.style(Role::Warn)).put(level.letter(), look.style(Role::Muted));
+    } else {
+        verdict_cell(look, pen, (outcome, level), disputed);
+    }
+    let text = match (way.fits(), &way.plan) {
+        (Fits::DoesNotFit, Some(plan)) => Short::of(format_args!("{}G", gib(plan.must.mid))),
+        _ if outcome.is_bad() || way.speed.is_none() => return,
+        _ => Short::of(format_args!("{:.0}/s", way.tokens_per_second())),
+    };
+    let gap = pen.rest().saturating_sub(text_width(&text));
+    if gap > 0 {
+        pen.skip(gap).put(&text, look.style(Role::Muted));
+    }
+}
+
+/// The symbol of what fits only within the error bar.
+pub(crate) fn tight(look: Look<'_>) -> &'static str {
+    if look.glyphs.is_unicode { "≈" } else { "~" }
 }
 
 /// The symbol of an outcome in the glyphs in use.

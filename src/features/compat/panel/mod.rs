@@ -4,22 +4,25 @@ mod answer;
 mod grid;
 mod matrix;
 mod names;
+mod plan;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::Widget;
 
-pub(crate) use answer::{page, title};
+pub(crate) use answer::{title, whole};
 
 use self::grid::Grid;
 use self::matrix::{Matrix, request, symbol};
-use self::names::fitting;
+use self::names::whole_name;
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use warpscope_probes::gpu::Presence;
 use warpscope_probes::inspect::ScanProgress;
 
+use crate::engine::plan::{Demand, tokens};
 use crate::engine::{Origin, Outcome};
 use crate::features::Shared;
-use crate::features::compat::view::Order;
+use crate::features::compat::view::{Only, Order};
 use crate::features::compat::{Compat, Line};
 use crate::widgets::format;
 use crate::widgets::theme::Role;
@@ -37,7 +40,7 @@ pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
     let Surface { look, area, buffer, hits } = on;
     let lines = state.lines();
     let [area, pane] = places(state, shared, area);
-    let mut inner = frame(state, look, &lines, area, buffer);
+    let mut inner = frame((state, shared), look, &lines, area, buffer);
     match (lines.is_empty(), shared.frame.gpus.is_empty()) {
         (false, false) => {
             if inner.height > 8 {
@@ -48,7 +51,7 @@ pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
         }
         (_, true) => say(
             look,
-            "No GPU in view. w adds one from the catalogue as what-if.",
+            "Which GPU? w picks one from the catalogue. Which model? m picks one.",
             &mut inner,
             buffer,
         ),
@@ -75,7 +78,13 @@ fn places(state: &Compat, shared: &Shared, mut area: Rect) -> [Rect; 2] {
 }
 
 /// The frame with what was set and where the cursor is; returns what is inside.
-fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mut Buffer) -> Rect {
+fn frame(
+    (state, shared): (&Compat, &Shared),
+    look: Look<'_>,
+    lines: &[Line],
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Rect {
     let view = &state.view;
     let (all, shown) = (state.verdicts.all_rows().len(), state.verdicts.passing(view).count());
     let count = if shown == all { rows_of(all) } else { format!("{shown} of {}", rows_of(all)) };
@@ -87,18 +96,23 @@ fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mu
     if !view.filter.text.is_empty() {
         facts.push(look.piece(&filter, Role::Accent));
     }
-    if view.only_failures {
-        facts.push(look.piece("only problems", Role::Warn));
+    if view.only != Only::All {
+        facts.push(look.piece(view.only.words(), Role::Warn));
     }
     if view.order != Order::Given {
         facts.push(look.piece(view.order.words(), Role::Accent));
+    }
+    let only_named = shared.frame.gpus.iter().all(|gpu| gpu.presence == Presence::WhatIf);
+    if only_named && state.verdicts.assumptions().model.is_none() {
+        facts.push(look.piece("which GPU? w", Role::Accent));
+        facts.push(look.piece("which model? m", Role::Accent));
     }
     let looking = state.looking.as_ref().map(looking);
     if let Some(looking) = &looking {
         facts.push(look.piece(looking, Role::Muted));
     }
-    let model =
-        state.verdicts.assumptions().model.as_ref().map(|model| format!(" for {}", model.name));
+    let model = state.verdicts.assumptions().model.as_ref();
+    let model = model.map(|model| format!(" for {}{}", model.name, asked(state)));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
     let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
@@ -107,6 +121,16 @@ fn frame(state: &Compat, look: Look<'_>, lines: &[Line], area: Rect, buffer: &mu
     let card = if lines.is_empty() { card } else { card.foot(&foot) };
     let inner = card.render(area, buffer);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// What plans are made for: `, 8k × 1`.
+fn asked(state: &Compat) -> String {
+    let planned = &state.verdicts.planned;
+    let Demand { context, concurrency, .. } = planned.demand;
+    match planned.is_there() {
+        true => format!(", {} tokens × {concurrency}", tokens(context)),
+        false => String::new(),
+    }
 }
 
 /// How far the look at what is installed has come.
@@ -128,10 +152,10 @@ fn looking(advance: &ScanProgress) -> String {
 
 /// How many of the rows in view have each outcome on the selected GPU; the words are the legend of the symbols.
 fn counts((state, shared): (&Compat, &Shared), look: Look<'_>, line: Rect, buffer: &mut Buffer) {
-    let gpu = state.view.column.at;
-    let Some(named) = shared.frame.gpus.get(gpu) else { return };
-    let counts = state.verdicts.counts(state.verdicts.passing(&state.view), gpu);
-    let head = format!("{gpu} {}", fitting(named, 24));
+    let at = state.view.column.at;
+    let Some(column) = state.verdicts.columns.all().get(at) else { return };
+    let counts = state.verdicts.counts(state.verdicts.passing(&state.view), at);
+    let head = whole_name(column, shared, 26);
     let texts = |words: bool| -> Vec<String> {
         let text = |(outcome, count): &(Outcome, usize)| match words {
             true => format!("{} {count} {}", symbol(look, *outcome), outcome.words()),

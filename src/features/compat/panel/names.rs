@@ -2,6 +2,8 @@
 
 use warpscope_probes::Gpu;
 
+use crate::features::Shared;
+use crate::features::compat::columns::Column;
 use crate::widgets::text_width;
 
 /// Words left out of a name until it fits, the emptiest first.
@@ -42,6 +44,30 @@ pub(crate) fn fitting(gpu: &Gpu, columns: u16) -> String {
         }
     }
     words.join(" ")
+}
+
+/// The index of a column's only GPU, or how many there are.
+pub(crate) fn lead(column: &Column) -> String {
+    match column.gpus.as_slice() {
+        [one] if !column.is_group => one.to_string(),
+        all => format!("{}×", all.len()),
+    }
+}
+
+/// What the GPUs of a column are.
+pub(crate) fn named(column: &Column, shared: &Shared, columns: u16) -> String {
+    let gpu = |at: &usize| shared.frame.gpus.get(*at).map(|gpu| fitting(gpu, columns));
+    let mut names: Vec<String> = column.gpus.iter().filter_map(gpu).collect();
+    names.dedup();
+    names.join("+")
+}
+
+/// `0 T4`, `4×H100`.
+pub(crate) fn whole_name(column: &Column, shared: &Shared, columns: u16) -> String {
+    let lead = lead(column);
+    let gap = if lead.ends_with('×') { "" } else { " " };
+    let room = columns.saturating_sub(text_width(&lead) + gap.len() as u16);
+    format!("{lead}{gap}{}", named(column, shared, room))
 }
 
 /// Whether a word is a memory size: `80GB`.

@@ -11,7 +11,7 @@ use warpscope_probes::trust::{self, Vetted};
 
 use super::{Cmd, Compat};
 use crate::engine::Target;
-use crate::features::{Effect, Shared, say};
+use crate::features::{Effect, Feature, Shared, say};
 use crate::worker::scheduler::conditions;
 
 /// A GPU to be probed, and with what.
@@ -70,7 +70,8 @@ impl Compat {
             return Err("Probes are already running.".to_owned());
         }
         let frame = &shared.frame;
-        let gpu = frame.gpus.get(self.view.column.at).ok_or("There is no GPU to probe.")?;
+        let selected = self.gpu().and_then(|at| frame.gpus.get(at));
+        let gpu = selected.ok_or("There is no GPU to probe.")?;
         if let Some(why) = conditions(frame, gpu, &[]).blocker {
             return Err(format!("Not probed: {why}."));
         }

@@ -1,0 +1,108 @@
+//! A model in one framework on a group of GPUs, as it would be started there.
+
+use warpscope_probes::model::Shape;
+
+use super::demand::{Demand, Parallel};
+use super::device::Device;
+use super::framework::Framework;
+use super::placement::{Fits, Plan, plan};
+use super::search::best;
+use super::speed::{Speed, speed};
+use super::split::refusal;
+
+/// How a model is spread, what that takes and how fast it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// The split and what was asked.
+    pub demand: Demand,
+    /// GPUs it uses.
+    pub gpus: usize,
+    /// Memory; absent where there is no GPU whose memory is known, or fewer than the split needs.
+    pub plan: Option<Plan>,
+    /// Speed, where bandwidth is known.
+    pub speed: Option<Speed>,
+    /// Why all GPUs do not share each layer.
+    pub refused: Option<String>,
+}
+
+impl Way {
+    /// With the split that was asked for, else the one that a configuration names, else the best.
+    pub fn new(
+        shape: &Shape,
+        group: &[Device],
+        framework: &Framework,
+        demand: Demand,
+        split: Option<Parallel>,
+    ) -> Self {
+        let named = Some(demand.parallel).filter(|split| *split != Parallel::default());
+        let split = split.or(named);
+        let planned = match split {
+            Some(parallel) => {
+                let demand = Demand { parallel, ..demand.clone() };
+                let used = used(group, &demand, framework);
+                let planned = used.and_then(|used| plan(shape, used, framework, &demand));
+                planned.map(|plan| (demand, plan))
+            }
+            None => best(shape, group, framework, &demand),
+        };
+        let (demand, plan) = planned.map_or((demand, None), |(demand, plan)| (demand, Some(plan)));
+        let whole = Parallel { tp: group.len() as u64, ..Parallel::default() };
+        let refused = refusal(shape, framework.family, whole).filter(|_| split.is_none());
+        let used = used(group, &demand, framework).unwrap_or(group);
+        let speed = plan.as_ref().and_then(|plan| speed(shape, used, framework, &demand, plan));
+        Self { gpus: used.len(), demand, plan, speed, refused }
+    }
+
+    /// Nothing is known of the model's dimensions, or of how the framework takes memory.
+    pub fn unknown(demand: Demand, gpus: usize) -> Self {
+        Self { demand, gpus, plan: None, speed: None, refused: None }
+    }
+
+    /// Whether it fits.
+    pub fn fits(&self) -> Fits {
+        self.plan.as_ref().map_or(Fits::Unknown, |plan| plan.fits)
+    }
+
+    /// Tokens a second of all requests.
+    pub fn tokens_per_second(&self) -> f64 {
+        self.speed.map_or(0.0, |speed| speed.decode_total.mid)
+    }
+
+    /// A command with the words for what was planned.
+    pub fn command(&self, text: &str, framework: &Framework) -> String {
+        let (Some(plan), words, demand) = (&self.plan, framework.words, &self.demand) else {
+            return text.to_owned();
+        };
+        // llama.cpp divides its context among the requests.
+        let slots = if words.layers.is_empty() { 1 } else { demand.concurrency };
+        let flags = [
+            (words.tensor, demand.parallel.tp, demand.parallel.tp > 1),
+            (words.pipeline, demand.parallel.pp, demand.parallel.pp > 1),
+            (words.context, demand.context * slots, true),
+            (words.concurrency, demand.concurrency, demand.concurrency > 1),
+            (words.eager, 0, demand.tuning.eager),
+            (words.kv8, 0, demand.kv.is_some_and(|kv| kv.bytes() < 2.0)),
+        ];
+        let mut text = match plan.offload {
+            Some(offload) => text.replace("-ngl 99", &format!("-ngl {}", offload.layers)),
+            None => text.to_owned(),
+        };
+        for (word, value, _) in flags.iter().filter(|(word, _, given)| *given && !word.is_empty()) {
+            text.push(' ');
+            text.push_str(&word.replace("{}", &value.to_string()));
+        }
+        text
+    }
+}
+
+/// The GPUs that a split uses; none where there are too few.
+pub fn used<'d>(
+    group: &'d [Device],
+    demand: &Demand,
+    framework: &Framework,
+) -> Option<&'d [Device]> {
+    match framework.family.is_tensor_parallel() {
+        true => group.get(..usize::try_from(demand.parallel.gpus()).ok()?),
+        false => Some(group),
+    }
+}

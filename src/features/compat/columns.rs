@@ -1,0 +1,230 @@
+//! The columns of the matrix: identical GPUs share one, and GPUs that were marked are a group of their own before them.
+
+use warpscope_probes::Frame;
+
+use crate::engine::Target;
+use crate::engine::plan::Device;
+
+/// The GPUs a column stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Their places in the frame.
+    pub gpus: Vec<usize>,
+    /// Places of the kinds they are of among [`Columns::targets`].
+    pub targets: Vec<usize>,
+    /// Whether they were marked by hand.
+    pub is_group: bool,
+}
+
+/// Every column, made of the GPUs of a frame and of how many of each kind are marked.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    gpus: Vec<Target>,
+    /// The kind of each GPU.
+    kind_of: Vec<usize>,
+    /// What tells each kind from the others.
+    kinds: Vec<Target>,
+    /// How many GPUs of each kind are marked.
+    marked: Vec<usize>,
+    all: Vec<Column>,
+    targets: Vec<Target>,
+}
+
+/// Free memory that changes by less than this part of all changes no answer.
+const STEADY: u64 = 64;
+
+impl Columns {
+    /// Lays the columns for the GPUs of a frame; `memory` says whether answers depend on what is free. True: something changed.
+    pub(super) fn renew(&mut self, frame: &Frame, memory: bool) -> bool {
+        let gpu = |gpu| Target::from_gpu(gpu, &frame.driver);
+        let gpus: Vec<Target> = frame.gpus.iter().map(gpu).collect();
+        let mut kinds: Vec<Target> = Vec::new();
+        let kind_of = gpus.iter().map(|gpu| {
+            let kind = Target { uuid: None, memory_free_bytes: None, equals: 0, ..gpu.clone() };
+            kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            })
+        });
+        let kind_of: Vec<usize> = kind_of.collect();
+        let steady = |old: &Target, new: &Target| {
+            let free = |one: &Target| one.memory_free_bytes.unwrap_or(0);
+            let least = new.memory_bytes.unwrap_or(0) / STEADY;
+            old.uuid == new.uuid && (!memory || free(old).abs_diff(free(new)) <= least)
+        };
+        let same = kinds == self.kinds && kind_of == self.kind_of;
+        if same && self.gpus.iter().zip(&gpus).all(|(old, new)| steady(old, new)) {
+            return false;
+        }
+        if kinds != self.kinds {
+            self.marked = vec![0; kinds.len()];
+        }
+        (self.gpus, self.kinds, self.kind_of) = (gpus, kinds, kind_of);
+        self.lay(memory);
+        true
+    }
+
+    fn lay(&mut self, memory: bool) {
+        (self.all, self.targets) = (Vec::new(), Vec::new());
+        for kind in 0..self.kinds.len() {
+            let gpus: Vec<usize> = self.of_kind(kind).collect();
+            let equals = gpus.len();
+            self.targets.push(self.target(kind, &gpus, equals, memory));
+            self.all.push(Column { gpus, targets: vec![kind], is_group: false });
+        }
+        let marked: Vec<usize> =
+            (0..self.kinds.len()).filter(|kind| self.marked(*kind) > 0).collect();
+        if marked.is_empty() {
+            return;
+        }
+        let mut group = Column { is_group: true, ..Column::default() };
+        for kind in &marked {
+            let gpus: Vec<usize> = self.of_kind(*kind).take(self.marked(*kind)).collect();
+            let mut target = self.target(*kind, &gpus, gpus.len(), memory);
+            if marked.len() > 1 {
+                // What a mixed group has room for, only a plan says.
+                target.memory_bytes = None;
+            }
+            group.targets.push(self.targets.len());
+            self.targets.push(target);
+            group.gpus.extend(gpus);
+        }
+        self.all.insert(0, group);
+    }
+
+    /// A kind as rules are asked about it: with the least that is free on one of the GPUs.
+    fn target(&self, kind: usize, gpus: &[usize], equals: usize, memory: bool) -> Target {
+        let of = |at: &usize| &self.gpus[*at];
+        let free = gpus.iter().filter_map(|at| of(at).memory_free_bytes).min();
+        Target {
+            uuid: gpus.iter().find_map(|at| of(at).uuid.clone()),
+            memory_free_bytes: free.filter(|_| memory),
+            equals: u32::try_from(equals).unwrap_or(u32::MAX),
+            ..self.kinds[kind].clone()
+        }
+    }
+
+    fn of_kind(&self, kind: usize) -> impl Iterator<Item = usize> {
+        self.kind_of.iter().enumerate().filter(move |one| *one.1 == kind).map(|(at, _)| at)
+    }
+
+    fn marked(&self, kind: usize) -> usize {
+        self.marked.get(kind).copied().unwrap_or(0)
+    }
+
+    /// Takes one more GPU of a column's kind into the group, and after the last of them all out again. On the group: takes it apart.
+    pub(super) fn mark(&mut self, column: usize, memory: bool) {
+        let Some(one) = self.all.get(column) else { return };
+        if one.is_group {
+            self.marked.fill(0);
+        } else if let Some(kind) = one.targets.first().copied() {
+            let next = self.marked(kind) + 1;
+            self.marked[kind] = if next > one.gpus.len() { 0 } else { next };
+        }
+        self.lay(memory);
+    }
+
+    /// Says whether answers depend on free memory.
+    pub(super) fn count_free(&mut self, memory: bool) {
+        self.lay(memory);
+    }
+
+    /// The columns, the group first.
+    pub fn all(&self) -> &[Column] {
+        &self.all
+    }
+
+    /// Whether GPUs are marked.
+    pub fn has_group(&self) -> bool {
+        self.all.first().is_some_and(|first| first.is_group)
+    }
+
+    /// What rules are asked about.
+    pub fn targets(&self) -> &[Target] {
+        &self.targets
+    }
+
+    /// The kind of a GPU among [`Columns::targets`].
+    pub fn kind_of(&self, gpu: usize) -> Option<usize> {
+        self.kind_of.get(gpu).copied()
+    }
+
+    /// The kind of the GPU with this UUID.
+    pub(super) fn kind_with(&self, uuid: &str) -> Option<&Target> {
+        let at = self.gpus.iter().position(|gpu| gpu.uuid.as_deref() == Some(uuid))?;
+        self.targets.get(self.kind_of(at)?)
+    }
+
+    /// The column of a GPU's kind.
+    pub fn of_gpu(&self, gpu: usize) -> Option<usize> {
+        self.all.iter().position(|column| !column.is_group && column.gpus.contains(&gpu))
+    }
+
+    /// The GPUs of a column for a plan; none where the memory of one is not known.
+    pub fn devices(&self, column: usize) -> Option<Vec<Device>> {
+        let gpus = &self.all.get(column)?.gpus;
+        gpus.iter().map(|gpu| Device::new(&self.gpus[*gpu])).collect()
+    }
+
+    /// The GPUs of a column as they are named: `2×T4`, `T4 + RTX 3090`.
+    pub fn name(&self, column: usize) -> String {
+        let gpus = self.all.get(column).map_or(&[][..], |column| &column.gpus);
+        crate::engine::plan::named(gpus.iter().map(|gpu| self.gpus[*gpu].label.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_kernels::Sm;
+    use warpscope_probes::Gpu;
+    use warpscope_probes::units::Bytes;
+
+    use super::*;
+
+    fn frame(gpus: &[(&str, u64)]) -> Frame {
+        let gpu = |(at, (name, free)): (usize, &(&str, u64))| {
+            let mut gpu = Gpu { key: at.to_string(), ..Gpu::default() };
+            gpu.identity.name = (*name).to_owned().into();
+            gpu.identity.uuid = format!("GPU-{at}").into();
+            gpu.identity.sm = Sm::new(7, 5).into();
+            gpu.vitals.memory_total_bytes = Bytes(16 << 30).into();
+            gpu.vitals.memory_free_bytes = Bytes(free << 30).into();
+            gpu
+        };
+        Frame { gpus: gpus.iter().enumerate().map(gpu).collect(), ..Frame::default() }
+    }
+
+    fn gpus(columns: &Columns) -> Vec<&[usize]> {
+        columns.all().iter().map(|column| column.gpus.as_slice()).collect()
+    }
+
+    #[test]
+    fn identical_gpus_share_a_column_and_marked_ones_stand_before_them() {
+        let mut columns = Columns::default();
+        assert!(columns.renew(&frame(&[("T4", 15), ("V100", 15), ("T4", 15)]), false));
+        assert_eq!(gpus(&columns), [&[0, 2][..], &[1]]);
+        assert_eq!((columns.name(0), columns.of_gpu(2)), ("2×T4".to_owned(), Some(0)));
+        columns.mark(0, false);
+        assert_eq!(gpus(&columns), [&[0][..], &[0, 2], &[1]]);
+        columns.mark(1, false);
+        columns.mark(2, false);
+        assert_eq!(
+            (gpus(&columns)[0], columns.name(0)),
+            (&[0, 2, 1][..], "2×T4 + V100".to_owned())
+        );
+        columns.mark(1, false);
+        assert_eq!(gpus(&columns)[0], [1], "after the last one none is marked");
+        columns.mark(0, false);
+        assert!(!columns.has_group());
+    }
+
+    #[test]
+    fn only_changes_that_matter_are_changes() {
+        let mut columns = Columns::default();
+        columns.renew(&frame(&[("T4", 15)]), true);
+        assert!(!columns.renew(&frame(&[("T4", 15)]), true));
+        assert!(!columns.renew(&frame(&[("T4", 2)]), false));
+        assert!(columns.renew(&frame(&[("T4", 2)]), true));
+        assert_eq!(columns.targets()[0].memory_free_bytes, Some(2 << 30));
+    }
+}

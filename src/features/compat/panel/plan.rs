@@ -1,0 +1,203 @@
+//! The plan of a row in words and bars: what the model takes on each GPU, how fast it is, and the command that starts it.
+
+use ratatui::text::{Line, Span};
+
+use crate::engine::plan::{
+    Alternative, Device, Fits, Plan, Way, gib, parallel, parts, span, tokens,
+};
+use crate::features::compat::Compat;
+use crate::widgets::PageWriter;
+use crate::widgets::theme::Role;
+
+/// Columns before a bar.
+const INDENT: usize = 10;
+/// Most columns of a bar.
+const LONGEST: usize = 60;
+
+/// One part of a GPU's memory: its name, glyph, glyph in ASCII, colour.
+type Part = (&'static str, &'static str, &'static str, Role);
+
+const PARTS: [Part; 6] = [
+    ("weights", "█", "W", Role::Accent),
+    ("KV cache", "▓", "K", Role::Info),
+    ("work space", "▒", "w", Role::Warn),
+    ("CUDA and libraries", "░", "c", Role::Muted),
+    ("free", "·", ".", Role::Faint),
+    ("in use by others", "╳", "x", Role::Bad),
+];
+
+/// Writes the plan of a row in a column; nothing where there is none. `every` says whether each GPU has a bar of its own.
+pub(super) fn write(
+    w: &mut PageWriter<'_>,
+    state: &Compat,
+    row: usize,
+    column: usize,
+    every: bool,
+) {
+    let Some(way) = state.verdicts.planned.way(row, column) else { return };
+    let Some(plan) = &way.plan else { return };
+    let devices = state.verdicts.columns.devices(column).unwrap_or_default();
+    let used = &devices[..way.gpus.min(devices.len())];
+    let ascii = !w.look.glyphs.is_unicode;
+    let (words, role) = fits(plan.fits);
+    let name = state.verdicts.columns.name(column);
+    let split = parallel(way.demand.parallel).map(|split| format!(", {split}")).unwrap_or_default();
+    let some = if used.len() < devices.len() { format!("{} of {name}", used.len()) } else { name };
+    w.labelled("plan", &format!("{words} on {some}{split}"), role);
+    if let Some(refused) = plan.refusal.as_ref().or(way.refused.as_ref()) {
+        w.labelled("", &format!("not every GPU shares each layer: {refused}"), Role::Warn);
+    }
+    let each = if way.gpus > 1 { " each" } else { "" };
+    let sum = format!("{} of {} GiB{each}", parts(plan, &way.demand, ascii), gib(plan.memory));
+    w.labelled("memory", &sum, Role::Text);
+    for device in distinct(used, every) {
+        bar(w, plan, device);
+    }
+    legend(w);
+    if let Some(offload) = plan.offload {
+        let host = gib(offload.host);
+        let text = format!(
+            "{} of {} layers on the GPU, {host} GiB in host memory",
+            offload.layers, offload.of
+        );
+        w.labelled("", &text, Role::Warn);
+    }
+    speed(w, way, ascii);
+    room(w, way, plan);
+    if plan.fits != Fits::Fits
+        && let Some(helps) = state.verdicts.helps(row, column)
+    {
+        w.labelled("helps", &cheaper(&helps), Role::Good);
+    }
+    if let Some(start) = state.verdicts.start(row, column) {
+        w.pasted("start (y)", start.trim(), w.look.style(Role::Good));
+    }
+}
+
+fn fits(fits: Fits) -> (&'static str, Role) {
+    match fits {
+        Fits::Fits => ("fits", Role::Good),
+        Fits::Tight => ("tight: within the error bar", Role::Warn),
+        Fits::DoesNotFit => ("does not fit", Role::Bad),
+        Fits::Unknown => ("unknown", Role::Muted),
+    }
+}
+
+/// One GPU of each that has as much free, or all of them.
+fn distinct(used: &[Device], every: bool) -> Vec<&Device> {
+    let mut shown: Vec<&Device> = Vec::new();
+    for device in used {
+        let same = |one: &&Device| (&one.name, one.free) == (&device.name, device.free);
+        if every || !shown.iter().any(same) {
+            shown.push(device);
+        }
+    }
+    shown.truncate(if every { usize::MAX } else { 2 });
+    shown
+}
+
+/// The parts of a GPU's memory in bytes, in the order of [`PARTS`].
+fn amounts(plan: &Plan, device: &Device) -> [f64; 6] {
+    let taken = [
+        plan.weights.bytes.mid,
+        plan.kv.bytes.mid,
+        plan.activations.bytes.mid + plan.graphs.bytes.mid,
+        plan.context.bytes.mid + plan.libraries.bytes.mid,
+    ];
+    let others = (device.usable - device.free).max(0.0);
+    let free = (device.total - others - taken.iter().sum::<f64>()).max(0.0);
+    [taken[0], taken[1], taken[2], taken[3], free, others]
+}
+
+/// Cells for amounts, so that all together fill a bar and nothing that is there is drawn as nothing.
+fn cells(amounts: [f64; 6], columns: usize) -> [usize; 6] {
+    let all: f64 = amounts.iter().sum();
+    let (mut before, mut filled) = (0.0, 0);
+    amounts.map(|amount| {
+        before += amount;
+        let until = ((before / all.max(1.0)) * columns as f64).round() as usize;
+        let least = usize::from(amount / all.max(1.0) > 0.005);
+        let cells = until.saturating_sub(filled).max(least).min(columns.saturating_sub(filled));
+        filled += cells;
+        cells
+    })
+}
+
+fn bar(w: &mut PageWriter<'_>, plan: &Plan, device: &Device) {
+    let columns = w.width.saturating_sub(INDENT).min(LONGEST);
+    let mut spans = vec![Span::raw(" ".repeat(INDENT))];
+    for ((_, glyph, plain, role), cells) in PARTS.iter().zip(cells(amounts(plan, device), columns))
+    {
+        let glyph = if w.look.glyphs.is_unicode { glyph } else { plain };
+        spans.push(Span::styled(glyph.repeat(cells), w.look.style(*role)));
+    }
+    w.page.lines.push(Line::from(spans));
+}
+
+/// What the glyphs of a bar stand for, on one line where it fits.
+fn legend(w: &mut PageWriter<'_>) {
+    let mut spans = vec![Span::raw(" ".repeat(INDENT))];
+    for (name, glyph, plain, role) in PARTS {
+        let glyph = if w.look.glyphs.is_unicode { glyph } else { plain };
+        spans.push(Span::styled(glyph, w.look.style(role)));
+        spans.push(Span::styled(format!(" {name}  "), w.look.style(Role::Muted)));
+    }
+    let wide: usize = spans.iter().map(Span::width).sum();
+    if wide <= w.width + 2 {
+        w.page.lines.push(Line::from(spans));
+    }
+}
+
+fn speed(w: &mut PageWriter<'_>, way: &Way, ascii: bool) {
+    let Some(speed) = way.speed else { return };
+    let each = match way.demand.concurrency {
+        1 => String::new(),
+        _ => format!(", {} for each request", span(speed.decode, ascii)),
+    };
+    let text = format!(
+        "{} tokens/s{each}, first token after {} s (predicted)",
+        span(speed.decode_total, ascii),
+        span(speed.first_token, ascii)
+    );
+    w.labelled("speed", &text, Role::Text);
+}
+
+fn room(w: &mut PageWriter<'_>, way: &Way, plan: &Plan) {
+    if plan.fits == Fits::DoesNotFit || plan.offload.is_some() {
+        return;
+    }
+    let text = format!(
+        "up to {} tokens of context at {} at once, or {} requests of {}",
+        plan.max_context,
+        way.demand.concurrency,
+        plan.max_concurrency,
+        tokens(way.demand.context)
+    );
+    w.labelled("room", &text, Role::Muted);
+}
+
+/// A change that helps, with what it comes to.
+fn cheaper(way: &Alternative) -> String {
+    let flag = if way.flag.is_empty() { String::new() } else { format!(" ({})", way.flag) };
+    let then = match way.plan.fits {
+        Fits::Fits => "fits",
+        Fits::Tight => "tight",
+        _ => "still too large",
+    };
+    format!("{}{flag}: {} GiB, {then}", way.title, gib(way.plan.total.mid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_filled_and_small_parts_are_seen() {
+        for columns in [6, 10, 33, 60] {
+            let cells = cells([90.0, 1.0, 1.0, 1.0, 6.0, 1.0], columns);
+            assert_eq!(cells.iter().sum::<usize>(), columns);
+        }
+        assert_eq!(cells([50.0, 25.0, 0.0, 0.0, 25.0, 0.0], 40), [20, 10, 0, 0, 10, 0]);
+        assert_eq!(cells([0.0; 6], 10), [0; 6]);
+    }
+}
