@@ -580,17 +580,12 @@ fn processes_scroll_to_the_last_and_back() {
 }
 
 #[test]
-fn every_one_of_sixteen_gpus_has_its_column_at_120_by_36() {
+fn sixteen_equal_gpus_share_one_column() {
     let text = svg::text(&drawn(&on(played("synthetic-16"), Tab::Compat), &plain(), (120, 36)));
-    let heads: Vec<_> = (0..16).map(|index| index.to_string()).collect();
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert!(
-        text.lines().any(|line| words(line).ends_with(&[&heads[..], &["│".into()]].concat())),
-        "{text}"
-    );
+    assert!(text.contains("16×T4"), "{text}");
     let row = text.lines().find(|line| line.contains("AWQ · fp16")).expect("a row");
     let outcomes = OUTCOMES.iter().map(|outcome| row.matches(outcome.2).count());
-    assert_eq!(outcomes.sum::<usize>(), 16, "{text}");
+    assert_eq!(outcomes.sum::<usize>(), 1, "{text}");
 }
 
 #[test]
