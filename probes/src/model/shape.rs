@@ -72,6 +72,8 @@ pub enum Attention {
         rank: u64,
         /// Size of the rotated part kept beside it.
         rope_dim: u64,
+        /// Values kept of each token in flight until it is compressed along with its neighbours; 0 where tokens stay apart.
+        in_flight: u64,
     },
     /// Mamba, gated delta rule, short convolution: a state of constant size for each sequence.
     Recurrent {

@@ -72,7 +72,7 @@ fn kept(attention: Attention) -> String {
                 window.unwrap_or_default()
             )
         }
-        Attention::Latent { heads, rank, rope_dim } => {
+        Attention::Latent { heads, rank, rope_dim, .. } => {
             format!("with {heads} heads over {} compressed values a token", rank + rope_dim)
         }
         Attention::Recurrent { state } => format!("with a state of {state} values"),

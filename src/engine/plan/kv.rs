@@ -50,6 +50,7 @@ impl Cache {
                 _ => {
                     full_layers += run.count;
                     cache.full += bytes;
+                    cache.state += compressing(run, demand, family) * slice.layers;
                 }
             }
         }
@@ -92,6 +93,18 @@ impl Cache {
         let tokens =
             if self.sliding > 0.0 && all > self.window { beyond.max(self.window) } else { all };
         if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { 0 }
+    }
+}
+
+/// What vLLM sets aside for tokens that wait to be compressed with their neighbours: a batch of them for every sequence, in 32 bits. Logs of
+/// three machines with DeepSeek V4 Flash come to 3.2e9 bytes a sequence, whatever the context
+/// (tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark issue 57, read 2026-11-23; 2.5e9 by this).
+fn compressing(run: &LayerRun, demand: &Demand, family: Family) -> f64 {
+    match run.attention {
+        Attention::Latent { in_flight: values, .. } if family == Family::Vllm => {
+            (run.count * values * in_flight(demand, family)) as f64 * STATE_BYTES
+        }
+        _ => 0.0,
     }
 }
 

@@ -239,7 +239,7 @@ fn attention(shape: &Shape, prompt: f64) -> f64 {
             let seen = window.map_or(prompt / 2.0, |window| (window as f64).min(prompt / 2.0));
             4.0 * (heads * head_dim * run.count) as f64 * seen
         }
-        Attention::Latent { heads, rank, rope_dim } => {
+        Attention::Latent { heads, rank, rope_dim, .. } => {
             2.0 * (heads * (2 * rank + rope_dim) * run.count) as f64 * prompt / 2.0
         }
         Attention::Recurrent { .. } | Attention::Nothing => 0.0,

@@ -136,6 +136,7 @@ fn runs(row: &Row<'_>) -> Vec<LayerRun> {
             heads: count("heads"),
             rank: count("rank"),
             rope_dim: count("rope"),
+            in_flight: 0,
         };
         return vec![run(layers, latent)];
     }

@@ -4,13 +4,17 @@ use warpscope::engine::plan::{
     Demand, Fits, Framework, Images, KvFormat, Parallel, Plan, Tuning, plan, release,
 };
 
+use warpscope_probes::model::Model;
+
 use super::dimensions::{Row, group, number, rows, shape};
 
 const REPORTS: &str = include_str!("../../plan/fit.csv");
 const MODELS: &str = include_str!("../../plan/models.csv");
 
 fn planned(report: &Row<'_>, models: &[Row<'_>]) -> Option<Plan> {
-    let model = models.iter().find(|row| row["model"] == report["model"])?;
+    let own = || models.iter().find(|row| row["model"] == report["model"]);
+    let known = || Model::known(report["model"]).and_then(|model| model.shape);
+    let shape = own().map(|row| shape(row, report["format"])).or_else(known)?;
     let some = |column| Some(number(report, column)).filter(|value| *value > 0.0);
     let demand = Demand {
         kv: KvFormat::parse(report["kv"]),
@@ -31,7 +35,7 @@ fn planned(report: &Row<'_>, models: &[Row<'_>]) -> Option<Plan> {
         ..Demand::new(number(report, "context") as u64)
     };
     let framework = Framework::find(report["framework"]).expect("a known framework");
-    plan(&shape(model, report["format"]), &group(report["gpus"]), framework, &demand)
+    plan(&shape, &group(report["gpus"]), framework, &demand)
 }
 
 /// Whether the answer agrees with the report. *Tight* says that it may go either way, which is right only near the edge, and the

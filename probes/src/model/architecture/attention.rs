@@ -136,7 +136,7 @@ fn latent(keys: &Keys<'_>, name: &str, parts: &mut Parts) -> Option<Attention> {
         add("g_proj", queries * value, hidden);
     }
     indexer(keys, hidden, compressed, &mut add);
-    Some(Attention::Latent { heads: queries, rank, rope_dim: rope })
+    Some(Attention::Latent { heads: queries, rank, rope_dim: rope, in_flight: 0 })
 }
 
 fn indexer(keys: &Keys<'_>, hidden: u64, width: Option<u64>, add: &mut impl FnMut(&str, u64, u64)) {
@@ -169,7 +169,9 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
     if ratio > 0 {
         add("compressor", 2 * overlap * size, hidden);
     }
+    let mut in_flight = 2 * overlap * size;
     if let Some(index_size) = keys.number(&["index_head_dim"]).filter(|_| ratio == 4) {
+        in_flight += 2 * overlap * index_size;
         let index_heads = keys.number(&["index_n_heads"])?;
         add("indexer.wq_b", index_heads * index_size, width);
         add("indexer.weights_proj", index_heads, hidden);
@@ -184,7 +186,7 @@ fn compressed(keys: &Keys<'_>, ratio: u64, name: &str, parts: &mut Parts) -> Opt
         ratio => {
             let kept = size.div_ceil(ratio);
             let rope_dim = rope.div_ceil(ratio).min(kept);
-            Attention::Latent { heads: queries, rank: kept - rope_dim, rope_dim }
+            Attention::Latent { heads: queries, rank: kept - rope_dim, rope_dim, in_flight }
         }
     })
 }

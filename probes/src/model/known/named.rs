@@ -88,12 +88,15 @@ pub(super) struct Named {
 }
 
 enum Packing {
+    /// As the model itself: a later release of it.
+    Own,
     Gguf(&'static str, f64),
     Format(&'static Format),
 }
 
 impl Named {
-    /// `owner/NAME-GGUF:Q4_K_M`, or a name with the ending of a format; none where its model is not in the table.
+    /// `owner/NAME-GGUF:Q4_K_M`, a name with the ending of a format, or that of a model without its owner or of a later month; none where its
+    /// model is not in the table.
     pub(super) fn of(id: &str) -> Option<Self> {
         let (repository, tag) = id.split_once(':').unwrap_or((id, ""));
         let name = base(repository).to_ascii_lowercase();
@@ -106,7 +109,10 @@ impl Named {
             });
         }
         let stripped = ENDINGS.iter().filter_map(|row| Some((name.strip_suffix(row.0)?, row.1)));
-        let (model, format) = stripped.min_by_key(|one| one.0.len())?;
+        let Some((model, format)) = stripped.min_by_key(|one| one.0.len()) else {
+            let row = row_of(table(), &name).filter(|row| is_by_its_makers(repository, row))?;
+            return Some(Self { row, packing: Packing::Own });
+        };
         let format = table().formats.iter().find(|one| one.name == format)?;
         Some(Self { row: row_of(table(), model)?, packing: Packing::Format(format) })
     }
@@ -115,6 +121,10 @@ impl Named {
     pub(super) fn facts(&self) -> Option<(Facts, String)> {
         let source = format!("{}; the format by its name", self.row.source);
         match self.packing {
+            Packing::Own => {
+                let source = format!("{}; the model by its name", self.row.source);
+                Some((config::describe(&self.row.config, None).ok()?, source))
+            }
             Packing::Format(format) => {
                 Some((config::describe(&format.config(self.row), None).ok()?, source))
             }
@@ -123,12 +133,21 @@ impl Named {
     }
 }
 
-/// The row of a model that somebody else published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`.
+/// Whether a name is that of a model's makers, or names nobody.
+fn is_by_its_makers(repository: &str, row: &Row) -> bool {
+    let owner = |id: &str| id.split_once('/').map(|(owner, _)| owner.to_ascii_lowercase());
+    let named = owner(repository);
+    named.is_none() || row.ids.iter().any(|id| owner(id) == named)
+}
+
+/// The row of a model that was published again: `Qwen_Qwen3-8B`, `Meta-Llama-3.1-8B-Instruct`, `DeepSeek-V4-Flash-0731`.
 fn row_of(table: &'static Table, name: &str) -> Option<&'static Row> {
     let without_owner = name.split_once('_').map(|(_, rest)| rest);
     let without_vendor = name.strip_prefix("meta-");
-    let names: Vec<&str> =
-        [Some(name), without_owner, without_vendor].into_iter().flatten().collect();
+    let month = |day: &str| day.len() == 4 && day.bytes().all(|byte| byte.is_ascii_digit());
+    let without_month = name.rsplit_once('-').filter(|one| month(one.1)).map(|one| one.0);
+    let names = [Some(name), without_owner, without_vendor, without_month];
+    let names: Vec<&str> = names.into_iter().flatten().collect();
     names.into_iter().find_map(|wanted| {
         table.rows.iter().find(|row| row.ids.iter().any(|id| base(id).eq_ignore_ascii_case(wanted)))
     })

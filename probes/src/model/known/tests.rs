@@ -165,6 +165,10 @@ fn names_are_found_whatever_their_case_and_suggested_where_they_are_near() {
     );
     assert_eq!(Model::known_like("a-name-that-nobody-has-ever-heard"), None);
     assert!(Model::known("somebody/Qwen3-8B").is_none());
+    for later in ["Qwen3-8B", "Qwen/Qwen3-8B-0731", "deepseek-ai/DeepSeek-V4-Flash-0731"] {
+        assert!(Model::known(later).is_some_and(|model| model.shape.is_some()), "{later}");
+    }
+    assert!(Model::known("somebody/Qwen3-8B-0731").is_none());
 }
 
 /// Sizes of files as their repositories list them, in decimal gigabytes.
