@@ -122,6 +122,9 @@ glyphs! {
     marker: &'static str = "▌", ">", "Beside the selected line.";
     scroll_thumb: &'static str = "┃", "#", "The part of a scrollbar that shows the position.";
     scroll_track: &'static str = "│", "|", "The rest of a scrollbar.";
+    tight: &'static str = "≈", "~", "Fits only within the error bar.";
+    parts: [&'static str; 6] = ["█", "▓", "▒", "░", "·", "╳"], ["W", "K", "w", "c", ".", "x"],
+        "Parts of a GPU's memory: weights, cache, work space, the rest of the framework, free, in use by others.";
     points: [&'static str; 8] = ["●", "◆", "■", "▲", "○", "◇", "□", "△"], ["1", "2", "3", "4", "5", "6", "7", "8"],
         "Points of a plot, one per series.";
 }

@@ -15,6 +15,9 @@ use crate::text::printable;
 use crate::time::Timestamp;
 use crate::units::{Bytes, Percent};
 
+/// Ancestors that are asked for a command: a worker's engine, its server, and a shell between them.
+const MOST_ANCESTORS: usize = 4;
+
 /// How the kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Units {
@@ -170,16 +173,38 @@ impl Processes {
     }
 
     fn command(&self, pid: u32, stat: &Stat) -> Reading<String> {
+        self.command_line(pid).map(|line| match line.words.as_str() {
+            // Kernel threads and zombies have none; ps shows them so.
+            "" => printable(&format!("[{}]", stat.name)),
+            title if line.is_title() => match self.launcher(stat.parent) {
+                Some(launcher) => printable(&format!("{title} of {launcher}")),
+                None => printable(title),
+            },
+            words => printable(words),
+        })
+    }
+
+    fn command_line(&self, pid: u32) -> Reading<CommandLine> {
         files::bytes(&self.file(pid, "cmdline"), 16 << 10).map(|mut line| {
             let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
             line.truncate(end);
+            let arguments = line.split(|byte| *byte == 0).count();
             line.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
-            match line.as_slice() {
-                // Kernel threads and zombies have none; ps shows them so.
-                [] => printable(&format!("[{}]", stat.name)),
-                line => printable(&String::from_utf8_lossy(line)),
-            }
+            CommandLine { words: String::from_utf8_lossy(&line).into_owned(), arguments }
         })
+    }
+
+    /// The command that started a worker: that of the nearest ancestor which has not given itself a title.
+    fn launcher(&self, parent: u32) -> Option<String> {
+        let mut pid = parent;
+        for _ in 0..MOST_ANCESTORS {
+            let line = self.command_line(pid).value().cloned()?;
+            if !line.is_title() {
+                return Some(line.words).filter(|words| !words.is_empty());
+            }
+            pid = Stat::parse(files::bytes(&self.file(pid, "stat"), 4096).value()?)?.parent;
+        }
+        None
     }
 
     fn cpu(&self, stat: &Stat, before: Option<&Known>, since: Duration) -> Reading<Percent> {
@@ -209,6 +234,20 @@ impl Processes {
         let failed = || Reading::Failed("damaged /proc entry".into());
         let host = HostSide { name: failed(), command: failed(), ..HostSide::default() };
         (Visibility::Visible, host, None)
+    }
+}
+
+/// The arguments of a process.
+#[derive(Clone, Debug)]
+struct CommandLine {
+    words: String,
+    arguments: usize,
+}
+
+impl CommandLine {
+    /// Whether a worker has written a title in the place of its arguments: `VLLM::Worker_TP0`, `sglang::scheduler_TP0`.
+    fn is_title(&self) -> bool {
+        self.arguments == 1 && self.words.contains("::")
     }
 }
 

@@ -197,6 +197,24 @@ fn a_process_is_named() {
     assert_eq!(one(&mut provider, 42).host.cpu_pct.value(), Some(&Percent(150.0)));
 }
 
+/// Titles as vLLM 0.11 and SGLang 0.5 give them with setproctitle.
+#[test]
+fn a_worker_with_a_title_is_named_with_what_started_it() {
+    let fake = Fake::new();
+    fake.process(42, "VLLM::Worker_TP", 1);
+    fake.put("proc/42/cmdline", "VLLM::Worker_TP0\0\0\0\0");
+    let command = || one(&mut fake.provider(), 42).host.command.value().cloned();
+    assert_eq!(command().as_deref(), Some("VLLM::Worker_TP0"), "nobody is there");
+    fake.process(7, "VLLM::EngineCore", 1);
+    fake.put("proc/7/cmdline", "VLLM::EngineCore\0");
+    assert_eq!(command().as_deref(), Some("VLLM::Worker_TP0"), "its own parent for ever");
+    let rest = "S 6 1 1 0 -1 0 0 0 0 0 1 0 0 0 20 0 1 0 10000 9 256 0";
+    fake.put("proc/7/stat", format!("7 (VLLM::EngineCor) {rest}\n"));
+    fake.put("proc/6/cmdline", "vllm\0serve\0Qwen/Qwen3-8B\0");
+    let want = "VLLM::Worker_TP0 of vllm serve Qwen/Qwen3-8B";
+    assert_eq!(command().as_deref(), Some(want));
+}
+
 #[test]
 fn two_gpus_of_one_process_get_the_same_answer() {
     let fake = Fake::new();

@@ -144,6 +144,14 @@ impl Columns {
         &self.targets
     }
 
+    /// The kind a column is of, where it is of one.
+    pub fn target_of(&self, column: usize) -> Option<&Target> {
+        match self.all.get(column)?.targets.as_slice() {
+            [one] => self.targets.get(*one),
+            _ => None,
+        }
+    }
+
     /// The kind of a GPU among [`Columns::targets`].
     pub fn kind_of(&self, gpu: usize) -> Option<usize> {
         self.kind_of.get(gpu).copied()

@@ -10,6 +10,7 @@ mod panel;
 pub mod planned;
 mod popup;
 pub mod probing;
+pub mod served;
 mod tab;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use self::inspect::Looked;
 pub use self::lines::{Group, Line, place_of};
 pub use self::popup::Popup;
 use self::probing::Probed;
+use self::served::Served;
 pub use self::update::{Cmd, Msg};
 pub use self::verdicts::Verdicts;
 use self::view::CompatView;
@@ -45,6 +47,8 @@ pub struct Compat {
     looked: Looked,
     /// Which GPUs were asked about, and which one is being probed.
     pub probed: Probed,
+    /// What models were seen to take.
+    pub served: Served,
     /// What lies over the tab.
     pub popup: Option<Popup>,
 }

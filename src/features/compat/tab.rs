@@ -19,6 +19,7 @@ impl Feature for Compat {
         }
         let mut effects = self.look_around(shared, shared.was_unplugged(before));
         effects.extend(self.recall(shared));
+        effects.extend(self.watch(shared));
         effects
     }
 

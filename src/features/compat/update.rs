@@ -12,7 +12,8 @@ use warpscope_probes::trust::Vetted;
 use super::Compat;
 use super::model::Choice;
 use super::probing::Probing;
-use crate::features::Effect;
+use super::served::Peak;
+use crate::features::{Effect, Shared};
 
 /// What was found out.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub enum Msg {
     ProbeLibraries(Vetted),
     /// What became of reading a model: its path as asked for, the model or why there is none.
     Model(String, Result<Box<Model>, String>),
+    /// What models were seen to take before.
+    Served(Vec<Peak>),
     /// Models that can be picked: those asked about before, then those found on this machine.
     Models(Vec<Choice>),
 }
@@ -40,7 +43,9 @@ pub enum Msg {
 pub enum Cmd {
     /// Read the model with a name, and remember that it was asked about.
     ReadModel(String),
-    /// Look for models on this machine.
+    /// Keep what models were seen to take.
+    KeepServed(Vec<Peak>),
+    /// Look for models on this machine, and read what they were seen to take.
     ListModels,
     /// Look at what is installed, also in the environments of these processes, and not before this time has passed.
     Inspect(Vec<u32>, Duration),
@@ -55,6 +60,15 @@ pub enum Cmd {
 }
 
 impl Compat {
+    /// What models take now. A recording shows another machine, or another day.
+    pub(super) fn watch(&mut self, shared: &Shared) -> Vec<Effect> {
+        if shared.replay.is_some() {
+            return Vec::new();
+        }
+        let new = self.served.look(&shared.frame);
+        new.map(Cmd::KeepServed).map(Effect::from).into_iter().collect()
+    }
+
     /// Takes what was found out.
     pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
         match msg {
@@ -69,6 +83,7 @@ impl Compat {
             }
             Msg::Probed(uuid, found) => return self.take_probed(&uuid, found),
             Msg::ProbeLibraries(cublas) => return self.announce(&cublas),
+            Msg::Served(before) => self.served = std::mem::take(&mut self.served).with(before),
             Msg::Models(found) => self.take_choices(found),
             Msg::Model(path, read) => return self.take_model(&path, read.map(|model| *model)),
         }

@@ -10,7 +10,7 @@ mod reader;
 pub mod recent_models;
 mod recorder;
 mod redact;
-mod state_file;
+pub mod state_file;
 pub mod table;
 pub mod tuning_cache;
 

@@ -10,8 +10,7 @@ const MOST: usize = 20;
 
 /// The names; none where there is no file, or none that can be read.
 pub fn read(path: &Path) -> Vec<String> {
-    let parse = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-    let mut names: Vec<String> = state_file::read(path, parse).unwrap_or_default();
+    let mut names: Vec<String> = state_file::read_list(path);
     names.truncate(MOST);
     names
 }

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::private;
 
@@ -13,7 +14,7 @@ use super::jsonl;
 const MAX_FILE: u64 = 16 << 20;
 
 /// What a file says; the default where there is none. An error names the file.
-pub(super) fn read<T: Default>(
+pub fn read<T: Default>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -27,7 +28,13 @@ pub(super) fn read<T: Default>(
     parse(&text).map_err(failed)
 }
 
+/// A list in a file; nothing where there is none that can be read.
+pub fn read_list<T: DeserializeOwned>(path: &Path) -> Vec<T> {
+    read(path, |text| serde_json::from_str(text).map_err(|error| error.to_string()))
+        .unwrap_or_default()
+}
+
 /// Puts a new file in place of the old one, for its owner only.
-pub(super) fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
+pub fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     private::replace(path, &jsonl::pretty(value)?)
 }

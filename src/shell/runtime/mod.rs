@@ -277,6 +277,7 @@ impl Owner {
         let post = self.post.clone();
         match cmd {
             compat::Cmd::ReadModel(path) => model::read_aside(path, post),
+            compat::Cmd::KeepServed(peaks) => model::keep_aside(peaks),
             compat::Cmd::ListModels => model::list_aside(post),
             compat::Cmd::Inspect(pids, after) => {
                 self.inspector.start(Look::everything(pids, after), post)

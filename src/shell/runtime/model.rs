@@ -10,8 +10,12 @@ use super::mailbox::MailboxSender;
 use super::recording::state_folder;
 use crate::features::compat::Msg;
 use crate::features::compat::model::Choice;
-use crate::io::sink::recent_models;
+use crate::features::compat::served::{Peak, Served};
+use crate::io::sink::{recent_models, state_file};
 use crate::widgets::format;
+
+/// The file of what models were seen to take.
+const SERVED: &str = "served.json";
 
 /// Starts reading; the answer comes as an event. A model that was read is remembered.
 pub(crate) fn read_aside(name: String, post: MailboxSender) -> io::Result<()> {
@@ -40,8 +44,21 @@ pub(crate) fn list_aside(post: MailboxSender) -> io::Result<()> {
         let new = found.iter().filter(|one| !before.contains(&one.name));
         let new = new.map(|one| Choice { name: one.name.clone(), detail: detail_of(one) });
         post.tell(Msg::Models(again.chain(new).collect()));
+        let served = state_folder().map(|folder| state_file::read_list(&folder.join(SERVED)));
+        post.tell(Msg::Served(served.unwrap_or_default()));
     };
     thread::Builder::new().name("models".into()).spawn(work).map(drop)
+}
+
+/// Keeps what models were seen to take.
+pub(crate) fn keep_aside(peaks: Vec<Peak>) -> io::Result<()> {
+    let work = move || {
+        let Some(file) = state_folder().map(|folder| folder.join(SERVED)) else { return };
+        let all = Served::new(state_file::read_list(&file)).with(peaks);
+        // A list that cannot be kept costs nothing but the list.
+        let _ = state_file::write(&file, &all.peaks());
+    };
+    thread::Builder::new().name("served".into()).spawn(work).map(drop)
 }
 
 /// `18.1 GiB safetensors, ~/.cache/huggingface/...`.

@@ -106,6 +106,8 @@ const SYMBOLS: &[(u32, &[Path])] = &[
     (0x256e, &[(Line, 4.5, 18., "v-4.5q0-4.5-4.5-4.5")]),
     (0x256f, &[(Line, 4.5, 0., "v4.5q0 4.5-4.5 4.5")]),
     (0x2570, &[(Line, 4.5, 0., "v4.5q0 4.5 4.5 4.5")]),
+    // Crossed diagonals.
+    (0x2573, &[(Stroke, 0., 0., "l9 18m0-18l-9 18")]),
     // Middle dot, bullet, double bar.
     (0xb7, &[(Solid, 3.4, 9.2, CIRCLE_SMALL)]),
     (0x2022, &[(Solid, 2.4, 9.2, CIRCLE_MIDDLE)]),

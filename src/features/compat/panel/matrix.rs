@@ -34,11 +34,14 @@ const FIGURES: u16 = 10;
 const INDENT: u16 = 2;
 
 /// What the layout depends on.
-pub(crate) fn request(state: &Compat, shared: &Shared) -> GridRequest {
+pub(crate) fn request(state: &Compat, shared: &Shared, look: Look<'_>) -> GridRequest {
     let compat = &state.verdicts;
     let config = compat.all_rows().iter().map(|row| text_width(&row.config) + INDENT + 2).max();
     let columns = compat.columns.all();
-    let name = columns.iter().map(|column| text_width(&whole_name(column, shared, NAME + 3))).max();
+    let name = columns
+        .iter()
+        .map(|column| text_width(&whole_name(column, shared, look.glyphs, NAME + 3)))
+        .max();
     let view = &state.view;
     let figures = if compat.planned.is_there() { FIGURES } else { 0 };
     GridRequest {
@@ -67,7 +70,7 @@ impl<'a> Matrix<'a> {
         lines: &'a [Line],
         width: u16,
     ) -> Self {
-        let grid = Grid::new(width.saturating_sub(2), request(state, shared));
+        let grid = Grid::new(width.saturating_sub(2), request(state, shared, look));
         Self { state, shared, look, lines, grid }
     }
 
@@ -160,9 +163,9 @@ impl<'a> Matrix<'a> {
         match self.grid.stacked() {
             true => {
                 let room = (self.grid.pitch - 1).min(NAME);
-                vec![lead(column), named(column, self.shared, room)]
+                vec![lead(column, self.look.glyphs), named(column, self.shared, room)]
             }
-            false => vec![whole_name(column, self.shared, self.grid.pitch - 1)],
+            false => vec![whole_name(column, self.shared, self.look.glyphs, self.grid.pitch - 1)],
         }
     }
 
@@ -380,7 +383,7 @@ fn planned(
 
 /// The symbol of what fits only within the error bar.
 pub(crate) fn tight(look: Look<'_>) -> &'static str {
-    if look.glyphs.is_unicode { "≈" } else { "~" }
+    look.glyphs.tight
 }
 
 /// The symbol of an outcome in the glyphs in use.

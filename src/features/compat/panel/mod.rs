@@ -39,7 +39,7 @@ const ROOMY: u16 = 14;
 pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
     let Surface { look, area, buffer, hits } = on;
     let lines = state.lines();
-    let [area, pane] = places(state, shared, area);
+    let [area, pane] = places((state, shared), look, area);
     let mut inner = frame((state, shared), look, &lines, area, buffer);
     match (lines.is_empty(), shared.frame.gpus.is_empty()) {
         (false, false) => {
@@ -62,8 +62,8 @@ pub(crate) fn render(state: &Compat, shared: &Shared, on: Surface<'_>) {
 }
 
 /// Matrix and answer: beside each other where the matrix needs little, else below each other, else the matrix alone.
-fn places(state: &Compat, shared: &Shared, mut area: Rect) -> [Rect; 2] {
-    let spare = area.width.saturating_sub(Grid::comfortable(request(state, shared)) + 6);
+fn places((state, shared): (&Compat, &Shared), look: Look<'_>, mut area: Rect) -> [Rect; 2] {
+    let spare = area.width.saturating_sub(Grid::comfortable(request(state, shared, look)) + 6);
     let none = Rect { height: 0, ..area };
     if shared.frame.gpus.is_empty() || area.height < ROOMY {
         return [area, none];
@@ -112,7 +112,7 @@ fn frame(
         facts.push(look.piece(looking, Role::Muted));
     }
     let model = state.verdicts.assumptions().model.as_ref();
-    let model = model.map(|model| format!(" for {}{}", model.name, asked(state)));
+    let model = model.map(|model| format!(" for {}{}", model.name, asked(state, look)));
     let mut left = vec![look.piece("What runs where", Role::Title)];
     left.extend(model.as_deref().map(|model| look.piece(model, Role::Accent)));
     let place = format!("{}/{}", (view.row.at + 1).min(lines.len()), lines.len());
@@ -124,11 +124,11 @@ fn frame(
 }
 
 /// What plans are made for: `, 8k × 1`.
-fn asked(state: &Compat) -> String {
+fn asked(state: &Compat, look: Look<'_>) -> String {
     let planned = &state.verdicts.planned;
     let Demand { context, concurrency, .. } = planned.demand;
     match planned.is_there() {
-        true => format!(", {} tokens × {concurrency}", tokens(context)),
+        true => format!(", {} tokens {} {concurrency}", tokens(context), look.glyphs.times),
         false => String::new(),
     }
 }
@@ -155,7 +155,7 @@ fn counts((state, shared): (&Compat, &Shared), look: Look<'_>, line: Rect, buffe
     let at = state.view.column.at;
     let Some(column) = state.verdicts.columns.all().get(at) else { return };
     let counts = state.verdicts.counts(state.verdicts.passing(&state.view), at);
-    let head = whole_name(column, shared, 26);
+    let head = whole_name(column, shared, look.glyphs, 26);
     let texts = |words: bool| -> Vec<String> {
         let text = |(outcome, count): &(Outcome, usize)| match words {
             true => format!("{} {count} {}", symbol(look, *outcome), outcome.words()),

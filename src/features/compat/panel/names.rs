@@ -4,6 +4,7 @@ use warpscope_probes::Gpu;
 
 use crate::features::Shared;
 use crate::features::compat::columns::Column;
+use crate::widgets::glyphs::Glyphs;
 use crate::widgets::text_width;
 
 /// Words left out of a name until it fits, the emptiest first.
@@ -47,10 +48,10 @@ pub(crate) fn fitting(gpu: &Gpu, columns: u16) -> String {
 }
 
 /// The index of a column's only GPU, or how many there are.
-pub(crate) fn lead(column: &Column) -> String {
+pub(crate) fn lead(column: &Column, glyphs: &Glyphs) -> String {
     match column.gpus.as_slice() {
         [one] if !column.is_group => one.to_string(),
-        all => format!("{}×", all.len()),
+        all => format!("{}{}", all.len(), glyphs.times),
     }
 }
 
@@ -63,9 +64,14 @@ pub(crate) fn named(column: &Column, shared: &Shared, columns: u16) -> String {
 }
 
 /// `0 T4`, `4×H100`.
-pub(crate) fn whole_name(column: &Column, shared: &Shared, columns: u16) -> String {
-    let lead = lead(column);
-    let gap = if lead.ends_with('×') { "" } else { " " };
+pub(crate) fn whole_name(
+    column: &Column,
+    shared: &Shared,
+    glyphs: &Glyphs,
+    columns: u16,
+) -> String {
+    let lead = lead(column, glyphs);
+    let gap = if lead.ends_with(glyphs.times) { "" } else { " " };
     let room = columns.saturating_sub(text_width(&lead) + gap.len() as u16);
     format!("{lead}{gap}{}", named(column, shared, room))
 }

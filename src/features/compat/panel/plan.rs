@@ -14,16 +14,14 @@ const INDENT: usize = 10;
 /// Most columns of a bar.
 const LONGEST: usize = 60;
 
-/// One part of a GPU's memory: its name, glyph, glyph in ASCII, colour.
-type Part = (&'static str, &'static str, &'static str, Role);
-
-const PARTS: [Part; 6] = [
-    ("weights", "█", "W", Role::Accent),
-    ("KV cache", "▓", "K", Role::Info),
-    ("work space", "▒", "w", Role::Warn),
-    ("CUDA and libraries", "░", "c", Role::Muted),
-    ("free", "·", ".", Role::Faint),
-    ("in use by others", "╳", "x", Role::Bad),
+/// Parts of a GPU's memory, in the order of their glyphs.
+const PARTS: [(&str, Role); 6] = [
+    ("weights", Role::Accent),
+    ("KV cache", Role::Info),
+    ("work space", Role::Warn),
+    ("CUDA and libraries", Role::Muted),
+    ("free", Role::Faint),
+    ("in use by others", Role::Bad),
 ];
 
 /// Writes the plan of a row in a column; nothing where there is none. `every` says whether each GPU has a bar of its own.
@@ -62,6 +60,7 @@ pub(super) fn write(
         );
         w.labelled("", &text, Role::Warn);
     }
+    measured(w, state, row, column, plan);
     speed(w, way, ascii);
     room(w, way, plan);
     if plan.fits != Fits::Fits
@@ -126,9 +125,8 @@ fn cells(amounts: [f64; 6], columns: usize) -> [usize; 6] {
 fn bar(w: &mut PageWriter<'_>, plan: &Plan, device: &Device) {
     let columns = w.width.saturating_sub(INDENT).min(LONGEST);
     let mut spans = vec![Span::raw(" ".repeat(INDENT))];
-    for ((_, glyph, plain, role), cells) in PARTS.iter().zip(cells(amounts(plan, device), columns))
-    {
-        let glyph = if w.look.glyphs.is_unicode { glyph } else { plain };
+    let cells = cells(amounts(plan, device), columns);
+    for (((_, role), glyph), cells) in PARTS.iter().zip(w.look.glyphs.parts).zip(cells) {
         spans.push(Span::styled(glyph.repeat(cells), w.look.style(*role)));
     }
     w.page.lines.push(Line::from(spans));
@@ -137,8 +135,7 @@ fn bar(w: &mut PageWriter<'_>, plan: &Plan, device: &Device) {
 /// What the glyphs of a bar stand for, on one line where it fits.
 fn legend(w: &mut PageWriter<'_>) {
     let mut spans = vec![Span::raw(" ".repeat(INDENT))];
-    for (name, glyph, plain, role) in PARTS {
-        let glyph = if w.look.glyphs.is_unicode { glyph } else { plain };
+    for ((name, role), glyph) in PARTS.into_iter().zip(w.look.glyphs.parts) {
         spans.push(Span::styled(glyph, w.look.style(role)));
         spans.push(Span::styled(format!(" {name}  "), w.look.style(Role::Muted)));
     }
@@ -146,6 +143,25 @@ fn legend(w: &mut PageWriter<'_>) {
     if wide <= w.width + 2 {
         w.page.lines.push(Line::from(spans));
     }
+}
+
+/// What the model was seen to take of such a GPU, beside what is predicted. Servers that fill their share do so whether it is needed or not.
+fn measured(w: &mut PageWriter<'_>, state: &Compat, row: usize, column: usize, plan: &Plan) {
+    let verdicts = &state.verdicts;
+    let framework = &verdicts.all_rows()[row].question.framework;
+    let Some(model) = &verdicts.assumptions().model else { return };
+    let Some(target) = verdicts.columns.target_of(column) else { return };
+    let Some(peak) = state.served.of(framework, &model.name, &target.label) else { return };
+    let bytes = peak.bytes as f64;
+    let low = plan.total.low.min(plan.takes * 0.95);
+    let high = plan.total.high.max(plan.takes * 1.05);
+    let (words, role) = match () {
+        () if bytes < low => ("; predicted is more", Role::Warn),
+        () if bytes > high => ("; predicted is less", Role::Warn),
+        () => ("", Role::Text),
+    };
+    let text = format!("peak {} GiB on {}, with its settings of then{words}", gib(bytes), peak.day);
+    w.labelled("measured", &text, role);
 }
 
 fn speed(w: &mut PageWriter<'_>, way: &Way, ascii: bool) {
