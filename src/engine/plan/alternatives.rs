@@ -50,11 +50,13 @@ pub fn alternatives(
             let changed = tuned(&|tuning| tuning.eager = true);
             try_one("without CUDA graphs".to_owned(), words.eager.to_owned(), changed, None)
         }),
-        (framework.family == Family::Vllm && demand.tuning.utilization.is_none()).then(|| {
-            let changed = tuned(&|tuning| tuning.utilization = Some(0.95));
-            let flag = words.utilization.replace("{}", "0.95");
-            try_one("a larger share of the GPU".to_owned(), flag, changed, None)
-        }),
+        largest_share(framework.family).filter(|_| demand.tuning.utilization.is_none()).map(
+            |share| {
+                let changed = tuned(&|tuning| tuning.utilization = Some(share));
+                let flag = words.utilization.replace("{}", &share.to_string());
+                try_one("a larger share of the GPU".to_owned(), flag, changed, None)
+            },
+        ),
         (framework.family == Family::Vllm && demand.tuning.sequences.is_none()).then(|| {
             let few = demand.concurrency.max(8);
             let changed = tuned(&|tuning| tuning.sequences = Some(few));
@@ -74,6 +76,15 @@ pub fn alternatives(
     let mut found: Vec<_> = found.into_iter().flatten().flatten().filter(helps).collect();
     found.sort_by_key(|one| one.plan.fits);
     found
+}
+
+/// The largest share of a GPU that a server still starts with: vLLM's work space is inside it, SGLang's beside it.
+fn largest_share(family: Family) -> Option<f64> {
+    match family {
+        Family::Vllm => Some(0.95),
+        Family::Sglang => Some(0.92),
+        _ => None,
+    }
 }
 
 fn kv8(family: Family) -> KvFormat {
