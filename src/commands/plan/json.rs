@@ -8,7 +8,7 @@ use super::Planned;
 use super::candidate::Candidate;
 use super::request::PlanRequest;
 use super::text::gpus;
-use crate::engine::plan::{Estimate, Fits, Offload, Parallel, Plan, Range};
+use crate::engine::plan::{Estimate, Fits, Link, Offload, Parallel, Plan, Range};
 use crate::io::sink::jsonl;
 
 /// Number of the JSON form.
@@ -40,6 +40,7 @@ struct Entry<'a> {
     gpus: String,
     gpu_count: usize,
     parallel: Parallel,
+    link: Option<Link>,
     fits: Fits,
     verdict: &'static str,
     reason: &'a str,
@@ -157,6 +158,7 @@ fn entry(one: &Candidate, gpus: String) -> Entry<'_> {
         gpus,
         gpu_count: one.way.gpus,
         parallel: one.way.demand.parallel,
+        link: one.way.link,
         fits: one.way.fits(),
         verdict: one.verdict.outcome.id(),
         reason: &one.verdict.reason,

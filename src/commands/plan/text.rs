@@ -155,6 +155,9 @@ fn notes(text: &mut String, one: &Candidate, style: Style) {
             gib(offload.host)
         );
     }
+    if let (Some(link), false) = (one.way.link, one.fails()) {
+        let _ = writeln!(text, "  speed is for GPUs that talk over {}", link.words());
+    }
     if plan.fits != Fits::DoesNotFit && plan.offload.is_none() {
         let _ = writeln!(
             text,

@@ -96,6 +96,18 @@ impl Cache {
     }
 }
 
+/// The first vLLM of which it is known what it sets aside for compressed layers. Version 0.22 asked for 6.7 GiB where 0.25 takes 2.5
+/// (vllm-project/vllm issues 44376 and 51041).
+const VLLM_COMPRESSED: (u32, u32, u32) = (0, 25, 0);
+
+/// Whether nobody knows here what a framework of this age sets aside.
+pub(super) fn is_untold(shape: &Shape, demand: &Demand, family: Family) -> bool {
+    let compresses =
+        |run: &LayerRun| matches!(run.attention, Attention::Latent { in_flight: 1.., .. });
+    let old = demand.release.is_some_and(|release| release < VLLM_COMPRESSED);
+    family == Family::Vllm && old && shape.layers.iter().any(compresses)
+}
+
 /// What vLLM sets aside for tokens that wait to be compressed with their neighbours: a batch of them for every sequence, in 32 bits. Logs of
 /// three machines with DeepSeek V4 Flash come to 3.2e9 bytes a sequence, whatever the context
 /// (tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark issue 57, read 2026-11-23; 2.5e9 by this).

@@ -30,5 +30,5 @@ pub use search::best;
 pub use speed::{Speed, speed};
 pub use split::refusal;
 pub use training::{Method, Training, TrainingPlan, training};
-pub use way::{Way, used};
+pub use way::{Link, Way, used};
 pub use words::{named, parallel, parts, span, tokens};

@@ -8,7 +8,7 @@ use super::demand::Demand;
 use super::device::Device;
 use super::estimate::{Estimate, Range, independent};
 use super::framework::{Family, Framework};
-use super::kv::Cache;
+use super::kv::{Cache, is_untold};
 use super::split::refusal;
 use super::weights::{Slice, loaded, weights};
 
@@ -264,7 +264,13 @@ impl Placed<'_> {
         };
         let sequences = if one > 0.0 { (room.mid / one).max(0.0) } else { 0.0 };
         Plan {
-            fits: if refusal.is_some() { Fits::DoesNotFit } else { self.fits(room, kv) },
+            fits: match refusal {
+                Some(_) => Fits::DoesNotFit,
+                None if is_untold(shape, demand, self.family) => {
+                    self.fits(room, kv).max(Fits::Tight)
+                }
+                None => self.fits(room, kv),
+            },
             weights: self.parts.weights,
             kv: Estimate::of_model(Range::exact(kv), shape.source),
             activations: self.parts.activations,

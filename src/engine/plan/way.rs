@@ -1,5 +1,6 @@
 //! A model in one framework on a group of GPUs, as it would be started there.
 
+use serde::Serialize;
 use warpscope_probes::model::Shape;
 
 use super::demand::{Demand, Parallel};
@@ -23,6 +24,33 @@ pub struct Way {
     pub speed: Option<Speed>,
     /// Why all GPUs do not share each layer.
     pub refused: Option<String>,
+    /// What the GPUs talk over, where there are several.
+    pub link: Option<Link>,
+}
+
+/// What GPUs of a group talk over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Link {
+    /// NVLink on every board.
+    Nvlink,
+    /// PCI Express.
+    Pcie,
+}
+
+impl Link {
+    fn of(used: &[Device]) -> Option<Self> {
+        let all = used.iter().all(|device| device.nvlink);
+        (used.len() > 1).then_some(if all { Self::Nvlink } else { Self::Pcie })
+    }
+
+    /// Its name.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Nvlink => "NVLink",
+            Self::Pcie => "PCIe",
+        }
+    }
 }
 
 impl Way {
@@ -50,12 +78,12 @@ impl Way {
         let refused = refusal(shape, framework.family, whole).filter(|_| split.is_none());
         let used = used(group, &demand, framework).unwrap_or(group);
         let speed = plan.as_ref().and_then(|plan| speed(shape, used, framework, &demand, plan));
-        Self { gpus: used.len(), demand, plan, speed, refused }
+        Self { gpus: used.len(), demand, plan, speed, refused, link: Link::of(used) }
     }
 
     /// Nothing is known of the model's dimensions, or of how the framework takes memory.
     pub fn unknown(demand: Demand, gpus: usize) -> Self {
-        Self { demand, gpus, plan: None, speed: None, refused: None }
+        Self { demand, gpus, plan: None, speed: None, refused: None, link: None }
     }
 
     /// Whether it fits.

@@ -170,8 +170,9 @@ fn speed(w: &mut PageWriter<'_>, way: &Way, ascii: bool) {
         1 => String::new(),
         _ => format!(", {} for each request", span(speed.decode, ascii)),
     };
+    let over = way.link.map(|link| format!(", over {}", link.words())).unwrap_or_default();
     let text = format!(
-        "{} tokens/s{each}, first token after {} s (predicted)",
+        "{} tokens/s{each}, first token after {} s{over} (predicted)",
         span(speed.decode_total, ascii),
         span(speed.first_token, ascii)
     );
