@@ -19,6 +19,8 @@ mod elevated;
 mod environments;
 mod explain;
 mod export;
+#[cfg(feature = "remote")]
+mod exporter;
 mod frames;
 mod frameworks;
 mod gpu;
@@ -70,6 +72,8 @@ pub static COMMANDS: &[CommandSpec] = &[
     dtypes::COMMAND,
     explain::COMMAND,
     export::COMMAND,
+    #[cfg(feature = "remote")]
+    exporter::COMMAND,
     frameworks::COMMAND,
     gpus::COMMAND,
     history::COMMAND,

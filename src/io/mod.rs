@@ -1,4 +1,5 @@
 //! Where frames come from and where they go: sources, sinks, files.
 
+pub mod metrics;
 pub mod sink;
 pub mod source;

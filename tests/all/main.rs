@@ -11,6 +11,8 @@ mod configs;
 mod cycles;
 #[cfg(target_os = "linux")]
 mod explain;
+#[cfg(all(target_os = "linux", feature = "remote"))]
+mod exporter;
 mod fake;
 #[cfg(target_os = "linux")]
 mod files;

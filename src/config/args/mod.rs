@@ -21,6 +21,7 @@ mod print;
 mod question;
 mod read;
 mod record;
+mod remote;
 mod runs;
 mod source;
 mod spec;
@@ -34,6 +35,7 @@ pub use print::*;
 pub use question::*;
 pub use read::ArgValue;
 pub use record::*;
+pub use remote::*;
 pub use runs::*;
 pub use source::*;
 pub use spec::{AnyArg, Arg, ArgSpec, EnvRule, Form};
@@ -48,6 +50,7 @@ const SECTIONS: &[&[&ArgSpec]] = &[
     plan::ROWS,
     print::ROWS,
     record::ROWS,
+    remote::ROWS,
     picture::ROWS,
     runs::ROWS,
 ];
