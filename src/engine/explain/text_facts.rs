@@ -84,6 +84,9 @@ fn memory(facts: &mut Facts) {
     let number = |facts: &Facts, name: &str| facts.number(name);
     let held = ["in_use_bytes", "reserved_bytes", "allocated_bytes"];
     let own = held.iter().filter_map(|name| number(facts, name)).reduce(f64::max);
+    // Newer messages name what is reserved only by what of it is not allocated.
+    let cached = number(facts, "allocated_bytes").zip(number(facts, "unallocated_bytes"));
+    let own = own.map(|own| own.max(cached.map_or(0.0, |(used, spare)| used + spare)));
     let (total, free) = (number(facts, "total_bytes"), number(facts, "free_bytes"));
     if let (Some(total), Some(free), Some(own)) = (total, free, own) {
         facts.count("others_bytes", (total - free - own).max(0.0), Origin::Text);
