@@ -29,10 +29,10 @@ const LEAST_RIGHT: usize = 97;
 const LEAST_RIGHT_CAUSES: usize = 70;
 
 /// The same of the reports held out. Before any rule was changed for what they showed, 44 of 95 were right and 7 confidently wrong.
-const LEAST_RIGHT_HELD_OUT: usize = 79;
+const LEAST_RIGHT_HELD_OUT: usize = 80;
 
 /// The same of the reports held out later. When first asked, 21 of 64 were right, 29 unknown and 5 confidently wrong.
-const LEAST_RIGHT_HELD_OUT_LATER: usize = 21;
+const LEAST_RIGHT_HELD_OUT_LATER: usize = 35;
 
 /// More confidently wrong answers than this share are not tolerated.
 const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
@@ -309,8 +309,7 @@ fn check(title: &str, rows: &[Reported], least_right: usize) {
     let score = Score::of(rows);
     score.print(title);
     let wrong = score.count("together", Mark::ConfidentlyWrong) as f64 / rows.len() as f64;
-    let most = if title == "held out later" { 0.08 } else { MOST_CONFIDENTLY_WRONG };
-    assert!(wrong <= most, "{:.1} % confidently wrong", wrong * 100.0);
+    assert!(wrong <= MOST_CONFIDENTLY_WRONG, "{:.1} % confidently wrong", wrong * 100.0);
     let right = score.count("together", Mark::Right);
     assert!(right >= least_right, "{right} of {} right", rows.len());
 }
