@@ -9,7 +9,7 @@ use crate::shell::keymap::Keymap;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "config",
     about: "Print a sample configuration, validate one, or print where it is expected",
-    more: "The configuration is only read, never written.",
+    more: "The configuration is written only by w on the options screen of the dashboard.",
     args: &[&[&args::ACTION], CONFIG_FILE],
     examples: &[
         ("config sample", "every key with its default"),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use warpscope_probes::rules::RuleBase;
 
 use super::{gpu, output};
@@ -17,12 +18,14 @@ use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;
 use crate::config::{Environment, args, data_folder};
 use crate::features::bench::devices::Devices;
+use crate::features::display::{Display, span};
 use crate::io::sink::history::FOLDER;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
 use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
 use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
+use crate::widgets::format::Units;
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
 use crate::worker::scheduler::{BenchMode, Budget};
@@ -61,6 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise_file_path(&options.env),
+            config: options.config.path.path().map(Into::into),
         },
         reads_rules,
         app,
@@ -102,6 +106,7 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
+    app.shared.display = display(options);
     app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
     let cache = gpu::cache(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned configs ignored: {why}"));
@@ -112,6 +117,23 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
     app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
+}
+
+/// How the screen is laid out and values are written.
+fn display(options: &Options) -> Display {
+    Display {
+        units: Units {
+            decimal: options.get(&args::UNITS) == "decimal",
+            fahrenheit: options.get(&args::TEMPERATURE) == "fahrenheit",
+        },
+        zone: TimeZone::system(),
+        is_local_time: options.get(&args::CLOCK) == "local",
+        span: span(&options.get(&args::GRAPH_SPAN)).unwrap_or_default(),
+        graphs: options.get(&args::GRAPHS),
+        panels: options.get(&args::PANELS),
+        mouse: options.get(&args::MOUSE),
+        ..Display::default()
+    }
 }
 
 /// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.

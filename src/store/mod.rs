@@ -18,7 +18,7 @@ pub use spans::{MEANS, SPANS, Span};
 pub enum Track {
     /// GPU utilisation, percent.
     Utilisation,
-    /// Memory in use, percent of the total.
+    /// Memory in use, bytes.
     Memory,
     /// Power, watts.
     Power,
@@ -30,6 +30,8 @@ pub enum Track {
     Tensor,
     /// PCIe receive and transmit together, bytes per second.
     Pcie,
+    /// NVLink receive and transmit together, bytes per second.
+    NvLink,
 }
 
 /// One kept value: which, its label, and where it comes from.
@@ -58,13 +60,9 @@ pub const TRACKS: &[TrackSpec] = &[
     },
     TrackSpec {
         track: Track::Memory,
-        label: "memory %",
-        read: |gpu| {
-            let used = gpu.vitals.memory_used_bytes.value()?.number()?;
-            let total = gpu.vitals.memory_total_bytes.last()?.number()?;
-            (total > 0.0).then_some(used / total * 100.0)
-        },
-        ceiling: hundred,
+        label: "memory",
+        read: |gpu| gpu.vitals.memory_used_bytes.value()?.number(),
+        ceiling: |gpu| gpu.vitals.memory_total_bytes.last()?.number().filter(|total| *total > 0.0),
     },
     TrackSpec {
         track: Track::Power,
@@ -96,6 +94,15 @@ pub const TRACKS: &[TrackSpec] = &[
         read: |gpu| {
             let rx = gpu.vitals.pcie_rx_bps.value()?.number()?;
             Some(rx + gpu.vitals.pcie_tx_bps.value()?.number()?)
+        },
+        ceiling: |_| None,
+    },
+    TrackSpec {
+        track: Track::NvLink,
+        label: "NVLink B/s",
+        read: |gpu| {
+            let rx = gpu.vitals.nvlink_rx_bps.value()?.number()?;
+            Some(rx + gpu.vitals.nvlink_tx_bps.value()?.number()?)
         },
         ceiling: |_| None,
     },
@@ -182,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_unknown_size_is_a_gap() {
+    fn memory_of_unknown_size_has_no_known_top() {
         let mut gpu = Gpu::default();
         gpu.vitals.memory_used_bytes = Bytes(5).into();
         let memory = TRACKS.iter().find(|spec| spec.track == Track::Memory).expect("listed");
-        assert_eq!((memory.read)(&gpu), None);
+        assert_eq!(((memory.read)(&gpu), (memory.ceiling)(&gpu)), (Some(5.0), None));
         gpu.vitals.memory_total_bytes = Bytes(0).into();
-        assert_eq!((memory.read)(&gpu), None);
+        assert_eq!((memory.ceiling)(&gpu), None);
         gpu.vitals.memory_total_bytes = Bytes(20).into();
-        assert_eq!((memory.read)(&gpu), Some(25.0));
+        assert_eq!((memory.ceiling)(&gpu), Some(20.0));
     }
 }

@@ -168,7 +168,8 @@ fn graphs(
     buffer: &mut Buffer,
 ) {
     let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
-    let known = TRACKS.iter().filter(|spec| {
+    let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
+    let known = wanted.filter(|spec| {
         shared.store.span(&card.key, spec.track, span, 1).iter().any(Option::is_some)
     });
     let most = usize::from(area.width / 36).clamp(1, 5);

@@ -21,16 +21,21 @@ const ABOVE_ROWS: u16 = 11;
 
 /// Draws the tab.
 pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
-    let (selected, span) = (tab.cursor.at, tab.span);
+    let (selected, span) = (tab.cursor.at, shared.display.span);
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     let mut cards = model::cards(shared, look.glyphs);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX);
     let is_short = rows.saturating_add(ABOVE_ROWS) > area.height;
-    host::render(shared, look, is_short, &mut area, buffer);
+    if shared.display.has_panel("host") {
+        host::render(shared, look, is_short, &mut area, buffer);
+    }
     if cards.is_empty() {
         waiting(shared, look, area, buffer);
         return;
+    }
+    if !shared.display.has_panel("formats") {
+        cards.iter_mut().for_each(|card| card.dtypes.clear());
     }
     in_common(look, is_short, &mut cards, &mut area, buffer);
     let mut above = area;

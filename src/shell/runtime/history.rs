@@ -18,6 +18,8 @@ pub struct Kept {
     pub store: Option<PathBuf>,
     /// This machine's noise.
     pub noise: Option<PathBuf>,
+    /// The configuration file.
+    pub config: Option<PathBuf>,
 }
 
 /// Starts reading; the answer comes as an event.

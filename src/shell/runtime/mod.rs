@@ -4,6 +4,7 @@
 //! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
 
 mod canvas;
+mod config;
 mod fatal;
 mod history;
 mod input;
@@ -244,6 +245,11 @@ impl Owner {
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
+            Cmd::Mouse(on) => screen.use_mouse(on)?,
+            Cmd::SaveOptions(values) => {
+                let answer = config::save(self.kept.config.as_deref(), &values);
+                return self.handle(screen, Msg::Answer(answer));
+            }
             Cmd::Suspend => self.suspend(screen)?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),

@@ -1,21 +1,17 @@
 //! What keys do.
 
-use std::time::Duration;
-
 use warpscope_probes::gpu::Presence;
 
 use super::{apply, pointer, renew_what_if};
+use crate::config::args;
 use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
 use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::overlay::Overlay;
+use crate::shell::options;
+use crate::shell::overlay::{OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::TABS;
 use crate::shell::{App, Cmd};
-use crate::widgets::theme;
-
-/// Intervals the keys walk through, in milliseconds.
-const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /// Lines of the body that are not rows: frames, heads.
 const FIXED: usize = 4;
@@ -85,7 +81,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Slower => return pace(app, 1),
         Action::SeekBack => return seek(app, -10.0),
         Action::SeekForth => return seek(app, 10.0),
-        Action::Theme => return next_theme(app),
+        Action::Theme => return options::step(app, &args::THEME.spec, None, 1),
         Action::Left => tab.step_aside(-1, &app.shared),
         Action::Right => tab.step_aside(1, &app.shared),
         Action::Open => tab.open(&app.shared),
@@ -94,6 +90,8 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::PreviousTab => app.tab = app.tab.step(-1),
         Action::Help => app.overlay = Some(Overlay::Help(Scroll::default())),
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
+        Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
+        Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Action::WhatIf => app.overlay = Some(Overlay::Picker(Picker::default())),
         Action::Up
         | Action::Down
@@ -103,12 +101,6 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         | Action::Last => {}
     }
     Vec::new()
-}
-
-fn next_theme(app: &mut App) -> Vec<Effect> {
-    let theme = theme::next(&app.shared.settings.theme);
-    app.shared.settings.theme = theme.into();
-    say(format!("theme {theme}"))
 }
 
 fn remove_what_if(app: &mut App) -> Vec<Effect> {
@@ -143,14 +135,5 @@ fn pace(app: &mut App, step: isize) -> Vec<Effect> {
         let said = format!("speed ×{}", position.speed);
         return vec![Effect::Say(said), Cmd::ReplaySpeed(position.speed).into()];
     }
-    let interval = &mut app.shared.settings.interval;
-    let now = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
-    let next = if step < 0 {
-        INTERVALS.iter().rev().find(|&&ms| ms < now)
-    } else {
-        INTERVALS.iter().find(|&&ms| ms > now)
-    };
-    let Some(&next) = next else { return Vec::new() };
-    *interval = Duration::from_millis(next);
-    vec![Effect::Say(format!("interval {interval:?}")), Cmd::SetInterval(*interval).into()]
+    options::step(app, &args::INTERVAL.spec, None, step)
 }

@@ -6,8 +6,8 @@ mod pointer;
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Part, what_if};
 
-use super::tabs::Tabs;
-use super::{App, Cmd, Msg, recording};
+use super::tabs::{Tab, Tabs};
+use super::{App, Cmd, Msg, options, recording};
 use crate::features::{Effect, Feature};
 
 /// Frames that a line for the user stays.
@@ -88,6 +88,21 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
             Effect::Say(text) => app.toast = Some((text, TOAST_FRAMES)),
             Effect::TypeFilter => app.typing = true,
             Effect::Copy => cmds.extend(copy(app)),
+            Effect::StepOption(spec, word, by) => {
+                let effects = options::step(app, spec, word, by);
+                cmds.extend(apply(app, effects));
+            }
+            Effect::SetOption(spec, text) => {
+                let effects = options::set(app, spec, &text);
+                cmds.extend(apply(app, effects));
+            }
+            Effect::SaveOptions => cmds.push(Cmd::SaveOptions(app.shared.display.changed.clone())),
+            Effect::Press(chord) => cmds.extend(keys::key(app, chord)),
+            Effect::SelectGpu(at) => for_each(&mut app.tabs, |feature| feature.select_gpu(at)),
+            Effect::Find(text) => {
+                app.tab = Tab::Compat;
+                app.tabs.get_mut(app.tab).edit_filter(&|filter| filter.text.clone_from(&text));
+            }
             Effect::AddWhatIf(part) => add_what_if(app, part),
             Effect::Suspend => {
                 let released = app.tabs.bench.suspend();
