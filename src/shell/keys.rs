@@ -61,8 +61,8 @@ const MOVING: &[Row] = keys! {
     A::Close, "close", Global, ["esc"], "", "Close what is open; clears a filter. Never leaves.";
     A::Up, "up", Global, ["up", "k"], "", "Up.";
     A::Down, "down", Global, ["down", "j"], "", "Down.";
-    A::Left, "left", Global, ["left", "h"], "", "Left.";
-    A::Right, "right", Global, ["right", "l"], "", "Right.";
+    A::Left, "left", Global, ["left", "h"], "", "Left; on Overview the value of the graphs further back, in a recording ten seconds back.";
+    A::Right, "right", Global, ["right", "l"], "", "Right; on Overview towards now, in a recording ten seconds forward.";
     A::PageUp, "page_up", Global, ["pgup", "ctrl-u"], "", "A page up.";
     A::PageDown, "page_down", Global, ["pgdn", "ctrl-d"], "", "A page down.";
     A::First, "first", Global, ["home", "g"], "", "To the first.";

@@ -4,10 +4,11 @@ mod series;
 mod spans;
 pub mod trends;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use warpscope_probes::gpu::ClockReason;
 use warpscope_probes::units::Scalar;
-use warpscope_probes::{Frame, Gpu};
+use warpscope_probes::{Frame, Gpu, Timestamp};
 
 pub use series::{CAPACITY, Series};
 use spans::Spans;
@@ -32,6 +33,24 @@ pub enum Track {
     Pcie,
     /// NVLink receive and transmit together, bytes per second.
     NvLink,
+    /// What holds the clocks back: 1 for power, far more for heat, so that a mean over time above 1 tells of heat.
+    Throttle,
+}
+
+/// What heat weighs in [`Track::Throttle`].
+const HOT: f64 = 1000.0;
+
+fn throttle(gpu: &Gpu) -> Option<f64> {
+    let reasons = gpu.throttle.active.value()?;
+    let weight = |reason: &ClockReason| match (
+        reason.slows(),
+        matches!(reason, ClockReason::SwThermal | ClockReason::HwThermal),
+    ) {
+        (false, _) => 0.0,
+        (true, false) => 1.0,
+        (true, true) => HOT,
+    };
+    Some(reasons.iter().map(weight).fold(0.0, f64::max))
 }
 
 /// One kept value: which, its label, and where it comes from.
@@ -106,6 +125,7 @@ pub const TRACKS: &[TrackSpec] = &[
         },
         ceiling: |_| None,
     },
+    TrackSpec { track: Track::Throttle, label: "", read: throttle, ceiling: |_| None },
 ];
 
 /// Histories of every GPU that was ever seen, and of the host's CPU.
@@ -113,11 +133,14 @@ pub const TRACKS: &[TrackSpec] = &[
 pub struct Store {
     gpus: BTreeMap<String, Vec<(Series, Spans)>>,
     cpu: Series,
+    /// When the newest frames were taken, oldest first.
+    times: VecDeque<Timestamp>,
 }
 
 impl Store {
     /// Takes one frame. A GPU that is missing or late leaves a gap, never a zero.
     pub fn push(&mut self, frame: &Frame) {
+        self.rewind(frame.at);
         self.cpu.push(frame.host.machine.cpu_pct.value().map(|pct| pct.0));
         for gpu in &frame.gpus {
             if !self.gpus.contains_key(&gpu.key) {
@@ -134,9 +157,18 @@ impl Store {
         }
     }
 
-    /// Forgets everything, as after a jump in a recording.
-    pub fn clear(&mut self) {
-        *self = Self::default();
+    /// Forgets what came after a time: a recording may go back.
+    fn rewind(&mut self, at: Timestamp) {
+        let later = self.times.iter().rev().take_while(|time| **time > at).count();
+        if later > 0 {
+            let series = self.gpus.values_mut().flatten().map(|kept| &mut kept.0);
+            series.chain([&mut self.cpu]).for_each(|series| series.forget(later));
+            self.times.truncate(self.times.len() - later);
+        }
+        if self.times.len() == CAPACITY {
+            self.times.pop_front();
+        }
+        self.times.push_back(at);
     }
 
     /// The newest values of a track, oldest first; empty for a GPU that was never seen.
@@ -186,6 +218,17 @@ mod tests {
         assert_eq!(store.track("a", Track::Utilisation), [Some(10.0), None, Some(40.0)]);
         assert_eq!(store.track("b", Track::Utilisation), [Some(20.0), Some(30.0), None]);
         assert_eq!(store.track("c", Track::Utilisation), []);
+    }
+
+    #[test]
+    fn a_step_back_forgets_what_came_later() {
+        let mut store = Store::default();
+        for second in [1, 2, 3, 2] {
+            let mut frame = frame(&[("a", second as f32)]);
+            frame.at = Timestamp(second * 1000);
+            store.push(&frame);
+        }
+        assert_eq!(store.track("a", Track::Utilisation), [Some(1.0), Some(2.0), Some(2.0)]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod card;
 mod details;
+mod graphs;
 mod host;
 mod kinds;
 mod lines;
@@ -22,6 +23,8 @@ use crate::features::{Cursor, Effect, Key, Scroll, Shared};
 pub struct Overview {
     /// Selected GPU.
     pub cursor: Cursor,
+    /// Steps back from now at which graphs are read.
+    pub reading: Option<usize>,
     /// First process in view.
     pub first_process: usize,
     /// Everything about one GPU.

@@ -10,7 +10,7 @@ use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
 use crate::shell::options;
 use crate::shell::overlay::{OptionsMenu, Overlay, Palette};
-use crate::shell::tabs::TABS;
+use crate::shell::tabs::{TABS, Tab};
 use crate::shell::{App, Cmd};
 
 /// Lines of the body that are not rows: frames, heads.
@@ -61,6 +61,8 @@ fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
 
 /// Does what a key asks for on every tab.
 fn act(app: &mut App, action: Action) -> Vec<Effect> {
+    // Where there are graphs of a recording, left and right move in it.
+    let moves_time = app.shared.replay.is_some() && app.tab == Tab::Overview;
     let tab = app.tabs.get_mut(app.tab);
     let page = tab.page().unwrap_or(app.page.saturating_sub(FIXED));
     if let Some(step) = action.rows(page) {
@@ -79,9 +81,11 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Freeze => return freeze(app),
         Action::Faster => return pace(app, -1),
         Action::Slower => return pace(app, 1),
-        Action::SeekBack => return seek(app, -10.0),
-        Action::SeekForth => return seek(app, 10.0),
+        Action::SeekBack => return seek(-10.0),
+        Action::SeekForth => return seek(10.0),
         Action::Theme => return options::step(app, &args::THEME.spec, None, 1),
+        Action::Left if moves_time => return seek(-10.0),
+        Action::Right if moves_time => return seek(10.0),
         Action::Left => tab.step_aside(-1, &app.shared),
         Action::Right => tab.step_aside(1, &app.shared),
         Action::Open => tab.open(&app.shared),
@@ -123,9 +127,7 @@ fn freeze(app: &mut App) -> Vec<Effect> {
     vec![Cmd::PauseReplay(position.paused).into()]
 }
 
-/// A jump starts the graphs anew: what lies between was not seen.
-fn seek(app: &mut App, seconds: f64) -> Vec<Effect> {
-    app.shared.store.clear();
+fn seek(seconds: f64) -> Vec<Effect> {
     vec![Cmd::Seek(Seek::By(seconds)).into()]
 }
 

@@ -74,3 +74,18 @@ fn the_command_line_finds_options_gpus_frameworks_and_actions() {
     press(&mut app, "esc");
     assert_eq!(app.overlay, None);
 }
+
+#[test]
+fn left_and_right_read_the_graphs_and_move_in_a_recording() {
+    let mut app = filled();
+    press(&mut app, "right");
+    assert_eq!(app.tabs.overview.reading, None, "now is the end");
+    press(&mut app, "left");
+    press(&mut app, "left");
+    assert!(app.tabs.overview.reading.is_some_and(|back| back > 0));
+    press(&mut app, "esc");
+    assert_eq!(app.tabs.overview.reading, None);
+    update(&mut app, recording());
+    assert_eq!(press(&mut app, "left"), [Cmd::Seek(Seek::By(-10.0))]);
+    assert_eq!(press(&mut app, "right"), [Cmd::Seek(Seek::By(10.0))]);
+}
