@@ -4,6 +4,7 @@ use crate::commands::frames::what_if;
 use crate::config::args::{self, ConfigAction};
 use crate::config::{ConfigPath, sample};
 use crate::shell::keymap::Keymap;
+use crate::shell::keys::rows;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -28,8 +29,13 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             Some(path) => output::print(&path.display().to_string()),
             None => Err(nowhere()),
         },
-        ConfigAction::Sample => output::print(&sample()),
+        ConfigAction::Sample => output::print(&documented()),
     }
+}
+
+/// The sample, with every action of the dashboard.
+pub(crate) fn documented() -> String {
+    sample(rows().iter().map(|row| (row.spec.id, row.spec.keys, row.spec.help)))
 }
 
 fn check(options: &Options) -> Result<Exit, CliError> {

@@ -161,7 +161,7 @@ pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, 
     Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),
-        ascii: options.get(&args::ASCII) || !speaks_utf8(&options.env),
+        ascii: options.is_ascii(),
         paint: name != "terminal",
         folders,
     })
@@ -180,17 +180,6 @@ fn depth(options: &Options, is_terminal: bool) -> ColorDepth {
         colorterm: colorterm.as_deref(),
         term: term.as_deref(),
         is_terminal,
-    })
-}
-
-/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
-fn speaks_utf8(env: &Environment) -> bool {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
-    set.is_none_or(|locale| {
-        let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
     })
 }
 

@@ -14,7 +14,7 @@ mod write;
 pub use args::{AnyArg, Arg, ArgSpec, ArgValue, EnvRule, Form};
 pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
 pub use layers::{Environment, Layer, Settings, Values, resolve};
-pub use nearest::nearest;
+pub use nearest::{near, nearest};
 pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};
 pub use sample::sample;
 pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value};

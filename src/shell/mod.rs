@@ -8,7 +8,6 @@ pub mod draw;
 pub mod keymap;
 pub mod keys;
 pub(crate) mod look;
-pub(crate) mod options;
 pub(crate) mod overlay;
 mod recording;
 pub mod runtime;

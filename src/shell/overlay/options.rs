@@ -1,6 +1,6 @@
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
-use crate::shell::options::{OptionRow, rows};
+use crate::shell::update::options::{OptionRow, rows};
 use crate::widgets::{Menu, Surface};
 
 /// The options, and the selected one.

@@ -5,7 +5,7 @@ use warpscope_probes::rules::RuleBase;
 use crate::features::{Action, Cursor, Effect, Flow, Input, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::options::{choices, rows as options};
+use crate::shell::update::options::{choices, rows as options};
 use crate::widgets::{Menu, Surface};
 
 /// Entries offered at most.

@@ -8,9 +8,9 @@ use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
 use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::options;
 use crate::shell::overlay::{OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::{TABS, Tab};
+use crate::shell::update::options;
 use crate::shell::{App, Cmd};
 
 /// Lines of the body that are not rows: frames, heads.

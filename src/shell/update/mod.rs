@@ -1,13 +1,14 @@
 //! The one function that changes the state: it routes what happens to the features, and what they answer back.
 
 mod keys;
+pub(crate) mod options;
 mod pointer;
 
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Part, what_if};
 
 use super::tabs::{Tab, Tabs};
-use super::{App, Cmd, Msg, options, recording};
+use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature};
 
 /// Frames that a line for the user stays.

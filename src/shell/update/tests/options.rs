@@ -1,6 +1,6 @@
 use super::*;
 use crate::config::args;
-use crate::shell::options::rows;
+use crate::shell::update::options::rows;
 
 fn values(app: &App) -> Vec<String> {
     rows().iter().map(|row| row.value(app)).collect()
@@ -12,7 +12,7 @@ fn every_option_changes_at_once_alone_and_back() {
     for (at, row) in rows().into_iter().enumerate() {
         let before = values(&app);
         for by in [1, -1] {
-            crate::shell::options::step(&mut app, row.spec, row.word, by);
+            crate::shell::update::options::step(&mut app, row.spec, row.word, by);
             let now = values(&app);
             assert_eq!(now[at] != before[at], by == 1, "{} {:?}", row.spec.id, row.word);
             let others = before.iter().zip(&now).enumerate().filter(|(other, _)| *other != at);
@@ -26,10 +26,10 @@ fn every_option_changes_at_once_alone_and_back() {
 fn the_last_word_of_a_list_leaves_none() {
     let mut app = filled();
     for word in ["host", "formats", "processes"] {
-        crate::shell::options::step(&mut app, &args::PANELS.spec, Some(word), 1);
+        crate::shell::update::options::step(&mut app, &args::PANELS.spec, Some(word), 1);
     }
     assert_eq!(app.shared.display.panels, ["none"]);
-    crate::shell::options::step(&mut app, &args::PANELS.spec, Some("host"), 1);
+    crate::shell::update::options::step(&mut app, &args::PANELS.spec, Some("host"), 1);
     assert_eq!(app.shared.display.panels, ["host"]);
 }
 
