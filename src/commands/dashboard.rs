@@ -16,13 +16,14 @@ use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;
-use crate::config::{Environment, args, data_folder};
+use crate::config::{Environment, args, data_folder, state_folder};
 use crate::features::bench::devices::Devices;
 use crate::features::display::{Display, span};
 use crate::io::sink::history::FOLDER;
+use crate::shell::alerts::AlertRules;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
-use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
+use crate::shell::runtime::{AlertOutput, Ended, Kept, Launch, run as run_app};
 use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
 use crate::widgets::format::Units;
@@ -64,6 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise_file_path(&options.env),
+            alert: alert_output(options),
             config: options.config.path.path().map(Into::into),
         },
         reads_rules,
@@ -107,6 +109,7 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
     app.shared.display = display(options);
+    app.alerts.rules = alert_rules(options);
     app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
     let cache = gpu::cache(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned configs ignored: {why}"));
@@ -117,6 +120,27 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
     app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
+}
+
+/// What raises an alert; 0 is off.
+fn alert_rules(options: &Options) -> AlertRules {
+    let limit = |value: u64| (value > 0).then_some(value as f64);
+    AlertRules {
+        events: options.get(&args::ALERTS),
+        temperature: limit(options.get(&args::ALERT_TEMPERATURE)),
+        memory: limit(options.get(&args::ALERT_MEMORY)),
+        idle: Some(options.get(&args::ALERT_IDLE)).filter(|time| !time.is_zero()),
+    }
+}
+
+/// Where alerts go besides the screen.
+fn alert_output(options: &Options) -> AlertOutput {
+    let log = state_folder(&options.env).filter(|_| options.get(&args::ALERT_LOG));
+    AlertOutput {
+        signal: options.get(&args::ALERT_SIGNAL),
+        command: options.get(&args::ALERT_COMMAND),
+        log: log.map(|folder| folder.join("alerts.log")),
+    }
 }
 
 /// How the screen is laid out and values are written.

@@ -68,6 +68,8 @@ pub enum Cmd {
     Copy(String),
     /// Use the mouse, or leave it to the terminal.
     Mouse(bool),
+    /// Tell the user of an alert wherever they asked for it.
+    Alert(String),
     /// Write these options to the configuration file.
     SaveOptions(BTreeMap<&'static str, Value>),
     /// Start recording frames, or stop.

@@ -42,9 +42,7 @@ impl Overlay {
     pub(crate) fn draw(&self, app: &App, on: Surface<'_>) {
         let (page, scroll) = match self {
             Self::Help(scroll) => (help::page(&app.keymap, on.look), scroll),
-            Self::Notices(scroll) => {
-                (notices::page(&app.shared.frame, on.look, on.page_width()), scroll)
-            }
+            Self::Notices(scroll) => (notices::page(app, on.look, on.page_width()), scroll),
             Self::Picker(picker) => return picker.draw(on),
             Self::Options(menu) => return menu.draw(app, on),
             Self::Palette(palette) => return palette.draw(app, on),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use super::alert::AlertOutput;
 use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
 use crate::io::sink::history::History;
@@ -20,6 +21,8 @@ pub struct Kept {
     pub noise: Option<PathBuf>,
     /// The configuration file.
     pub config: Option<PathBuf>,
+    /// Where alerts go besides the screen.
+    pub alert: AlertOutput,
 }
 
 /// Starts reading; the answer comes as an event.

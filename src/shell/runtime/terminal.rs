@@ -68,6 +68,11 @@ impl Screen {
         execute!(io::stdout(), cursor::Hide, Print(mouse))
     }
 
+    /// Sends a sequence that draws nothing.
+    pub(crate) fn send(&mut self, sequence: &str) -> io::Result<()> {
+        execute!(io::stdout(), Print(sequence))
+    }
+
     /// Takes the mouse, or leaves it to the terminal.
     pub(crate) fn use_mouse(&mut self, on: bool) -> io::Result<()> {
         self.mouse = on;

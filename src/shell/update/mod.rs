@@ -60,6 +60,11 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
     let watched = app.tabs.bench.watch(&frame);
     let mut cmds = apply(app, watched);
+    let alerts = app.alerts.frame(&app.shared.frame, &frame);
+    if app.shared.replay.is_none() {
+        cmds.extend(alerts.iter().cloned().map(Cmd::Alert));
+    }
+    cmds.extend(apply(app, alerts.into_iter().map(Effect::Say).collect()));
     if app.frozen {
         return cmds;
     }
