@@ -3,7 +3,7 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 use clap_complete_nushell::Nushell;
 use warpscope_kernels::DTYPES;
-use warpscope_probes::catalogue::Catalogue;
+use warpscope_probes::catalogue::{Catalogue, Part};
 use warpscope_probes::rules::RuleBase;
 
 use super::output;
@@ -51,7 +51,7 @@ fn with_names(command: Command) -> Command {
 fn named(arg: Arg) -> Arg {
     let is = |spec: &ArgSpec| arg.get_id() == spec.long.unwrap_or(spec.value_name);
     let names: Vec<String> = if is(&args::GPUS.spec) {
-        Catalogue::load().parts().iter().map(|part| word(&part.market_name)).collect()
+        Catalogue::load().parts().iter().map(gpu).collect()
     } else if is(&args::FRAMEWORKS.spec) {
         RuleBase::shared().frameworks().iter().map(|one| one.id.clone()).collect()
     } else if is(&args::THEME.spec) {
@@ -64,12 +64,20 @@ fn named(arg: Arg) -> Arg {
     arg.value_parser(PossibleValuesParser::new(names))
 }
 
+/// A GPU as one word of a shell: without the family where the catalogue knows it by that.
+fn gpu(part: &Part) -> String {
+    let full = word(&part.market_name);
+    let short = full.trim_start_matches("nvidia-").trim_start_matches("geforce-");
+    let found = Catalogue::load().find(short);
+    let is_same = found.is_ok_and(|found| found.market_name == part.market_name);
+    if is_same { short.to_owned() } else { full }
+}
+
 /// A name as one word of a shell; the catalogue overlooks case and hyphens.
 fn word(name: &str) -> String {
     let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' });
     let words = letters.collect::<String>().to_ascii_lowercase();
-    let words = words.split_whitespace().filter(|word| !["nvidia", "geforce"].contains(word));
-    words.collect::<Vec<_>>().join("-")
+    words.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]
@@ -86,7 +94,7 @@ mod tests {
     #[test]
     fn every_gpu_is_found_by_the_word_a_shell_completes() {
         for part in Catalogue::load().parts() {
-            let name = word(&part.market_name);
+            let name = gpu(part);
             let found = Catalogue::load().find(&name).map(|found| &found.market_name);
             assert_eq!(found, Ok(&part.market_name), "{name}");
         }

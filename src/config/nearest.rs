@@ -36,7 +36,10 @@ mod tests {
         assert_eq!(nearest("colour", keys), Some("color"));
         assert_eq!(nearest("zebra", keys), None);
         assert_eq!(nearest("", []), None);
-        assert_eq!(near("lama", ["vllm", "llama-cpp", "ollama", "lmdeploy"]), ["ollama"]);
+        assert_eq!(
+            near("lama", ["vllm", "llama-cpp", "ollama", "lmdeploy"]),
+            ["llama-cpp", "ollama"]
+        );
         assert_eq!(near("zebra", keys), [""; 0]);
     }
 }
