@@ -4,12 +4,13 @@ use crate::commands::frames::what_if;
 use crate::config::args::{self, ConfigAction};
 use crate::config::{ConfigPath, sample};
 use crate::shell::keymap::Keymap;
+use crate::shell::keys::rows;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "config",
     about: "Print a sample configuration, validate one, or print where it is expected",
-    more: "The configuration is only read, never written.",
+    more: "The configuration is written only by w on the options screen of the dashboard.",
     args: &[&[&args::ACTION], CONFIG_FILE],
     examples: &[
         ("config sample", "every key with its default"),
@@ -28,8 +29,13 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             Some(path) => output::print(&path.display().to_string()),
             None => Err(nowhere()),
         },
-        ConfigAction::Sample => output::print(&sample()),
+        ConfigAction::Sample => output::print(&documented()),
     }
+}
+
+/// The sample, with every action of the dashboard.
+pub(crate) fn documented() -> String {
+    sample(rows().iter().map(|row| (row.spec.id, row.spec.keys, row.spec.help)))
 }
 
 fn check(options: &Options) -> Result<Exit, CliError> {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use warpscope_probes::rules::RuleBase;
 
 use super::{gpu, output};
@@ -15,14 +16,17 @@ use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::config::args::ColorChoice;
-use crate::config::{Environment, args, data_folder};
+use crate::config::{Environment, args, data_folder, state_folder};
 use crate::features::bench::devices::Devices;
+use crate::features::display::{Display, span};
 use crate::io::sink::history::FOLDER;
+use crate::shell::alerts::AlertRules;
 use crate::shell::draw::{LookOptions, read_theme};
 use crate::shell::keymap::Keymap;
-use crate::shell::runtime::{Ended, Kept, Launch, run as run_app};
+use crate::shell::runtime::{AlertOutput, Ended, Kept, Launch, run as run_app};
 use crate::shell::tabs::Tab;
 use crate::shell::{App, Settings};
+use crate::widgets::format::Units;
 use crate::widgets::theme;
 use crate::widgets::theme::{ColorDepth, ColorFacts, Theme};
 use crate::worker::scheduler::{BenchMode, Budget};
@@ -61,6 +65,8 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
             noise: noise_file_path(&options.env),
+            alert: alert_output(options),
+            config: options.config.path.path().map(Into::into),
         },
         reads_rules,
         app,
@@ -102,6 +108,8 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
+    app.shared.display = display(options);
+    app.alerts.rules = alert_rules(options);
     app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
     let cache = gpu::cache(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned configs ignored: {why}"));
@@ -112,6 +120,44 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
     app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
+}
+
+/// What raises an alert; 0 is off.
+fn alert_rules(options: &Options) -> AlertRules {
+    let limit = |value: u64| (value > 0).then_some(value as f64);
+    AlertRules {
+        events: options.get(&args::ALERTS),
+        temperature: limit(options.get(&args::ALERT_TEMPERATURE)),
+        memory: limit(options.get(&args::ALERT_MEMORY)),
+        idle: Some(options.get(&args::ALERT_IDLE)).filter(|time| !time.is_zero()),
+    }
+}
+
+/// Where alerts go besides the screen.
+fn alert_output(options: &Options) -> AlertOutput {
+    let log = state_folder(&options.env).filter(|_| options.get(&args::ALERT_LOG));
+    AlertOutput {
+        signal: options.get(&args::ALERT_SIGNAL),
+        command: options.get(&args::ALERT_COMMAND),
+        log: log.map(|folder| folder.join("alerts.log")),
+    }
+}
+
+/// How the screen is laid out and values are written.
+fn display(options: &Options) -> Display {
+    Display {
+        units: Units {
+            decimal: options.get(&args::UNITS) == "decimal",
+            fahrenheit: options.get(&args::TEMPERATURE) == "fahrenheit",
+        },
+        zone: TimeZone::system(),
+        is_local_time: options.get(&args::CLOCK) == "local",
+        span: span(&options.get(&args::GRAPH_SPAN)).unwrap_or_default(),
+        graphs: options.get(&args::GRAPHS),
+        panels: options.get(&args::PANELS),
+        mouse: options.get(&args::MOUSE),
+        ..Display::default()
+    }
 }
 
 /// The theme asked for; `auto` follows `COLORFGBG`, which some terminals set, and is dark without it.
@@ -139,7 +185,7 @@ pub(crate) fn look(options: &Options, is_terminal: bool) -> Result<LookOptions, 
     Theme::load(&name, &folders, read_theme).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(LookOptions {
         depth: depth(options, is_terminal),
-        ascii: options.get(&args::ASCII) || !speaks_utf8(&options.env),
+        ascii: options.is_ascii(),
         paint: name != "terminal",
         folders,
     })
@@ -158,17 +204,6 @@ fn depth(options: &Options, is_terminal: bool) -> ColorDepth {
         colorterm: colorterm.as_deref(),
         term: term.as_deref(),
         is_terminal,
-    })
-}
-
-/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
-fn speaks_utf8(env: &Environment) -> bool {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
-    set.is_none_or(|locale| {
-        let locale = locale.to_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
     })
 }
 

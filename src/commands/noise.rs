@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let (command, blocks) = blocks(options)?;
     let mut lines = format!("{:>9}  {:>9}  kernel\n", "deviation", "processes");
     for key in keys(blocks.iter()) {
-        lines += &line(&key, &blocks, &command, &mut noise, options.get(&args::ASCII));
+        lines += &line(&key, &blocks, &command, &mut noise, options.is_ascii());
     }
     noise_file::write(&path, &noise)
         .map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))?;

@@ -1,5 +1,5 @@
 //! Configuration: the arguments, the file, its documented sample, and the layers
-//! command line > environment > file > default. The file is never written.
+//! command line > environment > file > default. The file is written only when the user asks for it.
 
 #[expect(missing_docs, reason = "the help of an argument says what it is")]
 pub mod args;
@@ -9,11 +9,13 @@ mod nearest;
 mod path;
 mod sample;
 mod value;
+mod write;
 
 pub use args::{AnyArg, Arg, ArgSpec, ArgValue, EnvRule, Form};
 pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
 pub use layers::{Environment, Layer, Settings, Values, resolve};
-pub use nearest::nearest;
+pub use nearest::{near, nearest};
 pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};
 pub use sample::sample;
 pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value};
+pub use write::edited;

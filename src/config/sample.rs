@@ -10,19 +10,23 @@ const HEAD: &str = "\
 ";
 
 const KEYS: &str = "
-# Keys of an action, instead of the default ones: quit = [\"q\", \"ctrl-c\"]
+# Keys of an action instead of the default ones; [] leaves it without a key.
 #[keys]
 ";
 
-/// The documented sample: every key with its default, commented out.
-pub fn sample() -> String {
+/// The documented sample: every key with its default, and every action with its keys and what it does, commented out.
+pub fn sample<'a>(actions: impl IntoIterator<Item = (&'a str, &'a [&'a str], &'a str)>) -> String {
     let mut text = HEAD.to_owned();
     for spec in args::all() {
         if let Some(key) = spec.key {
             entry(&mut text, key, spec);
         }
     }
-    text + KEYS
+    text.push_str(KEYS);
+    for (id, keys, help) in actions {
+        writeln!(text, "#{id} = {keys:?} # {help}").expect("a String takes everything");
+    }
+    text
 }
 
 fn entry(text: &mut String, key: &str, spec: &ArgSpec) {
@@ -35,7 +39,7 @@ fn entry(text: &mut String, key: &str, spec: &ArgSpec) {
         kind => format!("{help}; {}", kind.allowed()),
     };
     let value = literal(spec);
-    writeln!(text, "\n# {what}.\n# {} · {}\n#{key} = {value}", flags.join(" "), names.join(" "))
+    writeln!(text, "\n# {what}.\n# {} | {}\n#{key} = {value}", flags.join(" "), names.join(" "))
         .expect("a String takes everything");
 }
 
@@ -60,7 +64,7 @@ mod tests {
 
     #[test]
     fn uncommented_it_loads_and_equals_the_defaults() {
-        let text = sample();
+        let text = sample([("quit", &["q", "ctrl-c"][..], "Leave.")]);
         let lines = text.lines().map(|line| match line.strip_prefix('#') {
             Some(code) if !code.starts_with(' ') => code,
             _ => line,
@@ -74,6 +78,6 @@ mod tests {
             let default = default.map(|row| row.1.text()).unwrap_or_default();
             assert_eq!(said.text(), default, "{:?}", spec.key);
         }
-        assert!(file.keys.is_empty());
+        assert_eq!(file.keys["quit"], ["q", "ctrl-c"]);
     }
 }

@@ -1,6 +1,8 @@
 //! What a feature answers.
 
+use super::keys::Chord;
 use super::msg::Cmd;
+use crate::config::ArgSpec;
 use warpscope_probes::catalogue::Part;
 
 /// What a feature wants done: by the outside, or by the shell around it.
@@ -16,6 +18,18 @@ pub enum Effect {
     Copy,
     /// The program goes to the background.
     Suspend,
+    /// An option, by its declaration, takes the value after the one it has, or the one before; of a list one word comes or goes.
+    StepOption(&'static ArgSpec, Option<&'static str>, isize),
+    /// An option takes this value.
+    SetOption(&'static ArgSpec, String),
+    /// Options that were changed go into the configuration file.
+    SaveOptions,
+    /// What a key does.
+    Press(Chord),
+    /// The cursor of every tab goes to the GPU with this place in the frame.
+    SelectGpu(usize),
+    /// Verdicts on what has this text in its name come into view.
+    Find(String),
     /// A GPU of the catalogue comes into view.
     AddWhatIf(&'static Part),
 }

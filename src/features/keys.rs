@@ -142,6 +142,10 @@ pub enum Action {
     Faster,
     /// Longer interval, or slower replay.
     Slower,
+    /// Everything that can be set.
+    Options,
+    /// Find something by name and do it.
+    Palette,
     /// Next theme.
     Theme,
     /// Start, pause or continue the benchmark.

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod compat;
+pub mod display;
 pub mod effect;
 pub mod history;
 pub mod input;

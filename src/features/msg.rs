@@ -1,5 +1,6 @@
 //! What happens, and what the outside is asked to do, by feature.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use warpscope_probes::Frame;
 
 use super::keys::Chord;
 use super::{bench, compat, history, processes};
+use crate::config::Value;
 use crate::io::source::{Position, Seek};
 use crate::widgets::{Hit, Shown};
 
@@ -64,6 +66,12 @@ pub enum Cmd {
     SetInterval(Duration),
     /// Put text on the clipboard.
     Copy(String),
+    /// Use the mouse, or leave it to the terminal.
+    Mouse(bool),
+    /// Tell the user of an alert wherever they asked for it.
+    Alert(String),
+    /// Write these options to the configuration file.
+    SaveOptions(BTreeMap<&'static str, Value>),
     /// Start recording frames, or stop.
     Record(bool),
     /// Draw everything again.

@@ -35,9 +35,12 @@ pub(crate) fn plain<T: Scalar>(reading: &Reading<T>) -> (String, Role) {
 }
 
 /// Bytes, or why they are not known.
-pub(crate) fn size(reading: &Reading<Bytes>) -> (String, Role) {
+pub(crate) fn size(shared: &Shared, reading: &Reading<Bytes>) -> (String, Role) {
     let (text, role) = plain(reading);
-    (reading.last().map_or(text, |bytes| format::bytes(bytes.0 as f64).to_string()), role)
+    (
+        reading.last().map_or(text, |bytes| shared.display.units.bytes(bytes.0 as f64).to_string()),
+        role,
+    )
 }
 
 /// The frameworks it has mapped.

@@ -12,6 +12,7 @@ use warpscope_probes::inspect::env::ProcessUse;
 use warpscope_probes::text::printable;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
+use super::display::Display;
 use super::what_if::WhatIf;
 use crate::engine::{Outcome, Verdict};
 use crate::io::source::Position;
@@ -42,6 +43,8 @@ pub struct Shared {
     pub what_if: WhatIf,
     /// What the user has set.
     pub settings: Settings,
+    /// What the user has set about the screen.
+    pub display: Display,
     /// Where the recording stands; `None` on a live source.
     pub replay: Option<Position>,
     /// Verdicts in short, by the place of the GPU in the frame.
@@ -62,6 +65,7 @@ impl Shared {
             store: Store::default(),
             what_if,
             settings,
+            display: Display::default(),
             replay: None,
             judged: Vec::new(),
             survey: None,

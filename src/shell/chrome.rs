@@ -161,10 +161,18 @@ fn replay(app: &App, file: &str) -> String {
     format!("{file}{}", place.unwrap_or_default())
 }
 
-/// Time of the frame, UTC, since that is what a recording holds.
+/// Time of the frame, in UTC as a recording holds it, or in the zone of this machine.
 fn clock(app: &App) -> Option<String> {
-    let text = app.shared.frame.at.to_string();
-    (app.shared.frame.seq > 0).then(|| text.get(11..19).map(|time| format!("{time}Z"))).flatten()
+    let display = &app.shared.display;
+    let at = app.shared.frame.at;
+    if app.shared.frame.seq == 0 {
+        return None;
+    }
+    if !display.is_local_time {
+        return at.to_string().get(11..19).map(|time| format!("{time}Z"));
+    }
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok()?;
+    Some(at.to_zoned(display.zone.clone()).time().strftime("%H:%M:%S").to_string())
 }
 
 /// What is being typed, the answer to the last key, what was not found, or the keys.

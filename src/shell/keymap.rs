@@ -21,8 +21,9 @@ impl Keymap {
             if let Some(near) = nearest(unknown, known()) {
                 return Err(format!("[keys] has no action {unknown:?}; did you mean {near:?}?"));
             }
-            let known = known().collect::<Vec<_>>().join(", ");
-            return Err(format!("[keys] has no action {unknown:?}; known: {known}"));
+            return Err(format!(
+                "[keys] has no action {unknown:?}; `warpscope config sample` lists them"
+            ));
         }
         let parse = |key: &str| key.parse::<Chord>();
         let keys = rows().iter().map(|Row { spec, .. }| match changes.get(spec.id) {

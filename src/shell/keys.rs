@@ -63,8 +63,8 @@ const MOVING: &[Row] = keys! {
     A::Close, "close", Global, ["esc"], "", "Close what is open; clears a filter. Never leaves.";
     A::Up, "up", Global, ["up", "k"], "", "Up.";
     A::Down, "down", Global, ["down", "j"], "", "Down.";
-    A::Left, "left", Global, ["left", "h"], "", "Left.";
-    A::Right, "right", Global, ["right", "l"], "", "Right.";
+    A::Left, "left", Global, ["left", "h"], "", "Left; on Overview the value of the graphs further back, in a recording ten seconds back.";
+    A::Right, "right", Global, ["right", "l"], "", "Right; on Overview towards now, in a recording ten seconds forward.";
     A::PageUp, "page_up", Global, ["pgup", "ctrl-u"], "", "A page up.";
     A::PageDown, "page_down", Global, ["pgdn", "ctrl-d"], "", "A page down.";
     A::First, "first", Global, ["home", "g"], "", "To the first.";
@@ -83,6 +83,8 @@ const DOING: &[Row] = keys! {
     A::SeekForth, "seek_forth", Replay, ["]"], "forward", "Ten seconds forward in the recording.";
     A::Notices, "notices", Global, ["n"], "notices", "Problems found, and what to do about them.";
     A::Record, "record", Global, ["R"], "", "Record what is shown into a file; again to stop.";
+    A::Options, "options", Global, ["o", "f2"], "options", "Options: theme, graphs, panels, units, interval; w there writes them to the configuration.";
+    A::Palette, "palette", Global, [":", "ctrl-p"], "", "Find a GPU, framework, option or action by name.";
     A::Theme, "theme", Global, ["T"], "", "Next theme.";
     A::Repaint, "repaint", Global, ["ctrl-l"], "", "Draw everything again.";
     A::Suspend, "suspend", Global, ["ctrl-z"], "", "Put warpscope into the background; fg brings it back.";

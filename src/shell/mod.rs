@@ -3,6 +3,7 @@
 //! [`update::update`] knows no clock, file or device: what happens comes in as [`Msg`], what should happen
 //! goes out as [`Cmd`].
 
+pub mod alerts;
 pub(crate) mod chrome;
 pub mod draw;
 pub mod keymap;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use warpscope_probes::rules::RuleBase;
 
+use self::alerts::Alerts;
 use self::keymap::Keymap;
 use self::overlay::Overlay;
 use self::tabs::{Tab, Tabs};
@@ -44,6 +46,8 @@ pub struct App {
     pub toast: Option<(String, u8)>,
     /// The recording being written.
     pub recorded: Option<Recorded>,
+    /// What was worth interrupting the user for.
+    pub alerts: Alerts,
     /// Which key does what.
     pub keymap: Keymap,
     /// Rows of the body, for page keys.
@@ -62,6 +66,7 @@ impl App {
             frozen: false,
             toast: None,
             recorded: None,
+            alerts: Alerts::default(),
             keymap,
             page: 0,
         }

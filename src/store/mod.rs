@@ -4,10 +4,11 @@ mod series;
 mod spans;
 pub mod trends;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use warpscope_probes::gpu::ClockReason;
 use warpscope_probes::units::Scalar;
-use warpscope_probes::{Frame, Gpu};
+use warpscope_probes::{Frame, Gpu, Timestamp};
 
 pub use series::{CAPACITY, Series};
 use spans::Spans;
@@ -18,7 +19,7 @@ pub use spans::{MEANS, SPANS, Span};
 pub enum Track {
     /// GPU utilisation, percent.
     Utilisation,
-    /// Memory in use, percent of the total.
+    /// Memory in use, bytes.
     Memory,
     /// Power, watts.
     Power,
@@ -30,6 +31,26 @@ pub enum Track {
     Tensor,
     /// PCIe receive and transmit together, bytes per second.
     Pcie,
+    /// NVLink receive and transmit together, bytes per second.
+    NvLink,
+    /// What holds the clocks back: 1 for power, far more for heat, so that a mean over time above 1 tells of heat.
+    Throttle,
+}
+
+/// What heat weighs in [`Track::Throttle`].
+const HOT: f64 = 1000.0;
+
+fn throttle(gpu: &Gpu) -> Option<f64> {
+    let reasons = gpu.throttle.active.value()?;
+    let weight = |reason: &ClockReason| match (
+        reason.slows(),
+        matches!(reason, ClockReason::SwThermal | ClockReason::HwThermal),
+    ) {
+        (false, _) => 0.0,
+        (true, false) => 1.0,
+        (true, true) => HOT,
+    };
+    Some(reasons.iter().map(weight).fold(0.0, f64::max))
 }
 
 /// One kept value: which, its label, and where it comes from.
@@ -58,13 +79,9 @@ pub const TRACKS: &[TrackSpec] = &[
     },
     TrackSpec {
         track: Track::Memory,
-        label: "memory %",
-        read: |gpu| {
-            let used = gpu.vitals.memory_used_bytes.value()?.number()?;
-            let total = gpu.vitals.memory_total_bytes.last()?.number()?;
-            (total > 0.0).then_some(used / total * 100.0)
-        },
-        ceiling: hundred,
+        label: "memory",
+        read: |gpu| gpu.vitals.memory_used_bytes.value()?.number(),
+        ceiling: |gpu| gpu.vitals.memory_total_bytes.last()?.number().filter(|total| *total > 0.0),
     },
     TrackSpec {
         track: Track::Power,
@@ -99,6 +116,16 @@ pub const TRACKS: &[TrackSpec] = &[
         },
         ceiling: |_| None,
     },
+    TrackSpec {
+        track: Track::NvLink,
+        label: "NVLink B/s",
+        read: |gpu| {
+            let rx = gpu.vitals.nvlink_rx_bps.value()?.number()?;
+            Some(rx + gpu.vitals.nvlink_tx_bps.value()?.number()?)
+        },
+        ceiling: |_| None,
+    },
+    TrackSpec { track: Track::Throttle, label: "", read: throttle, ceiling: |_| None },
 ];
 
 /// Histories of every GPU that was ever seen, and of the host's CPU.
@@ -106,11 +133,14 @@ pub const TRACKS: &[TrackSpec] = &[
 pub struct Store {
     gpus: BTreeMap<String, Vec<(Series, Spans)>>,
     cpu: Series,
+    /// When the newest frames were taken, oldest first.
+    times: VecDeque<Timestamp>,
 }
 
 impl Store {
     /// Takes one frame. A GPU that is missing or late leaves a gap, never a zero.
     pub fn push(&mut self, frame: &Frame) {
+        self.rewind(frame.at);
         self.cpu.push(frame.host.machine.cpu_pct.value().map(|pct| pct.0));
         for gpu in &frame.gpus {
             if !self.gpus.contains_key(&gpu.key) {
@@ -127,9 +157,18 @@ impl Store {
         }
     }
 
-    /// Forgets everything, as after a jump in a recording.
-    pub fn clear(&mut self) {
-        *self = Self::default();
+    /// Forgets what came after a time: a recording may go back.
+    fn rewind(&mut self, at: Timestamp) {
+        let later = self.times.iter().rev().take_while(|time| **time > at).count();
+        if later > 0 {
+            let series = self.gpus.values_mut().flatten().map(|kept| &mut kept.0);
+            series.chain([&mut self.cpu]).for_each(|series| series.forget(later));
+            self.times.truncate(self.times.len() - later);
+        }
+        if self.times.len() == CAPACITY {
+            self.times.pop_front();
+        }
+        self.times.push_back(at);
     }
 
     /// The newest values of a track, oldest first; empty for a GPU that was never seen.
@@ -182,14 +221,25 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_unknown_size_is_a_gap() {
+    fn a_step_back_forgets_what_came_later() {
+        let mut store = Store::default();
+        for second in [1, 2, 3, 2] {
+            let mut frame = frame(&[("a", second as f32)]);
+            frame.at = Timestamp(second * 1000);
+            store.push(&frame);
+        }
+        assert_eq!(store.track("a", Track::Utilisation), [Some(1.0), Some(2.0), Some(2.0)]);
+    }
+
+    #[test]
+    fn memory_of_unknown_size_has_no_known_top() {
         let mut gpu = Gpu::default();
         gpu.vitals.memory_used_bytes = Bytes(5).into();
         let memory = TRACKS.iter().find(|spec| spec.track == Track::Memory).expect("listed");
-        assert_eq!((memory.read)(&gpu), None);
+        assert_eq!(((memory.read)(&gpu), (memory.ceiling)(&gpu)), (Some(5.0), None));
         gpu.vitals.memory_total_bytes = Bytes(0).into();
-        assert_eq!((memory.read)(&gpu), None);
+        assert_eq!((memory.ceiling)(&gpu), None);
         gpu.vitals.memory_total_bytes = Bytes(20).into();
-        assert_eq!((memory.read)(&gpu), Some(25.0));
+        assert_eq!((memory.ceiling)(&gpu), Some(20.0));
     }
 }

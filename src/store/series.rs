@@ -22,6 +22,11 @@ impl Series {
         self.values.push(value.filter(|value| value.is_finite()));
     }
 
+    /// Forgets the newest values, so many.
+    pub fn forget(&mut self, newest: usize) {
+        self.values.truncate(self.values.len().saturating_sub(newest));
+    }
+
     /// Oldest first.
     pub fn values(&self) -> &[Option<f32>] {
         &self.values[self.values.len().saturating_sub(CAPACITY)..]

@@ -39,12 +39,15 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    /// Takes the value of a frame. Time that goes back, as in a recording, begins anew.
+    /// Takes the value of a frame. Where time goes back, as in a recording, what came later is forgotten.
     pub(super) fn push(&mut self, at: Timestamp, value: Option<f32>) {
         let value = value.filter(|value| value.is_finite());
         let before = self.last.filter(|last| last.0 <= at);
+        if self.rings.is_empty() {
+            self.rings = SPANS.iter().map(Ring::new).collect();
+        }
         if before.is_none() {
-            *self = Self { rings: SPANS.iter().map(Ring::new).collect(), ..Self::default() };
+            self.rings.iter_mut().for_each(|ring| ring.rewind(at));
         }
         let passed = before.map_or(0, |(last, _)| at.0 - last.0);
         let held = before.and_then(|(_, held)| held);
@@ -94,6 +97,19 @@ impl Ring {
             self.sum += value;
             self.count = self.count.saturating_add(1);
         }
+    }
+
+    /// Forgets what came after a time.
+    fn rewind(&mut self, at: Timestamp) {
+        let piece = at.0 / self.width;
+        let Some(newest) = self.newest.filter(|newest| *newest > piece) else { return };
+        let later = usize::try_from(newest - piece).unwrap_or(usize::MAX);
+        let mean =
+            self.means.len().checked_sub(later).and_then(|left| self.means.get(left)).copied();
+        self.means.truncate(self.means.len().saturating_sub(later));
+        self.newest = mean.map(|_| piece);
+        let known = mean.filter(|mean| !mean.is_nan());
+        (self.sum, self.count) = (known.unwrap_or(0.0), u16::from(known.is_some()));
     }
 
     fn keep(&mut self, mean: Option<f32>) {
@@ -161,10 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_time_that_goes_back_begins_anew() {
-        let mut long = spans((0..200_000).map(|second| (second, Some(1.0))));
+    fn memory_is_bounded() {
+        let long = spans((0..200_000).map(|second| (second, Some(1.0))));
         assert!(long.rings.iter().all(|ring| ring.means.len() < MEANS));
-        long.push(Timestamp(1_700_000_000_000), Some(2.0));
-        assert_eq!(long.steps(5, 24).iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn a_step_back_in_a_recording_forgets_only_what_came_later() {
+        let ramp = || (0..600).map(|second| (second, Some(second as f32)));
+        let back = spans(ramp().chain([(570, Some(570.0))]));
+        let steps = back.steps(1, 60);
+        assert!((steps[59].expect("now") - 570.0).abs() < 3.0, "{:?}", steps[59]);
+        assert!((steps[30].expect("before") - 422.0).abs() < 6.0, "{:?}", steps[30]);
+        let start = spans(ramp().chain([(0, Some(7.0))]));
+        assert!(start.steps(1, 60)[..59].iter().all(Option::is_none));
     }
 }

@@ -97,6 +97,8 @@ const BINARY: &Scale = &[
     ("B", 1.0),
 ];
 
+const DECIMAL_BYTES: &Scale =
+    &[("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)];
 const DECIMAL: &Scale = &[("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0)];
 
 /// The largest unit that the value reaches, counting what the next smaller one would round up to.
@@ -115,9 +117,51 @@ fn sane(value: f64) -> Option<f64> {
     (value.is_finite() && value.abs() < 1e18).then_some(value)
 }
 
+/// Which units the user reads values in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Memory in powers of ten.
+    pub decimal: bool,
+    /// Temperatures in degrees Fahrenheit.
+    pub fahrenheit: bool,
+}
+
+impl Units {
+    fn scale(self) -> &'static Scale {
+        if self.decimal { DECIMAL_BYTES } else { BINARY }
+    }
+
+    /// [`bytes`] in these units.
+    pub fn bytes(self, bytes: f64) -> Short {
+        bytes_in(self.scale(), bytes)
+    }
+
+    /// [`bytes_of`] in these units.
+    pub fn bytes_of(self, used: Option<f64>, total: f64) -> Short {
+        part_in(self.scale(), used, total)
+    }
+
+    /// A temperature in this unit, from degrees Celsius.
+    pub fn temperature(self, celsius: f64) -> f64 {
+        if self.fahrenheit { celsius * 1.8 + 32.0 } else { celsius }
+    }
+
+    /// [`celsius`] in this unit.
+    pub fn celsius(self, degrees: f64, glyphs: &Glyphs) -> Short {
+        let letter = if self.fahrenheit { 'F' } else { 'C' };
+        or_absent(sane(self.temperature(degrees)), |degrees| {
+            Short::of(format_args!("{degrees:.0} {}{letter}", glyphs.degree))
+        })
+    }
+}
+
 /// `61.2 GiB`, `512 B`: binary units, one decimal.
 pub fn bytes(bytes: f64) -> Short {
-    or_absent(sane(bytes), |bytes| match unit(BINARY, bytes, 1) {
+    bytes_in(BINARY, bytes)
+}
+
+fn bytes_in(scale: &'static Scale, bytes: f64) -> Short {
+    or_absent(sane(bytes), |bytes| match unit(scale, bytes, 1) {
         ("B", _) => Short::of(format_args!("{bytes:.0} B")),
         (unit, factor) => Short::of(format_args!("{:.1} {unit}", bytes / factor)),
     })
@@ -134,8 +178,12 @@ pub fn bytes_compact(bytes: f64) -> Short {
 
 /// `61.2 / 139.8 GiB`: a part and the whole, in the unit of the whole.
 pub fn bytes_of(used: Option<f64>, total: f64) -> Short {
+    part_in(BINARY, used, total)
+}
+
+fn part_in(scale: &'static Scale, used: Option<f64>, total: f64) -> Short {
     or_absent(sane(total), |total| {
-        let (unit, factor) = unit(BINARY, total, 1);
+        let (unit, factor) = unit(scale, total, 1);
         let used =
             or_absent(used.and_then(sane), |used| Short::of(format_args!("{:.1}", used / factor)));
         Short::of(format_args!("{used} / {:.1} {unit}", total / factor))
@@ -188,7 +236,7 @@ pub fn watts(watts: f64) -> Short {
 
 /// `54 °C`.
 pub fn celsius(celsius: f64, glyphs: &Glyphs) -> Short {
-    or_absent(sane(celsius), |celsius| Short::of(format_args!("{celsius:.0} {}C", glyphs.degree)))
+    Units::default().celsius(celsius, glyphs)
 }
 
 /// `1980 MHz`.

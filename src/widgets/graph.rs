@@ -19,6 +19,7 @@ pub struct Graph<'a> {
     range: (f32, f32),
     paint: Paint,
     labels: Option<(&'a str, &'a str)>,
+    reading: Option<usize>,
 }
 
 /// Dots of the left and of the right column of a Braille cell, from the bottom.
@@ -27,7 +28,15 @@ pub(super) const DOTS: [[u8; 4]; 2] = [[0x40, 0x04, 0x02, 0x01], [0x80, 0x20, 0x
 impl<'a> Graph<'a> {
     /// A graph of values between two ends.
     pub fn new(look: Look<'a>, values: &'a [Option<f32>], range: (f32, f32)) -> Self {
-        Self { look, values, second: &[], range, paint: Paint::Ramp(Ramp::Graph), labels: None }
+        Self {
+            look,
+            values,
+            second: &[],
+            range,
+            paint: Paint::Ramp(Ramp::Graph),
+            labels: None,
+            reading: None,
+        }
     }
 
     /// Colours; [`Ramp::Graph`] if not called.
@@ -49,6 +58,23 @@ impl<'a> Graph<'a> {
     pub fn labels(mut self, high: &'a str, low: &'a str) -> Self {
         self.labels = Some((high, low));
         self
+    }
+
+    /// A line through the value so many before the newest.
+    #[must_use]
+    pub fn reading(mut self, back: Option<usize>) -> Self {
+        self.reading = back;
+        self
+    }
+
+    /// Draws the line through the value that is read.
+    fn draw_reading(&self, plot: Rect, buffer: &mut Buffer) {
+        let back = self.reading.and_then(|back| u16::try_from(back / 2).ok());
+        let Some(back) = back.filter(|back| *back < plot.width) else { return };
+        for y in plot.top()..plot.bottom() {
+            let cell = &mut buffer[(plot.right() - 1 - back, y)];
+            cell.set_symbol(self.look.glyphs.vertical).set_style(self.look.style(Role::Accent));
+        }
     }
 
     /// Steps that fit into an area, two to a cell.
@@ -171,5 +197,6 @@ impl Widget for &Graph<'_> {
         for column in plot.left()..plot.right() {
             self.draw_column(column, plot, buffer);
         }
+        self.draw_reading(plot, buffer);
     }
 }

@@ -11,6 +11,8 @@ pub(crate) struct Menu<'a> {
     pub(crate) head: &'a str,
     /// What there is to choose from.
     pub(crate) rows: &'a [String],
+    /// What stands where there is no row.
+    pub(crate) empty: &'a str,
     /// The selected row.
     pub(crate) selected: usize,
 }
@@ -40,8 +42,7 @@ impl Menu<'_> {
             hits.add(line, Hit::Row(at));
         }
         if rows.is_empty() && inner.height > 1 {
-            let text = "Nothing in the catalogue matches.";
-            buffer.set_stringn(inner.x, inner.y + 1, text, width, look.style(Role::Warn));
+            buffer.set_stringn(inner.x, inner.y + 1, self.empty, width, look.style(Role::Warn));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use warpscope::config::{parse, sample};
+use warpscope::shell::keys::rows;
 
 fn corpus(kind: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs").join(kind);
@@ -42,5 +43,6 @@ fn every_invalid_file_is_refused_with_the_text_beside_it() {
 #[test]
 fn the_sample_at_the_root_is_the_one_the_program_prints() {
     let committed = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("config.sample.toml"));
-    assert_eq!(committed, sample(), "run: warpscope config sample > config.sample.toml");
+    let actions = rows().iter().map(|row| (row.spec.id, row.spec.keys, row.spec.help));
+    assert_eq!(committed, sample(actions), "run: warpscope config sample > config.sample.toml");
 }

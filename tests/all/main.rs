@@ -7,6 +7,7 @@ mod bench_screen;
 mod children;
 mod cli;
 mod compare;
+mod completions;
 mod configs;
 mod cycles;
 #[cfg(target_os = "linux")]
@@ -62,3 +63,4 @@ mod tune;
 #[cfg(target_os = "linux")]
 mod tune_cuda;
 mod verdicts;
+mod words;

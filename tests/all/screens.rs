@@ -39,6 +39,8 @@ use warpscope_probes::units::Bytes;
 
 use crate::{frames, history};
 
+mod contrast;
+
 /// From nothing to a wall of text; thin, flat, usual and odd.
 const SIZES: &[(u16, u16)] = &[
     (0, 0),

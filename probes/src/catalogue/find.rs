@@ -7,7 +7,7 @@ use super::part::{Part, PciId};
 pub const MAX_COUNT: u32 = 64;
 
 /// Names offered when nothing fits.
-const OFFERED: usize = 4;
+const OFFERED: usize = 3;
 
 /// Longer texts are cut before names are compared with them.
 const LONGEST: usize = 64;
@@ -21,6 +21,13 @@ pub enum FindError {
         query: String,
         /// Market names that look most like it.
         nearest: Vec<String>,
+    },
+    /// A GPU of another maker.
+    Foreign {
+        /// What was asked for.
+        query: String,
+        /// The maker.
+        maker: &'static str,
     },
     /// Several products share that name or device id, and none is the usual one.
     Shared {
@@ -46,6 +53,9 @@ impl fmt::Display for FindError {
                 let nearest = nearest.join(", ");
                 write!(f, "{query:?} names no GPU of the catalogue; nearest: {nearest}")
             }
+            Self::Foreign { query, maker } => {
+                write!(f, "{query:?} is made by {maker}; warpscope knows NVIDIA GPUs only")
+            }
             Self::Shared { query, choices } => {
                 write!(f, "{query:?} fits {}; name one of them", choices.join(", "))
             }
@@ -57,6 +67,36 @@ impl fmt::Display for FindError {
 }
 
 impl std::error::Error for FindError {}
+
+/// How names of GPUs of other makers begin, folded; a digit follows the shorter ones.
+const OTHER_MAKERS: &[(&str, &str)] = &[
+    ("amd", "AMD"),
+    ("instinct", "AMD"),
+    ("radeon", "AMD"),
+    ("mi", "AMD"),
+    ("rx", "AMD"),
+    ("gfx", "AMD"),
+    ("intel", "Intel"),
+    ("arca", "Intel"),
+    ("arcb", "Intel"),
+    ("gaudi", "Intel"),
+    ("apple", "Apple"),
+    ("tpu", "Google"),
+];
+
+/// Who makes what has this folded name, if it is not NVIDIA.
+fn maker(folded: &str) -> Option<&'static str> {
+    let fits = |start: &str| {
+        let rest = folded.strip_prefix(start);
+        rest.is_some_and(|rest| {
+            start.len() > 4
+                || rest.starts_with(|c: char| c.is_ascii_digit())
+                || start == "amd"
+                || start == "tpu"
+        })
+    };
+    OTHER_MAKERS.iter().find(|row| fits(row.0)).map(|row| row.1)
+}
 
 /// A name without case, spaces, punctuation and the maker's name: what names are compared by.
 pub(super) fn folded(name: &str) -> String {
@@ -81,6 +121,10 @@ impl Catalogue {
             found = self.by_pci_id(id.0);
         }
         match found.as_slice() {
+            [] if maker(&wanted).is_some() => Err(FindError::Foreign {
+                query: query.into(),
+                maker: maker(&wanted).unwrap_or_default(),
+            }),
             [] => Err(FindError::Unknown { query: query.into(), nearest: self.nearest(&wanted) }),
             [part] => Ok(part),
             several => {

@@ -10,7 +10,7 @@ use warpscope_probes::releases;
 use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
 
 use crate::commands::answer::vocabulary;
-use crate::config::nearest;
+use crate::config::near;
 use crate::engine::{Assumptions, Origin, Question, distinct};
 
 /// A word that means nothing, with what was perhaps meant.
@@ -291,11 +291,22 @@ fn unknown_framework(base: &RuleBase, name: &str) -> UsageError {
         names.map(|name| (plain(name), one.id.as_str()))
     });
     let names: Vec<_> = names.collect();
-    let near = nearest(&plain(name), names.iter().map(|row| row.0.as_str()));
-    let near = names.iter().find(|row| Some(row.0.as_str()) == near);
-    let hint = near.map(|row| format!("; did you mean {}?", row.1)).unwrap_or_default();
-    let known: Vec<_> = base.frameworks().iter().map(|one| one.id.as_str()).collect();
-    UsageError(format!("{name:?} is not a known framework{hint}; known: {}", known.join(", ")))
+    let near = near(&plain(name), names.iter().map(|row| row.0.as_str()));
+    let mut ids: Vec<&str> = Vec::new();
+    for (_, id) in near.iter().filter_map(|near| names.iter().find(|row| row.0 == *near)) {
+        if !ids.contains(id) {
+            ids.push(id);
+        }
+    }
+    let hint = match ids.split_last() {
+        None => ";".to_owned(),
+        Some((only, [])) => format!("; did you mean {only}?"),
+        Some((last, others)) => format!("; did you mean {} or {last}?", others.join(", ")),
+    };
+    UsageError(format!(
+        "{name:?} is not a known framework{hint} `warpscope frameworks` lists all {}",
+        base.frameworks().len()
+    ))
 }
 
 #[cfg(test)]
@@ -365,8 +376,8 @@ mod tests {
     #[test]
     fn a_wrong_word_is_answered_with_the_nearest() {
         let message = |words: &[&str]| ask(words).expect_err("a mistake").0;
-        assert!(message(&["vlmm"]).contains("did you mean vllm?"));
-        assert!(message(&["ktransformer"]).contains("did you mean ktransformers?"));
+        assert!(message(&["vlmm"]).contains("did you mean vllm"));
+        assert!(message(&["ktransformer"]).contains("did you mean ktransformers"));
         assert!(message(&["lmdeploy", "nonesuch"]).contains("PyTorch · fp16"));
         assert!(message(&["vllm", "attention=flashinfr"]).contains("did you mean flashinfer?"));
         assert!(message(&["vllm", "quantization=awq", "quantization=gptq"]).contains("contradict"));

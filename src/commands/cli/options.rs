@@ -50,6 +50,11 @@ impl Options {
         forms.into_iter().find(|row| self.get(row.0)).map_or(Form::Text, |row| row.1)
     }
 
+    /// Whether to print and draw ASCII only: asked for, or all that the locale promises.
+    pub fn is_ascii(&self) -> bool {
+        self.get(&args::ASCII) || !speaks_utf8(&self.env)
+    }
+
     /// The recording to play instead of reading this machine.
     pub fn recording(&self) -> Option<PathBuf> {
         self.get(&args::RECORDING).or_else(|| self.get(&args::SOURCE))
@@ -80,4 +85,15 @@ pub(crate) fn resolve(
     let settings =
         config::resolve(&raw.values, &env, &file, !raw.command.screen).map_err(CliError::Usage)?;
     Ok(Options { settings, keys: file.keys, config, env, commands })
+}
+
+/// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
+fn speaks_utf8(env: &Environment) -> bool {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| env.text(name).filter(|value| !value.is_empty()));
+    set.is_none_or(|locale| {
+        let locale = locale.to_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }

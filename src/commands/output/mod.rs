@@ -107,7 +107,7 @@ pub(crate) fn style(options: &Options) -> Style {
         ColorChoice::Never => false,
         ColorChoice::Auto => terminal && !dumb,
     };
-    Style { width: columns(), ascii: options.get(&args::ASCII), color }
+    Style { width: columns(), ascii: options.is_ascii(), color }
 }
 
 /// Columns of the terminal; `None` when output goes elsewhere and may be as wide as it likes.

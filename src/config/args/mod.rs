@@ -13,6 +13,7 @@ macro_rules! args {
     };
 }
 
+mod alert;
 mod bench;
 mod gpu;
 mod picture;
@@ -27,6 +28,7 @@ mod source;
 mod spec;
 mod view;
 
+pub use alert::*;
 pub use bench::*;
 pub use gpu::*;
 pub use picture::*;
@@ -43,6 +45,7 @@ pub use view::*;
 
 const SECTIONS: &[&[&ArgSpec]] = &[
     view::ROWS,
+    alert::ROWS,
     source::ROWS,
     bench::ROWS,
     gpu::ROWS,

@@ -30,7 +30,7 @@ pub enum ConfigAction {
 }
 
 /// Shells completions are made for.
-const SHELLS: &[&str] = &["bash", "elvish", "fish", "powershell", "zsh"];
+const SHELLS: &[&str] = &["bash", "elvish", "fish", "nu", "powershell", "zsh"];
 
 args! {
     JSON: bool = switch(&[("json", "on")])

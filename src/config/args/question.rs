@@ -35,7 +35,7 @@ args! {
     FRAMEWORKS: Vec<String> = operand(Form::Operand, "FRAMEWORK[@VERSION][:CONFIG]", Kind::List)
         .help("Framework by name, optionally with version and configuration: vllm, vllm@0.9.2, vllm:awq, lmdeploy pytorch, vllm dtype=bf16");
     ASKED_DTYPE: Option<String> = option("dtype", "DTYPE", Kind::Text)
-        .help("Number format to ask about: float16, bf16, …");
+        .help("Number format to ask about: float16, bf16 and others");
     MODEL: Option<PathBuf> = option("model", "MODEL", Kind::Path)
         .help("Model to ask about: its folder, its config.json, a .gguf or .safetensors file, or its name in a cache of this machine: Qwen/Qwen3-8B, owner/name:Q4_K_M, llama3.1:8b");
     FETCH: bool = switch(&[("fetch", "on")])

@@ -13,7 +13,7 @@ args! {
         .help("Start a new file before this one exceeds the size");
     KEEP: u64 = option("keep", "N", Kind::Count)
         .default("3")
-        .help("Number of older files to keep with --max-size: FILE.1, FILE.2, …");
+        .help("Number of older files to keep with --max-size: FILE.1, FILE.2, ...");
     COMMAND: Vec<String> = operand(Form::Rest, "COMMAND", Kind::Words)
         .help("Program to run and record: the samples in its output, and the state of the machine while it runs");
     ATTACH: Option<u64> = option("attach", "PID", Kind::Count)
@@ -23,7 +23,7 @@ args! {
     PARSERS: Vec<String> = option("parse", "LIST", Kind::AnyOf(points::PARSERS))
         .help("Also recognize the output of these tools, comma-separated");
     PATTERN: Option<String> = option("pattern", "REGEX", Kind::Text)
-        .help("Also recognize lines that match this regular expression; groups name the fields: (?<name>…), (?<t_us>…), (?<per_s>…)");
+        .help("Also recognize lines that match this regular expression; groups name the fields: (?<name>...), (?<t_us>...), (?<per_s>...)");
     REMARK: Vec<String> = operand(Form::RequiredOperand, "TEXT", Kind::Words)
         .help("Remark to store with the measurements");
 }

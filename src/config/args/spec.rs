@@ -93,6 +93,13 @@ pub struct ArgSpec {
     pub(super) readable: fn(Option<&Value>) -> bool,
 }
 
+/// Two declarations are the same if their names are.
+impl PartialEq for ArgSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
 const BASE: ArgSpec = ArgSpec {
     id: "",
     form: Form::Option,

@@ -11,6 +11,14 @@ use crate::config::value::Kind;
 /// Tabs the dashboard may start on.
 const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
 
+/// Spans of the graphs, as the store keeps them.
+const SPANS: &[&str] = &["1min", "5min", "15min", "1h", "6h", "24h"];
+/// Panels of Overview that can be left out.
+pub const PANEL_WORDS: &[&str] = &["host", "formats", "processes", "none"];
+/// Graphs of a GPU.
+pub const GRAPH_WORDS: &[&str] =
+    &["utilization", "memory", "power", "temperature", "clock", "tensor", "pcie", "nvlink", "none"];
+
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
@@ -52,6 +60,36 @@ args! {
         .variable("WARPSCOPE_TAB")
         .key("start_tab")
         .help("Tab to start on");
+    UNITS: String = option("units", "UNITS", Kind::OneOf(&["binary", "decimal"]))
+        .default("binary")
+        .variable("WARPSCOPE_UNITS")
+        .key("units")
+        .help("Units of memory: binary (GiB) or decimal (GB)");
+    TEMPERATURE: String = option("temperature", "UNIT", Kind::OneOf(&["celsius", "fahrenheit"]))
+        .default("celsius")
+        .variable("WARPSCOPE_TEMPERATURE")
+        .key("temperature")
+        .help("Unit of temperatures");
+    CLOCK: String = option("clock", "ZONE", Kind::OneOf(&["utc", "local"]))
+        .default("utc")
+        .variable("WARPSCOPE_CLOCK")
+        .key("clock")
+        .help("Time zone of the clock in the header");
+    GRAPH_SPAN: String = option("graph-span", "SPAN", Kind::OneOf(SPANS))
+        .default("1min")
+        .variable("WARPSCOPE_GRAPH_SPAN")
+        .key("graph_span")
+        .help("Time the graphs cover");
+    GRAPHS: Vec<String> = option("graphs", "LIST", Kind::AnyOf(GRAPH_WORDS))
+        .default("utilization,memory,power,temperature,clock,tensor,pcie,nvlink")
+        .variable("WARPSCOPE_GRAPHS")
+        .key("graphs")
+        .help("Graphs of each GPU, comma-separated; as many as fit are drawn");
+    PANELS: Vec<String> = option("panels", "LIST", Kind::AnyOf(PANEL_WORDS))
+        .default("host,formats,processes")
+        .variable("WARPSCOPE_PANELS")
+        .key("panels")
+        .help("Panels shown on Overview beside the GPUs, comma-separated");
     READONLY: bool = switch(&[("readonly", "on"), ("no-readonly", "off")])
         .variable("WARPSCOPE_READONLY")
         .key("readonly")

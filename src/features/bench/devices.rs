@@ -198,6 +198,14 @@ impl Devices {
         tasks
     }
 
+    /// The user sets when to measure.
+    pub fn set_mode(&mut self, mode: BenchMode) -> Vec<DeviceTask> {
+        (self.configured, self.mode) = (mode, mode);
+        let mut tasks = self.schedule(CPU, Event::Mode(mode));
+        tasks.extend(self.set_mode_of_gpus());
+        tasks
+    }
+
     /// The user wants GPUs measured without the rest between sessions, or no longer.
     pub fn pin(&mut self) -> Vec<DeviceTask> {
         self.mode = if self.mode == BenchMode::On { BenchMode::Auto } else { BenchMode::On };

@@ -7,6 +7,7 @@ use super::device::Task;
 use super::devices::DeviceTask;
 use crate::features::Effect;
 use crate::worker::Update;
+use crate::worker::scheduler::BenchMode;
 
 /// What happens to the benchmark.
 #[derive(Debug)]
@@ -31,6 +32,11 @@ impl Bench {
     /// One key for all devices: what it does to the CPU's benchmark, it does to the others.
     pub fn toggle(&mut self) -> Vec<Effect> {
         effects(self.devices.toggle())
+    }
+
+    /// When to measure.
+    pub fn set_mode(&mut self, mode: BenchMode) -> Vec<Effect> {
+        effects(self.devices.set_mode(mode))
     }
 
     /// Handles a frame, also while the screen is frozen: foreign processes get their GPU.

@@ -4,21 +4,20 @@ use ratatui::widgets::Widget;
 use warpscope_probes::Timestamp;
 use warpscope_probes::gpu::Presence;
 
+use super::graphs;
 use super::model::{Card, Fact, Summary};
 use crate::features::Shared;
-use crate::store::{MEANS, SPANS, Span, TRACKS, Track};
+use crate::store::Track;
 use crate::widgets::format::Short;
-use crate::widgets::layout::{columns, cut_bottom, cut_history, cut_top, halves};
+use crate::widgets::layout::{cut_history, cut_top, halves};
 use crate::widgets::theme::{Ramp, Role};
 use crate::widgets::{
-    Card as Frame, CellWriter, DtypeStrip, Gauge, Graph, Look, Paint, Spark, StyledText, highest,
-    outcome_role, text_width,
+    Card as Frame, CellWriter, DtypeStrip, Gauge, Look, Paint, Spark, StyledText, outcome_role,
+    text_width,
 };
 
 /// Fewest lines a graph is worth.
 pub(crate) const GRAPH_LEAST: u16 = 3;
-/// From this height on a graph has its times below.
-const AXIS_FROM: u16 = 4;
 /// Most lines the graphs of one card take.
 pub(crate) const GRAPH_MOST: u16 = 12;
 
@@ -53,7 +52,7 @@ pub(crate) fn render(
     shared: &Shared,
     look: Look<'_>,
     card: &Card,
-    (selected, span): (bool, usize),
+    (selected, reading): (bool, Option<usize>),
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -85,7 +84,7 @@ pub(crate) fn render(
         summary(look, (&card.summary, &card.decode), cut_top(&mut rest, 1), buffer);
     }
     if rest.height >= GRAPH_LEAST && has_graph(card) {
-        graphs(shared, look, (card, span), rest, buffer);
+        graphs::render(shared, look, (card, reading.filter(|_| selected)), rest, buffer);
     }
 }
 
@@ -157,45 +156,4 @@ pub(crate) fn counts(look: Look<'_>, pen: &mut CellWriter<'_>, summary: &Summary
         pen.skip(1).glyph(outcome.symbol(!look.glyphs.is_unicode), style);
         pen.put(&Short::of(*count), style);
     }
-}
-
-/// Histories of the tracks that have values, as many beside each other as fit.
-fn graphs(
-    shared: &Shared,
-    look: Look<'_>,
-    (card, span): (&Card, usize),
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
-    let known = TRACKS.iter().filter(|spec| {
-        shared.store.span(&card.key, spec.track, span, 1).iter().any(Option::is_some)
-    });
-    let most = usize::from(area.width / 36).clamp(1, 5);
-    let shown: Vec<_> = known.take(most).collect();
-    let places = columns(area, shown.len() as u16, 2);
-    for (spec, mut place) in shown.iter().zip(places) {
-        let head = cut_top(&mut place, 1);
-        look.pen(buffer, head).fit(spec.label, look.style(Role::Muted));
-        if place.height >= AXIS_FROM {
-            axis(look, SPANS[span], cut_bottom(&mut place, 1), buffer);
-        }
-        let ceiling = gpu.and_then(spec.ceiling).map(|top| top as f32);
-        let fine = shared.store.span(&card.key, spec.track, span, MEANS);
-        let top = ceiling.or_else(|| highest(&fine)).unwrap_or(1.0).max(f32::MIN_POSITIVE);
-        let label = crate::widgets::format::count(f64::from(top));
-        let steps = Graph::new(look, &[], (0.0, top)).labels(&label, "0").steps(place);
-        let values = shared.store.span(&card.key, spec.track, span, steps);
-        Graph::new(look, &values, (0.0, top)).labels(&label, "0").render(place, buffer);
-    }
-}
-
-/// When the left and the right end of a graph are.
-fn axis(look: Look<'_>, span: Span, line: Rect, buffer: &mut Buffer) {
-    let ago = Short::of(format_args!("{} ago", span.label));
-    let room = line.width.saturating_sub(3);
-    let mut pen = look.pen(buffer, line);
-    pen.skip(4).elide(&ago, room.saturating_sub(5), look.style(Role::Faint));
-    let mut pen = look.pen(buffer, Rect { x: line.x + room, width: line.width - room, ..line });
-    pen.put("now", look.style(Role::Faint));
 }

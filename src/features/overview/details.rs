@@ -7,7 +7,7 @@ use warpscope_probes::{Absence, Field, Gpu};
 
 use crate::features::Shared;
 use crate::widgets::Look;
-use crate::widgets::format;
+use crate::widgets::format::{self, Units};
 use crate::widgets::theme::Role;
 use crate::widgets::{Titled, section};
 
@@ -23,7 +23,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, key: &str, width: usize) -> 
     lines.extend(dtypes(look, gpu, width));
     lines.push(head(look, "Now"));
     lines.extend(rows(look, Vitals::FIELDS, &gpu.vitals));
-    lines.extend(parts(look, gpu, width));
+    lines.extend(parts(shared.display.units, look, gpu, width));
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     (format!("{} {name}", gpu.index), lines)
 }
@@ -70,7 +70,7 @@ fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     support.iter().flat_map(line).collect()
 }
 
-fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
+fn parts(units: Units, look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for share in gpu.throttle.seen.iter().filter(|share| share.active_s > 0.0) {
         let text = format!("{:.0} s of {:.0} s watched", share.active_s, share.watched_s);
@@ -91,8 +91,8 @@ fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
         lines.extend(section(look, &format!("NVLink {}", link.link), &text, Role::Text, width));
     }
     for mig in &gpu.mig {
-        let used = size(mig.memory_used_bytes);
-        let total = size(mig.memory_total_bytes);
+        let used = size(units, mig.memory_used_bytes);
+        let total = size(units, mig.memory_total_bytes);
         lines.extend(section(
             look,
             &format!("MIG {}", mig.index),
@@ -104,6 +104,6 @@ fn parts(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn size(bytes: Option<Bytes>) -> format::Short {
-    format::or_absent(bytes, |bytes| format::bytes(bytes.0 as f64))
+fn size(units: Units, bytes: Option<Bytes>) -> format::Short {
+    format::or_absent(bytes, |bytes| units.bytes(bytes.0 as f64))
 }

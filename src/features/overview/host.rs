@@ -86,7 +86,7 @@ fn use_now(shared: &Shared, look: Look<'_>, line: Rect, buffer: &mut Buffer) {
         .render(history, buffer);
     let total = machine.memory_total_bytes.last().map_or(0.0, |Bytes(total)| *total as f64);
     let used = machine.memory_used_bytes.last().map(|Bytes(used)| *used as f64);
-    let text = format::bytes_of(used, total);
+    let text = shared.display.units.bytes_of(used, total);
     let mut pen = look.pen(buffer, memory);
     pen.put("mem ", look.style(Role::Muted));
     let bar = Rect { x: pen.x(), width: pen.rest(), ..memory };

@@ -2,6 +2,7 @@
 
 mod card;
 mod details;
+mod graphs;
 mod host;
 mod kinds;
 mod lines;
@@ -13,17 +14,17 @@ mod view;
 
 use warpscope_probes::{Frame, Gpu};
 
+use crate::config::args;
 use crate::features::keys::keys;
 use crate::features::{Cursor, Effect, Key, Scroll, Shared};
-use crate::store::SPANS;
 
 /// What is selected, and what lies over the tab.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
     /// Selected GPU.
     pub cursor: Cursor,
-    /// Place of the span of its graphs in [`SPANS`].
-    pub span: usize,
+    /// Steps back from now at which graphs are read.
+    pub reading: Option<usize>,
     /// First process in view.
     pub first_process: usize,
     /// Everything about one GPU.
@@ -42,7 +43,7 @@ pub struct Details {
 impl Overview {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
-        "longer_span", ["t"], "span", "Graphs over the next longer time, up to 24 hours; then a minute again.", |tab, _| tab.longer();
+        "longer_span", ["t"], "span", "Graphs over the next longer time, up to 24 hours; then a minute again.", |_, _| vec![Effect::StepOption(&args::GRAPH_SPAN.spec, None, 1)];
         "processes_down", ["}"], "", "Scroll the processes down.", |tab, shared| tab.scroll(1, shared);
         "processes_up", ["{"], "", "Scroll the processes up.", |tab, shared| tab.scroll(-1, shared);
     };
@@ -50,11 +51,6 @@ impl Overview {
     fn scroll(&mut self, step: isize, shared: &Shared) -> Vec<Effect> {
         let last = shared.frame.processes.len().saturating_sub(1);
         self.first_process = self.first_process.saturating_add_signed(step).min(last);
-        Vec::new()
-    }
-
-    fn longer(&mut self) -> Vec<Effect> {
-        self.span = (self.span + 1) % SPANS.len();
         Vec::new()
     }
 

@@ -11,7 +11,7 @@ use crate::engine::{Outcome, Verdict};
 use crate::features::Shared;
 use crate::features::shared::{GpuDecode, Judged};
 use crate::widgets::Amount;
-use crate::widgets::format;
+use crate::widgets::format::{self, Units};
 use crate::widgets::glyphs::Glyphs;
 use crate::widgets::theme::Role;
 
@@ -112,12 +112,19 @@ pub(crate) fn cards(shared: &Shared, glyphs: &Glyphs) -> Vec<Card> {
     let gpus = shared.frame.gpus.iter().enumerate();
     let card = |(at, gpu): (usize, &Gpu)| Card {
         decode: shared.gpu_decode.get(&gpu.key).map(|one| decode(one, shared.frame.at)),
-        ..card(shared.judged.get(at), at, gpu, glyphs)
+        ..card(shared.judged.get(at), at, gpu, Writing { glyphs, units: shared.display.units })
     };
     gpus.map(card).collect()
 }
 
-fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> Card {
+/// Characters and units of what is written.
+#[derive(Clone, Copy)]
+struct Writing<'a> {
+    glyphs: &'a Glyphs,
+    units: Units,
+}
+
+fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, writing: Writing<'_>) -> Card {
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
     Card {
         key: gpu.key.clone(),
@@ -125,12 +132,12 @@ fn card(judged: Option<&Arc<Judged>>, at: usize, gpu: &Gpu, glyphs: &Glyphs) -> 
         is_of_kind: false,
         head: format!("{at} {name}"),
         short: short_name(at, gpu),
-        facts: facts(gpu),
+        facts: facts(gpu, writing.units),
         presence: gpu.presence,
         load: load(gpu),
-        memory: memory(gpu),
-        state: state(gpu, glyphs),
-        dtypes: dtypes(judged.map_or(&[], |judged| &judged.dtypes), glyphs),
+        memory: memory(gpu, writing.units),
+        state: state(gpu, writing),
+        dtypes: dtypes(judged.map_or(&[], |judged| &judged.dtypes), writing.glyphs),
         summary: judged.map_or_else(Summary::default, |judged| summary(judged)),
         decode: None,
     }
@@ -157,11 +164,11 @@ pub(super) fn short_name(at: usize, gpu: &Gpu) -> String {
     format!("{at} {short}")
 }
 
-fn facts(gpu: &Gpu) -> Vec<String> {
+fn facts(gpu: &Gpu, units: Units) -> Vec<String> {
     let identity = &gpu.identity;
     let memory = gpu.vitals.memory_total_bytes.last().map(|bytes| {
         let kind = identity.memory_type.last().map(|kind| format!(" {kind}")).unwrap_or_default();
-        format!("{}{kind}", format::bytes(bytes.0 as f64))
+        format!("{}{kind}", units.bytes(bytes.0 as f64))
     });
     [
         identity.architecture.last().cloned(),
@@ -187,14 +194,14 @@ fn load(gpu: &Gpu) -> Meter {
     meter(&gpu.vitals.util_gpu_pct, 100.0, |pct| format::percent(pct).to_string())
 }
 
-fn memory(gpu: &Gpu) -> Meter {
+fn memory(gpu: &Gpu, units: Units) -> Meter {
     let total = gpu.vitals.memory_total_bytes.last().map_or(0.0, |total| total.0 as f64);
     meter(&gpu.vitals.memory_used_bytes, total, |used| {
-        format::bytes_of(Some(used), total).to_string()
+        units.bytes_of(Some(used), total).to_string()
     })
 }
 
-fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
+fn state(gpu: &Gpu, writing: Writing<'_>) -> Vec<Fact> {
     let presence = |text: &str, role| vec![fact(About::Presence, text, role)];
     match gpu.presence {
         Presence::WhatIf => return what_if(gpu),
@@ -212,9 +219,9 @@ fn state(gpu: &Gpu, glyphs: &Glyphs) -> Vec<Fact> {
     }
     let facts = [
         power(gpu),
-        temperature(gpu, glyphs),
+        temperature(gpu, writing),
         clocks(gpu),
-        link(gpu, glyphs),
+        link(gpu, writing.glyphs),
         fan(gpu),
         errors(gpu),
     ];
@@ -246,7 +253,7 @@ fn power(gpu: &Gpu) -> Option<Fact> {
     Some(fact(About::Power, text, dim(&vitals.power_w, Role::Text)))
 }
 
-fn temperature(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
+fn temperature(gpu: &Gpu, Writing { glyphs, units }: Writing<'_>) -> Option<Fact> {
     let vitals = &gpu.vitals;
     let now = vitals.temperature_c.last()?;
     let limit = vitals.temperature_slowdown_c.last().map_or(f32::INFINITY, |limit| limit.0);
@@ -255,7 +262,7 @@ fn temperature(gpu: &Gpu, glyphs: &Glyphs) -> Option<Fact> {
         left if left <= 8.0 => Role::Warn,
         _ => Role::Text,
     };
-    let text = format::celsius(f64::from(now.0), glyphs).to_string();
+    let text = units.celsius(f64::from(now.0), glyphs).to_string();
     Some(fact(About::Temperature, text, dim(&vitals.temperature_c, role)))
 }
 

@@ -1,7 +1,13 @@
+use warpscope_probes::gpu::Presence;
+
 use super::{Details, Overview, details, view};
 use crate::features::shared::copied_gpu;
 use crate::features::{Effect, Feature, PopupEvent, Scroll, Shared};
+use crate::store::MEANS;
 use crate::widgets::{Hit, Surface, draw_text};
+
+/// Steps of a graph that a key moves by: a sixtieth of the span.
+const READING_STEP: isize = (MEANS / 60).cast_signed();
 
 impl Feature for Overview {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
@@ -13,7 +19,22 @@ impl Feature for Overview {
     }
 
     fn step_aside(&mut self, step: isize, shared: &Shared) {
-        self.step(step, shared);
+        let has_graphs =
+            self.selected(&shared.frame).is_some_and(|gpu| gpu.presence != Presence::WhatIf);
+        if !has_graphs {
+            return self.step(step, shared);
+        }
+        let back = match (self.reading, step) {
+            (None, 0..) => return,
+            (None, _) => Some(0),
+            (Some(at), _) => at.checked_add_signed(-step * READING_STEP),
+        };
+        self.reading = back.map(|at| at.min(MEANS - 1));
+    }
+
+    fn close(&mut self) -> Vec<Effect> {
+        self.reading = None;
+        Vec::new()
     }
 
     fn open(&mut self, shared: &Shared) {

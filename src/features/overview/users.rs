@@ -28,6 +28,9 @@ const MEMORY: usize = 4;
 
 /// Lines that show every process and their head; none without processes.
 pub(super) fn wanted(shared: &Shared) -> u16 {
+    if !shared.display.has_panel("processes") {
+        return 0;
+    }
     match u16::try_from(shared.frame.processes.len()).unwrap_or(u16::MAX) {
         0 => 0,
         count => count.saturating_add(1),
@@ -58,7 +61,7 @@ pub(super) fn render(
     buffer: &mut Buffer,
 ) {
     let rows = sorted(&shared.frame.processes);
-    if rows.is_empty() || area.height < 2 {
+    if wanted(shared) == 0 || area.height < 2 {
         return;
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
@@ -77,7 +80,7 @@ fn cell(shared: &Shared, process: &Process, column: usize) -> (String, Role) {
         1 => (process.pid.to_string(), Role::Text),
         2 => plain(&process.host.user),
         3 => plain(&process.usage.sm_pct),
-        MEMORY => size(&process.usage.gpu_memory_bytes),
+        MEMORY => size(shared, &process.usage.gpu_memory_bytes),
         5 => age(shared, process),
         6 => plain(&process.host.container),
         _ => command(process),

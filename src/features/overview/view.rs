@@ -21,16 +21,21 @@ const ABOVE_ROWS: u16 = 11;
 
 /// Draws the tab.
 pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
-    let (selected, span) = (tab.cursor.at, tab.span);
+    let (selected, reading) = (tab.cursor.at, tab.reading);
     let Surface { look, mut area, buffer, hits } = on;
     notice(shared, look, &mut area, buffer);
     let mut cards = model::cards(shared, look.glyphs);
     let rows = u16::try_from(cards.len()).unwrap_or(u16::MAX);
     let is_short = rows.saturating_add(ABOVE_ROWS) > area.height;
-    host::render(shared, look, is_short, &mut area, buffer);
+    if shared.display.has_panel("host") {
+        host::render(shared, look, is_short, &mut area, buffer);
+    }
     if cards.is_empty() {
         waiting(shared, look, area, buffer);
         return;
+    }
+    if !shared.display.has_panel("formats") {
+        cards.iter_mut().for_each(|card| card.dtypes.clear());
     }
     in_common(look, is_short, &mut cards, &mut area, buffer);
     let mut above = area;
@@ -39,12 +44,12 @@ pub(crate) fn render(shared: &Shared, tab: &Overview, on: Surface<'_>) {
         Some(places) => {
             let end = places.iter().map(|place| place.bottom()).max().unwrap_or(above.y);
             for (at, (card, place)) in cards.iter().zip(places).enumerate() {
-                card::render(shared, look, card, (at == selected, span), place, buffer);
+                card::render(shared, look, card, (at == selected, reading), place, buffer);
                 hits.add(place, Hit::Row(at));
             }
             Rect { y: end, height: area.bottom() - end, ..area }
         }
-        None => compact(shared, look, (&cards, selected, span), area, buffer, hits),
+        None => compact(shared, look, (&cards, selected, reading), area, buffer, hits),
     };
     users::render(shared, look, tab.first_process, below, buffer);
 }
@@ -153,7 +158,7 @@ impl Grid {
 fn compact(
     shared: &Shared,
     look: Look<'_>,
-    (cards, selected, span): (&[Card], usize, usize),
+    (cards, selected, reading): (&[Card], usize, Option<usize>),
     mut area: Rect,
     buffer: &mut Buffer,
     hits: &mut Hits,
@@ -169,7 +174,7 @@ fn compact(
     let inner = Rect { x: rows.x + 1, width: rows.width.saturating_sub(2), ..rows };
     rows::render(shared, look, (cards, selected), inner, buffer, hits);
     if let Some(card) = shown.filter(|_| lines.card > 0) {
-        card::render(shared, look, card, (true, span), cut_top(&mut area, lines.card), buffer);
+        card::render(shared, look, card, (true, reading), cut_top(&mut area, lines.card), buffer);
     }
     area
 }

@@ -49,9 +49,11 @@ const COLUMNS: &[Spec] = &[
     spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| {
         (kind(process.kind).into(), Role::Muted)
     }),
-    spec(Column::new("GPU-MEM", 9, 9).align(Align::Right), Some(By::GpuMemory), |_, process| {
-        size(&process.usage.gpu_memory_bytes)
-    }),
+    spec(
+        Column::new("GPU-MEM", 9, 9).align(Align::Right),
+        Some(By::GpuMemory),
+        |shared, process| size(shared, &process.usage.gpu_memory_bytes),
+    ),
     spec(Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| {
         plain(&process.usage.sm_pct)
     }),
@@ -67,7 +69,7 @@ const COLUMNS: &[Spec] = &[
     spec(
         Column::new("MEM", 9, 9).align(Align::Right).rank(4),
         Some(By::HostMemory),
-        |_, process| size(&process.host.memory_bytes),
+        |shared, process| size(shared, &process.host.memory_bytes),
     ),
     spec(Column::new("AGE", 7, 7).align(Align::Right).rank(5), Some(By::Started), age),
     spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {

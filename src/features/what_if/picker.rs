@@ -77,7 +77,8 @@ impl Picker {
         let rows: Vec<_> = self.found().into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
         let title = "Add a what-if GPU";
-        let menu = Menu { title, head: &head, rows: &rows, selected: self.cursor.at };
+        let empty = "Nothing in the catalogue matches.";
+        let menu = Menu { title, head: &head, rows: &rows, empty, selected: self.cursor.at };
         menu.render(first, on);
     }
 }

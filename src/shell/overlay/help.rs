@@ -40,6 +40,11 @@ pub(super) fn page(keymap: &Keymap, look: Look<'_>) -> Titled {
         ]));
     }
     lines.push(Line::default());
+    lines.push(Line::styled(
+        "Below the graph of clocks: T slowed by heat, P slowed by power",
+        style(Role::Header),
+    ));
+    lines.push(Line::default());
     lines.push(Line::styled("Number formats", style(Role::Header)));
     for how in warpscope_probes::catalogue::HOWS {
         lines.push(Line::from(vec![

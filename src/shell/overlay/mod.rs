@@ -2,7 +2,11 @@
 
 mod help;
 mod notices;
+mod options;
+mod palette;
 
+pub(crate) use self::options::OptionsMenu;
+pub(crate) use self::palette::Palette;
 use super::App;
 use crate::features::what_if::Picker;
 use crate::features::{Flow, PopupEvent, Scroll};
@@ -17,14 +21,20 @@ pub enum Overlay {
     Notices(Scroll),
     /// The catalogue.
     Picker(Picker),
+    /// Everything that can be set.
+    Options(OptionsMenu),
+    /// What can be found by name.
+    Palette(Palette),
 }
 
 impl Overlay {
     /// What an event changes.
-    pub(crate) fn on(&mut self, event: PopupEvent) -> Flow {
+    pub(crate) fn on(&mut self, event: PopupEvent, app: &App) -> Flow {
         match self {
             Self::Help(scroll) | Self::Notices(scroll) => scroll.on(event),
             Self::Picker(picker) => picker.on(event),
+            Self::Options(menu) => menu.on(event, app),
+            Self::Palette(palette) => palette.on(event, app),
         }
     }
 
@@ -32,10 +42,10 @@ impl Overlay {
     pub(crate) fn draw(&self, app: &App, on: Surface<'_>) {
         let (page, scroll) = match self {
             Self::Help(scroll) => (help::page(&app.keymap, on.look), scroll),
-            Self::Notices(scroll) => {
-                (notices::page(&app.shared.frame, on.look, on.page_width()), scroll)
-            }
+            Self::Notices(scroll) => (notices::page(app, on.look, on.page_width()), scroll),
             Self::Picker(picker) => return picker.draw(on),
+            Self::Options(menu) => return menu.draw(app, on),
+            Self::Palette(palette) => return palette.draw(app, on),
         };
         draw_text(page, scroll.0, on);
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use super::alert::AlertOutput;
 use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
 use crate::io::sink::history::History;
@@ -18,6 +19,10 @@ pub struct Kept {
     pub store: Option<PathBuf>,
     /// This machine's noise.
     pub noise: Option<PathBuf>,
+    /// The configuration file.
+    pub config: Option<PathBuf>,
+    /// Where alerts go besides the screen.
+    pub alert: AlertOutput,
 }
 
 /// Starts reading; the answer comes as an event.

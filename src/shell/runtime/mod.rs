@@ -3,7 +3,9 @@
 //! This thread owns the state and the terminal. Input blocks on a thread of its own, the source brings its
 //! threads, and one more drives tokio for the child process and the signals. Idle, only frames wake anybody.
 
+mod alert;
 mod canvas;
+mod config;
 mod fatal;
 mod history;
 mod input;
@@ -27,6 +29,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::rules::RuleBase;
 
+pub use self::alert::AlertOutput;
 pub use self::history::Kept;
 use self::inspect::{Inspector, Look};
 use self::io_thread::IoThread;
@@ -244,6 +247,19 @@ impl Owner {
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
+            Cmd::Alert(text) => {
+                if let Some(sequence) = self.kept.alert.sequence(&text) {
+                    screen.send(&sequence)?;
+                }
+                if let Err(why) = self.kept.alert.send(&text) {
+                    return self.handle(screen, Msg::Answer(format!("Alert not passed on: {why}")));
+                }
+            }
+            Cmd::Mouse(on) => screen.use_mouse(on)?,
+            Cmd::SaveOptions(values) => {
+                let answer = config::save(self.kept.config.as_deref(), &values);
+                return self.handle(screen, Msg::Answer(answer));
+            }
             Cmd::Suspend => self.suspend(screen)?,
             Cmd::Seek(to) => self.control.seek(to),
             Cmd::PauseReplay(paused) => self.control.set_paused(paused),

@@ -22,6 +22,8 @@ use crate::shell::draw::{Appearance, Hits};
 /// every movement as well, which nothing here uses and every one of which would wake the program.
 const ENABLE_MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 
+const DISABLE_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
+
 /// A terminal in raw mode on its alternate screen. Dropping it gives the terminal back.
 pub(crate) struct Screen {
     buffer: Buffer,
@@ -64,6 +66,17 @@ impl Screen {
     fn set_modes(&self) -> io::Result<()> {
         let mouse = if self.mouse { ENABLE_MOUSE } else { "" };
         execute!(io::stdout(), cursor::Hide, Print(mouse))
+    }
+
+    /// Sends a sequence that draws nothing.
+    pub(crate) fn send(&mut self, sequence: &str) -> io::Result<()> {
+        execute!(io::stdout(), Print(sequence))
+    }
+
+    /// Takes the mouse, or leaves it to the terminal.
+    pub(crate) fn use_mouse(&mut self, on: bool) -> io::Result<()> {
+        self.mouse = on;
+        execute!(io::stdout(), Print(if on { ENABLE_MOUSE } else { DISABLE_MOUSE }))
     }
 
     /// Draws the state; writes only what changed since the last time.

@@ -1,21 +1,17 @@
 //! What keys do.
 
-use std::time::Duration;
-
 use warpscope_probes::gpu::Presence;
 
 use super::{apply, pointer, renew_what_if};
+use crate::config::args;
 use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
 use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::overlay::Overlay;
-use crate::shell::tabs::TABS;
+use crate::shell::overlay::{OptionsMenu, Overlay, Palette};
+use crate::shell::tabs::{TABS, Tab};
+use crate::shell::update::options;
 use crate::shell::{App, Cmd};
-use crate::widgets::theme;
-
-/// Intervals the keys walk through, in milliseconds.
-const INTERVALS: &[u64] = &[100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
 
 /// Lines of the body that are not rows: frames, heads.
 const FIXED: usize = 4;
@@ -66,6 +62,8 @@ fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
 
 /// Does what a key asks for on every tab.
 fn act(app: &mut App, action: Action) -> Vec<Effect> {
+    // Where there are graphs of a recording, left and right move in it.
+    let moves_time = app.shared.replay.is_some() && app.tab == Tab::Overview;
     let tab = app.tabs.get_mut(app.tab);
     let page = tab.page().unwrap_or(app.page.saturating_sub(FIXED));
     if let Some(step) = action.rows(page) {
@@ -84,9 +82,11 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Freeze => return freeze(app),
         Action::Faster => return pace(app, -1),
         Action::Slower => return pace(app, 1),
-        Action::SeekBack => return seek(app, -10.0),
-        Action::SeekForth => return seek(app, 10.0),
-        Action::Theme => return next_theme(app),
+        Action::SeekBack => return seek(-10.0),
+        Action::SeekForth => return seek(10.0),
+        Action::Theme => return options::step(app, &args::THEME.spec, None, 1),
+        Action::Left if moves_time => return seek(-10.0),
+        Action::Right if moves_time => return seek(10.0),
         Action::Left => tab.step_aside(-1, &app.shared),
         Action::Right => tab.step_aside(1, &app.shared),
         Action::Open => tab.open(&app.shared),
@@ -95,6 +95,8 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::PreviousTab => app.tab = app.tab.step(-1),
         Action::Help => app.overlay = Some(Overlay::Help(Scroll::default())),
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
+        Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
+        Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Action::WhatIf => app.overlay = Some(Overlay::Picker(Picker::default())),
         Action::Up
         | Action::Down
@@ -104,12 +106,6 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         | Action::Last => {}
     }
     Vec::new()
-}
-
-fn next_theme(app: &mut App) -> Vec<Effect> {
-    let theme = theme::next(&app.shared.settings.theme);
-    app.shared.settings.theme = theme.into();
-    say(format!("theme {theme}"))
 }
 
 fn remove_what_if(app: &mut App) -> Vec<Effect> {
@@ -132,9 +128,7 @@ fn freeze(app: &mut App) -> Vec<Effect> {
     vec![Cmd::PauseReplay(position.paused).into()]
 }
 
-/// A jump starts the graphs anew: what lies between was not seen.
-fn seek(app: &mut App, seconds: f64) -> Vec<Effect> {
-    app.shared.store.clear();
+fn seek(seconds: f64) -> Vec<Effect> {
     vec![Cmd::Seek(Seek::By(seconds)).into()]
 }
 
@@ -144,14 +138,5 @@ fn pace(app: &mut App, step: isize) -> Vec<Effect> {
         let said = format!("speed ×{}", position.speed);
         return vec![Effect::Say(said), Cmd::ReplaySpeed(position.speed).into()];
     }
-    let interval = &mut app.shared.settings.interval;
-    let now = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
-    let next = if step < 0 {
-        INTERVALS.iter().rev().find(|&&ms| ms < now)
-    } else {
-        INTERVALS.iter().find(|&&ms| ms > now)
-    };
-    let Some(&next) = next else { return Vec::new() };
-    *interval = Duration::from_millis(next);
-    vec![Effect::Say(format!("interval {interval:?}")), Cmd::SetInterval(*interval).into()]
+    options::step(app, &args::INTERVAL.spec, None, step)
 }

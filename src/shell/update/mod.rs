@@ -1,12 +1,13 @@
 //! The one function that changes the state: it routes what happens to the features, and what they answer back.
 
 mod keys;
+pub(crate) mod options;
 mod pointer;
 
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Part, what_if};
 
-use super::tabs::Tabs;
+use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature};
 
@@ -59,6 +60,11 @@ fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     age_toast(app);
     let watched = app.tabs.bench.watch(&frame);
     let mut cmds = apply(app, watched);
+    let alerts = app.alerts.frame(&app.shared.frame, &frame);
+    if app.shared.replay.is_none() {
+        cmds.extend(alerts.iter().cloned().map(Cmd::Alert));
+    }
+    cmds.extend(apply(app, alerts.into_iter().map(Effect::Say).collect()));
     if app.frozen {
         return cmds;
     }
@@ -88,6 +94,21 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
             Effect::Say(text) => app.toast = Some((text, TOAST_FRAMES)),
             Effect::TypeFilter => app.typing = true,
             Effect::Copy => cmds.extend(copy(app)),
+            Effect::StepOption(spec, word, by) => {
+                let effects = options::step(app, spec, word, by);
+                cmds.extend(apply(app, effects));
+            }
+            Effect::SetOption(spec, text) => {
+                let effects = options::set(app, spec, &text);
+                cmds.extend(apply(app, effects));
+            }
+            Effect::SaveOptions => cmds.push(Cmd::SaveOptions(app.shared.display.changed.clone())),
+            Effect::Press(chord) => cmds.extend(keys::key(app, chord)),
+            Effect::SelectGpu(at) => for_each(&mut app.tabs, |feature| feature.select_gpu(at)),
+            Effect::Find(text) => {
+                app.tab = Tab::Compat;
+                app.tabs.get_mut(app.tab).edit_filter(&|filter| filter.text.clone_from(&text));
+            }
             Effect::AddWhatIf(part) => add_what_if(app, part),
             Effect::Suspend => {
                 let released = app.tabs.bench.suspend();

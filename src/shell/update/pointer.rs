@@ -8,7 +8,7 @@ use crate::widgets::{Hit, Shown};
 /// Something happens to what lies over the tab.
 pub(crate) fn on_popup(app: &mut App, event: PopupEvent) -> Vec<Effect> {
     match app.overlay.take() {
-        Some(mut overlay) => overlay.on(event).keep(overlay, &mut app.overlay),
+        Some(mut overlay) => overlay.on(event, app).keep(overlay, &mut app.overlay),
         None => app.tabs.get_mut(app.tab).on_popup(event, &app.shared),
     }
 }

@@ -32,6 +32,8 @@ use crate::worker::{Death, Ending, Hello, Update, WorkerEvent};
 use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
+mod options;
+
 fn app() -> App {
     let settings = Settings {
         interval: Duration::from_secs(1),

@@ -1,0 +1,139 @@
+//! Histories of one GPU beside each other, and the values at the time that is read.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::Widget;
+
+use super::model::Card;
+use crate::features::Shared;
+use crate::store::{MEANS, SPANS, Span, TRACKS, Track, TrackSpec};
+use crate::widgets::format::{self, Short, Units};
+use crate::widgets::layout::{columns, cut_bottom, cut_top};
+use crate::widgets::theme::{Ramp, Role};
+use crate::widgets::{Graph, Look, Paint, highest};
+
+/// From this height on a graph has its times below.
+const AXIS_FROM: u16 = 4;
+/// Narrowest graph beside another one.
+const WIDTH: u16 = 36;
+/// Most graphs beside each other.
+const MOST: usize = 8;
+
+/// Draws the tracks that have values, as many beside each other as fit; `reading` is so many steps before now.
+pub(super) fn render(
+    shared: &Shared,
+    look: Look<'_>,
+    (card, reading): (&Card, Option<usize>),
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let span = shared.display.span;
+    let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
+    let known = wanted.filter(|spec| {
+        shared.store.span(&card.key, spec.track, span, 1).iter().any(Option::is_some)
+    });
+    let most = usize::from(area.width / WIDTH).clamp(1, MOST);
+    let shown: Vec<_> = known.take(most).collect();
+    let places = columns(area, shown.len() as u16, 2);
+    for (spec, place) in shown.into_iter().zip(places) {
+        graph(shared, look, (card, spec, reading), place, buffer);
+    }
+}
+
+fn graph(
+    shared: &Shared,
+    look: Look<'_>,
+    (card, spec, reading): (&Card, &TrackSpec, Option<usize>),
+    mut place: Rect,
+    buffer: &mut Buffer,
+) {
+    let (span, units) = (shared.display.span, shared.display.units);
+    let fine = shared.store.span(&card.key, spec.track, span, MEANS);
+    head(
+        look,
+        (spec, units),
+        reading.map(|back| (SPANS[span], &fine[..], back)),
+        cut_top(&mut place, 1),
+        buffer,
+    );
+    if place.height >= AXIS_FROM {
+        axis(look, SPANS[span], cut_bottom(&mut place, 1), buffer);
+    }
+    let band = spec.track == Track::Clock && place.height >= AXIS_FROM;
+    let band = band.then(|| cut_bottom(&mut place, 1));
+    let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
+    let ceiling = gpu.and_then(spec.ceiling).map(|top| top as f32);
+    let top = ceiling.or_else(|| highest(&fine)).unwrap_or(1.0).max(f32::MIN_POSITIVE);
+    let [high, low] = [f64::from(top), 0.0].map(|value| label(spec.track, units, value));
+    let steps = Graph::new(look, &[], (0.0, top)).labels(&high, &low).steps(place);
+    let values = shared.store.span(&card.key, spec.track, span, steps);
+    let paint = match spec.track {
+        Track::Memory => Paint::Ramp(Ramp::Memory),
+        _ => Paint::Ramp(Ramp::Graph),
+    };
+    Graph::new(look, &values, (0.0, top))
+        .labels(&high, &low)
+        .paint(paint)
+        .reading(reading.map(|back| back * steps / MEANS))
+        .render(place, buffer);
+    if let Some(line) = band {
+        let columns = u16::try_from(steps / 2).unwrap_or(line.width).min(line.width);
+        let line = Rect { x: line.right() - columns, width: columns, ..line };
+        throttling(shared, look, card, line, buffer);
+    }
+}
+
+/// What is drawn; while it is read also its value then.
+fn head(
+    look: Look<'_>,
+    (spec, units): (&TrackSpec, Units),
+    read: Option<(Span, &[Option<f32>], usize)>,
+    line: Rect,
+    buffer: &mut Buffer,
+) {
+    let name = match (spec.track, units.fahrenheit) {
+        (Track::Temperature, true) => format!("temperature {}F", look.glyphs.degree),
+        _ => spec.label.to_owned(),
+    };
+    let mut pen = look.pen(buffer, line);
+    pen.put(&name, look.style(Role::Muted));
+    let Some((span, values, back)) = read else { return };
+    let value = values.len().checked_sub(back + 1).and_then(|at| values[at]);
+    let value = format::or_absent(value, |value| label(spec.track, units, f64::from(value)));
+    let ago = format::duration(span.seconds as f64 * back as f64 / MEANS as f64);
+    pen.skip(2).put(&value, look.style(Role::Accent));
+    let rest = pen.rest().saturating_sub(1);
+    pen.skip(1).elide(&Short::of(format_args!("{ago} ago")), rest, look.style(Role::Muted));
+}
+
+fn label(track: Track, units: Units, value: f64) -> Short {
+    match track {
+        Track::Memory => units.bytes(value),
+        Track::Temperature => Short::of(format_args!("{:.0}", units.temperature(value))),
+        _ => format::count(value),
+    }
+}
+
+/// Why clocks were held, over time: heat before power.
+fn throttling(shared: &Shared, look: Look<'_>, card: &Card, line: Rect, buffer: &mut Buffer) {
+    let (span, steps) = (shared.display.span, usize::from(line.width));
+    let weights = shared.store.span(&card.key, Track::Throttle, span, steps);
+    for (x, weight) in (line.left()..line.right()).zip(weights) {
+        let (role, symbol) = match weight {
+            Some(weight) if weight > 1.0 => (Role::Bad, "T"),
+            Some(weight) if weight > 0.0 => (Role::Warn, "P"),
+            _ => continue,
+        };
+        buffer[(x, line.y)].set_symbol(symbol).set_style(look.style(role));
+    }
+}
+
+/// When the left and the right end of a graph are.
+fn axis(look: Look<'_>, span: Span, line: Rect, buffer: &mut Buffer) {
+    let ago = Short::of(format_args!("{} ago", span.label));
+    let room = line.width.saturating_sub(3);
+    let mut pen = look.pen(buffer, line);
+    pen.skip(4).elide(&ago, room.saturating_sub(5), look.style(Role::Faint));
+    let mut pen = look.pen(buffer, Rect { x: line.x + room, width: line.width - room, ..line });
+    pen.put("now", look.style(Role::Faint));
+}

@@ -1,0 +1,235 @@
+//! What is worth interrupting somebody for: thresholds and events, each told once until it is over. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use warpscope_probes::gpu::{ClockReason, Presence};
+use warpscope_probes::text::printable;
+use warpscope_probes::{Frame, Gpu, Scalar, Timestamp};
+
+use crate::widgets::format;
+
+/// Alerts that stay readable.
+const KEPT: usize = 50;
+/// A value must fall so far below its threshold before it alerts again.
+const FALL: f64 = 3.0;
+/// A GPU with less utilisation is idle, percent.
+const IDLE: f64 = 1.0;
+/// Memory in use that a driver alone does not explain, bytes.
+const HELD: f64 = 1e9;
+
+/// What raises an alert.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AlertRules {
+    /// Events by their words: hardware, throttle, process.
+    pub events: Vec<String>,
+    /// Degrees Celsius.
+    pub temperature: Option<f64>,
+    /// Memory in use, percent.
+    pub memory: Option<f64>,
+    /// Idle time while memory is held.
+    pub idle: Option<Duration>,
+}
+
+/// Alerts so far.
+#[derive(Clone, Debug, Default)]
+pub struct Alerts {
+    /// What raises them.
+    pub rules: AlertRules,
+    /// The newest, oldest first.
+    pub told: VecDeque<(Timestamp, String)>,
+    /// What holds now: the GPU and the kind of alert.
+    holding: BTreeSet<(String, &'static str)>,
+    idle_since: BTreeMap<String, Timestamp>,
+}
+
+/// One thing about a GPU: its kind, whether it holds, and what to say. `None`: as before.
+type Finding = (&'static str, Option<bool>, String);
+
+impl Alerts {
+    /// What a frame newly raises; `before` is the one before it.
+    pub fn frame(&mut self, before: &Frame, now: &Frame) -> Vec<String> {
+        let mut raised = Vec::new();
+        for gpu in now.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf) {
+            let earlier = before.gpus.iter().find(|other| other.key == gpu.key);
+            for (kind, holds, text) in self.findings(earlier, gpu, now.at) {
+                let id = (gpu.key.clone(), kind);
+                match holds {
+                    Some(true) if self.holding.insert(id) => {
+                        raised.push(format!("GPU {}: {text}", gpu.index));
+                    }
+                    Some(false) => drop(self.holding.remove(&(gpu.key.clone(), kind))),
+                    _ => {}
+                }
+            }
+        }
+        if self.watches("process") && before.seq > 0 {
+            raised.extend(ended(before, now));
+        }
+        for text in &mut raised {
+            *text = printable(text);
+            self.told.push_back((now.at, text.clone()));
+        }
+        self.told.drain(..self.told.len().saturating_sub(KEPT));
+        raised
+    }
+
+    fn watches(&self, event: &str) -> bool {
+        self.rules.events.iter().any(|other| other == event)
+    }
+
+    fn findings(&mut self, earlier: Option<&Gpu>, gpu: &Gpu, at: Timestamp) -> Vec<Finding> {
+        let vitals = &gpu.vitals;
+        let mut findings = Vec::new();
+        if self.watches("hardware") {
+            let lost = gpu.presence == Presence::Lost;
+            findings.push(("lost", Some(lost), "the driver lost it".to_owned()));
+            let errors = |gpu: &Gpu| gpu.vitals.ecc_uncorrected_volatile.value().copied();
+            let more = earlier.and_then(errors).zip(errors(gpu)).map(|(was, is)| is > was);
+            findings.push(("ecc", more, "an uncorrected ECC error".to_owned()));
+        }
+        if self.watches("throttle") {
+            let slowed = gpu
+                .throttle
+                .active
+                .value()
+                .map(|reasons| reasons.iter().find(|reason| is_fault(**reason)));
+            let words = slowed.flatten().map_or("", |reason| reason.words());
+            findings.push((
+                "throttle",
+                slowed.map(|reason| reason.is_some()),
+                format!("slowed: {words}"),
+            ));
+        }
+        if let (Some(limit), Some(now)) =
+            (self.rules.temperature, vitals.temperature_c.value().and_then(Scalar::number))
+        {
+            findings.push(("temperature", above(now, limit), format!("{now:.0} degrees Celsius")));
+        }
+        if let (Some(limit), Some(share)) = (self.rules.memory, memory_share(gpu)) {
+            findings.push((
+                "memory",
+                above(share, limit),
+                format!("{share:.0}% of its memory is in use"),
+            ));
+        }
+        findings.extend(self.idle(gpu, at));
+        findings
+    }
+
+    fn idle(&mut self, gpu: &Gpu, at: Timestamp) -> Option<Finding> {
+        let limit = self.rules.idle?;
+        let load = gpu.vitals.util_gpu_pct.value()?.number()?;
+        let held = gpu.vitals.memory_used_bytes.value()?.number()?;
+        if load >= IDLE || held < HELD {
+            self.idle_since.remove(&gpu.key);
+            return Some(("idle", Some(false), String::new()));
+        }
+        let since = *self.idle_since.entry(gpu.key.clone()).or_insert(at);
+        let passed = at.seconds_since(since);
+        let text =
+            format!("idle for {} while {} are held", format::duration(passed), format::bytes(held));
+        Some(("idle", Some(passed >= limit.as_secs_f64()), text))
+    }
+}
+
+/// Whether a reason for lower clocks is worth an alert: the power limit is reached in normal work.
+fn is_fault(reason: ClockReason) -> bool {
+    reason.slows() && !matches!(reason, ClockReason::SwPowerCap | ClockReason::SyncBoost)
+}
+
+fn above(value: f64, limit: f64) -> Option<bool> {
+    match value {
+        value if value >= limit => Some(true),
+        value if value < limit - FALL => Some(false),
+        _ => None,
+    }
+}
+
+fn memory_share(gpu: &Gpu) -> Option<f64> {
+    let used = gpu.vitals.memory_used_bytes.value()?.number()?;
+    let total = gpu.vitals.memory_total_bytes.last()?.number()?;
+    (total > 0.0).then_some(used / total * 100.0)
+}
+
+/// Processes that are no longer on a GPU that answered.
+fn ended(before: &Frame, now: &Frame) -> Vec<String> {
+    let here = |gpu: &str| {
+        now.gpus.iter().any(|other| other.key == gpu && other.presence == Presence::Present)
+    };
+    let gone = before.processes.iter().filter(|process| {
+        here(&process.gpu) && !now.processes.iter().any(|other| other.pid == process.pid)
+    });
+    let text = |process: &warpscope_probes::process::Process| {
+        let name = process.host.name.last().map_or("", String::as_str);
+        format!("process {} {name} ended", process.pid)
+    };
+    gone.map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::{Bytes, Celsius, Percent};
+
+    use super::*;
+
+    fn frame(second: u64, change: impl Fn(&mut Gpu)) -> Frame {
+        let mut gpu = Gpu { key: "a".into(), presence: Presence::Present, ..Gpu::default() };
+        change(&mut gpu);
+        Frame { seq: second, at: Timestamp(second * 1000), gpus: vec![gpu], ..Frame::default() }
+    }
+
+    fn told(rules: AlertRules, frames: &[Frame]) -> Vec<usize> {
+        let mut alerts = Alerts { rules, ..Alerts::default() };
+        let mut before = Frame::default();
+        let mut counts = Vec::new();
+        for now in frames {
+            counts.push(alerts.frame(&before, now).len());
+            before = now.clone();
+        }
+        counts
+    }
+
+    #[test]
+    fn a_threshold_alerts_once_until_the_value_has_fallen() {
+        let rules = AlertRules { temperature: Some(80.0), ..AlertRules::default() };
+        let heat = [70.0, 81.0, 85.0, 79.0, 81.0, 70.0, 80.0];
+        let frames: Vec<_> = (1..)
+            .zip(heat)
+            .map(|(second, degrees)| {
+                frame(second, |gpu| gpu.vitals.temperature_c = Celsius(degrees).into())
+            })
+            .collect();
+        assert_eq!(told(rules, &frames), [0, 1, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn hardware_faults_alert_by_default_and_a_late_gpu_does_not() {
+        let rules = AlertRules { events: vec!["hardware".into()], ..AlertRules::default() };
+        let ecc = |second, count: u64| {
+            frame(second, |gpu| gpu.vitals.ecc_uncorrected_volatile = count.into())
+        };
+        let late = frame(3, Gpu::make_late);
+        let lost = frame(4, |gpu| gpu.presence = Presence::Lost);
+        assert_eq!(told(rules, &[ecc(1, 5), ecc(2, 6), late, lost.clone(), lost]), [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn memory_held_by_an_idle_gpu_alerts_after_the_time_set() {
+        let rules = AlertRules { idle: Some(Duration::from_secs(10)), ..AlertRules::default() };
+        let used = |second, load, bytes| {
+            frame(second, |gpu| {
+                gpu.vitals.util_gpu_pct = Percent(load).into();
+                gpu.vitals.memory_used_bytes = Bytes(bytes).into();
+            })
+        };
+        let frames = [
+            used(0, 0.0, 4 << 30),
+            used(9, 0.0, 4 << 30),
+            used(10, 0.0, 4 << 30),
+            used(11, 50.0, 4 << 30),
+            used(30, 0.0, 1 << 20),
+        ];
+        assert_eq!(told(rules, &frames), [0, 0, 1, 0, 0]);
+    }
+}

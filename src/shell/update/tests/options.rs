@@ -1,0 +1,91 @@
+use super::*;
+use crate::config::args;
+use crate::shell::update::options::rows;
+
+fn values(app: &App) -> Vec<String> {
+    rows().iter().map(|row| row.value(app)).collect()
+}
+
+#[test]
+fn every_option_changes_at_once_alone_and_back() {
+    let mut app = filled();
+    for (at, row) in rows().into_iter().enumerate() {
+        let before = values(&app);
+        for by in [1, -1] {
+            crate::shell::update::options::step(&mut app, row.spec, row.word, by);
+            let now = values(&app);
+            assert_eq!(now[at] != before[at], by == 1, "{} {:?}", row.spec.id, row.word);
+            let others = before.iter().zip(&now).enumerate().filter(|(other, _)| *other != at);
+            assert!(others.into_iter().all(|(_, (before, now))| before == now), "{}", row.spec.id);
+        }
+        assert!(row.spec.key.is_some_and(|key| app.shared.display.changed.contains_key(key)));
+    }
+}
+
+#[test]
+fn the_last_word_of_a_list_leaves_none() {
+    let mut app = filled();
+    for word in ["host", "formats", "processes"] {
+        crate::shell::update::options::step(&mut app, &args::PANELS.spec, Some(word), 1);
+    }
+    assert_eq!(app.shared.display.panels, ["none"]);
+    crate::shell::update::options::step(&mut app, &args::PANELS.spec, Some("host"), 1);
+    assert_eq!(app.shared.display.panels, ["host"]);
+}
+
+#[test]
+fn the_options_screen_changes_the_theme_and_writes_only_when_asked() {
+    let mut app = filled();
+    press(&mut app, "o");
+    assert!(press(&mut app, "right").is_empty());
+    assert_eq!(app.shared.settings.theme, "light");
+    let written = press(&mut app, "w");
+    let [Cmd::SaveOptions(values)] = &written[..] else { panic!("{written:?}") };
+    assert_eq!(values.keys().collect::<Vec<_>>(), [&"theme"]);
+    press(&mut app, "esc");
+    assert_eq!(app.overlay, None);
+}
+
+fn go(app: &mut App, name: &str) {
+    press(app, ":");
+    type_in(app, name);
+    press(app, "enter");
+    assert_eq!(app.overlay, None, "{name}");
+}
+
+#[test]
+fn the_command_line_finds_options_gpus_frameworks_and_actions() {
+    let mut app = filled();
+    go(&mut app, "gpu 1");
+    assert_eq!(app.tabs.overview.cursor.at, 1);
+    go(&mut app, "theme dusk");
+    assert_eq!(app.shared.settings.theme, "dusk");
+    go(&mut app, "freeze");
+    assert!(app.frozen);
+    go(&mut app, "framework vllm");
+    assert_eq!(app.tab, Tab::Compat);
+    assert_eq!(app.tabs.get(Tab::Compat).filter().map(|filter| filter.text.as_str()), Some("vLLM"));
+    go(&mut app, "rtx 3090");
+    let last = app.shared.frame.gpus.last().expect("was added");
+    assert_eq!(last.presence, Presence::WhatIf);
+    press(&mut app, ":");
+    press(&mut app, "t");
+    press(&mut app, "tab");
+    press(&mut app, "esc");
+    assert_eq!(app.overlay, None);
+}
+
+#[test]
+fn left_and_right_read_the_graphs_and_move_in_a_recording() {
+    let mut app = filled();
+    press(&mut app, "right");
+    assert_eq!(app.tabs.overview.reading, None, "now is the end");
+    press(&mut app, "left");
+    press(&mut app, "left");
+    assert!(app.tabs.overview.reading.is_some_and(|back| back > 0));
+    press(&mut app, "esc");
+    assert_eq!(app.tabs.overview.reading, None);
+    update(&mut app, recording());
+    assert_eq!(press(&mut app, "left"), [Cmd::Seek(Seek::By(-10.0))]);
+    assert_eq!(press(&mut app, "right"), [Cmd::Seek(Seek::By(10.0))]);
+}
