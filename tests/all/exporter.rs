@@ -137,6 +137,8 @@ fn what_cannot_be_served_is_refused_in_words() {
         (&["--listen", "somewhere"], "write an address and a port"),
         (&["--token-file", "/nonexistent"], "/nonexistent"),
         (&["--listen", "unix:/nonexistent/x"], "/nonexistent/x"),
+        (&["--textfile", "/dev/full"], "/dev/full is not a regular file"),
+        (&["--textfile", "/nonexistent/x.prom", "--duration", "1s"], "/nonexistent/x.prom"),
     ] {
         let output = command(args).output().expect("starts");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

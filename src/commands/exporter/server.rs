@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use super::address::Address;
-use super::{Shared, page};
+use super::told::{Shared, page};
 use crate::commands::cli::CliError;
 use crate::io::metrics::Form;
 

@@ -5,7 +5,16 @@ use std::collections::BTreeMap;
 use warpscope_probes::gpu::{CLOCK_REASONS, Presence, Vitals};
 use warpscope_probes::{Frame, Gpu};
 
-use super::{Extras, Family, Kind, Sample};
+use super::family::{Family, Kind, Sample};
+
+/// What is told beside the readings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extras {
+    /// How many configurations have each outcome, by the place of the GPU in the frame.
+    pub verdicts: Vec<Vec<(&'static str, usize)>>,
+    /// Whether GPU memory is told by user.
+    pub users: bool,
+}
 
 /// Ends of keys: what they become, the unit, and the factor to the base unit.
 const UNITS: &[(&str, &str, &str, f64)] = &[

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Family, Kind, Sample};
+use super::family::{Family, Kind, Sample};
 
 /// Which text form a server asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -59,7 +59,7 @@ fn heads_fold_by_click_and_columns_are_chosen() {
     screen.see_gone("TurboMind · fp16");
     screen.see("▸ LMDeploy");
     screen.click("1 V100");
-    screen.see("1 V100  ");
+    screen.see("1 V100 SXM2 16GB  ");
     screen.click("LMDeploy");
     screen.see("TurboMind · fp16");
     quit(screen);
