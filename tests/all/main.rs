@@ -11,6 +11,7 @@ mod completions;
 mod configs;
 mod cycles;
 #[cfg(target_os = "linux")]
+mod docs;
 mod explain;
 mod fake;
 #[cfg(target_os = "linux")]
