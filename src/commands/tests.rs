@@ -47,6 +47,27 @@ fn every_example_parses_and_runs_its_own_command() {
 }
 
 #[test]
+fn every_command_of_the_documents_parses() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_dir(root.join("docs")).expect("is there");
+    let docs = docs.map(|entry| entry.expect("reads").path());
+    let mut seen = 0;
+    for path in
+        docs.chain([root.join("README.md")]).filter(|path| path.extension() == Some("md".as_ref()))
+    {
+        let text = std::fs::read_to_string(path).expect("is text");
+        for block in text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            for line in block.lines().filter_map(|line| line.strip_prefix("warpscope ")) {
+                let line = line.split("  ").next().unwrap_or_default();
+                raw(line);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
 fn repeated_and_comma_separated_names_add_up() {
     let names = Value::List(["2xT4", "RTX 3090", "V100"].map(str::to_owned).to_vec());
     for line in ["--gpu 2xT4 -g \"RTX 3090\" --gpu V100", "--gpu=\"2xT4,RTX 3090\" -g V100"] {

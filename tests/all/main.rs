@@ -11,6 +11,7 @@ mod completions;
 mod configs;
 mod cycles;
 #[cfg(target_os = "linux")]
+mod docs;
 mod explain;
 #[cfg(all(target_os = "linux", feature = "remote"))]
 mod exporter;

@@ -13,7 +13,7 @@ args! {
         .help("Start a new file before this one exceeds the size");
     KEEP: u64 = option("keep", "N", Kind::Count)
         .default("3")
-        .help("Number of older files to keep with --max-size: FILE.1, FILE.2, ...");
+        .help("Number of older files to keep with --max-size: FILE.1, FILE.2 and so on");
     COMMAND: Vec<String> = operand(Form::Rest, "COMMAND", Kind::Words)
         .help("Program to run and record: the samples in its output, and the state of the machine while it runs");
     ATTACH: Option<u64> = option("attach", "PID", Kind::Count)

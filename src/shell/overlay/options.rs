@@ -59,7 +59,7 @@ impl OptionsMenu {
         };
         let rows: Vec<_> = rows().into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
-        let head = "left right change   w write changed (*) to the configuration   esc close";
+        let head = "left right change   w write changed (*) to the file   esc close";
         let (title, empty) = ("Options", "");
         let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
         menu.render(first, on);
