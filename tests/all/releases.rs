@@ -4,8 +4,10 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use warpscope::engine::{Question, Target, evaluate};
+use warpscope_kernels::Sm;
 use warpscope_probes::releases::fields;
-use warpscope_probes::rules::{Rule, Version};
+use warpscope_probes::rules::{Rule, Settings, Version};
 
 use super::verdicts::base;
 
@@ -228,4 +230,19 @@ fn a_version_in_a_command_is_read() {
     assert_eq!(read("pip install 'vllm<0.10.2' && vllm serve m"), [pair("vllm", "0.10.2")]);
     assert_eq!(read("pip install torch==1.10.1+cu111 -f x"), [pair("torch", "1.10.1")]);
     assert_eq!(read("A=1 pip install -U xformers --index-url https://a/b?c=2"), []);
+}
+
+#[test]
+fn a_version_that_was_never_released_is_told() {
+    let told = |version: &str| {
+        let question = Question {
+            framework: "vllm".to_owned(),
+            version: Some(version.to_owned()),
+            config: Settings::new([("dtype", "bf16")]).expect("settings"),
+            ..Question::default()
+        };
+        evaluate(base(), &Target::of_sm("A100", Sm::new(8, 0)), &question, &[]).as_of
+    };
+    assert!(told("0.8.99").is_some_and(|text| text.contains("is not a release known here")));
+    assert_eq!(told("0.8.1"), None);
 }
