@@ -52,6 +52,12 @@ args! {
         .help("Format to write: csv has one row per sample, t4 is kernel_tuner's, perfetto a trace");
     IMPORT: Vec<PathBuf> = option("import", "FILE", Kind::Paths)
         .help("Import this run log into the history first (screenshot: show it instead of the history); may be repeated");
+    FORGET: Vec<String> = option("forget", "RUN", Kind::Words)
+        .help("Remove runs from the history: by name, by commit or its beginning (7 characters or more), or by run log; may be repeated");
+    FAIL_ON_CHANGE: Vec<String> = option("fail-on", "LIST", Kind::AnyOf(&["slower", "faster"]))
+        .help("Exit with code 1 where the last change of a kernel shown is one of these, comma-separated");
+    KEEP_IN_HISTORY: bool = switch(&[("history", "on")])
+        .help("Import the run into the history too");
     WEAK: bool = switch(&[("weak", "on")])
         .help("Also show changes that are small or may be chance");
     TUNE_SPEC: PathBuf = operand(Form::RequiredOperand, "SPEC", Kind::Path)
