@@ -120,7 +120,7 @@ fn keep(machine: &Path, folder: &Path, files: &[PathBuf]) -> io::Result<()> {
         private::replace(&run.join(DOCUMENT), &document)?;
     }
     match fs::rename(folder, staging.path().join("old")) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => fs::rename(staging.path().join("new"), folder),
     }
 }

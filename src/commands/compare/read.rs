@@ -168,7 +168,9 @@ impl Runs {
             self.errors.append(&mut run.errors);
             return 0;
         }
-        if self.count > 0 && self.state == run.state {
+        // Changes that were not read may be any.
+        let is_known = matches!(run.state.1, Dirty::No | Dirty::Hash(_));
+        if self.count > 0 && self.state == run.state && is_known {
             self.errors.append(&mut run.errors);
             self.groups.absorb(run.groups);
             self.count += 1;
