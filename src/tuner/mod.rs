@@ -2,7 +2,7 @@
 //!
 //! Pure but for [`run_kernel`], which computes in a child of its own: what is to be done, in which order, and what it means. Building, running
 //! and killing belong to the command. A wrong result has no time here: the type that carries samples is only made from a run that was checked.
-//! Searches cleverer than a grid were left out: people who tune by hand write lists of five values, and a grid hides nothing.
+//! The whole grid is the default, because it hides nothing; a budget and a strategy are for grids nobody waits for.
 
 mod check;
 mod command_line;
@@ -15,6 +15,7 @@ mod output;
 mod parse;
 mod search;
 mod spec;
+mod strategy;
 mod trial;
 
 pub use check::{Accuracy, Numbers, NumbersError, compare};
@@ -30,4 +31,5 @@ pub use output::{ParsedOutput, read_output};
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
 pub use spec::{Kind, Parameters, Spec};
+pub use strategy::{Space, Strategy};
 pub use trial::{Board, CandidateRun, Problem, State};

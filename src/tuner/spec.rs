@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::command_line::CommandLine;
 use super::contract::Contract;
-use super::cuda::{Code, Cuda};
+use super::cuda::{Code, Cuda, Expression};
+use super::strategy::Strategy;
 
 /// What the candidates are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,12 @@ pub struct Spec {
     pub dtypes: Vec<String>,
     /// Values of each parameter, in the order written.
     pub params: BTreeMap<String, Vec<String>>,
+    /// What a combination of values must fulfil to be a candidate.
+    pub restrictions: Vec<Expression>,
+    /// In which order candidates are tried.
+    pub strategy: Strategy,
+    /// Most candidates tried on each problem; all of them when nothing is said.
+    pub budget: Option<usize>,
     /// What candidates are timed against; the first that is right when nothing is said.
     pub baseline: Option<Parameters>,
     /// Samples of each candidate.
@@ -80,7 +87,9 @@ pub struct Spec {
     pub cpu_roof: bool,
 }
 
-/// Most candidates of a grid.
+/// Most combinations of values that restrictions choose from.
+pub(super) const MOST_COMBINATIONS: usize = 200_000;
+/// Most candidates.
 pub(super) const MOST_CANDIDATES: usize = 10_000;
 
 impl Spec {
@@ -102,9 +111,17 @@ impl Spec {
                 };
                 values.iter().map(one).collect::<Vec<_>>()
             };
-            all = all.iter().flat_map(with).collect();
+            all = all.iter().flat_map(with).filter(|one| self.allows(one)).collect();
         }
         all
+    }
+
+    /// Whether no restriction whose parameters all have a value excludes these.
+    fn allows(&self, parameters: &Parameters) -> bool {
+        self.restrictions.iter().all(|one| {
+            let is_known = one.names().iter().all(|name| parameters.0.contains_key(*name));
+            !is_known || one.value(&parameters.0).is_ok_and(|value| value != 0)
+        })
     }
 
     /// Samples of one block.
@@ -134,5 +151,25 @@ pub(super) mod tests {
         let all: Vec<String> = spec.candidates().iter().map(ToString::to_string).collect();
         assert_eq!(all, ["a=x_y b=64", "a=x_y b=32", "a=z b=64", "a=z b=32"]);
         assert_eq!(spec.grid_size(), Some(4));
+    }
+
+    #[test]
+    fn restrictions_leave_combinations_out() {
+        let grid = "[params]\nx = [1, 2, 4, 8]\ny = [1, 2, 4, 8]\n";
+        let text = |restrictions: &str| {
+            format!(
+                "name = \"k\"\nrun = [\"x\"]\nrestrictions = [{restrictions}]\n{grid}[contract]\nkind = \"reference\"\ntolerance = 0\n"
+            )
+        };
+        let spec = |restrictions: &str| super::super::parse("k.toml", &text(restrictions));
+        let all = spec("\"x * y <= 8\", \"y > 1 || x == 8\"").expect("a spec").candidates();
+        let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            all,
+            ["x=1 y=2", "x=1 y=4", "x=1 y=8", "x=2 y=2", "x=2 y=4", "x=4 y=2", "x=8 y=1"]
+        );
+        let wrong = |restrictions| spec(restrictions).expect_err("wrong").message;
+        assert!(wrong("\"z > 1\"").contains("no parameter is named z"));
+        assert!(wrong("\"x > 99\"").contains("leave no candidate"));
     }
 }

@@ -376,8 +376,54 @@ fn build_servers_get_a_report_and_annotations() {
     assert!(first.is_some_and(|row| row.starts_with("SLOWER")), "{}", text(&output.stdout));
     assert!(text(&output.stderr).contains("::error title=SLOWER%3A b_slower"));
     let xml = std::fs::read_to_string(&report).expect("a report");
-    assert!(xml.contains("tests=\"2\" failures=\"1\" skipped=\"0\""), "{xml}");
+    assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{xml}");
     let again = compare(&files, &junit);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--force replaces it"), "{}", text(&again.stderr));
+}
+
+#[test]
+fn runs_are_kept_by_name_compared_with_and_replaced_where_nothing_fails() {
+    let folder = Folder::new();
+    let process = |side: &str, center: f64, at: u64| {
+        folder.file(&format!("{side}{at}.txt"), &line("gemm", center, at))
+    };
+    let side = |name: &str, center: f64| (0..6).map(|at| process(name, center, at)).collect();
+    let (old, slow): (Vec<PathBuf>, Vec<PathBuf>) = (side("old", 40.0), side("slow", 44.0));
+    let store = folder.0.path().join("baselines");
+    let run = |files: &[PathBuf], more: &[&str]| {
+        let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let store = store.display().to_string();
+        let output = compare(&files, &[more, &["--baselines", &store]].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let missing = run(&old, &["--baseline", "feature/x"]);
+    assert_eq!(missing.0, Some(2));
+    assert!(missing.2.contains("no baseline feature/x is kept"), "{}", missing.2);
+    assert_eq!(run(&old, &["--save-baseline", "feature/x"]).0, Some(0));
+    let both = ["--baseline", "feature/x", "--save-baseline", "feature/x", "--fail-on", "slower"];
+    for _ in 0..2 {
+        let slower = run(&slow, &both);
+        assert_eq!(slower.0, Some(1), "{slower:?}");
+        assert!(slower.1.contains("SLOWER"), "{}", slower.1);
+    }
+    let same = run(&old, &both);
+    assert_eq!(same.0, Some(0), "{same:?}");
+    assert!(same.2.contains("kept as feature/x"), "{}", same.2);
+}
+
+#[test]
+fn a_run_that_failed_is_an_error_where_that_is_asked() {
+    let folder = Folder::new();
+    let log = |name: &str, exit: i32| {
+        let head = r#"{"type":"run","at_ms":1,"warpscope":"0","command":["a"]}"#;
+        let end = format!(r#"{{"type":"end","at_ms":2,"samples":30,"exit":{exit}}}"#);
+        folder.file(name, &format!("{head}\n{}{end}\n", line("gemm", 40.0, 1)))
+    };
+    let (good, bad) = (log("good.jsonl", 0), log("bad.jsonl", 3));
+    let output = compare(&[&good, &bad], &["--json", "--fail-on", "error"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("a run ended with exit code 3"));
+    assert_eq!(compare(&[&good, &good], &["--fail-on", "error"]).status.code(), Some(0));
+    assert_eq!(compare(&[&good, &bad], &["--fail-on", "slower"]).status.code(), Some(0));
 }

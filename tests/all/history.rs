@@ -149,6 +149,27 @@ fn json_holds_every_run_and_what_changed_beside_a_change() {
 }
 
 #[test]
+fn a_build_fails_on_kernels_that_became_slower_and_stayed_so() {
+    let home = filled();
+    let code = |words: &[&str]| home.history(words).status.code();
+    assert_eq!(code(&["--fail-on", "slower"]), Some(1));
+    assert_eq!(code(&["gemv", "--fail-on", "slower,faster", "--json"]), Some(0));
+    assert_eq!(code(&["gemm", "--fail-on", "faster"]), Some(0));
+}
+
+#[test]
+fn runs_are_forgotten_by_name_commit_and_file() {
+    let home = filled();
+    let said = |words: &[&str]| text(&home.history(words).stderr);
+    assert!(said(&["--forget", "night 3"]).contains("night 3: 1 run forgotten"));
+    assert!(said(&["--forget", "c0de0000"]).contains("c0de0000: 2 runs forgotten"));
+    assert_eq!(home.history(&["--forget", "c0de0000"]).status.code(), Some(2));
+    assert_eq!(home.history(&["--forget", "c0de"]).status.code(), Some(2));
+    assert!(said(&["--forget", "tests/journals/synthetic.jsonl"]).contains("21 runs forgotten"));
+    assert!(home.printed(&[]).contains("No run is in the history yet"));
+}
+
+#[test]
 fn importing_twice_changes_nothing_and_says_so() {
     let home = filled();
     let before = home.printed(&["--json"]);

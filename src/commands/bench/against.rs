@@ -24,8 +24,9 @@ pub(crate) fn run(options: &Options, base: &Path) -> Result<Exit, CliError> {
     let terms = Terms { design: Design::Turns, ..Terms::default() };
     let comparison = compare_groups(vec![groups(before), groups(after)], &terms);
     let names = [base.display().to_string(), exe.display().to_string()];
-    show(&Shown { comparison: &comparison, names: &names }, options)?;
-    Ok(outcome(&comparison, options))
+    let shown = Shown { comparison: &comparison, names: &names, errors: &[] };
+    show(&shown, options)?;
+    Ok(outcome(&shown, options))
 }
 
 fn groups(side: Side) -> Groups {

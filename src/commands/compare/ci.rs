@@ -64,7 +64,8 @@ fn annotations(shown: &Shown<'_>, fail_on: &FailOn) -> Vec<String> {
         .iter()
         .filter(|one| one.run == 0)
         .map(|one| line(fail_on.missing(), &format!("MISSING: {}", alone_name(one)), &one.why));
-    rows.chain(missing).collect()
+    let errors = shown.errors.iter().map(|why| line(fail_on.error(), "ERROR", why));
+    rows.chain(missing).chain(errors).collect()
 }
 
 /// The text of a workflow command.
@@ -87,15 +88,17 @@ fn junit(shown: &Shown<'_>, fail_on: &FailOn, out: &mut dyn Write) -> io::Result
         } else {
             Vec::new()
         };
+        let errors = if run == 0 { shown.errors } else { &[] };
         let failed = rows.iter().filter(|row| fail_on.call(row.judgement.call)).count();
         let (gone, skipped) =
             if fail_on.missing() { (missing.len(), 0) } else { (0, missing.len()) };
         writeln!(
             out,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{skipped}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{skipped}\">",
             xml(suite),
-            rows.len() + missing.len(),
+            rows.len() + missing.len() + errors.len(),
             failed + gone,
+            if fail_on.error() { errors.len() } else { 0 },
         )?;
         for row in rows {
             let what = if fail_on.call(row.judgement.call) { "failure" } else { "" };
@@ -110,6 +113,10 @@ fn junit(shown: &Shown<'_>, fail_on: &FailOn, out: &mut dyn Write) -> io::Result
         for one in missing {
             let what = if fail_on.missing() { "failure" } else { "skipped" };
             case(out, suite, &alone_name(one), what, &format!("missing: {}", one.why))?;
+        }
+        for why in errors {
+            let what = if fail_on.error() { "error" } else { "" };
+            case(out, suite, "every run succeeds and is read", what, why)?;
         }
         writeln!(out, "  </testsuite>")?;
     }
@@ -156,23 +163,27 @@ mod tests {
     fn annotations_name_what_fails_and_what_is_slower_on_one_line_each() {
         let comparison = comparison();
         let names = ["old".to_owned(), "new".to_owned()];
-        let shown = Shown { comparison: &comparison, names: &names };
+        let errors = ["a.json: exit code 1".to_owned()];
+        let shown = Shown { comparison: &comparison, names: &names, errors: &errors };
         let lines = annotations(&shown, &FailOn(vec!["missing".to_owned()]));
-        assert_eq!(lines.len(), 2);
+        assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("::warning title=SLOWER%3A foo<int%2C 2>::"), "{lines:?}");
         assert!(lines[0].ends_with("100 %25%0Asure"), "{lines:?}");
         assert_eq!(lines[1], "::error title=MISSING%3A gone::why");
+        assert_eq!(lines[2], "::warning title=ERROR::a.json: exit code 1");
     }
 
     #[test]
     fn junit_counts_failures_and_escapes_names() {
         let comparison = comparison();
         let names = ["old".to_owned(), "new & \u{1b}".to_owned()];
-        let shown = Shown { comparison: &comparison, names: &names };
+        let errors = ["a.json: exit code 1".to_owned()];
+        let shown = Shown { comparison: &comparison, names: &names, errors: &errors };
         let mut out = Vec::new();
-        junit(&shown, &FailOn(vec!["slower".to_owned()]), &mut out).expect("writes");
+        junit(&shown, &FailOn(vec!["slower".to_owned(), "error".to_owned()]), &mut out)
+            .expect("writes");
         let text = String::from_utf8(out).expect("text");
-        assert!(text.contains("tests=\"3\" failures=\"1\" skipped=\"1\""), "{text}");
+        assert!(text.contains("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""), "{text}");
         assert!(text.contains("name=\"foo&lt;int, 2&gt;\"><failure message=\"SLOWER "), "{text}");
         assert!(text.contains("name=\"new &amp; ") && !text.contains('\u{1b}'), "{text}");
     }

@@ -18,6 +18,7 @@ pub(crate) struct Document<'a> {
     alpha: f64,
     rows: Vec<JsonRow<'a>>,
     not_compared: Vec<JsonAlone<'a>>,
+    errors: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -79,6 +80,7 @@ pub(crate) fn document<'a>(shown: &Shown<'a>) -> Document<'a> {
                 why: &one.why,
             })
             .collect(),
+        errors: shown.errors,
     }
 }
 

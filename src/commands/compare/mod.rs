@@ -1,5 +1,6 @@
 //! `warpscope compare`: files of runs in, calls out.
 
+mod baseline;
 mod ci;
 mod forms;
 pub(crate) mod known;
@@ -14,6 +15,7 @@ use crate::commands::cli::{Args, CONFIG_FILE, CliError, CommandSpec, Exit, Form,
 use crate::commands::compare::known::known_noise;
 use crate::config::args;
 use crate::runs::compare::{Call, Comparison, Groups, Terms, compare_groups};
+use baseline::Baselines;
 pub(crate) use ci::check_report;
 pub(crate) use text::{duration, percent};
 
@@ -30,6 +32,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
            Exits with 0 unless --fail-on is given.",
     args: &[
         &[&args::RUNS, &args::OLD, &args::NEW],
+        &[&args::BASELINE, &args::SAVE_BASELINE, &args::BASELINES],
         &[&args::FAIL_ON, &args::NOISE, &args::JSON, &args::MARKDOWN, &args::CSV],
         CI,
         STYLE,
@@ -40,6 +43,10 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         (
             "compare --old a1.json a2.json a3.json --new b1.json b2.json b3.json",
             "three processes a side",
+        ),
+        (
+            "compare new1.json new2.json --baseline main --save-baseline main --fail-on slower,error",
+            "with the runs kept of a branch, which these replace where nothing fails",
         ),
         (
             "compare base.json new.json --fail-on slower,missing --junit out.xml --github",
@@ -56,13 +63,21 @@ pub(crate) struct Shown<'a> {
     pub(crate) comparison: &'a Comparison,
     /// Names of the runs, the baseline first.
     pub(crate) names: &'a [String],
+    /// Runs that failed, and results that could not be read.
+    pub(crate) errors: &'a [String],
 }
 
 /// Compares the files that were named.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     check_report(options)?;
-    let sides = sides(options)?;
+    let kept = Baselines::new(options)?;
+    let sides = sides(options, &kept)?;
+    if sides.len() == 1 {
+        kept.save(&sides[0].files)?;
+        return Ok(Exit::Fine);
+    }
     let (mut runs, mut machines, mut commands) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut errors = Vec::new();
     for side in &sides {
         let (mut groups, mut devices) = (Groups::default(), BTreeSet::new());
         for path in &side.files {
@@ -72,6 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
             }
             devices.extend(read.devices);
             commands.extend(read.commands);
+            errors.extend(read.errors.iter().map(|why| format!("{}: {why}", path.display())));
         }
         runs.push(groups);
         machines.push(devices);
@@ -79,12 +95,18 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let known = known_noise(options, &commands);
     let terms = Terms { known: &|key| known.spread(key), ..Terms::default() };
     let comparison = compare_groups(runs, &terms);
-    let names: Vec<String> = sides.into_iter().map(|side| side.name).collect();
-    show(&Shown { comparison: &comparison, names: &names }, options)?;
+    let names: Vec<String> = sides.iter().map(|side| side.name.clone()).collect();
+    let shown = Shown { comparison: &comparison, names: &names, errors: &errors };
+    show(&shown, options)?;
     if let Some(warning) = other_machine(&comparison, &machines) {
         output::note(format_args!("warpscope: {warning}"));
     }
-    Ok(outcome(&comparison, options))
+    let exit = outcome(&shown, options);
+    if exit == Exit::Fine {
+        let new: Vec<PathBuf> = sides[1..].iter().flat_map(|side| side.files.clone()).collect();
+        kept.save(&new)?;
+    }
+    Ok(exit)
 }
 
 /// Files that are one side.
@@ -94,10 +116,15 @@ struct Files {
 }
 
 /// The baseline and what is compared with it: file by file, or all of --old with all of --new.
-fn sides(options: &Options) -> Result<Vec<Files>, CliError> {
+fn sides(options: &Options, kept: &Baselines) -> Result<Vec<Files>, CliError> {
     let (runs, old, new) =
         (options.get(&args::RUNS), options.get(&args::OLD), options.get(&args::NEW));
     let wrong = |why: &str| Err(CliError::Usage(why.to_owned()));
+    let baseline = kept.load()?.map(|(name, files)| Files { name, files });
+    if kept.are_named() && !runs.is_empty() && old.is_empty() && new.is_empty() {
+        let new = Files { name: "new".to_owned(), files: runs };
+        return Ok(baseline.into_iter().chain([new]).collect());
+    }
     match (runs.len(), old.is_empty(), new.is_empty()) {
         (2.., true, true) => Ok(runs
             .into_iter()
@@ -109,6 +136,9 @@ fn sides(options: &Options) -> Result<Vec<Files>, CliError> {
         }
         (1.., _, _) if !(old.is_empty() && new.is_empty()) => {
             wrong("name files by --old and --new, or one after the other, not both")
+        }
+        _ if kept.are_named() => {
+            wrong("with --baseline and --save-baseline, name runs without --old and --new")
         }
         _ => wrong(
             "name two runs or more: `warpscope compare before.jsonl after.jsonl`, or --old FILE... --new FILE...",
@@ -159,12 +189,18 @@ impl FailOn {
     fn missing(&self) -> bool {
         self.0.iter().any(|one| one == "missing")
     }
+
+    fn error(&self) -> bool {
+        self.0.iter().any(|one| one == "error")
+    }
 }
 
 /// 1 where what must not be was found.
-pub(crate) fn outcome(comparison: &Comparison, options: &Options) -> Exit {
+pub(crate) fn outcome(shown: &Shown<'_>, options: &Options) -> Exit {
     let fail_on = FailOn::new(options);
-    let is_missing = comparison.alone.iter().any(|one| one.run == 0);
-    let called = comparison.rows.iter().any(|row| fail_on.call(row.judgement.call));
-    if called || (is_missing && fail_on.missing()) { Exit::CheckFailed } else { Exit::Fine }
+    let is_missing = shown.comparison.alone.iter().any(|one| one.run == 0);
+    let called = shown.comparison.rows.iter().any(|row| fail_on.call(row.judgement.call));
+    let failed = !shown.errors.is_empty() && fail_on.error();
+    let fails = called || failed || (is_missing && fail_on.missing());
+    if fails { Exit::CheckFailed } else { Exit::Fine }
 }

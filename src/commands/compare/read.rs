@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use warpscope_probes::bounded::{self, Accept, Input, into_text, read_all};
 
@@ -12,7 +12,7 @@ use crate::runs::run_log::{Dirty, PointStream, Reader, Record, SampleMode, begin
 use crate::runs::samples::{self as points, Sidecar};
 
 /// Largest document of another tool, which is held whole.
-const MAX_DOCUMENT: u64 = 256 << 20;
+pub(super) const MAX_DOCUMENT: u64 = 256 << 20;
 /// Largest file of samples beside one, and of all beside one document.
 const MAX_SIDECAR: u64 = 16 << 20;
 const MAX_SIDECARS: u64 = 256 << 20;
@@ -27,6 +27,8 @@ pub(crate) struct Contents {
     pub(crate) devices: BTreeSet<String>,
     /// Commands of its runs, by the names noise is kept under.
     pub(crate) commands: BTreeSet<String>,
+    /// Runs that failed, and results that could not be read.
+    pub(crate) errors: Vec<String>,
 }
 
 /// Adds the samples of a file to a side: each run in it is a process.
@@ -77,6 +79,7 @@ fn document(input: impl Read, folder: &Path, groups: &mut Groups) -> io::Result<
         groups.add(point, SampleMode::default());
     }
     Ok(Contents {
+        errors: read.damaged.iter().cloned().collect(),
         remarks: left_out.into_iter().chain(read.damaged).collect(),
         ..Contents::default()
     })
@@ -85,14 +88,29 @@ fn document(input: impl Read, folder: &Path, groups: &mut Groups) -> io::Result<
 /// Reads a file that a document names. Only what lies below the document's folder is opened: the name comes from outside. nvbench writes
 /// names relative to where it ran, so the last two parts are tried as well.
 fn beside(folder: &Path, sidecar: &Sidecar, most: u64) -> io::Result<Vec<u8>> {
+    let path = find_beside(folder, sidecar).ok_or(io::ErrorKind::NotFound)?;
+    bounded::read(&path, Accept::Files, most)
+}
+
+fn find_beside(folder: &Path, sidecar: &Sidecar) -> Option<PathBuf> {
     let name = Path::new(&sidecar.file);
     let parts: Vec<Component<'_>> = name.components().collect();
     let last = parts[parts.len().saturating_sub(2)..].iter().collect();
     let is_below = |name: &Path| name.components().all(|part| matches!(part, Component::Normal(_)));
     let below = [name.to_owned(), last].into_iter().filter(|name| is_below(name));
-    let found = below.map(|name| folder.join(name)).find(|path| path.is_file());
-    let path = found.ok_or(io::ErrorKind::NotFound)?;
-    bounded::read(&path, Accept::Files, most)
+    below.map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Files that a document names and that lie beside it, relative to its folder.
+pub(crate) fn files_beside(path: &Path, document: &[u8]) -> Vec<PathBuf> {
+    let text = String::from_utf8_lossy(document);
+    if begins_run_log(document) || points::format(&text).is_err() {
+        return Vec::new();
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let sidecars = points::read(&text).map(|read| read.sidecars).unwrap_or_default();
+    let found = sidecars.iter().filter_map(|sidecar| find_beside(folder, sidecar));
+    found.filter_map(|path| Some(path.strip_prefix(folder).ok()?.to_owned())).collect()
 }
 
 /// A run log is read as a stream: a record at a time, whatever the size of the file. Each run is a process; runs of an earlier state of the
@@ -111,6 +129,9 @@ fn run_log(input: impl BufRead, groups: &mut Groups) -> io::Result<Contents> {
             now.command = run.command_name();
             now.state = (run.commit.clone(), run.dirty.clone());
         }
+        if let Record::End(end) = &record {
+            now.errors.extend(end.failure());
+        }
         stream.take(record, &mut |point, regime| now.groups.add(point, regime));
     }
     stream.flush(&mut |point, regime| now.groups.add(point, regime));
@@ -118,12 +139,14 @@ fn run_log(input: impl BufRead, groups: &mut Groups) -> io::Result<Contents> {
     groups.absorb(newest.groups);
     let skipped = reader.skipped();
     let skipped = (skipped.count > 0).then(|| skipped.to_string());
+    let errors = newest.errors.into_iter().chain(skipped.clone()).collect();
     let older = (left_out > 0)
         .then(|| format!("{left_out} runs of an earlier commit or other changes left out"));
     Ok(Contents {
         remarks: skipped.into_iter().chain(older).collect(),
         devices: stream.devices,
         commands: [newest.command].into(),
+        errors,
     })
 }
 
@@ -135,15 +158,20 @@ struct Runs {
     count: usize,
     command: String,
     state: (Option<String>, Dirty),
+    errors: Vec<String>,
 }
 
 impl Runs {
     /// Takes the run that ended; gives the number of those that were of another state.
-    fn take(&mut self, run: Self) -> usize {
+    fn take(&mut self, mut run: Self) -> usize {
         if run.groups.points() == 0 {
+            self.errors.append(&mut run.errors);
             return 0;
         }
-        if self.count > 0 && self.state == run.state {
+        // Changes that were not read may be any.
+        let is_known = matches!(run.state.1, Dirty::No | Dirty::Hash(_));
+        if self.count > 0 && self.state == run.state && is_known {
+            self.errors.append(&mut run.errors);
             self.groups.absorb(run.groups);
             self.count += 1;
             return 0;

@@ -26,6 +26,9 @@ pub(crate) fn text(shown: &Shown<'_>, style: Style) -> String {
         text += &clean(line.trim_end(), style.ascii);
         text.push('\n');
     }
+    for why in shown.errors {
+        text += &format!("error: {}\n", clean(why, style.ascii));
+    }
     let calls = [Call::Slower, Call::Faster, Call::Same, Call::Ambiguous];
     let counts =
         calls.map(|call| format!("{} {}", comparison.count(call), call.to_string().to_lowercase()));

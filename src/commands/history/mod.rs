@@ -13,17 +13,24 @@ use crate::config::args;
 use crate::config::data_folder;
 use crate::io::sink::history::{DATABASE, FOLDER, History, HistoryError};
 use crate::runs::compare::Quartiles;
-use crate::store::trends::{ChangePoint, Difference, RunMedian, Trend, regime_word};
+use crate::store::trends::{ChangePoint, Difference, RecordedRun, RunMedian, Trend, regime_word};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "history",
     about: "Show kernel speeds over recorded runs, and where they changed",
-    more: "Shows medians of clean samples, run by run, never mixing devices or timing modes. Change points need at least eight runs and are shown with what changed at the same time: commit, driver, environment. Runs are imported from run logs into $XDG_DATA_HOME/warpscope/history/, else ~/.local/share/warpscope/history/; importing a log twice changes nothing.",
-    args: &[&[&args::FILTER, &args::IMPORT, &args::WEAK, &args::JSON], STYLE, CONFIG_FILE],
+    more: "Shows medians of clean samples, run by run, never mixing devices or timing modes. Change points need at least eight runs and are shown with what changed at the same time: commit, driver, environment. Runs are imported from run logs into $XDG_DATA_HOME/warpscope/history/, else ~/.local/share/warpscope/history/; importing a log twice changes nothing. `record --history` and `bench --record FILE --history` import their run themselves; nothing else adds one.",
+    args: &[
+        &[&args::FILTER, &args::IMPORT, &args::FORGET],
+        &[&args::WEAK, &args::FAIL_ON_CHANGE, &args::JSON],
+        STYLE,
+        CONFIG_FILE,
+    ],
     examples: &[
         ("history --import run.jsonl", "import what `bench --record` or `record` wrote"),
         ("history gemm bf16", "all kernels with these words in their names"),
+        ("history --import run.jsonl --fail-on slower", "to stop a nightly build"),
+        ("history --forget 1a2b3c4", "without the runs of a commit"),
     ],
     run,
     ..CommandSpec::BASE
@@ -33,11 +40,14 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 const SCHEMA: u32 = 1;
 
 /// What there is to do when nothing was ever recorded.
-const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run.jsonl` or `warpscope record run.jsonl -- COMMAND` records one,\n\
-     `warpscope history --import run.jsonl` takes it in.";
+const EMPTY: &str = "No run is in the history yet. `warpscope bench --record run.jsonl` or `warpscope record run.jsonl -- COMMAND` records one;\n\
+     --history there, or `warpscope history --import run.jsonl`, takes it in.";
 
-/// Takes a journal that was just written into the history. Trouble is told and costs nothing: the journal is the truth.
+/// Takes a journal that was just written into the history where that is asked for. Trouble is told and costs nothing: the journal is the truth.
 pub(crate) fn remember(options: &Options, journal: &Path) {
+    if !options.get(&args::KEEP_IN_HISTORY) {
+        return;
+    }
     let Some(folder) = data_folder(&options.env) else { return };
     let kept = History::create(&folder.join(FOLDER)).and_then(|store| store.import(journal));
     if let Err(error) = kept {
@@ -66,6 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     } else {
         Some(import(options, History::create(&path).map_err(unusable)?)?)
     };
+    forget(options, store.as_ref())?;
     let all = store.map_or(Ok(Vec::new()), |store| store.trends()).map_err(unusable)?;
     let words: Vec<String> =
         options.get(&args::FILTER).iter().map(|word| word.to_lowercase()).collect();
@@ -77,22 +88,49 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let weak = options.get(&args::WEAK);
     if options.get(&args::JSON) {
         output::json(&document(&chosen, weak))?;
-        return Ok(Exit::Fine);
+        return Ok(outcome(&chosen, options));
     }
     let style = output::style(options);
-    if all.is_empty() {
-        return output::print(EMPTY);
+    output::print(&match (all.len(), chosen.len()) {
+        (0, _) => EMPTY.to_owned(),
+        (all, 0) => format!("None of {all} kernels has these words in its name."),
+        (_, 2..) if words.is_empty() => text::overview(&chosen, weak, style),
+        _ => text::details(&chosen, weak, style),
+    })?;
+    Ok(outcome(&chosen, options))
+}
+
+/// 1 where the last change of a kernel is one that must not be.
+fn outcome(trends: &[&Trend], options: &Options) -> Exit {
+    let fail_on = options.get(&args::FAIL_ON_CHANGE);
+    let last = |trend: &&Trend| trend.change_points(false).last().copied();
+    let word = |change: ChangePoint| if change.change > 0.0 { "slower" } else { "faster" };
+    let mut words = trends.iter().filter_map(last).map(word);
+    let fails = words.any(|word| fail_on.iter().any(|one| one == word));
+    if fails { Exit::CheckFailed } else { Exit::Fine }
+}
+
+/// Shortest beginning of a commit that names it.
+const SHORTEST_COMMIT: usize = 7;
+
+/// Removes the runs that are named; one that is not there is a fault, since it may be a misprint.
+fn forget(options: &Options, store: Option<&History>) -> Result<(), CliError> {
+    for word in options.get(&args::FORGET) {
+        let file =
+            std::path::absolute(&word).map_or(word.clone(), |path| path.display().to_string());
+        let is_meant = |run: &RecordedRun| {
+            let commit = run.identity.commit.as_deref().unwrap_or_default();
+            run.identity.name.as_ref() == Some(&word)
+                || run.file == file
+                || (word.len() >= SHORTEST_COMMIT && commit.starts_with(&word))
+        };
+        match store.map_or(Ok(0), |store| store.forget(is_meant)).map_err(unusable)? {
+            0 => return Err(CliError::Usage(format!("no run in the history is named {word}"))),
+            1 => output::note(format_args!("{word}: 1 run forgotten")),
+            count => output::note(format_args!("{word}: {count} runs forgotten")),
+        }
     }
-    if chosen.is_empty() {
-        return output::print(&format!(
-            "None of {} kernels has these words in its name.",
-            all.len()
-        ));
-    }
-    if words.is_empty() && chosen.len() > 1 {
-        return output::print(&text::overview(&chosen, weak, style));
-    }
-    output::print(&text::details(&chosen, weak, style))
+    Ok(())
 }
 
 fn open(path: &Path) -> Result<Option<History>, CliError> {

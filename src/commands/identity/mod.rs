@@ -56,6 +56,11 @@ pub(crate) fn here(command: Vec<String>) -> Identity {
     identity
 }
 
+/// The branch that is checked out in the working folder.
+pub(crate) fn branch() -> Option<String> {
+    Repository::around(&std::env::current_dir().ok()?)?.branch()
+}
+
 /// What is checked out in the working folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checkout {

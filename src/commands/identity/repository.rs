@@ -47,6 +47,12 @@ impl Repository {
         Some(Self { work: work.to_owned(), own, common })
     }
 
+    /// The branch that is checked out; none where a commit is.
+    pub(crate) fn branch(&self) -> Option<String> {
+        let head = text(&self.own.join("HEAD"))?;
+        Some(head.trim().strip_prefix("ref:")?.trim().strip_prefix("refs/heads/")?.to_owned())
+    }
+
     /// The commit that is checked out.
     pub(crate) fn head(&self) -> Option<String> {
         let mut value = text(&self.own.join("HEAD"))?;

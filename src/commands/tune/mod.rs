@@ -30,7 +30,7 @@ use watch::files;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "tune",
     about: "Build, check and time the candidates of one kernel, again after every save",
-    more: "The spec is a TOML file: a command that prints name=... t_us=... lines, or a GPU kernel in CUDA C++, PTX or machine code with its launch; how to check its result; shapes, number formats and parameter values. A candidate with a wrong result is never timed. Correct ones are timed interleaved with the baseline. In a terminal, every save of a source starts a new search; Ctrl-C stops and keeps what was measured. Runs are kept in $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
+    more: "The spec is a TOML file: a command that prints name=... t_us=... lines, or a GPU kernel in CUDA C++, PTX or machine code with its launch; how to check its result; shapes, number formats and parameter values. `restrictions` leave combinations out, `budget` limits how many are tried, and `strategy` is \"grid\", \"random\" or \"local\". A candidate with a wrong result is never timed. Correct ones are timed interleaved with the baseline. In a terminal, every save of a source starts a new search; Ctrl-C stops and keeps what was measured. Runs are kept in $XDG_STATE_HOME/warpscope/tune/NAME.jsonl, else below ~/.local/state, for compare and history.\n\
            Exits with 0 if a correct candidate was found for every shape, with 1 if not, and with 3 if the kernel needs a GPU and there is none.",
     args: &[
         &[

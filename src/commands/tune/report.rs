@@ -149,7 +149,7 @@ pub(crate) fn table(
     let left_out = rows.len().saturating_sub(most);
     rows.truncate(most);
     let mut text = grid(&columns(&rows), &rows, style);
-    let more = [(left_out, "more"), (waiting, "waiting")];
+    let more = [(left_out, "more"), (waiting, "not tried")];
     let more: Vec<String> = more
         .iter()
         .filter(|row| row.0 > 0)

@@ -67,8 +67,9 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let most = options.get(&args::MAX_BLOCKS).clamp(2, 10_000) as usize;
     let comparison = in_turn(&sides, &measure, most)?;
     let names: Vec<String> = sides.into_iter().map(|side| side.name).collect();
-    show(&Shown { comparison: &comparison, names: &names }, options)?;
-    Ok(outcome(&comparison, options))
+    let shown = Shown { comparison: &comparison, names: &names, errors: &[] };
+    show(&shown, options)?;
+    Ok(outcome(&shown, options))
 }
 
 fn usage(why: &str) -> CliError {

@@ -8,7 +8,7 @@ use crate::config::value::Kind;
 use crate::io::sink::export::EXPORT_IDS;
 
 /// Results that can make a comparison end with 1.
-const FAILURES: &[&str] = &["slower", "faster", "ambiguous", "missing"];
+const FAILURES: &[&str] = &["slower", "faster", "ambiguous", "missing", "error"];
 
 args! {
     RUNS: Vec<PathBuf> = operand(Form::Operand, "RUN", Kind::Paths)
@@ -19,8 +19,14 @@ args! {
     NEW: Vec<PathBuf> = option("new", "FILE", Kind::Paths)
         .help("Run logs compared with --old, a process each")
         .several(true);
+    BASELINE: Option<String> = option("baseline", "NAME", Kind::Text)
+        .help("Compare with the runs kept under this name on this machine; @ is the branch checked out");
+    SAVE_BASELINE: Option<String> = option("save-baseline", "NAME", Kind::Text)
+        .help("Keep the runs under this name on this machine, unless --fail-on finds something; @ is the branch checked out");
+    BASELINES: Option<PathBuf> = option("baselines", "FOLDER", Kind::Path)
+        .help("Folder of kept runs, one folder per machine and name; defaults to $XDG_DATA_HOME/warpscope/baselines");
     FAIL_ON: Vec<String> = option("fail-on", "LIST", Kind::AnyOf(FAILURES))
-        .help("Exit with code 1 on any of these results, comma-separated; missing: what the baseline has and a run has not");
+        .help("Exit with code 1 on any of these results, comma-separated; missing: what the baseline has and a run has not; error: a run that failed, or results that could not be read");
     JUNIT: Option<PathBuf> = option("junit", "FILE", Kind::Path)
         .help("Write a JUnit report too: a case per kernel, failed where --fail-on says so");
     GITHUB: bool = switch(&[("github", "on")])
@@ -46,6 +52,12 @@ args! {
         .help("Format to write: csv has one row per sample, t4 is kernel_tuner's, perfetto a trace");
     IMPORT: Vec<PathBuf> = option("import", "FILE", Kind::Paths)
         .help("Import this run log into the history first (screenshot: show it instead of the history); may be repeated");
+    FORGET: Vec<String> = option("forget", "RUN", Kind::Words)
+        .help("Remove runs from the history: by name, by commit or its beginning (7 characters or more), or by run log; may be repeated");
+    FAIL_ON_CHANGE: Vec<String> = option("fail-on", "LIST", Kind::AnyOf(&["slower", "faster"]))
+        .help("Exit with code 1 where the last change of a kernel shown is one of these, comma-separated");
+    KEEP_IN_HISTORY: bool = switch(&[("history", "on")])
+        .help("Import the run into the history too");
     WEAK: bool = switch(&[("weak", "on")])
         .help("Also show changes that are small or may be chance");
     TUNE_SPEC: PathBuf = operand(Form::RequiredOperand, "SPEC", Kind::Path)

@@ -114,6 +114,17 @@ pub struct End {
     pub signal: Option<i32>,
 }
 
+impl End {
+    /// Why the run is no success.
+    pub fn failure(&self) -> Option<String> {
+        match (self.signal, self.exit) {
+            (Some(signal), _) => Some(format!("a run was ended by signal {signal}")),
+            (None, Some(code)) if code != 0 => Some(format!("a run ended with exit code {code}")),
+            _ => None,
+        }
+    }
+}
+
 /// One run read back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {

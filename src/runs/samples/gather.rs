@@ -82,6 +82,11 @@ impl Gather {
         self.all.damaged.get_or_insert_with(why);
     }
 
+    /// Counts an entry that holds no samples by its kind, which is no fault.
+    pub(super) fn pass_over(&mut self) {
+        self.all.left_out += 1;
+    }
+
     pub(super) fn points(self) -> Points {
         self.all
     }

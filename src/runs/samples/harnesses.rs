@@ -38,8 +38,12 @@ pub(super) fn google(text: &str) -> Result<Points, PointsError> {
         let unit = unit_ns(unit).ok_or_else(|| {
             PointsError(format!("time unit {unit:?} of {}: known are ns, us, ms, s", run.name))
         })?;
-        if run.error_occurred || run.run_type.as_deref() == Some("aggregate") {
-            all.leave_out(|| format!("{} is an aggregate or failed", run.name));
+        if run.error_occurred {
+            all.leave_out(|| format!("{} failed", run.name));
+            continue;
+        }
+        if run.run_type.as_deref() == Some("aggregate") {
+            all.pass_over();
             continue;
         }
         let key = named(run.run_name.unwrap_or(run.name));

@@ -1,4 +1,4 @@
-//! Whole numbers a launch is made of, as the sizes of a problem give them: `ceil_div(n, rows)`.
+//! Whole numbers a launch is made of, as the sizes of a problem give them: `ceil_div(n, rows)`; comparisons are 1 or 0, as in C.
 //!
 //! A language of its own was weighed against one that a library brings: of those there are, the small ones compute in floating point, which
 //! rounds grids, and the exact ones bring strings, assignments and functions nobody asked for.
@@ -16,9 +16,18 @@ const FUNCTIONS: &[(&str, Operation)] = &[
     ("max", |a, b| Some(a.max(b))),
 ];
 /// Signs between two numbers, those that bind less first.
-const SIGNS: [&[(char, Operation)]; 2] = [
-    &[('+', i64::checked_add), ('-', i64::checked_sub)],
-    &[('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)],
+const SIGNS: [&[(&str, Operation)]; 6] = [
+    &[("||", |a, b| Some(i64::from(a != 0 || b != 0)))],
+    &[("&&", |a, b| Some(i64::from(a != 0 && b != 0)))],
+    &[("==", |a, b| Some(i64::from(a == b))), ("!=", |a, b| Some(i64::from(a != b)))],
+    &[
+        ("<=", |a, b| Some(i64::from(a <= b))),
+        (">=", |a, b| Some(i64::from(a >= b))),
+        ("<", |a, b| Some(i64::from(a < b))),
+        (">", |a, b| Some(i64::from(a > b))),
+    ],
+    &[("+", i64::checked_add), ("-", i64::checked_sub)],
+    &[("*", i64::checked_mul), ("/", i64::checked_div), ("%", i64::checked_rem)],
 ];
 
 type Operation = fn(i64, i64) -> Option<i64>;
@@ -121,14 +130,17 @@ impl Reader<'_> {
     fn chain(&mut self, row: usize) -> Result<Node, String> {
         let Some(signs) = SIGNS.get(row) else { return self.single() };
         let mut left = self.chain(row + 1)?;
-        while let Some(place) =
-            self.next().and_then(|sign| signs.iter().position(|one| one.0 == sign))
-        {
-            self.rest = &self.rest[1..];
+        while let Some(place) = self.sign(signs) {
+            self.rest = &self.rest[signs[place].0.len()..];
             let right = self.chain(row + 1)?;
             left = Node::Sign(row, place, Box::new([left, right]));
         }
         Ok(left)
+    }
+
+    fn sign(&mut self, signs: &[(&str, Operation)]) -> Option<usize> {
+        self.next()?;
+        signs.iter().position(|one| self.rest.starts_with(one.0))
     }
 
     fn single(&mut self) -> Result<Node, String> {
@@ -205,6 +217,9 @@ mod tests {
             ("ceil_div(n, rows)", 334),
             ("ceil_div(999, rows) * 32", 10_656),
             ("min(n, 4) + max(rows, 2)", 7),
+            ("n * rows <= 3000 && rows > 2", 1),
+            ("n % 7 == 0 || rows != 3", 0),
+            ("1 + 1 < 2", 0),
         ] {
             assert_eq!(value(text), Ok(want), "{text}");
         }
@@ -234,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[-0-9a-z_+*/%(), ü]{0,40}") {
+        fn no_text_makes_it_panic(text in "[-0-9a-z_+*/%(),<>=!&| ü]{0,40}") {
             let _ = value(&text);
         }
     }

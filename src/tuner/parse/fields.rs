@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::raw::{Checked, Scalar, Scalars, Words, wrong};
+use super::raw::{Checked, Scalar, Scalars, Words, Wrong, wrong};
 use crate::tuner::command_line::{CommandLine, is_name};
-use crate::tuner::cuda::CODES;
+use crate::tuner::cuda::{CODES, Expression};
 use crate::tuner::names::BUILT_IN;
 use crate::tuner::spec::{Kind, Parameters};
+use crate::tuner::strategy::Strategy;
 
 /// Most shapes, and most number formats.
 const MOST_PROBLEMS: usize = 100;
@@ -181,6 +182,34 @@ pub(super) fn whole(given: &Spanned<i64>) -> Checked<usize> {
         return Ok(number as usize);
     }
     wrong(&given.span(), format!("must be 1 to {MOST_SAMPLES}"))
+}
+
+pub(super) fn strategy(given: &Spanned<String>) -> Checked<Strategy> {
+    let known =
+        [("grid", Strategy::Grid), ("random", Strategy::Random), ("local", Strategy::Local)];
+    match known.into_iter().find(|row| row.0 == given.get_ref()) {
+        Some((_, strategy)) => Ok(strategy),
+        None => wrong(&given.span(), "`strategy` must be \"grid\", \"random\" or \"local\""),
+    }
+}
+
+/// Conditions that every candidate fulfils. They are read here and tried on the whole grid, so that none fails in the midst of a search.
+pub(super) fn restrictions(
+    given: &Spanned<Vec<String>>,
+    params: &BTreeMap<String, Vec<String>>,
+) -> Checked<Vec<Expression>> {
+    let read = |text: &String| Expression::parse(text).map_err(|why| Wrong(given.span(), why));
+    let all: Vec<Expression> = given.get_ref().iter().map(read).collect::<Checked<_>>()?;
+    for name in all.iter().flat_map(Expression::names) {
+        let values = params.get(name).ok_or_else(|| {
+            Wrong(given.span(), format!("`restrictions`: no parameter is named {name}"))
+        })?;
+        if let Some(word) = values.iter().find(|value| value.parse::<i64>().is_err()) {
+            let why = format!("`restrictions`: {name} may be {word}, which is no whole number");
+            return wrong(&given.span(), why);
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn early_stop(given: &Spanned<Scalar>) -> Checked<Option<f64>> {

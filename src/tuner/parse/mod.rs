@@ -16,10 +16,12 @@ use super::command_line::CommandLine;
 use super::cpu;
 use super::cuda;
 use super::names;
-use super::spec::{Kind, MOST_CANDIDATES, Spec};
+use super::spec::{Kind, MOST_CANDIDATES, MOST_COMBINATIONS, Spec};
+use super::strategy::Strategy;
 use contract::contract;
 use fields::{
-    baseline, command, dtypes, early_stop, kind, list, name, params, roof, shapes, time, whole,
+    baseline, command, dtypes, early_stop, kind, list, name, params, restrictions, roof, shapes,
+    strategy, time, whole,
 };
 use raw::{Checked, Raw, RawLaunch, Scalar, Words, Wrong, wrong};
 
@@ -100,6 +102,12 @@ fn understand(raw: Raw) -> Checked<Spec> {
         contract,
         shapes,
         dtypes,
+        restrictions: raw
+            .restrictions
+            .as_ref()
+            .map_or(Ok(Vec::new()), |given| restrictions(given, &params))?,
+        strategy: raw.strategy.as_ref().map_or(Ok(Strategy::Grid), strategy)?,
+        budget: raw.budget.as_ref().map(whole).transpose()?,
         baseline: raw.baseline.as_ref().map(|given| baseline(given, &params)).transpose()?,
         params,
         samples: count(30, &raw.samples)?,
@@ -136,9 +144,22 @@ fn run(
 
 /// What only all keys together can say.
 fn whole_spec(spec: &Spec, raw: &Raw, reference_at: Range<usize>) -> Checked<()> {
-    if spec.grid_size().is_none_or(|size| size > MOST_CANDIDATES) {
-        let message = format!("more than {MOST_CANDIDATES} candidates: leave values out");
-        return wrong(&raw.name.span(), message);
+    let too_many = |most: usize, what: &str| {
+        let message = format!("more than {most} {what}: leave values out, or add restrictions");
+        wrong(&raw.name.span(), message)
+    };
+    if spec.grid_size().is_none_or(|size| size > MOST_COMBINATIONS) {
+        return too_many(MOST_COMBINATIONS, "combinations");
+    }
+    match spec.candidates() {
+        all if all.is_empty() => {
+            return wrong(&raw.name.span(), "`restrictions` leave no candidate");
+        }
+        all if all.len() > MOST_CANDIDATES => return too_many(MOST_CANDIDATES, "candidates"),
+        all if spec.baseline.as_ref().is_some_and(|baseline| !all.contains(baseline)) => {
+            return wrong(&raw.name.span(), "`restrictions` exclude the baseline");
+        }
+        _ => {}
     }
     let at = |words: &Option<Spanned<Words>>| words.as_ref().map_or(raw.name.span(), Spanned::span);
     names::check(spec).map_err(|(place, why)| match place {

@@ -57,6 +57,9 @@ pub(super) struct Raw {
     pub(super) dtypes: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     pub(super) params: BTreeMap<String, Spanned<Vec<Scalar>>>,
+    pub(super) restrictions: Option<Spanned<Vec<String>>>,
+    pub(super) strategy: Option<Spanned<String>>,
+    pub(super) budget: Option<Spanned<i64>>,
     pub(super) baseline: Option<Spanned<Scalars>>,
     pub(super) samples: Option<Spanned<i64>>,
     pub(super) blocks: Option<Spanned<i64>>,

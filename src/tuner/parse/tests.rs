@@ -210,7 +210,7 @@ fn a_grid_beyond_reason_is_refused_uncounted() {
     let error = small(&format!(
         "run = [\"x\"]\ncontract = {{ kind = \"gemm\", tolerance = 1 }}\n[params]\n{rows}"
     ));
-    assert!(error.expect_err("too many").message.contains("10000 candidates"));
+    assert!(error.expect_err("too many").message.contains("200000 combinations"));
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 use super::invalid::{Fault, Invalid};
 use super::output::ParsedOutput;
 use super::spec::Spec;
+use super::strategy::{SEED, Space};
 use super::trial::{Board, CandidateRun, State};
 use crate::runs::compare::{Limits, Pair, Series, judge, judge_all, ratio_of_medians};
 use crate::runs::samples::Key;
@@ -82,9 +83,14 @@ enum End {
 
 impl Search<'_> {
     fn solve(&mut self, problem: usize) -> Result<(), Interrupted> {
-        let order = self.order();
-        let wanted = self.spec.baseline.is_some().then(|| order[0]);
-        for candidate in order {
+        let wanted = self.wanted();
+        let mut space =
+            Space::new(&self.board.candidates, &self.spec.params, self.spec.strategy, SEED);
+        let budget = self.spec.budget.unwrap_or(usize::MAX);
+        let mut next = wanted.or_else(|| space.next(&[]));
+        for _ in 0..budget {
+            let Some(candidate) = next else { break };
+            space.tried(candidate);
             self.trial(problem, candidate).state = State::Running;
             self.observer.changed(&self.board);
             let end = self.attempt(problem, candidate);
@@ -109,18 +115,22 @@ impl Search<'_> {
                 }
                 _ => {}
             }
+            next = space.next(&self.ratios(problem));
         }
         self.judge_together(problem);
         Ok(())
     }
 
-    /// The baseline of the spec first, the others as in the grid.
-    fn order(&self) -> Vec<usize> {
-        let candidates = &self.board.candidates;
-        let wanted = self.spec.baseline.as_ref();
-        let first = wanted.and_then(|wanted| candidates.iter().position(|one| one == wanted));
-        let others = (0..candidates.len()).filter(|place| Some(*place) != first);
-        first.into_iter().chain(others).collect()
+    /// The baseline of the spec, which is tried first.
+    fn wanted(&self) -> Option<usize> {
+        let wanted = self.spec.baseline.as_ref()?;
+        self.board.candidates.iter().position(|one| one == wanted)
+    }
+
+    /// Candidates that were fully timed, with their times as shares of the baseline's.
+    fn ratios(&self, problem: usize) -> Vec<(usize, f64)> {
+        let problem = &self.board.problems[problem];
+        (0..problem.trials.len()).filter_map(|at| Some((at, problem.ratio(at)?))).collect()
     }
 
     fn trial(&mut self, problem: usize, candidate: usize) -> &mut CandidateRun {

@@ -85,6 +85,16 @@ fn a_grid_finds_the_known_best_and_says_that_it_is_faster() {
 }
 
 #[test]
+fn a_budget_ends_a_search_and_a_local_one_finds_the_best_of_a_valley() {
+    let wide = "params.b = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]\n";
+    let more = format!("strategy = \"local\"\nbudget = 12\nbaseline = {{ b = 16 }}\n{wide}");
+    let mut machine = Machine::new(valley);
+    let (board, ended, settled) = tuned(&more, &mut machine);
+    assert_eq!((ended, settled.len(), settled[0]), (Ok(()), 12, 15));
+    assert_eq!(board.problems[0].best(), Some(7));
+}
+
+#[test]
 fn a_machine_that_gets_slower_all_the_time_makes_no_winner_of_the_first() {
     let mut machine = Machine::new(|_| Ok(1000.0));
     machine.drift = 0.002;

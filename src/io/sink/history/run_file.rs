@@ -40,17 +40,37 @@ pub(super) fn path(folder: &Path, run: i64, extension: &str) -> PathBuf {
 impl History {
     /// Every kernel over its runs.
     pub fn trends(&self) -> Result<Vec<Trend>, HistoryError> {
-        let failed = |error| HistoryError::Io(self.folder.clone(), error);
         let (mut runs, mut summaries) = (Vec::new(), Vec::new());
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == SUMMARY) {
-                let one = summary(&path)?;
-                runs.push(one.run);
-                summaries.extend(one.kernels);
-            }
+        for path in self.summaries()? {
+            let one = summary(&path)?;
+            runs.push(one.run);
+            summaries.extend(one.kernels);
         }
         Ok(trends(runs, summaries))
+    }
+
+    /// Removes the runs that are meant, and says how many they were.
+    pub fn forget(&self, is_meant: impl Fn(&RecordedRun) -> bool) -> Result<u64, HistoryError> {
+        let failed = |error| HistoryError::Io(self.folder.clone(), error);
+        let mut forgotten = 0;
+        for path in self.summaries()? {
+            let run = summary(&path)?.run;
+            if is_meant(&run) {
+                // The summary first: whoever finds one finds its samples.
+                fs::remove_file(&path).map_err(failed)?;
+                fs::remove_file(path.with_extension(SAMPLES)).map_err(failed)?;
+                forgotten += 1;
+            }
+        }
+        Ok(forgotten)
+    }
+
+    fn summaries(&self) -> Result<Vec<PathBuf>, HistoryError> {
+        let failed = |error| HistoryError::Io(self.folder.clone(), error);
+        let paths = fs::read_dir(&self.folder).map_err(failed)?.map(|entry| Ok(entry?.path()));
+        let paths = paths.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)?;
+        let is_summary = |path: &PathBuf| path.extension().is_some_and(|end| end == SUMMARY);
+        Ok(paths.into_iter().filter(is_summary).collect())
     }
 
     /// The command of a run; none where the run is gone.
