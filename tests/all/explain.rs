@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
-use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain, foreseen};
+use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain};
 use warpscope_probes::rules::RuleBase;
 
 /// Threads whose cause was found: the message, the GPU where it was told, the class.
@@ -131,48 +131,5 @@ proptest! {
     fn no_text_panics(text in "(?s)(CUDA out of memory|Xid|sm_[0-9]{1,4}|[0-9.]{1,30} ?GiB|nan|!!!!|\\PC|\\s){0,200}") {
         let answer = answer(&text, &Facts::default());
         prop_assert!(answer.problems.iter().all(|problem| !problem.cause.is_empty()));
-    }
-}
-
-/// What a machine is known to bring about is told before it happens, and nothing where a fact is unknown.
-#[test]
-fn what_will_fail_is_foreseen_by_facts_alone() {
-    let told = |known: &[(&str, &str)]| {
-        let mut facts = Facts::default();
-        for (name, value) in known {
-            facts.state(name, value, Origin::Here);
-        }
-        foreseen(&facts).into_iter().map(|one| one.id).collect::<Vec<_>>()
-    };
-    for (known, want) in [
-        (&[("gpu_count", "2")][..], &[][..]),
-        (&[("gpu_count", "2"), ("visible_gpus", "0")], &["device_visibility.env_wrong_index"]),
-        (&[("gpu_count", "2"), ("visible_gpus", "1")], &[]),
-        (
-            &[("gpu_count", "1"), ("cc", "12.0"), ("arch_list", "sm_80 sm_90")],
-            &["arch_newer_gpu.torch_build"],
-        ),
-        (
-            &[("gpu_count", "1"), ("cc", "6.1"), ("arch_list", "sm_75 sm_90")],
-            &["arch_older_gpu.torch_dropped_arch"],
-        ),
-        (&[("gpu_count", "1"), ("cc", "8.6"), ("arch_list", "sm_80 sm_90")], &[]),
-        (&[("gpu_count", "1"), ("torch_cuda_build", "0")], &["cpu_only_build.no_cuda_dist"]),
-        (
-            &[("nvml_version", "570.124.04"), ("module_version", "570.124.06")],
-            &["driver_module_state.nvml_mismatch"],
-        ),
-        (&[("nvml_version", "570.124.06"), ("module_version", "570.124.06")], &[]),
-        (
-            &[("gpu_count", "1"), ("driver_cuda", "12.4"), ("wanted_cuda", "13.0")],
-            &["driver_too_old.runtime_35"],
-        ),
-        (&[("gpu_count", "1"), ("driver_cuda", "12.4"), ("wanted_cuda", "12.8")], &[]),
-        (
-            &[("gpu_count", "4"), ("in_container", "1"), ("shm_bytes", "67108864")],
-            &["nccl_shm_small.docker_64mb"],
-        ),
-    ] {
-        assert_eq!(told(known), want, "{known:?}");
     }
 }

@@ -47,9 +47,6 @@ pub struct Cause {
     pub text: Vec<String>,
     /// What the text alone is worth: 9 and more names the cause, 3 is one of several.
     pub weight: f64,
-    /// Conditions on a machine under which it will happen, whatever is started there; none where a machine alone does not say so.
-    #[serde(default)]
-    pub foreseen: Vec<String>,
     /// Conditions that must not be false; with all of them true the cause is settled.
     #[serde(default)]
     pub when: Vec<String>,

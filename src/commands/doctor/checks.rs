@@ -8,7 +8,6 @@ use super::installed::{Here, binaries, cuda, environments};
 use super::probed::probed;
 use super::{Check, Finding, Outcome};
 use crate::config::ConfigPath;
-use crate::engine::explain::Foreseen;
 
 /// Every check, in the order a person would look.
 pub(crate) const CHECKS: &[Check] = &[
@@ -28,7 +27,6 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check { id: "inspect.binaries", title: "binaries", run: |facts| with_here(facts, binaries) },
     Check { id: "inspect.cuda", title: "CUDA", run: |facts| with_here(facts, cuda) },
-    Check { id: "foreseen", title: "will fail", run: will_fail },
     Check { id: "probes", title: "probes", run: |facts| with_here(facts, probed) },
     Check { id: "terminal.kind", title: "terminal", run: terminal },
     Check { id: "terminal.text", title: "text", run: locale },
@@ -236,23 +234,6 @@ fn notices(frame: &Frame) -> Finding {
     }
 }
 
-/// Causes of errors that this machine brings about, in the words of `explain`.
-fn will_fail(facts: &Facts) -> Finding {
-    let all = match &facts.foreseen {
-        Ok(all) => all,
-        Err(why) => return skip(*why),
-    };
-    if all.is_empty() {
-        return pass("nothing that is known to `warpscope explain`");
-    }
-    let lines = |line: fn(&Foreseen) -> String| all.iter().map(line).collect::<Vec<_>>().join("\n");
-    finding(
-        Outcome::Fail,
-        lines(|one| format!("{} ({})", one.cause, one.id)),
-        lines(|one| one.fix.first().cloned().unwrap_or_default()),
-    )
-}
-
 fn terminal(facts: &Facts) -> Finding {
     let terminal = &facts.terminal;
     if !terminal.is_terminal {
@@ -334,15 +315,7 @@ mod tests {
         let config = Config { path: ConfigPath::Nowhere, settings: Ok(None) };
         let installed = Err("not looked at");
         let frame = Ok(Frame::default());
-        Facts {
-            frame,
-            terminal,
-            config,
-            installed,
-            foreseen: Ok(Vec::new()),
-            changed: vec![],
-            secrets: vec![],
-        }
+        Facts { frame, terminal, config, installed, changed: vec![], secrets: vec![] }
     }
 
     fn outcome(facts: &Facts, id: &str) -> Outcome {

@@ -5,11 +5,9 @@ use warpscope_probes::{Frame, Origin};
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CliError, Options};
-use crate::commands::explain::machine;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
-use crate::engine::explain::{Foreseen, foreseen};
 use crate::io::sink::Redactor;
 
 /// The terminal, as far as one can tell from outside.
@@ -33,8 +31,6 @@ pub(crate) struct Facts {
     pub(crate) installed: Result<Here, &'static str>,
     /// Name, value and layer of every option a file can hold that is not at its default.
     pub(crate) changed: Vec<(&'static str, String, Layer)>,
-    /// What will fail here, or why nobody asked.
-    pub(crate) foreseen: Result<Vec<Foreseen>, &'static str>,
     /// Texts to hide, with what to put in their place.
     pub(crate) secrets: Vec<(String, &'static str)>,
 }
@@ -54,10 +50,6 @@ impl Facts {
 pub(crate) fn gather(options: &Options) -> Facts {
     let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
     let installed = look(options, frame.as_ref().ok());
-    let foreseen = match &frame {
-        Ok(frame) if frame.origin == Origin::Local => Ok(foreseen(&machine::here(options, frame))),
-        _ => Err("not asked: this is no machine"),
-    };
     let mut secrets = Vec::new();
     if options.get(&args::REDACT) {
         secrets = secrets_of(&options.env, frame.as_ref().ok());
@@ -72,7 +64,6 @@ pub(crate) fn gather(options: &Options) -> Facts {
         terminal: terminal(&options.env),
         config: options.config.clone(),
         installed,
-        foreseen,
         changed: changed.map(|(spec, value, layer)| (spec.name(), value.text(), layer)).collect(),
         secrets,
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
-use warpscope_probes::gpu::Presence;
 use warpscope_probes::inspect::binary::{Cache, scan_file};
 
 use super::state_gpu;
@@ -37,34 +36,15 @@ pub(super) fn facts(options: &Options, digest: &Digest) -> Facts {
     if !is_here && (gpu.is_none() || another) {
         return facts;
     }
-    of_frame(&mut facts, &frame);
+    driver(&mut facts, &frame);
+    memory(&mut facts, &frame);
+    if let Some(gpu) = &gpu {
+        state_gpu(&mut facts, gpu, Origin::Here);
+    }
     if OS == "linux" {
         host(&mut facts, options);
     }
     facts
-}
-
-/// What is true of this machine and of the environment in use, whatever fails.
-pub(crate) fn here(options: &Options, frame: &Frame) -> Facts {
-    let mut facts = Facts::default();
-    of_frame(&mut facts, frame);
-    if OS == "linux" {
-        host(&mut facts, options);
-    }
-    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| options.env.text(name));
-    if let Some(torch) = active.and_then(|folder| torch_of(Path::new(&folder))) {
-        build(&mut facts, &torch);
-    }
-    facts
-}
-
-fn of_frame(facts: &mut Facts, frame: &Frame) {
-    driver(facts, frame);
-    memory(facts, frame);
-    let real = frame.gpus.iter().find(|gpu| gpu.presence != Presence::WhatIf);
-    if let Some(gpu) = real {
-        state_gpu(facts, &Target::from_gpu(gpu, &frame.driver), Origin::Here);
-    }
 }
 
 fn driver(facts: &mut Facts, frame: &Frame) {
@@ -81,8 +61,7 @@ fn driver(facts: &mut Facts, frame: &Frame) {
     }
     let container = frame.host.machine.container.value().is_some();
     facts.count("in_container", f64::from(u8::from(container)), Origin::Here);
-    let real = frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf).count();
-    facts.count("gpu_count", real as f64, Origin::Here);
+    facts.count("gpu_count", frame.gpus.len() as f64, Origin::Here);
     let mig = frame.gpus.iter().any(|gpu| !gpu.mig.is_empty());
     facts.count("mig", f64::from(u8::from(mig)), Origin::Here);
 }
@@ -120,38 +99,11 @@ fn host(facts: &mut Facts, options: &Options) {
         .map_or_else(own, |pid| variable(pid, "CUDA_VISIBLE_DEVICES"));
     if let Some(visible) = visible {
         facts.state("visible", &visible, Origin::Here);
-        let gpus = facts.number("gpu_count").unwrap_or_default();
-        facts.count("visible_gpus", named(&visible, gpus), Origin::Here);
-    }
-    if let Some(version) =
-        NVML.iter().find_map(|folder| version_of_link(&Path::new(folder).join("libnvidia-ml.so.1")))
-    {
-        facts.state("nvml_version", &version, Origin::Here);
     }
     if let Ok(shm) = rustix::fs::statvfs("/dev/shm") {
         facts.count("shm_bytes", (shm.f_blocks * shm.f_frsize) as f64, Origin::Here);
         facts.count("shm_free_bytes", (shm.f_bavail * shm.f_frsize) as f64, Origin::Here);
     }
-}
-
-/// Folders in which packages put the driver's libraries.
-const NVML: [&str; 4] =
-    ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
-
-/// The version in the name of the file that a library's link ends at: `libnvidia-ml.so.570.124.06`.
-fn version_of_link(link: &Path) -> Option<String> {
-    let file = std::fs::canonicalize(link).ok()?;
-    let version = file.file_name()?.to_str()?.split(".so.").nth(1)?.to_owned();
-    version.contains('.').then_some(version)
-}
-
-/// How many GPUs the list of CUDA_VISIBLE_DEVICES names: an entry that means none hides those after it.
-fn named(list: &str, gpus: f64) -> f64 {
-    let is_one = |entry: &&str| match entry.trim().parse::<f64>() {
-        Ok(index) => index >= 0.0 && index < gpus,
-        Err(_) => entry.trim().starts_with("GPU-") || entry.trim().starts_with("MIG-"),
-    };
-    list.split(',').take_while(is_one).count() as f64
 }
 
 fn exists(path: &str) -> f64 {
@@ -252,24 +204,4 @@ fn packages_of(environment: &Path) -> Vec<PathBuf> {
 
 fn torch_of(environment: &Path) -> Option<PathBuf> {
     packages_of(environment).into_iter().map(|one| one.join("torch")).find(|torch| torch.is_dir())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_that_means_nothing_hides_the_rest() {
-        for (list, gpus, want) in [
-            ("", 2.0, 0.0),
-            ("0", 2.0, 1.0),
-            ("0,1", 2.0, 2.0),
-            ("0,5,1", 2.0, 1.0),
-            ("-1", 2.0, 0.0),
-            ("3", 2.0, 0.0),
-            ("GPU-abc,MIG-def", 2.0, 2.0),
-        ] {
-            assert_eq!(named(list, gpus), want, "{list}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use warpscope_probes::errors::{Cause, Question};
+use warpscope_probes::errors::Question;
 
 use super::condition::{plain_name, words};
 use super::fact::{Facts, Origin};
@@ -159,26 +159,6 @@ fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
         sources: best.cause.source.clone(),
         rules: Vec::new(),
-    }
-}
-
-/// What will fail on a machine, and what to do before it does.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Foreseen {
-    /// Class of the cause, and its name within the class.
-    pub id: String,
-    /// The cause in one sentence.
-    pub cause: String,
-    /// What to do.
-    pub fix: Vec<String>,
-}
-
-/// A cause that facts of a machine bring about.
-pub(super) fn foreseen(cause: &Cause, facts: &Facts) -> Foreseen {
-    Foreseen {
-        id: format!("{}.{}", cause.class, cause.subkind),
-        cause: filled(&cause.because, facts).unwrap_or_else(|| title(&cause.class)),
-        fix: cause.fix.iter().filter_map(|one| command(one, facts)).collect(),
     }
 }
 

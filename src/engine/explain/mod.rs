@@ -17,10 +17,9 @@ mod template;
 mod text_facts;
 mod weigh;
 
-use warpscope_probes::errors::Cause;
 use warpscope_probes::rules::{Effect, Rule, RuleBase, Stage};
 
-pub use answer::{Answer, Asked, Confidence, Excluded, Foreseen, Problem, UsedFact};
+pub use answer::{Answer, Asked, Confidence, Excluded, Problem, UsedFact};
 pub use fact::{Fact, Facts, Origin};
 pub use line::Line;
 pub use reader::{Digest, Reader};
@@ -46,19 +45,6 @@ pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
     }
     let look = echo(&hits).filter(|_| problems.is_empty());
     Answer { problems, look, lines: digest.total }
-}
-
-/// What will fail on a machine of which these facts are known, before anything has.
-pub fn foreseen(given: &Facts) -> Vec<Foreseen> {
-    let mut facts = given.clone();
-    text_facts::derive(&mut facts);
-    let context = condition::Context::new("", &facts);
-    let will = |cause: &&Cause| {
-        !cause.foreseen.is_empty()
-            && cause.foreseen.iter().all(|one| context.holds(one) == Some(true))
-    };
-    let causes = Signatures::builtin().base.causes.iter().filter(will);
-    causes.map(|cause| answer::foreseen(cause, &facts)).collect()
 }
 
 /// What the user named stands above what is concluded from words.

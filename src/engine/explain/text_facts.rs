@@ -53,12 +53,6 @@ fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
 pub(super) fn derive(facts: &mut Facts) {
     architectures(facts);
     memory(facts);
-    for (name, major) in [("driver_cuda", "driver_major"), ("wanted_cuda", "wanted_major")] {
-        if let Some(number) = facts.number(name) {
-            let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
-            facts.count(major, (number / 1e6).floor(), origin);
-        }
-    }
     for name in ["cc", "tool_cc"] {
         if let Some(cc) = facts.number(name) {
             let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
