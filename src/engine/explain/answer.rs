@@ -133,7 +133,7 @@ pub(super) fn problems(mut groups: Vec<Vec<Candidate>>, digest: &Digest) -> Vec<
     problems
 }
 
-fn problem(group: &[Candidate], digest: &Digest) -> Problem {
+pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
     let best = &group[0];
     let rival = group[1..].iter().find(|one| one.cause.class != best.cause.class);
     let is_close = rival.is_some_and(|rival| best.rank() - rival.rank() < CLOSE);

@@ -47,6 +47,14 @@ pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
     Answer { problems, look, lines: digest.total }
 }
 
+/// Causes whose facts are all true on a machine, before anything has failed there.
+pub fn foreseen(here: &Facts) -> Vec<Problem> {
+    let mut facts = here.clone();
+    text_facts::derive(&mut facts);
+    let certain = weigh::certain(&facts);
+    certain.into_iter().map(|one| answer::problem(&[one], &Digest::default())).collect()
+}
+
 /// What the user named stands above what is concluded from words.
 fn named_first(facts: &mut Facts, given: &Facts) {
     for (name, fact) in given.iter().filter(|(_, fact)| fact.origin == Origin::Named) {
