@@ -242,7 +242,12 @@ fn would_fail(facts: &Facts) -> Finding {
         Err(why) => return skip(*why),
     };
     if problems.is_empty() {
-        return pass("nothing that shows before a program runs");
+        let has_gpu = facts.frame.as_ref().is_ok_and(|frame| real(frame).next().is_some());
+        return if has_gpu {
+            pass("nothing that shows before a program runs")
+        } else {
+            skip("no GPU")
+        };
     }
     let causes: Vec<&str> = problems.iter().map(|problem| problem.cause.as_str()).collect();
     let fixes: Vec<&str> =

@@ -90,8 +90,10 @@ fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> 
 
 /// What would fail here, where the GPUs are this machine's.
 fn foresee(options: &Options, frame: Option<&Frame>) -> Result<Vec<Problem>, &'static str> {
-    let local = frame.filter(|frame| frame.origin == Origin::Local);
-    let frame = local.ok_or("not this machine")?;
+    let frame = frame.ok_or("nothing was read; see the first check")?;
+    if frame.origin != Origin::Local {
+        return Err("not looked at: these GPUs come from a recording");
+    }
     let mut here = machine::of_frame(options, frame);
     here.join(&machine::active_environment(options));
     Ok(foreseen(&here))

@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn the_version_of_a_module_is_the_first_number_with_a_dot() {
-        let line = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.158.01  Release Build";
+        let line =
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.158.01  Release Build";
         assert_eq!(module_version(line), Some("570.158.01"));
     }
 }
