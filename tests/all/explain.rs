@@ -10,6 +10,8 @@ use warpscope_probes::rules::RuleBase;
 
 /// Threads whose cause was found: the message, the GPU where it was told, the class.
 const THREADS: &str = include_str!("../explain/threads.jsonl");
+/// Others of the same classes; the cause of each was written down before the question was first asked.
+const NEWER: &str = include_str!("../explain/newer.jsonl");
 
 fn answer(text: &str, facts: &Facts) -> Answer {
     let mut reader = Reader::default();
@@ -52,16 +54,26 @@ impl Score {
     }
 }
 
-fn score(with_gpu: bool) -> (Score, usize) {
+/// What stands beside the message: nothing, the GPU, or all that the reporter told.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Nothing,
+    Gpu,
+    Report,
+}
+
+fn score(threads: &str, beside: Beside) -> (Score, usize) {
     let mut score = Score::default();
     let mut total = 0;
-    for line in THREADS.lines() {
+    for line in threads.lines() {
         let thread: Value = serde_json::from_str(line).expect("JSON");
         let mut facts = Facts::default();
-        if let Some(cc) = thread["cc"].as_str().filter(|_| with_gpu) {
+        if let Some(cc) = thread["cc"].as_str().filter(|_| beside != Beside::Nothing) {
             facts.state("cc", cc, Origin::Named);
         }
-        score.count(&thread, &answer(thread["error_text"].as_str().expect("a text"), &facts));
+        let message = thread["error_text"].as_str().expect("a text");
+        let told = thread["told"].as_str().filter(|_| beside == Beside::Report);
+        score.count(&thread, &answer(&format!("{message}\n{}", told.unwrap_or_default()), &facts));
         total += 1;
     }
     (score, total)
@@ -69,8 +81,14 @@ fn score(with_gpu: bool) -> (Score, usize) {
 
 #[test]
 fn settled_threads_are_explained() {
-    for (with_gpu, name) in [(false, "message only"), (true, "GPU named")] {
-        let (score, total) = score(with_gpu);
+    for (threads, beside, name) in [
+        (THREADS, Beside::Nothing, "message only"),
+        (THREADS, Beside::Gpu, "GPU named"),
+        (THREADS, Beside::Report, "whole report"),
+        (NEWER, Beside::Nothing, "newer, message only"),
+        (NEWER, Beside::Gpu, "newer, GPU named"),
+    ] {
+        let (score, total) = score(threads, beside);
         println!(
             "{}{name}: {total} threads, class right {}, cause right {}, unknown {}, wrong and sure {}\n",
             score.table, score.class, score.cause, score.unknown, score.sure_and_wrong

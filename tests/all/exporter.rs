@@ -146,7 +146,6 @@ fn what_cannot_be_served_is_refused_in_words() {
     }
 }
 
-/// Whether Prometheus' own tool accepts the page. It is skipped aloud where that is not installed.
 #[test]
 fn promtool_accepts_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -157,18 +156,41 @@ fn promtool_accepts_the_page() {
     assert!(done.status().expect("starts").success());
     let page = std::fs::read_to_string(&path).expect("was written");
     assert!(page.contains("warpscope_gpu_up{"), "{page}");
-    let tool = Command::new("promtool")
-        .args(["check", "metrics"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let Ok(mut tool) = tool else {
+    promtool(&["check", "metrics"], &page);
+}
+
+/// Runs Prometheus' own tool, which must be content.
+fn promtool(args: &[&str], input: &str) {
+    let mut tool = Command::new("promtool");
+    tool.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut tool) = tool.spawn() else {
         println!("SKIPPED: there is no promtool (apt-get install prometheus)");
         return;
     };
-    tool.stdin.take().expect("is piped").write_all(page.as_bytes()).expect("is read");
+    let mut pipe = tool.stdin.take().expect("is piped");
+    // It need not read what it was not asked to read.
+    let _ = pipe.write_all(input.as_bytes());
+    drop(pipe);
     let output = tool.wait_with_output().expect("ends");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
+}
+
+const RULES: &str = "packaging/prometheus/warpscope.rules.yml";
+
+#[test]
+fn alerts_ask_for_metrics_that_are_served() {
+    let rules = std::fs::read_to_string(RULES).expect("reads");
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let asked: std::collections::BTreeSet<&str> =
+        rules.split(|c| !letters(c)).filter(|word| word.starts_with("warpscope_gpu_")).collect();
+    let fields = warpscope_probes::gpu::Vitals::FIELDS.iter().map(|field| field.key);
+    let stems: Vec<_> = fields.flat_map(|key| [key, key.trim_end_matches("_aggregate")]).collect();
+    for metric in asked {
+        let name = metric.trim_start_matches("warpscope_gpu_");
+        let name = name.trim_end_matches("_total").trim_end_matches("_ratio");
+        let other = ["up", "clock_reason", "nvlink_errors"].contains(&name);
+        assert!(other || stems.iter().any(|key| key.trim_end_matches("_pct") == name), "{metric}");
+    }
+    promtool(&["check", "rules", RULES], "");
 }

@@ -50,6 +50,9 @@ pub struct Cause {
     /// Conditions that must not be false; with all of them true the cause is settled.
     #[serde(default)]
     pub when: Vec<String>,
+    /// Facts with which it happens on a machine whatever runs there; empty where only a text can tell.
+    #[serde(default)]
+    pub check: Vec<String>,
     /// Conditions that raise the weight.
     #[serde(default)]
     pub more: BTreeMap<String, f64>,

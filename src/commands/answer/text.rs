@@ -104,7 +104,12 @@ pub(crate) fn reasons(text: &mut String, verdict: &Verdict, style: Style) {
     field(text, "why", &verdict.reason, style);
     field(text, "needs", &verdict.needs, style);
     field(text, "has", &verdict.has, style);
-    verbatim(text, "the message you would see", verdict.symptom.as_deref(), style);
+    verbatim(
+        text,
+        "the message you would see (`warpscope explain` reads it)",
+        verdict.symptom.as_deref(),
+        style,
+    );
 }
 
 /// Everything that is known, each with its level, source and date.

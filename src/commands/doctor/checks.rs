@@ -28,6 +28,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { id: "inspect.binaries", title: "binaries", run: |facts| with_here(facts, binaries) },
     Check { id: "inspect.cuda", title: "CUDA", run: |facts| with_here(facts, cuda) },
     Check { id: "probes", title: "probes", run: |facts| with_here(facts, probed) },
+    Check { id: "errors", title: "would fail", run: would_fail },
     Check { id: "terminal.kind", title: "terminal", run: terminal },
     Check { id: "terminal.text", title: "text", run: locale },
     Check { id: "config.file", title: "configuration", run: config },
@@ -234,6 +235,26 @@ fn notices(frame: &Frame) -> Finding {
     }
 }
 
+/// Errors that programs will run into here, in the words with which `explain` tells their causes.
+fn would_fail(facts: &Facts) -> Finding {
+    let problems = match &facts.foreseen {
+        Ok(problems) => problems,
+        Err(why) => return skip(*why),
+    };
+    if problems.is_empty() {
+        let has_gpu = facts.frame.as_ref().is_ok_and(|frame| real(frame).next().is_some());
+        return if has_gpu {
+            pass("nothing that shows before a program runs")
+        } else {
+            skip("no GPU")
+        };
+    }
+    let causes: Vec<&str> = problems.iter().map(|problem| problem.cause.as_str()).collect();
+    let fixes: Vec<&str> =
+        problems.iter().filter_map(|problem| problem.fix.first()).map(String::as_str).collect();
+    finding(Outcome::Warn, causes.join("\n"), fixes.join("\n"))
+}
+
 fn terminal(facts: &Facts) -> Finding {
     let terminal = &facts.terminal;
     if !terminal.is_terminal {
@@ -315,7 +336,8 @@ mod tests {
         let config = Config { path: ConfigPath::Nowhere, settings: Ok(None) };
         let installed = Err("not looked at");
         let frame = Ok(Frame::default());
-        Facts { frame, terminal, config, installed, changed: vec![], secrets: vec![] }
+        let foreseen = Ok(vec![]);
+        Facts { frame, terminal, config, installed, foreseen, changed: vec![], secrets: vec![] }
     }
 
     fn outcome(facts: &Facts, id: &str) -> Outcome {

@@ -5,9 +5,11 @@ use warpscope_probes::{Frame, Origin};
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CliError, Options};
+use crate::commands::explain::machine;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
+use crate::engine::explain::{Problem, foreseen};
 use crate::io::sink::Redactor;
 
 /// The terminal, as far as one can tell from outside.
@@ -29,6 +31,8 @@ pub(crate) struct Facts {
     pub(crate) config: Config,
     /// What is installed here, or why nobody looked.
     pub(crate) installed: Result<Here, &'static str>,
+    /// Errors that programs will run into here, or why nobody looked.
+    pub(crate) foreseen: Result<Vec<Problem>, &'static str>,
     /// Name, value and layer of every option a file can hold that is not at its default.
     pub(crate) changed: Vec<(&'static str, String, Layer)>,
     /// Texts to hide, with what to put in their place.
@@ -50,6 +54,7 @@ impl Facts {
 pub(crate) fn gather(options: &Options) -> Facts {
     let mut frame = open_source(options, AtEnd::Stop).and_then(first_frame);
     let installed = look(options, frame.as_ref().ok());
+    let foreseen = foresee(options, frame.as_ref().ok());
     let mut secrets = Vec::new();
     if options.get(&args::REDACT) {
         secrets = secrets_of(&options.env, frame.as_ref().ok());
@@ -64,6 +69,7 @@ pub(crate) fn gather(options: &Options) -> Facts {
         terminal: terminal(&options.env),
         config: options.config.clone(),
         installed,
+        foreseen,
         changed: changed.map(|(spec, value, layer)| (spec.name(), value.text(), layer)).collect(),
         secrets,
     }
@@ -80,6 +86,17 @@ fn look(options: &Options, frame: Option<&Frame>) -> Result<Here, &'static str> 
     }
     let base = rule_base(options).map_err(|_| "not scanned: the rules are invalid")?;
     Ok(Here::look(base, frame))
+}
+
+/// What would fail here, where the GPUs are this machine's.
+fn foresee(options: &Options, frame: Option<&Frame>) -> Result<Vec<Problem>, &'static str> {
+    let frame = frame.ok_or("nothing was read; see the first check")?;
+    if frame.origin != Origin::Local {
+        return Err("not looked at: these GPUs come from a recording");
+    }
+    let mut here = machine::of_frame(options, frame);
+    here.join(&machine::active_environment(options));
+    Ok(foreseen(&here))
 }
 
 fn words(error: CliError) -> String {

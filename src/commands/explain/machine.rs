@@ -8,7 +8,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::inspect::binary::{Cache, scan_file};
 
-use super::state_gpu;
+use super::{host, state_gpu};
 use crate::commands::cli::Options;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -17,13 +17,13 @@ use crate::engine::Target;
 use crate::engine::explain::{Digest, Facts, Origin, names_another_gpu};
 
 /// Bytes read of a small file.
-const SMALL: u64 = 64 << 10;
+pub(super) const SMALL: u64 = 64 << 10;
 /// Libraries of a traceback that are scanned.
 const LIBRARIES: usize = 3;
 
 /// What is true here, where the text can come from here.
 pub(super) fn facts(options: &Options, digest: &Digest) -> Facts {
-    let mut facts = Facts::default();
+    let facts = Facts::default();
     let is_here = options.get(&args::HERE) || options.get(&args::OF_PROCESS).is_some();
     let Some(frame) = open_source(options, AtEnd::Stop).and_then(first_frame).ok() else {
         return facts;
@@ -36,13 +36,19 @@ pub(super) fn facts(options: &Options, digest: &Digest) -> Facts {
     if !is_here && (gpu.is_none() || another) {
         return facts;
     }
-    driver(&mut facts, &frame);
-    memory(&mut facts, &frame);
-    if let Some(gpu) = &gpu {
-        state_gpu(&mut facts, gpu, Origin::Here);
+    of_frame(options, &frame)
+}
+
+/// What is true on the machine of a frame.
+pub(crate) fn of_frame(options: &Options, frame: &Frame) -> Facts {
+    let mut facts = Facts::default();
+    driver(&mut facts, frame);
+    memory(&mut facts, frame);
+    if let Some(gpu) = frame.gpus.first() {
+        state_gpu(&mut facts, &Target::from_gpu(gpu, &frame.driver), Origin::Here);
     }
     if OS == "linux" {
-        host(&mut facts, options);
+        host::facts(&mut facts, options, frame);
     }
     facts
 }
@@ -78,44 +84,14 @@ fn memory(facts: &mut Facts, frame: &Frame) {
     }
 }
 
-/// What the kernel and the environment of the process say.
-fn host(facts: &mut Facts, options: &Options) {
-    let read = |path: &str| bounded::text(Path::new(path), Accept::Files, SMALL).ok();
-    if let Some(text) = read("/proc/driver/nvidia/version") {
-        let version = text.split_whitespace().find(|word| {
-            word.split('.').count() >= 2 && word.starts_with(|letter: char| letter.is_ascii_digit())
-        });
-        if let Some(version) = version {
-            facts.state("module_version", version, Origin::Here);
-        }
+/// What the Python environment that is active was built for.
+pub(crate) fn active_environment(options: &Options) -> Facts {
+    let mut facts = Facts::default();
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| options.env.text(name));
+    if let Some(torch) = active.and_then(|folder| torch_of(Path::new(&folder))) {
+        build(&mut facts, &torch);
     }
-    facts.count("uvm_device", exists("/dev/nvidia-uvm"), Origin::Here);
-    facts.count("nvswitch", exists("/dev/nvidia-nvswitchctl"), Origin::Here);
-    let groups = std::fs::read_dir("/sys/class/iommu").map_or(0, Iterator::count);
-    facts.count("iommu", groups as f64, Origin::Here);
-    let own = || options.env.text("CUDA_VISIBLE_DEVICES");
-    let visible = options
-        .get(&args::OF_PROCESS)
-        .map_or_else(own, |pid| variable(pid, "CUDA_VISIBLE_DEVICES"));
-    if let Some(visible) = visible {
-        facts.state("visible", &visible, Origin::Here);
-    }
-    if let Ok(shm) = rustix::fs::statvfs("/dev/shm") {
-        facts.count("shm_bytes", (shm.f_blocks * shm.f_frsize) as f64, Origin::Here);
-        facts.count("shm_free_bytes", (shm.f_bavail * shm.f_frsize) as f64, Origin::Here);
-    }
-}
-
-fn exists(path: &str) -> f64 {
-    f64::from(u8::from(Path::new(path).exists()))
-}
-
-/// A variable of a process that runs.
-fn variable(pid: u64, name: &str) -> Option<String> {
-    let path = PathBuf::from(format!("/proc/{pid}/environ"));
-    let text = bounded::text(&path, Accept::Files, SMALL).ok()?;
-    let lines = text.split('\0').filter_map(|line| line.split_once('='));
-    lines.filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).next()
+    facts
 }
 
 /// What the libraries that the text names, or those of the environment, were built for.

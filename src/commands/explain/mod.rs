@@ -3,7 +3,8 @@
 //! The text comes from a file, from standard input or from a command that is run; what is true on this machine is asked only where the text
 //! can come from here, so that a log pasted from elsewhere is not judged by the wrong GPU.
 
-mod machine;
+mod host;
+pub(crate) mod machine;
 mod show;
 mod subject;
 

@@ -68,6 +68,7 @@ fn one(text: &mut String, problem: &Problem) {
         _ = writeln!(text, "  {fix}");
     }
     list(text, "Rules", &problem.rules);
+    list(text, "See also", &problem.why);
     list(text, "Sources", &problem.sources);
 }
 

@@ -68,7 +68,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     }
     let addresses = named.iter().map(|text| text.parse()).collect::<Result<Vec<Address>, _>>();
     let addresses = addresses.map_err(CliError::Usage)?;
-    for address in addresses.iter().filter(|address| address.is_public() && token.is_none()) {
+    if let Some(address) = addresses.iter().find(|one| one.is_public() && token.is_none()) {
         return Err(CliError::Usage(format!(
             "--listen {address}: others can reach this address; --token-file PATH says who may ask"
         )));

@@ -86,6 +86,8 @@ pub struct Problem {
     pub sources: Vec<String>,
     /// Ids of rules with this message.
     pub rules: Vec<String>,
+    /// Commands that show what those rules say about a GPU.
+    pub why: Vec<String>,
 }
 
 /// What is known about a text.
@@ -133,7 +135,7 @@ pub(super) fn problems(mut groups: Vec<Vec<Candidate>>, digest: &Digest) -> Vec<
     problems
 }
 
-fn problem(group: &[Candidate], digest: &Digest) -> Problem {
+pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
     let best = &group[0];
     let rival = group[1..].iter().find(|one| one.cause.class != best.cause.class);
     let is_close = rival.is_some_and(|rival| best.rank() - rival.rank() < CLOSE);
@@ -159,6 +161,7 @@ fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
         sources: best.cause.source.clone(),
         rules: Vec::new(),
+        why: Vec::new(),
     }
 }
 

@@ -40,11 +40,22 @@ pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
     let mut problems = answer::problems(weigh::groups(candidates), digest);
     let found = symptoms::rules(digest, rules);
     match problems.first_mut() {
-        Some(first) => first.rules = found.iter().map(|rule| rule.id.to_string()).collect(),
+        Some(first) => {
+            first.rules = found.iter().map(|rule| rule.id.to_string()).collect();
+            first.why = why(&found);
+        }
         None => problems.extend(found.first().map(|rule| by_rule(rule, &found))),
     }
     let look = echo(&hits).filter(|_| problems.is_empty());
     Answer { problems, look, lines: digest.total }
+}
+
+/// Causes whose facts are all true on a machine, before anything has failed there.
+pub fn foreseen(here: &Facts) -> Vec<Problem> {
+    let mut facts = here.clone();
+    text_facts::derive(&mut facts);
+    let certain = weigh::certain(&facts);
+    certain.into_iter().map(|one| answer::problem(&[one], &Digest::default())).collect()
 }
 
 /// What the user named stands above what is concluded from words.
@@ -91,9 +102,9 @@ fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
         cause: format!("{}: {}", rule.framework, rule.reason),
         confidence: Confidence::Fits,
         or: None,
-        ask: Some(Asked {
+        ask: why(&[rule]).pop().map(|command| Asked {
             fact: "the verdict for this GPU and version".to_owned(),
-            command: format!("warpscope why {}", rule.framework),
+            command,
         }),
         line: 0,
         quote: String::new(),
@@ -102,5 +113,55 @@ fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
         fix: rule.fix.iter().map(ToString::to_string).collect(),
         sources: vec![rule.source.to_string()],
         rules: found.iter().map(|rule| rule.id.to_string()).collect(),
+        why: why(found),
+    }
+}
+
+/// The commands that tell what rules say.
+fn why(rules: &[&Rule]) -> Vec<String> {
+    let mut all: Vec<String> =
+        rules.iter().map(|rule| format!("warpscope why {}", rule.framework)).collect();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn foreseen_with(known: &[(&str, f64)]) -> Vec<String> {
+        let mut facts = Facts::default();
+        for (name, number) in known {
+            facts.count(name, *number, Origin::Here);
+        }
+        foreseen(&facts).into_iter().map(|one| format!("{}.{}", one.class, one.subkind)).collect()
+    }
+
+    #[test]
+    fn what_would_fail_follows_from_facts_and_unknown_facts_foretell_nothing() {
+        assert_eq!(foreseen_with(&[]), [""; 0]);
+        let healthy = [
+            ("gpu_count", 1.0),
+            ("nvml_mismatch", 0.0),
+            ("visible_wrong", 0.0),
+            ("shm_bytes", 16e9),
+            ("driver_cuda", 12.4),
+            ("wanted_cuda", 12.8),
+            ("torch_cuda_build", 1.0),
+        ];
+        assert_eq!(foreseen_with(&healthy), [""; 0]);
+        for (name, number, want) in [
+            ("nvml_mismatch", 1.0, "driver_module_state.nvml_mismatch"),
+            ("visible_wrong", 1.0, "device_visibility.env_wrong_index"),
+            ("mig_without_slice", 1.0, "device_visibility.mig_without_slice"),
+            ("shm_bytes", 67_108_864.0, "nccl_shm_small.docker_64mb"),
+            ("wanted_cuda", 13.0, "driver_too_old.runtime_35"),
+            ("torch_cuda_build", 0.0, "cpu_only_build.no_cuda_dist"),
+            ("loader_copies", 1.0, "lib_conflict_loader_path.cublas"),
+        ] {
+            let others = healthy.iter().filter(|(other, _)| *other != name).copied();
+            let known: Vec<_> = others.chain([(name, number)]).collect();
+            assert_eq!(foreseen_with(&known), [want]);
+        }
     }
 }

@@ -53,6 +53,7 @@ fn named_gpu(digest: &Digest) -> Option<(String, f64)> {
 pub(super) fn derive(facts: &mut Facts) {
     architectures(facts);
     memory(facts);
+    toolkits(facts);
     for name in ["cc", "tool_cc"] {
         if let Some(cc) = facts.number(name) {
             let origin = facts.get(name).map_or(Origin::Text, |fact| fact.origin);
@@ -80,16 +81,30 @@ fn architectures(facts: &mut Facts) {
     }
 }
 
+/// Majors of CUDA that a build is ahead of the driver: within one, drivers run newer minors.
+fn toolkits(facts: &mut Facts) {
+    let Some((wanted, driver)) = facts.number("wanted_cuda").zip(facts.number("driver_cuda"))
+    else {
+        return;
+    };
+    let ahead = (wanted.floor() - driver.floor()).max(0.0);
+    let origin = facts.get("driver_cuda").map_or(Origin::Text, |fact| fact.origin);
+    facts.count("cuda_majors_ahead", ahead, origin);
+}
+
 fn memory(facts: &mut Facts) {
     let number = |facts: &Facts, name: &str| facts.number(name);
     let held = ["in_use_bytes", "reserved_bytes", "allocated_bytes"];
-    let own = held.iter().filter_map(|name| number(facts, name)).reduce(f64::max);
-    // Newer messages name what is reserved only by what of it is not allocated.
-    let cached = number(facts, "allocated_bytes").zip(number(facts, "unallocated_bytes"));
-    let own = own.map(|own| own.max(cached.map_or(0.0, |(used, spare)| used + spare)));
+    // PyTorch inside a container names its own process like another one; what it has reserved it states in two parts.
+    let reserved = number(facts, "allocated_bytes").zip(number(facts, "unallocated_bytes"));
+    let reserved = reserved.map(|(allocated, spare)| allocated + spare);
+    let stated = held.iter().filter_map(|name| number(facts, name));
+    let own = stated.chain(reserved).reduce(f64::max);
     let (total, free) = (number(facts, "total_bytes"), number(facts, "free_bytes"));
     if let (Some(total), Some(free), Some(own)) = (total, free, own) {
-        facts.count("others_bytes", (total - free - own).max(0.0), Origin::Text);
+        let others = (total - free - own).max(0.0);
+        facts.count("others_bytes", others, Origin::Text);
+        facts.count("free_without_others_bytes", free + others, Origin::Text);
     }
     if let (Some(total), Some(own)) = (total, own) {
         facts.count("own_pct", own / total * 100.0, Origin::Text);
@@ -127,6 +142,21 @@ mod tests {
         }
         derive(&mut facts);
         assert_eq!(facts.number("others_bytes"), Some(10.0 * 2f64.powi(30)));
+    }
+
+    #[test]
+    fn what_pytorch_reserved_is_its_own_whoever_is_named() {
+        let mut facts = Facts::default();
+        for (name, value) in [
+            ("total_bytes", "79 GiB"),
+            ("free_bytes", "26 GiB"),
+            ("allocated_bytes", "12 GiB"),
+            ("unallocated_bytes", "40 GiB"),
+        ] {
+            facts.state(name, value, Origin::Text);
+        }
+        derive(&mut facts);
+        assert_eq!(facts.number("others_bytes"), Some(2f64.powi(30)));
     }
 
     #[test]

@@ -78,6 +78,25 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
     Candidate { cause, score, lines, facts, is_decided, contradiction, against }
 }
 
+/// Causes whose checks are all known and true.
+pub(super) fn certain(facts: &Facts) -> Vec<Candidate> {
+    let context = Context::new("", facts);
+    let is_certain = |cause: &&'static Cause| {
+        let mut checks = cause.check.iter();
+        !cause.check.is_empty() && checks.all(|check| context.holds(check) == Some(true))
+    };
+    let candidate = |cause: &'static Cause| Candidate {
+        cause,
+        score: cause.weight,
+        lines: Vec::new(),
+        facts: facts.clone(),
+        is_decided: true,
+        contradiction: None,
+        against: Vec::new(),
+    };
+    Signatures::builtin().base.causes.iter().filter(is_certain).map(candidate).collect()
+}
+
 /// Candidates that share a line, and so explain the same failure; each group by falling score.
 pub(super) fn groups(candidates: Vec<Candidate>) -> Vec<Vec<Candidate>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();

@@ -73,7 +73,7 @@ impl Served {
         let same = |one: &Peak| {
             (&one.framework, &one.model, &one.gpu) == (&peak.framework, &peak.model, &peak.gpu)
         };
-        let known = self.0.iter().position(|one| same(one));
+        let known = self.0.iter().position(same);
         if known.is_some_and(|at| peak.bytes <= self.0[at].bytes + self.0[at].bytes / HIGHER) {
             return false;
         }
