@@ -4,6 +4,7 @@ mod address;
 mod server;
 mod told;
 
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use warpscope_probes::bounded::{self, Accept};
@@ -54,6 +55,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
     let source = open_source(options, AtEnd::Stop)?;
     if let Some(path) = options.get(&args::TEXTFILE) {
         output::file::Target { path: &path, force: true }.check()?;
+        demand_metrics(&path)?;
         follow(source, options, |frame| {
             renew(&shared, frame, &base);
             // A collector reads it at any time: it is replaced whole.
@@ -92,5 +94,20 @@ fn token(path: &Path) -> Result<String, CliError> {
     match text.trim() {
         "" => Err(failed("is empty".to_owned())),
         token => Ok(token.to_owned()),
+    }
+}
+
+/// Refuses to replace a file that holds anything but metrics.
+fn demand_metrics(path: &Path) -> Result<(), CliError> {
+    let mut begin = [0; 2];
+    match bounded::open(path).and_then(|mut file| file.read(&mut begin)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(CliError::Usage(format!("{}: {error}", path.display()))),
+        Ok(0) => Ok(()),
+        Ok(_) if begin == *b"# " => Ok(()),
+        Ok(_) => Err(CliError::Usage(format!(
+            "{} exists and holds no metrics; name another file",
+            path.display()
+        ))),
     }
 }

@@ -26,7 +26,6 @@ const UNASKED: &[(&str, &str, &str)] = &[
     ("replay", "THEME", "the terminal comes first, and there is none"),
     ("check", "LIBRARY", "asked about a T4 that is named"),
     ("explain", "ERROR_TEXT", "any text is a log, also one of zeros, in which nothing is found"),
-    ("exporter", "TEXTFILE", "a regular file is what it replaces"),
     ("bench", "CUBLAS", "asked on a GPU, and there is none"),
     ("probe", "CUBLAS", "asked on a GPU, and there is none"),
 ];
@@ -71,6 +70,9 @@ fn others(desk: &Desk, command: &CommandSpec, tried: &str) -> Vec<OsString> {
             }
             ("DURATION", ..) if tried == "TEXTFILE" => {
                 words.extend(["--duration", "0.1s"].map(Into::into))
+            }
+            ("BASELINE", ..) if tried == "BASELINES" => {
+                words.extend(["--baseline", "main"].map(Into::into))
             }
             ("TUNE_SPEC", ..) => words.push(desk.path("spec.toml").into()),
             ("ACTION", ..) => words.push("check".into()),

@@ -91,6 +91,7 @@ fn what_is_kept_is_for_the_user_alone_whatever_the_umask() {
     let listed = under_no_mask(&[
         "record".as_ref(),
         run.as_ref(),
+        "--history".as_ref(),
         "--".as_ref(),
         "sh".as_ref(),
         "-c".as_ref(),
