@@ -7,9 +7,8 @@ use serde::de::Error as _;
 use toml::de::{DeTable, DeValue};
 
 use super::args::{self, by_key};
-use super::layers::Values;
 use super::nearest::nearest;
-use super::value::{Kind, Value};
+use super::value::{Kind, Value, Values};
 
 /// Largest file that is read at all.
 pub const MAX_BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::args::{self, Arg, ArgSpec, ArgValue, EnvRule};
 use super::file::FileSettings;
-use super::value::Value;
+use super::value::{Value, Values};
 
 /// Environment variables, given and not asked for, so that resolving stays pure.
 #[derive(Clone, Debug, Default)]
@@ -61,9 +61,6 @@ impl fmt::Display for Layer {
         }
     }
 }
-
-/// Values of one layer by the id of their argument.
-pub type Values = BTreeMap<&'static str, Value>;
 
 /// Every argument that has a value, and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -13,9 +13,9 @@ mod write;
 
 pub use args::{AnyArg, Arg, ArgSpec, ArgValue, EnvRule, Form};
 pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
-pub use layers::{Environment, Layer, Settings, Values, resolve};
+pub use layers::{Environment, Layer, Settings, resolve};
 pub use nearest::{near, nearest};
 pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};
 pub use sample::sample;
-pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value};
+pub use value::{ALL, INTERVAL_MAX, INTERVAL_MIN, Kind, Value, Values};
 pub use write::edited;

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -57,6 +58,9 @@ pub enum Kind {
 
 /// What stands for every device.
 pub const ALL: &str = "all";
+
+/// Values of one layer by the id of their argument.
+pub type Values = BTreeMap<&'static str, Value>;
 
 /// A value that was understood.
 #[derive(Clone, Debug, PartialEq)]
