@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod live;
 pub mod model;
 mod notice;
+pub mod nvidia_smi;
 pub mod nvml;
 pub mod private;
 pub mod process;
