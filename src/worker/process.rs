@@ -16,7 +16,7 @@ use tokio::time::{timeout, timeout_at};
 use super::children::Companion;
 use super::cpu::CpuOptions;
 use super::ending::{Ending, telling};
-use super::protocol::{Command, WorkerEvent, next_line, parse, to_line};
+use super::protocol::{Command, LINE_MAX, WorkerEvent, next_line, parse, to_line};
 use super::supervisor::{Action, Death, Event, Supervisor};
 
 /// How much is kept of what it says on stderr.
@@ -246,7 +246,7 @@ async fn listen(stdout: Option<ChildStdout>, send: &impl Fn(Event)) -> bool {
     let Some(stdout) = stdout else { return false };
     let (mut stdout, mut line) = (BufReader::new(stdout), Vec::new());
     for number in 1.. {
-        if !next_line(&mut stdout, &mut line).await {
+        if !next_line(&mut stdout, &mut line, LINE_MAX).await {
             break;
         }
         match parse(number, &line) {
@@ -261,7 +261,7 @@ async fn listen(stdout: Option<ChildStdout>, send: &impl Fn(Event)) -> bool {
 }
 
 /// The end of what a child writes on stderr, as one sentence.
-async fn last_words(stderr: Option<ChildStderr>) -> Option<String> {
+pub async fn last_words(stderr: Option<ChildStderr>) -> Option<String> {
     let mut stderr = stderr?;
     let mut kept = Vec::new();
     let mut chunk = [0; 4096];

@@ -2,6 +2,7 @@
 //!
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
+pub mod hosts;
 pub mod local;
 pub mod nvml;
 mod player;

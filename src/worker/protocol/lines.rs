@@ -80,12 +80,16 @@ impl<R: BufRead, T: DeserializeOwned> Iterator for Lines<R, T> {
     }
 }
 
-/// Reads the next line of a stream into `line`; false at its end, and where a line breaks off. A line that is too long is cut, so that it
-/// does not parse.
-pub async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> bool {
+/// Reads the next line of a stream into `line`; false at its end, and where a line breaks off. A line that is longer than `longest` bytes
+/// is cut, so that it does not parse.
+pub async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+    longest: usize,
+) -> bool {
     line.clear();
-    let count = input.take(LINE_MAX as u64).read_until(b'\n', line).await;
-    count.is_ok_and(|count| count == LINE_MAX || line.last() == Some(&b'\n'))
+    let count = input.take(longest as u64).read_until(b'\n', line).await;
+    count.is_ok_and(|count| count == longest || line.last() == Some(&b'\n'))
 }
 
 /// A value as a line.
