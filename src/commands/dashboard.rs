@@ -10,7 +10,7 @@ use warpscope_probes::rules::RuleBase;
 use super::{gpu, output};
 use crate::commands::answer::rules::users_rules;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, SCREEN, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, SCREEN, STYLE,
 };
 use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -35,7 +35,7 @@ use crate::worker::tuning::TuningCache;
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "What every NVIDIA GPU you have or name can run, why it cannot run the rest, and how fast it really is",
-    args: &[NAMED_GPUS, LIVE, SCREEN, STYLE, CONFIG_FILE],
+    args: &[NAMED_GPUS, LIVE, SCREEN, STYLE, HOSTS, CONFIG_FILE],
     screen: true,
     examples: &[
         ("", "the dashboard, even on a machine without a GPU"),
@@ -104,7 +104,7 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let settings = Settings {
         interval: options.get(&args::INTERVAL),
         readonly: options.get(&args::READONLY),
-        inspect: options.get(&args::INSPECT) && options.recording().is_none(),
+        inspect: options.get(&args::INSPECT) && options.is_here(),
         theme: theme_name(options),
     };
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
@@ -115,9 +115,8 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
         output::note(format_args!("warpscope: tuned configs ignored: {why}"));
         TuningCache::default()
     });
-    // What a recording shows is no reason to measure here.
-    let live = options.recording().is_none();
-    let mode = if live { options.get(&args::BENCH) } else { BenchMode::Off };
+    // What a recording or another machine shows is no reason to measure here.
+    let mode = if options.is_here() { options.get(&args::BENCH) } else { BenchMode::Off };
     app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
 }

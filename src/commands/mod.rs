@@ -26,6 +26,8 @@ mod frameworks;
 mod gpu;
 mod gpus;
 mod history;
+mod host;
+mod hosts;
 mod identity;
 mod inspect;
 mod man;
@@ -77,6 +79,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     frameworks::COMMAND,
     gpus::COMMAND,
     history::COMMAND,
+    host::COMMAND,
     inspect::COMMAND,
     man::COMMAND,
     mark::COMMAND,
@@ -105,12 +108,11 @@ pub fn main() -> ExitCode {
 
 /// The program with its arguments (the first is its own name) and environment given.
 pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result<Exit, CliError> {
-    let mut args = args.into_iter().peekable();
-    let program = args.next().unwrap_or_default();
-    if args.peek().is_some_and(|first| first == cli::WORKER) {
-        return worker::run(args.skip(1), &env);
+    let line: Vec<OsString> = args.into_iter().collect();
+    if line.get(1).is_some_and(|first| first == cli::WORKER) {
+        return worker::run(line.into_iter().skip(2), &env);
     }
-    let raw = match parse(ALL, std::iter::once(program).chain(args))? {
+    let raw = match parse(ALL, line.iter().cloned())? {
         Parsed::Run(raw) => raw,
         Parsed::Print(text) => return output::print(&text),
     };
@@ -118,6 +120,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
     check_libraries(&options)?;
     if raw.command.screen {
         output::demand_terminal()?;
+    }
+    if raw.command.runs_there && !options.get(&args::HOSTS).is_empty() {
+        return hosts::there::run(&options, &line);
     }
     (raw.command.run)(&options)
 }

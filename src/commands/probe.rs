@@ -8,7 +8,7 @@ use warpscope_probes::Frame;
 use warpscope_probes::live::{Answer, Probe, ProbeReport, Store, Subject, probes};
 use warpscope_probes::rules::RuleBase;
 
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, Options, STYLE};
+use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, Options, STYLE};
 use crate::commands::gpu::libraries::Libraries;
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
@@ -32,6 +32,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::LIBRARY],
         &[&args::JSON],
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
@@ -45,6 +46,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "what one copy of cuBLAS accepts",
         ),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

@@ -7,7 +7,9 @@ use serde::Serialize;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{MachineError, Route};
 
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, ON_GPU, Options, STYLE};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, ON_GPU, Options, STYLE,
+};
 use crate::commands::gpu::outcome;
 use crate::commands::gpu::session::Session;
 use crate::commands::gpu::{
@@ -25,11 +27,12 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "selftest",
     about: "Run every GPU kernel on its conformance cases; exits with 1 if a result is wrong",
     more: "The same cases verify the kernels in an interpreter when they are built. Outputs are poisoned beforehand and guarded by sentinels; integers must match exactly. Exits with 3 if there is no GPU.",
-    args: &[ON_GPU, &[&args::JSON], STYLE, CONFIG_FILE],
+    args: &[ON_GPU, &[&args::JSON], STYLE, HOSTS, CONFIG_FILE],
     examples: &[
         ("selftest --gpu", "every kernel on every GPU"),
         ("selftest --gpu 0 --kernel 'gemm.*,gemv.*'", "some kernels on the first GPU"),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

@@ -1,10 +1,13 @@
+use warpscope_probes::Frame;
+
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
-use crate::commands::frames::{demand_gpu, first_frame};
+use crate::commands::frames::{demand_gpu, first_frame, first_frames};
+use crate::commands::hosts;
 use crate::config::args;
 use crate::io::sink::{Redactor, table};
 
@@ -17,28 +20,51 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         NAMED_GPUS,
         LIVE,
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
         ("snapshot", "a table"),
+        ("snapshot --host gpu1 --host gpu2", "tables of two other machines"),
         ("snapshot --json --require-gpu", "for a script that needs a GPU"),
     ],
     run,
     ..CommandSpec::BASE
 };
 
-/// One frame as a table or JSON.
+/// One frame as a table or JSON; of several hosts, one each.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
-    let mut frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+    let hosts = hosts::named(options)?;
+    if hosts.is_empty() {
+        let frame = first_frame(open_source(options, AtEnd::Stop)?)?;
+        show(options, &frame)?;
+        demand_gpu(options, &frame)?;
+        return Ok(Exit::Fine);
+    }
+    let frames = first_frames(open_source(options, AtEnd::Stop)?, &hosts);
+    let mut exit = Exit::Fine;
+    for frame in frames {
+        let shown = frame.and_then(|frame| {
+            show(options, &frame).map_err(|error| error.to_string())?;
+            demand_gpu(options, &frame).map_err(|error| error.to_string())
+        });
+        if let Err(why) = shown {
+            output::note(why);
+            exit = Exit::CheckFailed;
+        }
+    }
+    Ok(exit)
+}
+
+fn show(options: &Options, frame: &Frame) -> Result<(), CliError> {
+    let mut frame = frame.clone();
     what_if::overlay(options, &mut frame)?;
     if options.get(&args::REDACT) {
         Redactor::default().frame(&mut frame);
     }
     if options.get(&args::JSON) {
-        output::json(&frame)?;
+        output::json(&frame)
     } else {
-        output::print(&table::frame(&frame, output::style(options)))?;
+        output::print(&table::frame(&frame, output::style(options))).map(drop)
     }
-    demand_gpu(options, &frame)?;
-    Ok(Exit::Fine)
 }

@@ -1,25 +1,37 @@
 use warpscope_probes::Frame;
 
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options,
+};
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::args::{self, LineFormat};
 use crate::io::sink::{csv, jsonl};
+use crate::worker::children::die_with_input;
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "stream",
     about: "Print one frame per line until stopped",
     args: &[
-        &[&args::LINE_FORMAT, &args::COUNT, &args::DURATION, &args::REDACT, &args::REQUIRE_GPU],
+        &[
+            &args::LINE_FORMAT,
+            &args::COUNT,
+            &args::DURATION,
+            &args::REDACT,
+            &args::REQUIRE_GPU,
+            &args::END_WITH_INPUT,
+        ],
         &[&args::SOURCE, &args::SPEED, &args::START],
         NAMED_GPUS,
         LIVE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
         ("stream -i 5s", "one frame every five seconds, as JSON Lines"),
+        ("stream --host gpu1 --host gpu2", "of two other machines"),
         ("stream --format csv --count 10", "ten rows per GPU"),
     ],
     run,
@@ -29,6 +41,9 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 /// One frame per line until stopped.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let source = open_source(options, AtEnd::Stop)?;
+    if options.get(&args::END_WITH_INPUT) {
+        die_with_input();
+    }
     if options.get(&args::LINE_FORMAT) == LineFormat::Csv {
         output::write(csv::head().as_bytes())?;
         follow(source, options, |frame| output::write(csv::rows(frame).as_bytes()))?;

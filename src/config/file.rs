@@ -12,8 +12,10 @@ use super::value::{Kind, Value, Values};
 
 /// Largest file that is read at all.
 pub const MAX_BYTES: usize = 1 << 20;
-/// Table of key bindings in the file.
-const KEYS: &str = "keys";
+/// Table of key bindings in the file, and an example of a row.
+const KEYS: (&str, &str) = ("keys", "keys such as [\"q\", \"ctrl-c\"]");
+/// Table of groups of hosts, likewise.
+const HOSTS: (&str, &str) = ("hosts", "hosts such as [\"gpu1\", \"ana@gpu2\"]");
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +23,13 @@ pub struct FileSettings {
     /// Values of options.
     pub values: Values,
     /// Key bindings by action, as written; the keymap checks names.
-    pub keys: BTreeMap<String, Vec<String>>,
+    pub keys: Lists,
+    /// Groups of hosts by name, as written.
+    pub hosts: Lists,
 }
+
+/// A table of the file whose rows are lists of texts.
+pub type Lists = BTreeMap<String, Vec<String>>;
 
 /// One thing wrong with a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +98,10 @@ impl Reader<'_> {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match (name, by_key(name)) {
-                (KEYS, _) => self.keys(value.get_ref(), value.span()),
+                ("keys", _) => self.settings.keys = self.lists(KEYS, value.get_ref(), value.span()),
+                ("hosts", _) => {
+                    self.settings.hosts = self.lists(HOSTS, value.get_ref(), value.span());
+                }
                 (_, Some(spec)) => match understand(spec.kind, value.get_ref()) {
                     Ok(value) => drop(self.settings.values.insert(spec.id, value)),
                     Err(why) => self.problem(value.span(), format!("`{name}` {why}")),
@@ -102,7 +112,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, name: &str, at: Range<usize>) {
-        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS]);
+        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS.0, HOSTS.0]);
         let hint = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`warpscope config sample` lists every key".to_owned(),
@@ -110,24 +120,24 @@ impl Reader<'_> {
         self.problem(at, format!("unknown key `{}`; {hint}", name.escape_debug()));
     }
 
-    fn keys(&mut self, value: &DeValue<'_>, at: Range<usize>) {
+    fn lists(&mut self, (key, such): (&str, &str), value: &DeValue<'_>, at: Range<usize>) -> Lists {
+        let mut lists = Lists::new();
         let Some(table) = value.as_table() else {
             let found = value.type_str();
-            return self.problem(at, format!("`{KEYS}` must be a table, found {found}"));
+            self.problem(at, format!("`{key}` must be a table, found {found}"));
+            return lists;
         };
-        for (action, value) in table {
-            let name = action.get_ref().to_string();
+        for (name, value) in table {
+            let name = name.get_ref().to_string();
             match texts(value.get_ref()) {
-                Some(keys) => drop(self.settings.keys.insert(name, keys)),
-                None => self.problem(
-                    value.span(),
-                    format!(
-                        "`{KEYS}.{}` must be a list of keys such as [\"q\", \"ctrl-c\"]",
-                        name.escape_debug()
-                    ),
-                ),
+                Some(texts) => drop(lists.insert(name, texts)),
+                None => {
+                    let name = name.escape_debug();
+                    self.problem(value.span(), format!("`{key}.{name}` must be a list of {such}"));
+                }
             }
         }
+        lists
     }
 
     fn problem(&mut self, at: Range<usize>, message: String) {

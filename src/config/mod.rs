@@ -12,7 +12,7 @@ mod value;
 mod write;
 
 pub use args::{AnyArg, Arg, ArgSpec, ArgValue, EnvRule, Form};
-pub use file::{FileSettings, MAX_BYTES, Problem, Problems, parse};
+pub use file::{FileSettings, Lists, MAX_BYTES, Problem, Problems, parse};
 pub use layers::{Environment, Layer, Settings, resolve};
 pub use nearest::{near, nearest};
 pub use path::{Config, ConfigPath, data_folder, find, folder, load, state_folder};

@@ -9,6 +9,12 @@ const HEAD: &str = "\
 # named with each key take precedence over this file. `warpscope config check` lists errors.
 ";
 
+const HOSTS: &str = "
+# Groups of hosts: `warpscope --host lab` reads each of them.
+#[hosts]
+#lab = [\"gpu1\", \"ana@gpu2\"]
+";
+
 const KEYS: &str = "
 # Keys of an action instead of the default ones; [] leaves it without a key.
 #[keys]
@@ -22,6 +28,7 @@ pub fn sample<'a>(actions: impl IntoIterator<Item = (&'a str, &'a [&'a str], &'a
             entry(&mut text, key, spec);
         }
     }
+    text.push_str(HOSTS);
     text.push_str(KEYS);
     for (id, keys, help) in actions {
         writeln!(text, "#{id} = {keys:?} # {help}").expect("a String takes everything");

@@ -13,7 +13,7 @@ use std::path::Path;
 use super::output;
 use crate::commands::bench::decoder::{BenchRequest, BenchResult, run_and, show};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, ON_GPU, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, ON_GPU, Options, STYLE,
 };
 use crate::commands::gpu::outcome::Outcome;
 use crate::config::args::{self, BenchDevice};
@@ -45,6 +45,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ],
         &[&args::JSON, &args::MARKDOWN, &args::CSV],
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
@@ -62,6 +63,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ),
         ("bench --against target/release/warpscope-before", "did a change make it slower?"),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

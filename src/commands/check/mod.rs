@@ -19,7 +19,8 @@ use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::check::forms::{csv, json, markdown};
 use crate::commands::check::table::table;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
+    STYLE,
 };
 use crate::commands::output;
 use crate::config::args;
@@ -41,6 +42,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::ONLY, &args::JSON, &args::MARKDOWN, &args::CSV],
         &[&args::ACCEPT_NO_OBSTACLE, &args::REQUIRE_GPU],
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
@@ -53,6 +55,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
             "everything that can load this model but does not run as asked",
         ),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

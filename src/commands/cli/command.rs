@@ -22,6 +22,8 @@ pub struct CommandSpec {
     pub screen: bool,
     /// Whether it works with an invalid configuration.
     pub lenient: bool,
+    /// Whether it runs on the hosts that are named; otherwise it reads frames of them here, where it takes any.
+    pub runs_there: bool,
     /// Does it.
     pub run: fn(&Options) -> Result<Exit, CliError>,
 }
@@ -40,6 +42,7 @@ impl CommandSpec {
         hidden: false,
         screen: false,
         lenient: false,
+        runs_there: false,
         run: |_| Ok(Exit::Fine),
     };
 
@@ -71,6 +74,8 @@ pub(crate) const CONFIG_FILE: Args = &[&args::CONFIG];
 pub(crate) const NAMED_GPUS: Args = &[&args::GPUS, &args::WHAT_IF];
 /// How the GPUs of this machine are read.
 pub(crate) const LIVE: Args = &[&args::INTERVAL, &args::LIBRARY];
+/// Other machines.
+pub(crate) const HOSTS: Args = &[&args::HOSTS, &args::SSH];
 /// How text looks.
 pub(crate) const STYLE: Args = &[&args::COLOR, &args::ASCII];
 /// What the dashboard shows and does.

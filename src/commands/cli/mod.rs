@@ -7,7 +7,9 @@ mod options;
 pub(crate) mod parser;
 pub(crate) mod raw_args;
 
-pub(crate) use command::{Args, CONFIG_FILE, LIVE, NAMED_GPUS, ON_GPU, QUESTION, SCREEN, STYLE};
+pub(crate) use command::{
+    Args, CONFIG_FILE, HOSTS, LIVE, NAMED_GPUS, ON_GPU, QUESTION, SCREEN, STYLE,
+};
 pub use command::{CommandSpec, Commands};
 pub use exit::{CliError, Exit};
 pub(crate) use options::Options;

@@ -1,12 +1,11 @@
 //! Everything a command needs to know: the resolved arguments, the configuration and the environment.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::command::Commands;
 use super::exit::CliError;
 use super::raw_args::RawArgs;
-use crate::config::{self, Arg, ArgValue, Config, Environment, Settings, Value, args};
+use crate::config::{self, Arg, ArgValue, Config, Environment, Lists, Settings, Value, args};
 
 /// What a command needs to know, from all layers.
 #[derive(Clone)]
@@ -14,7 +13,9 @@ pub struct Options {
     /// Every value and the layer it comes from.
     pub settings: Settings,
     /// Keys by action, as in the file; the keymap checks them.
-    pub keys: BTreeMap<String, Vec<String>>,
+    pub keys: Lists,
+    /// Groups of hosts, as in the file.
+    pub hosts: Lists,
     /// The configuration and what became of it.
     pub config: Config,
     /// The environment it was resolved with.
@@ -60,6 +61,11 @@ impl Options {
         self.get(&args::RECORDING).or_else(|| self.get(&args::SOURCE))
     }
 
+    /// Whether frames are of this machine, now.
+    pub fn is_here(&self) -> bool {
+        self.recording().is_none() && self.get(&args::HOSTS).is_empty()
+    }
+
     /// The number of frames to end after.
     pub fn frames(&self) -> Option<u64> {
         if self.get(&args::ONCE) { Some(1) } else { self.get(&args::COUNT) }
@@ -84,7 +90,7 @@ pub(crate) fn resolve(
     };
     let settings =
         config::resolve(&raw.values, &env, &file, !raw.command.screen).map_err(CliError::Usage)?;
-    Ok(Options { settings, keys: file.keys, config, env, commands })
+    Ok(Options { settings, keys: file.keys, hosts: file.hosts, config, env, commands })
 }
 
 /// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.

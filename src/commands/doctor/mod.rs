@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
 use crate::config::args;
 use crate::io::sink::table::Style;
@@ -25,9 +25,17 @@ use facts::Facts;
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "doctor",
     about: "Report what was found, what is missing, why, and what to do; exits with 1 if something fails",
-    args: &[&[&args::JSON, &args::REDACT, &args::SOURCE], NAMED_GPUS, LIVE, STYLE, CONFIG_FILE],
+    args: &[
+        &[&args::JSON, &args::REDACT, &args::SOURCE],
+        NAMED_GPUS,
+        LIVE,
+        STYLE,
+        HOSTS,
+        CONFIG_FILE,
+    ],
     examples: &[("doctor --redact", "to paste into a bug report")],
     lenient: true,
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

@@ -1,5 +1,6 @@
 pub(crate) mod source;
 pub(crate) mod what_if;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -7,19 +8,22 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{self, Sender};
-use warpscope_probes::Frame;
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::host::Host;
+use warpscope_probes::{Frame, Origin};
 
 use crate::commands::cli::{CliError, Options};
 use crate::config::args;
 use crate::io::sink::Redactor;
+use crate::io::source::hosts::{HostName, LOST};
 use crate::io::source::{FrameSink, Source};
 
 /// How long a one-shot command waits for everything to answer before it takes what there is. A GPU without persistence mode
 /// may need seconds to start, so one that hangs costs as many.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same of other machines, which have to be reached first.
+const PATIENCE_OF_HOSTS: Duration = Duration::from_secs(40);
 /// Frames that may wait for a slow disk or a slow reader.
 const QUEUE: usize = 8;
 /// Signals that end a stream or a recording in good order. Not the hang-up: `nohup` has it ignored,
@@ -38,6 +42,33 @@ pub(crate) fn first_frame(source: Box<dyn Source>) -> Result<Frame, CliError> {
             CliError::Failed(format!("no answer within {} seconds", PATIENCE.as_secs()))
         }),
     }
+}
+
+/// The first complete frame of each host, or why there is none.
+pub(crate) fn first_frames(
+    source: Box<dyn Source>,
+    hosts: &[HostName],
+) -> Vec<Result<Frame, String>> {
+    let (sender, frames) = channel();
+    let _control = source.start(Arc::new(move |frame| sender.send(frame).is_ok()));
+    let end = Instant::now() + PATIENCE_OF_HOSTS;
+    let mut found = BTreeMap::new();
+    while found.len() < hosts.len()
+        && let Ok(frame) = frames.recv_timeout(end.saturating_duration_since(Instant::now()))
+    {
+        let Origin::Remote { host } = &frame.origin else { continue };
+        let host = host.clone();
+        let lost = frame.notices.iter().find(|notice| notice.id == LOST);
+        if let Some(lost) = lost {
+            let why = format!("{} {}", lost.what, lost.remedy);
+            found.entry(host).or_insert(Err(why));
+        } else if is_complete(&frame) {
+            found.entry(host).or_insert(Ok(frame));
+        }
+    }
+    let seconds = PATIENCE_OF_HOSTS.as_secs();
+    let late = |host| Err(format!("{host}: no answer within {seconds} seconds"));
+    hosts.iter().map(|host| found.remove(host.as_str()).unwrap_or_else(|| late(host))).collect()
 }
 
 /// Breaks with the first complete frame, else continues with the last one there was.

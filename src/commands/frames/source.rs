@@ -7,19 +7,25 @@ use warpscope_probes::provider::Provider;
 
 use crate::commands::cli::{CliError, Options};
 use crate::commands::elevated;
+use crate::commands::hosts;
 use crate::commands::output;
 use crate::config::args;
 use crate::io::source::Source;
+use crate::io::source::hosts::{HostName, HostsSource};
 use crate::io::source::local::LocalSource;
 use crate::io::source::nvml::{NvmlProcess, nvml_command};
 pub(crate) use crate::io::source::replay::AtEnd;
 use crate::io::source::replay::ReplaySource;
 
-/// The source the options ask for: a recording where one is named, this machine otherwise.
+/// The source the options ask for: a recording or hosts where they are named, this machine otherwise.
 /// `at_end` says what a recording does after its last frame.
 pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn Source>, CliError> {
+    let hosts = hosts::named(options)?;
+    if !hosts.is_empty() && options.recording().is_some() {
+        return Err(CliError::Usage("a recording is read here; leave out --host".to_owned()));
+    }
     let Some(path) = options.recording() else {
-        return local(options);
+        return if hosts.is_empty() { local(options) } else { remote(options, hosts) };
     };
     let source = ReplaySource::open(&path).map_err(|error| CliError::Usage(error.to_string()))?;
     if at_end == AtEnd::Stop {
@@ -35,6 +41,11 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
     if skipped.count > 0 {
         output::note(format_args!("{}: {skipped}", path.display()));
     }
+}
+
+fn remote(options: &Options, hosts: Vec<HostName>) -> Result<Box<dyn Source>, CliError> {
+    let interval = options.get(&args::INTERVAL);
+    Ok(Box::new(HostsSource::new(hosts, hosts::ssh(options)?, hosts::build(), interval)))
 }
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {

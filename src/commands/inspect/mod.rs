@@ -20,7 +20,7 @@ use warpscope_probes::inspect::env::{Inventory, Unreadable};
 use super::output;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, NAMED_GPUS, Options, STYLE,
 };
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -34,7 +34,15 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "inspect",
     about: "Show what is installed and which GPUs its binaries support; exits with 1 if one does not support yours",
     more: "Nothing is imported or run: environments, packages and the device code in their binaries are read from files. Exits with 1 if an installed package has no code for a GPU that was named or is in this machine.",
-    args: &[&[&args::INSPECTED], NAMED_GPUS, &[&args::LIBRARY], &[&args::JSON], STYLE, CONFIG_FILE],
+    args: &[
+        &[&args::INSPECTED],
+        NAMED_GPUS,
+        &[&args::LIBRARY],
+        &[&args::JSON],
+        STYLE,
+        HOSTS,
+        CONFIG_FILE,
+    ],
     examples: &[
         ("inspect", "every environment of this machine, for its GPUs"),
         (
@@ -43,6 +51,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ),
         ("inspect ~/venv --gpu T4 --json", "one environment, for a script"),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

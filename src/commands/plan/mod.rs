@@ -18,7 +18,7 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::Style;
 use crate::commands::answer::{assumptions, open, targets};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
 use crate::commands::output;
 use crate::config::args;
@@ -45,6 +45,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         LIVE,
         &[&args::WHY, &args::JSON, &args::MARKDOWN, &args::REQUIRE_GPU],
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[
@@ -56,6 +57,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         ("plan llama/ vllm --on 0,1 --concurrency 16", "one framework on two GPUs of this machine"),
         ("plan qwen/ --gpu 8xH100 --train full --zero 3", "train every weight"),
     ],
+    runs_there: true,
     run,
     ..CommandSpec::BASE
 };

@@ -27,7 +27,9 @@ use warpscope_probes::Frame;
 
 use super::identity::{self, Checkout};
 use super::output;
-use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, NAMED_GPUS, Options};
+use crate::commands::cli::{
+    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options,
+};
 use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
 use crate::config::args;
@@ -66,6 +68,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::SOURCE, &args::SPEED, &args::START],
         NAMED_GPUS,
         LIVE,
+        HOSTS,
         CONFIG_FILE,
     ],
     examples: &[

@@ -15,7 +15,8 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, origin_word};
 use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, QUESTION, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
+    STYLE,
 };
 use crate::commands::output;
 use crate::commands::why::text::{all_fixes, explained, summarised};
@@ -37,8 +38,10 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         &[&args::EVERYTHING, &args::FIX_NUMBER, &args::WRITE, &args::JSON],
         &[&args::ACCEPT_NO_OBSTACLE],
         STYLE,
+        HOSTS,
         CONFIG_FILE,
     ],
+    runs_there: true,
     run,
     examples: &[
         ("why --gpu V100 GLM-4", "why it prints only exclamation marks on a V100"),

@@ -1,11 +1,38 @@
-//! What is told to others over the network.
+//! Other machines: those that are read, and what is told to others.
 
 use std::path::PathBuf;
 
-use super::spec::{Arg, ArgSpec, option, switch};
+use strum::{EnumString, VariantNames};
+
+use super::spec::{Arg, ArgSpec, Form, operand, option, switch};
 use crate::config::value::Kind;
 
+/// What `host` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum HostAction {
+    /// Sends this program.
+    Install,
+    /// Removes it.
+    Forget,
+}
+
 args! {
+    HOST_ACTION: HostAction = operand(Form::RequiredOperand, "ACTION", HostAction::KIND)
+        .help("install sends this program, forget removes it");
+    HOST_NAMES: Vec<String> = operand(Form::RequiredOperand, "HOST", Kind::List)
+        .several(true)
+        .help("Hosts, as --host names them");
+    HOSTS: Vec<String> = option("host", "NAME", Kind::List)
+        .help("Work on this machine, over ssh, instead of here: a host, user@host, a name or pattern of ~/.ssh/config, or a group of the configuration; may be repeated");
+    SSH: String = option("ssh", "COMMAND", Kind::Text)
+        .default("ssh")
+        .variable("WARPSCOPE_SSH")
+        .key("ssh")
+        .help("Command that connects to hosts, its words separated by spaces");
+    END_WITH_INPUT: bool = switch(&[("end-with-input", "on")])
+        .hidden(true)
+        .help("Stop when standard input ends");
     LISTEN: Vec<String> = option("listen", "ADDRESS", Kind::List)
         .help("Where to listen: 127.0.0.1:9836 unless given, [::1]:9836, unix:/run/warpscope.sock; may be repeated. An address others can reach needs --token-file");
     TOKEN_FILE: Option<PathBuf> = option("token-file", "PATH", Kind::Path)

@@ -71,28 +71,28 @@ impl Hello {
     }
 }
 
-/// Where a program that was sent lies on the other side, for `sh`. `build` names the program and its content.
-pub fn sent_program(build: &str) -> String {
-    format!("${{XDG_CACHE_HOME:-$HOME/.cache}}/warpscope/hosts/{build}")
+/// Folder of programs that were sent to another machine, for `sh` in double quotes.
+pub const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/warpscope/hosts";
+
+/// Prints the greeting of whoever answers.
+pub fn greeting(means: &str) -> String {
+    format!("echo \"{GREETING} {PROTOCOL} {means} $(uname -s) $(uname -m)\"")
 }
 
-/// Runs warpscope with these words; without it, `instead`. The words are quoted.
+/// Runs warpscope with these words; without it, `instead`. `build` names the program that may have been sent.
 ///
-/// Also where the shells of people look and those of ssh do not.
+/// It is looked for also where the shells of people look and those of ssh do not.
 pub fn run_warpscope(build: &str, words: &[&str], instead: &str) -> String {
-    let sent = sent_program(build);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let words = words.join(" ");
-    let greet =
-        |means: &str| format!("echo \"{GREETING} {PROTOCOL} {means} $(uname -s) $(uname -m)\"");
     format!(
-        "for w in warpscope \"$HOME/.local/bin/warpscope\" \"$HOME/.cargo/bin/warpscope\" \"{sent}\"; do \
+        "for w in warpscope \"$HOME/.local/bin/warpscope\" \"$HOME/.cargo/bin/warpscope\" \"{FOLDER}/{build}\"; do \
          if command -v \"$w\" >/dev/null 2>&1 && \"$w\" --version >/dev/null 2>&1; then \
          {here}; exec \"$w\" {words}; fi; done; \
          if command -v nvidia-smi >/dev/null 2>&1; then {smi}; {instead}; else {nothing}; fi",
-        here = greet("warpscope"),
-        smi = greet("nvidia-smi"),
-        nothing = greet("nothing"),
+        here = greeting("warpscope"),
+        smi = greeting("nvidia-smi"),
+        nothing = greeting("nothing"),
     )
 }
 
