@@ -26,6 +26,9 @@ pub enum Origin {
     Replay {
         /// File name, for the header.
         file: String,
+        /// The machine, where the recording is of another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
     },
     /// Another machine.
     Remote {

@@ -30,6 +30,8 @@ pub enum Effect {
     SelectGpu(usize),
     /// Verdicts on what has this text in its name come into view.
     Find(String),
+    /// Another machine comes into view.
+    ShowHost(String),
     /// A GPU of the catalogue comes into view.
     AddWhatIf(&'static Part),
 }

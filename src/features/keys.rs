@@ -146,6 +146,8 @@ pub enum Action {
     Options,
     /// Find something by name and do it.
     Palette,
+    /// The machines that are read.
+    Hosts,
     /// Next theme.
     Theme,
     /// Start, pause or continue the benchmark.

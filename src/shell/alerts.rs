@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use warpscope_probes::gpu::{ClockReason, Presence};
 use warpscope_probes::text::printable;
-use warpscope_probes::{Frame, Gpu, Scalar, Timestamp};
+use warpscope_probes::{Frame, Gpu, Origin, Scalar, Timestamp};
 
 use crate::widgets::format;
 
@@ -50,13 +50,17 @@ impl Alerts {
     /// What a frame newly raises; `before` is the one before it.
     pub fn frame(&mut self, before: &Frame, now: &Frame) -> Vec<String> {
         let mut raised = Vec::new();
+        let host = match &now.origin {
+            Origin::Remote { host } => format!("{host} "),
+            Origin::Local | Origin::Replay { .. } => String::new(),
+        };
         for gpu in now.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf) {
             let earlier = before.gpus.iter().find(|other| other.key == gpu.key);
             for (kind, holds, text) in self.findings(earlier, gpu, now.at) {
                 let id = (gpu.key.clone(), kind);
                 match holds {
                     Some(true) if self.holding.insert(id) => {
-                        raised.push(format!("GPU {}: {text}", gpu.index));
+                        raised.push(format!("{host}GPU {}: {text}", gpu.index));
                     }
                     Some(false) => drop(self.holding.remove(&(gpu.key.clone(), kind))),
                     _ => {}

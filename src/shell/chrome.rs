@@ -11,6 +11,7 @@ use warpscope_probes::{Frame, Origin, Severity};
 
 use crate::features::Action;
 use crate::shell::App;
+use crate::shell::hosts::{State, state as state_of};
 use crate::shell::keys::{Act, Scope};
 use crate::shell::tabs::TABS;
 use crate::widgets::format;
@@ -104,10 +105,10 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
             None
         }
         Origin::Remote { host } => {
-            say(host.clone(), Role::Info);
+            say(among(app, host), Role::Info);
             Some("remote")
         }
-        Origin::Replay { file } => {
+        Origin::Replay { file, .. } => {
             say(replay(app, file), Role::Info);
             Some("replay")
         }
@@ -128,6 +129,17 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     spans.pop();
     spans.push(Span::raw(" "));
     spans
+}
+
+/// The machine in view, and how many there are.
+fn among(app: &App, host: &str) -> String {
+    if !app.hosts.are_several() {
+        return host.to_owned();
+    }
+    let frames = app.hosts.frames(&app.shared);
+    let lost = frames.iter().filter(|frame| state_of(frame) == State::Lost).count();
+    let lost = if lost > 0 { format!(", {lost} not connected") } else { String::new() };
+    format!("{host} of {} hosts{lost}", frames.len())
 }
 
 /// The driver as the body shows it: one that is gone has left its GPUs there.

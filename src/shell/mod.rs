@@ -6,6 +6,7 @@
 pub mod alerts;
 pub(crate) mod chrome;
 pub mod draw;
+pub mod hosts;
 pub mod keymap;
 pub mod keys;
 pub(crate) mod look;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use warpscope_probes::rules::RuleBase;
 
 use self::alerts::Alerts;
+use self::hosts::Hosts;
 use self::keymap::Keymap;
 use self::overlay::Overlay;
 use self::tabs::{Tab, Tabs};
@@ -46,6 +48,8 @@ pub struct App {
     pub toast: Option<(String, u8)>,
     /// The recording being written.
     pub recorded: Option<Recorded>,
+    /// Machines that are not in view.
+    pub hosts: Hosts,
     /// What was worth interrupting the user for.
     pub alerts: Alerts,
     /// Which key does what.
@@ -66,6 +70,7 @@ impl App {
             frozen: false,
             toast: None,
             recorded: None,
+            hosts: Hosts::default(),
             alerts: Alerts::default(),
             keymap,
             page: 0,

@@ -1,6 +1,6 @@
 use ratatui::layout::Rect;
 
-use super::{Hit, Popup, Surface};
+use super::{Hit, Popup, Surface, text_width};
 use crate::widgets::theme::Role;
 
 /// A popup one chooses a row from.
@@ -24,7 +24,9 @@ impl Menu<'_> {
         let rows = self.rows;
         let name = [look.piece(self.title, Role::Title)];
         let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(4, 20);
-        let frame = Popup::new(look, 70, height).titled(|card| card.left(&name));
+        let longest = rows.iter().map(|row| text_width(row)).max().unwrap_or(0);
+        let frame = Popup::new(look, longest.saturating_add(4).max(70), height)
+            .titled(|card| card.left(&name));
         let inner = frame.render(area, buffer);
         if inner.height == 0 {
             return;

@@ -87,7 +87,7 @@ fn a_snapshot_is_a_table_or_the_frame_itself() {
         assert!(ascii.bytes().all(|byte| byte == b'\n' || (0x20..0x7f).contains(&byte)), "{ascii}");
         let json = printed(&["snapshot", "--json", "-s", &file]);
         let frame: Frame = serde_json::from_str(&json).expect("is a frame");
-        assert_eq!(frame.origin, Origin::Replay { file: format!("{name}.jsonl") });
+        assert_eq!(frame.origin, Origin::Replay { file: format!("{name}.jsonl"), host: None });
         assert_eq!(frame.gpus.len(), frame.gpus.iter().filter(|gpu| !gpu.key.is_empty()).count());
     }
 }

@@ -56,7 +56,7 @@ fn a_replay_gives_every_frame_in_order_says_so_and_ends() {
     let (frames, control) = play(source.at_speed(1000.0).ending(AtEnd::Stop));
     let frames: Vec<_> = frames.iter().collect();
     assert_eq!(frames.iter().map(|frame| frame.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    let origin = Origin::Replay { file: "synthetic-t4.jsonl".into() };
+    let origin = Origin::Replay { file: "synthetic-t4.jsonl".into(), host: None };
     assert!(frames.iter().all(|frame| frame.origin == origin));
     let position = control.position().expect("a recording has one");
     assert_eq!((position.at_s, position.length_s, position.damaged), (4.0, 4.0, 0));

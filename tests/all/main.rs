@@ -29,6 +29,8 @@ mod history;
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(target_os = "linux")]
+mod hosts;
+#[cfg(target_os = "linux")]
 mod inspect;
 mod judges;
 #[cfg(target_os = "linux")]

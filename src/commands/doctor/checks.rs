@@ -69,7 +69,7 @@ fn source(facts: &Facts) -> Finding {
     match &facts.frame {
         Ok(frame) => match &frame.origin {
             Origin::Local => pass("this machine"),
-            Origin::Replay { file } => pass(format!("the recording {file}")),
+            Origin::Replay { file, .. } => pass(format!("the recording {file}")),
             Origin::Remote { host } => pass(host.clone()),
         },
         Err(why) => finding(Outcome::Fail, why.clone(), ""),

@@ -17,7 +17,12 @@ impl Redactor {
         self.reading("host", &mut frame.host.machine.hostname);
         match &mut frame.origin {
             Origin::Local => {}
-            Origin::Replay { file } => self.text("file", file),
+            Origin::Replay { file, host } => {
+                self.text("file", file);
+                if let Some(host) = host {
+                    self.text("host", host);
+                }
+            }
             Origin::Remote { host } => self.text("host", host),
         }
         frame.gpus.iter_mut().for_each(|gpu| self.gpu(gpu));

@@ -251,7 +251,12 @@ impl Thread {
         self.source.file.seek(SeekFrom::Start(entry.offset)).ok()?;
         self.source.file.read_exact(&mut line).ok()?;
         let mut frame: Frame = serde_json::from_slice(&line).ok()?;
-        frame.origin = Origin::Replay { file: self.source.name.clone() };
+        let host = match frame.origin {
+            Origin::Remote { host } => Some(host),
+            Origin::Replay { host, .. } => host,
+            Origin::Local => None,
+        };
+        frame.origin = Origin::Replay { file: self.source.name.clone(), host };
         Some(frame)
     }
 }

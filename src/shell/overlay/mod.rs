@@ -1,10 +1,12 @@
 //! What lies over whatever tab is in view.
 
 mod help;
+mod hosts;
 mod notices;
 mod options;
 mod palette;
 
+pub(crate) use self::hosts::HostsMenu;
 pub(crate) use self::options::OptionsMenu;
 pub(crate) use self::palette::Palette;
 use super::App;
@@ -25,6 +27,8 @@ pub enum Overlay {
     Options(OptionsMenu),
     /// What can be found by name.
     Palette(Palette),
+    /// The machines that are read.
+    Hosts(HostsMenu),
 }
 
 impl Overlay {
@@ -35,6 +39,7 @@ impl Overlay {
             Self::Picker(picker) => picker.on(event),
             Self::Options(menu) => menu.on(event, app),
             Self::Palette(palette) => palette.on(event, app),
+            Self::Hosts(menu) => menu.on(event, app),
         }
     }
 
@@ -46,6 +51,7 @@ impl Overlay {
             Self::Picker(picker) => return picker.draw(on),
             Self::Options(menu) => return menu.draw(app, on),
             Self::Palette(palette) => return palette.draw(app, on),
+            Self::Hosts(menu) => return menu.draw(app, on),
         };
         draw_text(page, scroll.0, on);
     }

@@ -1,4 +1,4 @@
-//! The one bounded queue into the owner thread. Of frames only the newest is kept.
+//! The one bounded queue into the owner thread. Of the frames of a machine only the newest is kept.
 //!
 //! A queue of its own rather than a channel of the standard library: that wakes the receiver while it
 //! still holds a lock the receiver needs, so that one event in six wakes the owner twice.
@@ -11,6 +11,7 @@ use warpscope_probes::Frame;
 
 use super::Event;
 use crate::features::Msg;
+use crate::shell::hosts::name;
 
 struct Shared {
     capacity: usize,
@@ -24,7 +25,8 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     events: VecDeque<Event>,
-    newest: Option<Box<Frame>>,
+    /// One of each machine.
+    newest: VecDeque<Box<Frame>>,
     owner_gone: bool,
 }
 
@@ -78,7 +80,17 @@ impl MailboxSender {
         if queue.owner_gone {
             return false;
         }
-        let waiting = queue.newest.replace(Box::new(frame)).is_some();
+        let same = |other: &&mut Box<Frame>| name(other) == name(&frame);
+        let waiting = match queue.newest.iter_mut().find(same) {
+            Some(before) => {
+                **before = frame;
+                true
+            }
+            None => {
+                queue.newest.push_back(Box::new(frame));
+                false
+            }
+        };
         drop(queue);
         waiting || self.send(Event::FrameReady)
     }
@@ -109,7 +121,7 @@ impl Mailbox {
 
     /// The newest frame, if none has taken it yet.
     pub(crate) fn take_frame(&self) -> Option<Box<Frame>> {
-        self.0.queue().newest.take()
+        self.0.queue().newest.pop_front()
     }
 }
 

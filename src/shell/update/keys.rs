@@ -8,7 +8,7 @@ use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
 use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::overlay::{OptionsMenu, Overlay, Palette};
+use crate::shell::overlay::{HostsMenu, OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::options;
 use crate::shell::{App, Cmd};
@@ -97,6 +97,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
         Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
+        Action::Hosts => app.overlay = Some(Overlay::Hosts(HostsMenu::default())),
         Action::WhatIf => app.overlay = Some(Overlay::Picker(Picker::default())),
         Action::Up
         | Action::Down

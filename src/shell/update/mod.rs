@@ -56,24 +56,44 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
     apply(app, effects)
 }
 
-fn take_frame(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
+fn take_frame(app: &mut App, frame: Frame) -> Vec<Cmd> {
+    let mut cmds = alert(app, &frame);
+    let Some(frame) = app.hosts.take(frame, &app.shared) else { return cmds };
     age_toast(app);
     let watched = app.tabs.bench.watch(&frame);
-    let mut cmds = apply(app, watched);
-    let alerts = app.alerts.frame(&app.shared.frame, &frame);
+    cmds.extend(apply(app, watched));
+    if !app.frozen {
+        cmds.extend(view(app, frame));
+    }
+    cmds
+}
+
+/// Tells what a frame newly raises.
+fn alert(app: &mut App, frame: &Frame) -> Vec<Cmd> {
+    let before = app.hosts.before(frame).unwrap_or(&app.shared.frame);
+    let alerts = app.alerts.frame(before, frame);
+    let mut cmds = Vec::new();
     if app.shared.replay.is_none() {
         cmds.extend(alerts.iter().cloned().map(Cmd::Alert));
     }
     cmds.extend(apply(app, alerts.into_iter().map(Effect::Say).collect()));
-    if app.frozen {
-        return cmds;
-    }
+    cmds
+}
+
+/// Brings a frame into view.
+fn view(app: &mut App, mut frame: Frame) -> Vec<Cmd> {
     app.shared.what_if.overlay(&mut frame);
     app.shared.store.push(&frame);
     let before = std::mem::replace(&mut app.shared.frame, frame);
     let effects = app.tabs.each(|_, feature| feature.frame(&app.shared, &before));
-    cmds.extend(apply(app, effects));
-    cmds
+    apply(app, effects)
+}
+
+fn show_host(app: &mut App, name: &str) -> Vec<Cmd> {
+    match app.hosts.show(name, &mut app.shared) {
+        Some(frame) => view(app, frame),
+        None => Vec::new(),
+    }
 }
 
 fn age_toast(app: &mut App) {
@@ -109,6 +129,7 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
                 app.tab = Tab::Compat;
                 app.tabs.get_mut(app.tab).edit_filter(&|filter| filter.text.clone_from(&text));
             }
+            Effect::ShowHost(name) => cmds.extend(show_host(app, &name)),
             Effect::AddWhatIf(part) => add_what_if(app, part),
             Effect::Suspend => {
                 let released = app.tabs.bench.suspend();

@@ -265,7 +265,7 @@ fn no_signal_is_offered_read_only_or_to_what_cannot_be_seen() {
 
 #[test]
 fn processes_of_a_recording_or_another_host_get_no_signal() {
-    let file = Origin::Replay { file: "a.jsonl".into() };
+    let file = Origin::Replay { file: "a.jsonl".into(), host: None };
     for origin in [file, Origin::Remote { host: "far".into() }] {
         let mut app = filled();
         app.shared.frame.origin = origin;

@@ -221,7 +221,8 @@ fn head(frame: &Frame, style: Style) -> String {
     let dot = if style.ascii { "|" } else { "·" };
     let from = match &frame.origin {
         Origin::Local => String::new(),
-        Origin::Replay { file } => format!(" {dot} replay of {file}"),
+        Origin::Replay { file, host: None } => format!(" {dot} replay of {file}"),
+        Origin::Replay { file, host: Some(host) } => format!(" {dot} {host}, replay of {file}"),
         Origin::Remote { host } => format!(" {dot} from {host}"),
     };
     let host = words(&frame.host.machine.hostname, style);
