@@ -104,13 +104,10 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
             say(format!("{:?}", app.shared.settings.interval), Role::Muted);
             None
         }
-        Origin::Remote { host } => {
-            say(among(app, host), Role::Info);
-            Some("remote")
-        }
+        Origin::Remote { host } => Some(format!("remote {}", among(app, host))),
         Origin::Replay { file, .. } => {
             say(replay(app, file), Role::Info);
-            Some("replay")
+            Some("replay".to_owned())
         }
     };
     if let Some(recorded) = &app.recorded {
@@ -124,7 +121,7 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
         say(clock, Role::Text);
     }
     if let Some(word) = origin {
-        say(word.to_owned(), Role::Paused);
+        say(word, Role::Paused);
     }
     spans.pop();
     spans.push(Span::raw(" "));
@@ -138,8 +135,8 @@ fn among(app: &App, host: &str) -> String {
     }
     let frames = app.hosts.frames(&app.shared);
     let lost = frames.iter().filter(|frame| state_of(frame) == State::Lost).count();
-    let lost = if lost > 0 { format!(", {lost} not connected") } else { String::new() };
-    format!("{host} of {} hosts{lost}", frames.len())
+    let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
+    format!("{host} of {}{lost}", frames.len())
 }
 
 /// The driver as the body shows it: one that is gone has left its GPUs there.
