@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use warpscope_probes::nvidia_smi::{END, frame};
 use warpscope_probes::{Frame, Timestamp};
 
-use super::HostName;
+use super::name::HostName;
 use super::script::{Hello, Means, for_login_shell};
 use crate::io::sink::MAX_LINE;
 use crate::worker::children::Companion;

@@ -20,14 +20,12 @@ use tokio::sync::{mpsc, watch as changing};
 
 pub use self::connection::{Ssh, Trouble};
 pub use self::name::HostName;
+pub use self::watch::LOST;
 use self::watch::Watch;
 use super::{Control, FrameSink, Source};
 
 /// Frames that may wait for whoever takes them.
 const QUEUE: usize = 16;
-
-/// Id of the notice of a host that is not connected.
-pub const LOST: &str = "host.lost";
 
 /// Machines that are reached through ssh.
 pub struct HostsSource {

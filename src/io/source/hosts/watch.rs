@@ -14,9 +14,11 @@ use warpscope_probes::{Frame, Gpu, Notice, Origin, SCHEMA, Severity, Timestamp};
 
 use super::backoff::Backoff;
 use super::connection::{Connection, Ssh, Trouble};
+use super::name::HostName;
 use super::script::{Hello, Means, stream};
-use super::{HostName, LOST};
 
+/// Id of the notice of a host that is not connected.
+pub const LOST: &str = "host.lost";
 /// How long after its time a frame counts as late.
 const GRACE: Duration = Duration::from_millis(750);
 /// A host that is silent for so long, beyond its interval, is connected to anew.
