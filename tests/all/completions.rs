@@ -31,7 +31,7 @@ fn shells_complete_names_of_gpus() {
         let ask = ask.replace("$SCRIPT", &path.display().to_string());
         let answer = Command::new(shell).args(*args).arg(&ask).env("SCRIPT", &path).output();
         let Ok(answer) = answer else {
-            println!("SKIPPED ({shell} is not installed)");
+            crate::skip::skipped(format_args!("{shell} is not installed"));
             continue;
         };
         let said = String::from_utf8_lossy(&answer.stdout);

@@ -13,7 +13,7 @@ use warpscope_kernels::image::images;
 fn has_images() -> bool {
     let has = images().iter().any(|image| image.family == "gemm");
     if !has {
-        println!("SKIPPED: this build has no images of gemm");
+        crate::skip::skipped(format_args!("this build has no images of gemm"));
     }
     has
 }
@@ -83,7 +83,7 @@ fn a_goal_that_is_not_there_ends_with_2_and_says_which_are() {
 fn script(name: &str, with_torch: bool) -> Option<Command> {
     let there = Command::new("python3").arg("--version").output().is_ok_and(|o| o.status.success());
     if !there {
-        println!("SKIPPED: there is no python3 to run {name}");
+        crate::skip::skipped(format_args!("there is no python3 to run {name}"));
         return None;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

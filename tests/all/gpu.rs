@@ -23,7 +23,10 @@ fn has_images() -> bool {
 fn has_images_of(families: &[&str]) -> bool {
     let has = families.iter().all(|family| images().iter().any(|i| i.family == *family));
     if !has {
-        println!("SKIPPED: this build has no images of {}", families.join(" and "));
+        crate::skip::skipped(format_args!(
+            "this build has no images of {}",
+            families.join(" and ")
+        ));
     }
     has
 }
@@ -239,7 +242,7 @@ fn a_stand_in_tries_every_variant_and_nothing_is_chosen() {
         return;
     }
     let Some((kernel, names)) = several(&stage) else {
-        println!("SKIPPED: no product has several variants on a T4");
+        crate::skip::skipped(format_args!("no product has several variants on a T4"));
         return;
     };
     let with = |args: &[&str]| {

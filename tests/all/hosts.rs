@@ -26,12 +26,23 @@ impl Drop for Server {
     }
 }
 
+/// Debian's packages as `.ci/servers` unpacks them.
+const UNPACKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/servers/root/usr");
+
 fn sshd() -> Option<PathBuf> {
-    let path = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].map(PathBuf::from);
-    let found = path.into_iter().find(|path| path.exists());
-    // As root it separates privileges, for which it needs a folder that only an installation makes.
-    let usable = !rustix::process::geteuid().is_root() || fs::create_dir_all("/run/sshd").is_ok();
-    found.filter(|_| usable)
+    let path = ["/usr/sbin/sshd".to_owned(), format!("{UNPACKED}/sbin/sshd")].map(PathBuf::from);
+    path.into_iter().find(|path| path.exists())
+}
+
+/// A command that finds what is unpacked where nothing is installed.
+fn with_unpacked(mut command: Command) -> Command {
+    command.env("PATH", format!("/usr/bin:/bin:{UNPACKED}/bin"));
+    let libraries =
+        Path::new(UNPACKED).join("lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+    if !Path::new("/usr/sbin/sshd").exists() {
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    command
 }
 
 fn done(command: &mut Command) {
@@ -43,7 +54,7 @@ impl Server {
     /// A host that sees these GPUs and has these programs in its path; `None`, and said so, where no sshd is installed.
     fn start(gpus: &str, programs: &[(&str, &str)]) -> Option<Self> {
         let Some(sshd) = sshd() else {
-            println!("SKIPPED: no sshd is installed (Debian: openssh-server)");
+            crate::skip::skipped(format_args!("no sshd is installed (Debian: openssh-server)"));
             return None;
         };
         let folder = tempfile::tempdir().expect("temporary folder");
@@ -58,7 +69,7 @@ impl Server {
         }
         for key in ["host_key", "key"] {
             done(
-                Command::new("ssh-keygen")
+                with_unpacked(Command::new("ssh-keygen"))
                     .args(["-q", "-t", "ed25519", "-N", "", "-f"])
                     .arg(at(key)),
             );
@@ -88,19 +99,24 @@ impl Server {
             name("known"),
         );
         fs::write(at("ssh_config"), client).expect("is written");
-        let mut command = Command::new(sshd);
+        let mut command = with_unpacked(Command::new(sshd));
         command
             .args(["-D", "-e", "-f"])
             .arg(at("sshd_config"))
             .stdin(Stdio::null())
-            .stderr(Stdio::null());
-        let child = command.spawn().expect("starts");
+            .stderr(fs::File::create(at("said")).expect("is made"));
+        let mut server = Self { child: command.spawn().expect("starts"), folder };
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if server.child.try_wait().expect("is a child").is_some() {
+                let said = fs::read_to_string(server.path("said")).unwrap_or_default();
+                crate::skip::skipped(format_args!("sshd does not start here: {}", said.trim()));
+                return None;
+            }
             assert!(begun.elapsed() < PATIENCE, "sshd does not listen");
             std::thread::yield_now();
         }
-        Some(Self { folder, child })
+        Some(server)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -109,7 +125,8 @@ impl Server {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
-        command.args(words).env_clear().env("HOME", "/dev/null").env("PATH", "/usr/bin:/bin");
+        command.args(words).env_clear().env("HOME", "/dev/null");
+        let mut command = with_unpacked(command);
         command.env("WARPSCOPE_SSH", format!("ssh -F {}", self.path("ssh_config").display()));
         command.stdin(Stdio::null());
         command

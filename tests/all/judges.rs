@@ -152,7 +152,7 @@ fn other_judges_say_the_same_of_the_same_files() {
     let tool = |name: &str| {
         let tool = std::env::var(name).ok().filter(|tool| !tool.is_empty());
         if tool.is_none() {
-            println!("SKIPPED ({name} names no comparer)");
+            crate::skip::skipped(format_args!("{name} names no comparer"));
         }
         tool
     };

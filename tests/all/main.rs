@@ -55,6 +55,7 @@ mod screens;
 mod screenshots;
 #[cfg(target_os = "linux")]
 mod simulated;
+mod skip;
 mod structure;
 mod synthetic;
 #[cfg(target_os = "linux")]

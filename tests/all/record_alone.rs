@@ -19,7 +19,7 @@ impl Repository {
     /// Nothing where there is no git to make one.
     fn new(desk: &Desk) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
-            println!("SKIPPED: there is no git to make a repository with");
+            crate::skip::skipped(format_args!("there is no git to make a repository with"));
             return None;
         }
         let repository = Self(desk.0.path().join("repository"));

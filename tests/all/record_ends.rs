@@ -137,7 +137,9 @@ fn ignores(pid: u32, signal: Signal) -> bool {
 fn is_ignored_here(signal: Signal) -> bool {
     let is_ignored = ignores(std::process::id(), signal);
     if is_ignored {
-        println!("SKIPPED: {signal:?} is ignored where the tests run, and so by a recording");
+        crate::skip::skipped(format_args!(
+            "{signal:?} is ignored where the tests run, and so by a recording"
+        ));
     }
     is_ignored
 }

@@ -136,7 +136,7 @@ fn without_a_gpu_it_ends_with_3_and_says_what_is_missing() {
 #[test]
 fn cuda_sources_are_compiled_where_a_compiler_is_found() {
     let Some(nvrtc) = nvrtc() else {
-        println!("SKIPPED (no NVRTC in target/toolchain; .ci/toolchain gets it)");
+        crate::skip::skipped("no NVRTC in target/toolchain; .ci/toolchain gets it");
         return;
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/tune");

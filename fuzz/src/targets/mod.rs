@@ -3,6 +3,7 @@
 mod binaries;
 mod environments;
 mod errors;
+mod hosts;
 mod measurements;
 mod models;
 mod processes;
@@ -70,6 +71,7 @@ pub const TARGETS: &[Target] = &[
     target("images", "layer", &[], environments::layer),
     target("images", "environment", &[], environments::environment),
     target("system", "processes", &[], processes::processes),
+    target("system", "nvidia-smi", &[], hosts::nvidia_smi),
     target("binaries", "elf", BINARIES, binaries::elf),
     target("binaries", "fatbin", BINARIES, binaries::fatbin),
     target("binaries", "ar", BINARIES, binaries::ar),

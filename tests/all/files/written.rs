@@ -146,7 +146,9 @@ fn the_history_is_shown_where_nothing_can_be_written() {
         {
             output
         }
-        other => return eprintln!("SKIPPED: nothing can be mounted here: {other:?}"),
+        other => {
+            return crate::skip::skipped(format_args!("nothing can be mounted here: {other:?}"));
+        }
     };
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), text(&want));

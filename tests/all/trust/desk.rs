@@ -46,7 +46,7 @@ impl Desk {
         let record = "nvidia/cublas/lib/libcublas.so.12,,\n";
         fs::write(desk.at(&format!("{info}/RECORD")), record).expect("writes");
         if !desk.plant(&format!(".venv/{CUBLAS}")) {
-            println!("SKIPPED: there is no cc to build a library with");
+            crate::skip::skipped(format_args!("there is no cc to build a library with"));
             return None;
         }
         for path in ["", ".venv", ".venv/lib"] {
@@ -54,7 +54,7 @@ impl Desk {
         }
         desk.mode("marks", 0o777);
         if let Err(why) = warpscope_probes::trust::check(&desk.cublas()) {
-            println!("SKIPPED: temporary folders are not trusted here: {why}");
+            crate::skip::skipped(format_args!("temporary folders are not trusted here: {why}"));
             return None;
         }
         Some(desk)
@@ -135,7 +135,7 @@ pub(super) fn said(output: &Output) -> String {
 pub(super) fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        println!("SKIPPED: only root can give files to another user");
+        crate::skip::skipped(format_args!("only root can give files to another user"));
     }
     root
 }

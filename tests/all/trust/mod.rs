@@ -80,7 +80,7 @@ fn what_the_user_names_is_loaded_as_named() {
 #[test]
 fn goals_leave_an_untrusted_library_alone() {
     if !warpscope_kernels::image::images().iter().any(|image| image.family == "gemm") {
-        println!("SKIPPED: this build has no images of gemm");
+        crate::skip::skipped(format_args!("this build has no images of gemm"));
         return;
     }
     let Some(desk) = Desk::new() else { return };
@@ -212,7 +212,7 @@ fn with_elevated_privileges_neither_environment_nor_options_choose_libraries() {
     };
     let id = Command::new(setuid(Path::new("/usr/bin/id"))).output().expect("starts");
     if !said(&id).contains("euid=65534") {
-        println!("SKIPPED: setuid programs have no effect here");
+        crate::skip::skipped(format_args!("setuid programs have no effect here"));
         return;
     }
     let run = |program: &Path, arguments: &[&str], variable: &str| {
