@@ -104,11 +104,7 @@ impl CpuWindow {
     pub fn taints(&self) -> Vec<String> {
         let mut taints = Vec::new();
         if 1.0 - self.own - self.others < IDLE && self.others >= OTHERS {
-            let pids: Vec<String> = self.processes.iter().map(u32::to_string).collect();
-            taints.push(match pids.len() {
-                0 => "CPU shared with processes out of sight".to_owned(),
-                _ => format!("CPU shared with process {}", pids.join(", ")),
-            });
+            taints.push("CPU shared with other processes".to_owned());
         }
         if self.mhz.is_some_and(|clock| clock.moved() > CLOCK_MOVED) {
             taints.push("CPU clock moved".to_owned());
@@ -150,7 +146,7 @@ mod tests {
     #[test]
     fn others_on_cpus_that_are_all_taken_taint() {
         let looks = [look(0, 0, 0, 3000.0), look(100, 100, 100, 3000.0)];
-        assert_eq!(taints(&looks), ["CPU shared with process 7"]);
+        assert_eq!(taints(&looks), ["CPU shared with other processes"]);
         let window = CpuWindow::of(&[&looks[0], &looks[1]]).expect("long enough");
         assert_eq!((window.own, window.others, window.processes), (0.5, 0.5, vec![7]));
     }
