@@ -76,6 +76,23 @@ pub fn fit(text: &str, cells: usize, ascii: bool) -> Cow<'_, str> {
     Cow::Owned(format!("{}{}", &text[..end], if ascii { "~" } else { "…" }))
 }
 
+/// A text on lines of so many cells, from the second on set in by two; a word that is longer is cut.
+pub fn wrap(text: &str, cells: usize, ascii: bool) -> String {
+    let cells = cells.max(10);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        let is_empty = last.trim().is_empty();
+        if is_empty || width(last) + 1 + width(word) <= cells {
+            last.push_str(if is_empty { "" } else { " " });
+            last.push_str(&fit(word, cells - 2, ascii));
+        } else {
+            lines.push(format!("  {}", fit(word, cells - 2, ascii)));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Bytes with a binary unit: `1.5 GiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -46,6 +46,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tune;
+mod tuned;
 mod versus;
 mod why;
 mod worker;
@@ -90,6 +91,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     snapshot::COMMAND,
     stream::COMMAND,
     tune::COMMAND,
+    tuned::COMMAND,
     versus::COMMAND,
     why::COMMAND,
 ];

@@ -17,6 +17,7 @@ mod search;
 mod spec;
 mod strategy;
 mod trial;
+mod winners;
 
 pub use check::{Accuracy, Numbers, NumbersError, compare};
 pub use command_line::CommandLine;
@@ -33,3 +34,4 @@ pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
 pub use spec::{Kind, Parameters, Spec};
 pub use strategy::{Space, Strategy};
 pub use trial::{Board, CandidateRun, Problem, State};
+pub use winners::{Timed, WINNERS_SCHEMA, Winner, Winners};

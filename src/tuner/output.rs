@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::invalid::{Fault, Invalid};
 use crate::runs::samples::{Found, Point, Scan};
 
@@ -15,7 +17,8 @@ pub(super) const COMPILE: &str = "compile=";
 pub(super) const UNTIMED: &str = "untimed ";
 
 /// Measurements of one run, and what it reports about its result.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ParsedOutput {
     /// Times of its samples, nanoseconds.
     pub times: Vec<f64>,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::contract::Amount;
 use super::invalid::Invalid;
 use super::output::ParsedOutput;
@@ -10,7 +12,8 @@ use crate::runs::compare::{Judgement, Quartiles, Series};
 use crate::runs::samples::{Key, Shape};
 
 /// Where a candidate stands.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not begun.
     #[default]
@@ -28,7 +31,7 @@ pub enum State {
 }
 
 /// One candidate on one problem.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRun {
     /// Where it stands.
     pub state: State,
@@ -39,7 +42,11 @@ pub struct CandidateRun {
     /// Its median as a share of the baseline's, block by block.
     pub blocks: Vec<f64>,
     /// Against the baseline.
+    #[serde(skip)]
     pub judgement: Option<Judgement>,
+    /// Whether it was measured by an earlier search.
+    #[serde(skip)]
+    pub is_recalled: bool,
 }
 
 impl CandidateRun {
@@ -90,6 +97,12 @@ pub struct Problem {
     pub trials: Vec<CandidateRun>,
     /// What the others are timed against, once one was right.
     pub baseline: Option<usize>,
+    /// Times of the leaders as shares of the baseline's, from the final between them; empty where nobody came near the best.
+    pub finals: BTreeMap<usize, f64>,
+    /// The second of the final, and how the winner stands to it.
+    pub runner_up: Option<(usize, Judgement)>,
+    /// Whether all that was to be tried was tried.
+    pub is_searched: bool,
     /// What a reader has to know: a baseline that failed.
     pub note: Option<String>,
 }
@@ -99,6 +112,9 @@ impl Problem {
     /// after the other the machine drifts, and the baseline beside each drifted with it.
     pub fn ratio(&self, candidate: usize) -> Option<f64> {
         let trial = self.trials.get(candidate).filter(|trial| trial.is_done())?;
+        if let Some(ratio) = self.finals.get(&candidate) {
+            return Some(*ratio);
+        }
         if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
     }
 
@@ -107,9 +123,11 @@ impl Problem {
         self.best().is_some() || self.trials.iter().any(|trial| trial.state == State::Right)
     }
 
-    /// The fastest candidate that was right and fully timed.
+    /// The fastest candidate that was right and fully timed; where there was a final, its winner.
     pub fn best(&self) -> Option<usize> {
-        let rated = (0..self.trials.len()).filter_map(|at| Some((at, self.ratio(at)?)));
+        let rated = (0..self.trials.len())
+            .filter(|at| self.finals.is_empty() || self.finals.contains_key(at))
+            .filter_map(|at| Some((at, self.ratio(at)?)));
         rated.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     }
 

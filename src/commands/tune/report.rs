@@ -128,10 +128,33 @@ fn remark(trial: &CandidateRun) -> String {
         State::Right => "right; simulated, so it has no speed".to_owned(),
         State::Stopped(why) => format!("stopped: {why}"),
         State::Invalid(invalid) => {
-            let first = invalid.why.lines().next().unwrap_or_default();
-            format!("{}: {first}", invalid.fault.word())
+            format!("{}: {}", invalid.fault.word(), telling(&invalid.why))
         }
     }
+}
+
+/// The line of a message that says what is wrong: a compiler's first error, where there is one.
+fn telling(why: &str) -> &str {
+    let is_error = |line: &&str| line.to_lowercase().contains("error");
+    let mut below = why.lines().skip(1);
+    below.find(is_error).or_else(|| why.lines().next()).unwrap_or_default().trim()
+}
+
+/// What compilers and programs said at length, each message once, under the name of the first candidate it is about.
+pub(crate) fn words(board: &Board, problem: &Problem) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for (trial, candidate) in problem.trials.iter().zip(&board.candidates) {
+        let State::Invalid(invalid) = &trial.state else { continue };
+        if invalid.why.lines().count() > 1 && !told.contains(&invalid.why.as_str()) {
+            told.push(&invalid.why);
+            let mut said = invalid.why.lines();
+            let first = said.next().unwrap_or_default();
+            lines.push(printable(&format!("{}: {first}", name(candidate))));
+            lines.extend(said.map(|line| format!("  {}", printable(line))));
+        }
+    }
+    lines
 }
 
 /// The table of one problem, at most so many rows; those that wait are counted.
@@ -221,7 +244,7 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
     };
     let note = problem.note.as_ref().and_then(|note| note.lines().next());
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
-    printable(&format!("{}: {answer}{note}", problem.key))
+    printable(&format!("{}: {answer}{}{note}", problem.key, decided(board, problem)))
 }
 
 /// The change is that of the median block; its interval is that of all samples.
@@ -235,5 +258,17 @@ fn against(name: &str, median: &str, ratio: Option<f64>, judged: &Judgement) -> 
     match judged.call {
         Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),
         call => format!("least: {name}, {median}, {call} against the baseline: {}", judged.reason),
+    }
+}
+
+/// How the winner of the final stands to the second.
+fn decided(board: &Board, problem: &Problem) -> String {
+    let Some((second, judged)) = &problem.runner_up else { return String::new() };
+    let second = name(&board.candidates[*second]);
+    match (judged.call, judged.time) {
+        (Call::Faster, Some(time)) => {
+            format!("; {} against {second} in the final", percent(time.change))
+        }
+        _ => format!("; the final does not tell it from {second}"),
     }
 }

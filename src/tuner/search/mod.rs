@@ -1,5 +1,7 @@
 //! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
 
+mod finals;
+
 use super::invalid::{Fault, Invalid};
 use super::output::ParsedOutput;
 use super::spec::Spec;
@@ -39,6 +41,11 @@ pub struct Interrupted;
 pub trait Runner {
     /// Runs a candidate once and checks its result.
     fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt>;
+
+    /// What an earlier search of the same sources found of a candidate, against the present baseline.
+    fn recall(&self, _board: &Board, _problem: usize, _candidate: usize) -> Option<CandidateRun> {
+        None
+    }
 }
 
 /// Who looks on.
@@ -91,6 +98,10 @@ impl Search<'_> {
         for _ in 0..budget {
             let Some(candidate) = next else { break };
             space.tried(candidate);
+            if self.recall(problem, candidate) {
+                next = space.next(&self.ratios(problem));
+                continue;
+            }
             self.trial(problem, candidate).state = State::Running;
             self.observer.changed(&self.board);
             let end = self.attempt(problem, candidate);
@@ -118,7 +129,25 @@ impl Search<'_> {
             next = space.next(&self.ratios(problem));
         }
         self.judge_together(problem);
+        self.decide(problem)?;
+        self.board.problems[problem].is_searched = true;
         Ok(())
+    }
+
+    /// Takes a candidate as an earlier search left it, where one did.
+    fn recall(&mut self, problem: usize, candidate: usize) -> bool {
+        let Some(known) = self.runner.recall(&self.board, problem, candidate) else { return false };
+        let is_baseline = known.is_done() && known.beside.is_empty();
+        match (self.board.problems[problem].baseline, is_baseline) {
+            (None, true) => self.board.problems[problem].baseline = Some(candidate),
+            // Shares of another baseline's time say nothing.
+            (None, false) if !matches!(known.state, State::Invalid(_)) => return false,
+            _ => {}
+        }
+        let state = known.state.clone();
+        *self.trial(problem, candidate) = CandidateRun { is_recalled: true, ..known };
+        self.conclude(problem, candidate, state);
+        true
     }
 
     /// The baseline of the spec, which is tried first.
