@@ -10,6 +10,7 @@ mod contract;
 mod cpu;
 mod cuda;
 mod invalid;
+mod metrics;
 mod names;
 mod output;
 mod parse;
@@ -28,6 +29,7 @@ pub use cuda::{
     default_limit, find_device, run_cuda,
 };
 pub use invalid::{Fault, Invalid};
+pub use metrics::Objective;
 pub use output::{ParsedOutput, read_output};
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::Amount;
 use super::invalid::Invalid;
+use super::metrics::Objective;
 use super::output::ParsedOutput;
 use super::spec::{Parameters, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
@@ -41,6 +42,12 @@ pub struct CandidateRun {
     pub beside: Vec<f64>,
     /// Its median as a share of the baseline's, block by block.
     pub blocks: Vec<f64>,
+    /// Metrics of the spec.
+    #[serde(skip)]
+    pub metrics: BTreeMap<String, f64>,
+    /// What is to be least, where that is not the time: the objective, less than zero where more is better.
+    #[serde(skip)]
+    pub score: Option<f64>,
     /// Against the baseline.
     #[serde(skip)]
     pub judgement: Option<Judgement>,
@@ -101,6 +108,8 @@ pub struct Problem {
     pub finals: BTreeMap<usize, f64>,
     /// The second of the final, and how the winner stands to it.
     pub runner_up: Option<(usize, Judgement)>,
+    /// The objective, where that is not the time.
+    pub objective: Option<Objective>,
     /// Whether all that was to be tried was tried.
     pub is_searched: bool,
     /// What a reader has to know: a baseline that failed.
@@ -118,16 +127,24 @@ impl Problem {
         if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
     }
 
+    /// What is to be least of a candidate that was right and fully timed: its time against the baseline's, or the objective.
+    pub fn score(&self, candidate: usize) -> Option<f64> {
+        match self.objective {
+            None => self.ratio(candidate),
+            Some(_) => self.trials.get(candidate).filter(|trial| trial.is_done())?.score,
+        }
+    }
+
     /// Whether a candidate was right, timed or not.
     pub fn is_solved(&self) -> bool {
         self.best().is_some() || self.trials.iter().any(|trial| trial.state == State::Right)
     }
 
-    /// The fastest candidate that was right and fully timed; where there was a final, its winner.
+    /// The best candidate that was right and fully timed; where there was a final, its winner.
     pub fn best(&self) -> Option<usize> {
         let rated = (0..self.trials.len())
             .filter(|at| self.finals.is_empty() || self.finals.contains_key(at))
-            .filter_map(|at| Some((at, self.ratio(at)?)));
+            .filter_map(|at| Some((at, self.score(at)?)));
         rated.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     }
 
@@ -164,6 +181,7 @@ impl Board {
                 dtype: dtype.cloned(),
                 device: spec.device.clone(),
             },
+            objective: spec.objective.clone(),
             amount: spec.contract.work.amount(shape, dtype.map(String::as_str)),
             trials: trials.clone(),
             ..Problem::default()

@@ -45,7 +45,9 @@ impl Winner {
         let baseline = problem.trials[problem.baseline?].quartiles()?.median;
         let mut near: Vec<(usize, f64)> = (0..problem.trials.len())
             .filter_map(|at| Some((at, problem.ratio(at)?)))
-            .filter(|one| one.0 == best || one.1 <= ratio * (1.0 + NEAR))
+            .filter(|one| {
+                one.0 == best || problem.objective.is_none() && one.1 <= ratio * (1.0 + NEAR)
+            })
             .collect();
         near.sort_by(|one, other| {
             (one.0 != best, one.1)

@@ -78,7 +78,7 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
     let order = match &trial.state {
         State::Running => (0, 0.0),
         State::Right => (1, 0.0),
-        State::Done => (1, problem.ratio(candidate).unwrap_or(f64::MAX)),
+        State::Done => (1, problem.score(candidate).unwrap_or(f64::MAX)),
         State::Stopped(_) => (2, facts.median_ns.unwrap_or(f64::MAX)),
         State::Invalid(_) => (3, 0.0),
         State::Waiting => (4, 0.0),
@@ -122,7 +122,10 @@ fn remark(trial: &CandidateRun) -> String {
         State::Done => {
             let call = trial.judgement.as_ref().map(|one| one.call.to_string());
             let compared = trial.said.compared.as_ref().map(|rows| format!("{rows} rows compared"));
-            let words = call.into_iter().chain(compared).chain(trial.said.tainted.iter().cloned());
+            let metric = |(name, value): (&String, &f64)| format!("{name}={}", number(*value));
+            let metrics = trial.metrics.iter().map(metric);
+            let words = call.into_iter().chain(metrics).chain(compared);
+            let words = words.chain(trial.said.tainted.iter().cloned());
             words.collect::<Vec<_>>().join(" ")
         }
         State::Right => "right; simulated, so it has no speed".to_owned(),
@@ -130,6 +133,16 @@ fn remark(trial: &CandidateRun) -> String {
         State::Invalid(invalid) => {
             format!("{}: {}", invalid.fault.word(), telling(&invalid.why))
         }
+    }
+}
+
+/// Four digits of a number of any size.
+fn number(value: f64) -> String {
+    match value.abs() {
+        1e-3..1e6 => {
+            format!("{:.*}", 3_usize.saturating_sub(value.abs().log10().max(0.0) as usize), value)
+        }
+        _ => format!("{value:.3e}"),
     }
 }
 
@@ -219,6 +232,7 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
             let name = name(&board.candidates[best]);
             let median = trial.quartiles().map_or_else(String::new, |all| duration(all.median));
             match &trial.judgement {
+                _ if problem.objective.is_some() => by_objective(problem, &name, best, &median),
                 Some(judged) if Some(best) != baseline => {
                     against(&name, &median, trial.ratio(), judged)
                 }
@@ -245,6 +259,20 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
     let note = problem.note.as_ref().and_then(|note| note.lines().next());
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
     printable(&format!("{}: {answer}{}{note}", problem.key, decided(board, problem)))
+}
+
+/// The best by something else than time.
+fn by_objective(problem: &Problem, name: &str, best: usize, median: &str) -> String {
+    let Some((objective, score)) = problem.objective.as_ref().zip(problem.score(best)) else {
+        return format!("{name}: {median}");
+    };
+    let (word, sign) = if objective.is_maximized { ("most", -1.0) } else { ("least", 1.0) };
+    let value = |score: f64| number(sign * score);
+    let baseline = problem.baseline.filter(|baseline| *baseline != best);
+    let against = baseline
+        .and_then(|baseline| problem.score(baseline))
+        .map_or_else(String::new, |score| format!(", the baseline {}", value(score)));
+    format!("best: {name}, {word} {} = {}{against}; {median}", objective.expression, value(score))
 }
 
 /// The change is that of the median block; its interval is that of all samples.

@@ -15,7 +15,7 @@ impl Search<'_> {
     /// Times the leaders of a problem in turn and ranks them by that.
     pub(super) fn decide(&mut self, problem: usize) -> Result<(), Interrupted> {
         let leaders = self.leaders(problem);
-        if leaders.len() < 2 {
+        if leaders.len() < 2 || self.spec.objective.is_some() {
             return Ok(());
         }
         let (mut times, mut ratios) =

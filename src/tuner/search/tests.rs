@@ -111,6 +111,27 @@ fn a_final_decides_between_those_that_are_close() {
     assert_eq!(last, [3, 2, 2, 3, 3, 2, 2, 3, 3, 2]);
 }
 
+/// The fastest has 16, and uses the most of what is to be least.
+#[test]
+fn an_objective_decides_in_place_of_the_time() {
+    let faster = |parameters: &Parameters| {
+        let b: f64 = parameters.0["b"].parse().expect("a number");
+        Ok(1000.0 - 10.0 * b)
+    };
+    let best = |objective: &str| {
+        let metrics = "metrics.cost = \"time_ns * b\"\n";
+        let more = format!("objective = {{ {objective} }}\n{GRID}{metrics}");
+        let (board, ..) = tuned(&more, &mut Machine::new(faster));
+        let problem = &board.problems[0];
+        let best = problem.best().expect("one");
+        (board.candidates[best].0["b"].clone(), problem.trials[best].metrics["cost"].round())
+    };
+    assert_eq!(best("minimize = \"cost\"").0, "1");
+    assert_eq!(best("maximize = \"b / time_s\"").0, "16");
+    let (b, cost) = best("minimize = \"cost * (b != 1) + (b == 1) * 1e9\"");
+    assert!(b == "2" && (cost - 1960.0).abs() < 5.0, "{b} {cost}");
+}
+
 #[test]
 fn a_budget_ends_a_search_and_a_local_one_finds_the_best_of_a_valley() {
     let wide = "params.b = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]\n";
