@@ -16,6 +16,29 @@ pub fn clean(text: &str, ascii: bool) -> Cow<'_, str> {
     Cow::Owned(shown.map(|letter| if ascii && !letter.is_ascii() { '?' } else { letter }).collect())
 }
 
+/// Text without the escape sequences that programs write to a terminal.
+pub fn without_escapes(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return Cow::Borrowed(text);
+    }
+    let mut pieces = text.split('\x1b');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    plain.extend(pieces.map(after_sequence));
+    Cow::Owned(plain)
+}
+
+/// What follows an escape sequence: a control sequence ends with a byte from `@` to `~`, a command to
+/// the terminal with a bell or the next escape.
+fn after_sequence(rest: &str) -> &str {
+    let end = match rest.as_bytes().first() {
+        Some(b'[') => rest.char_indices().skip(1).find(|(_, one)| ('@'..='~').contains(one)),
+        Some(b']') => rest.char_indices().find(|(_, one)| *one == '\x07'),
+        Some(b'(' | b')') => rest.char_indices().nth(1),
+        _ => rest.char_indices().next(),
+    };
+    end.map_or("", |(at, last)| &rest[at + last.len_utf8()..])
+}
+
 /// A text of several lines, which stay lines; each is cleaned.
 pub fn clean_lines(text: &str) -> String {
     text.chars().map(|letter| if letter == '\n' { letter } else { shown_as(letter) }).collect()
@@ -51,6 +74,23 @@ pub fn fit(text: &str, cells: usize, ascii: bool) -> Cow<'_, str> {
     });
     let end = kept.map_or(text.len(), |(at, _)| at);
     Cow::Owned(format!("{}{}", &text[..end], if ascii { "~" } else { "…" }))
+}
+
+/// A text on lines of so many cells, from the second on set in by two; a word that is longer is cut.
+pub fn wrap(text: &str, cells: usize, ascii: bool) -> String {
+    let cells = cells.max(10);
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        let is_empty = last.trim().is_empty();
+        if is_empty || width(last) + 1 + width(word) <= cells {
+            last.push_str(if is_empty { "" } else { " " });
+            last.push_str(&fit(word, cells - 2, ascii));
+        } else {
+            lines.push(format!("  {}", fit(word, cells - 2, ascii)));
+        }
+    }
+    lines.join("\n")
 }
 
 /// Bytes with a binary unit: `1.5 GiB`.

@@ -48,6 +48,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tune;
+mod tuned;
 mod versus;
 mod why;
 mod worker;
@@ -93,6 +94,7 @@ pub static COMMANDS: &[CommandSpec] = &[
     snapshot::COMMAND,
     stream::COMMAND,
     tune::COMMAND,
+    tuned::COMMAND,
     versus::COMMAND,
     why::COMMAND,
 ];

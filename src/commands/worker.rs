@@ -13,7 +13,7 @@ use warpscope_probes::nvml::{NvmlOptions, NvmlProvider};
 use super::output;
 use crate::commands::cli::{CliError, Exit};
 use crate::commands::elevated;
-use crate::commands::record::{RELAY, relay};
+use crate::commands::record::{LAUNCH, RELAY, launch, relay};
 use crate::config::Environment;
 use crate::io::source::nvml::{NVML_ARGUMENT, serve_nvml};
 use crate::tuner::{CUDA_ARGUMENT, FIND, KERNEL_ARGUMENT, find_device, run_cuda, run_kernel};
@@ -31,6 +31,11 @@ pub(crate) fn run(
     let arguments: Vec<OsString> = arguments.collect();
     if arguments == [RELAY] {
         return Ok(relay().map(|()| Exit::Fine)?);
+    }
+    if let Some((first, rest)) = arguments.split_first()
+        && first == LAUNCH
+    {
+        return Ok(launch(rest));
     }
     children::die_with_parent();
     if let Some((first, rest)) = arguments.split_first()

@@ -1,9 +1,9 @@
 //! Why a candidate has no time.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What was wrong, in the words of kernel_tuner's T4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// It was killed at its time limit.
@@ -32,7 +32,7 @@ impl Fault {
 }
 
 /// Why a candidate has no time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invalid {
     /// What was wrong.
     pub fault: Fault,

@@ -10,6 +10,7 @@ mod contract;
 mod cpu;
 mod cuda;
 mod invalid;
+mod metrics;
 mod names;
 mod output;
 mod parse;
@@ -17,6 +18,7 @@ mod search;
 mod spec;
 mod strategy;
 mod trial;
+mod winners;
 
 pub use check::{Accuracy, Numbers, NumbersError, compare};
 pub use command_line::CommandLine;
@@ -27,9 +29,11 @@ pub use cuda::{
     default_limit, find_device, run_cuda,
 };
 pub use invalid::{Fault, Invalid};
+pub use metrics::Objective;
 pub use output::{ParsedOutput, read_output};
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
 pub use spec::{Kind, Parameters, Spec};
 pub use strategy::{Space, Strategy};
 pub use trial::{Board, CandidateRun, Problem, State};
+pub use winners::{Timed, WINNERS_SCHEMA, Winner, Winners};

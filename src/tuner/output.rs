@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::invalid::{Fault, Invalid};
 use crate::runs::samples::{Found, Point, Scan};
 
@@ -15,7 +17,8 @@ pub(super) const COMPILE: &str = "compile=";
 pub(super) const UNTIMED: &str = "untimed ";
 
 /// Measurements of one run, and what it reports about its result.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ParsedOutput {
     /// Times of its samples, nanoseconds.
     pub times: Vec<f64>,
@@ -29,6 +32,8 @@ pub struct ParsedOutput {
     pub flops: Option<f64>,
     /// Bytes of one sample.
     pub bytes: Option<f64>,
+    /// Other numbers on its lines: `energy_j=0.21`; the last of each.
+    pub numbers: BTreeMap<String, f64>,
     /// Device it ran on.
     pub device: Option<String>,
     /// Why its samples are not to be judged.
@@ -105,6 +110,7 @@ impl ParsedOutput {
         self.see_error(other.error);
         self.flops = other.flops.or(self.flops);
         self.bytes = other.bytes.or(self.bytes);
+        self.numbers.append(&mut other.numbers);
         self.device = other.device.or(self.device.take());
         self.checksums = other.checksums;
         self.registers = other.registers.or(self.registers);
@@ -182,6 +188,8 @@ impl ParsedOutput {
             said.checksums.extend(numbers("checksum", &text)?);
         }
         said.take_more(shape)?;
+        let number = |(name, text): (&String, &String)| Some((name.clone(), text.parse().ok()?));
+        said.numbers = shape.iter().filter_map(number).collect();
         said.times = point.t_ns;
         said.sm_mhz = point.sm_mhz;
         (said.flops, said.bytes) = (point.flops, point.bytes);

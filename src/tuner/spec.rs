@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::command_line::CommandLine;
 use super::contract::Contract;
 use super::cuda::{Code, Cuda, Expression};
+use super::metrics::Objective;
 use super::strategy::Strategy;
 
 /// What the candidates are.
@@ -23,7 +24,7 @@ pub enum Kind {
 }
 
 /// Values by parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Parameters(pub BTreeMap<String, String>);
 
@@ -71,6 +72,10 @@ pub struct Spec {
     pub strategy: Strategy,
     /// Most candidates tried on each problem; all of them when nothing is said.
     pub budget: Option<usize>,
+    /// Numbers computed for every candidate.
+    pub metrics: BTreeMap<String, Expression>,
+    /// What is to be least or most; the time where nothing is said.
+    pub objective: Option<Objective>,
     /// What candidates are timed against; the first that is right when nothing is said.
     pub baseline: Option<Parameters>,
     /// Samples of each candidate.

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::contract::Amount;
 use super::invalid::Invalid;
+use super::metrics::Objective;
 use super::output::ParsedOutput;
 use super::spec::{Parameters, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
 use crate::runs::samples::{Key, Shape};
 
 /// Where a candidate stands.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not begun.
     #[default]
@@ -28,7 +32,7 @@ pub enum State {
 }
 
 /// One candidate on one problem.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRun {
     /// Where it stands.
     pub state: State,
@@ -38,8 +42,18 @@ pub struct CandidateRun {
     pub beside: Vec<f64>,
     /// Its median as a share of the baseline's, block by block.
     pub blocks: Vec<f64>,
+    /// Metrics of the spec.
+    #[serde(skip)]
+    pub metrics: BTreeMap<String, f64>,
+    /// What is to be least, where that is not the time: the objective, less than zero where more is better.
+    #[serde(skip)]
+    pub score: Option<f64>,
     /// Against the baseline.
+    #[serde(skip)]
     pub judgement: Option<Judgement>,
+    /// Whether it was measured by an earlier search.
+    #[serde(skip)]
+    pub is_recalled: bool,
 }
 
 impl CandidateRun {
@@ -90,6 +104,14 @@ pub struct Problem {
     pub trials: Vec<CandidateRun>,
     /// What the others are timed against, once one was right.
     pub baseline: Option<usize>,
+    /// Times of the leaders as shares of the baseline's, from the final between them; empty where nobody came near the best.
+    pub finals: BTreeMap<usize, f64>,
+    /// The second of the final, and how the winner stands to it.
+    pub runner_up: Option<(usize, Judgement)>,
+    /// The objective, where that is not the time.
+    pub objective: Option<Objective>,
+    /// Whether all that was to be tried was tried.
+    pub is_searched: bool,
     /// What a reader has to know: a baseline that failed.
     pub note: Option<String>,
 }
@@ -99,7 +121,18 @@ impl Problem {
     /// after the other the machine drifts, and the baseline beside each drifted with it.
     pub fn ratio(&self, candidate: usize) -> Option<f64> {
         let trial = self.trials.get(candidate).filter(|trial| trial.is_done())?;
+        if let Some(ratio) = self.finals.get(&candidate) {
+            return Some(*ratio);
+        }
         if self.baseline == Some(candidate) { Some(1.0) } else { trial.ratio() }
+    }
+
+    /// What is to be least of a candidate that was right and fully timed: its time against the baseline's, or the objective.
+    pub fn score(&self, candidate: usize) -> Option<f64> {
+        match self.objective {
+            None => self.ratio(candidate),
+            Some(_) => self.trials.get(candidate).filter(|trial| trial.is_done())?.score,
+        }
     }
 
     /// Whether a candidate was right, timed or not.
@@ -107,9 +140,11 @@ impl Problem {
         self.best().is_some() || self.trials.iter().any(|trial| trial.state == State::Right)
     }
 
-    /// The fastest candidate that was right and fully timed.
+    /// The best candidate that was right and fully timed; where there was a final, its winner.
     pub fn best(&self) -> Option<usize> {
-        let rated = (0..self.trials.len()).filter_map(|at| Some((at, self.ratio(at)?)));
+        let rated = (0..self.trials.len())
+            .filter(|at| self.finals.is_empty() || self.finals.contains_key(at))
+            .filter_map(|at| Some((at, self.score(at)?)));
         rated.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     }
 
@@ -146,6 +181,7 @@ impl Board {
                 dtype: dtype.cloned(),
                 device: spec.device.clone(),
             },
+            objective: spec.objective.clone(),
             amount: spec.contract.work.amount(shape, dtype.map(String::as_str)),
             trials: trials.clone(),
             ..Problem::default()

@@ -70,10 +70,44 @@ fn output_is_passed_on_byte_by_byte_and_points_in_it_are_kept() {
     assert!(text(&output.stderr).starts_with("oops\n"), "{}", text(&output.stderr));
     let run = desk.run();
     assert_eq!(run.identity.command, ["sh", "-c", script]);
-    assert_eq!(run.points[0].t_ns, [41_300.0, 42_000.0]);
-    assert_eq!(names(&run), ["gemm"], "a coloured line is prose");
+    assert_eq!(run.points[1].t_ns, [41_300.0, 42_000.0]);
+    assert_eq!(names(&run), ["x", "gemm"], "colours are no part of a line");
     let end = run.end.expect("ended");
-    assert_eq!((end.samples, end.exit), (2, Some(3)));
+    assert_eq!((end.samples, end.exit), (3, Some(3)));
+}
+
+/// grep holds kilobytes back where its output is no terminal.
+#[test]
+fn a_line_is_read_when_it_is_written() {
+    let desk = Desk::new();
+    let mut grep = desk.record(&[], &["grep", "name"]);
+    let mut child = grep.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("starts");
+    let mut input = child.stdin.take().expect("is piped");
+    input.write_all(b"name=a t_us=1\n").expect("is read");
+    let written = || std::fs::read_to_string(desk.journal()).unwrap_or_default();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while !written().contains("\"t_ns\"") {
+        assert!(std::time::Instant::now() < end, "held back: {}", written());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    drop(input);
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+}
+
+#[test]
+fn a_program_is_asked_for_plain_text_where_nobody_sees_its_output() {
+    let output = Desk::new().sh("[ -t 1 ] && echo $TERM $NO_COLOR; printf 'a\\nb'");
+    assert_eq!(text(&output.stdout), "dumb 1\na\nb");
+}
+
+#[test]
+fn a_program_whose_reader_is_gone_ends_as_in_a_pipe() {
+    let desk = Desk::new();
+    let mut endless = desk.record(&[], &["sh", "-c", "while :; do echo line; done"]);
+    let mut child = endless.stdout(Stdio::piped()).spawn().expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(141));
+    assert_eq!(desk.run().end.expect("ended").exit, Some(141));
 }
 
 #[test]
@@ -220,9 +254,13 @@ fn killed_in_the_middle_everything_said_before_is_there() {
 #[test]
 fn killed_at_any_moment_it_leaves_whole_lines() {
     let desk = Desk::new();
-    let endless = "i=0; while :; do i=$((i+1)); echo name=p i=$i t_us=1; done";
+    let pid = desk.0.path().join("pid");
+    let endless = format!(
+        "echo $$ > {}; i=0; while :; do i=$((i+1)); echo name=p i=$i t_us=1; done",
+        pid.display()
+    );
     for kills in 1..=20 {
-        let mut record = desk.record(&[], &["sh", "-c", endless]);
+        let mut record = desk.record(&[], &["sh", "-c", &endless]);
         let mut child = record.stdout(Stdio::null()).spawn().expect("starts");
         let written = || std::fs::read_to_string(desk.journal()).unwrap_or_default();
         let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
@@ -232,6 +270,15 @@ fn killed_at_any_moment_it_leaves_whole_lines() {
         }
         child.kill().expect("is killed");
         child.wait().expect("ends");
+        let program = std::fs::read_to_string(&pid).expect("is there");
+        let runs = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", program.trim()));
+            status.is_ok_and(|status| !status.contains("State:\tZ"))
+        };
+        while runs() {
+            assert!(std::time::Instant::now() < end, "the program goes on without its recorder");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
         let written = written();
         assert!(points(&written) >= kills, "{written}");
         for line in written.lines() {

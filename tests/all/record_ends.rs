@@ -182,6 +182,24 @@ fn a_key_of_the_terminal_reaches_the_program_once() {
 }
 
 #[test]
+fn a_program_finds_the_terminal_it_would_have_without_a_recording() {
+    let desk = Desk::new();
+    let script = "stty size <&1; echo $TERM$NO_COLOR; printf '\\033[1mname=a\\033[0m t_us=1\\n'";
+    let journal = desk.journal();
+    let args = ["record", journal.to_str().expect("is text"), "--", "sh", "-c", script];
+    let runtime = desk.0.path().to_str().expect("is text");
+    let path = std::env::var("PATH").expect("is set");
+    let env = [("XDG_RUNTIME_DIR", runtime), ("PATH", path.as_str())];
+    let mut session =
+        Session::start(&Start { args: &args, env: &env, size: (97, 31), ..Start::default() });
+    session.see("31 97");
+    session.see("xterm-256color");
+    session.see("name=a t_us=1");
+    assert_eq!(session.end(), 0);
+    assert_eq!(names(&desk.run()), ["a"]);
+}
+
+#[test]
 fn a_terminal_that_goes_away_ends_the_run_in_good_order() {
     let desk = Desk::new();
     let pair = native_pty_system().openpty(PtySize::default()).expect("opens a pty");

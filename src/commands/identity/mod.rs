@@ -121,6 +121,7 @@ pub(crate) fn command_of(pid: u32) -> Vec<String> {
 pub(crate) fn add_machine(run: &mut Identity, frame: &Frame) {
     run.driver = frame.driver.versions.driver.last().cloned();
     run.cuda = frame.driver.versions.cuda.last().cloned();
+    run.cpu = frame.host.machine.cpu_name.last().cloned();
     let real = frame.gpus.iter().filter(|gpu| !gpu.key.starts_with("what-if:"));
     run.devices = real
         .map(|gpu| Device {

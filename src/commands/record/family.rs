@@ -40,6 +40,11 @@ impl Family {
         Self { root: None, known: HashMap::new() }
     }
 
+    /// The program, where it is known.
+    pub(crate) fn root(&self) -> Option<u32> {
+        self.root
+    }
+
     /// Learns the processes of a frame while they live.
     pub(crate) fn see(&mut self, frame: &Frame) {
         if self.known.len() > PROCESSES {
@@ -111,9 +116,15 @@ pub(crate) fn started(pid: u32) -> Option<u64> {
 
 /// A number of `/proc/PID/stat`, counted from the state, which is 0. A name may hold spaces and brackets.
 pub(crate) fn stat(pid: u32, place: usize) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat_fields(pid)?.get(place).copied()
+}
+
+/// All numbers of `/proc/PID/stat` from the state on; 0 for what is no number, and for what is below zero.
+pub(crate) fn stat_fields(pid: u32) -> Option<Vec<u64>> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     let (_, behind_name) = stat.rsplit_once(')')?;
-    behind_name.split_ascii_whitespace().nth(place)?.parse().ok()
+    Some(behind_name.split_ascii_whitespace().map(|word| word.parse().unwrap_or(0)).collect())
 }
 
 #[cfg(test)]

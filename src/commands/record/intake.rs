@@ -4,7 +4,7 @@
 //! round without waiting takes it. With a thread per end nobody knows when that is done.
 
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +12,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::inbox::Inbox;
 use super::lines::Lines;
-use super::port::{End, Outcome, Port, Trouble, send};
+use super::port::{End, Outcome, Port, Trouble, send, send_lines};
 use super::relay::{Out, still_written};
 use super::{Event, say};
 
@@ -38,13 +38,13 @@ impl Intake {
     /// Over the ends of an inbox and, where there is one, output to be passed on to `out`.
     pub(crate) fn new(
         inbox: &mut Inbox,
-        output: Option<OwnedFd>,
+        output: Option<Port>,
         out: Box<dyn Write + Send>,
         ended: PipeReader,
         sender: Sender<Event>,
     ) -> Self {
         let ports = [
-            output.map(|output| Port::Output(output.into())),
+            output,
             inbox.fifo.take().map(Port::Fifo),
             inbox.datagrams.take().map(Port::Datagrams),
             inbox.stream.take().map(Port::Callers),
@@ -63,7 +63,7 @@ impl Intake {
         let (mut output, mut points) = (None, None);
         for end in self.ends {
             match end.port {
-                Port::Output(file) => output = Some(file.into()),
+                Port::Output(file) | Port::Terminal(file) => output = Some(file.into()),
                 Port::Fifo(file) => points = still_written(file),
                 _ => {}
             }
@@ -85,7 +85,7 @@ impl Intake {
     fn linger(&mut self) -> io::Result<()> {
         let end = Instant::now();
         let mut announced = false;
-        while self.ends.iter().any(|end| matches!(end.port, Port::Output(_))) {
+        while self.ends.iter().any(|end| end.port.is_output()) {
             let (gone, next) = (end.elapsed(), if announced { GRACE } else { QUIET });
             if gone >= next && announced {
                 break;
@@ -119,7 +119,7 @@ impl Intake {
         }
         for end in &mut self.ends {
             if let Some(line) = end.lines.finish() {
-                send(&self.sender, Event::Lines(end.port.from(), vec![line]))?;
+                send_lines(&self.sender, end.port.from(), vec![line])?;
             }
         }
         Ok(())
@@ -170,12 +170,12 @@ impl Intake {
     fn close(&mut self, at: usize) -> io::Result<()> {
         let mut end = self.ends.remove(at);
         if let Some(line) = end.lines.finish() {
-            send(&self.sender, Event::Lines(end.port.from(), vec![line]))?;
+            send_lines(&self.sender, end.port.from(), vec![line])?;
         }
         if end.lines.dropped > 0 {
             send(&self.sender, Event::Dropped(end.lines.dropped))?;
         }
-        if matches!(end.port, Port::Output(_)) {
+        if end.port.is_output() {
             send(&self.sender, Event::OutputEnded)?;
         }
         Ok(())

@@ -1,5 +1,9 @@
 //! Bytes into lines of bounded length.
 
+use std::borrow::Cow;
+
+use crate::text::without_escapes;
+
 /// Longest line that is looked at.
 pub(crate) const MAX_LINE: usize = 1 << 20;
 
@@ -48,9 +52,28 @@ impl Lines {
     }
 }
 
+/// What a terminal shows of a line: without escape sequences, and what was written last where it was written over.
+pub(crate) fn as_shown(line: &str) -> Cow<'_, str> {
+    without_escapes(line.trim_end_matches('\r').rsplit('\r').next().unwrap_or(line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_read_as_a_terminal_shows_it() {
+        for (written, shown) in [
+            ("name=a t_us=1", "name=a t_us=1"),
+            ("\x1b[1;32mname=a\x1b[0m t_us=1\x1b[K\r", "name=a t_us=1"),
+            ("10 %\r55 %\rname=a t_us=1", "name=a t_us=1"),
+            ("\x1b]8;;http://x\x07name=a\x1b]8;;\x1b\\ t_us=1", "name=a t_us=1"),
+            ("\x1b(Bü\x1b7 t\x1b", "ü t"),
+            ("\x1b[1;2", ""),
+        ] {
+            assert_eq!(as_shown(written), shown, "{written:?}");
+        }
+    }
 
     #[test]
     fn lines_come_whole_however_they_were_cut() {

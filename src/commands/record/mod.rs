@@ -2,9 +2,10 @@
 //!
 //! The program starts at once; its commit, driver and GPUs are found out beside it. One owner: the thread that waits here has the journal; the
 //! program's output, its end, frames and signals come to it as events. The program keeps its terminal on stdin and stderr; its stdout is a
-//! pipe that is read and passed on. A pseudo-terminal instead was rejected: programs print other things to terminals, and the bytes would no
-//! longer be the ones written.
+//! terminal of its own that is read and passed on byte by byte. A pipe was rejected: most programs hold kilobytes back from a pipe, and their
+//! points would come long after they were measured.
 
+mod cpu;
 mod family;
 pub(crate) mod frames;
 mod inbox;
@@ -17,9 +18,11 @@ pub(crate) mod remark;
 mod run_log;
 mod session;
 mod signals;
+mod terminal;
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::time::Instant;
 
 use rustix::process::Signal;
 use tokio::sync::mpsc::channel;
@@ -38,6 +41,7 @@ use crate::runs::samples::Scan;
 use inbox::Inbox;
 pub(crate) use relay::{ARGUMENT as RELAY, run as relay};
 use session::Session;
+pub(crate) use terminal::{ARGUMENT as LAUNCH, launch};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
@@ -86,6 +90,20 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     ..CommandSpec::BASE
 };
 
+/// When lines were read: they may wait for a slow disk.
+#[derive(Clone, Copy)]
+struct Moment {
+    at: Instant,
+    /// Milliseconds since 1970.
+    ms: u64,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self { at: Instant::now(), ms: identity::now_ms() }
+    }
+}
+
 /// Events that may wait for a slow disk.
 const QUEUE: usize = 64;
 /// What the owner of a recording hears.
@@ -93,13 +111,15 @@ enum Event {
     Frame(Box<Frame>),
     /// What is checked out in the working folder.
     Checkout(Checkout),
-    Lines(port::From, Vec<String>),
+    Lines(port::From, Vec<String>, Moment),
     /// Lines longer than the limit.
     Dropped(u64),
     Remark {
         text: String,
         answer: Option<UnixStream>,
     },
+    /// Nobody reads the output that is passed on.
+    ReaderGone,
     /// The program's output, or standard input, has ended.
     OutputEnded,
     /// The program has ended.

@@ -10,10 +10,11 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::getuid;
 use tokio::sync::mpsc::Sender;
 
-use super::Event;
 use super::lines::Lines;
 use super::relay::Out;
 use super::remark::MAX_BYTES;
+use super::terminal;
+use super::{Event, Moment};
 
 /// Bytes taken from one end at a time; no datagram is longer.
 const PIECE: usize = 64 << 10;
@@ -30,6 +31,8 @@ pub(crate) enum From {
 pub(crate) enum Port {
     /// Output that is passed on.
     Output(File),
+    /// Output through a terminal.
+    Terminal(File),
     Fifo(File),
     Datagrams(UnixDatagram),
     Callers(UnixListener),
@@ -67,7 +70,7 @@ impl std::convert::From<io::Error> for Trouble {
 impl Port {
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Output(file) | Self::Fifo(file) => file.as_fd(),
+            Self::Output(file) | Self::Terminal(file) | Self::Fifo(file) => file.as_fd(),
             Self::Datagrams(socket) => socket.as_fd(),
             Self::Callers(socket) | Self::Remarkers(socket) => socket.as_fd(),
             Self::Caller(socket) | Self::Remarker(socket) => socket.as_fd(),
@@ -75,7 +78,11 @@ impl Port {
     }
 
     pub(crate) fn from(&self) -> From {
-        if matches!(self, Self::Output(_)) { From::Output } else { From::Points }
+        if self.is_output() { From::Output } else { From::Points }
+    }
+
+    pub(crate) fn is_output(&self) -> bool {
+        matches!(self, Self::Output(_) | Self::Terminal(_))
     }
 }
 
@@ -98,7 +105,7 @@ impl End {
             Port::Callers(listener) => return accept(listener).map(opened(Port::Caller)),
             Port::Remarkers(listener) => return accept(listener).map(opened(Port::Remarker)),
             Port::Remarker(stream) => return remark(stream, sender),
-            Port::Output(file) | Port::Fifo(file) => file.read(&mut piece),
+            Port::Output(file) | Port::Terminal(file) | Port::Fifo(file) => file.read(&mut piece),
             Port::Caller(stream) => stream.read(&mut piece),
             Port::Datagrams(socket) => socket.recv(&mut piece),
         };
@@ -106,18 +113,23 @@ impl End {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(Outcome::More),
             other => other?,
         };
-        let is_output = matches!(self.port, Port::Output(_));
-        let passed = if is_output { out.pass(&piece[..count]) } else { Ok(()) };
+        let passed = if self.port.is_output() { out.pass(&piece[..count]) } else { Ok(()) };
+        if let Port::Terminal(terminal) = &self.port {
+            terminal::match_size(terminal);
+        }
         let mut lines = self.lines.take(&piece[..count]);
         let datagram = matches!(self.port, Port::Datagrams(_));
         if datagram {
             lines.extend(self.lines.finish());
         }
         if !lines.is_empty() {
-            send(sender, Event::Lines(self.port.from(), lines)).map_err(|_| Trouble::Nobody)?;
+            send_lines(sender, self.port.from(), lines).map_err(|_| Trouble::Nobody)?;
         }
         // Once the reader is gone, the program has to meet the closed pipe it would have met without us.
-        passed?;
+        if passed.is_err() {
+            send(sender, Event::ReaderGone).map_err(|_| Trouble::Nobody)?;
+            return Err(Trouble::End);
+        }
         Ok(if count == 0 && !datagram { Outcome::Closed } else { Outcome::More })
     }
 }
@@ -145,6 +157,10 @@ pub(crate) fn remark(stream: &mut UnixStream, sender: &Sender<Event>) -> Result<
         send(sender, Event::Remark { text, answer: Some(answer) }).map_err(|_| Trouble::Nobody)?;
     }
     Ok(Outcome::Closed)
+}
+
+pub(crate) fn send_lines(sender: &Sender<Event>, from: From, lines: Vec<String>) -> io::Result<()> {
+    send(sender, Event::Lines(from, lines, Moment::now()))
 }
 
 pub(crate) fn send(sender: &Sender<Event>, event: Event) -> io::Result<()> {

@@ -7,13 +7,16 @@ use rustix::process::Signal;
 use warpscope_probes::Frame;
 
 use super::super::identity::{Checkout, add_machine, now_ms};
+use super::cpu;
+use super::lines::as_shown;
 use super::port::From;
-use super::say;
+use super::{Moment, say};
 use crate::commands::frames::is_complete;
 use crate::commands::record::family::Family;
 use crate::io::sink::Recorder;
 use crate::runs::run_log::{
-    Around, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken, Window,
+    Around, CpuLook, CpuWindow, End, HELD_POINTS, HELD_SAMPLES, Identity, Mark, Record, Taken,
+    Window,
 };
 use crate::runs::samples::{Found, Point, Scan};
 
@@ -28,6 +31,8 @@ pub(crate) struct RunLog {
     recorder: Recorder,
     scan: Scan,
     frames: VecDeque<(Instant, Frame)>,
+    /// The CPUs, as they were at the start, with each frame and whenever points were surrounded.
+    cpus: VecDeque<(Instant, CpuLook)>,
     /// When points began that are on paper and whose surroundings are not.
     waiting: Vec<Instant>,
     waiting_samples: usize,
@@ -55,6 +60,7 @@ impl RunLog {
             recorder,
             scan,
             frames: VecDeque::new(),
+            cpus: VecDeque::new(),
             waiting: Vec::new(),
             waiting_samples: 0,
             family,
@@ -70,7 +76,19 @@ impl RunLog {
         };
         // Told where it happened; a full disk may have room again when the points come.
         let _ = log.write(&first);
+        log.look_at_cpus();
         log
+    }
+
+    fn look_at_cpus(&mut self) {
+        let Some(look) = self.family.root().and_then(cpu::look) else { return };
+        if self.run.governor.is_none() {
+            self.run.governor.clone_from(&look.governor);
+        }
+        if self.cpus.len() == FRAMES {
+            self.cpus.pop_front();
+        }
+        self.cpus.push_back((Instant::now(), look));
     }
 
     /// What is checked out where the run is.
@@ -111,16 +129,15 @@ impl RunLog {
     }
 
     /// Lines of the program.
-    pub(crate) fn lines(&mut self, from: From, lines: &[String]) {
-        let now = Instant::now();
+    pub(crate) fn lines(&mut self, from: From, lines: &[String], read: Moment) {
         for line in lines {
             let found = match from {
-                From::Output => self.scan.take(line),
+                From::Output => self.scan.take(&as_shown(line)),
                 From::Points => vec![Scan::only(line)],
             };
             for one in found {
                 match one {
-                    Found::Point(point) => self.point(*point, now),
+                    Found::Point(point) => self.point(*point, read),
                     Found::Remark(text) => drop(self.remark(text)),
                     Found::Damaged(why) => self.damage(1, &why),
                 }
@@ -128,11 +145,11 @@ impl RunLog {
         }
     }
 
-    fn point(&mut self, point: Point, now: Instant) {
+    fn point(&mut self, point: Point, read: Moment) {
         let took = Duration::try_from_secs_f64(point.t_ns.iter().sum::<f64>() / 1e9);
-        let began = took.ok().and_then(|took| now.checked_sub(took)).unwrap_or(now);
+        let began = took.ok().and_then(|took| read.at.checked_sub(took)).unwrap_or(read.at);
         let samples = point.t_ns.len();
-        let taken = Taken { at_ms: Some(now_ms()), point, window: None };
+        let taken = Taken { at_ms: Some(read.ms), point, window: None };
         if self.write(&Record::Point(Box::new(taken))).is_err() {
             self.lost += samples as u64;
         } else {
@@ -173,6 +190,7 @@ impl RunLog {
             self.frames.pop_front();
         }
         self.frames.push_back((Instant::now(), frame));
+        self.look_at_cpus();
         // One frame cannot show what moved: points older than the first wait for two.
         if self.frames.len() > 1 {
             self.surround();
@@ -191,33 +209,45 @@ impl RunLog {
         let waiting = std::mem::take(&mut self.waiting);
         self.waiting_samples = 0;
         let Some(began) = waiting.iter().min().copied() else { return };
-        let before = self.frames.iter().rposition(|(at, _)| *at <= began);
-        let around = self.around(before.unwrap_or(0), waiting.len() as u64);
-        if around.window.is_some() {
+        let around = self.around(began, waiting.len() as u64);
+        if around.window.is_some() || around.cpu.is_some() {
             // Told where it happened; the points themselves are written.
             let _ = self.write(&Record::Around(Box::new(around)));
         }
     }
 
-    fn around(&self, first: usize, points: u64) -> Around {
-        let frames = self.frames.iter().skip(first).map(|(_, frame)| frame);
+    fn around(&self, began: Instant, points: u64) -> Around {
+        let frames = since(&self.frames, began);
         let gpu = self.frames.back().and_then(|(_, frame)| self.family.gpu(frame));
         let window = gpu.map(|gpu| {
             let mut window = Window::of(frames, &gpu.key, &[]);
             window.others.retain(|pid| self.family.is_other(*pid));
             window
         });
+        let cpu = match window {
+            Some(_) => None,
+            None => CpuWindow::of(&since(&self.cpus, began).collect::<Vec<_>>()),
+        };
+        let tainted = match (&window, &cpu) {
+            (Some(window), _) => window.taints(),
+            (None, Some(cpu)) => cpu.taints(),
+            (None, None) => Vec::new(),
+        };
         Around {
             at_ms: now_ms(),
             points,
             device: gpu.and_then(|gpu| gpu.identity.name.last().cloned()),
-            tainted: window.as_ref().map(Window::taints).unwrap_or_default(),
+            tainted,
             window,
+            cpu,
         }
     }
 
     /// Closes the run and says what became of it.
     pub(crate) fn end(mut self, exit: Option<i32>) -> Summary {
+        if !self.waiting.is_empty() {
+            self.look_at_cpus();
+        }
         self.surround();
         self.identify();
         let signal = self.signal.map(Signal::as_raw);
@@ -231,6 +261,12 @@ impl RunLog {
             trouble: self.trouble,
         }
     }
+}
+
+/// What was seen from the last time before a moment on.
+fn since<T>(seen: &VecDeque<(Instant, T)>, began: Instant) -> impl Iterator<Item = &T> + Clone {
+    let first = seen.iter().rposition(|(at, _)| *at <= began).unwrap_or(0);
+    seen.iter().skip(first).map(|(_, one)| one)
 }
 
 /// What became of a recording.
@@ -291,12 +327,12 @@ mod tests {
         };
         let journal = recorded(|log| {
             log.frame(frame(1500, &[me]));
-            log.lines(From::Points, &lines(&["calm", "calm"]));
+            log.lines(From::Points, &lines(&["calm", "calm"]), Moment::now());
             log.frame(frame(1500, &[me]));
-            log.lines(From::Output, &lines(&["crowded"]));
+            log.lines(From::Output, &lines(&["crowded"]), Moment::now());
             log.frame(frame(1500, &[me, 1]));
             log.frame(frame(1500, &[me]));
-            log.lines(From::Points, &lines(&["moved"]));
+            log.lines(From::Points, &lines(&["moved"]), Moment::now());
             log.frame(frame(1000, &[me]));
         });
         let run = &journal.runs[0];
@@ -319,7 +355,7 @@ mod tests {
     fn a_program_that_is_on_no_gpu_is_judged_by_none() {
         let journal = recorded(|log| {
             log.frame(frame(1500, &[1]));
-            log.lines(From::Points, &["name=a t_us=1".to_owned()]);
+            log.lines(From::Points, &["name=a t_us=1".to_owned()], Moment::now());
             log.frame(frame(900, &[1]));
         });
         let point = &journal.runs[0].points[0];

@@ -15,6 +15,7 @@ use super::super::output;
 use super::inbox::Inbox;
 use super::intake::Intake;
 use super::program::{Program, exit_of, shell_code};
+use super::terminal::NOT_FOUND;
 use super::{Event, Subject, relay, say, signals};
 use crate::commands::cli::{CliError, Exit, Options};
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -28,8 +29,6 @@ use crate::runs::samples::Scan;
 
 /// How long after its start the recording of a short program waits for what is not known of it yet: commit, driver and GPUs.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// What shells answer to a command that is not there.
-const NOT_FOUND: u8 = 127;
 
 /// How a program was asked to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,7 +148,8 @@ impl Session {
                     }
                 }
                 Event::Checkout(found) => log.checkout(found),
-                Event::Lines(from, lines) => log.lines(from, &lines),
+                Event::Lines(from, lines, read) => log.lines(from, &lines, read),
+                Event::ReaderGone => program.end_like_a_pipe(),
                 Event::Dropped(count) => log.damage(count, "longer than 1 MiB"),
                 Event::Remark { text, answer } => mark::answer(answer, &log.remark(text)),
                 Event::OutputEnded if matches!(program, Program::Input) => ending = None,
@@ -168,7 +168,7 @@ impl Session {
                 }
                 Event::Drained { dropped, output, points } => {
                     log.damage(dropped, "longer than 1 MiB");
-                    hand_on(output.filter(|_| matches!(program, Program::Child(_))), points);
+                    hand_on(output.filter(|_| matches!(program, Program::Child { .. })), points);
                     break;
                 }
             }
@@ -178,7 +178,7 @@ impl Session {
 
     /// Passes a signal on to the program; false where nothing is to be waited for any more.
     fn pass(&mut self, program: &Program, signal: Signal) -> bool {
-        let Program::Child(child) = program else { return false };
+        let Program::Child { child, .. } = program else { return false };
         match (self.asked, signal) {
             (Asked::Ended, _) => return false,
             (Asked::Interrupted, Signal::INT) => {

@@ -1,5 +1,7 @@
 //! A search for programs: one JSON object a line.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::facts::{Facts, Roof};
@@ -32,6 +34,8 @@ pub(crate) struct TrialLine<'a> {
     registers: Option<u32>,
     local_bytes: Option<u32>,
     compared: Option<&'a str>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: &'a BTreeMap<String, f64>,
 }
 
 impl<'a> TrialLine<'a> {
@@ -78,6 +82,7 @@ impl<'a> TrialLine<'a> {
             registers: trial.said.registers,
             local_bytes: trial.said.local_bytes,
             compared: trial.said.compared.as_deref(),
+            metrics: &trial.metrics,
         }
     }
 }

@@ -78,7 +78,7 @@ fn row(board: &Board, problem: &Problem, candidate: usize, roof: Option<&Roof>) 
     let order = match &trial.state {
         State::Running => (0, 0.0),
         State::Right => (1, 0.0),
-        State::Done => (1, problem.ratio(candidate).unwrap_or(f64::MAX)),
+        State::Done => (1, problem.score(candidate).unwrap_or(f64::MAX)),
         State::Stopped(_) => (2, facts.median_ns.unwrap_or(f64::MAX)),
         State::Invalid(_) => (3, 0.0),
         State::Waiting => (4, 0.0),
@@ -122,16 +122,52 @@ fn remark(trial: &CandidateRun) -> String {
         State::Done => {
             let call = trial.judgement.as_ref().map(|one| one.call.to_string());
             let compared = trial.said.compared.as_ref().map(|rows| format!("{rows} rows compared"));
-            let words = call.into_iter().chain(compared).chain(trial.said.tainted.iter().cloned());
+            let metric = |(name, value): (&String, &f64)| format!("{name}={}", number(*value));
+            let metrics = trial.metrics.iter().map(metric);
+            let words = call.into_iter().chain(metrics).chain(compared);
+            let words = words.chain(trial.said.tainted.iter().cloned());
             words.collect::<Vec<_>>().join(" ")
         }
         State::Right => "right; simulated, so it has no speed".to_owned(),
         State::Stopped(why) => format!("stopped: {why}"),
         State::Invalid(invalid) => {
-            let first = invalid.why.lines().next().unwrap_or_default();
-            format!("{}: {first}", invalid.fault.word())
+            format!("{}: {}", invalid.fault.word(), telling(&invalid.why))
         }
     }
+}
+
+/// Four digits of a number of any size.
+fn number(value: f64) -> String {
+    match value.abs() {
+        1e-3..1e6 => {
+            format!("{:.*}", 3_usize.saturating_sub(value.abs().log10().max(0.0) as usize), value)
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// The line of a message that says what is wrong: a compiler's first error, where there is one.
+fn telling(why: &str) -> &str {
+    let is_error = |line: &&str| line.to_lowercase().contains("error");
+    let mut below = why.lines().skip(1);
+    below.find(is_error).or_else(|| why.lines().next()).unwrap_or_default().trim()
+}
+
+/// What compilers and programs said at length, each message once, under the name of the first candidate it is about.
+pub(crate) fn words(board: &Board, problem: &Problem) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for (trial, candidate) in problem.trials.iter().zip(&board.candidates) {
+        let State::Invalid(invalid) = &trial.state else { continue };
+        if invalid.why.lines().count() > 1 && !told.contains(&invalid.why.as_str()) {
+            told.push(&invalid.why);
+            let mut said = invalid.why.lines();
+            let first = said.next().unwrap_or_default();
+            lines.push(printable(&format!("{}: {first}", name(candidate))));
+            lines.extend(said.map(|line| format!("  {}", printable(line))));
+        }
+    }
+    lines
 }
 
 /// The table of one problem, at most so many rows; those that wait are counted.
@@ -196,6 +232,7 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
             let name = name(&board.candidates[best]);
             let median = trial.quartiles().map_or_else(String::new, |all| duration(all.median));
             match &trial.judgement {
+                _ if problem.objective.is_some() => by_objective(problem, &name, best, &median),
                 Some(judged) if Some(best) != baseline => {
                     against(&name, &median, trial.ratio(), judged)
                 }
@@ -221,7 +258,21 @@ pub(crate) fn verdict(board: &Board, problem: &Problem) -> String {
     };
     let note = problem.note.as_ref().and_then(|note| note.lines().next());
     let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
-    printable(&format!("{}: {answer}{note}", problem.key))
+    printable(&format!("{}: {answer}{}{note}", problem.key, decided(board, problem)))
+}
+
+/// The best by something else than time.
+fn by_objective(problem: &Problem, name: &str, best: usize, median: &str) -> String {
+    let Some((objective, score)) = problem.objective.as_ref().zip(problem.score(best)) else {
+        return format!("{name}: {median}");
+    };
+    let (word, sign) = if objective.is_maximized { ("most", -1.0) } else { ("least", 1.0) };
+    let value = |score: f64| number(sign * score);
+    let baseline = problem.baseline.filter(|baseline| *baseline != best);
+    let against = baseline
+        .and_then(|baseline| problem.score(baseline))
+        .map_or_else(String::new, |score| format!(", the baseline {}", value(score)));
+    format!("best: {name}, {word} {} = {}{against}; {median}", objective.expression, value(score))
 }
 
 /// The change is that of the median block; its interval is that of all samples.
@@ -235,5 +286,17 @@ fn against(name: &str, median: &str, ratio: Option<f64>, judged: &Judgement) -> 
     match judged.call {
         Call::Faster => format!("best: {name}, {median}, FASTER than the baseline: {change}"),
         call => format!("least: {name}, {median}, {call} against the baseline: {}", judged.reason),
+    }
+}
+
+/// How the winner of the final stands to the second.
+fn decided(board: &Board, problem: &Problem) -> String {
+    let Some((second, judged)) = &problem.runner_up else { return String::new() };
+    let second = name(&board.candidates[*second]);
+    match (judged.call, judged.time) {
+        (Call::Faster, Some(time)) => {
+            format!("; {} against {second} in the final", percent(time.change))
+        }
+        _ => format!("; the final does not tell it from {second}"),
     }
 }

@@ -72,6 +72,9 @@ impl RunLog {
     /// What became of one candidate, and the samples of the baseline beside it.
     pub(crate) fn settle(&mut self, board: &Board, problem: usize, candidate: usize) {
         let trial = &board.problems[problem].trials[candidate];
+        if trial.is_recalled {
+            return;
+        }
         let baseline = board.problems[problem].baseline.filter(|one| *one != candidate);
         if let Some(baseline) = baseline {
             let said = ParsedOutput { times: trial.beside.clone(), ..ParsedOutput::default() };
@@ -126,10 +129,15 @@ impl RunLog {
 
 /// `$XDG_STATE_HOME/warpscope/tune/NAME.jsonl`; nothing where there is no such place.
 fn usual(options: &Options, spec: &Spec) -> Option<PathBuf> {
+    Some(folder(options)?.join(format!("{}.jsonl", spec.name)))
+}
+
+/// The folder of journals and caches, made where it is missing.
+pub(crate) fn folder(options: &Options) -> Option<PathBuf> {
     let folder = noise_file_path(&options.env)?.parent()?.join("tune");
     let made = private::folder(&folder);
     match made {
-        Ok(()) => Some(folder.join(format!("{}.jsonl", spec.name))),
+        Ok(()) => Some(folder),
         Err(error) => {
             warn(&format!("nothing is recorded: {}: {error}", folder.display()));
             None

@@ -1,12 +1,14 @@
 //! A tune session: one search after another, each begun by a save.
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use warpscope_kernels::cpu::{fma_flop_per_s, read_bytes_per_s};
 use warpscope_probes::bounded::{self, Accept};
 
+use super::cache::Cache;
 use super::facts::Roof;
 use super::show::Show;
 use super::watch::{Watch, files};
@@ -17,10 +19,13 @@ use crate::commands::signals::Signals;
 use crate::commands::tune::scratch::Scratch;
 use crate::commands::tune::workspace::Workspace;
 use crate::io::sink::export::tuned;
+use crate::io::sink::noise_file::machine;
+use crate::io::sink::state_file;
 use crate::runs::compare::Limits;
 use crate::runs::samples::Key;
 use crate::tuner::{
-    Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, parse, search,
+    Board, Fault, Halt, Interrupted, Invalid, Kind, Libraries, Problem, Spec, Winner, Winners,
+    parse, search,
 };
 
 /// Largest spec that is read.
@@ -49,6 +54,11 @@ pub(crate) struct Session<'a> {
     pub(crate) watching: bool,
     pub(crate) limits: &'a dyn Fn(&Key) -> Limits,
     pub(crate) export: Option<Target<'a>>,
+    /// Where what was measured is kept, and whether it counts in this search.
+    pub(crate) cache: Option<PathBuf>,
+    pub(crate) resume: bool,
+    /// Where winners are kept.
+    pub(crate) winners: Option<PathBuf>,
     pub(crate) show: Show,
 }
 
@@ -141,10 +151,18 @@ impl Session<'_> {
         if !changes.is_empty() {
             self.show.log.mark(format!("saved: {}", changes.join(", ")));
         }
+        let cache = Cache::open(self.cache.clone(), &hash, self.resume);
+        if self.resume {
+            self.show.say(&format!("{} candidates were measured before", cache.len()));
+        }
+        self.show.cache = Some(Rc::new(cache));
         let seen = RefCell::new((watch, Vec::new()));
         let (board, failed) = self.work(spec, &seen);
         self.show.log.end();
         self.write(&board)?;
+        if failed.is_none() {
+            self.keep_winners(&board, &hash);
+        }
         let (watch, changes) = seen.into_inner();
         Ok(Outcome { board, changes, failed, watch })
     }
@@ -168,6 +186,7 @@ impl Session<'_> {
         };
         let mut workspace =
             Workspace::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
+        workspace.cache = self.show.cache.clone();
         match workspace.prepare() {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),
@@ -185,6 +204,25 @@ impl Session<'_> {
             self.show.log.mark("ended before all candidates were tried".to_owned());
         }
         (board, None)
+    }
+
+    /// Keeps the best of every problem that was searched to its end. What cannot be kept is told, and no reason to fail.
+    fn keep_winners(&mut self, board: &Board, source: &str) {
+        let Some(path) = &self.winners else { return };
+        let whole = board.problems.iter().filter(|problem| problem.is_searched);
+        let new: Vec<Winner> =
+            whole.filter_map(|problem| Winner::new(board, problem, source, now_ms())).collect();
+        if new.is_empty() {
+            return;
+        }
+        let kept = state_file::read(path, Winners::parse).and_then(|mut winners| {
+            new.into_iter().for_each(|winner| winners.set(&machine(), winner));
+            state_file::write(path, &winners)
+                .map_err(|error| format!("{}: {error}", path.display()))
+        });
+        if let Err(why) = kept {
+            self.show.say(&format!("the winner is not kept: {why}"));
+        }
     }
 
     fn write(&mut self, board: &Board) -> Result<(), CliError> {

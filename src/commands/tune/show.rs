@@ -3,26 +3,30 @@
 //! No alternate screen: the table stays in the scrollback, where it can be copied and compared with the one before.
 
 use std::io::{self, IsTerminal, Write};
+use std::rc::Rc;
 
 use serde::Serialize;
 use warpscope_probes::text::printable;
 
+use super::cache::Cache;
 use super::facts::Roof;
 use super::lines::{BestLine, TrialLine};
-use super::report::{line, table, verdict};
+use super::report::{line, table, verdict, words};
 use crate::commands::output;
 use crate::commands::tune::run_log::RunLog;
 use crate::io::sink::jsonl;
 use crate::io::sink::table::Style;
 use crate::runs::compare::{Limits, Pair, Series, judge};
 use crate::runs::samples::Key;
-use crate::text::{clean, fit};
+use crate::text::{clean, fit, wrap};
 use crate::tuner::{Board, Observer, State};
 
 /// Rows of a table where the terminal does not say how many it has room for.
 const ROWS: usize = 24;
 /// Lines around the table.
 const AROUND: usize = 6;
+/// Lines of compilers shown below the table.
+const WORDS: usize = 8;
 /// Iterations in the history line.
 const HISTORY: usize = 40;
 
@@ -39,6 +43,7 @@ pub(crate) enum View {
 
 /// The best of each problem in one iteration.
 struct Past {
+    iteration: usize,
     bests: Vec<Option<(Key, String, Series)>>,
 }
 
@@ -58,6 +63,8 @@ pub(crate) struct Show {
     style: Style,
     pub(crate) roof: Option<Roof>,
     pub(crate) log: RunLog,
+    /// What is measured is kept here too.
+    pub(crate) cache: Option<Rc<Cache>>,
     pub(crate) iteration: usize,
     /// Above the table.
     pub(crate) head: String,
@@ -75,6 +82,7 @@ impl Show {
             style,
             roof: None,
             log,
+            cache: None,
             iteration: 0,
             head: String::new(),
             past: Vec::new(),
@@ -119,6 +127,11 @@ impl Show {
         self.drawn = lines.len();
     }
 
+    /// A sentence on as many lines as it needs.
+    fn wrapped(&self, text: &str) -> String {
+        wrap(text, self.style.width.unwrap_or(80).saturating_sub(1), self.style.ascii)
+    }
+
     /// A message below everything.
     pub(crate) fn say(&mut self, text: &str) {
         match self.view {
@@ -147,11 +160,11 @@ impl Show {
             text += &format!("{history}\n");
         }
         for problem in &board.problems[..active] {
-            text += &format!("{}\n", verdict(board, problem));
+            text += &format!("{}\n", self.wrapped(&verdict(board, problem)));
         }
         if let Some(problem) = board.problems.get(active) {
             text += &table(board, problem, self.roof.as_ref(), room, style);
-            text += &format!("{}\n", verdict(board, problem));
+            text += &format!("{}\n", self.wrapped(&verdict(board, problem)));
         }
         text
     }
@@ -174,13 +187,15 @@ impl Show {
             let name = board.candidates[best].to_string();
             Some((problem.key.clone(), name, problem.trials[best].series()))
         });
-        let now = Past { bests: bests.collect() };
-        let since = self.past.last().map(|last| since(last, &now, limits)).unwrap_or_default();
+        let now = Past { iteration: self.iteration, bests: bests.collect() };
+        let since = since(&self.past, &now, limits);
         self.past.push(now);
         match self.view {
             View::Live => {
                 let mut text = self.live(board);
-                since.iter().for_each(|line| text += &format!("{line}\n"));
+                let said = board.problems.iter().flat_map(|problem| words(board, problem));
+                let since = since.iter().map(|line| self.wrapped(line));
+                since.chain(said.take(WORDS)).for_each(|line| text += &format!("{line}\n"));
                 self.draw(&text);
             }
             View::Lines => {
@@ -213,7 +228,8 @@ impl Show {
         let mut text = format!("{}\n", self.head);
         for problem in &board.problems {
             text += &table(board, problem, self.roof.as_ref(), usize::MAX, self.style);
-            text += &format!("{}\n", verdict(board, problem));
+            text += &format!("{}\n", self.wrapped(&verdict(board, problem)));
+            words(board, problem).iter().for_each(|line| text += &format!("{line}\n"));
         }
         if let Some(path) = self.log.path() {
             text += &format!("recorded in {}\n", path.display());
@@ -223,21 +239,41 @@ impl Show {
     }
 }
 
-/// Whether the best of each problem changed since the last iteration. The two were not timed in turn, and it says so.
-fn since(last: &Past, now: &Past, limits: &dyn Fn(&Key) -> Limits) -> Vec<String> {
+/// Whether the best of each problem changed since the last iteration that had one. The two were not timed in turn, and it says so.
+fn since(past: &[Past], now: &Past, limits: &dyn Fn(&Key) -> Limits) -> Vec<String> {
     let mut lines = Vec::new();
     for (key, name, series) in now.bests.iter().flatten() {
-        let before = last.bests.iter().flatten().find(|before| before.0 == *key);
-        let Some((_, before_name, before)) = before else { continue };
+        let good = past.iter().rev().find_map(|past| {
+            let mut bests = past.bests.iter().flatten();
+            Some((past.iteration, bests.find(|before| before.0 == *key)?))
+        });
+        let Some((iteration, (_, before_name, before))) = good else { continue };
         let pair = Pair { times: (before.clone(), series.clone()), cycles: None };
         let judged = judge(&pair, &limits(key));
         let best = if before_name == name { String::new() } else { format!(", now {name}") };
         lines.push(printable(&format!(
-            "{key}: since the last save {}{best}: {} (not timed in turn)",
+            "{key}: since iteration {iteration} {}{best}: {} (not timed in turn)",
             judged.call, judged.reason
         )));
     }
     lines
+}
+
+impl Show {
+    /// What a compiler said of a candidate, where no candidate before it was told the same.
+    fn say_words(&mut self, board: &Board, (problem, candidate): (usize, usize)) {
+        let problem = &board.problems[problem];
+        let said = |at: usize| match &problem.trials[at].state {
+            State::Invalid(invalid) => Some(&invalid.why),
+            _ => None,
+        };
+        let Some(why) = said(candidate) else { return };
+        if (0..candidate).any(|at| said(at) == Some(why)) {
+            return;
+        }
+        let lines: Vec<String> = why.lines().skip(1).map(|line| format!("  {line}")).collect();
+        lines.iter().for_each(|line| self.say(line));
+    }
 }
 
 impl Observer for Show {
@@ -250,10 +286,19 @@ impl Observer for Show {
 
     fn settled(&mut self, board: &Board, problem: usize, candidate: usize) {
         self.log.settle(board, problem, candidate);
+        if let Some(Err(error)) =
+            self.cache.as_ref().map(|cache| cache.keep(board, problem, candidate))
+        {
+            self.cache = None;
+            self.say(&format!("what is measured is not kept for --resume: {error}"));
+        }
         let (at, roof) = ((problem, candidate), self.roof);
         match self.view {
             View::Live => {}
-            View::Lines => self.say(&line(board, at, roof.as_ref())),
+            View::Lines => {
+                self.say(&line(board, at, roof.as_ref()));
+                self.say_words(board, at);
+            }
             View::Json => {
                 let iteration = self.iteration;
                 self.json(&TrialLine::of("trial", iteration, board, at, roof.as_ref()));
@@ -297,6 +342,7 @@ mod tests {
     #[test]
     fn what_changed_since_the_last_save_is_judged_and_not_guessed() {
         let past = |times: &[f64], name: &str| Past {
+            iteration: 3,
             bests: vec![Some((
                 Key::default(),
                 name.to_owned(),
@@ -306,12 +352,13 @@ mod tests {
         let around =
             |center: f64| -> Vec<f64> { (0..30).map(|i| center + f64::from(i) / 100.0).collect() };
         let lines =
-            since(&past(&around(100.0), "a"), &past(&around(80.0), "b"), &|_| Limits::default());
-        assert!(lines[0].contains("FASTER, now b"), "{lines:?}");
-        let lines =
-            since(&past(&around(100.0), "a"), &past(&around(100.0), "a"), &|_| Limits::default());
-        assert!(lines[0].contains("SAME: "), "{lines:?}");
-        let lines = since(&past(&[1.0], "a"), &past(&[2.0], "a"), &|_| Limits::default());
+            since(&[past(&around(100.0), "a")], &past(&around(80.0), "b"), &|_| Limits::default());
+        assert!(lines[0].contains("since iteration 3 FASTER, now b"), "{lines:?}");
+        let broken = Past { iteration: 4, bests: vec![None] };
+        let good = [past(&around(100.0), "a"), broken];
+        let lines = since(&good, &past(&around(100.0), "a"), &|_| Limits::default());
+        assert!(lines[0].contains("since iteration 3 SAME: "), "{lines:?}");
+        let lines = since(&[past(&[1.0], "a")], &past(&[2.0], "a"), &|_| Limits::default());
         assert!(lines[0].contains("AMBIGUOUS: "), "{lines:?}");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use warpscope_probes::bounded::{self, Accept};
@@ -10,10 +11,11 @@ use warpscope_probes::private;
 
 use crate::commands::cli::WORKER;
 use crate::commands::process::{self, End, MAX_OUTPUT};
+use crate::commands::tune::cache::Cache;
 use crate::commands::tune::scratch::Scratch;
 use crate::tuner::{
-    Board, CUDA_ARGUMENT, Candidate, Check, Cuda, FIND, Fault, Halt, Invalid, Job, Kind, Libraries,
-    ParsedOutput, Runner, Spec, compare, default_limit, read_output, why_missing,
+    Board, CUDA_ARGUMENT, Candidate, CandidateRun, Check, Cuda, FIND, Fault, Halt, Invalid, Job,
+    Kind, Libraries, ParsedOutput, Runner, Spec, compare, default_limit, read_output, why_missing,
 };
 
 /// Largest file of results that is read.
@@ -33,6 +35,8 @@ pub(crate) struct Workspace<'a> {
     libraries: &'a Libraries,
     /// By candidate, where builds differ by it.
     builds: BTreeMap<usize, Result<(), Invalid>>,
+    /// What earlier searches measured.
+    pub(crate) cache: Option<Rc<Cache>>,
     /// By problem.
     wanted: BTreeMap<usize, Wanted>,
 }
@@ -46,7 +50,7 @@ impl<'a> Workspace<'a> {
         libraries: &'a Libraries,
     ) -> Self {
         let (builds, wanted) = (BTreeMap::new(), BTreeMap::new());
-        Self { spec, folder, scratch, stop, libraries, builds, wanted }
+        Self { spec, folder, scratch, stop, libraries, builds, cache: None, wanted }
     }
 
     /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
@@ -290,6 +294,10 @@ impl<'a> Workspace<'a> {
 }
 
 impl Runner for Workspace<'_> {
+    fn recall(&self, board: &Board, problem: usize, candidate: usize) -> Option<CandidateRun> {
+        self.cache.as_ref()?.recall(board, problem, candidate)
+    }
+
     fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt> {
         if (self.stop)() {
             return Err(Halt::Interrupted);

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use crate::commands::cli::CliError;
 use crate::commands::process::{self, End};
 use crate::commands::signals::Signals;
-use crate::runs::compare::{Call, Comparison, Design, Groups, Limits, Terms, compare_groups};
+use crate::runs::compare::{
+    Call, Comparison, Design, Groups, Limits, Terms, compare_groups, looks,
+};
 use crate::runs::run_log::SampleMode;
 use crate::runs::samples::{self, Found, Key, Point, Scan};
 
-/// After how many blocks there is a look at whether it is decided. Each look is a chance to be wrong, so they get rarer.
-const LOOKS: &[usize] = &[3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 700, 1000];
 /// Lines of a failed program's last words.
 const LAST_WORDS: usize = 3;
 /// What a program is measured by that prints nothing that is read.
@@ -110,10 +110,8 @@ pub(crate) fn in_turn(
     most: usize,
 ) -> Result<Comparison, CliError> {
     let mut groups = vec![Groups::default(); sides.len()];
-    let looks: Vec<usize> =
-        LOOKS.iter().copied().filter(|look| *look < most).chain([most]).collect();
-    let limits = Limits::default();
-    let limits = Limits { alpha: limits.alpha / looks.len() as f64, ..limits };
+    let looks = looks(most);
+    let limits = Limits::default().of_look(looks.len());
     let begun = Instant::now();
     let mut comparison = Comparison::default();
     for block in 1..=most {

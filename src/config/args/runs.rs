@@ -64,6 +64,12 @@ args! {
         .help("What to tune: a TOML file");
     TUNE_ONCE: bool = switch(&[("once", "on")])
         .help("Search the grid once instead of after every save");
+    TUNE_RESUME: bool = switch(&[("resume", "on")])
+        .help("Take candidates that an earlier search measured on this machine, with the same spec and sources, as measured then");
+    TUNED_KEY: Vec<String> = operand(Form::Operand, "KEY", Kind::Words)
+        .help("Words of the key: kernel, sizes as name=value, number format, device");
+    WISDOM: Option<PathBuf> = option("wisdom", "FILE", Kind::Path)
+        .help("Write the winners to this file as kernel_tuner stores results of one kernel (format 1.0)");
     TUNE_EXPORT: Option<PathBuf> = option("export", "FILE", Kind::Path)
         .help("Write all candidates, including wrong ones, to this file in kernel_tuner's T4 format");
 }

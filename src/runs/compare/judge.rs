@@ -48,6 +48,8 @@ pub struct Limits {
     pub samples: usize,
     /// Resamples an interval is drawn from.
     pub resamples: usize,
+    /// Confidence an interval between processes is drawn with.
+    pub confidence: f64,
 }
 
 impl Limits {
@@ -59,7 +61,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { alpha: 0.01, practical: 0.01, samples: 10, resamples: 10_000 }
+        Self { alpha: 0.01, practical: 0.01, samples: 10, resamples: 10_000, confidence: 0.95 }
     }
 }
 

@@ -4,9 +4,6 @@ use super::blocks::{Design, Estimate, Spread};
 use super::discoveries::false_discoveries;
 use super::judge::{Call, Effect, Judgement, Limits};
 
-/// Confidence of the interval that is shown.
-const CONFIDENCE: f64 = 0.95;
-
 /// Medians of the processes of two sides.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
@@ -51,12 +48,13 @@ fn conclude(processes: &Processes, limits: &Limits, p: Option<f64>) -> Judgement
         return Judgement { reason, ..Judgement::default() };
     };
     let cycle = processes.cycle();
+    let effect = |estimate| effect(estimate, limits.confidence);
     let (call, reason) = call(processes, &time, cycle.as_ref(), limits, p);
     Judgement { call, reason, time: Some(effect(&time)), cycles: cycle.as_ref().map(effect), p }
 }
 
-fn effect(estimate: &Estimate) -> Effect {
-    let interval = estimate.interval(CONFIDENCE).map(|logs| logs.exp_m1());
+fn effect(estimate: &Estimate, confidence: f64) -> Effect {
+    let interval = estimate.interval(confidence).map(|logs| logs.exp_m1());
     Effect { change: estimate.change.exp_m1(), interval }
 }
 
@@ -67,7 +65,7 @@ fn call(
     limits: &Limits,
     p: Option<f64>,
 ) -> (Call, String) {
-    let (Some(interval), Some(p)) = (time.interval(CONFIDENCE), p) else {
+    let (Some(interval), Some(p)) = (time.interval(limits.confidence), p) else {
         let reason = "a single process on each side: run both in turn with `warpscope versus`, \
                       or measure this command's noise with `warpscope noise`";
         return (Call::Ambiguous, reason.to_owned());
@@ -86,7 +84,9 @@ fn call(
     let clocks =
         |how: &str| (Call::Ambiguous, format!("{word} in time, {how} in cycles: clocks, not code"));
     match cycle {
-        Some(cycle) if cycle.interval(CONFIDENCE).is_some_and(|logs| logs.within(threshold)) => {
+        Some(cycle)
+            if cycle.interval(limits.confidence).is_some_and(|logs| logs.within(threshold)) =>
+        {
             clocks("same")
         }
         Some(cycle) if (cycle.change > 0.0) != (time.change > 0.0) => clocks("the reverse"),
@@ -97,7 +97,7 @@ fn call(
 
 /// What is possible, and what it would take to know.
 fn open(processes: &Processes, time: &Estimate, limits: &Limits) -> String {
-    let possible = time.interval(CONFIDENCE).map(|logs| logs.exp_m1()).map_or_else(
+    let possible = time.interval(limits.confidence).map(|logs| logs.exp_m1()).map_or_else(
         || "any difference".to_owned(),
         |interval| {
             format!("a difference of {} to {}", percent(interval.low), percent(interval.high))

@@ -127,7 +127,13 @@ pub struct Identity {
     pub driver: Option<String>,
     /// Newest CUDA version of the driver.
     pub cuda: Option<String>,
-    /// Devices of the machine.
+    /// Model of the CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// How the CPU's clock is chosen: `performance`, `powersave`, `schedutil`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// GPUs of the machine, or the CPU where that was measured.
     pub devices: Vec<Device>,
     /// Hash of the kernel image, where the program that measured names one.
     pub image: Option<String>,
@@ -174,6 +180,8 @@ impl Default for Identity {
             environment: BTreeMap::new(),
             driver: None,
             cuda: None,
+            cpu: None,
+            governor: None,
             devices: Vec::new(),
             image: None,
             libraries: BTreeMap::new(),

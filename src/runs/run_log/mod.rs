@@ -5,6 +5,7 @@
 //! compared again. Lines begin with their kind, so that a reader of ten million samples parses each once. Points are written when they come and the machine
 //! around them when the next frame does: a point that waited for its window would be lost with the program.
 
+mod cpu;
 mod identity;
 mod line;
 mod reader;
@@ -14,6 +15,7 @@ mod window;
 use serde::{Deserialize, Serialize};
 use warpscope_probes::bounded::Skipped;
 
+pub use cpu::{CpuLook, CpuWindow};
 pub use identity::{Device, Dirty, ENVIRONMENT, Identity, SampleMode, command_name};
 pub use reader::{Reader, begins_run_log};
 pub use stream::{HELD_POINTS, HELD_SAMPLES, PointStream};
@@ -68,6 +70,9 @@ pub struct Around {
     pub device: Option<String>,
     /// What that GPU did; none where nobody could look.
     pub window: Option<Window>,
+    /// What the CPUs did, of a program that was seen on no GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuWindow>,
     /// Why these points are kept and not judged.
     pub tainted: Vec<String>,
 }

@@ -41,6 +41,9 @@ impl PointStream {
 
     fn know(&mut self, run: Identity) {
         self.regime = run.regime;
+        if run.devices.is_empty() {
+            self.devices.extend(run.cpu);
+        }
         self.devices.extend(run.devices.into_iter().map(|device| device.name));
     }
 

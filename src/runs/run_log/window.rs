@@ -19,6 +19,22 @@ pub struct Span {
     pub max: f64,
 }
 
+impl Span {
+    /// Of values in any order; nothing where there are none.
+    pub(super) fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let median = values[values.len() / 2].midpoint(values[(values.len() - 1) / 2]);
+        Some(Self { min, median, max })
+    }
+
+    /// From least to most, as a share of the median.
+    pub(super) fn moved(&self) -> f64 {
+        (self.max - self.min) / self.median
+    }
+}
+
 /// What a GPU did while samples were taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -83,7 +99,7 @@ impl Window {
                 self.others.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
             ));
         }
-        if self.sm_mhz.is_some_and(|clock| clock.max - clock.min > CLOCK_MOVED * clock.median) {
+        if self.sm_mhz.is_some_and(|clock| clock.moved() > CLOCK_MOVED) {
             taints.push("clock moved".to_owned());
         }
         taints
@@ -106,14 +122,7 @@ fn on(process: &Process, gpu: &str) -> bool {
 
 /// Least, middle and most of what was really read; nothing where nothing was.
 fn span<'a, T: Scalar + 'a>(readings: impl Iterator<Item = &'a Reading<T>>) -> Option<Span> {
-    let mut values: Vec<f64> = readings
-        .filter_map(|one| one.value()?.number())
-        .filter(|value| value.is_finite())
-        .collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let (min, max) = (*values.first()?, *values.last()?);
-    let median = values[values.len() / 2].midpoint(values[(values.len() - 1) / 2]);
-    Some(Span { min, median, max })
+    Span::of(readings.filter_map(|one| one.value()?.number()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::{Key, Point, Points};
 
 /// Nanoseconds of one unit of time, by its names.
 const UNITS: &[(&[&str], f64)] = &[
+    (&["ps", "picosecond"], 1e-3),
     (&["ns", "nsecond", "nanosecond"], 1.0),
     (&["us", "µs", "μs", "usecond", "microsecond"], 1e3),
     (&["ms", "msecond", "millisecond"], 1e6),

@@ -8,6 +8,7 @@ use serde_json::{Deserializer, Value};
 use super::gather::{Gather, csv_rows, named, number, pairs, unit_ns};
 use super::json::{document, plain};
 use super::{Key, Points, PointsError, Shape, Sidecar, SidecarKind};
+use crate::text::without_escapes;
 
 pub(super) fn is_google(head: &str) -> bool {
     head.starts_with('{') && head.contains("\"context\"") && head.contains("\"benchmarks\"")
@@ -213,7 +214,7 @@ pub(super) fn is_criterion_text(head: &str) -> bool {
 /// What `cargo bench` prints: `name  time:   [low estimate high]`, with a long name on a line before.
 pub(super) fn criterion_text(text: &str) -> Result<Points, PointsError> {
     let mut all = Gather::default();
-    let mut before = "";
+    let (mut before, text) = ("", without_escapes(text));
     for line in text.lines() {
         if let Some((name, rest)) = line.split_once(CRITERION_TIME) {
             let name = if name.trim().is_empty() { before } else { name };

@@ -56,14 +56,14 @@ pub(super) fn kernel_tuner(text: &str) -> Result<Points, PointsError> {
         dtype: None,
         device: file.device_name,
     };
-    let mut add = |config: String, ms: Vec<f64>| {
+    let mut add = |key: Key, config: String, ms: Vec<f64>| {
         let t_ns: Vec<f64> = ms.into_iter().map(|ms| ms * 1e6).filter(|ns| good(*ns)).collect();
         if t_ns.is_empty() {
             all.left_out += 1;
         } else {
             all.points.push(Point {
-                key: key.clone(),
-                config: Some(config),
+                key,
+                config: Some(config).filter(|config| !config.is_empty()),
                 t_ns,
                 ..Point::default()
             });
@@ -72,14 +72,27 @@ pub(super) fn kernel_tuner(text: &str) -> Result<Points, PointsError> {
     for entry in file.cache.values() {
         let values = file.tune_params_keys.iter();
         let values = values.filter_map(|name| Some((name, entry.get(name)?)));
-        add(config(values), cached_times(entry));
+        add(key.clone(), config(values), cached_times(entry));
     }
-    for result in file.results {
+    for mut result in file.results {
         let valid = result.invalidity.as_deref().is_none_or(|word| word == "correct");
         let times = if valid { result.times.runtimes } else { Vec::new() };
-        add(config(result.configuration.iter()), times);
+        let key = named(&key, &mut result.configuration);
+        add(key, config(result.configuration.iter()), times);
     }
     Ok(all)
+}
+
+/// The key of a T4 result. The schema has no place for a kernel's name, so exports have it among the parameters, and number format and device too.
+fn named(file: &Key, configuration: &mut BTreeMap<String, Value>) -> Key {
+    let mut take = |name: &str| {
+        let text = configuration.get(name)?.as_str()?.to_owned();
+        configuration.remove(name);
+        Some(text)
+    };
+    let Some(name) = take("kernel") else { return file.clone() };
+    let (dtype, device) = (take("dtype"), take("device").or_else(|| file.device.clone()));
+    Key { name, dtype, device, ..file.clone() }
 }
 
 fn config<'a>(values: impl Iterator<Item = (&'a String, &'a Value)>) -> String {

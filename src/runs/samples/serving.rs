@@ -1,6 +1,6 @@
 //! Results of serving benchmarks: vLLM and SGLang `bench serve`, MLPerf's LoadGen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Deserializer, Value};
 
@@ -81,24 +81,37 @@ const MLPERF_RATES: &[(&str, &str)] = &[
     ("Completed samples per second", "time per sample"),
     ("Tokens per second", "time per token"),
     ("Completed tokens per second", "time per token"),
+    ("Tokens per second (inferred)", "time per token"),
+    ("Completed tokens per second (inferred)", "time per token"),
 ];
+/// How LoadGen ends the names of times, all in nanoseconds.
+const MLPERF_TIMES: [&str; 3] = [" latency", " Time per Output Token", " time to output token"];
+/// What follows the results and repeats what was asked for.
+const MLPERF_SETTINGS: &str = "Test Parameters Used";
 
-/// `mlperf_log_summary.txt`: rates and latencies; those of an invalid run are kept and not judged.
+/// `mlperf_log_summary.txt`: rates and latencies; those of an invalid run are kept and not judged. A number may be said twice, in the summary and
+/// among the additional statistics.
 pub(super) fn mlperf(text: &str) -> Result<Points, PointsError> {
-    let mut all = Gather::default();
-    let lines = || text.lines().filter_map(|line| line.split_once(':'));
+    let (mut all, mut seen) = (Gather::default(), BTreeSet::new());
+    let results = text.split_once(MLPERF_SETTINGS).map_or(text, |(results, _)| results);
+    let lines = || results.lines().filter_map(|line| line.split_once(':'));
     let about = |name: &str| lines().find(|line| line.0.trim() == name).map(|line| line.1.trim());
     let asked = ["SUT name", "Scenario", "Mode"].into_iter();
     let config = pairs(asked.filter_map(|name| Some((name.to_lowercase(), about(name)?))));
     for (name, value) in lines() {
         let (name, value) = (name.trim(), number(value));
-        if let Some(row) = MLPERF_RATES.iter().find(|row| row.0 == name) {
-            all.add(named(row.1), config.clone(), value.map(|rate| 1e9 / rate));
-        } else if let Some(latency) = name.strip_suffix(" latency (ns)")
-            && !latency.starts_with("Min")
-            && !latency.starts_with("Max")
-        {
-            all.add(named(format!("{latency} latency")), config.clone(), value);
+        let rate = MLPERF_RATES.iter().find(|row| row.0 == name).map(|row| row.1);
+        let time = name.strip_suffix(" (ns)").filter(|name| {
+            MLPERF_TIMES.iter().any(|end| name.ends_with(end))
+                && !name.starts_with("Min ")
+                && !name.starts_with("Max ")
+        });
+        match (rate, time) {
+            (Some(rate), _) if seen.insert(rate) => {
+                all.add(named(rate), config.clone(), value.map(|per_s| 1e9 / per_s));
+            }
+            (None, Some(time)) if seen.insert(time) => all.add(named(time), config.clone(), value),
+            _ => {}
         }
     }
     let mut all = all.points();

@@ -2,6 +2,7 @@
 
 use super::gather::{Gather, named, number, pairs, unit_ns};
 use super::{Key, Points, PointsError, Shape};
+use crate::text::without_escapes;
 
 const TIMES: &str = "Times are in ";
 
@@ -9,22 +10,12 @@ pub(super) fn is_torch(head: &str) -> bool {
     head.starts_with("[-") && head.contains(" threads: ")
 }
 
-/// Text without the colours a terminal was given.
-fn without_colours(text: &str) -> String {
-    let mut parts = text.split("\u{1b}[");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        plain += part.split_once('m').map_or(part, |(_, rest)| rest);
-    }
-    plain
-}
-
 /// One cell a point: the label names it, the row and the number of threads are its configuration, the column what was tried. The unit stands
 /// below each table.
 pub(super) fn torch(text: &str) -> Result<Points, PointsError> {
-    let text = without_colours(text);
+    let text = without_escapes(text);
     let mut all = Gather::default();
-    let mut rest = text.as_str();
+    let mut rest = &*text;
     while let Some((table, after)) = rest.split_once(TIMES) {
         let (unit, below) = after.split_once('\n').unwrap_or((after, ""));
         let unit = unit.rsplit_once('(').and_then(|(_, unit)| unit_ns(unit.trim_end_matches(").")));
@@ -63,9 +54,11 @@ fn torch_table(table: &str, unit: f64, all: &mut Gather) {
     }
 }
 
-/// A column of Triton's table: what was tried, and the unit of its numbers.
+/// A column of Triton's table: what was tried, and the unit of its numbers. It is headed `{line name} ({y label})`, and a label may have its unit in
+/// brackets of its own: `Triton (Runtime (ms))`.
 fn triton_column(name: &str) -> Option<(&str, &str)> {
-    let (name, unit) = name.trim().strip_suffix(')')?.rsplit_once(" (")?;
+    let (name, label) = name.trim().strip_suffix(')')?.split_once(" (")?;
+    let unit = label.trim_end_matches(')').rsplit('(').next().unwrap_or(label);
     let known = unit_ns(unit).is_some() || unit.ends_with("/s") || unit.ends_with("FLOPS");
     known.then_some((name, unit))
 }

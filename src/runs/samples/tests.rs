@@ -141,8 +141,19 @@ const LLAMA_TEXT: &str = "backends=CUDA cpu_info=AMD EPYC flash_attn=1 model_n_p
     n_threads=8 n_ubatch=512 split_mode=layer type_k=f16 type_v=f16";
 const LLAMA_KEY: &str = "qwen2 7B Q4_0 prompt=512 NVIDIA H200";
 const SERVE: &str = "backend=vllm model_id=q/Q num_prompts=100 request_rate=inf";
-const MLPERF: &str = "sut name=PySUT scenario=Offline mode=PerformanceOnly";
+const MLPERF: &str = "sut name=PySUT scenario=Server mode=PerformanceOnly";
+const LLAMA_SQL: &str = "backends=CUDA cpu_info=Intel(R) Xeon(R) Platinum 8480C cpu_mask=0x0 cpu_strict=0 devices=auto embeddings=0 flash_attn=1 main_gpu=0 \
+    model_n_params=7615616512 model_size=4437780480 n_batch=2048 n_cpu_moe=0 n_gpu_layers=99 n_threads=8 n_ubatch=512 no_host=0 no_kv_offload=0 \
+    no_op_offload=0 poll=50 split_mode=layer tensor_buft_overrides=none tensor_split=0.00 type_k=f16 type_v=f16 use_mmap=1";
 
+/// Where the layout of a seed was read, beyond what the tool itself wrote:
+/// llama-bench `tools/llama-bench/llama-bench.cpp` of llama.cpp 050fc7f3 (printers, fields);
+/// MLPerf `loadgen/results.cc` of mlcommons/inference b66003e1;
+/// criterion `src/report.rs` and `src/format.rs` of criterion.rs 567405d2;
+/// Triton `python/triton/testing.py`, whose `perf_report` heads a column `{line name} ({y label})`, and in older releases by the line's name alone;
+/// vLLM `vllm/benchmarks/serve.py`, SGLang `python/sglang/bench_serving.py` (the names in the result's dictionary);
+/// Go <https://go.dev/design/14313-benchmark-format>;
+/// Nsight Compute's and Nsight Systems' user guides, sections on CSV output of `ncu` and on `nsys stats` reports.
 const SEEDS: &[Seed] = &[
     (
         "hyperfine.json",
@@ -156,7 +167,7 @@ const SEEDS: &[Seed] = &[
     ("llama-bench-all.json", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA, &[5.4e7, 5.6e7])]),
     ("llama-bench.jsonl", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA, &[5.4e7, 5.6e7])]),
     ("llama-bench.csv", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA_TEXT, &[5.5e7])]),
-    ("llama-bench.sql", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA_TEXT, &[5.5e7])]),
+    ("llama-bench.sql", "llama-bench", 1, 0, &[(LLAMA_KEY, LLAMA_SQL, &[5.5e7])]),
     (
         "llama-bench.md",
         "llama-bench",
@@ -192,9 +203,13 @@ const SEEDS: &[Seed] = &[
     (
         "criterion.txt",
         "criterion",
-        2,
+        3,
         0,
-        &[("fib 20", "", &[26_251.0]), ("a_group/a_rather_long_function_name", "", &[1_251_000.0])],
+        &[
+            ("fib 20", "", &[26_251.0]),
+            ("a_group/a_rather_long_function_name", "", &[1_251_000.0]),
+            ("add", "", &[0.313]),
+        ],
     ),
     (
         "go.txt",
@@ -251,9 +266,15 @@ const SEEDS: &[Seed] = &[
     (
         "mlperf.txt",
         "mlperf",
-        3,
+        8,
         0,
-        &[("time per sample", MLPERF, &[5e5]), ("50.00 percentile latency", MLPERF, &[4e6])],
+        &[
+            ("time per sample", MLPERF, &[5e5]),
+            ("time per token", MLPERF, &[2.5e4]),
+            ("50.00 percentile latency", MLPERF, &[4e6]),
+            ("50.00 percentile first token latency", MLPERF, &[1.9e5]),
+            ("50.00 percentile time to output token", MLPERF, &[1.9e4]),
+        ],
     ),
     (
         "torch.txt",
@@ -268,9 +289,10 @@ const SEEDS: &[Seed] = &[
     (
         "triton.txt",
         "triton",
-        4,
+        6,
         0,
         &[
+            ("vector-add-performance size=8192.0", "Compiled", &[5e5]),
             ("vector-add-performance size=8192.0", "Triton", &[6.25e7]),
             ("vector-add-performance size=4096.0", "Torch", &[5e5]),
         ],

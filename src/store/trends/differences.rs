@@ -56,6 +56,8 @@ pub fn differences(before: &Identity, after: &Identity) -> Vec<Difference> {
     tell("driver", before.driver.clone(), after.driver.clone());
     tell("CUDA", before.cuda.clone(), after.cuda.clone());
     tell("image", before.image.clone(), after.image.clone());
+    tell("CPU", before.cpu.clone(), after.cpu.clone());
+    tell("CPU governor", before.governor.clone(), after.governor.clone());
     let bios = |one: &Identity| {
         let all: Vec<&str> = one.devices.iter().filter_map(|gpu| gpu.vbios.as_deref()).collect();
         (!all.is_empty()).then(|| all.join(" "))

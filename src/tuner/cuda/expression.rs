@@ -1,4 +1,5 @@
-//! Whole numbers a launch is made of, as the sizes of a problem give them: `ceil_div(n, rows)`; comparisons are 1 or 0, as in C.
+//! Whole numbers a launch is made of, as the sizes of a problem give them: `ceil_div(n, rows)`; comparisons are 1 or 0, as in C. Metrics of a
+//! candidate are the same language over real numbers.
 //!
 //! A language of its own was weighed against one that a library brings: of those there are, the small ones compute in floating point, which
 //! rounds grids, and the exact ones bring strings, assignments and functions nobody asked for.
@@ -10,27 +11,39 @@ use std::fmt;
 const DEEPEST: usize = 32;
 
 /// Functions of two numbers.
-const FUNCTIONS: &[(&str, Operation)] = &[
-    ("ceil_div", |a, b| (b > 0 && a >= 0).then(|| a / b + i64::from(a % b != 0))),
-    ("min", |a, b| Some(a.min(b))),
-    ("max", |a, b| Some(a.max(b))),
+const FUNCTIONS: &[(&str, Operation, Real)] = &[
+    (
+        "ceil_div",
+        |a, b| (b > 0 && a >= 0).then(|| a / b + i64::from(a % b != 0)),
+        |a, b| (a / b).ceil(),
+    ),
+    ("min", |a, b| Some(a.min(b)), f64::min),
+    ("max", |a, b| Some(a.max(b)), f64::max),
 ];
 /// Signs between two numbers, those that bind less first.
-const SIGNS: [&[(&str, Operation)]; 6] = [
-    &[("||", |a, b| Some(i64::from(a != 0 || b != 0)))],
-    &[("&&", |a, b| Some(i64::from(a != 0 && b != 0)))],
-    &[("==", |a, b| Some(i64::from(a == b))), ("!=", |a, b| Some(i64::from(a != b)))],
+const SIGNS: [&[(&str, Operation, Real)]; 6] = [
+    &[("||", |a, b| Some((a != 0 || b != 0).into()), |a, b| (a != 0.0 || b != 0.0).into())],
+    &[("&&", |a, b| Some((a != 0 && b != 0).into()), |a, b| (a != 0.0 && b != 0.0).into())],
     &[
-        ("<=", |a, b| Some(i64::from(a <= b))),
-        (">=", |a, b| Some(i64::from(a >= b))),
-        ("<", |a, b| Some(i64::from(a < b))),
-        (">", |a, b| Some(i64::from(a > b))),
+        ("==", |a, b| Some((a == b).into()), |a, b| (a == b).into()),
+        ("!=", |a, b| Some((a != b).into()), |a, b| (a != b).into()),
     ],
-    &[("+", i64::checked_add), ("-", i64::checked_sub)],
-    &[("*", i64::checked_mul), ("/", i64::checked_div), ("%", i64::checked_rem)],
+    &[
+        ("<=", |a, b| Some((a <= b).into()), |a, b| (a <= b).into()),
+        (">=", |a, b| Some((a >= b).into()), |a, b| (a >= b).into()),
+        ("<", |a, b| Some((a < b).into()), |a, b| (a < b).into()),
+        (">", |a, b| Some((a > b).into()), |a, b| (a > b).into()),
+    ],
+    &[("+", i64::checked_add, |a, b| a + b), ("-", i64::checked_sub, |a, b| a - b)],
+    &[
+        ("*", i64::checked_mul, |a, b| a * b),
+        ("/", i64::checked_div, |a, b| a / b),
+        ("%", i64::checked_rem, |a, b| a % b),
+    ],
 ];
 
 type Operation = fn(i64, i64) -> Option<i64>;
+type Real = fn(f64, f64) -> f64;
 
 /// A number, a name, or an operation on two expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +55,8 @@ pub struct Expression {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Node {
     Number(i64),
+    /// As it was written.
+    Real(String),
     Name(String),
     /// Row of its table, and in it the place.
     Sign(usize, usize, Box<[Node; 2]>),
@@ -57,7 +72,16 @@ impl fmt::Display for Expression {
 impl Expression {
     /// Reads one. `Err` says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut reader = Reader { rest: text, deep: 0 };
+        Self::read(text, false)
+    }
+
+    /// Reads one over real numbers: `1.5e-9` is a number too.
+    pub fn parse_real(text: &str) -> Result<Self, String> {
+        Self::read(text, true)
+    }
+
+    fn read(text: &str, is_real: bool) -> Result<Self, String> {
+        let mut reader = Reader { rest: text, deep: 0, is_real };
         let node = reader.chain(0).map_err(|why| format!("{text:?}: {why}"))?;
         if !reader.rest.trim().is_empty() {
             return Err(format!("{text:?}: {:?} is left over", reader.rest.trim()));
@@ -76,12 +100,17 @@ impl Expression {
     pub fn value(&self, values: &BTreeMap<String, String>) -> Result<i64, String> {
         self.node.value(values).map_err(|why| format!("{self}: {why}"))
     }
+
+    /// Its value over real numbers; none where a name has none, or where it is not finite.
+    pub fn real(&self, value: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        self.node.real(value).filter(|value| value.is_finite())
+    }
 }
 
 impl Node {
     fn names<'a>(&'a self, found: &mut Vec<&'a str>) {
         match self {
-            Self::Number(_) => {}
+            Self::Number(_) | Self::Real(_) => {}
             Self::Name(name) => found.push(name),
             Self::Sign(_, _, sides) | Self::Function(_, sides) => {
                 sides.iter().for_each(|side| side.names(found));
@@ -92,6 +121,7 @@ impl Node {
     fn value(&self, values: &BTreeMap<String, String>) -> Result<i64, String> {
         let (operation, sides) = match self {
             Self::Number(number) => return Ok(*number),
+            Self::Real(text) => return Err(format!("{text} is no whole number")),
             Self::Name(name) => {
                 let text = values.get(name).ok_or_else(|| format!("{name} has no value"))?;
                 return text.parse().map_err(|_| format!("{name} is {text}, no whole number"));
@@ -102,11 +132,23 @@ impl Node {
         let (a, b) = (sides[0].value(values)?, sides[1].value(values)?);
         operation(a, b).ok_or_else(|| format!("with {a} and {b} it has no value"))
     }
+
+    fn real(&self, value: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let (operation, sides) = match self {
+            Self::Number(number) => return Some(*number as f64),
+            Self::Real(text) => return text.parse().ok(),
+            Self::Name(name) => return value(name),
+            Self::Sign(row, place, sides) => (SIGNS[*row][*place].2, sides),
+            Self::Function(place, sides) => (FUNCTIONS[*place].2, sides),
+        };
+        Some(operation(sides[0].real(value)?, sides[1].real(value)?))
+    }
 }
 
 struct Reader<'a> {
     rest: &'a str,
     deep: usize,
+    is_real: bool,
 }
 
 impl Reader<'_> {
@@ -138,7 +180,7 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    fn sign(&mut self, signs: &[(&str, Operation)]) -> Option<usize> {
+    fn sign(&mut self, signs: &[(&str, Operation, Real)]) -> Option<usize> {
         self.next()?;
         signs.iter().position(|one| self.rest.starts_with(one.0))
     }
@@ -155,6 +197,7 @@ impl Reader<'_> {
                 self.eat(')')?;
                 inner
             }
+            Some(first) if self.is_real && first.is_ascii_digit() => self.number()?,
             Some(first) if first.is_ascii_digit() => {
                 let digits = self.word(|letter| letter.is_ascii_digit());
                 Node::Number(digits.parse().map_err(|_| format!("{digits} is too large"))?)
@@ -165,6 +208,22 @@ impl Reader<'_> {
         };
         self.deep -= 1;
         Ok(node)
+    }
+
+    /// Digits with a point and an exponent.
+    fn number(&mut self) -> Result<Node, String> {
+        let mut text = self.word(|letter| letter.is_ascii_digit() || letter == '.');
+        if self.rest.starts_with(['e', 'E']) {
+            self.rest = &self.rest[1..];
+            let sign = self.rest.starts_with(['+', '-']).then(|| &self.rest[..1]);
+            self.rest = &self.rest[sign.map_or(0, str::len)..];
+            let digits = self.word(|letter| letter.is_ascii_digit());
+            text = format!("{text}e{}{digits}", sign.unwrap_or_default());
+        }
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Node::Real(text)),
+            _ => Err(format!("{text} is no number")),
+        }
     }
 
     fn named(&mut self) -> Result<Node, String> {
@@ -226,6 +285,28 @@ mod tests {
     }
 
     #[test]
+    fn metrics_are_computed_over_real_numbers() {
+        let value = |name: &str| {
+            [("time_s", 0.5), ("flops", 3e9)].into_iter().find(|row| row.0 == name).map(|row| row.1)
+        };
+        for (text, want) in [
+            ("flops / time_s / 1e9", Some(6.0)),
+            ("1.5e-3 * 2", Some(0.003)),
+            ("max(time_s, 1) + 7 / 2", Some(4.5)),
+            ("(time_s < 1) * 10", Some(10.0)),
+            ("flops / (time_s - 0.5)", None),
+            ("power_w", None),
+        ] {
+            let read = Expression::parse_real(text).expect(text);
+            assert_eq!(read.real(&value), want, "{text}");
+        }
+        for text in ["1.2.3", "1e", "1e999", "", ".5"] {
+            assert!(Expression::parse_real(text).is_err(), "{text}");
+        }
+        assert!(Expression::parse("1.5").is_err());
+    }
+
+    #[test]
     fn what_has_no_value_says_why() {
         for (text, part) in [
             ("", "missing"),
@@ -251,6 +332,7 @@ mod tests {
         #[test]
         fn no_text_makes_it_panic(text in "[-0-9a-z_+*/%(),<>=!&| ü]{0,40}") {
             let _ = value(&text);
+            let _ = Expression::parse_real(&text).map(|read| read.real(&|_| Some(0.0)));
         }
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use toml::Spanned;
 
-use super::raw::{Checked, Scalar, Scalars, Words, Wrong, wrong};
+use super::raw::{Checked, RawObjective, Scalar, Scalars, Words, Wrong, wrong};
 use crate::tuner::command_line::{CommandLine, is_name};
 use crate::tuner::cuda::{CODES, Expression};
+use crate::tuner::metrics::{MEASURED, Objective};
 use crate::tuner::names::BUILT_IN;
 use crate::tuner::spec::{Kind, Parameters};
 use crate::tuner::strategy::Strategy;
@@ -210,6 +211,32 @@ pub(super) fn restrictions(
         }
     }
     Ok(all)
+}
+
+/// Numbers of every candidate, by name. What stands in them is known only when programs have said it.
+pub(super) fn metrics(
+    given: &BTreeMap<String, Spanned<String>>,
+) -> Checked<BTreeMap<String, Expression>> {
+    let one = |(name, text): (&String, &Spanned<String>)| {
+        if MEASURED.contains(&name.as_str()) {
+            return wrong(&text.span(), format!("{name} is measured and cannot be a metric"));
+        }
+        Ok((name.clone(), real(text.get_ref(), text)?))
+    };
+    given.iter().map(one).collect()
+}
+
+pub(super) fn objective(given: &Spanned<RawObjective>) -> Checked<Objective> {
+    let (text, is_maximized) = match given.get_ref() {
+        RawObjective { minimize: Some(text), maximize: None } => (text, false),
+        RawObjective { minimize: None, maximize: Some(text) } => (text, true),
+        _ => return wrong(&given.span(), "`objective` must have one of minimize and maximize"),
+    };
+    Ok(Objective { expression: real(text, given)?, is_maximized })
+}
+
+fn real<T>(text: &str, given: &Spanned<T>) -> Checked<Expression> {
+    Expression::parse_real(text).map_err(|why| Wrong(given.span(), why))
 }
 
 pub(super) fn early_stop(given: &Spanned<Scalar>) -> Checked<Option<f64>> {

@@ -20,8 +20,8 @@ use super::spec::{Kind, MOST_CANDIDATES, MOST_COMBINATIONS, Spec};
 use super::strategy::Strategy;
 use contract::contract;
 use fields::{
-    baseline, command, dtypes, early_stop, kind, list, name, params, restrictions, roof, shapes,
-    strategy, time, whole,
+    baseline, command, dtypes, early_stop, kind, list, metrics, name, objective, params,
+    restrictions, roof, shapes, strategy, time, whole,
 };
 use raw::{Checked, Raw, RawLaunch, Scalar, Words, Wrong, wrong};
 
@@ -107,6 +107,8 @@ fn understand(raw: Raw) -> Checked<Spec> {
             .as_ref()
             .map_or(Ok(Vec::new()), |given| restrictions(given, &params))?,
         strategy: raw.strategy.as_ref().map_or(Ok(Strategy::Grid), strategy)?,
+        metrics: metrics(&raw.metrics)?,
+        objective: raw.objective.as_ref().map(objective).transpose()?,
         budget: raw.budget.as_ref().map(whole).transpose()?,
         baseline: raw.baseline.as_ref().map(|given| baseline(given, &params)).transpose()?,
         params,

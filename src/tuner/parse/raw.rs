@@ -59,6 +59,9 @@ pub(super) struct Raw {
     pub(super) params: BTreeMap<String, Spanned<Vec<Scalar>>>,
     pub(super) restrictions: Option<Spanned<Vec<String>>>,
     pub(super) strategy: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) metrics: BTreeMap<String, Spanned<String>>,
+    pub(super) objective: Option<Spanned<RawObjective>>,
     pub(super) budget: Option<Spanned<i64>>,
     pub(super) baseline: Option<Spanned<Scalars>>,
     pub(super) samples: Option<Spanned<i64>>,
@@ -73,6 +76,13 @@ pub(super) struct Raw {
     pub(super) launch: Option<RawLaunch>,
     pub(super) nvrtc: Option<PathBuf>,
     pub(super) cublas: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawObjective {
+    pub(super) minimize: Option<String>,
+    pub(super) maximize: Option<String>,
 }
 
 /// What is wrong at a place of the text.

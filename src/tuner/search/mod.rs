@@ -1,6 +1,10 @@
 //! The order of the work: check, time in turn with the baseline, give up what is hopeless, judge.
 
+mod finals;
+
+use super::cuda::Expression;
 use super::invalid::{Fault, Invalid};
+use super::metrics::Numbers;
 use super::output::ParsedOutput;
 use super::spec::Spec;
 use super::strategy::{SEED, Space};
@@ -39,6 +43,11 @@ pub struct Interrupted;
 pub trait Runner {
     /// Runs a candidate once and checks its result.
     fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt>;
+
+    /// What an earlier search of the same sources found of a candidate, against the present baseline.
+    fn recall(&self, _board: &Board, _problem: usize, _candidate: usize) -> Option<CandidateRun> {
+        None
+    }
 }
 
 /// Who looks on.
@@ -91,6 +100,10 @@ impl Search<'_> {
         for _ in 0..budget {
             let Some(candidate) = next else { break };
             space.tried(candidate);
+            if self.recall(problem, candidate) {
+                next = space.next(&self.ratios(problem));
+                continue;
+            }
             self.trial(problem, candidate).state = State::Running;
             self.observer.changed(&self.board);
             let end = self.attempt(problem, candidate);
@@ -118,7 +131,25 @@ impl Search<'_> {
             next = space.next(&self.ratios(problem));
         }
         self.judge_together(problem);
+        self.decide(problem)?;
+        self.board.problems[problem].is_searched = true;
         Ok(())
+    }
+
+    /// Takes a candidate as an earlier search left it, where one did.
+    fn recall(&mut self, problem: usize, candidate: usize) -> bool {
+        let Some(known) = self.runner.recall(&self.board, problem, candidate) else { return false };
+        let is_baseline = known.is_done() && known.beside.is_empty();
+        match (self.board.problems[problem].baseline, is_baseline) {
+            (None, true) => self.board.problems[problem].baseline = Some(candidate),
+            // Shares of another baseline's time say nothing.
+            (None, false) if !matches!(known.state, State::Invalid(_)) => return false,
+            _ => {}
+        }
+        let state = known.state.clone();
+        *self.trial(problem, candidate) = CandidateRun { is_recalled: true, ..known };
+        self.conclude(problem, candidate, state);
+        true
     }
 
     /// The baseline of the spec, which is tried first.
@@ -127,10 +158,10 @@ impl Search<'_> {
         self.board.candidates.iter().position(|one| one == wanted)
     }
 
-    /// Candidates that were fully timed, with their times as shares of the baseline's.
+    /// Candidates that were fully timed, with what is to be least: mostly their times as shares of the baseline's.
     fn ratios(&self, problem: usize) -> Vec<(usize, f64)> {
         let problem = &self.board.problems[problem];
-        (0..problem.trials.len()).filter_map(|at| Some((at, problem.ratio(at)?))).collect()
+        (0..problem.trials.len()).filter_map(|at| Some((at, problem.score(at)?))).collect()
     }
 
     fn trial(&mut self, problem: usize, candidate: usize) -> &mut CandidateRun {
@@ -234,7 +265,8 @@ impl Search<'_> {
     /// Whether a candidate is so slow in its first two blocks that the rest is not worth the time: by the factor of the spec in each, and not by
     /// chance. One block does not do: a neighbour who takes the processor for its length makes anybody hopeless.
     fn hopeless(&self, problem: usize, candidate: usize) -> Option<String> {
-        let factor = self.spec.early_stop?;
+        // A slow candidate may still be the best by another objective.
+        let factor = self.spec.early_stop.filter(|_| self.spec.objective.is_none())?;
         let problem = &self.board.problems[problem];
         let best = problem.best()?;
         let best_ratio = problem.ratio(best)?;
@@ -254,11 +286,34 @@ impl Search<'_> {
         if !matches!(trial.state, State::Invalid(_)) && !trial.beside.is_empty() {
             trial.judgement = Some(judge(&pair(trial), &limits));
         }
-        let device = trial.said.device.clone();
+        self.measure(problem, candidate);
+        let device = self.trial(problem, candidate).said.device.clone();
         let key = &mut self.board.problems[problem].key;
         key.device = key.device.take().or(device);
         self.observer.settled(&self.board, problem, candidate);
         self.observer.changed(&self.board);
+    }
+
+    /// Computes the metrics of a candidate that was right.
+    fn measure(&mut self, problem: usize, candidate: usize) {
+        let (spec, board) = (self.spec, &self.board);
+        let numbers = Numbers {
+            problem: &board.problems[problem],
+            candidate,
+            parameters: &board.candidates[candidate],
+            metrics: &spec.metrics,
+        };
+        let named =
+            |(name, metric): (&String, &Expression)| Some((name.clone(), numbers.value(metric)?));
+        let metrics = spec.metrics.iter().filter_map(named).collect();
+        let score = spec.objective.as_ref().and_then(|objective| {
+            let value = numbers.value(&objective.expression)?;
+            Some(if objective.is_maximized { -value } else { value })
+        });
+        let trial = self.trial(problem, candidate);
+        if !matches!(trial.state, State::Invalid(_)) {
+            (trial.metrics, trial.score) = (metrics, score);
+        }
     }
 
     /// A baseline that was right and is no more cannot be measured against: the rest of the problem is not tried.

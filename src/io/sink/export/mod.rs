@@ -8,6 +8,7 @@ mod table;
 mod trace;
 mod tuned;
 mod tuners;
+mod wisdom;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,6 +17,7 @@ use crate::runs::compare::Series;
 use crate::runs::run_log::{Identity, Mark, Record, Window};
 use crate::runs::samples::{Key, Point};
 pub use tuned::tuned;
+pub use wisdom::wisdom;
 
 /// A point and what was known around it.
 #[derive(Clone, Debug, Default, PartialEq)]

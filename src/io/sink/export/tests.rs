@@ -80,6 +80,8 @@ fn t4_has_what_its_schema_requires_and_reads_back() {
     assert_eq!(document["results"][0]["timestamp"], "1970-01-01T00:00:02.000Z");
     let read = points::read(&text).expect("reads back");
     assert_eq!((read.format, read.points.len()), ("kernel-tuner", 2));
+    assert_eq!(read.points[0].key.to_string(), "gemm bf16 T4");
+    assert_eq!(read.points[0].config.as_deref(), Some("BM=64 k=4096 m=16 warps=4"));
     let back: Vec<f64> = read.points[0].t_ns.iter().map(|ns| ns.round()).collect();
     assert_eq!(back, [41_300.0, 42_000.0, 41_000.0], "the tainted sample is left out");
 }
@@ -122,7 +124,7 @@ fn a_trace_has_slices_counters_and_remarks() {
     assert_eq!(counters, [r#"{"MHz":1000.0}"#, r#"{"W":65.5}"#]);
     assert_eq!(of("i")[0]["name"], "new | tile");
     let names: Vec<_> = of("M").iter().map(|event| event["args"]["name"].clone()).collect();
-    assert_eq!(names, ["tune a\"b", "gemm", "=cmd"]);
+    assert_eq!(names, ["tune a\"b", "gemm k=4096 m=16 bf16 T4: BM=64 warps=4", "=cmd"]);
 }
 
 /// The text exposition format: comments, then `name{label="value",…} number`.

@@ -1,5 +1,6 @@
 //! Trace events, as Perfetto and chrome://tracing read them: a slice per point, counters of the machine around it, remarks.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use super::{Measured, Recorded};
 use crate::io::sink::jsonl;
 use crate::runs::compare::Series;
 use crate::runs::run_log::{Span, Window};
+use crate::runs::samples::Key;
 
 /// Counter tracks: name, unit, value of a window.
 type Counter = (&'static str, &'static str, fn(&Window) -> Option<Span>);
@@ -18,7 +20,7 @@ const COUNTERS: &[Counter] = &[
     ("temperature", "°C", |window| window.temperature_c),
 ];
 
-/// One process per run, one thread per kernel. Events are written one by one: a trace is larger than its journal.
+/// One process per run, one track per kernel, number format, size and candidate. Events are written one by one: a trace is larger than its journal.
 pub(super) fn trace(runs: &[Recorded], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
     let mut first = true;
@@ -41,20 +43,17 @@ fn run_events(run: &Recorded, process: usize, event: &mut Emit<'_>) -> io::Resul
     let command = run.identity.command.join(" ");
     let name = run.identity.name.as_deref().unwrap_or(&command);
     event(&json!({"ph": "M", "name": "process_name", "pid": process, "args": {"name": name}}))?;
-    let mut kernels: Vec<&str> = Vec::new();
+    let mut tracks: HashMap<(&Key, Option<&str>), usize> = HashMap::new();
     for one in &run.measured {
-        let kernel = one.point.key.name.as_str();
-        let thread = match kernels.iter().position(|known| *known == kernel) {
-            Some(place) => place + 1,
-            None => {
-                kernels.push(kernel);
-                let args = json!({"name": kernel});
-                event(
-                    &json!({"ph": "M", "name": "thread_name", "pid": process, "tid": kernels.len(), "args": args}),
-                )?;
-                kernels.len()
-            }
-        };
+        let (key, config) = (&one.point.key, one.point.config.as_deref());
+        let new = tracks.len() + 1;
+        let thread = *tracks.entry((key, config)).or_insert(new);
+        if thread == new {
+            let args = json!({"name": track(key, config)});
+            event(
+                &json!({"ph": "M", "name": "thread_name", "pid": process, "tid": thread, "args": args}),
+            )?;
+        }
         point_events(one, process, thread, event)?;
     }
     for mark in &run.marks {
@@ -64,6 +63,10 @@ fn run_events(run: &Recorded, process: usize, event: &mut Emit<'_>) -> io::Resul
         )?;
     }
     Ok(())
+}
+
+fn track(key: &Key, config: Option<&str>) -> String {
+    config.map_or_else(|| key.to_string(), |config| format!("{key}: {config}"))
 }
 
 /// A point without a time has no place in a trace.

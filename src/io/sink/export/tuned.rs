@@ -53,7 +53,9 @@ fn measurements(trial: &CandidateRun) -> Vec<Value> {
     let error = trial.said.error.filter(|error| error.is_finite());
     let stopped = matches!(trial.state, State::Stopped(_)).then_some(1.0);
     let rows = [("time", time, "ms"), ("error", error, ""), ("stopped_early", stopped, "")];
+    let metrics = trial.metrics.iter().map(|(name, value)| (name.as_str(), Some(*value), ""));
     rows.into_iter()
+        .chain(metrics)
         .filter_map(|(name, value, unit)| {
             Some(json!({"name": name, "value": value?, "unit": unit}))
         })

@@ -254,6 +254,19 @@ impl Sorted {
     }
 }
 
+impl Row {
+    /// Why nothing of one side is judged, where that was measured.
+    fn all_tainted(&self) -> Option<String> {
+        let side = [&self.sides.0, &self.sides.1]
+            .into_iter()
+            .find(|side| side.samples == 0 && side.tainted > 0)?;
+        let taints = side.taints.join("; ");
+        Some(format!(
+            "all samples of one side are tainted ({taints}); run both in turn with `warpscope versus`"
+        ))
+    }
+}
+
 /// Compares every run with the first, all of them measured under one regime, each by one process.
 pub fn compare(runs: &[Vec<Point>], terms: &Terms<'_>) -> Comparison {
     let gather = |points: &Vec<Point>| {
@@ -293,6 +306,9 @@ pub fn compare_groups(runs: Vec<Groups>, terms: &Terms<'_>) -> Comparison {
     comparison.alone.dedup();
     for (row, judgement) in comparison.rows.iter_mut().zip(judge_processes(&pairs, &terms.limits)) {
         row.judgement = judgement;
+        if let Some(why) = row.all_tainted() {
+            row.judgement.reason = why;
+        }
     }
     comparison.rows.sort_by_key(|row| (row.run, interest(row.judgement.call)));
     comparison
