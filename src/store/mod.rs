@@ -181,6 +181,11 @@ impl Store {
         self.kept(gpu, track).map(|kept| kept.1.steps(span, steps)).unwrap_or_default()
     }
 
+    /// Whether a track has a value within the span with this place in [`SPANS`].
+    pub fn has_span(&self, gpu: &str, track: Track, span: usize) -> bool {
+        self.kept(gpu, track).is_some_and(|kept| kept.1.has_values(span))
+    }
+
     fn kept(&self, gpu: &str, track: Track) -> Option<&(Series, Spans)> {
         let position = TRACKS.iter().position(|spec| spec.track == track)?;
         self.gpus.get(gpu)?.get(position)
