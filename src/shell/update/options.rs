@@ -85,6 +85,7 @@ fn value(app: &App, spec: &ArgSpec) -> String {
         "INTERVAL" => Value::Span(app.shared.settings.interval).text(),
         "BENCH" => match app.tabs.bench.devices.mode() {
             BenchMode::Off => "off",
+            BenchMode::Ask => "ask",
             BenchMode::Auto => "auto",
             BenchMode::On => "on",
         }

@@ -89,3 +89,24 @@ fn left_and_right_read_the_graphs_and_move_in_a_recording() {
     assert_eq!(press(&mut app, "left"), [Cmd::Seek(Seek::By(-10.0))]);
     assert_eq!(press(&mut app, "right"), [Cmd::Seek(Seek::By(10.0))]);
 }
+
+#[test]
+fn measuring_gpus_is_asked_once_and_the_answer_kept() {
+    for (key, mode) in [("b", BenchMode::On), ("n", BenchMode::Off)] {
+        let mut app = filled();
+        assert!(!app.asks_about_bench(), "no GPU was seen");
+        app.tabs.bench.devices = Devices::new(BenchMode::Ask, Budget::default());
+        update(&mut app, frame(1, &["GPU-a"], &[]));
+        assert!(app.asks_about_bench());
+        let cmds = press(&mut app, key);
+        let kept = cmds.iter().find_map(|cmd| match cmd {
+            Cmd::SaveOptions(values) => Some(values.keys().copied().collect::<Vec<_>>()),
+            _ => None,
+        });
+        assert_eq!(kept, Some(vec!["bench"]), "{cmds:?}");
+        assert_eq!(app.tabs.bench.devices.mode(), mode);
+        assert!(!app.asks_about_bench());
+        press(&mut app, "n");
+        assert!(matches!(app.overlay, Some(Overlay::Notices(_))), "the key is itself again");
+    }
+}
