@@ -40,6 +40,8 @@ use warpscope_probes::units::Bytes;
 use crate::{frames, history};
 
 mod contrast;
+mod film;
+mod tour;
 
 /// From nothing to a wall of text; thin, flat, usual and odd.
 const SIZES: &[(u16, u16)] = &[

@@ -28,10 +28,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Errors", &["ecc_", "retired_", "rows_"]),
     ("Pipes of the SMs", &["gpm_"]),
 ];
-/// Columns of labels, and of values with the gap behind them.
-const COLUMNS: (usize, usize) = (26, 24);
-/// Narrowest page that has room for sentences beside values.
-const WITH_SENTENCES: usize = 72;
+/// Longest value that leaves room for a sentence beside it, and the least room for one.
+const SHORT_VALUE: usize = 26;
+const SENTENCE: usize = 24;
 
 fn group(key: &str) -> usize {
     let fits = |(_, starts): &(&str, &[&str])| starts.iter().any(|start| key.starts_with(start));
@@ -49,7 +48,7 @@ pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) 
     for (at, (title, _)) in GROUPS.iter().enumerate() {
         let mut rows = page.fields((at, title), Identity::FIELDS, &gpu.identity);
         rows.extend(page.fields((at, title), Vitals::FIELDS, &gpu.vitals));
-        lines.extend(under(look, title, rows));
+        lines.extend(under(look, title, page.aligned(&rows)));
         if *title == "Compute" {
             lines.extend(under(look, "Number formats", page.found(dtypes(look, gpu, width))));
         }
@@ -79,6 +78,14 @@ fn under(look: Look<'_>, title: &'static str, lines: Vec<Line<'static>>) -> Vec<
     std::iter::once(head).chain(lines).chain([Line::default()]).collect()
 }
 
+/// A field with its value.
+struct Row {
+    label: &'static str,
+    text: String,
+    role: Role,
+    doc: &'static str,
+}
+
 /// How rows are written, and which.
 struct Rows<'a> {
     look: Look<'a>,
@@ -88,19 +95,16 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Fields of a group that have a value: label, value with its unit, and what it is.
-    fn fields<S>(
-        &self,
-        (at, title): (usize, &str),
-        fields: &[Field<S>],
-        of: &S,
-    ) -> Vec<Line<'static>> {
+    /// Fields of a group that have a value and the words that are searched.
+    fn fields<S>(&self, (at, title): (usize, &str), fields: &[Field<S>], of: &S) -> Vec<Row> {
         let row = |field: &Field<S>| {
             let (text, role) = self.value(field, of)?;
+            let text = printable(&text);
             let all = format!("{title} {} {text} {}", field.label, field.doc);
-            self.filter.matches(&all).then(|| self.row(field, &printable(&text), role))
+            let found = self.filter.matches(&all);
+            found.then_some(Row { label: field.label, text, role, doc: field.doc })
         };
-        fields.iter().filter(|field| group(field.key) == at).filter_map(row).flatten().collect()
+        fields.iter().filter(|field| group(field.key) == at).filter_map(row).collect()
     }
 
     fn value<S>(&self, field: &Field<S>, of: &S) -> Option<(String, Role)> {
@@ -122,20 +126,27 @@ impl Rows<'_> {
         }
     }
 
-    fn row<S>(&self, field: &Field<S>, text: &str, role: Role) -> Vec<Line<'static>> {
-        let (label, value) = COLUMNS;
-        let told = |text: String, role| Span::styled(text, self.look.style(role));
-        let head = told(format!("  {:<1$}", field.label, label - 2), Role::Muted);
-        if self.width < WITH_SENTENCES || text.chars().count() >= value {
-            return vec![Line::from(vec![head, told(text.to_owned(), role)])];
+    /// Labels, values and sentences, each in a column of its own.
+    fn aligned(&self, rows: &[Row]) -> Vec<Line<'static>> {
+        let lengths = rows.iter().map(|row| row.text.chars().count());
+        let value = lengths.filter(|length| *length <= SHORT_VALUE).max().unwrap_or(0) + 2;
+        let label = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0) + 4;
+        rows.iter().flat_map(|row| self.row(row, (label, value))).collect()
+    }
+
+    fn row(&self, row: &Row, (label, value): (usize, usize)) -> Vec<Line<'static>> {
+        let styled = |text: String, role| Span::styled(text, self.look.style(role));
+        let head = styled(format!("  {:<1$}", row.label, label - 2), Role::Muted);
+        let room = self.width.saturating_sub(label + value);
+        if room < SENTENCE || row.text.chars().count() > SHORT_VALUE {
+            return vec![Line::from(vec![head, styled(row.text.clone(), row.role)])];
         }
-        let value_cell = told(format!("{text:<value$}"), role);
-        let mut rest = wrap(field.doc, self.width - label - value).into_iter();
-        let first = told(rest.next().unwrap_or_default(), Role::Faint);
-        let mut lines = vec![Line::from(vec![head, value_cell, first])];
+        let text = styled(format!("{:<value$}", row.text), row.role);
+        let mut rest = wrap(row.doc, room).into_iter();
+        let first = styled(rest.next().unwrap_or_default(), Role::Faint);
         let indent = " ".repeat(label + value);
-        lines.extend(rest.map(|more| Line::from(told(format!("{indent}{more}"), Role::Faint))));
-        lines
+        let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Faint)));
+        std::iter::once(Line::from(vec![head, text, first])).chain(more).collect()
     }
 
     /// Lines that have the words that are searched.

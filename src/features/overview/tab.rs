@@ -3,11 +3,7 @@ use warpscope_probes::gpu::Presence;
 use super::{Details, Overview, details, view};
 use crate::features::shared::copied_gpu;
 use crate::features::{Effect, Feature, PopupEvent, Shared};
-use crate::store::MEANS;
 use crate::widgets::{Hit, Surface, draw_text};
-
-/// Steps of a graph that a key moves by: a sixtieth of the span.
-const READING_STEP: isize = (MEANS / 60).cast_signed();
 
 impl Feature for Overview {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
@@ -24,12 +20,7 @@ impl Feature for Overview {
         if !has_graphs {
             return self.step(step, shared);
         }
-        let back = match (self.reading, step) {
-            (None, 0..) => return,
-            (None, _) => Some(0),
-            (Some(at), _) => at.checked_add_signed(-step * READING_STEP),
-        };
-        self.reading = back.map(|at| at.min(MEANS - 1));
+        self.read(step);
     }
 
     fn close(&mut self) -> Vec<Effect> {
