@@ -143,9 +143,9 @@ impl Rows<'_> {
         }
         let text = styled(format!("{:<value$}", row.text), row.role);
         let mut rest = wrap(row.doc, room).into_iter();
-        let first = styled(rest.next().unwrap_or_default(), Role::Faint);
+        let first = styled(rest.next().unwrap_or_default(), Role::Muted);
         let indent = " ".repeat(label + value);
-        let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Faint)));
+        let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Muted)));
         std::iter::once(Line::from(vec![head, text, first])).chain(more).collect()
     }
 

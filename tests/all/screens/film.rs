@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::*;
 
-const SIZE: (u16, u16) = (100, 28);
+const SIZE: (u16, u16) = (104, 36);
 /// What is pressed, for how many tenths of a second the screen stays, and what is said below it.
 const SCENES: &[(&str, u32, &str)] = &[
     ("", 8, "Who uses the GPUs, and how they do"),
@@ -18,7 +18,7 @@ const SCENES: &[(&str, u32, &str)] = &[
     ("left left left", 15, "left: what was the value then?"),
     ("esc enter", 20, "enter: everything about a GPU"),
     ("esc 2", 25, "2: what runs on these GPUs"),
-    ("down enter", 30, "enter: why, with the evidence and the fix"),
+    ("f enter", 30, "f: only problems; enter: why, with the evidence and the fix"),
     ("esc 3", 20, "3: how fast it really is, measured here"),
     ("4", 15, "4: processes; K sends a signal, after asking"),
     ("1 T", 15, "T: themes, light ones too"),
