@@ -32,11 +32,11 @@ readings! {
         pci_bus_id: String = "pci", "Domain:bus:device.function.";
         pci_device_id: u32 = "pci device", "PCI device id, without the vendor half.";
         pci_subsystem_id: u32 = "pci subsystem", "PCI subsystem id, board vendor in the low half.";
-        architecture: String = "arch", "Architecture name: Hopper.";
+        architecture: String = "arch", "Architecture name, such as Hopper.";
         sm: Sm = "cc", "Compute capability.";
         sm_count: u32 = "SM", "Streaming multiprocessors.";
         cuda_cores: u32 = "cores", "CUDA cores.";
-        memory_type: String = "memory", "Memory technology: HBM3e. From the catalogue; NVML does not tell.";
+        memory_type: String = "memory", "Memory technology, such as HBM3e; from the catalogue, since NVML does not tell.";
         memory_bus_bit: Bits = "bus", "Memory bus width.";
         memory_bandwidth_bps: BytesPerSecond = "bandwidth", "Memory bandwidth from bus width and memory clock, or the catalogue.";
         brand: String = "brand", "GeForce, Quadro, Tesla, …";

@@ -30,6 +30,7 @@ use crate::shell::{App, Msg};
 use crate::widgets::svg;
 use crate::widgets::theme::ColorDepth;
 use crate::worker::cpu::CPU;
+use crate::worker::scheduler::BenchMode;
 use crate::worker::{LINE_MAX, Lines, Update};
 
 /// The command.
@@ -62,6 +63,10 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
     let mut app = dashboard::app(options, rule_base(options)?)?;
     app.tab = panel(&options.get(&args::PANEL))?;
+    if app.tabs.bench.devices.mode() == BenchMode::Ask {
+        // Nobody can answer a picture.
+        app.tabs.bench.set_mode(BenchMode::Auto);
+    }
     fill(options, &mut app)?;
     let look = dashboard::look(options, true)?;
     let appearance = Appearance::new(

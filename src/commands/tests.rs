@@ -172,7 +172,7 @@ fn the_defaults_are_those_of_the_documentation() {
     assert_eq!(options.get(&args::INTERVAL), Duration::from_secs(1));
     assert_eq!(options.get(&args::SPEED), 1.0);
     assert_eq!(options.get(&args::START_TAB), "overview");
-    assert!(options.get(&args::BENCH) == BenchMode::Auto && options.get(&args::MOUSE));
+    assert!(options.get(&args::BENCH) == BenchMode::Ask && options.get(&args::MOUSE));
     assert_eq!(dashboard::allowance(&options), Budget::default());
     assert!(!options.get(&args::ASCII) && !options.get(&args::READONLY));
     assert_eq!(options.get(&args::SIZE), (120, 36));

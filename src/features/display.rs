@@ -22,6 +22,8 @@ pub struct Display {
     pub span: usize,
     /// Graphs by their words.
     pub graphs: Vec<String>,
+    /// Columns of the Processes tab by their words, in their order.
+    pub columns: Vec<String>,
     /// Panels of Overview by their words.
     pub panels: Vec<String>,
     /// Whether the mouse is used.
@@ -40,6 +42,7 @@ impl Default for Display {
             is_local_time: false,
             span: 0,
             graphs: words(args::GRAPHS.spec.default),
+            columns: words(args::COLUMNS.spec.default),
             panels: words(args::PANELS.spec.default),
             mouse: true,
             changed: BTreeMap::new(),

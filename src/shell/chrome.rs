@@ -19,6 +19,8 @@ use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
 use crate::widgets::{Footer, Hint, Hit, Hits, Look, text_width};
 
+/// Asked until it is answered.
+const ASKS: &str = " Benchmark idle GPUs while open?  b yes  n only on request ";
 const NAME: &str = " warpscope ";
 
 /// Header, body, footer.
@@ -96,7 +98,7 @@ fn state(app: &App, look: Look<'_>) -> Vec<Span<'static>> {
     }
     let (text, role) = driver(frame);
     say(text, role);
-    if app.tabs.bench.devices.cpu().is_measuring() {
+    if app.tabs.bench.devices.cpu().has_worker() {
         say(format!("{} bench", look.glyphs.play), Role::Good);
     }
     let origin = match &frame.origin {
@@ -190,6 +192,16 @@ pub(crate) fn footer(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer)
         typed(app, look)
     } else if let Some((text, _)) = &app.toast {
         Some((format!(" {text}"), Role::Accent))
+    } else if app.asks_about_bench() {
+        let (end, _) = buffer.set_stringn(
+            area.x,
+            area.y,
+            ASKS,
+            usize::from(area.width),
+            look.style(Role::Accent),
+        );
+        let rest = Rect { x: end, width: area.right().saturating_sub(end), ..area };
+        return keys(app, look, rest, buffer);
     } else {
         None
     };

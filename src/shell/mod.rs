@@ -77,6 +77,11 @@ impl App {
         }
     }
 
+    /// Whether the user is asked if GPUs may be measured; `b` and `n` answer.
+    pub(crate) fn asks_about_bench(&self) -> bool {
+        self.shared.replay.is_none() && !self.has_popup() && self.tabs.bench.devices.asks()
+    }
+
     /// Whether something lies over the tab.
     pub fn has_popup(&self) -> bool {
         self.overlay.is_some() || self.tabs.get(self.tab).has_popup()

@@ -7,6 +7,7 @@ pub mod trends;
 use std::collections::{BTreeMap, VecDeque};
 
 use warpscope_probes::gpu::ClockReason;
+use warpscope_probes::process::Process;
 use warpscope_probes::units::Scalar;
 use warpscope_probes::{Frame, Gpu, Timestamp};
 
@@ -128,11 +129,23 @@ pub const TRACKS: &[TrackSpec] = &[
     TrackSpec { track: Track::Throttle, label: "", read: throttle, ceiling: |_| None },
 ];
 
+/// A process on a GPU, or on an instance of it.
+type Holder = (u32, String, Option<u32>);
+
+fn holder(process: &Process) -> Holder {
+    (process.pid, process.gpu.clone(), process.mig)
+}
+
+/// Processes whose memory is kept over time: 5 kB each.
+const MOST_PROCESSES: usize = 128;
+
 /// Histories of every GPU that was ever seen, and of the host's CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     gpus: BTreeMap<String, Vec<(Series, Spans)>>,
     cpu: Series,
+    /// Memory held by processes that are there.
+    processes: BTreeMap<Holder, Series>,
     /// When the newest frames were taken, oldest first.
     times: VecDeque<Timestamp>,
 }
@@ -142,6 +155,7 @@ impl Store {
     pub fn push(&mut self, frame: &Frame) {
         self.rewind(frame.at);
         self.cpu.push(frame.host.machine.cpu_pct.value().map(|pct| pct.0));
+        self.push_processes(frame);
         for gpu in &frame.gpus {
             if !self.gpus.contains_key(&gpu.key) {
                 self.gpus.insert(gpu.key.clone(), vec![Default::default(); TRACKS.len()]);
@@ -157,12 +171,24 @@ impl Store {
         }
     }
 
+    /// One that ended is forgotten.
+    fn push_processes(&mut self, frame: &Frame) {
+        let mut before = std::mem::take(&mut self.processes);
+        for process in frame.processes.iter().take(MOST_PROCESSES) {
+            let id = holder(process);
+            let mut series = before.remove(&id).unwrap_or_default();
+            series.push(process.usage.gpu_memory_bytes.value().map(|bytes| bytes.0 as f32));
+            self.processes.insert(id, series);
+        }
+    }
+
     /// Forgets what came after a time: a recording may go back.
     fn rewind(&mut self, at: Timestamp) {
         let later = self.times.iter().rev().take_while(|time| **time > at).count();
         if later > 0 {
             let series = self.gpus.values_mut().flatten().map(|kept| &mut kept.0);
-            series.chain([&mut self.cpu]).for_each(|series| series.forget(later));
+            let processes = self.processes.values_mut();
+            series.chain([&mut self.cpu]).chain(processes).for_each(|series| series.forget(later));
             self.times.truncate(self.times.len() - later);
         }
         if self.times.len() == CAPACITY {
@@ -181,9 +207,19 @@ impl Store {
         self.kept(gpu, track).map(|kept| kept.1.steps(span, steps)).unwrap_or_default()
     }
 
+    /// Whether a track has a value within the span with this place in [`SPANS`].
+    pub fn has_span(&self, gpu: &str, track: Track, span: usize) -> bool {
+        self.kept(gpu, track).is_some_and(|kept| kept.1.has_values(span))
+    }
+
     fn kept(&self, gpu: &str, track: Track) -> Option<&(Series, Spans)> {
         let position = TRACKS.iter().position(|spec| spec.track == track)?;
         self.gpus.get(gpu)?.get(position)
+    }
+
+    /// Memory a process held, oldest first.
+    pub fn process_memory(&self, process: &Process) -> &[Option<f32>] {
+        self.processes.get(&holder(process)).map_or(&[], Series::values)
     }
 
     /// Host CPU use in percent, oldest first.
@@ -218,6 +254,23 @@ mod tests {
         assert_eq!(store.track("a", Track::Utilisation), [Some(10.0), None, Some(40.0)]);
         assert_eq!(store.track("b", Track::Utilisation), [Some(20.0), Some(30.0), None]);
         assert_eq!(store.track("c", Track::Utilisation), []);
+    }
+
+    #[test]
+    fn memory_of_processes_is_kept_while_they_are_there() {
+        let held = |pid, bytes| {
+            let mut process = Process { pid, ..Process::default() };
+            process.usage.gpu_memory_bytes = Bytes(bytes).into();
+            process
+        };
+        let mut store = Store::default();
+        for processes in
+            [vec![held(1, 5), held(2, 7)], vec![held(1, 6)], vec![held(1, 4), held(2, 9)]]
+        {
+            store.push(&Frame { processes, ..Frame::default() });
+        }
+        assert_eq!(store.process_memory(&held(1, 0)), [Some(5.0), Some(6.0), Some(4.0)]);
+        assert_eq!(store.process_memory(&held(2, 0)), [Some(9.0)], "one that ended is forgotten");
     }
 
     #[test]

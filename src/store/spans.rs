@@ -58,6 +58,11 @@ impl Spans {
         (self.last, self.pace) = (Some((at, value)), passed);
     }
 
+    /// Whether there is a value within the span with this place in [`SPANS`].
+    pub(super) fn has_values(&self, span: usize) -> bool {
+        self.rings.get(span).is_some_and(Ring::has_values)
+    }
+
     /// The span with this place in [`SPANS`] in so many equal steps, oldest first, up to the newest value.
     pub(super) fn steps(&self, span: usize, steps: usize) -> Vec<Option<f32>> {
         self.rings.get(span).map(|ring| ring.steps(steps)).unwrap_or_default()
@@ -123,6 +128,10 @@ impl Ring {
         (self.count > 0).then(|| self.sum / f32::from(self.count))
     }
 
+    fn has_values(&self) -> bool {
+        self.count > 0 || self.means.iter().rev().any(|mean| !mean.is_nan())
+    }
+
     fn steps(&self, steps: usize) -> Vec<Option<f32>> {
         let missing = MEANS - 1 - self.means.len();
         let value = |at: usize| match at.checked_sub(missing) {
@@ -133,8 +142,10 @@ impl Ring {
         let step = |step: usize| {
             let first = step * MEANS / steps;
             let last = ((step + 1) * MEANS / steps).max(first + 1);
-            let known: Vec<f32> = (first..last).filter_map(value).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f32>() / known.len() as f32)
+            let (sum, count) = (first..last)
+                .filter_map(value)
+                .fold((0.0, 0_u16), |(sum, count), value| (sum + value, count + 1));
+            (count > 0).then(|| sum / f32::from(count))
         };
         (0..steps).map(step).collect()
     }

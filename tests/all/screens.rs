@@ -30,16 +30,18 @@ use warpscope::widgets::svg;
 use warpscope::widgets::theme::{BUILTIN, ColorDepth};
 use warpscope::worker::cpu::CPU;
 use warpscope::worker::{Update, parse};
-use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Catalogue, DEFAULT_WHAT_IF, what_if};
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::process::Process;
 use warpscope_probes::rules::RuleBase;
 use warpscope_probes::units::Bytes;
+use warpscope_probes::{Frame, Gpu};
 
 use crate::{frames, history};
 
 mod contrast;
+mod film;
+mod tour;
 
 /// From nothing to a wall of text; thin, flat, usual and odd.
 const SIZES: &[(u16, u16)] = &[
@@ -535,6 +537,42 @@ fn the_selected_gpu_is_in_view_whatever_the_number_of_gpus() {
                     || text.contains(&format!(" {at} Tesla T4 ")),
                 "{at} {size:?}: {text}"
             );
+        }
+    }
+}
+
+/// A machine with so many GPUs.
+fn with_gpus(count: usize) -> App {
+    let mut app = empty();
+    for mut frame in recorded("synthetic-16").into_iter().take(3) {
+        let gpus = frame.gpus.iter().cycle().take(count).cloned().zip(0..);
+        let numbered = gpus.map(|(gpu, index)| Gpu { index, key: format!("GPU-{index}"), ..gpu });
+        frame.gpus = numbered.collect();
+        update(&mut app, Msg::Frame(Box::new(frame)));
+    }
+    app
+}
+
+#[test]
+fn every_tab_uses_its_lines_whatever_the_number_of_gpus() {
+    for count in [0, 1, 2, 8, 16, 64] {
+        for size in [(60, 20), (80, 24), (120, 36), (200, 60), (320, 80)] {
+            for (tab, _, title) in TABS {
+                let text = svg::text(&drawn(&on(with_gpus(count), *tab), &plain(), size));
+                let head = text.lines().next().expect("a header");
+                assert!(head.contains(title), "{count} {size:?}: {head}");
+                if *tab != Tab::Overview {
+                    continue;
+                }
+                let is_shown = |at: &usize| {
+                    text.lines().any(|line| line.contains(&format!(" {at} T4")))
+                        || text.contains(&format!(" {at} Tesla T4 "))
+                };
+                let shown = (0..count).filter(is_shown).count();
+                let blank = text.lines().filter(|line| line.trim().is_empty()).count();
+                assert!(shown == count || blank == 0, "{shown} of {count} {size:?}: {text}");
+                assert!(shown >= count.min(1), "{count} {size:?}: {text}");
+            }
         }
     }
 }

@@ -41,13 +41,13 @@ pub enum BenchDevice {
 }
 
 args! {
-    BENCH: BenchMode = option("bench", "WHEN", Kind::OneOf(&["off", "auto", "on"]))
+    BENCH: BenchMode = option("bench", "WHEN", Kind::OneOf(&["ask", "off", "auto", "on"]))
         .shorthands(&[("no-bench", "off")])
-        .default("auto")
+        .default("ask")
         .variable("WARPSCOPE_BENCH")
         .key("bench")
-        .key_help("When to benchmark: auto benchmarks the CPU always and idle GPUs while the Bench tab is open; on does so on other tabs too; the key b pauses")
-        .help("When to benchmark: the CPU always, and idle GPUs while the Bench tab is open (auto); GPUs on other tabs too (on); nothing until you press b (off)");
+        .key_help("When to benchmark idle GPUs: ask once and remember the answer; only on request (off); while the Bench tab is open (auto); or all the time (on). The CPU is benchmarked unless this is off, with at most 1 % of a core away from the Bench tab; the key b pauses")
+        .help("When to benchmark idle GPUs: ask once and remember the answer; while the Bench tab is open (auto); all the time (on); nothing, the CPU included, until you press b (off)");
     BENCH_SHARE: f64 = option("bench-share", "PERCENT", Kind::Percent)
         .default("2%")
         .variable("WARPSCOPE_BENCH_SHARE")

@@ -92,6 +92,7 @@ impl ArgValue for BenchMode {
     fn read(value: Option<&Value>) -> Option<Self> {
         match String::read(value)?.as_str() {
             "off" => Some(Self::Off),
+            "ask" => Some(Self::Ask),
             "auto" => Some(Self::Auto),
             "on" => Some(Self::On),
             _ => None,

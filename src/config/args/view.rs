@@ -18,6 +18,23 @@ pub const PANEL_WORDS: &[&str] = &["host", "formats", "processes", "none"];
 /// Graphs of a GPU.
 pub const GRAPH_WORDS: &[&str] =
     &["utilization", "memory", "power", "temperature", "clock", "tensor", "pcie", "nvlink", "none"];
+/// Columns of the Processes tab.
+pub const COLUMN_WORDS: &[&str] = &[
+    "gpu",
+    "pid",
+    "user",
+    "kind",
+    "gpu-memory",
+    "sm",
+    "encoder",
+    "decoder",
+    "cpu",
+    "memory",
+    "age",
+    "container",
+    "uses",
+    "command",
+];
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
@@ -90,6 +107,11 @@ args! {
         .variable("WARPSCOPE_PANELS")
         .key("panels")
         .help("Panels shown on Overview beside the GPUs, comma-separated");
+    COLUMNS: Vec<String> = option("columns", "LIST", Kind::AnyOf(COLUMN_WORDS))
+        .default("gpu,pid,user,kind,gpu-memory,sm,encoder,decoder,cpu,memory,age,container,uses,command")
+        .variable("WARPSCOPE_COLUMNS")
+        .key("columns")
+        .help("Columns of the Processes tab in their order, comma-separated");
     READONLY: bool = switch(&[("readonly", "on"), ("no-readonly", "off")])
         .variable("WARPSCOPE_READONLY")
         .key("readonly")

@@ -254,7 +254,9 @@ impl Device {
         let busy = std::mem::take(&mut self.busy);
         self.spent += busy;
         self.fresh = true;
-        self.schedule(now, Event::Finished(busy))
+        let threads = self.results.hello.as_ref().map_or(1, |hello| hello.threads);
+        let took = if self.is_cpu { busy * threads } else { busy };
+        self.schedule(now, Event::Finished(took))
     }
 
     /// Where the driver counts processes in another namespace, the only one that computes since our worker holds the GPU is our
@@ -295,10 +297,20 @@ impl Device {
         }
     }
 
+    /// One path a burst, so that the rests between them are short.
+    fn cpu_commands(&mut self) -> Vec<Command> {
+        let mut commands = CpuOptions::live().commands().into_iter();
+        let acquire = commands.next();
+        let paths: Vec<_> = commands.collect();
+        let path = paths.get(self.bursts % paths.len().max(1)).cloned();
+        self.bursts += 1;
+        acquire.into_iter().chain(path).collect()
+    }
+
     /// A session on a GPU begins with the ceilings, and goes on where the last one ended. What is wanted besides takes turns with that.
     fn commands(&mut self, memory_bytes: u64) -> Vec<Command> {
         if self.is_cpu {
-            return CpuOptions::live().commands();
+            return self.cpu_commands();
         }
         let simulated = self.results.is_simulated();
         let tuned = self.tuned.clone();

@@ -86,6 +86,11 @@ impl Devices {
         self.mode
     }
 
+    /// Whether the user is still to say if the GPUs here may be measured.
+    pub fn asks(&self) -> bool {
+        self.mode == BenchMode::Ask && self.devices.values().any(|device| !device.is_cpu())
+    }
+
     /// How much of a GPU may be taken.
     pub fn budget(&self) -> Budget {
         self.budget
@@ -183,7 +188,9 @@ impl Devices {
             return Vec::new();
         }
         let now = self.now;
-        self.each_gpu(|_, device| device.schedule(now, Event::Seen(seen)))
+        let mut tasks = self.schedule(CPU, Event::Seen(seen));
+        tasks.extend(self.each_gpu(|_, device| device.schedule(now, Event::Seen(seen))));
+        tasks
     }
 
     /// The user pauses every device, or lets all go on as configured: whichever the CPU does not do now.

@@ -21,7 +21,7 @@ impl Feature for Bench {
         let (cpu, now) = (self.devices.cpu(), self.devices.now());
         let asked = cpu.has_worker() || !cpu.results.is_empty();
         shared.cpu_decode = asked.then(|| {
-            let waits = !cpu.is_measuring() || cpu.is_starting();
+            let waits = !cpu.has_worker() || cpu.is_starting();
             CpuDecode {
                 waits: waits.then(|| panel::why(cpu, now)),
                 rates: panel::decode_rates(self),

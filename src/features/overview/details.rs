@@ -5,57 +5,163 @@ use warpscope_probes::text::printable;
 use warpscope_probes::units::Bytes;
 use warpscope_probes::{Absence, Field, Gpu};
 
-use crate::features::Shared;
+use super::Details;
+use crate::features::{Input, Shared};
 use crate::widgets::Look;
 use crate::widgets::format::{self, Units};
 use crate::widgets::theme::Role;
-use crate::widgets::{Titled, section};
+use crate::widgets::{Titled, section, wrap};
 
-/// Everything about one GPU, straight from the field tables.
-pub(crate) fn page(shared: &Shared, look: Look<'_>, key: &str, width: usize) -> Titled {
-    let Some(gpu) = shared.frame.gpus.iter().find(|gpu| gpu.key == key) else {
+/// What fields are about, by how their keys begin; the first that fits.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Board", &["name", "uuid", "pci_", "brand", "vbios", "board_"]),
+    ("Compute", &["architecture", "sm", "cuda_", "compute_mode"]),
+    ("Modes", &["persistence", "mig_mode", "vgpu_mode", "ecc_mode"]),
+    ("Utilization", &["util_"]),
+    ("Memory", &["memory_", "bar1_"]),
+    ("Temperature", &["temperature_"]),
+    ("Power", &["power_", "energy_"]),
+    ("Clocks", &["clock_", "pstate"]),
+    ("Fans", &["fan_"]),
+    ("PCIe", &["pcie_"]),
+    ("NVLink", &["nvlink_"]),
+    ("Errors", &["ecc_", "retired_", "rows_"]),
+    ("Pipes of the SMs", &["gpm_"]),
+];
+/// Longest value that leaves room for a sentence beside it, and the least room for one.
+const SHORT_VALUE: usize = 26;
+const SENTENCE: usize = 24;
+
+fn group(key: &str) -> usize {
+    let fits = |(_, starts): &(&str, &[&str])| starts.iter().any(|start| key.starts_with(start));
+    GROUPS.iter().position(fits).unwrap_or(GROUPS.len() - 1)
+}
+
+/// Everything about one GPU, straight from the field tables, by what it is about.
+pub(crate) fn page(shared: &Shared, look: Look<'_>, of: &Details, width: usize) -> Titled {
+    let Some(gpu) = shared.frame.gpus.iter().find(|gpu| gpu.key == of.key) else {
         let lines = vec![Line::styled("This GPU is gone.", look.style(Role::Warn))];
         return ("GPU".into(), lines);
     };
+    let page = Rows { look, units: shared.display.units, filter: &of.filter, width };
     let mut lines = Vec::new();
-    lines.extend(rows(look, Identity::FIELDS, &gpu.identity));
-    lines.push(head(look, "Number formats"));
-    lines.extend(dtypes(look, gpu, width));
-    lines.push(head(look, "Now"));
-    lines.extend(rows(look, Vitals::FIELDS, &gpu.vitals));
-    lines.extend(parts(shared.display.units, look, gpu, width));
+    for (at, (title, _)) in GROUPS.iter().enumerate() {
+        let mut rows = page.fields((at, title), Identity::FIELDS, &gpu.identity);
+        rows.extend(page.fields((at, title), Vitals::FIELDS, &gpu.vitals));
+        lines.extend(under(look, title, page.aligned(&rows)));
+        if *title == "Compute" {
+            lines.extend(under(look, "Number formats", page.found(dtypes(look, gpu, width))));
+        }
+    }
+    lines.extend(under(look, "Parts and limits", page.found(parts(page.units, look, gpu, width))));
+    if lines.is_empty() {
+        lines.push(Line::styled(
+            "Nothing has these words; Esc clears them.",
+            look.style(Role::Muted),
+        ));
+    }
     let name = gpu.identity.name.last().map_or("GPU", String::as_str);
-    (format!("{} {name}", gpu.index), lines)
+    let cursor = if of.typing { look.glyphs.cursor } else { "" };
+    let search = match (of.typing, of.filter.text.as_str()) {
+        (false, "") => "  / search".to_owned(),
+        (_, text) => format!("  /{text}{cursor}"),
+    };
+    (format!("{} {name}{search}", gpu.index), lines)
 }
 
-fn head(look: Look<'_>, text: &'static str) -> Line<'static> {
-    Line::styled(text, look.style(Role::Header))
+/// Lines under their heading, and a blank behind them; no heading without lines.
+fn under(look: Look<'_>, title: &'static str, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+    if lines.is_empty() {
+        return lines;
+    }
+    let head = Line::styled(title, look.style(Role::Header));
+    std::iter::once(head).chain(lines).chain([Line::default()]).collect()
+}
+
+/// A field with its value.
+struct Row {
+    label: &'static str,
+    text: String,
+    role: Role,
+    doc: &'static str,
+}
+
+/// How rows are written, and which.
+struct Rows<'a> {
+    look: Look<'a>,
+    units: Units,
+    filter: &'a Input,
+    width: usize,
+}
+
+impl Rows<'_> {
+    /// Fields of a group that have a value and the words that are searched.
+    fn fields<S>(&self, (at, title): (usize, &str), fields: &[Field<S>], of: &S) -> Vec<Row> {
+        let row = |field: &Field<S>| {
+            let (text, role) = self.value(field, of)?;
+            let text = printable(&text);
+            let all = format!("{title} {} {text} {}", field.label, field.doc);
+            let found = self.filter.matches(&all);
+            found.then_some(Row { label: field.label, text, role, doc: field.doc })
+        };
+        fields.iter().filter(|field| group(field.key) == at).filter_map(row).collect()
+    }
+
+    fn value<S>(&self, field: &Field<S>, of: &S) -> Option<(String, Role)> {
+        Some(match (field.text)(of) {
+            Ok(text) => (self.written(field, &text), Role::Text),
+            Err(Absence::Unsupported) => return None,
+            Err(Absence::Failed(why)) => (why, Role::Bad),
+            Err(absence) => (absence.word().to_owned(), Role::Absent),
+        })
+    }
+
+    fn written<S>(&self, field: &Field<S>, text: &str) -> String {
+        match (field.unit, text.parse::<f64>()) {
+            _ if HEXADECIMAL.contains(&field.key) => hexadecimal(text),
+            ("B", Ok(bytes)) => self.units.bytes(bytes).to_string(),
+            ("°C", Ok(celsius)) => self.units.celsius(celsius, self.look.glyphs).to_string(),
+            _ if WORDS.contains(&field.key) => text.replace('_', " "),
+            _ => format::with_unit(text, field.unit),
+        }
+    }
+
+    /// Labels, values and sentences, each in a column of its own.
+    fn aligned(&self, rows: &[Row]) -> Vec<Line<'static>> {
+        let lengths = rows.iter().map(|row| row.text.chars().count());
+        let value = lengths.filter(|length| *length <= SHORT_VALUE).max().unwrap_or(0) + 2;
+        let label = rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0) + 4;
+        rows.iter().flat_map(|row| self.row(row, (label, value))).collect()
+    }
+
+    fn row(&self, row: &Row, (label, value): (usize, usize)) -> Vec<Line<'static>> {
+        let styled = |text: String, role| Span::styled(text, self.look.style(role));
+        let head = styled(format!("  {:<1$}", row.label, label - 2), Role::Muted);
+        let room = self.width.saturating_sub(label + value);
+        if room < SENTENCE || row.text.chars().count() > SHORT_VALUE {
+            return vec![Line::from(vec![head, styled(row.text.clone(), row.role)])];
+        }
+        let text = styled(format!("{:<value$}", row.text), row.role);
+        let mut rest = wrap(row.doc, room).into_iter();
+        let first = styled(rest.next().unwrap_or_default(), Role::Muted);
+        let indent = " ".repeat(label + value);
+        let more = rest.map(|more| Line::from(styled(format!("{indent}{more}"), Role::Muted)));
+        std::iter::once(Line::from(vec![head, text, first])).chain(more).collect()
+    }
+
+    /// Lines that have the words that are searched.
+    fn found(&self, lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+        lines.into_iter().filter(|line| self.filter.matches(&line.to_string())).collect()
+    }
 }
 
 /// Fields whose number is written as PCI tools write it.
 const HEXADECIMAL: &[&str] = &["pci_device_id", "pci_subsystem_id"];
+/// Fields whose value is a word of the driver's.
+const WORDS: &[&str] = &["compute_mode", "vgpu_mode"];
 
 fn hexadecimal(number: &str) -> String {
     number.parse::<u32>().map_or(number.to_owned(), |number| format!("{number:04x}"))
-}
-
-/// Rows with a value, then one line naming the fields this device does not have.
-fn rows<S>(look: Look<'_>, fields: &[Field<S>], of: &S) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    for field in fields {
-        let (text, role) = match (field.text)(of) {
-            Ok(text) if HEXADECIMAL.contains(&field.key) => (hexadecimal(&text), Role::Text),
-            Ok(text) => (format::with_unit(&text, field.unit), Role::Text),
-            Err(Absence::Unsupported) => continue,
-            Err(Absence::Failed(why)) => (why, Role::Bad),
-            Err(absence) => (absence.word().to_owned(), Role::Absent),
-        };
-        lines.push(Line::from(vec![
-            Span::styled(format!("{:<28}", field.label), look.style(Role::Muted)),
-            Span::styled(printable(&text), look.style(role)),
-        ]));
-    }
-    lines
 }
 
 fn dtypes(look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'static>> {
@@ -79,7 +185,7 @@ fn parts(units: Units, look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'sta
     for violation in &gpu.throttle.violations {
         let text =
             format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
-        lines.extend(section(look, &violation.policy, &text, Role::Text, width));
+        lines.extend(section(look, &violation.policy.replace('_', " "), &text, Role::Text, width));
     }
     for link in &gpu.nvlinks {
         let text = format!(
@@ -106,4 +212,18 @@ fn parts(units: Units, look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'sta
 
 fn size(units: Units, bytes: Option<Bytes>) -> format::Short {
     format::or_absent(bytes, |bytes| units.bytes(bytes.0 as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_belongs_to_a_group_of_its_own_words() {
+        let keys = Identity::FIELDS.iter().map(|field| field.key);
+        for key in keys.chain(Vitals::FIELDS.iter().map(|field| field.key)) {
+            let starts = GROUPS[group(key)].1;
+            assert!(starts.iter().any(|start| key.starts_with(start)), "{key} has no group");
+        }
+    }
 }

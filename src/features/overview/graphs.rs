@@ -29,9 +29,7 @@ pub(super) fn render(
 ) {
     let span = shared.display.span;
     let wanted = TRACKS.iter().filter(|spec| shared.display.has_graph(spec.track));
-    let known = wanted.filter(|spec| {
-        shared.store.span(&card.key, spec.track, span, 1).iter().any(Option::is_some)
-    });
+    let known = wanted.filter(|spec| shared.store.has_span(&card.key, spec.track, span));
     let most = usize::from(area.width / WIDTH).clamp(1, MOST);
     let shown: Vec<_> = known.take(most).collect();
     let places = columns(area, shown.len() as u16, 2);
@@ -48,14 +46,9 @@ fn graph(
     buffer: &mut Buffer,
 ) {
     let (span, units) = (shared.display.span, shared.display.units);
-    let fine = shared.store.span(&card.key, spec.track, span, MEANS);
-    head(
-        look,
-        (spec, units),
-        reading.map(|back| (SPANS[span], &fine[..], back)),
-        cut_top(&mut place, 1),
-        buffer,
-    );
+    let fine = || shared.store.span(&card.key, spec.track, span, MEANS);
+    let read = reading.map(|back| (SPANS[span], fine(), back));
+    head(look, (spec, units), read, cut_top(&mut place, 1), buffer);
     if place.height >= AXIS_FROM {
         axis(look, SPANS[span], cut_bottom(&mut place, 1), buffer);
     }
@@ -63,7 +56,7 @@ fn graph(
     let band = band.then(|| cut_bottom(&mut place, 1));
     let gpu = shared.frame.gpus.iter().find(|gpu| gpu.key == card.key);
     let ceiling = gpu.and_then(spec.ceiling).map(|top| top as f32);
-    let top = ceiling.or_else(|| highest(&fine)).unwrap_or(1.0).max(f32::MIN_POSITIVE);
+    let top = ceiling.or_else(|| highest(&fine())).unwrap_or(1.0).max(f32::MIN_POSITIVE);
     let [high, low] = [f64::from(top), 0.0].map(|value| label(spec.track, units, value));
     let steps = Graph::new(look, &[], (0.0, top)).labels(&high, &low).steps(place);
     let values = shared.store.span(&card.key, spec.track, span, steps);
@@ -87,7 +80,7 @@ fn graph(
 fn head(
     look: Look<'_>,
     (spec, units): (&TrackSpec, Units),
-    read: Option<(Span, &[Option<f32>], usize)>,
+    read: Option<(Span, Vec<Option<f32>>, usize)>,
     line: Rect,
     buffer: &mut Buffer,
 ) {

@@ -16,7 +16,11 @@ use warpscope_probes::{Frame, Gpu};
 
 use crate::config::args;
 use crate::features::keys::keys;
-use crate::features::{Cursor, Effect, Key, Scroll, Shared};
+use crate::features::{Action, Cursor, Effect, Flow, Input, Key, PopupEvent, Scroll, Shared};
+use crate::store::MEANS;
+
+/// Steps of a graph that a key moves by: a sixtieth of the span.
+const READING_STEP: isize = (MEANS / 60).cast_signed();
 
 /// What is selected, and what lies over the tab.
 #[derive(Clone, Debug, Default)]
@@ -38,15 +42,58 @@ pub struct Details {
     pub key: String,
     /// First line in view.
     pub scroll: Scroll,
+    /// Lines shown: those with these words.
+    pub filter: Input,
+    /// Whether the filter is being typed.
+    pub typing: bool,
+}
+
+impl Details {
+    /// Everything about the GPU with this key.
+    pub fn new(key: &str) -> Self {
+        let key = key.to_owned();
+        Self { key, scroll: Scroll::default(), filter: Input::default(), typing: false }
+    }
+
+    /// What an event changes: `/` types a filter, the rest moves the page.
+    fn on(&mut self, event: PopupEvent) -> Flow {
+        let PopupEvent::Key(press) = event else { return self.scroll.on(event) };
+        match (self.typing, press.chord.typed(), press.action) {
+            (_, _, Some(Action::Quit)) if press.chord.typed().is_none() => return Flow::quit(),
+            (true, Some(character), _) => self.filter.push(character),
+            (true, None, Some(Action::Open | Action::Up | Action::Down)) => self.typing = false,
+            (true, None, _) if press.chord.is_backspace() => self.filter.erase(),
+            (false, Some('/'), _) => self.typing = true,
+            (_, _, Some(Action::Close)) if self.typing || !self.filter.text.is_empty() => {
+                (self.typing, self.filter) = (false, Input::default());
+            }
+            _ => return self.scroll.on(event),
+        }
+        self.scroll = Scroll::default();
+        Flow::stay()
+    }
 }
 
 impl Overview {
     /// The keys of the tab.
     pub const KEYS: &'static [Key<Self>] = keys! {
         "longer_span", ["t"], "span", "Graphs over the next longer time, up to 24 hours; then a minute again.", |_, _| vec![Effect::StepOption(&args::GRAPH_SPAN.spec, None, 1)];
+        "read_back", [","], "", "Read the graphs further back, in a recording too.", |tab, _| tab.read(-1);
+        "read_forward", ["."], "", "Read the graphs closer to now, in a recording too.", |tab, _| tab.read(1);
         "processes_down", ["}"], "", "Scroll the processes down.", |tab, shared| tab.scroll(1, shared);
         "processes_up", ["{"], "", "Scroll the processes up.", |tab, shared| tab.scroll(-1, shared);
     };
+
+    /// Moves the cursor of the graphs; it goes away behind the newest value.
+    fn read(&mut self, step: isize) -> Vec<Effect> {
+        let back = match (self.reading, step) {
+            (None, 0..) => None,
+            (None, _) => Some(0),
+            (Some(at), _) => at.checked_add_signed(-step * READING_STEP),
+        };
+        self.reading = back.map(|at| at.min(MEANS - 1));
+        Vec::new()
+    }
 
     fn scroll(&mut self, step: isize, shared: &Shared) -> Vec<Effect> {
         let last = shared.frame.processes.len().saturating_sub(1);

@@ -2,12 +2,8 @@ use warpscope_probes::gpu::Presence;
 
 use super::{Details, Overview, details, view};
 use crate::features::shared::copied_gpu;
-use crate::features::{Effect, Feature, PopupEvent, Scroll, Shared};
-use crate::store::MEANS;
+use crate::features::{Effect, Feature, PopupEvent, Shared};
 use crate::widgets::{Hit, Surface, draw_text};
-
-/// Steps of a graph that a key moves by: a sixtieth of the span.
-const READING_STEP: isize = (MEANS / 60).cast_signed();
 
 impl Feature for Overview {
     fn draw(&self, shared: &Shared, on: Surface<'_>) {
@@ -24,12 +20,7 @@ impl Feature for Overview {
         if !has_graphs {
             return self.step(step, shared);
         }
-        let back = match (self.reading, step) {
-            (None, 0..) => return,
-            (None, _) => Some(0),
-            (Some(at), _) => at.checked_add_signed(-step * READING_STEP),
-        };
-        self.reading = back.map(|at| at.min(MEANS - 1));
+        self.read(step);
     }
 
     fn close(&mut self) -> Vec<Effect> {
@@ -38,9 +29,7 @@ impl Feature for Overview {
     }
 
     fn open(&mut self, shared: &Shared) {
-        self.details = self
-            .selected(&shared.frame)
-            .map(|gpu| Details { key: gpu.key.clone(), scroll: Scroll::default() });
+        self.details = self.selected(&shared.frame).map(|gpu| Details::new(&gpu.key));
     }
 
     fn click(&mut self, hit: Hit, shared: &Shared) {
@@ -68,14 +57,14 @@ impl Feature for Overview {
     }
 
     fn draw_popup(&self, shared: &Shared, on: Surface<'_>) {
-        if let Some(Details { key, scroll }) = &self.details {
-            let page = details::page(shared, on.look, key, on.page_width());
-            draw_text(page, scroll.0, on);
+        if let Some(details) = &self.details {
+            let page = details::page(shared, on.look, details, on.page_width());
+            draw_text(page, details.scroll.0, on);
         }
     }
 
     fn on_popup(&mut self, event: PopupEvent, _shared: &Shared) -> Vec<Effect> {
         let Some(mut details) = self.details.take() else { return Vec::new() };
-        details.scroll.on(event).keep(details, &mut self.details)
+        details.on(event).keep(details, &mut self.details)
     }
 }

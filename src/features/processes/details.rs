@@ -1,10 +1,13 @@
 use ratatui::text::Line;
 use warpscope_probes::Field;
-use warpscope_probes::process::{HostSide, Usage, Visibility};
+use warpscope_probes::process::{HostSide, Process, Usage, Visibility};
 
 use crate::features::Shared;
 use crate::widgets::theme::Role;
-use crate::widgets::{Look, Titled, format, section};
+use crate::widgets::{Look, Titled, format, highest, section};
+
+/// Columns that labels take.
+const CURVE_INDENT: usize = 10;
 
 /// Everything about one process on one GPU.
 pub(crate) fn page(
@@ -29,10 +32,31 @@ pub(crate) fn page(
     };
     let mut lines = section(look, "visible", seen, Role::Text, width);
     lines.extend(section(look, "on", &process.gpu, Role::Text, width));
+    lines.extend(curve(shared, look, process, width));
     lines.extend(Usage::FIELDS.iter().flat_map(|field| row(look, field, &process.usage, width)));
     lines.extend(HostSide::FIELDS.iter().flat_map(|field| row(look, field, &process.host, width)));
     lines.extend(used(shared, look, pid, width));
     (title, lines)
+}
+
+/// The memory it held over time, and the most of it.
+fn curve(shared: &Shared, look: Look<'_>, process: &Process, width: usize) -> Vec<Line<'static>> {
+    let values = shared.store.process_memory(process);
+    let shown = &values[values.len().saturating_sub(width.saturating_sub(CURVE_INDENT))..];
+    let Some(top) = highest(shown).filter(|top| *top > 0.0 && shown.len() > 1) else {
+        return Vec::new();
+    };
+    let step = |value: &Option<f32>| match value {
+        Some(value) => look.glyphs.spark[((value / top * 7.0 + 0.5) as usize).min(7)],
+        None => look.glyphs.gap,
+    };
+    let curve: String = shown.iter().map(step).collect();
+    let seconds = shared.settings.interval.as_secs_f64() * shown.len() as f64;
+    let most = shared.display.units.bytes(f64::from(top));
+    let said = format!("{most} at most in {}", format::duration(seconds));
+    let mut lines = section(look, "held", &curve, Role::Graph, width);
+    lines.extend(section(look, "", &said, Role::Muted, width));
+    lines
 }
 
 /// What it has mapped: frameworks, the environment they lie in, CUDA libraries.

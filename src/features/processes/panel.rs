@@ -18,65 +18,74 @@ use crate::widgets::{
 
 use SortBy as By;
 
-/// One column: how it is laid out, and which order a click on its head gives.
+/// One column: its word in the configuration, how it is laid out, and which order a click on its head gives.
 struct Spec {
+    word: &'static str,
     column: Column<'static>,
     sort: Option<By>,
     text: fn(&Shared, &Process) -> (String, Role),
 }
 
 const fn spec(
+    word: &'static str,
     column: Column<'static>,
     sort: Option<By>,
     text: fn(&Shared, &Process) -> (String, Role),
 ) -> Spec {
-    Spec { column, sort, text }
+    Spec { word, column, sort, text }
 }
 
 /// Head of the column that is there once somebody has looked at what is installed.
 const USES: &str = "USES";
 
 const COLUMNS: &[Spec] = &[
-    spec(Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |shared, process| {
+    spec("gpu", Column::new("GPU", 3, 3).align(Align::Right), Some(By::Gpu), |shared, process| {
         (gpu(shared, process), Role::Muted)
     }),
-    spec(Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
+    spec("pid", Column::new("PID", 7, 7).align(Align::Right), Some(By::Pid), |_, process| {
         (process.pid.to_string(), Role::Text)
     }),
-    spec(Column::new("USER", 8, 10).rank(3), Some(By::User), |_, process| {
+    spec("user", Column::new("USER", 8, 10).rank(3), Some(By::User), |_, process| {
         plain(&process.host.user)
     }),
-    spec(Column::new("KIND", 4, 4).rank(6), None, |_, process| {
+    spec("kind", Column::new("KIND", 4, 4).rank(6), None, |_, process| {
         (kind(process.kind).into(), Role::Muted)
     }),
     spec(
+        "gpu-memory",
         Column::new("GPU-MEM", 9, 9).align(Align::Right),
         Some(By::GpuMemory),
         |shared, process| size(shared, &process.usage.gpu_memory_bytes),
     ),
-    spec(Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| {
+    spec("sm", Column::new("SM%", 4, 5).align(Align::Right).rank(1), Some(By::Sm), |_, process| {
         plain(&process.usage.sm_pct)
     }),
-    spec(Column::new("ENC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+    spec("encoder", Column::new("ENC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
         plain(&process.usage.encoder_pct)
     }),
-    spec(Column::new("DEC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
+    spec("decoder", Column::new("DEC%", 4, 5).align(Align::Right).rank(9), None, |_, process| {
         plain(&process.usage.decoder_pct)
     }),
-    spec(Column::new("CPU%", 5, 5).align(Align::Right).rank(2), Some(By::Cpu), |_, process| {
-        plain(&process.host.cpu_pct)
-    }),
     spec(
+        "cpu",
+        Column::new("CPU%", 5, 5).align(Align::Right).rank(2),
+        Some(By::Cpu),
+        |_, process| plain(&process.host.cpu_pct),
+    ),
+    spec(
+        "memory",
         Column::new("MEM", 9, 9).align(Align::Right).rank(4),
         Some(By::HostMemory),
         |shared, process| size(shared, &process.host.memory_bytes),
     ),
-    spec(Column::new("AGE", 7, 7).align(Align::Right).rank(5), Some(By::Started), age),
-    spec(Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
+    spec("age", Column::new("AGE", 7, 7).align(Align::Right).rank(5), Some(By::Started), age),
+    spec("container", Column::new("CONTAINER", 9, 14).rank(8), None, |_, process| {
         plain(&process.host.container)
     }),
-    spec(Column::new(USES, 12, 28).rank(7), None, uses),
-    spec(Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| command(process)),
+    spec("uses", Column::new(USES, 12, 28).rank(7), None, uses),
+    spec("command", Column::new("COMMAND", 24, 40).grows(), Some(By::Command), |_, process| {
+        command(process)
+    }),
 ];
 
 /// Draws the tab.
@@ -120,8 +129,9 @@ fn table(
     hits: &mut Hits,
 ) {
     let known = shared.survey.is_some();
-    let specs: Vec<&Spec> =
-        COLUMNS.iter().filter(|spec| known || spec.column.title != USES).collect();
+    let wanted = shared.display.columns.iter();
+    let specs = wanted.filter_map(|word| COLUMNS.iter().find(|spec| spec.word == word));
+    let specs: Vec<&Spec> = specs.filter(|spec| known || spec.column.title != USES).collect();
     let columns: Vec<_> = specs.iter().map(|spec| spec.column).collect();
     let mut table = Table::new(look, &columns, rows.len());
     table.selected = Some(view.cursor.at);
@@ -167,6 +177,12 @@ fn branch(look: Look<'_>, depth: usize, pen: &mut CellWriter<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_column_can_be_configured() {
+        let words: Vec<_> = COLUMNS.iter().map(|spec| spec.word).collect();
+        assert_eq!(words, crate::config::args::COLUMN_WORDS);
+    }
 
     #[test]
     fn every_order_but_none_has_a_column_to_click() {

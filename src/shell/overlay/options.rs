@@ -1,6 +1,7 @@
+use crate::config::args;
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
-use crate::shell::update::options::{OptionRow, rows};
+use crate::shell::update::options::{OptionRow, moved, rows};
 use crate::widgets::{Menu, Surface};
 
 /// The options, and the selected one.
@@ -11,10 +12,10 @@ pub struct OptionsMenu {
 
 impl OptionsMenu {
     /// What an event changes.
-    pub(super) fn on(&mut self, event: PopupEvent, _app: &App) -> Flow {
-        let rows = rows();
+    pub(super) fn on(&mut self, event: PopupEvent, app: &App) -> Flow {
+        let rows = rows(app);
         match event {
-            PopupEvent::Key(press) => return self.key(press, &rows),
+            PopupEvent::Key(press) => return self.key(press, app, &rows),
             PopupEvent::Scroll(step) => self.cursor.step(step, rows.len()),
             PopupEvent::Click(row) => {
                 if self.cursor.hit(row) {
@@ -27,9 +28,12 @@ impl OptionsMenu {
         Flow::stay()
     }
 
-    fn key(&mut self, press: Press, rows: &[OptionRow]) -> Flow {
-        if press.chord.typed() == Some('w') {
-            return Flow::Stay(vec![Effect::SaveOptions]);
+    fn key(&mut self, press: Press, app: &App, rows: &[OptionRow]) -> Flow {
+        match press.chord.typed() {
+            Some('w') => return Flow::Stay(vec![Effect::SaveOptions]),
+            Some('<') => return self.shift(app, rows, -1),
+            Some('>') => return self.shift(app, rows, 1),
+            _ => {}
         }
         match press.action {
             Some(Action::Quit) => return Flow::quit(),
@@ -40,6 +44,16 @@ impl OptionsMenu {
             None => {}
         }
         Flow::stay()
+    }
+
+    /// Moves the selected column; the cursor goes with it.
+    fn shift(&mut self, app: &App, rows: &[OptionRow], by: isize) -> Flow {
+        let row = rows.get(self.cursor.at).filter(|row| *row.spec == args::COLUMNS.spec);
+        let Some((row, text)) = row.and_then(|row| Some((row, moved(app, row, by)?))) else {
+            return Flow::stay();
+        };
+        self.cursor.step(by, rows.len());
+        Flow::Stay(vec![Effect::SetOption(row.spec, text)])
     }
 
     fn step(&self, rows: &[OptionRow], by: isize) -> Flow {
@@ -57,9 +71,10 @@ impl OptionsMenu {
             let value = row.value(app);
             format!("{mark} {label:<24} < {value} >")
         };
-        let rows: Vec<_> = rows().into_iter().map(row).collect();
+        let rows: Vec<_> = rows(app).into_iter().map(row).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
-        let head = "left right change   w write changed (*) to the file   esc close";
+        let head =
+            "left right change   < > move a column   w write changed (*) to the file   esc close";
         let (title, empty) = ("Options", "");
         let menu = Menu { title, head, rows: &rows, empty, selected: self.cursor.at };
         menu.render(first, on);

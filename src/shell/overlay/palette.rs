@@ -119,7 +119,7 @@ fn entries(app: &App) -> Vec<Entry> {
         let name = gpu.identity.name.last().map_or("GPU", String::as_str);
         entry(format!("gpu {at} {name}"), Effect::SelectGpu(at))
     }));
-    for row in options() {
+    for row in options(app) {
         match row.word {
             Some(word) => entries.push(entry(
                 format!("{} {word}", row.label.to_lowercase()),

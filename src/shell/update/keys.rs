@@ -62,6 +62,13 @@ fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
 
 /// Does what a key asks for on every tab.
 fn act(app: &mut App, action: Action) -> Vec<Effect> {
+    if app.asks_about_bench() {
+        match action {
+            Action::Bench => return answer_bench(app, "on"),
+            Action::Notices => return answer_bench(app, "off"),
+            _ => {}
+        }
+    }
     // Where there are graphs of a recording, left and right move in it.
     let moves_time = app.shared.replay.is_some() && app.tab == Tab::Overview;
     let tab = app.tabs.get_mut(app.tab);
@@ -107,6 +114,15 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         | Action::Last => {}
     }
     Vec::new()
+}
+
+/// Takes the user's word on measuring GPUs, and remembers it.
+fn answer_bench(app: &mut App, word: &str) -> Vec<Effect> {
+    let mut effects = options::set(app, &args::BENCH.spec, word);
+    let key = args::BENCH.spec.key.unwrap_or_default();
+    let chosen = app.shared.display.changed.remove(key);
+    effects.extend(chosen.map(|value| Cmd::SaveOptions([(key, value)].into()).into()));
+    effects
 }
 
 fn remove_what_if(app: &mut App) -> Vec<Effect> {

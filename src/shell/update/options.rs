@@ -27,9 +27,9 @@ pub(crate) struct OptionRow {
     pub(crate) word: Option<&'static str>,
 }
 
-/// Everything that can be set.
-pub(crate) fn rows() -> Vec<OptionRow> {
-    let options: [(&ArgSpec, &str); 10] = [
+/// Everything that can be set; columns in the order they have.
+pub(crate) fn rows(app: &App) -> Vec<OptionRow> {
+    let options: [(&ArgSpec, &str); 11] = [
         (&args::THEME.spec, "Theme"),
         (&args::INTERVAL.spec, "Interval"),
         (&args::BENCH.spec, "Benchmark"),
@@ -40,14 +40,22 @@ pub(crate) fn rows() -> Vec<OptionRow> {
         (&args::GRAPH_SPAN.spec, "Graph span"),
         (&args::PANELS.spec, "Panel"),
         (&args::GRAPHS.spec, "Graph"),
+        (&args::COLUMNS.spec, "Column"),
     ];
+    let place = |word: &str| {
+        let columns = &app.shared.display.columns;
+        columns.iter().position(|column| column == word).unwrap_or(usize::MAX)
+    };
     let rows = options.into_iter().flat_map(|(spec, label)| {
-        let words: Vec<Option<&str>> = match spec.kind {
+        let mut words: Vec<Option<&str>> = match spec.kind {
             Kind::AnyOf(words) => {
                 words.iter().filter(|word| **word != NONE).map(|word| Some(*word)).collect()
             }
             _ => vec![None],
         };
+        if *spec == args::COLUMNS.spec {
+            words.sort_by_key(|word| word.map(place));
+        }
         words.into_iter().map(move |word| OptionRow { spec, label, word })
     });
     rows.collect()
@@ -85,6 +93,7 @@ fn value(app: &App, spec: &ArgSpec) -> String {
         "INTERVAL" => Value::Span(app.shared.settings.interval).text(),
         "BENCH" => match app.tabs.bench.devices.mode() {
             BenchMode::Off => "off",
+            BenchMode::Ask => "ask",
             BenchMode::Auto => "auto",
             BenchMode::On => "on",
         }
@@ -94,6 +103,7 @@ fn value(app: &App, spec: &ArgSpec) -> String {
         "UNITS" => pick(display.units.decimal, ["binary", "decimal"]),
         "TEMPERATURE" => pick(display.units.fahrenheit, ["celsius", "fahrenheit"]),
         "GRAPH_SPAN" => span_word(display.span),
+        "COLUMNS" => display.columns.join(","),
         "PANELS" => display.panels.join(","),
         "GRAPHS" => display.graphs.join(","),
         _ => String::new(),
@@ -115,12 +125,26 @@ pub(crate) fn step(
     set(app, spec, &next)
 }
 
-/// A list with a word more or less, in the order of the table.
+/// A list with a word less, or more: before the first that follows it in the table.
 fn toggled(words: &[&'static str], now: &str, word: &str) -> String {
-    let has = |one: &str| now.split(',').any(|other| other == one);
-    let kept = words.iter().filter(|one| **one != NONE && has(one) != (**one == word));
-    let kept: Vec<_> = kept.copied().collect();
+    let rank = |one: &str| words.iter().position(|other| *other == one);
+    let before: Vec<&str> = now.split(',').filter(|one| *one != NONE).collect();
+    let mut kept: Vec<&str> = before.iter().copied().filter(|one| *one != word).collect();
+    if kept.len() == before.len() {
+        let place = kept.iter().position(|one| rank(one) > rank(word));
+        kept.insert(place.unwrap_or(kept.len()), word);
+    }
     if kept.is_empty() { NONE.to_owned() } else { kept.join(",") }
+}
+
+/// A list in which a word stands one place further; none where it cannot.
+pub(crate) fn moved(app: &App, row: &OptionRow, by: isize) -> Option<String> {
+    let text = value(app, row.spec);
+    let mut words: Vec<&str> = text.split(',').collect();
+    let at = words.iter().position(|word| Some(*word) == row.word)?;
+    let to = at.checked_add_signed(by).filter(|to| *to < words.len())?;
+    words.swap(at, to);
+    Some(words.join(","))
 }
 
 /// The value beside the one an option has. Intervals end where the longest and the shortest are, the others go around.
@@ -177,6 +201,7 @@ fn apply(app: &mut App, spec: &ArgSpec, value: &Value) -> Vec<Effect> {
             display.units = Units { fahrenheit: text == "fahrenheit", ..display.units };
         }
         ("GRAPH_SPAN", _) => display.span = span(&text).unwrap_or_default(),
+        ("COLUMNS", Value::List(words)) => display.columns.clone_from(words),
         ("PANELS", Value::List(words)) => display.panels.clone_from(words),
         ("GRAPHS", Value::List(words)) => display.graphs.clone_from(words),
         _ => {}

@@ -15,8 +15,10 @@ pub use conditions::{Blocker, Conditions, conditions};
 pub enum BenchMode {
     /// Never.
     Off,
-    /// On GPUs while they are looked at.
+    /// On GPUs once the user has said so.
     #[default]
+    Ask,
+    /// On GPUs while they are looked at.
     Auto,
     /// Also while they are not.
     On,
@@ -37,6 +39,8 @@ impl Default for Budget {
     }
 }
 
+/// Share of a core that the CPU's benchmark takes while nobody looks at it.
+const CPU_SHARE: f64 = 0.01;
 /// How long a GPU must have been idle before it is measured.
 pub const IDLE: Duration = Duration::from_secs(10);
 /// Limits of the cooldown after a burst.
@@ -174,7 +178,7 @@ impl Scheduler {
             }
             Event::Seen(seen) => {
                 self.seen = seen;
-                self.unless_wanted().unwrap_or_default()
+                self.unless_wanted().unwrap_or_else(|| self.end_rest_of_cpu(now))
             }
             Event::Finished(took) => self.finished(now, took),
             Event::Paused(why) => self.leave(now, why),
@@ -194,6 +198,7 @@ impl Scheduler {
         let why = match self.mode {
             BenchMode::Off if self.was_running => "paused by key; b continues",
             BenchMode::Off => "off; b starts it",
+            BenchMode::Ask if self.budget.is_some() => "measured once you press b",
             BenchMode::Auto if self.budget.is_some() && !self.seen => {
                 "measures while the Bench tab is open"
             }
@@ -214,6 +219,12 @@ impl Scheduler {
         } else {
             self.begin(now, 0)
         }
+    }
+
+    /// Whoever looks at the CPU's benchmark need not wait for the end of its rest.
+    fn end_rest_of_cpu(&mut self, now: Duration) -> Vec<Action> {
+        let rests = matches!(self.stage, Stage::Cooldown { .. }) && self.session.is_some();
+        if self.seen && rests && self.budget.is_none() { self.begin(now, 0) } else { Vec::new() }
     }
 
     fn frame(&mut self, now: Duration, conditions: &Conditions) -> Vec<Action> {
@@ -279,7 +290,9 @@ impl Scheduler {
     fn finished(&mut self, now: Duration, took: Duration) -> Vec<Action> {
         if matches!(self.stage, Stage::Burst { .. }) {
             self.backoffs = 0;
-            let Some(Budget { share, .. }) = self.budget else { return self.begin(now, 0) };
+            let Some(Budget { share, .. }) = self.budget else {
+                return self.cpu_finished(now, took);
+            };
             let rest = took.div_f64(share.clamp(1e-4, 1.0)).clamp(COOLDOWN.0, COOLDOWN.1);
             let why = format!("keeps to {}", percent(share));
             self.stage = Stage::Cooldown { until: now + rest, why };
@@ -287,11 +300,20 @@ impl Scheduler {
         self.end_long_session(now)
     }
 
+    fn cpu_finished(&mut self, now: Duration, took: Duration) -> Vec<Action> {
+        if self.seen {
+            return self.begin(now, 0);
+        }
+        let why = "at most 1 % of a core away from the Bench tab".to_owned();
+        self.stage = Stage::Cooldown { until: now + took.div_f64(CPU_SHARE), why };
+        Vec::new()
+    }
+
     /// A worker that has lived its time ends, unless the user looks at it and wants it on.
     fn end_long_session(&mut self, now: Duration) -> Vec<Action> {
         let pinned = self.mode == BenchMode::On && self.seen;
         let over = self.session.is_some_and(|since| now.saturating_sub(since) >= SESSION);
-        if pinned || !over {
+        if pinned || !over || self.budget.is_none() {
             return Vec::new();
         }
         let why = format!("measured for {} s; the GPU may rest", SESSION.as_secs());

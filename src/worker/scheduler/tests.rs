@@ -235,7 +235,36 @@ fn the_budget_is_kept_whatever_a_burst_takes() {
     }
 }
 
-/// The CPU needs no rest and no look, only leave; its worker keeps to a budget by itself.
+#[test]
+fn nothing_is_measured_on_a_gpu_before_the_user_says_so() {
+    walk(
+        BenchMode::Ask,
+        &[
+            (0, Do::Seen(true), &[], "off"),
+            (1, Do::Idle, &[], "off: measured once you press b"),
+            (20, Do::Idle, &[], "off"),
+            (21, Do::Mode(BenchMode::On), &[], "off"),
+            (22, Do::Idle, &[], "armed since 22"),
+        ],
+    );
+}
+
+#[test]
+fn the_cpu_keeps_to_a_hundredth_of_a_core_while_nobody_looks() {
+    let mut cpu = Scheduler::cpu(BenchMode::Ask);
+    let frame = || Event::Frame(Conditions::default());
+    let burst = [Action::Burst { memory_bytes: 0 }];
+    assert_eq!(cpu.handle(seconds(1), frame()), burst);
+    assert_eq!(cpu.handle(seconds(2), Event::Finished(seconds(1))), []);
+    assert_eq!(cpu.handle(seconds(101), frame()), [], "a second of work in a hundred");
+    assert_eq!(cpu.handle(seconds(102), frame()), burst);
+    assert_eq!(cpu.handle(seconds(103), Event::Finished(seconds(1))), []);
+    assert_eq!(cpu.handle(seconds(104), Event::Seen(true)), burst, "whoever looks need not wait");
+    assert_eq!(cpu.handle(seconds(105), Event::Finished(seconds(1))), burst);
+    assert_eq!(cpu.handle(seconds(106), Event::Seen(false)), []);
+}
+
+/// The CPU needs no rest while it is looked at, only leave; its worker keeps to a budget by itself.
 #[test]
 fn the_cpu_is_measured_burst_after_burst_unless_on_battery_or_paused() {
     let mut cpu = Scheduler::cpu(BenchMode::Off);
@@ -250,6 +279,7 @@ fn the_cpu_is_measured_burst_after_burst_unless_on_battery_or_paused() {
     };
     let burst = [Action::Burst { memory_bytes: 0 }];
     let off = |why: &str| Stage::Off(why.to_owned());
+    assert_eq!(cpu.handle(seconds(0), Event::Seen(true)), []);
     assert_eq!(cpu.handle(seconds(0), plugged()), []);
     assert_eq!(*cpu.stage(), off("off; b starts it"));
     assert_eq!(cpu.handle(seconds(1), Event::Mode(BenchMode::Auto)), burst);

@@ -1,8 +1,10 @@
 //! NVIDIA's management library (NVML) in a child process: where it crashes or calls `exit`, this program goes on, and where it
 //! hangs inside the kernel, this program can still be ended.
 //!
-//! The parent sends one line of JSON per poll, the child answers with another. A child that ends, or is not understood, is replaced
+//! The parent sends one line of JSON per poll, the child answers with another, which holds what changed. A child that ends, or is not understood, is replaced
 //! after a rest; meanwhile the last values are shown as late. One that hangs is not replaced: the kernel does not end it.
+
+mod changes;
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,6 +19,7 @@ use warpscope_probes::process::Usage;
 use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::{Notice, Severity};
 
+use self::changes::Changes;
 use crate::worker::children::Companion;
 use crate::worker::process::ARGUMENT;
 use crate::worker::{Lines, signal_name, write};
@@ -56,6 +59,7 @@ pub fn serve_nvml(
     input: impl Read,
     mut output: impl Write,
 ) -> io::Result<()> {
+    let mut sent = GpuSection::default();
     for request in Lines::new(BufReader::new(input), REQUEST_MAX) {
         let request: Request = request.map_err(io::Error::other)?;
         let since_last = Duration::try_from_secs_f64(request.since_last_s).unwrap_or_default();
@@ -63,7 +67,8 @@ pub fn serve_nvml(
         let Section::Gpu(section) = provider.poll(&context) else {
             return Err(io::Error::other(format!("{} knows no GPUs", provider.name())));
         };
-        write(&mut output, &section)?;
+        write(&mut output, &Changes::between(&sent, &section))?;
+        sent = *section;
     }
     Ok(())
 }
@@ -72,7 +77,7 @@ pub fn serve_nvml(
 pub struct NvmlProcess {
     command: Box<dyn Fn() -> Command + Send>,
     up: Option<Up>,
-    /// The last answer.
+    /// The last answer of the last child that ended.
     last: GpuSection,
     /// What became of the last child.
     trouble: String,
@@ -101,11 +106,10 @@ impl NvmlProcess {
             Some(up) => up,
             None => self.up.insert(Up::start(&mut (self.command)()).map_err(not_started)?),
         };
-        let section = up.ask(since_last)?;
+        let section = up.ask(since_last)?.clone();
         if up.served >= STEADY {
             self.rest = REST.0;
         }
-        self.last.clone_from(&section);
         Ok(section)
     }
 
@@ -147,7 +151,9 @@ impl Provider for NvmlProcess {
         match self.ask(context.since_last) {
             Ok(section) => Section::Gpu(Box::new(section)),
             Err(trouble) => {
-                self.up = None;
+                if let Some(up) = self.up.take().filter(|up| up.has_answered) {
+                    self.last = up.answer;
+                }
                 self.trouble = trouble;
                 self.wait = self.rest;
                 self.rest = (self.rest * 2).min(REST.1);
@@ -162,7 +168,10 @@ struct Up {
     child: Child,
     _companion: Companion,
     requests: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>, GpuSection>,
+    answers: Lines<BufReader<ChildStdout>, Changes<'static>>,
+    /// The last one, whole.
+    answer: GpuSection,
+    has_answered: bool,
     /// Whether it owes an answer.
     asked: bool,
     served: Duration,
@@ -177,7 +186,17 @@ impl Up {
         let companion = Companion::new(child.id());
         let answers = Lines::new(BufReader::with_capacity(64 << 10, answers), ANSWER_MAX);
         let (asked, served) = (false, Duration::ZERO);
-        let mut up = Self { child, _companion: companion, requests, answers, asked, served };
+        let (answer, has_answered) = (GpuSection::default(), false);
+        let mut up = Self {
+            child,
+            _companion: companion,
+            requests,
+            answers,
+            answer,
+            has_answered,
+            asked,
+            served,
+        };
         // One that has ended already says so when its answer is read.
         up.request(Duration::ZERO).ok();
         Ok(up)
@@ -188,7 +207,7 @@ impl Up {
         write(&mut self.requests, &Request { since_last_s: since_last.as_secs_f64() })
     }
 
-    fn ask(&mut self, since_last: Duration) -> Result<GpuSection, String> {
+    fn ask(&mut self, since_last: Duration) -> Result<&GpuSection, String> {
         self.served += since_last;
         if !self.asked {
             // As above.
@@ -196,7 +215,12 @@ impl Up {
         }
         self.asked = false;
         match self.answers.next() {
-            Some(answer) => answer.map_err(|why| self.garbled(&why.reason)),
+            Some(Ok(changes)) => {
+                changes.apply(&mut self.answer);
+                self.has_answered = true;
+                Ok(&self.answer)
+            }
+            Some(Err(why)) => Err(self.garbled(&why.reason)),
             None => Err(self.ended()),
         }
     }

@@ -102,11 +102,12 @@ fn a_request_is_one_poll_and_its_time_is_passed_on() {
     let input = "{\"since_last_s\":0.0}\n{\"since_last_s\":1.5}\n{\"since_last_s\":";
     serve_nvml(&mut provider, Cursor::new(input), &mut output).expect("ends with its input");
     assert_eq!(provider.0, [Duration::ZERO, Duration::from_millis(1500)]);
-    let answers: Vec<GpuSection> = output
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(|line| serde_json::from_slice(line).expect("is one"))
-        .collect();
-    assert_eq!(answers.iter().map(|answer| answer.gpus[0].index).collect::<Vec<_>>(), [1, 2]);
+    let answers = output.split_inclusive(|byte| *byte == b'\n').map(|line| {
+        let mut answer = GpuSection::default();
+        serde_json::from_slice::<Changes<'_>>(line).expect("is one").apply(&mut answer);
+        answer.gpus[0].index
+    });
+    assert_eq!(answers.collect::<Vec<_>>(), [1, 2]);
     for input in ["nonsense\n".to_owned(), "x".repeat(5000)] {
         assert!(serve_nvml(&mut provider, Cursor::new(input), Vec::new()).is_err());
     }

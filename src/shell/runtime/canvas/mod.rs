@@ -38,8 +38,14 @@ impl Shown {
     const COVERED: Self = Self { glyph: Some('\0'), ..Self::UNKNOWN };
 
     fn of(cell: &Cell) -> Self {
-        let mut symbol = cell.symbol().chars();
-        let glyph = symbol.next().filter(|_| symbol.next().is_none());
+        let glyph = match cell.symbol().as_bytes() {
+            // Most of a screen, and looked at ten thousand times a frame.
+            [ascii] => Some(char::from(*ascii)),
+            _ => {
+                let mut symbol = cell.symbol().chars();
+                symbol.next().filter(|_| symbol.next().is_none())
+            }
+        };
         let style = CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if glyph == Some(' ') && !cell.modifier.intersects(VISIBLE_ON_BLANK) {
             // What nobody can see must not count as a change.

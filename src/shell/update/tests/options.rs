@@ -1,22 +1,29 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::config::args;
-use crate::shell::update::options::rows;
+use crate::shell::update::options::{OptionRow, rows};
 
-fn values(app: &App) -> Vec<String> {
-    rows().iter().map(|row| row.value(app)).collect()
+fn name(row: &OptionRow) -> String {
+    format!("{} {:?}", row.spec.id, row.word)
+}
+
+fn values(app: &App) -> BTreeMap<String, String> {
+    rows(app).iter().map(|row| (name(row), row.value(app))).collect()
 }
 
 #[test]
 fn every_option_changes_at_once_alone_and_back() {
     let mut app = filled();
-    for (at, row) in rows().into_iter().enumerate() {
+    for row in rows(&app) {
         let before = values(&app);
         for by in [1, -1] {
             crate::shell::update::options::step(&mut app, row.spec, row.word, by);
             let now = values(&app);
-            assert_eq!(now[at] != before[at], by == 1, "{} {:?}", row.spec.id, row.word);
-            let others = before.iter().zip(&now).enumerate().filter(|(other, _)| *other != at);
-            assert!(others.into_iter().all(|(_, (before, now))| before == now), "{}", row.spec.id);
+            let differs = |id: &&String| now[*id] != before[*id];
+            let changed: Vec<_> = before.keys().filter(differs).cloned().collect();
+            let wanted = if by == 1 { vec![name(&row)] } else { vec![] };
+            assert_eq!(changed, wanted);
         }
         assert!(row.spec.key.is_some_and(|key| app.shared.display.changed.contains_key(key)));
     }
@@ -31,6 +38,25 @@ fn the_last_word_of_a_list_leaves_none() {
     assert_eq!(app.shared.display.panels, ["none"]);
     crate::shell::update::options::step(&mut app, &args::PANELS.spec, Some("host"), 1);
     assert_eq!(app.shared.display.panels, ["host"]);
+}
+
+#[test]
+fn columns_come_go_and_move() {
+    let mut app = filled();
+    let step = crate::shell::update::options::step;
+    let pid = Some("pid");
+    step(&mut app, &args::COLUMNS.spec, pid, 1);
+    assert_eq!(app.shared.display.columns[..2], ["gpu", "user"]);
+    step(&mut app, &args::COLUMNS.spec, pid, 1);
+    let at = rows(&app).iter().position(|row| row.word == pid).expect("is listed");
+    press(&mut app, "o");
+    (0..at).for_each(|_| drop(press(&mut app, "down")));
+    for key in [">", ">", "<"] {
+        press(&mut app, key);
+    }
+    assert_eq!(app.shared.display.columns[..3], ["gpu", "user", "pid"]);
+    (0..20).for_each(|_| drop(press(&mut app, "<")));
+    assert_eq!(app.shared.display.columns[0], "pid");
 }
 
 #[test]
@@ -88,4 +114,25 @@ fn left_and_right_read_the_graphs_and_move_in_a_recording() {
     update(&mut app, recording());
     assert_eq!(press(&mut app, "left"), [Cmd::Seek(Seek::By(-10.0))]);
     assert_eq!(press(&mut app, "right"), [Cmd::Seek(Seek::By(10.0))]);
+}
+
+#[test]
+fn measuring_gpus_is_asked_once_and_the_answer_kept() {
+    for (key, mode) in [("b", BenchMode::On), ("n", BenchMode::Off)] {
+        let mut app = filled();
+        assert!(!app.asks_about_bench(), "no GPU was seen");
+        app.tabs.bench.devices = Devices::new(BenchMode::Ask, Budget::default());
+        update(&mut app, frame(1, &["GPU-a"], &[]));
+        assert!(app.asks_about_bench());
+        let cmds = press(&mut app, key);
+        let kept = cmds.iter().find_map(|cmd| match cmd {
+            Cmd::SaveOptions(values) => Some(values.keys().copied().collect::<Vec<_>>()),
+            _ => None,
+        });
+        assert_eq!(kept, Some(vec!["bench"]), "{cmds:?}");
+        assert_eq!(app.tabs.bench.devices.mode(), mode);
+        assert!(!app.asks_about_bench());
+        press(&mut app, "n");
+        assert!(matches!(app.overlay, Some(Overlay::Notices(_))), "the key is itself again");
+    }
 }

@@ -1,0 +1,166 @@
+//! What the child answers: what differs from its answer before. Most of a GPU never changes, and writing and reading it
+//! again every second costs more than asking the driver.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use warpscope_probes::driver::Driver;
+use warpscope_probes::gpu::{Identity, MigInstance, NvLink, Presence, Throttle, Vitals};
+use warpscope_probes::process::GpuProcess;
+use warpscope_probes::provider::GpuSection;
+use warpscope_probes::{Gpu, Notice};
+
+/// A part, unless it is as before.
+type Changed<'a, T> = Option<Cow<'a, T>>;
+
+/// The parts of an answer that changed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Changes<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    driver: Changed<'a, Driver>,
+    gpus: Vec<GpuChanges<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    processes: Changed<'a, [GpuProcess]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notices: Changed<'a, [Notice]>,
+}
+
+/// The parts of a GPU that changed; all of them where another GPU had its place.
+#[derive(Debug, Serialize, Deserialize)]
+struct GpuChanges<'a> {
+    index: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Changed<'a, str>,
+    #[serde(default)]
+    presence: Presence,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Changed<'a, Identity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vitals: Changed<'a, Vitals>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    throttle: Changed<'a, Throttle>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nvlinks: Changed<'a, [NvLink]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mig: Changed<'a, [MigInstance]>,
+}
+
+fn changed<'a, T: PartialEq + ToOwned + ?Sized>(before: &T, now: &'a T) -> Changed<'a, T> {
+    (before != now).then_some(Cow::Borrowed(now))
+}
+
+fn put<T: ToOwned + ?Sized>(part: Changed<'_, T>, into: &mut T::Owned) {
+    if let Some(part) = part {
+        *into = part.into_owned();
+    }
+}
+
+impl<'a> Changes<'a> {
+    /// What makes the one the other.
+    pub(super) fn between(before: &GpuSection, now: &'a GpuSection) -> Self {
+        let none = Gpu::default();
+        let gpu = |(at, gpu): (usize, &'a Gpu)| {
+            let before = before.gpus.get(at).unwrap_or(&none);
+            GpuChanges::between(before, gpu)
+        };
+        Self {
+            driver: changed(&before.driver, &now.driver),
+            gpus: now.gpus.iter().enumerate().map(gpu).collect(),
+            processes: changed(&before.processes[..], &now.processes),
+            notices: changed(&before.notices[..], &now.notices),
+        }
+    }
+
+    /// Brings the answer before up to date.
+    pub(super) fn apply(self, to: &mut GpuSection) {
+        put(self.driver, &mut to.driver);
+        put(self.processes, &mut to.processes);
+        put(self.notices, &mut to.notices);
+        to.gpus.resize_with(self.gpus.len(), Gpu::default);
+        self.gpus.into_iter().zip(&mut to.gpus).for_each(|(changes, gpu)| changes.apply(gpu));
+    }
+}
+
+impl<'a> GpuChanges<'a> {
+    fn between(before: &Gpu, now: &'a Gpu) -> Self {
+        Self {
+            index: now.index,
+            key: changed(&before.key[..], &now.key),
+            presence: now.presence,
+            identity: changed(&before.identity, &now.identity),
+            vitals: changed(&before.vitals, &now.vitals),
+            throttle: changed(&before.throttle, &now.throttle),
+            nvlinks: changed(&before.nvlinks[..], &now.nvlinks),
+            mig: changed(&before.mig[..], &now.mig),
+        }
+    }
+
+    fn apply(self, to: &mut Gpu) {
+        (to.index, to.presence) = (self.index, self.presence);
+        put(self.key, &mut to.key);
+        put(self.identity, &mut to.identity);
+        put(self.vitals, &mut to.vitals);
+        put(self.throttle, &mut to.throttle);
+        put(self.nvlinks, &mut to.nvlinks);
+        put(self.mig, &mut to.mig);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_probes::units::{Celsius, Watts};
+
+    use super::*;
+
+    fn gpu(key: &str, watts: f64) -> Gpu {
+        let mut gpu = Gpu { key: key.into(), presence: Presence::Present, ..Gpu::default() };
+        gpu.identity.name = "NVIDIA H100".to_owned().into();
+        gpu.vitals.power_w = Watts(watts).into();
+        gpu
+    }
+
+    fn section(gpus: Vec<Gpu>) -> GpuSection {
+        GpuSection { gpus, ..GpuSection::default() }
+    }
+
+    /// As it arrives at the other end.
+    fn sent(before: &GpuSection, now: &GpuSection) -> (GpuSection, usize) {
+        let line = serde_json::to_string(&Changes::between(before, now)).expect("serialises");
+        let mut to = before.clone();
+        serde_json::from_str::<Changes<'_>>(&line).expect("reads back").apply(&mut to);
+        (to, line.len())
+    }
+
+    #[test]
+    fn every_answer_arrives_whole_whatever_came_before() {
+        let mut late = gpu("b", 70.0);
+        late.make_late();
+        late.vitals.temperature_c = Celsius(41.0).into();
+        late.nvlinks.push(NvLink {
+            link: 3,
+            active: true,
+            version: None,
+            remote: None,
+            errors: None,
+        });
+        let answers = [
+            GpuSection::default(),
+            section(vec![gpu("a", 60.0), gpu("b", 70.0)]),
+            section(vec![gpu("a", 60.0), late]),
+            section(vec![gpu("b", 70.0)]),
+            section(vec![gpu("b", 70.0), Gpu::default(), gpu("c", 1.0)]),
+        ];
+        for before in &answers {
+            for now in &answers {
+                assert_eq!(sent(before, now).0, *now, "after {before:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stays_is_not_sent() {
+        let (before, now) = (section(vec![gpu("a", 60.0)]), section(vec![gpu("a", 61.0)]));
+        assert!(sent(&before, &before).1 < 80);
+        assert!(sent(&before, &now).1 < sent(&GpuSection::default(), &now).1);
+    }
+}
