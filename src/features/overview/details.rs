@@ -2,8 +2,8 @@ use ratatui::text::{Line, Span};
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
 use warpscope_probes::text::printable;
-use warpscope_probes::units::Bytes;
-use warpscope_probes::{Absence, Field, Gpu};
+use warpscope_probes::units::{Bytes, Celsius};
+use warpscope_probes::{Absence, Field, Gpu, Scalar};
 
 use super::Details;
 use crate::features::{Input, Shared};
@@ -120,7 +120,7 @@ impl Rows<'_> {
         match (field.unit, text.parse::<f64>()) {
             _ if HEXADECIMAL.contains(&field.key) => hexadecimal(text),
             ("B", Ok(bytes)) => self.units.bytes(bytes).to_string(),
-            ("°C", Ok(celsius)) => self.units.celsius(celsius, self.look.glyphs).to_string(),
+            (Celsius::UNIT, Ok(celsius)) => self.units.celsius(celsius, self.look.glyphs).to_string(),
             _ if WORDS.contains(&field.key) => text.replace('_', " "),
             _ => format::with_unit(text, field.unit),
         }

@@ -4,7 +4,8 @@ use warpscope_probes::{Frame, Gpu};
 use crate::features::{Action, Cursor, Effect, Flow, PopupEvent, Press};
 use crate::shell::App;
 use crate::shell::hosts::{State, name, state};
-use crate::widgets::format::{bytes_of, percent};
+use crate::widgets::format::{bytes_of, celsius, percent};
+use crate::widgets::glyphs::Glyphs;
 use crate::widgets::{Menu, Surface};
 
 /// The machines whose frames come in, those in trouble first, to bring one into view.
@@ -52,7 +53,7 @@ impl HostsMenu {
     pub(super) fn draw(&self, app: &App, on: Surface<'_>) {
         let frames = sorted(app);
         let widest = frames.iter().map(|frame| name(frame).chars().count()).max().unwrap_or(0);
-        let rows: Vec<_> = frames.iter().map(|frame| row(frame, widest)).collect();
+        let rows: Vec<_> = frames.iter().map(|frame| row(frame, widest, on.look.glyphs)).collect();
         let first = |visible| self.cursor.first(visible, rows.len());
         let head = totals(&frames);
         let empty = "This machine only: warpscope --host NAME shows others.";
@@ -86,7 +87,7 @@ fn load<'a>(gpus: impl Iterator<Item = &'a Gpu>) -> (usize, Option<f64>, f64, f6
     (count, mean, used, total)
 }
 
-fn row(frame: &Frame, widest: usize) -> String {
+fn row(frame: &Frame, widest: usize, glyphs: &Glyphs) -> String {
     let name = name(frame);
     if state(frame) != State::Fine
         && let Some(notice) = frame.notices.iter().max_by_key(|notice| notice.severity)
@@ -98,13 +99,13 @@ fn row(frame: &Frame, widest: usize) -> String {
         real(frame).next().and_then(|gpu| gpu.identity.name.last()).map_or("", String::as_str);
     let hottest =
         real(frame).filter_map(|gpu| gpu.vitals.temperature_c.last()).map(|celsius| celsius.0);
-    let hottest =
-        hottest.reduce(f32::max).map_or_else(String::new, |celsius| format!("{celsius:.0} °C"));
+    let hottest = hottest.reduce(f32::max);
+    let hottest = hottest.map_or_else(String::new, |at| celsius(at.into(), glyphs).to_string());
     let busy = busy.map_or_else(String::new, |busy| percent(busy).to_string());
     let memory = bytes_of(Some(used), total);
-    let processes = frame.processes.len();
+    let (processes, times) = (frame.processes.len(), glyphs.times);
     format!(
-        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>3} proc  {count} × {kind}"
+        "{name:widest$}  {busy:>5}  {memory:>20}  {hottest:>6}  {processes:>3} proc  {count} {times} {kind}"
     )
 }
 
