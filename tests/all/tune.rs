@@ -340,6 +340,7 @@ fn in_a_terminal_every_save_begins_anew_and_a_broken_build_waits_for_the_next() 
     session.see("best: block=8");
     session.see("waiting for a save");
     desk.write("run.sh", "if then\n");
+    assert!(!session.text().contains('\u{fffd}'), "{}", session.text());
     session.see("the build ends with 2");
     desk.write("run.sh", &script(16));
     session.see("best: block=16");
