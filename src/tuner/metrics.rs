@@ -1,19 +1,10 @@
-//! What else is known of a candidate than its time, and what is to be least or most.
+//! What else is known of a candidate than its time.
 
 use std::collections::BTreeMap;
 
 use super::cuda::Expression;
-use super::spec::Parameters;
+use super::parameters::Parameters;
 use super::trial::Problem;
-
-/// What a search looks for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Objective {
-    /// What is to be least or most.
-    pub expression: Expression,
-    /// Whether more is better.
-    pub is_maximized: bool,
-}
 
 /// Names every metric may use, beside sizes, parameters, other metrics and numbers of the program's lines.
 pub(super) const MEASURED: [&str; 9] = [

@@ -13,6 +13,7 @@ mod invalid;
 mod metrics;
 mod names;
 mod output;
+mod parameters;
 mod parse;
 mod search;
 mod spec;
@@ -29,11 +30,11 @@ pub use cuda::{
     default_limit, find_device, run_cuda,
 };
 pub use invalid::{Fault, Invalid};
-pub use metrics::Objective;
 pub use output::{ParsedOutput, read_output};
+pub use parameters::Parameters;
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
-pub use spec::{Kind, Parameters, Spec};
+pub use spec::{Kind, Objective, Spec};
 pub use strategy::{Space, Strategy};
 pub use trial::{Board, CandidateRun, Problem, State};
 pub use winners::{Timed, WINNERS_SCHEMA, Winner, Winners};

@@ -1,15 +1,12 @@
 //! What is tuned.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
 
 use super::command_line::CommandLine;
 use super::contract::Contract;
 use super::cuda::{Code, Cuda, Expression};
-use super::metrics::Objective;
+use super::parameters::Parameters;
 use super::strategy::Strategy;
 
 /// What the candidates are.
@@ -23,20 +20,13 @@ pub enum Kind {
     Cuda(Code),
 }
 
-/// Values by parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Parameters(pub BTreeMap<String, String>);
-
-impl fmt::Display for Parameters {
-    /// `block=64 unroll=2`; blanks in a value become underlines, so that words stay words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |(name, value): (&String, &String)| {
-            let value: Vec<&str> = value.split_whitespace().collect();
-            format!("{name}={}", value.join("_"))
-        };
-        f.pad(&self.0.iter().map(word).collect::<Vec<_>>().join(" "))
-    }
+/// What a search looks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objective {
+    /// What is to be least or most.
+    pub expression: Expression,
+    /// Whether more is better.
+    pub is_maximized: bool,
 }
 
 /// A spec that was understood.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::spec::Parameters;
+use super::parameters::Parameters;
 use crate::runs::compare::SplitMix;
 
 /// In which order candidates are tried.
@@ -78,6 +78,11 @@ impl Space {
     pub fn tried(&mut self, candidate: usize) {
         self.left.remove(&candidate);
         self.count += 1;
+    }
+
+    /// Whether a candidate is still to be tried.
+    pub fn is_left(&self, candidate: usize) -> bool {
+        self.left.contains(&candidate)
     }
 
     /// The candidate to try next, from what is known of others; none where all were tried.

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::Amount;
 use super::invalid::Invalid;
-use super::metrics::Objective;
 use super::output::ParsedOutput;
-use super::spec::{Parameters, Spec};
+use super::parameters::Parameters;
+use super::spec::{Objective, Spec};
 use crate::runs::compare::{Judgement, Quartiles, Series};
 use crate::runs::samples::{Key, Shape};
 

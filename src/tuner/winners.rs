@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::Parameters;
+use super::parameters::Parameters;
 use super::trial::{Board, Problem};
 use crate::runs::samples::Key;
 
@@ -113,6 +113,16 @@ impl Winners {
         own.insert(winner.key.to_string(), winner);
     }
 
+    /// The parameters that won the last search of this kernel, size and number format on a machine.
+    pub fn last(&self, machine: &str, key: &Key) -> Option<&Parameters> {
+        let mut own = self.machines.get(machine)?.values();
+        let same = own.find(|winner| {
+            let known = &winner.key;
+            (&known.name, &known.shape, &known.dtype) == (&key.name, &key.shape, &key.dtype)
+        })?;
+        same.best.first().map(|best| &best.parameters)
+    }
+
     /// Winners of a machine whose keys have all these words.
     pub fn named(&self, machine: &str, words: &[String]) -> Vec<&Winner> {
         let own = self.machines.get(machine).into_iter().flat_map(BTreeMap::values);
@@ -166,6 +176,8 @@ mod tests {
         assert_eq!(named("here", &["k bf16"]), 1);
         assert_eq!(named("here", &[]), 1);
         assert_eq!((named("here", &["kk"]), named("there", &["k"])), (0, 0));
+        let last = |machine: &str| winners.last(machine, &winner.key).map(ToString::to_string);
+        assert_eq!((last("here").as_deref(), last("there")), (Some("block=2"), None));
     }
 
     #[test]

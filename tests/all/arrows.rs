@@ -51,8 +51,8 @@ const WRITERS: &[(&str, &str)] = &[
     ("commands/worker.rs", "lines between two processes of the program"),
     ("engine/explain/line.rs", "terminal sequences are taken out of logs"),
     ("io/sink/printer.rs", "the printer"),
-    ("runs/samples/tables.rs", "colours are taken out of printed tables"),
     ("shell/runtime/", "the dashboard's screen, whose canvas replaces what is hostile"),
+    ("text.rs", "escape sequences are taken out"),
 ];
 
 /// Code that makes JSON past the one writer, each with its reason.

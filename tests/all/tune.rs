@@ -120,6 +120,45 @@ fn the_grid_finds_the_best_and_journal_and_results_read_back() {
 }
 
 #[test]
+fn a_search_goes_on_where_it_was_left_and_its_winner_is_kept() {
+    let script = format!("echo $block >> tried\n{VALLEY}\nsay ' error=1e-7'");
+    let desk = Desk::new(&script, &format!("{RUN}{BY_ERROR}"));
+    let runs = || std::fs::read_to_string(desk.path("tried")).expect("is there").lines().count();
+    assert!(desk.once(&[]).status.success());
+    let first = runs();
+    let again = desk.once(&["--resume"]);
+    let said = text(&again.stdout);
+    assert!(said.contains("5 candidates were measured before"), "{said}{}", text(&again.stderr));
+    assert!(said.contains("best: block=8") && said.contains("FASTER"), "{said}");
+    assert_eq!(runs(), first, "nothing is run again");
+    desk.write("run.sh", &format!("block=$1 samples=$2\n{PRINT}\n{script}\n"));
+    assert!(text(&desk.once(&["--resume"]).stdout).contains("0 candidates were measured before"));
+    let tuned = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpscope"));
+        command.arg("tuned").args(words).env("XDG_STATE_HOME", desk.path("state"));
+        command.output().expect("starts")
+    };
+    assert_eq!(text(&tuned(&["f", "n=1000"]).stdout), "block=8\n");
+    assert!(text(&tuned(&[]).stdout).contains("f n=1000"));
+    assert_eq!(tuned(&["g"]).status.code(), Some(1));
+    let wisdom = desk.path("wisdom.json").display().to_string();
+    assert!(tuned(&["f", "--wisdom", &wisdom]).status.success());
+    let stored = std::fs::read_to_string(&wisdom).expect("was written");
+    let stored: Value = serde_json::from_str(&stored).expect("is JSON");
+    let best = &stored["data"][0]["tunable_parameters"]["block"];
+    assert_eq!((&stored["kernel_name"], best), (&"f".into(), &8.into()));
+}
+
+#[test]
+fn what_a_compiler_said_is_shown_once() {
+    let build = "build = [\"sh\", \"-c\", \"echo f.c: In function f >&2; echo f.c:3: error: no b here >&2; exit 1\", \"{block}\"]\n";
+    let desk = Desk::new("say ' error=1e-7'", &format!("{build}{RUN}{BY_ERROR}"));
+    let said = text(&desk.once(&[]).stdout);
+    assert_eq!(said.matches("compile: f.c:3: error: no b here").count(), 5, "{said}");
+    assert_eq!(said.matches("\n  f.c: In function f\n").count(), 1, "{said}");
+}
+
+#[test]
 fn a_wrong_result_is_never_best_whichever_way_it_is_known() {
     let wrong_sum = format!(
         "{VALLEY}\ncase $block in 8) sum=37;; 16) sum=nan;; *) sum=36;; esac\nsay \" checksum=$sum\""
@@ -301,6 +340,7 @@ fn in_a_terminal_every_save_begins_anew_and_a_broken_build_waits_for_the_next() 
     session.see("best: block=8");
     session.see("waiting for a save");
     desk.write("run.sh", "if then\n");
+    assert!(!session.text().contains('\u{fffd}'), "{}", session.text());
     session.see("the build ends with 2");
     desk.write("run.sh", &script(16));
     session.see("best: block=16");

@@ -48,7 +48,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "record",
     about: "Record frames, or run a program and record its samples",
     more: "Every complete line of a recording is readable, however the program ends. A full disk is reported, and recording continues when there is space again. Files are created for their owner only.\n\
-           With a program after --, its output is passed through unchanged, its exit code is kept, and lines such as name=gemm m=16 dtype=bf16 t_us=41.3 are recorded with the state of the GPU at that time. The program may also write such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM.\n\
+           With a program after --, its exit code is kept and its output is passed through unchanged, and lines such as name=gemm m=16 dtype=bf16 t_us=41.3 are recorded with the state of the GPU at that time. The program may also write such lines to the FIFO in $WARPSCOPE_POINTS or to the sockets in $WARPSCOPE_POINTS_DATAGRAM and $WARPSCOPE_POINTS_STREAM. Its stdout is a pseudo-terminal, so that lines arrive when they are printed; TERM=dumb and NO_COLOR=1 are set where the output of record is no terminal.\n\
            The program starts at once; commit, driver and GPUs are determined while it runs, without running git. Signals are passed on, and a second Ctrl-C kills it. Output of processes the program leaves behind is recorded for 10 s more, then passed through unrecorded; Ctrl-C ends the 10 s.",
     args: &[
         &[

@@ -187,6 +187,8 @@ impl Session<'_> {
         let mut workspace =
             Workspace::new(spec, self.folder, &self.scratch, &stop, &self.libraries);
         workspace.cache = self.show.cache.clone();
+        let winners = self.winners.as_deref().map(|path| state_file::read(path, Winners::parse));
+        workspace.winners = winners.and_then(Result::ok).unwrap_or_default();
         match workspace.prepare() {
             Ok(()) => {}
             Err(Halt::Interrupted) => return (Board::default(), None),

@@ -79,7 +79,8 @@ impl Show {
     pub(crate) fn new(view: View, style: Style, log: RunLog) -> Self {
         Self {
             view,
-            style,
+            // Lines that are drawn in place are cleaned, and colours would be taken for dirt.
+            style: Style { color: false, ..style },
             roof: None,
             log,
             cache: None,

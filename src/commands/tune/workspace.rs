@@ -13,9 +13,11 @@ use crate::commands::cli::WORKER;
 use crate::commands::process::{self, End, MAX_OUTPUT};
 use crate::commands::tune::cache::Cache;
 use crate::commands::tune::scratch::Scratch;
+use crate::io::sink::noise_file::machine;
 use crate::tuner::{
     Board, CUDA_ARGUMENT, Candidate, CandidateRun, Check, Cuda, FIND, Fault, Halt, Invalid, Job,
-    Kind, Libraries, ParsedOutput, Runner, Spec, compare, default_limit, read_output, why_missing,
+    Kind, Libraries, ParsedOutput, Runner, Spec, Winners, compare, default_limit, read_output,
+    why_missing,
 };
 
 /// Largest file of results that is read.
@@ -37,6 +39,8 @@ pub(crate) struct Workspace<'a> {
     builds: BTreeMap<usize, Result<(), Invalid>>,
     /// What earlier searches measured.
     pub(crate) cache: Option<Rc<Cache>>,
+    /// Winners of earlier searches.
+    pub(crate) winners: Winners,
     /// By problem.
     wanted: BTreeMap<usize, Wanted>,
 }
@@ -50,7 +54,17 @@ impl<'a> Workspace<'a> {
         libraries: &'a Libraries,
     ) -> Self {
         let (builds, wanted) = (BTreeMap::new(), BTreeMap::new());
-        Self { spec, folder, scratch, stop, libraries, builds, cache: None, wanted }
+        Self {
+            spec,
+            folder,
+            scratch,
+            stop,
+            libraries,
+            builds,
+            cache: None,
+            winners: Winners::default(),
+            wanted,
+        }
     }
 
     /// Builds what all candidates share; nothing where each has a build of its own. Before that, whether there is a GPU for them.
@@ -294,6 +308,11 @@ impl<'a> Workspace<'a> {
 }
 
 impl Runner for Workspace<'_> {
+    fn last_winner(&self, board: &Board, problem: usize) -> Option<usize> {
+        let last = self.winners.last(&machine(), &board.problems[problem].key)?;
+        board.candidates.iter().position(|candidate| candidate == last)
+    }
+
     fn recall(&self, board: &Board, problem: usize, candidate: usize) -> Option<CandidateRun> {
         self.cache.as_ref()?.recall(board, problem, candidate)
     }

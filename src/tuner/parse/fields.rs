@@ -8,9 +8,10 @@ use toml::Spanned;
 use super::raw::{Checked, RawObjective, Scalar, Scalars, Words, Wrong, wrong};
 use crate::tuner::command_line::{CommandLine, is_name};
 use crate::tuner::cuda::{CODES, Expression};
-use crate::tuner::metrics::{MEASURED, Objective};
+use crate::tuner::metrics::MEASURED;
 use crate::tuner::names::BUILT_IN;
-use crate::tuner::spec::{Kind, Parameters};
+use crate::tuner::parameters::Parameters;
+use crate::tuner::spec::{Kind, Objective};
 use crate::tuner::strategy::Strategy;
 
 /// Most shapes, and most number formats.

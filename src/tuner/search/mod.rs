@@ -44,6 +44,11 @@ pub trait Runner {
     /// Runs a candidate once and checks its result.
     fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt>;
 
+    /// The candidate that won the last search of a problem: worth a try early, whatever the order.
+    fn last_winner(&self, _board: &Board, _problem: usize) -> Option<usize> {
+        None
+    }
+
     /// What an earlier search of the same sources found of a candidate, against the present baseline.
     fn recall(&self, _board: &Board, _problem: usize, _candidate: usize) -> Option<CandidateRun> {
         None
@@ -97,11 +102,15 @@ impl Search<'_> {
             Space::new(&self.board.candidates, &self.spec.params, self.spec.strategy, SEED);
         let budget = self.spec.budget.unwrap_or(usize::MAX);
         let mut next = wanted.or_else(|| space.next(&[]));
+        let mut winner = self.runner.last_winner(&self.board, problem);
         for _ in 0..budget {
             let Some(candidate) = next else { break };
             space.tried(candidate);
+            let mut after = |known: &[(usize, f64)]| {
+                winner.take().filter(|one| space.is_left(*one)).or_else(|| space.next(known))
+            };
             if self.recall(problem, candidate) {
-                next = space.next(&self.ratios(problem));
+                next = after(&self.ratios(problem));
                 continue;
             }
             self.trial(problem, candidate).state = State::Running;
@@ -128,7 +137,7 @@ impl Search<'_> {
                 }
                 _ => {}
             }
-            next = space.next(&self.ratios(problem));
+            next = after(&self.ratios(problem));
         }
         self.judge_together(problem);
         self.decide(problem)?;

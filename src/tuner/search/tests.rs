@@ -14,6 +14,8 @@ struct Machine {
     runs: Vec<usize>,
     /// Runs until the user ends it.
     patience: usize,
+    /// Who won the last search.
+    winner: Option<usize>,
 }
 
 impl Machine {
@@ -25,11 +27,16 @@ impl Machine {
             slow: None,
             runs: Vec::new(),
             patience: usize::MAX,
+            winner: None,
         }
     }
 }
 
 impl Runner for Machine {
+    fn last_winner(&self, _: &Board, _: usize) -> Option<usize> {
+        self.winner
+    }
+
     fn run(&mut self, board: &Board, job: Job) -> Result<ParsedOutput, Halt> {
         if self.runs.len() == self.patience {
             return Err(Halt::Interrupted);
@@ -140,6 +147,17 @@ fn a_budget_ends_a_search_and_a_local_one_finds_the_best_of_a_valley() {
     let (board, ended, settled) = tuned(&more, &mut machine);
     assert_eq!((ended, settled.len(), settled[0]), (Ok(()), 12, 15));
     assert_eq!(board.problems[0].best(), Some(7));
+}
+
+#[test]
+fn who_won_the_last_search_is_tried_after_the_baseline() {
+    let mut machine = Machine::new(valley);
+    machine.winner = Some(3);
+    let (board, _, settled) = tuned(&format!("budget = 2\n{GRID}"), &mut machine);
+    assert_eq!((settled, board.problems[0].best()), (vec![0, 3], Some(3)));
+    machine.winner = Some(0);
+    let (.., settled) = tuned(GRID, &mut machine);
+    assert_eq!(settled, [0, 1, 2, 3, 4], "none is tried twice");
 }
 
 #[test]
