@@ -15,6 +15,9 @@ use super::value::{Kind, Value};
 pub const MAX_BYTES: usize = 1 << 20;
 /// Table of key bindings in the file.
 const KEYS: &str = "keys";
+/// Table of layouts in the file, and what one may set.
+const LAYOUTS: &str = "layouts";
+const LAYOUT_KEYS: &[&str] = &["panels", "graphs", "graph_span", "columns"];
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +26,8 @@ pub struct FileSettings {
     pub values: Values,
     /// Key bindings by action, as written; the keymap checks names.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Layouts by name: values of some options.
+    pub layouts: BTreeMap<String, Values>,
 }
 
 /// One thing wrong with a configuration file.
@@ -93,6 +98,7 @@ impl Reader<'_> {
             let name = key.get_ref().as_ref();
             match (name, by_key(name)) {
                 (KEYS, _) => self.keys(value.get_ref(), value.span()),
+                (LAYOUTS, _) => self.layouts(value.get_ref(), value.span()),
                 (_, Some(spec)) => match understand(spec.kind, value.get_ref()) {
                     Ok(value) => drop(self.settings.values.insert(spec.id, value)),
                     Err(why) => self.problem(value.span(), format!("`{name}` {why}")),
@@ -103,7 +109,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, name: &str, at: Range<usize>) {
-        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS]);
+        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS, LAYOUTS]);
         let hint = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`warpscope config sample` lists every key".to_owned(),
@@ -127,6 +133,42 @@ impl Reader<'_> {
                         name.escape_debug()
                     ),
                 ),
+            }
+        }
+    }
+
+    fn layouts(&mut self, value: &DeValue<'_>, at: Range<usize>) {
+        let Some(table) = value.as_table() else {
+            let found = value.type_str();
+            return self.problem(at, format!("`{LAYOUTS}` must be a table, found {found}"));
+        };
+        for (name, layout) in table {
+            let name = name.get_ref().to_string();
+            let Some(values) = layout.get_ref().as_table() else {
+                self.problem(
+                    layout.span(),
+                    format!("`{LAYOUTS}.{}` must be a table", name.escape_debug()),
+                );
+                continue;
+            };
+            for (key, value) in values {
+                let id = key.get_ref().as_ref();
+                let spec = by_key(id).filter(|_| LAYOUT_KEYS.contains(&id));
+                match spec.map(|spec| (spec, understand(spec.kind, value.get_ref()))) {
+                    Some((spec, Ok(value))) => {
+                        let layout = self.settings.layouts.entry(name.clone()).or_default();
+                        layout.insert(spec.id, value);
+                    }
+                    Some((_, Err(why))) => self.problem(value.span(), format!("`{id}` {why}")),
+                    None => self.problem(
+                        key.span(),
+                        format!(
+                            "a layout has no `{}`; it has: {}",
+                            id.escape_debug(),
+                            LAYOUT_KEYS.join(", ")
+                        ),
+                    ),
+                }
             }
         }
     }
@@ -190,6 +232,16 @@ mod tests {
         let text = "theme = 3\n\n\nintervall = 1\n";
         let problems = parse("f", text).expect_err("two errors");
         assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn layouts_are_read_by_name_and_set_only_what_is_laid_out() {
+        let text = "[layouts.wide]\ngraphs = \"memory,power\"\n[layouts.night]\ntheme = \"dark\"\n";
+        let problems = parse("f", text).expect_err("a theme is no layout");
+        assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [4]);
+        let read =
+            parse("f", &text[..text.find("[layouts.night]").expect("is there")]).expect("loads");
+        assert_eq!(read.layouts["wide"]["GRAPHS"].text(), "memory,power");
     }
 
     #[test]

@@ -146,6 +146,8 @@ pub enum Action {
     Options,
     /// Find something by name and do it.
     Palette,
+    /// The next layout of the configuration.
+    Layout,
     /// Next theme.
     Theme,
     /// Start, pause or continue the benchmark.

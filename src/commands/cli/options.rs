@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::command::Commands;
 use super::exit::CliError;
 use super::raw_args::RawArgs;
-use crate::config::{self, Arg, ArgValue, Config, Environment, Settings, Value, args};
+use crate::config::{self, Arg, ArgValue, Config, Environment, Settings, Value, Values, args};
 
 /// What a command needs to know, from all layers.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub struct Options {
     pub settings: Settings,
     /// Keys by action, as in the file; the keymap checks them.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Layouts by name, as in the file.
+    pub layouts: BTreeMap<String, Values>,
     /// The configuration and what became of it.
     pub config: Config,
     /// The environment it was resolved with.
@@ -84,7 +86,7 @@ pub(crate) fn resolve(
     };
     let settings =
         config::resolve(&raw.values, &env, &file, !raw.command.screen).map_err(CliError::Usage)?;
-    Ok(Options { settings, keys: file.keys, config, env, commands })
+    Ok(Options { settings, keys: file.keys, layouts: file.layouts, config, env, commands })
 }
 
 /// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.
