@@ -153,6 +153,7 @@ fn display(options: &Options) -> Display {
         is_local_time: options.get(&args::CLOCK) == "local",
         span: span(&options.get(&args::GRAPH_SPAN)).unwrap_or_default(),
         graphs: options.get(&args::GRAPHS),
+        layouts: options.layouts.clone().into_iter().collect(),
         columns: options.get(&args::COLUMNS),
         panels: options.get(&args::PANELS),
         mouse: options.get(&args::MOUSE),

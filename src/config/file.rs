@@ -16,6 +16,9 @@ pub const MAX_BYTES: usize = 1 << 20;
 const KEYS: (&str, &str) = ("keys", "keys such as [\"q\", \"ctrl-c\"]");
 /// Table of groups of hosts, likewise.
 const HOSTS: (&str, &str) = ("hosts", "hosts such as [\"gpu1\", \"ana@gpu2\"]");
+/// Table of layouts in the file, and what one may set.
+const LAYOUTS: &str = "layouts";
+const LAYOUT_KEYS: &[&str] = &["panels", "graphs", "graph_span", "columns"];
 
 /// What a configuration file says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +29,8 @@ pub struct FileSettings {
     pub keys: Lists,
     /// Groups of hosts by name, as written.
     pub hosts: Lists,
+    /// Layouts by name: values of some options.
+    pub layouts: BTreeMap<String, Values>,
 }
 
 /// A table of the file whose rows are lists of texts.
@@ -102,6 +107,7 @@ impl Reader<'_> {
                 ("hosts", _) => {
                     self.settings.hosts = self.lists(HOSTS, value.get_ref(), value.span());
                 }
+                (LAYOUTS, _) => self.layouts(value.get_ref(), value.span()),
                 (_, Some(spec)) => match understand(spec.kind, value.get_ref()) {
                     Ok(value) => drop(self.settings.values.insert(spec.id, value)),
                     Err(why) => self.problem(value.span(), format!("`{name}` {why}")),
@@ -112,7 +118,7 @@ impl Reader<'_> {
     }
 
     fn unknown(&mut self, name: &str, at: Range<usize>) {
-        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS.0, HOSTS.0]);
+        let known = || args::all().filter_map(|spec| spec.key).chain([KEYS.0, HOSTS.0, LAYOUTS]);
         let hint = match nearest(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`warpscope config sample` lists every key".to_owned(),
@@ -138,6 +144,42 @@ impl Reader<'_> {
             }
         }
         lists
+    }
+
+    fn layouts(&mut self, value: &DeValue<'_>, at: Range<usize>) {
+        let Some(table) = value.as_table() else {
+            let found = value.type_str();
+            return self.problem(at, format!("`{LAYOUTS}` must be a table, found {found}"));
+        };
+        for (name, layout) in table {
+            let name = name.get_ref().to_string();
+            let Some(values) = layout.get_ref().as_table() else {
+                self.problem(
+                    layout.span(),
+                    format!("`{LAYOUTS}.{}` must be a table", name.escape_debug()),
+                );
+                continue;
+            };
+            for (key, value) in values {
+                let id = key.get_ref().as_ref();
+                let spec = by_key(id).filter(|_| LAYOUT_KEYS.contains(&id));
+                match spec.map(|spec| (spec, understand(spec.kind, value.get_ref()))) {
+                    Some((spec, Ok(value))) => {
+                        let layout = self.settings.layouts.entry(name.clone()).or_default();
+                        layout.insert(spec.id, value);
+                    }
+                    Some((_, Err(why))) => self.problem(value.span(), format!("`{id}` {why}")),
+                    None => self.problem(
+                        key.span(),
+                        format!(
+                            "a layout has no `{}`; it has: {}",
+                            id.escape_debug(),
+                            LAYOUT_KEYS.join(", ")
+                        ),
+                    ),
+                }
+            }
+        }
     }
 
     fn problem(&mut self, at: Range<usize>, message: String) {
@@ -199,6 +241,16 @@ mod tests {
         let text = "theme = 3\n\n\nintervall = 1\n";
         let problems = parse("f", text).expect_err("two errors");
         assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4]);
+    }
+
+    #[test]
+    fn layouts_are_read_by_name_and_set_only_what_is_laid_out() {
+        let text = "[layouts.wide]\ngraphs = \"memory,power\"\n[layouts.night]\ntheme = \"dark\"\n";
+        let problems = parse("f", text).expect_err("a theme is no layout");
+        assert_eq!(problems.all.iter().map(|one| one.line).collect::<Vec<_>>(), [4]);
+        let read =
+            parse("f", &text[..text.find("[layouts.night]").expect("is there")]).expect("loads");
+        assert_eq!(read.layouts["wide"]["GRAPHS"].text(), "memory,power");
     }
 
     #[test]

@@ -20,6 +20,14 @@ const KEYS: &str = "
 #[keys]
 ";
 
+const LAYOUTS: &str = "
+# Layouts by name: panels, graphs, graph_span and columns; the key L walks through them.
+#[layouts.training]
+#panels = \"processes\"
+#graphs = \"utilization,memory,power,tensor\"
+#graph_span = \"1h\"
+";
+
 /// The documented sample: every key with its default, and every action with its keys and what it does, commented out.
 pub fn sample<'a>(actions: impl IntoIterator<Item = (&'a str, &'a [&'a str], &'a str)>) -> String {
     let mut text = HEAD.to_owned();
@@ -33,6 +41,7 @@ pub fn sample<'a>(actions: impl IntoIterator<Item = (&'a str, &'a [&'a str], &'a
     for (id, keys, help) in actions {
         writeln!(text, "#{id} = {keys:?} # {help}").expect("a String takes everything");
     }
+    text.push_str(LAYOUTS);
     text
 }
 
@@ -86,5 +95,6 @@ mod tests {
             assert_eq!(said.text(), default, "{:?}", spec.key);
         }
         assert_eq!(file.keys["quit"], ["q", "ctrl-c"]);
+        assert_eq!(file.layouts["training"].len(), 3);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 
 use crate::config::args::GRAPH_WORDS;
-use crate::config::{Value, args};
+use crate::config::{Value, Values, args};
 use crate::store::{SPANS, TRACKS, Track};
 use crate::widgets::format::Units;
 
@@ -26,6 +26,10 @@ pub struct Display {
     pub columns: Vec<String>,
     /// Panels of Overview by their words.
     pub panels: Vec<String>,
+    /// Layouts by name: values of options by their ids.
+    pub layouts: Vec<(String, Values)>,
+    /// Place of the layout that was chosen last.
+    pub layout: Option<usize>,
     /// Whether the mouse is used.
     pub mouse: bool,
     /// What was set since the start, by the key in the configuration.
@@ -44,6 +48,8 @@ impl Default for Display {
             graphs: words(args::GRAPHS.spec.default),
             columns: words(args::COLUMNS.spec.default),
             panels: words(args::PANELS.spec.default),
+            layouts: Vec::new(),
+            layout: None,
             mouse: true,
             changed: BTreeMap::new(),
         }

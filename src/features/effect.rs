@@ -22,6 +22,8 @@ pub enum Effect {
     StepOption(&'static ArgSpec, Option<&'static str>, isize),
     /// An option takes this value.
     SetOption(&'static ArgSpec, String),
+    /// The layout with this place takes effect.
+    SetLayout(usize),
     /// Options that were changed go into the configuration file.
     SaveOptions,
     /// What a key does.

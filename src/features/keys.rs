@@ -148,6 +148,8 @@ pub enum Action {
     Palette,
     /// The machines that are read.
     Hosts,
+    /// The next layout of the configuration.
+    Layout,
     /// Next theme.
     Theme,
     /// Start, pause or continue the benchmark.

@@ -86,6 +86,7 @@ const DOING: &[Row] = keys! {
     A::Options, "options", Global, ["o", "f2"], "options", "Options: theme, graphs, panels, units, interval; w there writes them to the configuration.";
     A::Palette, "palette", Global, [":", "ctrl-p"], "", "Find a GPU, framework, option or action by name.";
     A::Hosts, "hosts", Global, ["H"], "", "The machines read by --host, to show another one.";
+    A::Layout, "layout", Global, ["L"], "", "Next layout of the configuration: its panels, graphs, their span and columns.";
     A::Theme, "theme", Global, ["T"], "", "Next theme.";
     A::Repaint, "repaint", Global, ["ctrl-l"], "", "Draw everything again.";
     A::Suspend, "suspend", Global, ["ctrl-z"], "", "Put warpscope into the background; fg brings it back.";

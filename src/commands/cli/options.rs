@@ -1,11 +1,14 @@
 //! Everything a command needs to know: the resolved arguments, the configuration and the environment.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::command::Commands;
 use super::exit::CliError;
 use super::raw_args::RawArgs;
-use crate::config::{self, Arg, ArgValue, Config, Environment, Lists, Settings, Value, args};
+use crate::config::{
+    self, Arg, ArgValue, Config, Environment, Lists, Settings, Value, Values, args,
+};
 
 /// What a command needs to know, from all layers.
 #[derive(Clone)]
@@ -16,6 +19,8 @@ pub struct Options {
     pub keys: Lists,
     /// Groups of hosts, as in the file.
     pub hosts: Lists,
+    /// Layouts by name, as in the file.
+    pub layouts: BTreeMap<String, Values>,
     /// The configuration and what became of it.
     pub config: Config,
     /// The environment it was resolved with.
@@ -90,7 +95,8 @@ pub(crate) fn resolve(
     };
     let settings =
         config::resolve(&raw.values, &env, &file, !raw.command.screen).map_err(CliError::Usage)?;
-    Ok(Options { settings, keys: file.keys, hosts: file.hosts, config, env, commands })
+    let (keys, hosts, layouts) = (file.keys, file.hosts, file.layouts);
+    Ok(Options { settings, keys, hosts, layouts, config, env, commands })
 }
 
 /// Whether the locale promises UTF-8. Containers often set none at all; their terminals do speak it.

@@ -120,7 +120,9 @@ impl Rows<'_> {
         match (field.unit, text.parse::<f64>()) {
             _ if HEXADECIMAL.contains(&field.key) => hexadecimal(text),
             ("B", Ok(bytes)) => self.units.bytes(bytes).to_string(),
-            (Celsius::UNIT, Ok(celsius)) => self.units.celsius(celsius, self.look.glyphs).to_string(),
+            (Celsius::UNIT, Ok(celsius)) => {
+                self.units.celsius(celsius, self.look.glyphs).to_string()
+            }
             _ if WORDS.contains(&field.key) => text.replace('_', " "),
             _ => format::with_unit(text, field.unit),
         }

@@ -119,6 +119,10 @@ fn entries(app: &App) -> Vec<Entry> {
         let name = gpu.identity.name.last().map_or("GPU", String::as_str);
         entry(format!("gpu {at} {name}"), Effect::SelectGpu(at))
     }));
+    let layouts = app.shared.display.layouts.iter().enumerate();
+    entries.extend(
+        layouts.map(|(at, (name, _))| entry(format!("layout {name}"), Effect::SetLayout(at))),
+    );
     for row in options(app) {
         match row.word {
             Some(word) => entries.push(entry(

@@ -92,6 +92,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::SeekBack => return seek(-10.0),
         Action::SeekForth => return seek(10.0),
         Action::Theme => return options::step(app, &args::THEME.spec, None, 1),
+        Action::Layout => return next_layout(app),
         Action::Left if moves_time => return seek(-10.0),
         Action::Right if moves_time => return seek(10.0),
         Action::Left => tab.step_aside(-1, &app.shared),
@@ -114,6 +115,15 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         | Action::Last => {}
     }
     Vec::new()
+}
+
+fn next_layout(app: &App) -> Vec<Effect> {
+    let display = &app.shared.display;
+    if display.layouts.is_empty() {
+        return say("The configuration has no layouts; `warpscope config sample` shows one.");
+    }
+    let next = display.layout.map_or(0, |at| at + 1) % display.layouts.len();
+    vec![Effect::SetLayout(next)]
 }
 
 /// Takes the user's word on measuring GPUs, and remembers it.

@@ -122,6 +122,10 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
                 let effects = options::set(app, spec, &text);
                 cmds.extend(apply(app, effects));
             }
+            Effect::SetLayout(at) => {
+                let effects = options::set_layout(app, at);
+                cmds.extend(apply(app, effects));
+            }
             Effect::SaveOptions => cmds.push(Cmd::SaveOptions(app.shared.display.changed.clone())),
             Effect::Press(chord) => cmds.extend(keys::key(app, chord)),
             Effect::SelectGpu(at) => for_each(&mut app.tabs, |feature| feature.select_gpu(at)),

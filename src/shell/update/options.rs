@@ -178,6 +178,20 @@ pub(crate) fn set(app: &mut App, spec: &'static ArgSpec, text: &str) -> Vec<Effe
     effects
 }
 
+/// Gives the options of a layout their values.
+pub(crate) fn set_layout(app: &mut App, at: usize) -> Vec<Effect> {
+    let Some((name, values)) = app.shared.display.layouts.get(at).cloned() else {
+        return Vec::new();
+    };
+    app.shared.display.layout = Some(at);
+    for spec in args::all() {
+        if let Some(value) = values.get(spec.id) {
+            set(app, spec, &value.text());
+        }
+    }
+    say(format!("layout {name}"))
+}
+
 fn apply(app: &mut App, spec: &ArgSpec, value: &Value) -> Vec<Effect> {
     let display = &mut app.shared.display;
     let text = value.text();

@@ -41,6 +41,26 @@ fn the_last_word_of_a_list_leaves_none() {
 }
 
 #[test]
+fn layouts_are_walked_through_and_found_by_name() {
+    let mut app = filled();
+    press(&mut app, "L");
+    assert_eq!(app.shared.display.layout, None);
+    let text =
+        "[layouts.a]\npanels = \"host\"\n[layouts.b]\ngraphs = \"power\"\ngraph_span = \"1h\"\n";
+    let file = crate::config::parse("f", text).expect("loads");
+    app.shared.display.layouts = file.layouts.into_iter().collect();
+    press(&mut app, "L");
+    assert_eq!(app.shared.display.panels, ["host"]);
+    go(&mut app, "layout b");
+    assert_eq!(
+        (app.shared.display.span, &app.shared.display.graphs[..]),
+        (3, &["power".to_owned()][..])
+    );
+    press(&mut app, "L");
+    assert_eq!(app.shared.display.layout, Some(0), "after the last the first");
+}
+
+#[test]
 fn columns_come_go_and_move() {
     let mut app = filled();
     let step = crate::shell::update::options::step;
