@@ -26,6 +26,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "llama-cpp-python.toml",
     "lm-studio.toml",
     "mistralrs.toml",
+    "mlc-llm.toml",
     "candle.toml",
     "tei.toml",
     "deepspeed.toml",
