@@ -89,6 +89,7 @@ pub(crate) const SCREEN: Args = &[
     &args::GRAPH_SPAN,
     &args::GRAPHS,
     &args::PANELS,
+    &args::COLUMNS,
     &args::ALERTS,
     &args::ALERT_TEMPERATURE,
     &args::ALERT_MEMORY,
