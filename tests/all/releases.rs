@@ -12,8 +12,9 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 10] = [
+const ARGUED: [(&str, &str, &str); 11] = [
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
+    ("bitsandbytes", "0.40.1", "only in the package index"),
     ("flash-attn", "0.2", "0.2.0 has no tag; 0.2.1 is the first"),
     ("flash-attn", "4", "flash-attn-4 has only betas"),
     ("ktransformers", "0.4", "0.4.1 follows 0.3.2"),
