@@ -39,6 +39,9 @@ pub(crate) fn winners_path(env: &Environment) -> Option<PathBuf> {
 }
 
 fn run(options: &Options) -> Result<Exit, CliError> {
+    let target = options.get(&args::WISDOM);
+    let target = target.as_deref().map(|path| Target { path, force: options.get(&args::FORCE) });
+    target.map(|target| target.check()).transpose()?;
     let path = winners_path(&options.env);
     let read =
         path.map_or_else(|| Ok(Winners::default()), |path| state_file::read(&path, Winners::parse));
@@ -52,8 +55,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
             "nothing was tuned{what} on this machine; `warpscope tune SPEC` does"
         )));
     }
-    if let Some(path) = options.get(&args::WISDOM) {
-        let target = Target { path: &path, force: options.get(&args::FORCE) };
+    if let Some(target) = target {
         let kernel = kernel(&found)?;
         target.write(|out| wisdom(&kernel, &found, out))?;
         return Ok(Exit::Fine);

@@ -49,6 +49,19 @@ fn an_nvml_child_that_hangs_in_the_driver_ends_after_its_input() {
     abandon(command, r#"{"since_last_s":0.0}"#, 0);
 }
 
+/// The first answer of a child: what differs from an empty section.
+fn whole(answer: &[u8]) -> GpuSection {
+    let empty = serde_json::to_value(GpuSection::default()).expect("is JSON");
+    let changes: serde_json::Value = serde_json::from_slice(answer).expect("is JSON");
+    let (serde_json::Value::Object(mut section), serde_json::Value::Object(changes)) =
+        (empty, changes)
+    else {
+        panic!("a section is an object");
+    };
+    section.extend(changes);
+    serde_json::from_value(section.into()).expect("is a section")
+}
+
 #[test]
 fn what_the_nvml_child_answers_is_what_its_provider_says() {
     let ask = |request: &str, library: &Path| {
@@ -70,7 +83,7 @@ fn what_the_nvml_child_answers_is_what_its_provider_says() {
         let line = serde_json::to_string(&own).expect("is JSON");
         assert_eq!(serde_json::from_str::<GpuSection>(&line).expect("is a section"), *own);
         let answer = ask(r#"{"since_last_s":0.0}"#, &there.library());
-        let answer: GpuSection = serde_json::from_slice(&answer).expect("is a section");
+        let answer = whole(&answer);
         // What moves with time is another matter.
         let lasting = |section: &GpuSection| {
             let gpus = section.gpus.iter().map(|gpu| (gpu.key.clone(), gpu.identity.clone()));

@@ -12,7 +12,7 @@ fn workers(screen: &Session) -> usize {
 fn session(stage: &Stage) -> Session {
     let variables = stage.variables();
     let env: Vec<(&str, &str)> = variables.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    let args = &["--tab", "bench", "--no-inspect", "--interval", "200ms"];
+    let args = &["--tab", "bench", "--bench", "auto", "--no-inspect", "--interval", "200ms"];
     Session::start(&Start { args, env: &env, size: (120, 36), ..Start::default() })
 }
 

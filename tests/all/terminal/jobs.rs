@@ -88,7 +88,7 @@ fn a_gpu_is_given_back_before_the_program_stops() {
     let stage = Stage::new("t4+idle");
     let variables = stage.variables();
     let env: Vec<(&str, &str)> = variables.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    let mut screen = start_job(&["--tab", "bench", "--no-inspect"], &env);
+    let mut screen = start_job(&["--tab", "bench", "--bench", "auto", "--no-inspect"], &env);
     let dashboard = job(&screen);
     let mut measuring = Vec::new();
     let of_gpu = |pid| -> Vec<Process> {
@@ -141,7 +141,7 @@ fn a_dashboard_that_is_killed_leaves_no_process_behind() {
     let nvml = Stage::new("t4+idle").fault("hang:cuStreamSynchronize");
     let variables = nvml.variables();
     let env: Vec<(&str, &str)> = variables.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    let args = ["--tab", "bench", "--no-inspect", "--interval", "200ms"];
+    let args = ["--tab", "bench", "--bench", "auto", "--no-inspect", "--interval", "200ms"];
     let mut screen = Session::start(&Start { args: &args, env: &env, ..Start::default() });
     screen.see("idle for");
     let pid = screen.child.process_id().expect("runs");

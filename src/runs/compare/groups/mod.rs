@@ -11,6 +11,7 @@ use super::reservoir::Reservoir;
 use super::samples::{Quartiles, Series};
 use crate::runs::run_log::SampleMode;
 use crate::runs::samples::{Key, Point};
+use crate::text::clean;
 
 /// Most configurations that are named where none fits.
 const NAMED: usize = 3;
@@ -261,6 +262,7 @@ impl Row {
             .into_iter()
             .find(|side| side.samples == 0 && side.tainted > 0)?;
         let taints = side.taints.join("; ");
+        let taints = clean(&taints, false);
         Some(format!(
             "all samples of one side are tainted ({taints}); run both in turn with `warpscope versus`"
         ))
