@@ -12,7 +12,8 @@ use warpscope_probes::rules::{Rule, Settings, Version};
 use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
-const ARGUED: [(&str, &str, &str); 10] = [
+const ARGUED: [(&str, &str, &str); 11] = [
+    ("bitsandbytes", "0.40.1", "on the package index, and never tagged"),
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
     ("flash-attn", "0.2", "0.2.0 has no tag; 0.2.1 is the first"),
     ("flash-attn", "4", "flash-attn-4 has only betas"),
