@@ -13,10 +13,6 @@ use super::verdicts::base;
 
 /// Bounds that are no release, and why they stand.
 const ARGUED: [(&str, &str, &str); 11] = [
-<<<<<<< HEAD
-=======
-    ("bitsandbytes", "0.40.1", "on the package index, and never tagged"),
->>>>>>> d3a19cade9e64490cbb455ea0bbb083c59e2cd79
     ("autogptq", "0.8", "0.7.1 is the last; the project is archived"),
     ("bitsandbytes", "0.40.1", "only in the package index"),
     ("flash-attn", "0.2", "0.2.0 has no tag; 0.2.1 is the first"),
