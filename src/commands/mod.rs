@@ -124,7 +124,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Environment) -> Result
         output::demand_terminal()?;
     }
     if raw.command.runs_there && !options.get(&args::HOSTS).is_empty() {
-        return hosts::there::run(&options, &line);
+        return hosts::there::run(&options, raw.command, &line);
     }
     (raw.command.run)(&options)
 }

@@ -185,6 +185,8 @@ fn questions_are_answered_over_there() {
         assert_eq!(host["exit"], i64::from(there.status.code().expect("a code")));
         assert_eq!(host["answer"]["verdicts"][0]["gpu"], "Tesla T4", "{told}");
     }
+    let table = out(&server.run(&["check", "ktransformers", "--host", "gpu1", "--host", "gpu2"]));
+    assert!(table.starts_with("HOST") && table.contains("\ngpu2  Tesla T4"), "{table}");
     let quoted = server.run(&["check", "it's$(a)`b`!", "--host", "gpu1"]);
     assert!(err(&quoted).contains("it's$(a)`b`!"), "{}", err(&quoted));
     assert_eq!(quoted.status.code(), Some(2));

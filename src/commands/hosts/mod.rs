@@ -1,6 +1,7 @@
 //! Other machines that options name: which they are, and commands that run over there.
 
 mod call;
+mod checks;
 mod ssh_config;
 pub(crate) mod there;
 

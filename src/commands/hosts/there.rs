@@ -6,8 +6,9 @@ use std::thread;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::checks::table;
 use super::{Answer, build, call, named, ssh};
-use crate::commands::cli::{CliError, Exit, Form, Options};
+use crate::commands::cli::{CliError, CommandSpec, Exit, Form, Options};
 use crate::commands::output;
 use crate::io::source::hosts::script::{Means, run_warpscope};
 use crate::io::source::hosts::{HostName, Trouble};
@@ -16,12 +17,20 @@ use crate::io::source::hosts::{HostName, Trouble};
 const OURS: [&str; 3] = ["--host", "--ssh", "--config"];
 
 /// What came of a host.
-type Outcome = Result<Answer, Trouble>;
+pub(super) type Outcome = Result<Answer, Trouble>;
 
 /// Runs a command, as it was given here, on every host, at once. Exits with the highest code of all.
-pub(crate) fn run(options: &Options, line: &[OsString]) -> Result<Exit, CliError> {
+pub(crate) fn run(
+    options: &Options,
+    command: &CommandSpec,
+    line: &[OsString],
+) -> Result<Exit, CliError> {
     let hosts = named(options)?;
-    let words = theirs(line)?;
+    let mut words = theirs(line)?;
+    let as_table = command.name == "check" && hosts.len() > 1 && options.form() == Form::Text;
+    if as_table {
+        words.push("--json".to_owned());
+    }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let script = run_warpscope(&build(), &words, ":");
     let ssh = ssh(options)?;
@@ -38,7 +47,13 @@ pub(crate) fn run(options: &Options, line: &[OsString]) -> Result<Exit, CliError
     });
     let outcomes =
         hosts.iter().zip(outcomes).map(|(host, outcome)| (host, understood(host, outcome)));
-    show(options, outcomes.collect())
+    let outcomes: Vec<_> = outcomes.collect();
+    if as_table {
+        let code = highest(&outcomes);
+        output::print(&table(&outcomes, output::style(options)))?;
+        return Ok(Exit::Command(code));
+    }
+    show(options, outcomes)
 }
 
 /// The words of a command line that are for the other side: without this program's name and what says where to connect.
@@ -94,10 +109,7 @@ struct HostTold<'a> {
 }
 
 fn show(options: &Options, outcomes: Vec<(&HostName, Outcome)>) -> Result<Exit, CliError> {
-    let codes = outcomes.iter().map(|(_, outcome)| {
-        outcome.as_ref().map_or(Exit::CheckFailed.code(), |answer| answer.code)
-    });
-    let code = codes.max().unwrap_or_default();
+    let code = highest(&outcomes);
     if options.form() == Form::Json {
         let hosts = outcomes.into_iter().map(|(host, outcome)| told(host, outcome)).collect();
         output::json(&Told { schema: 1, hosts })?;
@@ -133,4 +145,12 @@ fn told(host: &HostName, outcome: Outcome) -> HostTold<'_> {
             HostTold { host, exit: Some(answer.code), answer: parsed, error }
         }
     }
+}
+
+/// The highest exit code of all; a host without an answer counts as a check that failed.
+fn highest(outcomes: &[(&HostName, Outcome)]) -> u8 {
+    let codes = outcomes.iter().map(|(_, outcome)| {
+        outcome.as_ref().map_or(Exit::CheckFailed.code(), |answer| answer.code)
+    });
+    codes.max().unwrap_or_default()
 }
