@@ -6,6 +6,7 @@ pub mod bounded;
 pub mod catalogue;
 pub mod driver;
 pub mod errors;
+pub mod fleet;
 pub mod frame;
 pub mod gpu;
 pub mod host;

@@ -10,7 +10,8 @@ use warpscope_probes::rules::RuleBase;
 use super::{gpu, output};
 use crate::commands::answer::rules::users_rules;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, SCREEN, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, SCREEN,
+    STYLE,
 };
 use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -35,7 +36,7 @@ use crate::worker::tuning::TuningCache;
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "What every NVIDIA GPU you have or name can run, why it cannot run the rest, and how fast it really is",
-    args: &[NAMED_GPUS, LIVE, SCREEN, STYLE, HOSTS, CONFIG_FILE],
+    args: &[NAMED_GPUS, LIVE, SCREEN, STYLE, HOSTS, FLEET, CONFIG_FILE],
     screen: true,
     examples: &[
         ("", "the dashboard, even on a machine without a GPU"),
@@ -110,7 +111,7 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mut app = App::new(settings, keymap, what_if::choice(options)?, rules);
     app.shared.display = display(options);
     app.alerts.rules = alert_rules(options);
-    app.tab = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
+    app.tab = start_tab(options);
     let cache = gpu::cache(&options.env).unwrap_or_else(|why| {
         output::note(format_args!("warpscope: tuned configs ignored: {why}"));
         TuningCache::default()
@@ -119,6 +120,13 @@ pub(crate) fn app(options: &Options, rules: Arc<RuleBase>) -> Result<App, CliErr
     let mode = if options.is_here() { options.get(&args::BENCH) } else { BenchMode::Off };
     app.tabs.bench.devices = Devices::new(mode, allowance(options)).tuned(cache);
     Ok(app)
+}
+
+/// The tab to start on; many machines are shown at once where nothing else is asked for.
+fn start_tab(options: &Options) -> Tab {
+    let asked = Tab::from_id(&options.get(&args::START_TAB)).unwrap_or_default();
+    let is_usual = asked == Tab::default();
+    if is_usual && options.get(&args::PROMETHEUS).is_some() { Tab::Fleet } else { asked }
 }
 
 /// What raises an alert; 0 is off.

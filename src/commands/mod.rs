@@ -21,6 +21,7 @@ mod explain;
 mod export;
 #[cfg(feature = "remote")]
 mod exporter;
+mod fleet;
 mod frames;
 mod frameworks;
 mod gpu;
@@ -47,6 +48,8 @@ mod snapshot;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "remote")]
+mod token;
 mod tune;
 mod tuned;
 mod versus;

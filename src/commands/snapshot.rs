@@ -2,8 +2,9 @@ use warpscope_probes::Frame;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
+    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options, STYLE,
 };
+use crate::commands::fleet;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
 use crate::commands::frames::{demand_gpu, first_frame, first_frames};
@@ -21,6 +22,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         LIVE,
         STYLE,
         HOSTS,
+        FLEET,
         CONFIG_FILE,
     ],
     examples: &[
@@ -34,6 +36,11 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 
 /// One frame as a table or JSON; of several hosts, one each.
 pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
+    if let Some(url) = options.get(&args::PROMETHEUS) {
+        let frames = fleet::source(&url, options)?.frames().map_err(CliError::Failed)?;
+        frames.iter().try_for_each(|frame| show(options, frame))?;
+        return Ok(Exit::Fine);
+    }
     let hosts = hosts::named(options)?;
     if hosts.is_empty() {
         let frame = first_frame(open_source(options, AtEnd::Stop)?)?;

@@ -2,7 +2,7 @@ use warpscope_probes::Frame;
 
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options,
+    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
 };
 use crate::commands::frames::follow;
 use crate::commands::frames::source::{AtEnd, open_source};
@@ -27,6 +27,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         NAMED_GPUS,
         LIVE,
         HOSTS,
+        FLEET,
         CONFIG_FILE,
     ],
     examples: &[

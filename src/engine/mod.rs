@@ -10,6 +10,7 @@ pub mod explain;
 mod explanation;
 mod findings;
 mod fix;
+pub(crate) mod importance;
 pub mod installed;
 mod live;
 mod matching;

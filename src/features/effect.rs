@@ -3,6 +3,7 @@
 use super::keys::Chord;
 use super::msg::Cmd;
 use crate::config::ArgSpec;
+use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Part;
 
 /// What a feature wants done: by the outside, or by the shell around it.
@@ -34,6 +35,12 @@ pub enum Effect {
     Find(String),
     /// Another machine comes into view.
     ShowHost(String),
+    /// A machine of many comes into view by this frame.
+    ShowFrame(Box<Frame>),
+    /// The past of the machine in view, oldest first.
+    Past(Vec<Frame>),
+    /// The Overview tab comes into view.
+    GoToOverview,
     /// A GPU of the catalogue comes into view.
     AddWhatIf(&'static Part),
 }

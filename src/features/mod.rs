@@ -4,6 +4,7 @@ pub mod bench;
 pub mod compat;
 pub mod display;
 pub mod effect;
+pub mod fleet;
 pub mod history;
 pub mod input;
 pub mod keys;

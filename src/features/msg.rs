@@ -7,7 +7,7 @@ use std::time::Duration;
 use warpscope_probes::Frame;
 
 use super::keys::Chord;
-use super::{bench, compat, history, processes};
+use super::{bench, compat, fleet, history, processes};
 use crate::config::Value;
 use crate::io::source::{Position, Seek};
 use crate::widgets::{Hit, Shown};
@@ -42,6 +42,8 @@ pub enum Msg {
     Bench(bench::Msg),
     /// Something for the Compat tab.
     Compat(compat::Msg),
+    /// Something for the Fleet tab.
+    Fleet(fleet::Msg),
     /// Something for the History tab.
     History(history::Msg),
 }
@@ -88,6 +90,8 @@ pub enum Cmd {
     Bench(bench::Cmd),
     /// Something for the answers of the Compat tab.
     Compat(compat::Cmd),
+    /// Something for the source of many machines.
+    Fleet(fleet::Cmd),
     /// Something for the History tab.
     History(history::Cmd),
     /// Something for a process.
@@ -107,6 +111,7 @@ macro_rules! of_features {
 of_features! {
     bench Bench: Msg Cmd;
     compat Compat: Msg Cmd;
+    fleet Fleet: Msg Cmd;
     history History: Msg Cmd;
     processes Processes: Cmd;
 }

@@ -10,7 +10,7 @@ use warpscope_probes::catalogue::How;
 use warpscope_probes::inspect::EnvironmentScan;
 use warpscope_probes::inspect::env::ProcessUse;
 use warpscope_probes::text::printable;
-use warpscope_probes::{Frame, Gpu, Timestamp};
+use warpscope_probes::{Frame, Gpu, Origin, Timestamp};
 
 use super::display::Display;
 use super::what_if::WhatIf;
@@ -121,6 +121,14 @@ pub struct GpuDecode {
     pub rates: Vec<(&'static str, f64)>,
     /// When the newest of them came.
     pub at: Timestamp,
+}
+
+/// The name of a frame's machine, as the user gave it; none is this one.
+pub fn machine_name(frame: &Frame) -> &str {
+    match &frame.origin {
+        Origin::Remote { host } | Origin::Replay { host: Some(host), .. } => host,
+        Origin::Replay { host: None, .. } | Origin::Local => "",
+    }
 }
 
 /// A GPU as a line to copy: the word for it, and name and UUID.

@@ -13,7 +13,7 @@ use crate::features::Action;
 use crate::shell::App;
 use crate::shell::hosts::{State, state as state_of};
 use crate::shell::keys::{Act, Scope};
-use crate::shell::tabs::TABS;
+use crate::shell::tabs::{TABS, Tab};
 use crate::widgets::format;
 use crate::widgets::layout::{cut_bottom, cut_top};
 use crate::widgets::theme::Role;
@@ -54,7 +54,7 @@ pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     if has_name {
         put(NAME, theme.style(Role::Title));
     }
-    for (number, (tab, _, title)) in TABS.iter().enumerate() {
+    for (number, (tab, _, title)) in shown(app).enumerate() {
         let label = match has_titles || *tab == app.tab {
             true => format!(" {} {title} ", number + 1),
             false => format!(" {} ", number + 1),
@@ -73,13 +73,18 @@ pub(crate) fn header(app: &App, look: Look<'_>, area: Rect, buffer: &mut Buffer,
     Line::from(state).alignment(Alignment::Right).render(rest, buffer);
 }
 
+/// The tabs that have something to show: all but the last always do.
+fn shown(app: &App) -> impl Iterator<Item = &'static (Tab, &'static str, &'static str)> {
+    TABS.iter().filter(|row| row.0 == app.tab || app.tabs.has(row.0))
+}
+
 /// Whether a line has room for the program's name and for the titles of all tabs. The tab in view
 /// keeps its title, and every tab its number, before either.
 fn labels(app: &App, width: u16) -> (bool, bool) {
     let name = text_width(NAME);
-    let all: u16 = TABS.iter().map(|row| text_width(row.2) + 4).sum();
+    let all: u16 = shown(app).map(|row| text_width(row.2) + 4).sum();
     let rest: u16 =
-        TABS.iter().filter(|row| row.0 != app.tab).map(|row| text_width(row.2) + 1).sum();
+        shown(app).filter(|row| row.0 != app.tab).map(|row| text_width(row.2) + 1).sum();
     (name + all - rest <= width, name + all <= width)
 }
 

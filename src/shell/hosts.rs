@@ -7,6 +7,7 @@ use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Origin, Severity};
 
 use crate::features::Shared;
+pub use crate::features::shared::machine_name as name;
 use crate::store::Store;
 
 /// Machines that are not in view, by name.
@@ -30,14 +31,6 @@ pub enum State {
     Troubled,
     /// Nothing is wrong.
     Fine,
-}
-
-/// The name of a frame's machine, as the user gave it; none is this one.
-pub fn name(frame: &Frame) -> &str {
-    match &frame.origin {
-        Origin::Remote { host } | Origin::Replay { host: Some(host), .. } => host,
-        Origin::Replay { host: None, .. } | Origin::Local => "",
-    }
 }
 
 impl Hosts {

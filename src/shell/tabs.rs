@@ -72,6 +72,7 @@ tabs! {
     Bench bench "bench" "Bench: the micro decoder at work.";
     Processes processes "processes" "Processes on the GPUs.";
     History history "history" "History: kernels over recorded runs.";
+    Fleet fleet "fleet" "Fleet: the machines of --prometheus or --host at once.";
 }
 
 impl Default for Tab {
@@ -101,7 +102,20 @@ impl Tab {
 impl Tabs {
     /// Before anything has happened; verdicts are by these rules.
     pub fn new(rules: Arc<RuleBase>) -> Self {
-        Self { compat: Compat::new(rules), ..Self::default() }
+        let mut tabs = Self { compat: Compat::new(Arc::clone(&rules)), ..Self::default() };
+        tabs.fleet.set_rules(rules);
+        tabs
+    }
+
+    /// Whether a tab has anything to show: one of many machines has not on one.
+    pub fn has(&self, tab: Tab) -> bool {
+        tab != Tab::Fleet || self.fleet.is_there()
+    }
+
+    /// The tab `step` further that has something to show, around the end.
+    pub fn step(&self, from: Tab, step: isize) -> Tab {
+        let next = from.step(step);
+        if self.has(next) { next } else { next.step(step) }
     }
 
     /// Asks every feature, in the order of the tabs.
@@ -119,8 +133,10 @@ mod tests {
 
     #[test]
     fn tabs_go_around() {
-        assert_eq!(Tab::Overview.step(-1), Tab::History);
-        assert_eq!(Tab::History.step(1), Tab::Overview);
+        assert_eq!(Tab::Overview.step(-1), Tab::Fleet);
+        assert_eq!(Tab::Fleet.step(1), Tab::Overview);
+        assert_eq!(Tabs::default().step(Tab::Overview, -1), Tab::History);
+        assert_eq!(Tabs::default().step(Tab::History, 1), Tab::Overview);
         for (tab, id, _) in TABS {
             assert_eq!(Tab::from_id(id), Some(*tab));
         }

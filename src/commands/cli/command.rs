@@ -76,6 +76,13 @@ pub(crate) const NAMED_GPUS: Args = &[&args::GPUS, &args::WHAT_IF];
 pub(crate) const LIVE: Args = &[&args::INTERVAL, &args::LIBRARY];
 /// Other machines.
 pub(crate) const HOSTS: Args = &[&args::HOSTS, &args::SSH];
+/// Machines that a server of metrics knows.
+pub(crate) const FLEET: Args = &[
+    &args::PROMETHEUS,
+    &args::PROMETHEUS_MATCH,
+    &args::PROMETHEUS_TOKEN_FILE,
+    &args::PROMETHEUS_CA,
+];
 /// How text looks.
 pub(crate) const STYLE: Args = &[&args::COLOR, &args::ASCII];
 /// What the dashboard shows and does.

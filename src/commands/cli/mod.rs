@@ -8,7 +8,7 @@ pub(crate) mod parser;
 pub(crate) mod raw_args;
 
 pub(crate) use command::{
-    Args, CONFIG_FILE, HOSTS, LIVE, NAMED_GPUS, ON_GPU, QUESTION, SCREEN, STYLE,
+    Args, CONFIG_FILE, FLEET, HOSTS, LIVE, NAMED_GPUS, ON_GPU, QUESTION, SCREEN, STYLE,
 };
 pub use command::{CommandSpec, Commands};
 pub use exit::{CliError, Exit};

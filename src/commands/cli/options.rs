@@ -68,7 +68,8 @@ impl Options {
 
     /// Whether frames are of this machine, now.
     pub fn is_here(&self) -> bool {
-        self.recording().is_none() && self.get(&args::HOSTS).is_empty()
+        let elsewhere = self.get(&args::PROMETHEUS).is_some() || !self.get(&args::HOSTS).is_empty();
+        self.recording().is_none() && !elsewhere
     }
 
     /// The number of frames to end after.

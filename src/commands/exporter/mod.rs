@@ -7,11 +7,11 @@ mod told;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
-use warpscope_probes::bounded::{self, Accept};
+use warpscope_probes::bounded;
 
 use self::address::Address;
 use self::told::{Shared, count_users, page, renew};
-use super::output;
+use super::{output, token};
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CONFIG_FILE, CliError, CommandSpec, Exit, LIVE, Options};
 use crate::commands::frames::follow;
@@ -44,12 +44,13 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 
 /// Where servers look for warpscope unless they are told otherwise.
 const USUAL: &str = "127.0.0.1:9836";
-/// Longest token that is read.
-const LONGEST_TOKEN: u64 = 4096;
 
 fn run(options: &Options) -> Result<Exit, CliError> {
     let base = rule_base(options)?;
-    let token = options.get(&args::TOKEN_FILE).map(|path| token(&path)).transpose()?;
+    let token = options
+        .get(&args::TOKEN_FILE)
+        .map(|path| token::read("--token-file", &path))
+        .transpose()?;
     let shared = Shared::default();
     count_users(&shared, options.get(&args::BY_USER));
     let source = open_source(options, AtEnd::Stop)?;
@@ -84,17 +85,6 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(Exit::Fine)
-}
-
-/// The token in a file, without the line end.
-fn token(path: &Path) -> Result<String, CliError> {
-    let failed = |why: String| CliError::Usage(format!("--token-file {}: {why}", path.display()));
-    let text = bounded::text(path, Accept::Files, LONGEST_TOKEN);
-    let text = text.map_err(|error| failed(error.to_string()))?;
-    match text.trim() {
-        "" => Err(failed("is empty".to_owned())),
-        token => Ok(token.to_owned()),
-    }
 }
 
 /// Refuses to replace a file that holds anything but metrics.

@@ -7,6 +7,7 @@ use warpscope_probes::provider::Provider;
 
 use crate::commands::cli::{CliError, Options};
 use crate::commands::elevated;
+use crate::commands::fleet;
 use crate::commands::hosts;
 use crate::commands::output;
 use crate::config::args;
@@ -23,6 +24,15 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
     let hosts = hosts::named(options)?;
     if !hosts.is_empty() && options.recording().is_some() {
         return Err(CliError::Usage("a recording is read here; leave out --host".to_owned()));
+    }
+    if let Some(url) = options.get(&args::PROMETHEUS) {
+        if !hosts.is_empty() || options.recording().is_some() {
+            return Err(CliError::Usage(
+                "--prometheus tells of many machines; leave out --host and the recording"
+                    .to_owned(),
+            ));
+        }
+        return Ok(Box::new(fleet::source(&url, options)?));
     }
     let Some(path) = options.recording() else {
         return if hosts.is_empty() { local(options) } else { remote(options, hosts) };

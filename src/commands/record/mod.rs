@@ -31,7 +31,7 @@ use warpscope_probes::Frame;
 use super::identity::{self, Checkout};
 use super::output;
 use crate::commands::cli::{
-    CONFIG_FILE, CliError, CommandSpec, Exit, HOSTS, LIVE, NAMED_GPUS, Options,
+    CONFIG_FILE, CliError, CommandSpec, Exit, FLEET, HOSTS, LIVE, NAMED_GPUS, Options,
 };
 use crate::commands::record::family::started;
 use crate::commands::record::run_log::Summary;
@@ -73,6 +73,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         NAMED_GPUS,
         LIVE,
         HOSTS,
+        FLEET,
         CONFIG_FILE,
     ],
     examples: &[

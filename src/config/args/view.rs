@@ -9,7 +9,7 @@ use super::spec::{Arg, ArgSpec, EnvRule, option, switch};
 use crate::config::value::Kind;
 
 /// Tabs the dashboard may start on.
-const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history"];
+const TABS: &[&str] = &["overview", "compat", "bench", "processes", "history", "fleet"];
 
 /// Spans of the graphs, as the store keeps them.
 const SPANS: &[&str] = &["1min", "5min", "15min", "1h", "6h", "24h"];

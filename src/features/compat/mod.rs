@@ -1,7 +1,7 @@
 //! What runs where: verdicts on every GPU in view, and how the tab shows them.
 
 pub mod columns;
-mod importance;
+
 pub mod inspect;
 mod keys;
 mod lines;

@@ -15,12 +15,13 @@ use warpscope_probes::rules::RuleBase;
 use super::columns::Columns;
 use super::lines::{Group, groups};
 use super::planned::Planned;
-use super::{importance, versions};
+use super::versions;
 use crate::engine::installed::{Installed, known};
 use crate::engine::plan::{Alternative, Demand, Fits, Framework, alternatives, used};
 use crate::engine::{
     AssumedVersion, Assumptions, Cell, Level, Matrix, Origin, Outcome, Row, Target, Verdict,
-    evaluate, evaluate_without_fixes, live_findings, matrix, start_command, versions_of,
+    evaluate, evaluate_without_fixes, importance, live_findings, matrix, start_command,
+    versions_of,
 };
 use crate::features::shared::Judged;
 

@@ -2,6 +2,8 @@
 //!
 //! Sources push: a pulling loop would cost one more thread and one more wake-up per frame.
 
+#[cfg(feature = "remote")]
+pub mod fleet;
 pub mod hosts;
 pub mod local;
 pub mod nvml;
@@ -12,14 +14,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
+use warpscope_probes::fleet::Fleet;
 
 /// Takes a frame; returns false when nobody listens any more and the source should end.
 pub type FrameSink = Arc<dyn Fn(Frame) -> bool + Send + Sync>;
+
+/// What a source that knows of many machines tells besides the frames of the one in view.
+#[derive(Clone, Debug)]
+pub enum FleetNews {
+    /// All of them.
+    Fleet(Arc<Fleet>),
+    /// Why nothing new comes.
+    Trouble(String),
+    /// The past of the machine in view, oldest first.
+    Past(Vec<Frame>),
+}
+
+/// Takes what is told of many machines; returns false when nobody listens any more.
+pub type FleetSink = Arc<dyn Fn(FleetNews) -> bool + Send + Sync>;
 
 /// Something frames come from.
 pub trait Source: Send {
     /// Starts pushing frames from threads of its own. Frames stop when the control is dropped.
     fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control>;
+
+    /// The same for somebody who has room for many machines: a source that knows of so many pushes the frames of the one in view alone.
+    fn start_with_fleet(self: Box<Self>, sink: FrameSink, _fleet: FleetSink) -> Box<dyn Control> {
+        self.start(sink)
+    }
 }
 
 /// Where to go in a recording.
@@ -54,6 +76,8 @@ pub trait Control: Send {
     fn overdue(&mut self) -> Option<Frame> {
         None
     }
+    /// Brings a machine of many into view.
+    fn look_at(&mut self, _machine: &str) {}
     /// Moves within a recording.
     fn seek(&mut self, _to: Seek) {}
     /// Stops or continues a recording.

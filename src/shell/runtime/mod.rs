@@ -39,7 +39,7 @@ use self::recording::Recording;
 use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
-use crate::features::{bench as benchmark, compat, history as runs, processes};
+use crate::features::{bench as benchmark, compat, fleet, history as runs, processes};
 use crate::io::source::{Control, Source};
 use crate::shell::draw::{Appearance, Hits, LookOptions};
 use crate::widgets::theme::ColorDepth;
@@ -87,7 +87,11 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
     let mut screen = Screen::take(launch.mouse, launch.look.depth != ColorDepth::None)?;
     read_facts(launch.reads_rules.then(|| post.clone()))?;
     let frames = post.clone();
-    let control = launch.source.start(Arc::new(move |frame| frames.frame(frame)));
+    let fleets = post.clone();
+    let control = launch.source.start_with_fleet(
+        Arc::new(move |frame| frames.frame(frame)),
+        Arc::new(move |news| fleets.tell(fleet::Msg::News(news))),
+    );
     input::listen(post.clone())?;
     let appearance = Appearance::new(&launch.look, &launch.app.shared.settings.theme);
     let owner = Owner {
@@ -274,6 +278,7 @@ impl Owner {
             }
             Cmd::Bench(benchmark::Cmd::Worker(key, task)) => self.io.worker(key, task),
             Cmd::Compat(cmd) => self.find_out(cmd)?,
+            Cmd::Fleet(fleet::Cmd::LookAt(machine)) => self.control.look_at(&machine),
             Cmd::History(runs::Cmd::Read) => {
                 history::read_aside(self.kept.store.clone(), self.post.clone())?;
             }

@@ -98,9 +98,12 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Left => tab.step_aside(-1, &app.shared),
         Action::Right => tab.step_aside(1, &app.shared),
         Action::Open => tab.open(&app.shared),
-        Action::Go(at) => app.tab = TABS[at].0,
-        Action::NextTab => app.tab = app.tab.step(1),
-        Action::PreviousTab => app.tab = app.tab.step(-1),
+        Action::Go(at) if app.tabs.has(TABS[at].0) => app.tab = TABS[at].0,
+        Action::Go(_) => {
+            return say("Many machines are shown by --prometheus URL, or by --host with several.");
+        }
+        Action::NextTab => app.tab = app.tabs.step(app.tab, 1),
+        Action::PreviousTab => app.tab = app.tabs.step(app.tab, -1),
         Action::Help => app.overlay = Some(Overlay::Help(Scroll::default())),
         Action::Notices => app.overlay = Some(Overlay::Notices(Scroll::default())),
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),

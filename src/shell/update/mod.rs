@@ -4,12 +4,16 @@ mod keys;
 pub(crate) mod options;
 mod pointer;
 
+use std::sync::Arc;
+
 use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Part, what_if};
 
+use super::hosts::name;
 use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
-use crate::features::{Effect, Feature};
+use crate::features::{Effect, Feature, compat};
+use crate::store::Store;
 
 /// Frames that a line for the user stays.
 const TOAST_FRAMES: u8 = 4;
@@ -37,7 +41,13 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
         Msg::Suspend => vec![Effect::Suspend],
         Msg::Answer(text) => vec![Effect::Say(text)],
         Msg::Bench(msg) => app.tabs.bench.update(msg),
-        Msg::Compat(msg) => app.tabs.compat.update(msg),
+        Msg::Compat(msg) => {
+            if let compat::Msg::Rules(rules) = &msg {
+                app.tabs.fleet.set_rules(Arc::clone(rules));
+            }
+            app.tabs.compat.update(msg)
+        }
+        Msg::Fleet(msg) => app.tabs.fleet.update(msg),
         Msg::History(msg) => app.tabs.history.update(msg),
         Msg::Position(position) => {
             app.shared.replay = Some(position);
@@ -96,6 +106,27 @@ fn show_host(app: &mut App, name: &str) -> Vec<Cmd> {
     }
 }
 
+/// Brings a machine of many into view.
+fn show_frame(app: &mut App, frame: Frame) -> Vec<Cmd> {
+    let machine = name(&frame).to_owned();
+    match app.hosts.take(frame, &app.shared) {
+        Some(frame) => view(app, frame),
+        None => show_host(app, &machine),
+    }
+}
+
+/// Puts what was before in front of the histories of the machine in view.
+fn past(app: &mut App, frames: &[Frame]) {
+    let is_in_view = |frame: &Frame| name(frame) == name(&app.shared.frame);
+    if !frames.last().is_some_and(is_in_view) {
+        return;
+    }
+    let mut store = Store::default();
+    frames.iter().for_each(|frame| store.push(frame));
+    store.push(&app.shared.frame);
+    app.shared.store = store;
+}
+
 fn age_toast(app: &mut App) {
     if let Some((_, frames)) = &mut app.toast {
         *frames -= 1;
@@ -134,6 +165,9 @@ fn apply(app: &mut App, effects: Vec<Effect>) -> Vec<Cmd> {
                 app.tabs.get_mut(app.tab).edit_filter(&|filter| filter.text.clone_from(&text));
             }
             Effect::ShowHost(name) => cmds.extend(show_host(app, &name)),
+            Effect::ShowFrame(frame) => cmds.extend(show_frame(app, *frame)),
+            Effect::Past(frames) => past(app, &frames),
+            Effect::GoToOverview => app.tab = Tab::Overview,
             Effect::AddWhatIf(part) => add_what_if(app, part),
             Effect::Suspend => {
                 let released = app.tabs.bench.suspend();

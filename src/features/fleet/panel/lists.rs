@@ -1,0 +1,163 @@
+//! What stands beside the map: the worst first, models, owners, and the machine under the cursor.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use warpscope_probes::fleet::{Fleet as Machines, Machine};
+use warpscope_probes::text::printable;
+
+use crate::features::Shared;
+use crate::features::fleet::Fleet;
+use crate::features::fleet::problems::Problem;
+use crate::features::fleet::summary::Share;
+use crate::widgets::format::{bytes_of, celsius, percent, watts};
+use crate::widgets::layout::cut_top;
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Hit, Hits, Look};
+
+/// Lines of the smallest card.
+const LEAST: u16 = 3;
+/// Weight from which a problem is drawn as bad.
+const BAD: f64 = 6.5;
+
+pub(super) fn render(
+    tab: &Fleet,
+    machines: &Machines,
+    _shared: &Shared,
+    look: Look<'_>,
+    mut area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let summary = &tab.summary;
+    let lines = |count: usize| u16::try_from(count).unwrap_or(u16::MAX).saturating_add(2);
+    let (models, owners) = (lines(summary.models.len()), lines(summary.owners.len()));
+    let worst = lines(summary.worst.len().max(1));
+    // The worst come first; what is left is for the counts, as far as they have room for a line.
+    let counts = (models + owners).min(area.height / 2);
+    let rows = worst.min(area.height - counts);
+    let worst = cut_top(&mut area, rows);
+    problems(tab, machines, look, worst, buffer, hits);
+    let models = models.min(area.height.saturating_sub(LEAST.min(owners)));
+    for (title, all, rows) in
+        [("Models", &summary.models, models), ("Held by", &summary.owners, owners)]
+    {
+        if rows.min(area.height) >= LEAST {
+            shares(title, all, look, cut_top(&mut area, rows), buffer);
+        }
+    }
+}
+
+fn problems(
+    tab: &Fleet,
+    machines: &Machines,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let worst = &tab.summary.worst;
+    let count = worst.len().to_string();
+    let left = [look.piece("Problems", Role::Title)];
+    let right = [look.piece(&count, Role::Muted)];
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    if worst.is_empty() {
+        buffer.set_stringn(
+            inner.x,
+            inner.y,
+            "none found",
+            inner.width.into(),
+            look.style(Role::Good),
+        );
+    }
+    for ((gpu, problem), row) in worst.iter().zip(inner.rows()) {
+        buffer.set_line(row.x, row.y, &problem_line(machines, *gpu, problem, look), row.width);
+        let machine = machines.gpus[*gpu].machine;
+        let place = tab.summary.order.iter().position(|at| *at == machine);
+        if let Some(place) = place {
+            hits.add(row, Hit::Row(place));
+        }
+    }
+}
+
+fn problem_line(
+    machines: &Machines,
+    gpu: usize,
+    problem: &Problem,
+    look: Look<'_>,
+) -> Line<'static> {
+    let member = &machines.gpus[gpu];
+    let name = printable(&machines.machines[member.machine].name);
+    let index = member.index.map_or_else(String::new, |index| format!(" {index}"));
+    let role = if problem.weight > BAD { Role::Bad } else { Role::Warn };
+    Line::from(vec![
+        Span::styled(format!("{name}{index}  "), look.style(Role::Text)),
+        Span::styled(problem.text.clone(), look.style(role)),
+    ])
+}
+
+fn shares(title: &str, all: &[Share], look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let left = [look.piece(title, Role::Title)];
+    let rest = all.len().saturating_sub(usize::from(area.height.saturating_sub(2)));
+    let more = format!("{rest} more");
+    let foot = [look.piece(&more, Role::Muted)];
+    let foot = if rest > 0 { &foot[..] } else { &[] };
+    let inner = Card::new(look).left(&left).foot(foot).render(area, buffer);
+    for (share, row) in all.iter().zip(inner.rows()) {
+        let mut pen =
+            look.pen(buffer, Rect { x: row.x + 1, width: row.width.saturating_sub(2), ..row });
+        let busy = share.busy_pct.map_or_else(String::new, |busy| percent(busy).to_string());
+        let counts = format!("{:>6} {busy:>5}", share.gpus);
+        let room = pen.rest().saturating_sub(u16::try_from(counts.len()).unwrap_or(u16::MAX));
+        let name = printable(&share.name);
+        pen.elide(&name, room, look.style(Role::Text));
+        pen.skip_to_last(u16::try_from(counts.len()).unwrap_or(u16::MAX));
+        pen.put(&counts, look.style(Role::Muted));
+    }
+}
+
+/// A machine in two lines: its GPUs, and how they do.
+pub(super) fn about(
+    machines: &Machines,
+    machine: &Machine,
+    shared: &Shared,
+    look: Look<'_>,
+) -> Vec<Line<'static>> {
+    let gpus = || machine.gpus.clone();
+    let values = |field: &'static str| gpus().filter_map(move |gpu| machines.value(field, gpu));
+    let count = gpus().len();
+    let model = gpus().find_map(|gpu| machines.model(gpu)).unwrap_or("GPU of unknown model");
+    let mut facts = vec![format!("{count} {} {}", look.glyphs.times, printable(model))];
+    let busy: Vec<f64> = values("util_gpu_pct").collect();
+    if !busy.is_empty() {
+        facts.push(format!("{} busy", percent(busy.iter().sum::<f64>() / busy.len() as f64)));
+    }
+    let used: f64 = values("memory_used_bytes").sum();
+    let total: f64 = gpus().filter_map(|gpu| machines.memory_total(gpu)).sum();
+    if total > 0.0 {
+        facts.push(bytes_of(Some(used), total).to_string());
+    }
+    if values("power_w").next().is_some() {
+        facts.push(watts(values("power_w").sum()).to_string());
+    }
+    if let Some(hottest) = values("temperature_c").reduce(f64::max) {
+        let units = &shared.display.units;
+        facts.push(if units.fahrenheit {
+            units.celsius(hottest, look.glyphs).to_string()
+        } else {
+            celsius(hottest, look.glyphs).to_string()
+        });
+    }
+    let mut owners: Vec<&str> = gpus().filter_map(|gpu| machines.owner(gpu)).collect();
+    owners.dedup();
+    let owners = match owners.is_empty() {
+        true => "held by nobody, or the exporter does not tell".to_owned(),
+        false => format!("held by {}", printable(&owners.join(", "))),
+    };
+    let separator = format!(" {} ", look.glyphs.separator);
+    vec![
+        Line::styled(facts.join(&separator), look.style(Role::Text)),
+        Line::styled(owners, look.style(Role::Muted)),
+    ]
+}

@@ -1,0 +1,189 @@
+//! The map: a cell for each GPU beside the names of machines, or one for each machine where there are too many.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use warpscope_probes::fleet::{Fleet as Machines, State};
+use warpscope_probes::text::printable;
+
+use super::map_title;
+use crate::features::fleet::Fleet;
+use crate::features::fleet::metrics::METRICS;
+use crate::features::fleet::summary::machine as mean;
+use crate::widgets::theme::Role;
+use crate::widgets::{Card, Hit, Hits, Look, Shown};
+
+/// Longest name beside cells.
+const NAME: usize = 16;
+/// Columns between two machines.
+const GAP: usize = 2;
+/// Machines of a row of dots are so many, or a multiple.
+const ROUND: usize = 10;
+
+/// How machines are put beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Grid {
+    /// Columns of a name.
+    name: usize,
+    /// Columns of a machine with its gap; 1 where each is one cell.
+    pitch: usize,
+    columns: usize,
+    rows: usize,
+}
+
+impl Grid {
+    /// Names and a cell for each GPU where all fit so, or nearly; otherwise one cell for each machine.
+    fn of(machines: &Machines, order: &[usize], area: Rect) -> Self {
+        let (width, rows) = (usize::from(area.width), usize::from(area.height));
+        let of = |at: &usize| &machines.machines[*at];
+        let name = order.iter().map(|at| of(at).name.chars().count()).max().unwrap_or(0).min(NAME);
+        let gpus = order.iter().map(|at| of(at).gpus.len()).max().unwrap_or(0);
+        let pitch = name + 1 + gpus + GAP;
+        let columns = ((width + GAP) / pitch.max(1)).max(1);
+        // Scrolling twice through names is better than no names.
+        if order.len() <= 2 * columns * rows || order.len() <= rows {
+            return Self { name, pitch, columns, rows };
+        }
+        // Where machines are dots, a row begins with the name of its first, and rows are of a round number.
+        let columns = width.saturating_sub(name + 1).max(1);
+        let columns = if columns > ROUND { columns / ROUND * ROUND } else { columns };
+        Self { name, pitch: 1, columns, rows }
+    }
+
+    fn is_dots(self) -> bool {
+        self.pitch == 1
+    }
+
+    /// Where a name stands on a line.
+    fn name_of(self, line: Rect) -> Rect {
+        Rect { width: offset(self.name).min(line.width), ..line }
+    }
+}
+
+pub(super) fn render(
+    tab: &Fleet,
+    machines: &Machines,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+    hits: &mut Hits,
+) {
+    let (value, sorted) = map_title(tab);
+    let left = [look.piece("Map of ", Role::Title), look.piece(&value, Role::Title)];
+    let filter = format!("/{}", printable(&tab.filter.text));
+    let mut right = vec![look.piece(&sorted, Role::Muted)];
+    if !tab.filter.text.is_empty() {
+        right.push(look.piece(&filter, Role::Accent));
+    }
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let order = &tab.summary.order;
+    if order.is_empty() {
+        buffer.set_stringn(
+            inner.x,
+            inner.y,
+            "No GPU fits the filter.",
+            inner.width.into(),
+            look.style(Role::Muted),
+        );
+        return;
+    }
+    let grid = Grid::of(machines, order, inner);
+    let first = first_row(tab, grid, order.len());
+    hits.show(Shown { line: first, lines: grid.rows, column: grid.columns });
+    let shown = order.iter().enumerate().skip(first * grid.columns).take(grid.rows * grid.columns);
+    for (place, at) in shown {
+        let line = Rect { y: inner.y + offset(place / grid.columns - first), height: 1, ..inner };
+        let column = place % grid.columns;
+        let cell = if grid.is_dots() {
+            if column == 0 {
+                name(machines, *at, Role::Muted, look, grid.name_of(line), buffer);
+            }
+            Rect { x: line.x + offset(grid.name + 1 + column), width: 1, ..line }
+        } else {
+            let width = offset(grid.pitch - GAP);
+            Rect { x: line.x.saturating_add(offset(column * grid.pitch)), width, ..line }
+        };
+        let cell = cell.intersection(inner);
+        draw(tab, machines, *at, grid, look, cell, buffer);
+        if place == tab.cursor.at {
+            buffer.set_style(cell, look.theme.selection());
+        }
+        hits.add(cell, Hit::Row(place));
+    }
+}
+
+fn offset(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// The first row in view, moved as little as the cursor asks for.
+fn first_row(tab: &Fleet, grid: Grid, count: usize) -> usize {
+    let row = tab.cursor.at / grid.columns;
+    let last = count.div_ceil(grid.columns).saturating_sub(grid.rows);
+    let least = (row + 1).saturating_sub(grid.rows);
+    tab.shown.line.clamp(least, row.max(least)).min(last)
+}
+
+fn draw(
+    tab: &Fleet,
+    machines: &Machines,
+    at: usize,
+    grid: Grid,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let machine = &machines.machines[at];
+    if grid.is_dots() {
+        let (glyph, style) = cell(tab, look, machine.state, mean(machines, at, tab.metric));
+        buffer.set_stringn(area.x, area.y, glyph, area.width.into(), style);
+        return;
+    }
+    let role = match machine.state {
+        State::Lost => Role::Bad,
+        State::Late => Role::Warn,
+        State::Fresh => Role::Text,
+    };
+    let label = grid.name_of(area);
+    name(machines, at, role, look, label, buffer);
+    let cells = (label.right().saturating_add(1)..area.right()).zip(machine.gpus.clone());
+    for (x, gpu) in cells {
+        let value = (METRICS[tab.metric].value)(machines, gpu);
+        let (glyph, style) = match tab.summary.fits.get(gpu) {
+            Some(true) => cell(tab, look, machine.state, value),
+            _ => (look.glyphs.separator, look.style(Role::Faint)),
+        };
+        buffer.set_stringn(x, area.y, glyph, 1, style);
+    }
+}
+
+fn name(
+    machines: &Machines,
+    at: usize,
+    role: Role,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    look.pen(buffer, area).fit(&printable(&machines.machines[at].name), look.style(role));
+}
+
+/// A value as a bar and a colour; what is lost is crossed out.
+fn cell(tab: &Fleet, look: Look<'_>, state: State, value: Option<f64>) -> (&'static str, Style) {
+    let metric = &METRICS[tab.metric];
+    match (state, value) {
+        (State::Lost, _) => ("x", look.style(Role::Bad)),
+        (_, None) => ("?", look.style(Role::Absent)),
+        (_, Some(value)) => {
+            let share = (metric.share)(value).clamp(0.0, 1.0);
+            let levels = look.glyphs.spark;
+            let level = (share * (levels.len() - 1) as f64).round() as usize;
+            let style = match state {
+                State::Late => look.style(Role::Late),
+                _ => look.theme.ramp(metric.ramp, share as f32),
+            };
+            (levels[level], style)
+        }
+    }
+}

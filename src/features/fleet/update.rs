@@ -1,0 +1,56 @@
+//! What comes from the server, and what is asked of it.
+
+use std::sync::Arc;
+
+use warpscope_probes::fleet::Fleet as Machines;
+
+use super::Fleet;
+use crate::features::Effect;
+use crate::io::source::FleetNews;
+
+/// What happens.
+#[derive(Debug)]
+pub enum Msg {
+    /// The server was asked.
+    News(FleetNews),
+}
+
+/// What the outside is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cmd {
+    /// Bring a machine into view, with its past.
+    LookAt(String),
+}
+
+impl Fleet {
+    /// Takes what came.
+    pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
+        let Msg::News(news) = msg;
+        match news {
+            FleetNews::Fleet(fleet) => self.take(fleet),
+            FleetNews::Trouble(why) => {
+                self.trouble = Some(why);
+                Vec::new()
+            }
+            FleetNews::Past(frames) => vec![Effect::Past(frames)],
+        }
+    }
+
+    /// Shows these machines. The first time, one of them comes into view for the other tabs.
+    pub fn take(&mut self, machines: Arc<Machines>) -> Vec<Effect> {
+        let is_first = self.machines.is_none();
+        self.machines = Some(machines);
+        self.trouble = None;
+        self.settle();
+        let first = self.selected().filter(|_| is_first);
+        first.map(|at| self.show(at)).unwrap_or_default()
+    }
+
+    /// Brings a machine into view.
+    pub(super) fn show(&self, at: usize) -> Vec<Effect> {
+        let frame = self.machines.as_ref().and_then(|machines| machines.frame(at));
+        let Some(frame) = frame else { return Vec::new() };
+        let name = crate::features::shared::machine_name(&frame).to_owned();
+        vec![Effect::ShowFrame(Box::new(frame)), Cmd::LookAt(name).into()]
+    }
+}

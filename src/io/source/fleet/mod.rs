@@ -1,0 +1,201 @@
+//! Many machines through a server with Prometheus' API: Prometheus, VictoriaMetrics, Thanos, Mimir.
+//!
+//! The server has collected and keeps everything; this asks one question for each metric and refresh, and for the past of the machine in view.
+
+mod client;
+mod collect;
+mod query;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use warpscope_probes::Frame;
+use warpscope_probes::fleet::Fleet;
+
+use self::client::Client;
+pub use self::client::{Server, ServerUrl};
+use self::collect::{Depth, Present};
+use self::query::Selection;
+use super::{Control, FleetNews, FleetSink, FrameSink, Source};
+
+/// The server has nothing newer within a shorter time: exporters are read every 15 or 30 seconds.
+const SHORTEST: Duration = Duration::from_secs(5);
+
+/// Machines that a server of metrics knows.
+pub struct FleetSource {
+    client: Client,
+    selection: Selection,
+    interval: Duration,
+}
+
+impl FleetSource {
+    /// Asks once per `interval` for series that these matchers fit.
+    pub fn new(server: Server, matchers: &str, interval: Duration) -> Result<Self, String> {
+        let selection = Selection { matchers: matchers.to_owned(), machine: None };
+        Ok(Self { client: server.client()?, selection, interval })
+    }
+
+    /// Every machine's frame, once, with all that is known of it.
+    pub fn frames(mut self) -> Result<Vec<Frame>, String> {
+        let asked = collect::fleet(&mut self.client, &self.selection, Depth::Everything, None);
+        let (fleet, _) = asked?;
+        Ok(frames(&fleet).collect())
+    }
+
+    fn run(self, frames_to: FrameSink, fleet_to: Option<FleetSink>) -> Box<dyn Control> {
+        let (orders, inbox) = channel();
+        let Self { client, selection, interval } = self;
+        let watch = Watch {
+            client,
+            selection,
+            interval: interval.max(SHORTEST),
+            fleet: None,
+            present: Vec::new(),
+            in_view: None,
+            frames_to,
+            fleet_to,
+        };
+        let work = move || {
+            watch.run(&inbox);
+        };
+        // Without the thread no frame ever comes; a dashboard says so by itself.
+        drop(thread::Builder::new().name("fleet".into()).spawn(work));
+        Box::new(FleetControl { orders })
+    }
+}
+
+impl Source for FleetSource {
+    fn start(self: Box<Self>, sink: FrameSink) -> Box<dyn Control> {
+        self.run(sink, None)
+    }
+
+    fn start_with_fleet(self: Box<Self>, sink: FrameSink, fleet: FleetSink) -> Box<dyn Control> {
+        self.run(sink, Some(fleet))
+    }
+}
+
+fn frames(fleet: &Fleet) -> impl Iterator<Item = Frame> {
+    (0..fleet.machines.len()).filter_map(|machine| fleet.frame(machine))
+}
+
+/// What the user wants changed.
+enum Order {
+    Interval(Duration),
+    LookAt(String),
+}
+
+struct FleetControl {
+    orders: Sender<Order>,
+}
+
+impl Control for FleetControl {
+    fn set_interval(&mut self, interval: Duration) {
+        self.orders.send(Order::Interval(interval)).ok();
+    }
+
+    fn look_at(&mut self, machine: &str) {
+        self.orders.send(Order::LookAt(machine.to_owned())).ok();
+    }
+}
+
+/// Asks again and again.
+struct Watch {
+    client: Client,
+    selection: Selection,
+    interval: Duration,
+    fleet: Option<Arc<Fleet>>,
+    present: Present,
+    in_view: Option<String>,
+    frames_to: FrameSink,
+    fleet_to: Option<FleetSink>,
+}
+
+impl Watch {
+    fn run(mut self, inbox: &Receiver<Order>) {
+        let mut due = Instant::now();
+        loop {
+            let wait = due.saturating_duration_since(Instant::now());
+            let goes_on = match inbox.recv_timeout(wait) {
+                Ok(Order::Interval(interval)) => {
+                    self.interval = interval.max(SHORTEST);
+                    true
+                }
+                Ok(Order::LookAt(machine)) => {
+                    self.in_view = Some(machine);
+                    self.look(true)
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let goes_on = self.refresh() && self.look(false);
+                    due = Instant::now() + self.interval;
+                    goes_on
+                }
+                Err(RecvTimeoutError::Disconnected) => false,
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Asks for all machines. False: nobody listens.
+    fn refresh(&mut self) -> bool {
+        let depth = if self.fleet_to.is_some() { Depth::Fleet } else { Depth::Everything };
+        let asked = collect::fleet(&mut self.client, &self.selection, depth, self.fleet.as_deref());
+        match asked {
+            Ok((mut fleet, present)) => {
+                fleet.interval_s = self.interval.as_secs_f64();
+                let fleet = Arc::new(fleet);
+                self.fleet = Some(Arc::clone(&fleet));
+                self.present = present;
+                match &self.fleet_to {
+                    Some(_) => self.tell(FleetNews::Fleet(fleet)),
+                    None => frames(&fleet).all(|frame| (self.frames_to)(frame)),
+                }
+            }
+            Err(why) => self.tell(FleetNews::Trouble(why)),
+        }
+    }
+
+    fn tell(&self, news: FleetNews) -> bool {
+        self.fleet_to.as_ref().is_none_or(|to| to(news))
+    }
+
+    /// Asks for everything about the machine in view, and for its past where that is wanted.
+    fn look(&mut self, with_past: bool) -> bool {
+        let (Some(machine), Some(fleet)) = (self.in_view.clone(), self.fleet.clone()) else {
+            return true;
+        };
+        match self.machine(&machine, &fleet, with_past) {
+            Ok((past, frame)) => {
+                (past.is_empty() || self.tell(FleetNews::Past(past))) && (self.frames_to)(frame)
+            }
+            Err(why) => self.tell(FleetNews::Trouble(why)),
+        }
+    }
+
+    fn machine(
+        &mut self,
+        name: &str,
+        all: &Fleet,
+        with_past: bool,
+    ) -> Result<(Vec<Frame>, Frame), String> {
+        let gone = || format!("{name} is not there any more");
+        let last = all.find(name).and_then(|at| all.frame(at)).ok_or_else(gone)?;
+        for (exporter, host) in self.present.clone() {
+            let machine = Some((host.to_owned(), name.to_owned()));
+            let selection = Selection { machine, ..self.selection.clone() };
+            let asked = collect::fleet(&mut self.client, &selection, Depth::Everything, None);
+            let Ok((one, _)) = asked else { continue };
+            let one = Fleet { seq: all.seq, interval_s: all.interval_s, ..one };
+            let Some(frame) = one.find(name).and_then(|at| one.frame(at)) else { continue };
+            let past = match with_past {
+                true => collect::past(&mut self.client, &selection, (exporter, host), &one)?,
+                false => Vec::new(),
+            };
+            return Ok((past, frame));
+        }
+        Ok((Vec::new(), last))
+    }
+}
