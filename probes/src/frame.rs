@@ -63,6 +63,9 @@ pub struct Frame {
     /// Processes that hold something on a GPU.
     #[serde(default)]
     pub processes: Vec<Process>,
+    /// Whether processes are not told of: that none is listed then says nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_processes: bool,
     /// What the user should know.
     #[serde(default)]
     pub notices: Vec<Notice>,

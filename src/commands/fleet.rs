@@ -23,6 +23,10 @@ mod with_remote {
         if let Some(why) = trust::elevated() {
             return Err(wrong(format!("{why}, so no server is asked with what it may read")));
         }
+        if options.recording().is_some() || !options.get(&args::HOSTS).is_empty() {
+            let why = "it tells of many machines; leave out --host and the recording";
+            return Err(wrong(why.to_owned()));
+        }
         let url: ServerUrl = url.parse().map_err(wrong)?;
         let token = match options.get(&args::PROMETHEUS_TOKEN_FILE) {
             Some(path) => Some(token::read("--prometheus-token-file", &path)?),

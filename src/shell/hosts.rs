@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::replace;
 
+use warpscope_probes::fleet::{self, Fleet};
 use warpscope_probes::gpu::Presence;
 use warpscope_probes::{Frame, Origin, Severity};
 
@@ -70,6 +71,18 @@ impl Hosts {
         frames.push(&shared.frame);
         frames.sort_by_key(|frame| name(frame));
         frames
+    }
+
+    /// All of them at once.
+    pub fn fleet(&self, shared: &Shared) -> Fleet {
+        let frames = self.frames(shared);
+        Fleet::of(frames.into_iter().map(|frame| {
+            let how = match state(frame) {
+                State::Lost => fleet::State::Lost,
+                State::Troubled | State::Fine => fleet::State::Fresh,
+            };
+            (frame, name(frame), how)
+        }))
     }
 
     /// Whether there is more than one.

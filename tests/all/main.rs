@@ -19,6 +19,7 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod files;
 mod fixes;
+mod fleet;
 mod frames;
 mod gates;
 #[cfg(target_os = "linux")]

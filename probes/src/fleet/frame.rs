@@ -1,9 +1,12 @@
 //! A machine of a fleet as a frame.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use super::{Fleet, Machine, State};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Part};
 use crate::driver::DriverState;
 use crate::gpu::{ClockReason, Gpu, Presence, Vitals};
 use crate::reading::Reading;
@@ -14,13 +17,15 @@ impl Fleet {
     /// A machine as a frame. What the server does not tell is absent.
     pub fn frame(&self, machine: usize) -> Option<Frame> {
         let about = self.machines.get(machine)?;
+        let mut kinds = BTreeMap::new();
         let mut frame = Frame {
             schema: SCHEMA,
             seq: self.seq,
             at: self.at,
             interval_s: self.interval_s,
             origin: Origin::Remote { host: about.name.clone() },
-            gpus: about.gpus.clone().map(|at| self.gpu(at, about.state)).collect(),
+            gpus: about.gpus.clone().map(|at| self.gpu(at, about.state, &mut kinds)).collect(),
+            without_processes: true,
             ..Frame::default()
         };
         frame.driver.status = DriverState::Ready;
@@ -31,15 +36,21 @@ impl Fleet {
         Some(frame)
     }
 
-    fn gpu(&self, at: usize, state: State) -> Gpu {
+    /// `kinds` remembers products by their place: finding one compares names with the whole catalogue.
+    fn gpu(
+        &self,
+        at: usize,
+        state: State,
+        kinds: &mut BTreeMap<usize, Option<&'static Part>>,
+    ) -> Gpu {
         let member = &self.gpus[at];
         let mut gpu = Gpu { index: member.index.unwrap_or(0), ..Gpu::default() };
         gpu.key = member.uuid.clone().unwrap_or_else(|| member.key.clone());
         gpu.presence = if state == State::Lost { Presence::Lost } else { Presence::Present };
         gpu.identity.uuid = reading(member.uuid.clone());
         gpu.identity.name = reading(self.model(at).map(str::to_owned));
-        let part = self.model(at).and_then(|name| Catalogue::load().find(name).ok());
-        if let Some(part) = part {
+        let found = || self.model(at).and_then(|name| Catalogue::load().find(name).ok());
+        if let Some(part) = *kinds.entry(member.model).or_insert_with(found) {
             gpu.identity.sm = part.sm.into();
             let arch = Catalogue::load().arch(part.sm);
             gpu.identity.architecture = reading(arch.map(|arch| arch.family.clone()));
@@ -57,15 +68,12 @@ impl Fleet {
     }
 
     fn vitals(&self, at: usize) -> Vitals {
-        // A number fits a reading as a fraction, as a whole number or as yes and no; one that does not fit must not take the others with it.
         let values = self.columns.iter().filter_map(|(field, values)| {
             let value = values.get(at).copied().flatten()?;
-            [Value::from(value), Value::from(value as i64), Value::from(value > 0.0)]
-                .into_iter()
-                .map(|value| Map::from_iter([((*field).to_owned(), value)]))
-                .find(|one| read(one.clone()).is_some())
+            Some(((*field).to_owned(), FORMS.get(field)?(value)))
         });
-        let mut vitals = read(values.flatten().collect()).unwrap_or_default();
+        let values = Value::Object(values.collect());
+        let mut vitals: Vitals = serde_json::from_value(values).unwrap_or_default();
         if vitals.memory_total_bytes == Reading::Unsupported
             && let Some(total) = self.memory_total(at)
         {
@@ -75,9 +83,21 @@ impl Fleet {
     }
 }
 
-fn read(values: Map<String, Value>) -> Option<Vitals> {
-    serde_json::from_value(Value::Object(values)).ok()
-}
+/// How a number is written that becomes a reading.
+type Form = fn(f64) -> Value;
+
+/// The form of every reading: a fraction, a whole number, or yes and no. Which one it takes is found by trying.
+static FORMS: LazyLock<BTreeMap<&str, Form>> = LazyLock::new(|| {
+    let forms: [Form; 3] =
+        [|value| value.into(), |value| (value as u64).into(), |value| (value > 0.0).into()];
+    let form = |field: &str| {
+        forms.into_iter().find(|form| {
+            let one = Value::Object(Map::from_iter([(field.to_owned(), form(0.5))]));
+            serde_json::from_value::<Vitals>(one).is_ok()
+        })
+    };
+    Vitals::FIELDS.iter().filter_map(|field| Some((field.key, form(field.key)?))).collect()
+});
 
 fn reading<T>(value: Option<T>) -> Reading<T> {
     value.map_or(Reading::Unsupported, Reading::Value)

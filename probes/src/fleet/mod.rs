@@ -6,6 +6,7 @@ pub mod answer;
 mod build;
 mod exporters;
 mod frame;
+mod gathered;
 
 use std::ops::Range;
 

@@ -26,12 +26,6 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
         return Err(CliError::Usage("a recording is read here; leave out --host".to_owned()));
     }
     if let Some(url) = options.get(&args::PROMETHEUS) {
-        if !hosts.is_empty() || options.recording().is_some() {
-            return Err(CliError::Usage(
-                "--prometheus tells of many machines; leave out --host and the recording"
-                    .to_owned(),
-            ));
-        }
         return Ok(Box::new(fleet::source(&url, options)?));
     }
     let Some(path) = options.recording() else {

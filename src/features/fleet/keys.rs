@@ -17,14 +17,12 @@ impl Fleet {
     };
 
     fn next_metric(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.metric = (self.metric + 1) % METRICS.len();
-        self.settle();
+        self.change(|tab| tab.metric = (tab.metric + 1) % METRICS.len());
         Vec::new()
     }
 
     fn sort(&mut self, _shared: &Shared) -> Vec<Effect> {
-        self.order = next(ORDERS, self.order);
-        self.settle();
+        self.change(|tab| tab.order = next(ORDERS, tab.order));
         self.cursor.at = 0;
         say(format!("Machines stand {}.", words(ORDERS, &self.order)))
     }

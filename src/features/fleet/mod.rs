@@ -51,6 +51,8 @@ enum Popup {
 #[derive(Debug, Default)]
 pub struct Fleet {
     machines: Option<Arc<Machines>>,
+    /// Whether they are read one by one: each has its own frames then.
+    one_by_one: bool,
     /// Why nothing new comes.
     trouble: Option<String>,
     summary: Summary,
@@ -73,6 +75,11 @@ impl Fleet {
         self.machines.is_some() || self.trouble.is_some()
     }
 
+    /// Whether no server tells of the machines.
+    pub fn is_gathered(&self) -> bool {
+        self.one_by_one || !self.is_there()
+    }
+
     /// Counts configurations from now on by these rules.
     pub fn set_rules(&mut self, rules: Arc<RuleBase>) {
         self.rules = rules;
@@ -83,11 +90,12 @@ impl Fleet {
         self.summary.order.get(self.cursor.at).copied()
     }
 
-    /// Works out anew what is shown; the cursor stays on its machine.
-    fn settle(&mut self) {
+    /// Changes something, and works out anew what is shown; the cursor stays on its machine.
+    fn change(&mut self, change: impl FnOnce(&mut Self)) {
+        let name_of = |at: usize| Some(self.machines.as_ref()?.machines.get(at)?.name.clone());
+        let before = self.selected().and_then(name_of);
+        change(self);
         let Some(machines) = &self.machines else { return };
-        let before = self.selected().and_then(|at| machines.machines.get(at)).map(|it| &it.name);
-        let before = before.cloned();
         self.summary = Summary::of(machines, &self.filter.text, self.order, self.metric);
         let same = |at: &usize| Some(&machines.machines[*at].name) == before.as_ref();
         if let Some(at) = self.summary.order.iter().position(same) {

@@ -59,8 +59,7 @@ impl Feature for Fleet {
     }
 
     fn edit_filter(&mut self, edit: &dyn Fn(&mut Input)) {
-        edit(&mut self.filter);
-        self.settle();
+        self.change(|tab| edit(&mut tab.filter));
     }
 
     fn has_popup(&self) -> bool {

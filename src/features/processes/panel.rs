@@ -105,7 +105,9 @@ pub(crate) fn render(view: &Processes, shared: &Shared, on: Surface<'_>) {
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     if rows.is_empty() {
-        let text = if shared.frame.processes.is_empty() {
+        let text = if shared.frame.without_processes {
+            "Where these values come from, processes are not told."
+        } else if shared.frame.processes.is_empty() {
             "No process uses a GPU in view."
         } else {
             "No process matches the filter; Esc clears it."

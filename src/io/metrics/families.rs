@@ -181,7 +181,7 @@ fn processes(frame: &Frame, gpus: &[&Gpu], extras: &Extras) -> [Family; 2] {
     let mut count = family("processes", Kind::Gauge, "", "Processes that hold something on a GPU.");
     let help = "GPU memory that the processes of a user hold.";
     let mut held = family("user_memory_bytes", Kind::Gauge, "bytes", help);
-    for gpu in gpus {
+    for gpu in gpus.iter().filter(|_| !frame.without_processes) {
         let here = || frame.processes.iter().filter(|process| process.gpu == gpu.key);
         count.samples.push(sample(frame, gpu, [], here().count() as f64));
         let mut users: BTreeMap<String, f64> = BTreeMap::new();

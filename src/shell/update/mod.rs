@@ -6,8 +6,8 @@ mod pointer;
 
 use std::sync::Arc;
 
-use warpscope_probes::Frame;
 use warpscope_probes::catalogue::{Part, what_if};
+use warpscope_probes::{Frame, Timestamp};
 
 use super::hosts::name;
 use super::tabs::{Tab, Tabs};
@@ -68,7 +68,10 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
 
 fn take_frame(app: &mut App, frame: Frame) -> Vec<Cmd> {
     let mut cmds = alert(app, &frame);
-    let Some(frame) = app.hosts.take(frame, &app.shared) else { return cmds };
+    let seen = frame.at;
+    let frame = app.hosts.take(frame, &app.shared);
+    gather(app, seen);
+    let Some(frame) = frame else { return cmds };
     age_toast(app);
     let watched = app.tabs.bench.watch(&frame);
     cmds.extend(apply(app, watched));
@@ -76,6 +79,14 @@ fn take_frame(app: &mut App, frame: Frame) -> Vec<Cmd> {
         cmds.extend(view(app, frame));
     }
     cmds
+}
+
+/// Shows machines that are read one by one beside each other, anew once a second.
+fn gather(app: &mut App, seen: Timestamp) {
+    let is_due = seen.seconds_since(app.tabs.fleet.at()).abs() >= 1.0;
+    if app.hosts.are_several() && app.tabs.fleet.is_gathered() && is_due && !app.frozen {
+        app.tabs.fleet.gather(app.hosts.fleet(&app.shared));
+    }
 }
 
 /// Tells what a frame newly raises.

@@ -62,7 +62,7 @@ fn problems(
     let right = [look.piece(&count, Role::Muted)];
     let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    if worst.is_empty() {
+    if worst.is_empty() && tab.summary.gpus > 0 {
         buffer.set_stringn(
             inner.x,
             inner.y,
@@ -71,9 +71,9 @@ fn problems(
             look.style(Role::Good),
         );
     }
-    for ((gpu, problem), row) in worst.iter().zip(inner.rows()) {
-        buffer.set_line(row.x, row.y, &problem_line(machines, *gpu, problem, look), row.width);
-        let machine = machines.gpus[*gpu].machine;
+    for (same, row) in grouped(machines, worst).zip(inner.rows()) {
+        buffer.set_line(row.x, row.y, &problem_line(machines, same, look), row.width);
+        let machine = machines.gpus[same[0].0].machine;
         let place = tab.summary.order.iter().position(|at| *at == machine);
         if let Some(place) = place {
             hits.add(row, Hit::Row(place));
@@ -81,18 +81,29 @@ fn problems(
     }
 }
 
-fn problem_line(
-    machines: &Machines,
-    gpu: usize,
-    problem: &Problem,
-    look: Look<'_>,
-) -> Line<'static> {
-    let member = &machines.gpus[gpu];
+/// What is the same on several GPUs of a machine is one.
+fn grouped<'a>(
+    machines: &'a Machines,
+    worst: &'a [(usize, Problem)],
+) -> impl Iterator<Item = &'a [(usize, Problem)]> {
+    worst.chunk_by(|a, b| {
+        let machine = |one: &(usize, Problem)| machines.gpus[one.0].machine;
+        machine(a) == machine(b) && a.1 == b.1
+    })
+}
+
+fn problem_line(machines: &Machines, same: &[(usize, Problem)], look: Look<'_>) -> Line<'static> {
+    let (gpu, problem) = &same[0];
+    let member = &machines.gpus[*gpu];
     let name = printable(&machines.machines[member.machine].name);
-    let index = member.index.map_or_else(String::new, |index| format!(" {index}"));
+    let which = match (same.len(), member.index) {
+        (1, Some(index)) => format!(" {index}"),
+        (1, None) => String::new(),
+        (count, _) => format!(" {count}{}", look.glyphs.times),
+    };
     let role = if problem.weight > BAD { Role::Bad } else { Role::Warn };
     Line::from(vec![
-        Span::styled(format!("{name}{index}  "), look.style(Role::Text)),
+        Span::styled(format!("{name}{which}  "), look.style(Role::Text)),
         Span::styled(problem.text.clone(), look.style(role)),
     ])
 }

@@ -1,0 +1,88 @@
+//! A fleet of frames: machines that are read one by one.
+
+use std::collections::BTreeMap;
+
+use super::{Fleet, Machine, Member, State};
+use crate::gpu::{CLOCK_REASONS, Presence, Vitals};
+use crate::process::Process;
+use crate::{Field, Frame, Gpu};
+
+/// Readings that are shown of all machines.
+const FIELDS: &[&str] = &[
+    "util_gpu_pct",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "power_w",
+    "temperature_c",
+    "ecc_uncorrected_aggregate",
+    "rows_failed",
+];
+
+impl Fleet {
+    /// The machines of these frames, in their order, by name and how they do.
+    pub fn of<'a>(frames: impl IntoIterator<Item = (&'a Frame, &'a str, State)>) -> Self {
+        let mut fleet = Self::default();
+        let fields = Vitals::FIELDS.iter().filter(|field| FIELDS.contains(&field.key));
+        let fields: Vec<&Field<Vitals>> = fields.collect();
+        fleet.columns = fields.iter().map(|field| (field.key, Vec::new())).collect();
+        fleet.columns.push(("clock_reasons", Vec::new()));
+        let (mut models, mut owners) = (BTreeMap::new(), BTreeMap::new());
+        for (frame, name, state) in frames {
+            fleet.at = fleet.at.max(frame.at);
+            let from = fleet.gpus.len();
+            let real = || frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf);
+            for gpu in real() {
+                fleet.gpus.push(Member {
+                    machine: fleet.machines.len(),
+                    index: Some(gpu.index),
+                    key: gpu.key.clone(),
+                    uuid: gpu.identity.uuid.last().cloned(),
+                    model: place(&mut models, gpu.identity.name.last().map_or("", String::as_str)),
+                    owner: owner(frame, gpu).map(|owner| place(&mut owners, &owner)),
+                });
+                let values = fields.iter().map(|field| (field.number)(&gpu.vitals));
+                let values: Vec<_> = values.chain([reasons(gpu)]).collect();
+                for ((_, column), value) in fleet.columns.iter_mut().zip(values) {
+                    column.push(value);
+                }
+            }
+            let version = &frame.driver.versions;
+            fleet.machines.push(Machine {
+                name: name.to_owned(),
+                driver: version.driver.last().cloned(),
+                cuda: version.cuda.last().cloned(),
+                state,
+                seen: frame.at,
+                gpus: from..fleet.gpus.len(),
+            });
+        }
+        (fleet.models, fleet.owners) = (listed(models), listed(owners));
+        fleet
+    }
+}
+
+/// NVML's mask of what holds the clocks.
+fn reasons(gpu: &Gpu) -> Option<f64> {
+    let active = gpu.throttle.active.value()?;
+    let bits = CLOCK_REASONS.iter().filter(|row| active.contains(&row.1));
+    Some(bits.fold(0, |mask, row| mask | row.0) as f64)
+}
+
+/// The user whose process holds most of a GPU.
+fn owner(frame: &Frame, gpu: &Gpu) -> Option<String> {
+    let bytes = |process: &&Process| process.usage.gpu_memory_bytes.last().map_or(0, |it| it.0);
+    let here = frame.processes.iter().filter(|process| process.gpu == gpu.key);
+    here.max_by_key(bytes)?.host.user.last().cloned()
+}
+
+/// The place of a text, which is given one where it is new.
+fn place(all: &mut BTreeMap<String, usize>, text: &str) -> usize {
+    let next = all.len();
+    *all.entry(text.to_owned()).or_insert(next)
+}
+
+fn listed(all: BTreeMap<String, usize>) -> Vec<String> {
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by_key(|(_, place)| *place);
+    all.into_iter().map(|(text, _)| text).collect()
+}
