@@ -96,6 +96,17 @@ fn free_port() -> u16 {
 impl Server {
     /// Starts one that collects every second from the hosts of a page server and from another target.
     fn start(name: &str, hosts: &[&str], pages: &str, other: Option<&str>) -> Option<Self> {
+        Self::start_with(name, hosts, pages, other, None)
+    }
+
+    /// The same; with a folder that holds `cert.pem` and `key.pem` it speaks TLS, and so does the other target.
+    fn start_with(
+        name: &str,
+        hosts: &[&str],
+        pages: &str,
+        other: Option<&str>,
+        tls: Option<&Path>,
+    ) -> Option<Self> {
         let program = program(name)?;
         let folder = tempfile::tempdir().expect("a folder");
         let quoted: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
@@ -108,6 +119,13 @@ impl Server {
             config += &format!(
                 "  - job_name: warpscope\n    honor_labels: true\n    static_configs: [{{ targets: [\"{other}\"] }}]\n"
             );
+            if let Some(tls) = tls {
+                let file = tls.join("cert.pem");
+                config += &format!(
+                    "    scheme: https\n    tls_config: {{ ca_file: \"{}\" }}\n",
+                    file.display()
+                );
+            }
         }
         let file = folder.path().join("prometheus.yml");
         fs::write(&file, config).expect("is written");
@@ -126,9 +144,20 @@ impl Server {
                 // Otherwise it keeps the newest half minute to itself.
                 .arg("-search.latencyOffset=0s"),
         };
+        let mut scheme = "http";
+        if let Some(tls) = tls {
+            let web = folder.path().join("web.yml");
+            let text = format!(
+                "tls_server_config: {{ cert_file: \"{0}/cert.pem\", key_file: \"{0}/key.pem\" }}\n",
+                tls.display()
+            );
+            fs::write(&web, text).expect("is written");
+            command.arg(format!("--web.config.file={}", web.display()));
+            scheme = "https";
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("starts");
-        Some(Self { child, url: format!("http://{listen}"), _folder: folder })
+        Some(Self { child, url: format!("{scheme}://{listen}"), _folder: folder })
     }
 
     /// A snapshot once as many machines are known.
@@ -189,44 +218,98 @@ fn servers_tell_what_was_collected() {
     }
 }
 
-/// The exporter of this program, collected and read back, tells of the GPUs as a snapshot beside it does.
-#[test]
-fn what_the_exporter_tells_comes_back() {
-    let mut exporter = command(&["exporter", "--listen", "127.0.0.1:0", "-i", "0.2s"])
-        .env("LD_LIBRARY_PATH", nvml_dir())
-        .env("FAKE_NVML", "h100x8")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let said = BufReader::new(exporter.stderr.take().expect("is piped")).lines().next();
-    let said = said.expect("says where").expect("reads");
-    let address = said.trim_start_matches("http://").split('/').next().unwrap_or_default();
-    let server = Server::start("prometheus", &[], "127.0.0.1:1", Some(address));
-    if let Some(server) = server {
-        let frames = server.frames(1, &[]);
-        let here = command(&["snapshot", "--json"])
+/// The exporter of this program, ended with its test.
+struct Exporter {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Exporter {
+    fn start(more: &[&str]) -> Self {
+        let mut child = command(&["exporter", "--listen", "127.0.0.1:0", "-i", "0.2s"])
+            .args(more)
             .env("LD_LIBRARY_PATH", nvml_dir())
             .env("FAKE_NVML", "h100x8")
-            .output()
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
             .expect("starts");
-        let here: Value = serde_json::from_slice(&here.stdout).expect("is JSON");
-        assert_eq!(frames[0]["gpus"].as_array().map(Vec::len), Some(8));
-        for (there, here) in frames[0]["gpus"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .zip(here["gpus"].as_array().into_iter().flatten())
-        {
-            assert_eq!(there["key"], here["key"]);
-            assert_eq!(there["identity"]["name"], here["identity"]["name"]);
-            for field in ["memory_total_bytes", "power_limit_w", "pcie_gen"] {
-                assert_eq!(there["vitals"][field], here["vitals"][field], "{field}");
-            }
+        let said = BufReader::new(child.stderr.take().expect("is piped")).lines().next();
+        let said = said.expect("says where").expect("reads");
+        let address = said.split("//").last().and_then(|rest| rest.split('/').next());
+        Self { child, address: address.unwrap_or_default().to_owned() }
+    }
+}
+
+/// Metrics that were collected and read back tell of the GPUs as a snapshot beside it does.
+#[test]
+fn what_the_exporter_tells_comes_back() {
+    let exporter = Exporter::start(&[]);
+    let server = Server::start("prometheus", &[], "127.0.0.1:1", Some(&exporter.address));
+    let Some(server) = server else { return };
+    let there = server.frames(1, &[]);
+    let here = command(&["snapshot", "--json"])
+        .env("LD_LIBRARY_PATH", nvml_dir())
+        .env("FAKE_NVML", "h100x8")
+        .output()
+        .expect("starts");
+    let here: Value = serde_json::from_slice(&here.stdout).expect("is JSON");
+    let gpus = |frame: &Value| frame["gpus"].as_array().cloned().unwrap_or_default();
+    assert_eq!(gpus(&there[0]).len(), 8);
+    for (there, here) in gpus(&there[0]).iter().zip(&gpus(&here)) {
+        assert_eq!(there["key"], here["key"]);
+        assert_eq!(there["identity"]["name"], here["identity"]["name"]);
+        for field in ["memory_total_bytes", "power_limit_w", "pcie_gen"] {
+            assert_eq!(there["vitals"][field], here["vitals"][field], "{field}");
         }
     }
-    let _ = exporter.kill();
-    let _ = exporter.wait();
+}
+
+/// From the exporter to the server and from there to the terminal, nothing is sent in the clear, and a certificate nobody vouches for is refused.
+#[test]
+fn every_step_can_be_encrypted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (cert, key) = (file("cert.pem"), file("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout", &key, "-out", &cert])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .output();
+    if !made.is_ok_and(|made| made.status.success()) {
+        crate::skip::skipped(format_args!("there is no openssl to make a certificate"));
+        return;
+    }
+    let exporter = Exporter::start(&["--tls-cert", &cert, "--tls-key", &key]);
+    let mut clear = TcpStream::connect(&exporter.address).expect("connects");
+    clear.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("sends");
+    let mut answer = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut clear, &mut answer);
+    assert!(!String::from_utf8_lossy(&answer).contains("warpscope_gpu"), "in the clear");
+    let address = Some(exporter.address.as_str());
+    let server = Server::start_with("prometheus", &[], "127.0.0.1:1", address, Some(folder.path()));
+    let Some(server) = server else { return };
+    assert_eq!(server.frames(1, &["--prometheus-ca", &cert])[0]["gpus"][7]["index"], 7);
+    let refused = snapshot(&server.url, &[]);
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("ertificate"), "{error}");
+    for (more, want) in [
+        (&["--tls-cert", &cert][..], "go together"),
+        (&["--tls-cert", &key, "--tls-key", &key], "holds no certificate"),
+        (&["--tls-cert", &cert, "--tls-key", "/dev/null"], "--tls-key /dev/null"),
+    ] {
+        let output = command(&["exporter"]).args(more).output().expect("starts");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(want), "{more:?}: {error}");
+    }
 }
 
 #[test]
@@ -307,4 +390,33 @@ fn a_token_goes_to_the_server_alone() {
     assert!(head.contains("authorization: bearer s3cret"), "{head}");
     assert!(head.starts_with("get /api/v1/query?query="), "{head}");
     assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret"));
+}
+
+/// Every expression of the dashboard that is shipped is one that a server understands.
+#[test]
+fn the_dashboard_for_grafana_asks_what_a_server_understands() {
+    let text = include_str!("../../packaging/prometheus/grafana.json");
+    let dashboard: Value = serde_json::from_str(text).expect("is JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    let expressions = targets.map(|target| target["expr"].as_str().expect("an expression"));
+    let expressions: Vec<String> = expressions.map(|text| text.replace("$host", ".*")).collect();
+    assert!(expressions.len() > 10);
+    let (Some(tool), Some(server)) =
+        (program("promtool"), Server::start("prometheus", &[], "127.0.0.1:1", None))
+    else {
+        return;
+    };
+    let ask = |expression: &str| {
+        let mut tool = Command::new(&tool);
+        tool.args(["query", "instant", &server.url, expression]).output().expect("starts")
+    };
+    while !ask("1").status.success() {
+        thread::yield_now();
+    }
+    for expression in expressions {
+        let output = ask(&expression);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{expression}: {error}");
+    }
 }

@@ -72,6 +72,7 @@ pub const TARGETS: &[Target] = &[
     target("images", "environment", &[], environments::environment),
     target("system", "processes", &[], processes::processes),
     target("system", "nvidia-smi", &[], hosts::nvidia_smi),
+    target("system", "prometheus", &[], hosts::prometheus),
     target("binaries", "elf", BINARIES, binaries::elf),
     target("binaries", "fatbin", BINARIES, binaries::fatbin),
     target("binaries", "ar", BINARIES, binaries::ar),

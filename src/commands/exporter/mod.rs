@@ -1,7 +1,9 @@
 //! `warpscope exporter`: what the GPUs do, as metrics for Prometheus.
 
 mod address;
+mod body;
 mod server;
+mod tls;
 mod told;
 
 use std::io::{ErrorKind, Read as _};
@@ -25,7 +27,15 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     about: "Serve what the GPUs do as metrics for Prometheus",
     more: "GET /metrics answers in the plain text form, or in OpenMetrics where that is asked for. It listens on this machine alone unless --listen names another address.",
     args: &[
-        &[&args::LISTEN, &args::TOKEN_FILE, &args::TEXTFILE, &args::BY_USER, &args::DURATION],
+        &[
+            &args::LISTEN,
+            &args::TOKEN_FILE,
+            &args::TLS_CERT,
+            &args::TLS_KEY,
+            &args::TEXTFILE,
+            &args::BY_USER,
+            &args::DURATION,
+        ],
         &[&args::SOURCE, &args::SPEED, &args::START, &args::RULES],
         LIVE,
         CONFIG_FILE,
@@ -76,7 +86,8 @@ fn run(options: &Options) -> Result<Exit, CliError> {
             "--listen {address}: others can reach this address; --token-file PATH says who may ask"
         )));
     }
-    let server = server::start(&addresses, token, &shared)?;
+    let tls = tls::acceptor(options)?;
+    let server = server::start(&addresses, token, tls, &shared)?;
     for address in &server.addresses {
         output::note(format_args!("{address}: serving metrics"));
     }

@@ -8,19 +8,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 use super::address::Address;
+use super::body::Text;
 use super::told::{Shared, page};
 use crate::commands::cli::CliError;
 use crate::io::metrics::Form;
@@ -33,13 +34,14 @@ const HEAD: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(300);
 
-type Answer = Response<Full<Bytes>>;
+type Answer = Response<Text>;
 
 /// What a connection needs.
 #[derive(Clone)]
 struct Service {
     shared: Shared,
     token: Option<Arc<str>>,
+    tls: Option<TlsAcceptor>,
     free: Arc<Semaphore>,
 }
 
@@ -84,6 +86,7 @@ impl Listener {
 pub(super) fn start(
     addresses: &[Address],
     token: Option<String>,
+    tls: Option<TlsAcceptor>,
     shared: &Shared,
 ) -> Result<Server, CliError> {
     let failed = |error: std::io::Error| CliError::Failed(format!("cannot serve: {error}"));
@@ -99,6 +102,7 @@ pub(super) fn start(
     let service = Service {
         shared: Arc::clone(shared),
         token: token.map(Arc::from),
+        tls,
         free: Arc::new(Semaphore::new(MOST)),
     };
     let (stop, stopped) = oneshot::channel::<()>();
@@ -142,13 +146,21 @@ async fn accept(listener: Listener, service: Service) {
         match &listener {
             Listener::Network(listener) => {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                tokio::spawn(async move { (serve(stream, service).await, drop(permit)) });
+                tokio::spawn(async move { (serve_network(stream, service).await, drop(permit)) });
             }
             Listener::Unix(listener) => {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 tokio::spawn(async move { (serve(stream, service).await, drop(permit)) });
             }
         }
+    }
+}
+
+/// The same of a connection over the network, encrypted where that is asked for. One that shakes no hands ends.
+async fn serve_network(stream: TcpStream, service: Service) {
+    let Some(tls) = service.tls.clone() else { return serve(stream, service).await };
+    if let Ok(Ok(stream)) = timeout(PATIENCE, tls.accept(stream)).await {
+        serve(stream, service).await;
     }
 }
 
@@ -198,8 +210,8 @@ impl Service {
     }
 }
 
-fn plain(status: StatusCode, text: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(text.into()));
+fn plain(status: StatusCode, text: impl Into<String>) -> Answer {
+    let mut answer = Response::new(Text::new(text.into()));
     *answer.status_mut() = status;
     answer
 }

@@ -48,6 +48,10 @@ args! {
         .help("Where to listen: 127.0.0.1:9836 unless given, [::1]:9836, unix:/run/warpscope.sock; may be repeated. An address others can reach needs --token-file");
     TOKEN_FILE: Option<PathBuf> = option("token-file", "PATH", Kind::Path)
         .help("Answer only requests with the token in this file: Authorization: Bearer TOKEN");
+    TLS_CERT: Option<PathBuf> = option("tls-cert", "PATH", Kind::Path)
+        .help("Speak TLS with the chain of certificates in this PEM file; --tls-key goes with it");
+    TLS_KEY: Option<PathBuf> = option("tls-key", "PATH", Kind::Path)
+        .help("PEM file with the private key of --tls-cert");
     TEXTFILE: Option<PathBuf> = option("textfile", "PATH", Kind::Path)
         .help("Write the metrics into this file after every frame, for the textfile collector of node_exporter, instead of listening");
     BY_USER: bool = switch(&[("by-user", "on")])
