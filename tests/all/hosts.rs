@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::fake::nvml_dir;
@@ -268,6 +269,73 @@ fn nothing_stays_behind_when_this_side_is_killed() {
         assert!(begun.elapsed() < PATIENCE, "it goes on");
         std::thread::yield_now();
     }
+}
+
+/// Processes of the other side whose command line begins so get a signal.
+fn signal(beginning: &[&str], signal: Signal) {
+    let beginning = beginning.join("\0");
+    for process in Path::new("/proc").read_dir().expect("is there").flatten() {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let pid = process.file_name().to_str().and_then(|name| name.parse().ok());
+        if line.starts_with(beginning.as_bytes())
+            && let Some(pid) = pid.and_then(Pid::from_raw)
+        {
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+#[test]
+fn what_a_host_says_no_more_is_late_until_it_goes_on() {
+    let Some(server) = Server::start("t4", &[]) else { return };
+    let server = server.with_warpscope();
+    let mut command = server.command(&["stream", "--host", "gpu1", "-i", "0.219s"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("starts");
+    let output = child.stdout.take().expect("is piped");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(output));
+    let mut until = |is_late: bool| {
+        let fits = |line: &String| {
+            let frame: serde_json::Value = serde_json::from_str(line).expect("is JSON");
+            let why = &frame["gpus"][0]["vitals"]["absent"]["util_gpu_pct"];
+            (why == "late") == is_late
+        };
+        lines.by_ref().map(|line| line.expect("reads")).find(fits).expect("comes")
+    };
+    let theirs = ["warpscope", "stream", "--interval", "0.219s"];
+    until(false);
+    signal(&theirs, Signal::STOP);
+    assert!(until(true).contains("Tesla T4"), "what was known stays");
+    signal(&theirs, Signal::CONT);
+    until(false);
+    child.kill().expect("is a child");
+    child.wait().expect("is a child");
+}
+
+#[test]
+fn a_host_whose_disk_is_full_says_so_and_keeps_nothing() {
+    let Some(server) = Server::start("t4", &[]) else { return };
+    // Files there cannot grow beyond a few blocks.
+    let profile = "trap '' XFSZ; ulimit -f 64\n";
+    fs::write(server.path("home").join(".bashrc"), profile).expect("is written");
+    let sent = server.run(&["host", "install", "gpu1"]);
+    assert_eq!(sent.status.code(), Some(1), "{}", err(&sent));
+    assert!(err(&sent).contains("could not be written there"), "{}", err(&sent));
+    let kept = server.path("home").join(".cache/warpscope/hosts");
+    let files = fs::read_dir(&kept).map_or(0, Iterator::count);
+    assert_eq!(files, 0, "{}", err(&sent));
+}
+
+/// One of before this could be done refuses an option it does not know.
+#[test]
+fn an_old_warpscope_is_passed_over() {
+    let old = "#!/bin/sh\n[ \"$*\" = --version ] && { echo warpscope 0.0.9; exit; }\n\
+        echo \"error: unexpected argument '--end-with-input' found\" >&2; exit 2\n";
+    let Some(server) = Server::start("t4", &[("warpscope", old)]) else { return };
+    let seen = server.run(&["snapshot", "--host", "gpu1"]);
+    assert!(err(&seen).contains("warpscope host install gpu1"), "{}", err(&seen));
+    let sent = server.run(&["host", "install", "gpu1"]);
+    assert!(sent.status.success(), "{}", err(&sent));
+    assert!(out(&server.run(&["snapshot", "--host", "gpu1"])).contains("Tesla T4"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Which reading becomes which metric.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use warpscope_probes::gpu::{CLOCK_REASONS, Presence, Vitals};
@@ -36,27 +37,13 @@ const COUNTERS: &[(&str, &str, &str)] = &[
     ("ecc_uncorrected_aggregate", "ecc_uncorrected", ""),
 ];
 
-/// Every family of a frame.
-pub(super) fn all(frame: &Frame, extras: &Extras) -> Vec<Family> {
-    let gpus: Vec<&Gpu> =
-        frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf).collect();
-    let mut families = vec![info(frame, &gpus), up(frame, &gpus)];
-    families.extend(vitals(frame, &gpus));
-    families.push(clock_reasons(frame, &gpus));
-    families.push(violations(frame, &gpus));
-    families.extend(links(frame, &gpus));
-    families.extend(processes(frame, &gpus, extras));
-    families.push(verdicts(frame, extras));
-    families
-}
-
-fn family(name: &str, kind: Kind, unit: &'static str, help: &str) -> Family {
-    let name = format!("warpscope_gpu_{name}");
-    Family { name, kind, unit, help: help.to_owned(), samples: Vec::new() }
+/// The GPUs that are told of.
+pub(super) fn told(frame: &Frame) -> Vec<&Gpu> {
+    frame.gpus.iter().filter(|gpu| gpu.presence != Presence::WhatIf).collect()
 }
 
 /// What every series of a GPU has.
-fn labels(frame: &Frame, gpu: &Gpu) -> Vec<(&'static str, String)> {
+pub(super) fn labels(frame: &Frame, gpu: &Gpu) -> Vec<(&'static str, String)> {
     let host = frame.host.machine.hostname.last().cloned();
     vec![
         ("gpu", gpu.index.to_string()),
@@ -66,35 +53,57 @@ fn labels(frame: &Frame, gpu: &Gpu) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn sample(
-    frame: &Frame,
-    gpu: &Gpu,
-    more: impl IntoIterator<Item = (&'static str, String)>,
-    value: f64,
-) -> Sample {
-    Sample { labels: labels(frame, gpu).into_iter().chain(more).collect(), value }
+/// Every family of a frame.
+pub(super) fn all<'a>(frame: &'a Frame, gpus: &[&'a Gpu], extras: &Extras) -> Vec<Family<'a>> {
+    let mut families = vec![info(frame, gpus), up(gpus)];
+    families.extend(vitals(gpus));
+    families.push(clock_reasons(gpus));
+    families.push(violations(gpus));
+    families.extend(links(gpus));
+    families.extend(processes(frame, gpus, extras));
+    families.push(verdicts(frame, extras));
+    families
 }
 
-fn info(frame: &Frame, gpus: &[&Gpu]) -> Family {
+fn family<'a>(name: &str, kind: Kind, unit: &'static str, help: &'static str) -> Family<'a> {
+    let name = format!("warpscope_gpu_{name}");
+    Family { name, kind, unit, help, samples: Vec::new() }
+}
+
+fn plain<'a>(gpu: usize, value: f64) -> Sample<'a> {
+    Sample { gpu, more: Vec::new(), value }
+}
+
+fn labelled<'a>(
+    gpu: usize,
+    label: &'static str,
+    text: impl Into<Cow<'a, str>>,
+    value: f64,
+) -> Sample<'a> {
+    Sample { gpu, more: vec![(label, text.into())], value }
+}
+
+fn info<'a>(frame: &'a Frame, gpus: &[&'a Gpu]) -> Family<'a> {
     let mut family =
         family("device", Kind::Info, "", "What a GPU is, and the driver it runs with.");
-    let text = |value: Option<&String>| value.cloned().unwrap_or_default();
-    family.samples.extend(gpus.iter().map(|gpu| {
+    let text = |value: Option<&'a String>| Cow::from(value.map_or("", String::as_str));
+    family.samples.extend(gpus.iter().enumerate().map(|(at, gpu)| {
         let identity = &gpu.identity;
-        let more = [
+        let sm = identity.sm.last().map_or_else(String::new, |sm| sm.cc());
+        let more = vec![
             ("architecture", text(identity.architecture.last())),
-            ("compute_capability", identity.sm.last().map_or(String::new(), |sm| sm.cc())),
+            ("compute_capability", sm.into()),
             ("pci_bus_id", text(identity.pci_bus_id.last())),
             ("vbios", text(identity.vbios.last())),
             ("driver", text(frame.driver.versions.driver.last())),
             ("cuda", text(frame.driver.versions.cuda.last())),
         ];
-        sample(frame, gpu, more, 1.0)
+        Sample { gpu: at, more, value: 1.0 }
     }));
     family
 }
 
-fn up(frame: &Frame, gpus: &[&Gpu]) -> Family {
+fn up<'a>(gpus: &[&Gpu]) -> Family<'a> {
     let mut family = family(
         "up",
         Kind::Gauge,
@@ -102,7 +111,7 @@ fn up(frame: &Frame, gpus: &[&Gpu]) -> Family {
         "Whether a GPU answers: 1, or 0 where it is lost, asleep or late.",
     );
     let value = |gpu: &Gpu| f64::from(u8::from(gpu.presence == Presence::Present));
-    family.samples.extend(gpus.iter().map(|gpu| sample(frame, gpu, [], value(gpu))));
+    family.samples.extend(gpus.iter().enumerate().map(|(at, gpu)| plain(at, value(gpu))));
     family
 }
 
@@ -119,92 +128,87 @@ fn named(key: &str) -> (String, Kind, &'static str, f64) {
 }
 
 /// A family for each reading. What is late or absent has no sample, so that nobody takes an old value for a new one.
-fn vitals(frame: &Frame, gpus: &[&Gpu]) -> Vec<Family> {
-    let of =
-        |field: &warpscope_probes::Field<Vitals>| {
-            let (name, kind, unit, factor) = named(field.key);
-            let mut family = family(&name, kind, unit, field.doc);
-            family.samples.extend(gpus.iter().filter_map(|gpu| {
-                Some(sample(frame, gpu, [], (field.number)(&gpu.vitals)? * factor))
-            }));
-            family
-        };
+fn vitals<'a>(gpus: &[&Gpu]) -> Vec<Family<'a>> {
+    let of = |field: &warpscope_probes::Field<Vitals>| {
+        let (name, kind, unit, factor) = named(field.key);
+        let mut family = family(&name, kind, unit, field.doc);
+        family.samples.extend(
+            gpus.iter()
+                .enumerate()
+                .filter_map(|(at, gpu)| Some(plain(at, (field.number)(&gpu.vitals)? * factor))),
+        );
+        family
+    };
     Vitals::FIELDS.iter().map(of).collect()
 }
 
-fn clock_reasons(frame: &Frame, gpus: &[&Gpu]) -> Family {
-    let mut family = family(
-        "clock_reason",
-        Kind::Gauge,
-        "",
-        "Whether clocks are held for a reason now: 1 or 0.",
-    );
-    for gpu in gpus {
+fn clock_reasons<'a>(gpus: &[&Gpu]) -> Family<'a> {
+    let help = "Whether clocks are held for a reason now: 1 or 0.";
+    let mut family = family("clock_reason", Kind::Gauge, "", help);
+    for (at, gpu) in gpus.iter().enumerate() {
         let Some(active) = gpu.throttle.active.value() else { continue };
         for (_, reason, words, _) in CLOCK_REASONS {
             let value = f64::from(u8::from(active.contains(reason)));
-            family.samples.push(sample(frame, gpu, [("reason", (*words).to_owned())], value));
+            family.samples.push(labelled(at, "reason", *words, value));
         }
     }
     family
 }
 
-fn violations(frame: &Frame, gpus: &[&Gpu]) -> Family {
+fn violations<'a>(gpus: &[&'a Gpu]) -> Family<'a> {
     let help = "Time below full clocks since the driver was loaded, by cause.";
     let mut family = family("violation_seconds", Kind::Counter, "seconds", help);
-    for gpu in gpus {
+    for (at, gpu) in gpus.iter().enumerate() {
         for one in &gpu.throttle.violations {
-            let more = [("policy", one.policy.clone())];
-            family.samples.push(sample(frame, gpu, more, one.seconds.0));
+            family.samples.push(labelled(at, "policy", &one.policy, one.seconds.0));
         }
     }
     family
 }
 
-fn links(frame: &Frame, gpus: &[&Gpu]) -> [Family; 2] {
+fn links<'a>(gpus: &[&Gpu]) -> [Family<'a>; 2] {
     let mut up = family("nvlink_up", Kind::Gauge, "", "Whether an NVLink is up: 1 or 0.");
     let help = "Errors of an NVLink: replay, recovery, CRC.";
     let mut errors = family("nvlink_errors", Kind::Counter, "", help);
-    for gpu in gpus {
+    for (at, gpu) in gpus.iter().enumerate() {
         for link in &gpu.nvlinks {
-            let more = || [("link", link.link.to_string())];
-            up.samples.push(sample(frame, gpu, more(), f64::from(u8::from(link.active))));
+            let name = link.link.to_string();
+            up.samples.push(labelled(at, "link", name.clone(), f64::from(u8::from(link.active))));
             if let Some(count) = link.errors {
-                errors.samples.push(sample(frame, gpu, more(), count as f64));
+                errors.samples.push(labelled(at, "link", name, count as f64));
             }
         }
     }
     [up, errors]
 }
 
-fn processes(frame: &Frame, gpus: &[&Gpu], extras: &Extras) -> [Family; 2] {
+fn processes<'a>(frame: &'a Frame, gpus: &[&Gpu], extras: &Extras) -> [Family<'a>; 2] {
     let mut count = family("processes", Kind::Gauge, "", "Processes that hold something on a GPU.");
     let help = "GPU memory that the processes of a user hold.";
     let mut held = family("user_memory_bytes", Kind::Gauge, "bytes", help);
-    for gpu in gpus.iter().filter(|_| !frame.without_processes) {
+    for (at, gpu) in gpus.iter().enumerate().filter(|_| !frame.without_processes) {
         let here = || frame.processes.iter().filter(|process| process.gpu == gpu.key);
-        count.samples.push(sample(frame, gpu, [], here().count() as f64));
-        let mut users: BTreeMap<String, f64> = BTreeMap::new();
+        count.samples.push(plain(at, here().count() as f64));
+        let mut users: BTreeMap<&str, f64> = BTreeMap::new();
         for process in here().filter(|_| extras.users) {
-            let user = process.host.user.last().cloned().unwrap_or_else(|| "unknown".to_owned());
+            let user = process.host.user.last().map_or("unknown", String::as_str);
             let bytes = process.usage.gpu_memory_bytes.value().map_or(0.0, |bytes| bytes.0 as f64);
             *users.entry(user).or_default() += bytes;
         }
-        held.samples.extend(
-            users.into_iter().map(|(user, bytes)| sample(frame, gpu, [("user", user)], bytes)),
-        );
+        held.samples
+            .extend(users.into_iter().map(|(user, bytes)| labelled(at, "user", user, bytes)));
     }
     [count, held]
 }
 
-fn verdicts(frame: &Frame, extras: &Extras) -> Family {
+fn verdicts<'a>(frame: &Frame, extras: &Extras) -> Family<'a> {
     let help = "Configurations of frameworks on a GPU by what becomes of them.";
     let mut family = family("configurations", Kind::Gauge, "", help);
     let gpus = frame.gpus.iter().zip(&extras.verdicts);
-    for (gpu, counts) in gpus.filter(|(gpu, _)| gpu.presence != Presence::WhatIf) {
+    let real = gpus.filter(|(gpu, _)| gpu.presence != Presence::WhatIf);
+    for (at, (_, counts)) in real.enumerate() {
         for (outcome, count) in counts {
-            let more = [("outcome", (*outcome).to_owned())];
-            family.samples.push(sample(frame, gpu, more, *count as f64));
+            family.samples.push(labelled(at, "outcome", *outcome, *count as f64));
         }
     }
     family

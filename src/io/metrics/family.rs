@@ -1,5 +1,7 @@
 //! Metrics before they are text.
 
+use std::borrow::Cow;
+
 /// What the server that asks does with values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -10,17 +12,20 @@ pub(super) enum Kind {
 
 /// One value with what tells it from others of its family.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sample {
-    pub(super) labels: Vec<(&'static str, String)>,
+pub(super) struct Sample<'a> {
+    /// Place of the GPU.
+    pub(super) gpu: usize,
+    /// Labels besides those of the GPU.
+    pub(super) more: Vec<(&'static str, Cow<'a, str>)>,
     pub(super) value: f64,
 }
 
 /// Values of one meaning.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Family {
+pub(super) struct Family<'a> {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) unit: &'static str,
-    pub(super) help: String,
-    pub(super) samples: Vec<Sample>,
+    pub(super) help: &'static str,
+    pub(super) samples: Vec<Sample<'a>>,
 }

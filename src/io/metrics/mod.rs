@@ -14,7 +14,9 @@ pub use self::text::Form;
 
 /// All metrics of a frame as text.
 pub fn exposition(frame: &Frame, extras: &Extras, form: Form) -> String {
-    text::write(&families::all(frame, extras), form)
+    let gpus = families::told(frame);
+    let labels: Vec<_> = gpus.iter().map(|gpu| families::labels(frame, gpu)).collect();
+    text::write(&families::all(frame, &gpus, extras), &labels, form)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The two text forms of Prometheus.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::family::{Family, Kind, Sample};
@@ -29,12 +30,19 @@ impl Form {
     }
 }
 
-pub(super) fn write(families: &[Family], form: Form) -> String {
+/// Every family with samples; `labels` are those of each GPU.
+pub(super) fn write(
+    families: &[Family<'_>],
+    labels: &[Vec<(&'static str, String)>],
+    form: Form,
+) -> String {
+    let labels: Vec<String> = labels.iter().map(|labels| joined(labels)).collect();
     let mut text = String::new();
     for family in families.iter().filter(|family| !family.samples.is_empty()) {
         head(&mut text, family, form);
+        let name = sampled(family);
         for sample in &family.samples {
-            line(&mut text, &sampled(family), sample);
+            line(&mut text, &name, &labels[sample.gpu], sample);
         }
     }
     if form == Form::OpenMetrics {
@@ -43,8 +51,17 @@ pub(super) fn write(families: &[Family], form: Form) -> String {
     text
 }
 
+fn joined<T: AsRef<str>>(labels: &[(&'static str, T)]) -> String {
+    let mut text = String::new();
+    for (name, value) in labels {
+        let separator = if text.is_empty() { "" } else { "," };
+        let _ = write!(text, "{separator}{name}=\"{}\"", escaped(value.as_ref()));
+    }
+    text
+}
+
 /// The name of a family's samples.
-fn sampled(family: &Family) -> String {
+fn sampled(family: &Family<'_>) -> String {
     match family.kind {
         Kind::Gauge => family.name.clone(),
         Kind::Counter => format!("{}_total", family.name),
@@ -52,7 +69,7 @@ fn sampled(family: &Family) -> String {
     }
 }
 
-fn head(text: &mut String, family: &Family, form: Form) {
+fn head(text: &mut String, family: &Family<'_>, form: Form) {
     let kind = match (family.kind, form) {
         (Kind::Gauge, _) | (Kind::Info, Form::Plain) => "gauge",
         (Kind::Counter, _) => "counter",
@@ -60,27 +77,28 @@ fn head(text: &mut String, family: &Family, form: Form) {
     };
     // Only OpenMetrics names a family without what its samples end in.
     let name = if form == Form::Plain { sampled(family) } else { family.name.clone() };
-    let _ = writeln!(text, "# HELP {name} {}", escaped(&family.help));
+    let _ = writeln!(text, "# HELP {name} {}", escaped(family.help));
     let _ = writeln!(text, "# TYPE {name} {kind}");
     if form == Form::OpenMetrics && !family.unit.is_empty() {
         let _ = writeln!(text, "# UNIT {name} {}", family.unit);
     }
 }
 
-fn line(text: &mut String, name: &str, sample: &Sample) {
+fn line(text: &mut String, name: &str, labels: &str, sample: &Sample<'_>) {
     text.push_str(name);
-    let mut before = '{';
-    for (label, value) in &sample.labels {
-        let _ = write!(text, "{before}{label}=\"{}\"", escaped(value));
-        before = ',';
+    text.push('{');
+    text.push_str(labels);
+    if !sample.more.is_empty() {
+        text.push(',');
+        text.push_str(&joined(&sample.more));
     }
-    if before == ',' {
-        text.push('}');
-    }
-    let _ = writeln!(text, " {}", sample.value);
+    let _ = writeln!(text, "}} {}", sample.value);
 }
 
 /// A text within quotes, or to the end of a line.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\\', '"', '\n']) {
+        return text.into();
+    }
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").into()
 }

@@ -81,13 +81,14 @@ pub fn greeting(means: &str) -> String {
 
 /// Runs warpscope with these words; without it, `instead`. `build` names the program that may have been sent.
 ///
-/// It is looked for also where the shells of people look and those of ssh do not.
+/// It is looked for also where the shells of people look and those of ssh do not. One that is too old to end with its input, or that does
+/// not start there, is passed over.
 pub fn run_warpscope(build: &str, words: &[&str], instead: &str) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let words = words.join(" ");
     format!(
         "for w in warpscope \"$HOME/.local/bin/warpscope\" \"$HOME/.cargo/bin/warpscope\" \"{FOLDER}/{build}\"; do \
-         if command -v \"$w\" >/dev/null 2>&1 && \"$w\" --version >/dev/null 2>&1; then \
+         if command -v \"$w\" >/dev/null 2>&1 && \"$w\" stream --end-with-input --help >/dev/null 2>&1; then \
          {here}; exec \"$w\" {words}; fi; done; \
          if command -v nvidia-smi >/dev/null 2>&1; then {smi}; {instead}; else {nothing}; fi",
         here = greeting("warpscope"),
