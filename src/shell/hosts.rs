@@ -85,6 +85,11 @@ impl Hosts {
         }))
     }
 
+    /// How many there are, with the one in view.
+    pub fn count(&self) -> usize {
+        self.others.len() + 1
+    }
+
     /// Whether there is more than one.
     pub fn are_several(&self) -> bool {
         !self.others.is_empty()

@@ -2,13 +2,14 @@
 //! and were measured by nobody; host and file names say so. Device names, memory sizes and limits are
 //! those of the products, so that columns have their true widths.
 
+use warpscope::io::source::hosts::LOST;
 use warpscope_kernels::Sm;
 use warpscope_probes::driver::{Driver, DriverState};
 use warpscope_probes::gpu::{ClockReason, Gpu, MigInstance, NvLink, Presence};
 use warpscope_probes::host::{CpuFeature, Host};
 use warpscope_probes::process::{Process, Visibility};
 use warpscope_probes::units::*;
-use warpscope_probes::{Frame, Notice, Reading, SCHEMA, Severity, Timestamp};
+use warpscope_probes::{Frame, Notice, Origin, Reading, SCHEMA, Severity, Timestamp};
 
 /// 2026-11-21T10:00:00Z.
 const START: u64 = 1_795_255_200_000;
@@ -20,6 +21,7 @@ type Build = fn() -> Vec<Frame>;
 pub(crate) const RECORDINGS: &[(&str, Build)] = &[
     ("synthetic-16.jsonl", sixteen),
     ("synthetic-h100x8.jsonl", h100x8),
+    ("synthetic-hosts.jsonl", hosts),
     ("synthetic-none.jsonl", none),
     ("synthetic-t4.jsonl", t4),
 ];
@@ -271,6 +273,43 @@ fn t4() -> Vec<Frame> {
         frame
     };
     (1..=5).map(one).collect()
+}
+
+/// Twelve machines of two GPUs at one moment: one has lost them, one is held back by heat.
+fn hosts() -> Vec<Frame> {
+    let one = |number: u64| {
+        let mut frame = frame(1);
+        frame.seq = 1;
+        frame.origin = Origin::Remote { host: format!("synthetic{number}") };
+        frame.driver = driver();
+        let board = if number % 3 == 0 { &T4 } else { &H100 };
+        frame.gpus =
+            (0..2).map(|index| gpu(board, index, 3 * number + 7 * u64::from(index))).collect();
+        for gpu in &mut frame.gpus {
+            gpu.key = format!("{}-{number}", gpu.key);
+            if number == 4 {
+                gpu.throttle.active = vec![ClockReason::HwThermal].into();
+            }
+        }
+        if number == 9 {
+            let what = "synthetic9 is not connected: Connection refused.".to_owned();
+            let remedy = "`ssh synthetic9` has to work without a question.".to_owned();
+            frame.notices.push(Notice {
+                id: LOST.to_owned(),
+                severity: Severity::Error,
+                what,
+                remedy,
+            });
+            frame.gpus.iter_mut().for_each(Gpu::make_late);
+        }
+        frame.processes =
+            vec![process(100, 0, ["ada", "grace"][number as usize % 2], "python train.py", 512)];
+        for process in &mut frame.processes {
+            process.gpu = frame.gpus[0].key.clone();
+        }
+        frame
+    };
+    (1..=12).map(one).collect()
 }
 
 fn sixteen() -> Vec<Frame> {

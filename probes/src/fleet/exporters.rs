@@ -12,7 +12,7 @@ pub struct Exporter {
     pub name: String,
     /// Where its metrics are described, and when that was read.
     pub source: String,
-    /// Metrics one of which every GPU has.
+    /// Metrics that every GPU has; the first that is there counts.
     pub anchors: Vec<String>,
     /// The metric whose labels say what a GPU is, where those of the others do not.
     pub info: Option<String>,

@@ -17,10 +17,16 @@ const LARGEST: u64 = 1 << 20;
 
 /// What shakes hands, where the options name both files.
 pub(super) fn acceptor(options: &Options) -> Result<Option<TlsAcceptor>, CliError> {
-    match (options.get(&args::TLS_CERT), options.get(&args::TLS_KEY)) {
+    let (chain, key) = (options.get(&args::TLS_CERT), options.get(&args::TLS_KEY));
+    let alone = |flag: &str, path: &Path| {
+        let path = path.display();
+        CliError::Usage(format!("{flag} {path}: --tls-cert and --tls-key go together"))
+    };
+    match (chain, key) {
         (None, None) => Ok(None),
         (Some(chain), Some(key)) => of(&chain, &key).map(Some),
-        _ => Err(CliError::Usage("--tls-cert and --tls-key go together".to_owned())),
+        (Some(chain), None) => Err(alone("--tls-cert", &chain)),
+        (None, Some(key)) => Err(alone("--tls-key", &key)),
     }
 }
 

@@ -28,6 +28,13 @@ pub(crate) fn open_source(options: &Options, at_end: AtEnd) -> Result<Box<dyn So
     if let Some(url) = options.get(&args::PROMETHEUS) {
         return Ok(Box::new(fleet::source(&url, options)?));
     }
+    for option in [&args::PROMETHEUS_TOKEN_FILE, &args::PROMETHEUS_CA] {
+        if let Some(path) = options.get(option) {
+            let flag = option.spec.long.unwrap_or_default();
+            let why = format!("--{flag} {}: goes with --prometheus", path.display());
+            return Err(CliError::Usage(why));
+        }
+    }
     let Some(path) = options.recording() else {
         return if hosts.is_empty() { local(options) } else { remote(options, hosts) };
     };

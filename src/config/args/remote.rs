@@ -36,10 +36,8 @@ args! {
     PROMETHEUS_MATCH: Option<String> = option("prometheus-match", "MATCHERS", Kind::Text)
         .help("Only series with these labels, as PromQL writes them: cluster=\"a\",namespace=~\"ml.*\"");
     PROMETHEUS_TOKEN_FILE: Option<PathBuf> = option("prometheus-token-file", "PATH", Kind::Path)
-        .key("prometheus_token_file")
         .help("File with the token that the server asks for, or with Basic and user:password in base64; WARPSCOPE_PROMETHEUS_TOKEN holds it otherwise");
     PROMETHEUS_CA: Option<PathBuf> = option("prometheus-ca", "PATH", Kind::Path)
-        .key("prometheus_ca")
         .help("File of certificates that vouch for the server, instead of the public ones");
     END_WITH_INPUT: bool = switch(&[("end-with-input", "on")])
         .hidden(true)

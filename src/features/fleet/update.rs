@@ -52,6 +52,11 @@ impl Fleet {
         self.change(|tab| tab.machines = Some(Arc::new(machines)));
     }
 
+    /// How many machines are shown.
+    pub fn count(&self) -> usize {
+        self.machines.as_ref().map_or(0, |machines| machines.machines.len())
+    }
+
     /// When what is shown was told.
     pub fn at(&self) -> Timestamp {
         self.machines.as_ref().map_or(Timestamp(0), |machines| machines.at)

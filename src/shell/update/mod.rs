@@ -83,7 +83,8 @@ fn take_frame(app: &mut App, frame: Frame) -> Vec<Cmd> {
 
 /// Shows machines that are read one by one beside each other, anew once a second.
 fn gather(app: &mut App, seen: Timestamp) {
-    let is_due = seen.seconds_since(app.tabs.fleet.at()).abs() >= 1.0;
+    let is_new = app.tabs.fleet.count() != app.hosts.count();
+    let is_due = is_new || seen.seconds_since(app.tabs.fleet.at()).abs() >= 1.0;
     if app.hosts.are_several() && app.tabs.fleet.is_gathered() && is_due && !app.frozen {
         app.tabs.fleet.gather(app.hosts.fleet(&app.shared));
     }

@@ -6,10 +6,10 @@ use ratatui::style::Style;
 use warpscope_probes::fleet::{Fleet as Machines, State};
 use warpscope_probes::text::printable;
 
-use super::map_title;
-use crate::features::fleet::Fleet;
 use crate::features::fleet::metrics::METRICS;
 use crate::features::fleet::summary::machine as mean;
+use crate::features::fleet::{Fleet, ORDERS};
+use crate::features::orders::words;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Hit, Hits, Look, Shown};
 
@@ -68,10 +68,10 @@ pub(super) fn render(
     buffer: &mut Buffer,
     hits: &mut Hits,
 ) {
-    let (value, sorted) = map_title(tab);
-    let left = [look.piece("Map of ", Role::Title), look.piece(&value, Role::Title)];
+    let left =
+        [look.piece("Map of ", Role::Title), look.piece(METRICS[tab.metric].title, Role::Title)];
     let filter = format!("/{}", printable(&tab.filter.text));
-    let mut right = vec![look.piece(&sorted, Role::Muted)];
+    let mut right = vec![look.piece(words(ORDERS, &tab.order), Role::Muted)];
     if !tab.filter.text.is_empty() {
         right.push(look.piece(&filter, Role::Accent));
     }

@@ -8,11 +8,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use warpscope_probes::fleet::{Fleet as Machines, State};
 
-use super::metrics::METRICS;
+use super::Fleet;
 use super::runs::{Run, Runs};
-use super::{Fleet, ORDERS};
 use crate::features::Shared;
-use crate::features::orders::words;
 use crate::widgets::format::{bytes, bytes_of, duration, percent, watts};
 use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
 use crate::widgets::theme::Role;
@@ -124,11 +122,6 @@ fn one(
     for (line, row) in lists::about(machines, machine, shared, look).iter().zip(inner.rows()) {
         buffer.set_line(row.x + 1, row.y, line, row.width.saturating_sub(2));
     }
-}
-
-/// What the map shows, and in which order.
-fn map_title(tab: &Fleet) -> (String, String) {
-    (METRICS[tab.metric].title.to_owned(), words(ORDERS, &tab.order).to_owned())
 }
 
 /// On how many GPUs each configuration works.

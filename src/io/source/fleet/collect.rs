@@ -26,11 +26,11 @@ pub(super) enum Depth {
     Everything,
 }
 
-/// Asks for a fleet. `before` is the last one.
+/// Asks these exporters' metrics for a fleet. `before` is the last one.
 pub(super) fn fleet(
     client: &mut Client,
     selection: &Selection,
-    depth: Depth,
+    (depth, among): (Depth, &[&'static Exporter]),
     before: Option<&Fleet>,
 ) -> Result<(Fleet, Present), String> {
     let begun = Instant::now();
@@ -38,12 +38,15 @@ pub(super) fn fleet(
     let mut series = 0;
     let mut builder = Builder::default();
     let mut present = Vec::new();
-    for exporter in exporters() {
-        let body = client.now(&selection.members(exporter))?;
-        let members = parse(&body).map_err(|why| format!("{}: {why}", client.server.url))?;
-        series += members.len() as u64;
-        if let Some(host) = builder.members(exporter, &members) {
-            present.push((exporter, host));
+    for exporter in among {
+        for anchor in &exporter.anchors {
+            let body = client.now(&selection.members(exporter, anchor))?;
+            let members = understood(&body, client)?;
+            series += members.len() as u64;
+            if let Some(host) = builder.members(exporter, &members) {
+                present.push((*exporter, host));
+                break;
+            }
         }
     }
     for (exporter, host) in &present {

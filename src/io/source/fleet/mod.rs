@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use warpscope_probes::Frame;
-use warpscope_probes::fleet::Fleet;
+use warpscope_probes::fleet::{Exporter, Fleet, exporters};
 
 use self::client::Client;
 pub use self::client::{Server, ServerUrl};
@@ -22,6 +22,15 @@ use super::{Control, FleetNews, FleetSink, FrameSink, Source};
 
 /// The server has nothing newer within a shorter time: exporters are read every 15 or 30 seconds.
 const SHORTEST: Duration = Duration::from_secs(5);
+
+/// So many times as long as a refresh took, the server is left alone.
+const BUSY: f64 = 9.0;
+/// Exporters that were not there are looked for again with every refresh of this number.
+const LOOK_AROUND: u64 = 12;
+
+fn all() -> Vec<&'static Exporter> {
+    exporters().iter().collect()
+}
 
 /// Machines that a server of metrics knows.
 pub struct FleetSource {
@@ -39,7 +48,8 @@ impl FleetSource {
 
     /// Every machine's frame, once, with all that is known of it.
     pub fn frames(mut self) -> Result<Vec<Frame>, String> {
-        let asked = collect::fleet(&mut self.client, &self.selection, Depth::Everything, None);
+        let everything = (Depth::Everything, &all()[..]);
+        let asked = collect::fleet(&mut self.client, &self.selection, everything, None);
         let (fleet, _) = asked?;
         Ok(frames(&fleet).collect())
     }
@@ -128,7 +138,7 @@ impl Watch {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let goes_on = self.refresh() && self.look(false);
-                    due = Instant::now() + self.interval;
+                    due = Instant::now() + self.pause();
                     goes_on
                 }
                 Err(RecvTimeoutError::Disconnected) => false,
@@ -142,7 +152,11 @@ impl Watch {
     /// Asks for all machines. False: nobody listens.
     fn refresh(&mut self) -> bool {
         let depth = if self.fleet_to.is_some() { Depth::Fleet } else { Depth::Everything };
-        let asked = collect::fleet(&mut self.client, &self.selection, depth, self.fleet.as_deref());
+        let before = self.fleet.as_deref();
+        let looks_around = before.is_none_or(|before| before.seq % LOOK_AROUND == 0);
+        let known: Vec<_> = self.present.iter().map(|row| row.0).collect();
+        let among = if looks_around || known.is_empty() { all() } else { known };
+        let asked = collect::fleet(&mut self.client, &self.selection, (depth, &among[..]), before);
         match asked {
             Ok((mut fleet, present)) => {
                 fleet.interval_s = self.interval.as_secs_f64();
@@ -156,6 +170,12 @@ impl Watch {
             }
             Err(why) => self.tell(FleetNews::Trouble(why)),
         }
+    }
+
+    /// Until the next refresh: longer where one keeps the server busy.
+    fn pause(&self) -> Duration {
+        let took = self.fleet.as_ref().map_or(0.0, |fleet| fleet.cost.seconds);
+        self.interval.max(Duration::from_secs_f64(took * BUSY))
     }
 
     fn tell(&self, news: FleetNews) -> bool {
@@ -186,7 +206,8 @@ impl Watch {
         for (exporter, host) in self.present.clone() {
             let machine = Some((host.to_owned(), name.to_owned()));
             let selection = Selection { machine, ..self.selection.clone() };
-            let asked = collect::fleet(&mut self.client, &selection, Depth::Everything, None);
+            let everything = (Depth::Everything, &[exporter][..]);
+            let asked = collect::fleet(&mut self.client, &selection, everything, None);
             let Ok((one, _)) = asked else { continue };
             let one = Fleet { seq: all.seq, interval_s: all.interval_s, ..one };
             let Some(frame) = one.find(name).and_then(|at| one.frame(at)) else { continue };

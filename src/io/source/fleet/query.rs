@@ -26,11 +26,9 @@ impl Selection {
         format!("{metric}{{{}}}", all.join(","))
     }
 
-    /// Every GPU of an exporter with all its labels; the value is the time of its newest sample.
-    pub(super) fn members(&self, exporter: &Exporter) -> String {
-        let times = exporter.anchors.iter().map(|name| format!("timestamp({})", self.of(name)));
-        let times: Vec<String> = times.collect();
-        format!("max by ({}) ({})", exporter.labels().join(","), times.join(" or "))
+    /// Every GPU of an exporter, by a metric that each has, with all its labels; the value is the time of its newest sample.
+    pub(super) fn members(&self, exporter: &Exporter, anchor: &str) -> String {
+        format!("max by ({}) (timestamp({}))", exporter.labels().join(","), self.of(anchor))
     }
 
     /// What labels say of GPUs.
