@@ -5,7 +5,7 @@ use warpscope_probes::live::ProbeReport;
 use super::dtype::PathDtype;
 use super::goal::GoalReport;
 use super::gpu_report::{
-    AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, RangeReport, SkippedWork,
+    AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, Listing, RangeReport, SkippedWork,
     WorkerFailure,
 };
 
@@ -31,6 +31,8 @@ pub enum WorkerEvent {
     Failed(WorkerFailure),
     /// One device of those the driver shows.
     Device(DeviceHere),
+    /// What can be asked for on a device.
+    Listing(Box<Listing>),
     /// What a GPU worker holds of its device.
     Holding(Holding),
     /// What bounds the paths on a CPU.
