@@ -17,12 +17,14 @@ pub(super) fn here(facts: &DeviceFacts) -> Listing {
     };
     let goal = |goal: &Goal| {
         let aim = aim(facts.sm, goal.measure);
+        let timed = match goal.own {
+            Own::Kernel { id, shape, .. } => Some((id.to_owned(), shape)),
+            Own::Decoder(_) => None,
+        };
         ListedGoal {
             id: goal.id.to_owned(),
-            kernel: match goal.own {
-                Own::Kernel { id, .. } => Some(id.to_owned()),
-                Own::Decoder(_) => None,
-            },
+            shape: timed.as_ref().map(|timed| timed.1),
+            kernel: timed.map(|timed| timed.0),
             floor: aim.and_then(|aim| aim.floor),
             target: aim.map(|aim| aim.target),
             is_time: goal.measure == Measure::W4Time,

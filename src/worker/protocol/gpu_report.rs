@@ -43,6 +43,8 @@ pub struct ListedGoal {
     pub id: String,
     /// Kernel that is timed; null where it is the micro decoder.
     pub kernel: Option<String>,
+    /// Its size.
+    pub shape: Option<Shape>,
     /// Less than this is of no use; null where only the target was set.
     pub floor: Option<f64>,
     /// What good kernels reach; null where nobody set anything for this class of devices.

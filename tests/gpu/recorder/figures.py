@@ -1,0 +1,110 @@
+"""What the lines of a recording say together: goals with their verdicts, and a summary. Made anew whenever something was added."""
+
+import json
+import statistics
+
+from .stages import verdicts
+
+
+def spread(values):
+    """Median, and median distance from it."""
+    middle = statistics.median(values)
+    return middle, statistics.median(abs(value - middle) for value in values)
+
+
+def verdict(figure, goal):
+    if figure is None:
+        return "not_measured"
+    if goal["target"] is None:
+        return "no_aim"
+    reaches = (lambda want: figure <= want) if goal["is_time"] else (lambda want: figure >= want)
+    if reaches(goal["target"]):
+        return "met"
+    return "floor_met" if goal["floor"] is not None and reaches(goal["floor"]) else "missed"
+
+
+def goal_rows(recording):
+    """The newest report of every goal, with figure and verdict as `bench --goals --json` has them."""
+    listed = {goal["id"]: goal for goal in recording.listing()["goals"]}
+    rows = {}
+    for line in recording.lines("numbers"):
+        if line.get("event") == "goal" and line.get("goal") in listed:
+            rows[line["goal"]] = goal_row(line, listed[line["goal"]])
+    return [rows[goal] for goal in listed if goal in rows]
+
+
+def goal_row(report, goal):
+    values = report["ratios"] if report["against"] else [time / report["products"] / 1e3 for time in report["own"]["samples_ns"]]
+    figure, distance = spread(values) if values else (None, None)
+    strain = report["strain"]
+    parts = [f"limited by {report['limiter']}"] if report["limiter"] else []
+    if strain["sm_mhz"]:
+        parts.append("{:.0f}–{:.0f} MHz".format(*strain["sm_mhz"]))
+    if strain["power_w"]:
+        parts.append(f"{strain['power_w']:.0f} W")
+    parts.append(f"held down by {', '.join(strain['held_by'])}" if strain["held_by"] else "nothing held the clock down" if strain["sm_mhz"] else "clocks unknown")
+    report = {name: value for name, value in report.items() if name not in ("job", "event")}
+    return {
+        **report, "figure": figure, "spread": distance, "floor": goal["floor"], "target": goal["target"],
+        "verdict": verdict(figure, goal), "profile": ", ".join(parts),
+    }
+
+
+def last_output(recording, key):
+    """The last thing a script printed: its result, if it came so far."""
+    found = [line["out"] for line in recording.lines("beside") if line.get("job") == key and isinstance(line.get("out"), dict)]
+    return next((out for out in reversed(found) if "schema" in out), None)
+
+
+def write_results(recording):
+    """What scripts/goals_table.py reads, from all there is so far."""
+    rows = goal_rows(recording) if recording.lines("numbers") else []
+    if rows:
+        troubles = [f"{line['job']}: {line['ended']}" for line in recording.lines("numbers") if line.get("ended", "ok") != "ok"]
+        gpu = {"uuid": recording.uuid, "device": recording.device, "goals": rows, "absent": [], "troubles": troubles}
+        told = {"schema": 1, "date": recording.options.date, "driver": driver(recording), "gpus": [gpu]}
+        recording.write("goals.json", json.dumps(told, indent=1))
+    for key in ("torch", "neighbour", "arrival"):
+        result = last_output(recording, key)
+        if result:
+            recording.write(key + ".json", json.dumps(result, indent=1))
+
+
+def driver(recording):
+    try:
+        with open(recording.path("snapshot.json"), encoding="utf-8") as file:
+            versions = json.load(file)["driver"]["versions"]["driver"]
+        return versions[-1] if isinstance(versions, list) else versions.get("value", versions)
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
+def summary(recording):
+    """One line a stage, and every kernel that is not right."""
+    lines = []
+    for stage in ("facts", "selftest", "probe", "numbers", "beside", "long", "why"):
+        ended = {line["job"]: line["ended"] for line in recording.lines(stage) if "ended" in line}
+        if ended:
+            well = sum(how == "ok" for how in ended.values())
+            lines.append(f"{stage}: {well} of {len(ended)} jobs ended well")
+    found = verdicts(recording)
+    if found:
+        right = sum(how == "right" for how in found.values())
+        lines.append(f"kernels: {right} of {len(found)} right")
+        lines += [f"  {kernel}: {how}" for kernel, how in found.items() if how != "right"]
+    for line in recording.lines("probe"):
+        if line.get("answer") == "wrong_output":
+            lines.append(f"  probe {line['id']}: wrong output")
+    for row in goal_rows(recording) if recording.lines("numbers") else []:
+        if row["verdict"] == "missed":
+            lines.append(f"  goal {row['goal']}: {row['figure']:.3f}, at least {row['floor'] or row['target']} wanted")
+    return lines
+
+
+def is_well(recording):
+    """Whether nothing is wrong so far. A tool that is missing is no fault."""
+    wrong = any(how != "right" for how in verdicts(recording).values())
+    probes = any(line.get("answer") == "wrong_output" for line in recording.lines("probe"))
+    missed = any(row["verdict"] == "missed" for row in goal_rows(recording)) if recording.lines("numbers") else False
+    beside = any(str(line.get("ended", "ok")) not in ("ok", "exit 3") for line in recording.lines("beside"))
+    return not (wrong or probes or missed or beside)
