@@ -127,8 +127,9 @@ def beside(recording):
     """PyTorch at the same sizes in turns, and what the dashboard costs somebody who computes."""
     gpu = ["--gpu", recording.uuid]
     program = recording.program
+    cublas = [f"--cublas={path}" for path in recording.cublas()[:1]]
     for key, arguments, limit in (
-        ("torch", [script("torch_gpu.py"), "--lines", "--warpscope", program, *gpu], 900),
+        ("torch", [script("torch_gpu.py"), "--lines", "--warpscope", program, *gpu, *cublas], 900),
         ("arrival", [script("neighbour.py"), program, "--arrival", "--lines", *gpu], 300),
         ("neighbour", [script("neighbour.py"), program, "--lines", *gpu], 600),
     ):
