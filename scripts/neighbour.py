@@ -145,18 +145,19 @@ class Loop:
         return done / (time.perf_counter() - begin)
 
 
-def newcomer(side):
+def newcomer(side, seconds):
     """The loop of somebody who comes: when its context began and what it did from then on. Runs in a process of its own."""
     torch = load_torch()
     begin = time.monotonic()
     loop = Loop(torch, side)
-    rate = loop.run(ARRIVAL)
+    rate = loop.run(seconds)
     print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "began": begin, "per_s": rate}))
 
 
 def arrive(options):
     """One newcomer; what it told."""
     command = [sys.executable, os.path.abspath(__file__), options.warpscope, "--newcomer", "--side", str(options.side)]
+    command += ["--seconds", str(options.seconds)]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": options.gpu}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode == 3:
@@ -223,7 +224,7 @@ def main():
     options = parser.parse_args()
     os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if options.newcomer:
-        newcomer(options.side)
+        newcomer(options.side, min(ARRIVAL, options.seconds))
         return
 
     def note(line):

@@ -13,6 +13,8 @@ use warpscope_kernels::gpu::{Case, CaseOutcome, Content, Judge, Launch, MachineE
 const BYTES_MAX: usize = 2 << 20;
 /// Wrong cases of a kernel whose bytes are kept; of the others only what was found.
 const CASES_MAX: usize = 3;
+/// Wrong cases of a kernel that are reported at all.
+const REPORTS_MAX: usize = 16;
 
 /// What a case was doing.
 #[derive(Serialize)]
@@ -72,6 +74,9 @@ impl<'a> Evidence<'a> {
         again: Vec<&'static str>,
     ) -> io::Result<()> {
         self.wrong += 1;
+        if self.wrong > REPORTS_MAX {
+            return Ok(());
+        }
         let files = if self.wrong <= CASES_MAX { self.buffers(case, bodies)? } else { Vec::new() };
         let report = Report {
             running: self.running(case),

@@ -11,6 +11,7 @@ import time
 
 from . import figures, stages, why
 from .machine import archive, die_with_parent, run
+from .pack import pack
 from .recording import Recording, ask_once, say
 from .runner import NoDevice
 
@@ -54,6 +55,7 @@ def options_of(arguments):
     parser.add_argument("--workers", type=int, default=1, help="self-tests side by side, after the most valuable ones (1)")
     parser.add_argument("--patience", type=float, help="seconds of silence that are a hang (15 for self-tests, 20 for probes, 45 else)")
     parser.add_argument("--cublas", help="copy of cuBLAS (those of Python, the toolkit and the system)")
+    parser.add_argument("--pack", metavar="FILE", help="instead, pack the program and what it needs for a machine without Rust or a network")
     parser.add_argument("--stand-in", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.gpus = [word for word in options.words if word not in STAGES]
@@ -174,6 +176,8 @@ def main():
     options = options_of(sys.argv[1:])
     os.environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     program = program_of(options)
+    if options.pack:
+        sys.exit(pack(program, options.pack))
     devices = devices_of(options, program)
     name = "".join(c if c.isalnum() else "-" for c in devices[0]["device"]["name"].lower())
     top = os.path.abspath(options.out or os.path.join(ROOT, "tests", "gpu", f"{name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"))

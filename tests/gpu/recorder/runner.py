@@ -44,21 +44,35 @@ class Runner:
     def __init__(self, recording, journal, manner):
         self.recording, self.journal, self.manner = recording, journal, manner
         self.hangs, self.lock = {}, threading.Lock()
-        self.failures = []
+        self.failures, self.live = [], set()
 
     def run(self, jobs):
         """Asks all of them; false where time ran out before."""
+        for job in jobs:
+            if self.journal.ended.get(job.key) == "hang":
+                self.hangs[job.family] = self.hangs.get(job.family, 0) + 1
         jobs = [job for job in jobs if not self.journal.is_settled(job.key)]
         waiting = iter(jobs)
-        if self.manner.workers <= 1:
-            self._work(waiting)
-        else:
-            threads = [threading.Thread(target=self._work, args=(waiting,)) for _ in range(self.manner.workers)]
-            [thread.start() for thread in threads]
-            [thread.join() for thread in threads]
+        try:
+            if self.manner.workers <= 1:
+                self._work(waiting)
+            else:
+                self._side_by_side(waiting)
+        except BaseException:
+            self.recording.ending.set()
+            for worker in list(self.live):
+                worker.kill()
+            raise
         if self.failures:
             raise self.failures[0]
         return all(self.journal.is_settled(job.key) for job in jobs)
+
+    def _side_by_side(self, waiting):
+        threads = [threading.Thread(target=self._work, args=(waiting,)) for _ in range(self.manner.workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
     def _next(self, waiting):
         with self.lock:
@@ -78,6 +92,7 @@ class Runner:
         finally:
             if worker:
                 worker.quit()
+                self.live.discard(worker)
 
     def _is_left(self, job):
         if self.journal.is_hopeless(job.key):
@@ -97,6 +112,8 @@ class Runner:
             if ended != "busy" or attempt == BUSY_TRIES:
                 break
             time.sleep(BUSY_PAUSE)
+        if self.recording.is_ending() and ended != "ok":
+            ended = "interrupted"
         if ended == "hang":
             self.hangs[job.family] = self.hangs.get(job.family, 0) + 1
         self.journal.write(job.key, ended=ended, took_s=round(time.monotonic() - begin, 2))
@@ -124,6 +141,7 @@ class Runner:
         worker = Worker(self.recording.program, self.recording.uuid, manner.environment, manner.prefix)
         mode = "sustained" if manner.sustained else "pulse"
         acquire = {"command": "acquire", "mode": mode, "beside_others": manner.beside_others}
+        self.live.add(worker)
         trouble = None
         try:
             for event in worker.ask(acquire, max(START, manner.patience), self.recording.clock.deadline):
@@ -152,6 +170,7 @@ class Runner:
             return ended
         if ended == "hang" and self.manner.on_hang:
             self.manner.on_hang(worker, job)
+        self.live.discard(worker)
         if not worker.kill():
             ended += ", and cannot be killed"
         words = worker.last_words()

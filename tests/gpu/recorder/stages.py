@@ -65,7 +65,9 @@ def verdicts(recording):
     found = {}
     for line in recording.lines("selftest"):
         job = line.get("job")
-        if line.get("event") == "case":
+        if "asked" in line:
+            found.pop(job, None)
+        elif line.get("event") == "case":
             found[job] = "wrong" if line.get("wrong") or found.get(job) == "wrong" else found.get(job, "right")
         elif line.get("event") == "failed":
             found[job] = "wrong" if found.get(job) == "wrong" else "failed"

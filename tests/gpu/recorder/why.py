@@ -4,6 +4,7 @@ import os
 import time
 
 from . import order
+from .figures import goal_rows
 from .machine import run, tool
 from .runner import Job, Manner, Runner
 from .stages import burst, verdicts
@@ -32,8 +33,16 @@ def why(recording):
     profile(recording)
 
 
+def here(recording, name):
+    """The path of a tool; that it is missing is noted."""
+    found = tool(name)
+    if not found:
+        recording.journal("why").write(name, missing=True)
+    return found
+
+
 def sanitize(recording, kernels):
-    sanitizer = tool("compute-sanitizer")
+    sanitizer = here(recording, "compute-sanitizer")
     if not sanitizer:
         return
     journal = recording.journal("why")
@@ -51,8 +60,6 @@ def selftest(kernel):
 
 def missed(recording):
     """Goals whose figure is below the floor, and the ones by which a GPU is judged, with kernel, shape and entry."""
-    from .figures import goal_rows
-
     rows = {row["goal"]: row for row in goal_rows(recording)}
     listed = {goal["id"]: goal for goal in recording.listing()["goals"]}
     wanted = [goal for goal, row in rows.items() if row["verdict"] == "missed"]
@@ -63,7 +70,7 @@ def missed(recording):
 
 
 def profile(recording):
-    ncu = tool("ncu")
+    ncu = here(recording, "ncu")
     if not ncu:
         return
     found = verdicts(recording)
@@ -79,8 +86,8 @@ def profile(recording):
 
 def dumps(recording, kernels):
     """Runs what faults or hangs once more with core dumps of the GPU, and asks the debugger about them. Never where something is timed."""
-    debugger = tool("cuda-gdb")
-    if not debugger or not kernels:
+    debugger = here(recording, "cuda-gdb") if kernels else None
+    if not debugger:
         return
     folder = recording.path("cores")
     os.makedirs(folder, exist_ok=True)
