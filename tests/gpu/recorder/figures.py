@@ -60,7 +60,9 @@ def write_results(recording):
     """What scripts/goals_table.py reads, from all there is so far."""
     rows = goal_rows(recording) if recording.lines("numbers") else []
     if rows:
-        troubles = [f"{line['job']}: {line['ended']}" for line in recording.lines("numbers") if line.get("ended", "ok") != "ok"]
+        lines = recording.lines("numbers")
+        troubles = [f"{line['job']}: {line['ended']}" for line in lines if line.get("ended", "ok") != "ok"]
+        troubles += [f"{line['what']}: {line['error'].get('why', line['error'])}" for line in lines if line.get("event") == "failed"]
         gpu = {"uuid": recording.uuid, "device": recording.device, "goals": rows, "absent": [], "troubles": troubles}
         told = {"schema": 1, "date": recording.options.date, "driver": driver(recording), "gpus": [gpu]}
         recording.write("goals.json", json.dumps(told, indent=1))

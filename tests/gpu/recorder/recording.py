@@ -14,6 +14,9 @@ from .machine import Clock, Redaction, run, tool, write_text
 from .worker import START, Died, Worker
 
 
+LIBRARY_FOLDERS = ("/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
@@ -95,11 +98,16 @@ class Recording:
         """Copies of cuBLAS that only this user or root can have placed, the one that was named first."""
         if self.options.cublas:
             return [self.options.cublas]
-        found = []
-        for folder in [*sys.path, "/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"]:
+        found = {}
+        for folder in [*sys.path, *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep), *LIBRARY_FOLDERS]:
             for place in (folder, os.path.join(folder, "nvidia/cublas/lib"), os.path.join(folder, "nvidia/cu13/lib")):
-                found += [path for path in sorted(glob.glob(os.path.join(glob.escape(place), "libcublas.so.1[0-9]"))) if is_ours(path)]
-        return list(dict.fromkeys(map(os.path.realpath, found)))[:4]
+                for path in glob.glob(os.path.join(glob.escape(place), "libcublas.so.1[0-9]")) if place else ():
+                    if is_ours(path):
+                        found.setdefault(os.path.realpath(path), path)
+        driver = self.device["driver_cuda"] // 1000
+        major = {path: int(path.rsplit(".", 1)[1]) for path in found.values()}
+        # The newest the driver is for, then older ones, then those it may still take.
+        return sorted(major, key=lambda path: (major[path] > driver, -major[path]))[:4]
 
     def note_hang(self, worker, job):
         """What the machine says of a kernel that hangs, before it is killed."""

@@ -98,7 +98,7 @@ class Runner:
         if self.journal.is_hopeless(job.key):
             self.journal.write(job.key, ended="left out: it never came back")
             return True
-        if self.hangs.get(job.family, 0) < MOST_HANGS:
+        if not job.family or self.hangs.get(job.family, 0) < MOST_HANGS:
             return False
         self.journal.write(job.key, ended=f"left out: {MOST_HANGS} hangs of {job.family}")
         return True

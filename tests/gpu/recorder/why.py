@@ -7,11 +7,11 @@ from . import order
 from .figures import goal_rows
 from .machine import run, tool
 from .runner import Job, Manner, Runner
-from .stages import burst, verdicts
+from .stages import SELFTEST, burst, verdicts
 
-# Kernels that are looked into, worst first, and seconds a tool may be silent.
-SUSPECTS, PATIENCE = 8, 120.0
-SANITIZERS = (("memcheck", ("--padding", "256")), ("synccheck", ()), ("racecheck", ("--racecheck-report", "all")), ("initcheck", ()))
+# Kernels that are looked into, worst first, and how many times slower they may be below a tool.
+SUSPECTS, SLOWER = 8, 8
+SANITIZERS = (("synccheck", ()), ("memcheck", ("--padding", "256")), ("racecheck", ("--racecheck-report", "all")), ("initcheck", ()))
 # What the debugger is asked about a dump.
 QUESTIONS = ("info cuda kernels", "info cuda blocks", "info cuda warps", "info cuda lanes", "x/16i $pc-128", "info registers")
 # A dump says where every warp stands, not what the memory holds.
@@ -50,8 +50,15 @@ def sanitize(recording, kernels):
         for name, more in SANITIZERS:
             log = recording.path("why", f"{name}-{kernel}.log")
             prefix = (sanitizer, "--tool", name, *more, "--target-processes", "all", "--print-limit", "30", "--log-file", log)
-            manner = Manner(patience=PATIENCE, beside_others=recording.options.anyway, prefix=prefix)
-            Runner(recording, journal, manner).run([Job(f"{name} {kernel}", selftest(kernel), f"{name} {kernel}")])
+            job = Job(f"{name} {kernel}", selftest(kernel))
+            Runner(recording, journal, below(recording, prefix)).run([job])
+            if journal.ended.get(job.key) == "hang":
+                break
+
+
+def below(recording, prefix):
+    patience = SLOWER * (recording.options.patience or SELFTEST)
+    return Manner(patience=patience, beside_others=recording.options.anyway, prefix=prefix)
 
 
 def selftest(kernel):
@@ -80,8 +87,8 @@ def profile(recording):
         out = recording.path("why", f"ncu-{goal}")
         chosen = ("-k", f"regex:{entry}") if entry else ()
         prefix = (ncu, "--target-processes", "all", "--clock-control", "none", "--set", "full", *chosen, "-c", "1", "-f", "-o", out)
-        manner = Manner(patience=PATIENCE, beside_others=recording.options.anyway, prefix=prefix)
-        Runner(recording, recording.journal("why"), manner).run([Job(f"ncu {goal}", burst(about["kernel"], about["shape"]), f"ncu {goal}")])
+        job = Job(f"ncu {goal}", burst(about["kernel"], about["shape"]))
+        Runner(recording, recording.journal("why"), below(recording, prefix)).run([job])
 
 
 def dumps(recording, kernels):
@@ -100,8 +107,11 @@ def dumps(recording, kernels):
     }
     for kernel in kernels:
         before = set(cores(folder))
-        manner = Manner(beside_others=recording.options.anyway, environment=environment, on_hang=lambda worker, _: trigger(folder, worker.pid))
-        Runner(recording, recording.journal("why"), manner).run([Job(f"dump {kernel}", selftest(kernel), f"dump {kernel}")])
+        manner = Manner(
+            patience=recording.options.patience or SELFTEST, beside_others=recording.options.anyway,
+            environment=environment, on_hang=lambda worker, _: trigger(folder, worker.pid),
+        )
+        Runner(recording, recording.journal("why"), manner).run([Job(f"dump {kernel}", selftest(kernel))])
         for core in sorted(set(cores(folder)) - before):
             questions = [word for question in QUESTIONS for word in ("-ex", question)]
             path = os.path.join(folder, core)
