@@ -114,13 +114,7 @@ def agrees(ours, theirs, unit, apart):
 
 
 def pids_of_ours(snapshots, key):
-    found = set()
-    for snapshot in snapshots:
-        for process in snapshot.get("processes", []):
-            uses = process.get("gpus", []) or [process]
-            if any(key in (use.get("gpu"), use.get("key"), use.get("uuid"), None) for use in uses):
-                found.add(process.get("pid"))
-    return found
+    return {process["pid"] for snapshot in snapshots for process in snapshot["processes"] if process["gpu"] == key}
 
 
 def compare(snapshots, gpu, key):

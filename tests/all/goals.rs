@@ -209,7 +209,7 @@ fn nvml_and_nvidia_smi_are_compared_field_by_field() {
         })
     };
     for (name, power) in [("before.json", 80.0), ("after.json", 200.0)] {
-        let frame = serde_json::json!({"gpus": [card(power)], "processes": [{"pid": 7, "gpus": [{"gpu": "GPU-1"}]}]});
+        let frame = serde_json::json!({"gpus": [card(power)], "processes": [{"pid": 7, "gpu": "GPU-1"}, {"pid": 9, "gpu": "GPU-2"}]});
         std::fs::write(folder.path().join(name), frame.to_string()).expect("writes");
     }
     let xml = "<?xml version=\"1.0\"?><nvidia_smi_log><gpu id=\"1\"><uuid>GPU-1</uuid><product_name>H200</product_name>\

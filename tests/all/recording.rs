@@ -292,6 +292,34 @@ fn nothing_is_kept_of_a_stand_in_and_nothing_starts_without_a_gpu() {
 }
 
 #[test]
+fn a_gpu_that_others_use_is_measured_only_when_told() {
+    let Some(recording) = Recording::new(&[]) else { return };
+    let recording = Recording { stage: Stage::new("h200+procs"), ..recording };
+    let output = recording.run("--only mem.noise selftest");
+    assert!(text(&output.stderr).contains("busy"), "{}", text(&output.stderr));
+    assert_eq!(recording.ended("selftest"), []);
+    let output = recording.run("--only mem.noise --anyway selftest");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(recording.ended("selftest"), pairs(&[("mem.noise", "ok")]));
+}
+
+#[test]
+fn what_two_programs_did_is_not_mixed() {
+    let Some(recording) = Recording::new(&[]) else { return };
+    recording.run("--only mem.noise selftest");
+    let other = recording.path("other");
+    let mut bytes = fs::read(env!("CARGO_BIN_EXE_warpscope")).expect("is there");
+    bytes.push(0);
+    fs::write(&other, bytes).expect("writes");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("can be run");
+    let words = "--only mem.noise selftest";
+    let output = recording.command_with(&other.display().to_string(), words).output();
+    let output = output.expect("starts");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("another program"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn names_of_machines_and_users_are_not_kept() {
     let Some(recording) = Recording::new(&[]) else { return };
     let uuid = "GPU-12345678-1234-1234-1234-123456789abc";

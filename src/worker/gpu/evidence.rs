@@ -51,6 +51,11 @@ impl<'a> Evidence<'a> {
         Self { folder, kernel, wrong: 0 }
     }
 
+    /// Whether no more wrong cases are kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.wrong >= REPORTS_MAX
+    }
+
     /// A case begins.
     pub(super) fn begin(&self, case: &Case) -> io::Result<()> {
         self.json("running", &self.running(case))
@@ -74,9 +79,6 @@ impl<'a> Evidence<'a> {
         again: Vec<&'static str>,
     ) -> io::Result<()> {
         self.wrong += 1;
-        if self.wrong > REPORTS_MAX {
-            return Ok(());
-        }
         let files = if self.wrong <= CASES_MAX { self.buffers(case, bodies)? } else { Vec::new() };
         let report = Report {
             running: self.running(case),

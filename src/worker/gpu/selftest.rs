@@ -74,9 +74,8 @@ fn attempt(
     kept(on, emit, begun)?;
     let mut bodies = Vec::new();
     let outcome = run_case_keeping(on.machine, case, &mut |found| bodies = found.to_vec());
-    let (Ok(outcome), Some(evidence), false) = (&outcome, evidence, bodies.is_empty()) else {
-        return Ok(outcome);
-    };
+    let wanted = evidence.filter(|evidence| !bodies.is_empty() && !evidence.is_full());
+    let (Ok(outcome), Some(evidence)) = (&outcome, wanted) else { return Ok(outcome) };
     let again = (0..AGAIN).map(|_| {
         let mut same = None;
         let again = run_case_keeping(on.machine, case, &mut |found| same = Some(found == bodies));

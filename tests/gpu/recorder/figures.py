@@ -75,9 +75,8 @@ def write_results(recording):
 def driver(recording):
     try:
         with open(recording.path("snapshot.json"), encoding="utf-8") as file:
-            versions = json.load(file)["driver"]["versions"]["driver"]
-        return versions[-1] if isinstance(versions, list) else versions.get("value", versions)
-    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError):
+            return json.load(file)["driver"]["versions"]["driver"]
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

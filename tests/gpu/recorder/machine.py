@@ -13,7 +13,7 @@ import tarfile
 import threading
 import time
 
-# Left for the archive and the end of what runs.
+# Left for the archive at the end, seconds.
 RESERVE = 10.0
 # Larger files stay out of the archive: core dumps.
 ARCHIVED = 24 << 20
@@ -31,11 +31,13 @@ def die_with_parent():
 
 
 class Clock:
+    """When jobs have to end."""
+
     def __init__(self, minutes):
-        self.deadline = time.monotonic() + (minutes * 60.0 if minutes else 1e9)
+        self.deadline = time.monotonic() + (minutes * 60.0 - RESERVE if minutes else 1e9)
 
     def left(self):
-        return self.deadline - time.monotonic() - RESERVE
+        return self.deadline - time.monotonic()
 
 
 class Redaction:

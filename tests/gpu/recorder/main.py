@@ -2,7 +2,6 @@
 
 import argparse
 import fnmatch
-import json
 import os
 import signal
 import subprocess
@@ -93,7 +92,7 @@ def program_of(options):
 
 def devices_of(options, program):
     """The GPUs that were named, or all."""
-    there = ask_once(program, None, {"command": "devices"}, "device")
+    there = ask_once(program, None, [{"command": "devices"}], "device")
     if not there:
         fail(3, f"There is no GPU to try it on. `{program} doctor` says what was looked for.")
     chosen = []
@@ -192,8 +191,9 @@ def main():
             recording = Recording(options, program, device, minutes)
         except OSError as error:
             fail(2, f"{options.folder} cannot be used: {error}")
+        if not recording.claim():
+            fail(2, f"{options.folder} holds what another program or GPU did; name another folder.")
         try:
-            recording.write("machine.json", json.dumps({"device": device, "stages": options.stages, "date": options.date}, indent=1))
             record(recording, options.stages)
         except Interrupted:
             interrupted = True

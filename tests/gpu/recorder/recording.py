@@ -2,6 +2,7 @@
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import stat
@@ -35,6 +36,19 @@ class Recording:
         self.lock = open(self.path("lock"), "w")
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
+    def claim(self):
+        """Marks the folder; false where it holds what another program or GPU did."""
+        with open(self.program, "rb") as file:
+            program = hashlib.sha256(file.read()).hexdigest()
+        mark = {"program_sha256": program, "gpu_sha256": hashlib.sha256(self.uuid.encode()).hexdigest()}
+        try:
+            with open(self.path("machine.json"), encoding="utf-8") as file:
+                before = json.load(file)
+        except (OSError, ValueError):
+            before = {**mark, "device": self.device, "uuid": self.uuid, "date": self.options.date}
+            self.write("machine.json", json.dumps(before, indent=1))
+        return all(before.get(name) == value for name, value in mark.items())
+
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
@@ -66,10 +80,10 @@ class Recording:
         if journal.is_hopeless(key):
             journal.write(key, ended="left out: it never came back")
             return None
-        journal.asked(key, arguments)
         keep = (lambda line: _keep_line(journal, key, line)) if lines else None
         limit = min(limit, self.clock.left())
         try:
+            journal.asked(key, arguments)
             code, text = run(arguments, limit, environment, keep)
         except BaseException:
             journal.write(key, ended="interrupted")
@@ -87,7 +101,8 @@ class Recording:
         """What can be asked for; asked of the program once."""
         path = self.path("listing.json")
         if not os.path.exists(path):
-            found = ask_once(self.program, self.uuid, {"command": "list"}, "listing")
+            acquire = {"command": "acquire", "beside_others": self.options.anyway}
+            found = ask_once(self.program, self.uuid, [acquire, {"command": "list"}], "listing")
             if not found:
                 raise RuntimeError("the program does not say what it can do on this GPU")
             self.write("listing.json", json.dumps(found[0], indent=1))
@@ -142,19 +157,20 @@ def is_ours(path):
         path = parent
 
 
-def ask_once(program, uuid, command, kind):
-    """The events of one kind that a job of a worker of its own gives."""
-    worker = Worker(program, uuid)
+def ask_once(program, uuid, commands, kind):
+    """The events of one kind that jobs of a worker of its own give."""
+    worker, events = Worker(program, uuid), []
     try:
-        events = list(worker.ask(command, START, time.monotonic() + START))
+        for command in commands:
+            events += worker.ask(command, START, time.monotonic() + START)
     except Died as death:
-        say(f"{command['command']}: {death}: {worker.last_words()[-600:]}")
+        say(f"{kind}: {death}: {worker.last_words()[-600:]}")
         return []
     finally:
         worker.quit()
     for event in events:
         if event.get("event") in ("failed", "paused"):
-            say(f"{command['command']}: {json.dumps(event)}")
+            say(f"{kind}: {json.dumps(event)}")
     return [event for event in events if event.get("event") == kind]
 
 

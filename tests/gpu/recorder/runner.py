@@ -105,18 +105,26 @@ class Runner:
 
     def _settle(self, worker, job):
         """Asks a job until it is not refused as busy; the worker that is still there afterwards."""
-        self.journal.asked(job.key, job.command)
         begin, ended = time.monotonic(), "busy"
-        for attempt in itertools.count(1):
-            worker, ended = self._attempt(worker, job)
-            if ended != "busy" or attempt == BUSY_TRIES:
-                break
-            time.sleep(BUSY_PAUSE)
+        try:
+            self.journal.asked(job.key, job.command)
+            for attempt in itertools.count(1):
+                worker, ended = self._attempt(worker, job)
+                if ended != "busy" or attempt == BUSY_TRIES:
+                    break
+                time.sleep(BUSY_PAUSE)
+        except NoDevice:
+            raise
+        except BaseException:
+            self.journal.write(job.key, ended="interrupted")
+            raise
         if self.recording.is_ending() and ended != "ok":
             ended = "interrupted"
         if ended == "hang":
             self.hangs[job.family] = self.hangs.get(job.family, 0) + 1
         self.journal.write(job.key, ended=ended, took_s=round(time.monotonic() - begin, 2))
+        if ended == "busy":
+            self.failures.append(NoDevice("others use the GPU; --anyway measures beside them"))
         return worker
 
     def _attempt(self, worker, job):
@@ -133,7 +141,6 @@ class Runner:
         except BaseException:
             if worker:
                 worker.kill()
-            self.journal.write(job.key, ended="interrupted")
             raise
 
     def _start(self, job):
