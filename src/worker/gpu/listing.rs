@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::DeviceFacts;
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_probes::live::probes;
 
-use crate::worker::goals::{GOALS, Goal, Measure, Own, aim};
+use crate::worker::goals::{GOALS, Goal, Own};
 use crate::worker::precision::precisions;
 use crate::worker::protocol::{ListedGoal, ListedKernel, Listing};
 
@@ -16,7 +16,6 @@ pub(super) fn here(facts: &DeviceFacts) -> Listing {
         route: (kernel.route)(facts),
     };
     let goal = |goal: &Goal| {
-        let aim = aim(facts.sm, goal.measure);
         let timed = match goal.own {
             Own::Kernel { id, shape, .. } => Some((id.to_owned(), shape)),
             Own::Decoder(_) => None,
@@ -25,9 +24,6 @@ pub(super) fn here(facts: &DeviceFacts) -> Listing {
             id: goal.id.to_owned(),
             shape: timed.as_ref().map(|timed| timed.1),
             kernel: timed.map(|timed| timed.0),
-            floor: aim.and_then(|aim| aim.floor),
-            target: aim.map(|aim| aim.target),
-            is_time: goal.measure == Measure::W4Time,
         }
     };
     Listing {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use warpscope_probes::live::ProbeReport;
 
 use super::dtype::PathDtype;
-use super::goal::GoalReport;
+use super::goal::{GoalReport, JudgedGoal};
 use super::gpu_report::{
     AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, Listing, RangeReport, SkippedWork,
     WorkerFailure,
@@ -55,6 +55,8 @@ pub enum WorkerEvent {
     Probe(Box<ProbeReport>),
     /// A kernel and what it is compared with.
     Goal(Box<GoalReport>),
+    /// How the goal just reported stands to what this device is to reach.
+    Judged(Box<JudgedGoal>),
 }
 
 /// Raw samples of one path.

@@ -36,7 +36,7 @@ pub struct ListedKernel {
     pub route: Route,
 }
 
-/// A goal, and what this device is to reach.
+/// A goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ListedGoal {
     /// Goal: `gemm.bf16.8192`.
@@ -45,12 +45,6 @@ pub struct ListedGoal {
     pub kernel: Option<String>,
     /// Its size.
     pub shape: Option<Shape>,
-    /// Less than this is of no use; null where only the target was set.
-    pub floor: Option<f64>,
-    /// What good kernels reach; null where nobody set anything for this class of devices.
-    pub target: Option<f64>,
-    /// Whether less is better: it is a time, not a ratio.
-    pub is_time: bool,
 }
 
 /// What a GPU child holds, and what it runs.

@@ -1,53 +1,21 @@
 """What the lines of a recording say together: goals with their verdicts, and a summary. Made anew whenever something was added."""
 
 import json
-import statistics
 
 from .stages import verdicts
 
 
-def spread(values):
-    """Median, and median distance from it."""
-    middle = statistics.median(values)
-    return middle, statistics.median(abs(value - middle) for value in values)
-
-
-def verdict(figure, goal):
-    if figure is None:
-        return "not_measured"
-    if goal["target"] is None:
-        return "no_aim"
-    reaches = (lambda want: figure <= want) if goal["is_time"] else (lambda want: figure >= want)
-    if reaches(goal["target"]):
-        return "met"
-    return "floor_met" if goal["floor"] is not None and reaches(goal["floor"]) else "missed"
-
-
 def goal_rows(recording):
-    """The newest report of every goal, with figure and verdict as `bench --goals --json` has them."""
-    listed = {goal["id"]: goal for goal in recording.listing()["goals"]}
+    """The newest report of every goal with its verdict, as `bench --goals --json` has them."""
     rows = {}
     for line in recording.lines("numbers"):
-        if line.get("event") == "goal" and line.get("goal") in listed:
-            rows[line["goal"]] = goal_row(line, listed[line["goal"]])
-    return [rows[goal] for goal in listed if goal in rows]
-
-
-def goal_row(report, goal):
-    values = report["ratios"] if report["against"] else [time / report["products"] / 1e3 for time in report["own"]["samples_ns"]]
-    figure, distance = spread(values) if values else (None, None)
-    strain = report["strain"]
-    parts = [f"limited by {report['limiter']}"] if report["limiter"] else []
-    if strain["sm_mhz"]:
-        parts.append("{:.0f}–{:.0f} MHz".format(*strain["sm_mhz"]))
-    if strain["power_w"]:
-        parts.append(f"{strain['power_w']:.0f} W")
-    parts.append(f"held down by {', '.join(strain['held_by'])}" if strain["held_by"] else "nothing held the clock down" if strain["sm_mhz"] else "clocks unknown")
-    report = {name: value for name, value in report.items() if name not in ("job", "event")}
-    return {
-        **report, "figure": figure, "spread": distance, "floor": goal["floor"], "target": goal["target"],
-        "verdict": verdict(figure, goal), "profile": ", ".join(parts),
-    }
+        if line.get("event") in ("goal", "judged"):
+            told = {name: value for name, value in line.items() if name not in ("job", "event")}
+            rows[line["goal"]] = {**rows.get(line["goal"], {}), **told}
+    for row in rows.values():
+        row["verdict"] = row.get("verdict", "not measured").replace(" ", "_")
+    order = [goal["id"] for goal in recording.listing()["goals"]]
+    return [rows[goal] for goal in order if goal in rows and "profile" in rows[goal]]
 
 
 def last_output(recording, key):
