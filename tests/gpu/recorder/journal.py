@@ -6,7 +6,6 @@ the next run with the same folder.
 
 import json
 import os
-import threading
 import time
 
 # How a job ends that is asked again.
@@ -35,7 +34,6 @@ class Journal:
 
     def __init__(self, path, redact):
         self.path, self.redact = path, redact
-        self.lock = threading.Lock()
         self.ended, self.attempts = {}, {}
         for record in read_lines(path):
             self._count(record)
@@ -59,9 +57,8 @@ class Journal:
 
     def write(self, job, **what):
         record = {"job": job, **what}
-        with self.lock:
-            self._count(record)
-            self._append(self.redact(json.dumps(record, ensure_ascii=False)))
+        self._count(record)
+        self._append(self.redact(json.dumps(record, ensure_ascii=False)))
 
     def asked(self, job, command):
         self.write(job, asked=command, at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))

@@ -51,7 +51,6 @@ def options_of(arguments):
     parser.add_argument("--only", default="*", help="kernels, probes and goals, by patterns: 'gemm.*,attn.*'")
     parser.add_argument("--long", action="store_true", help="the stage long as well")
     parser.add_argument("--anyway", action="store_true", help="measure although others use the GPU; for a machine of one's own")
-    parser.add_argument("--workers", type=int, default=1, help="self-tests side by side, after the most valuable ones (1)")
     parser.add_argument("--patience", type=float, help="seconds of silence that are a hang (15 for self-tests, 20 for probes, 45 else)")
     parser.add_argument("--cublas", help="copy of cuBLAS (those of Python, the toolkit and the system)")
     parser.add_argument("--pack", metavar="FILE", help="instead, pack the program and what it needs for a machine without Rust or a network")

@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import sys
-import threading
 import time
 
 from .journal import Journal, read_lines
@@ -29,7 +28,6 @@ class Recording:
         self.clock, self.redact = Clock(minutes), Redaction()
         self.redact(self.uuid)
         self.folder = options.folder
-        self.ending = threading.Event()
         self.journals = {}
         self.held = None
         os.makedirs(self.folder, exist_ok=True)
@@ -51,9 +49,6 @@ class Recording:
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
-
-    def is_ending(self):
-        return self.ending.is_set()
 
     def journal(self, stage):
         if stage not in self.journals:

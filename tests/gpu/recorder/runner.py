@@ -1,7 +1,6 @@
 """Asks one job after another of workers, survives whatever becomes of them, and never asks again what is settled."""
 
 import itertools
-import threading
 import time
 from dataclasses import dataclass, field
 
@@ -33,7 +32,6 @@ class Manner:
     environment: dict = field(default_factory=dict)
     # Called with the worker and the job before a worker that hangs is killed.
     on_hang: object = None
-    workers: int = 1
 
 
 class NoDevice(Exception):
@@ -43,56 +41,23 @@ class NoDevice(Exception):
 class Runner:
     def __init__(self, recording, journal, manner):
         self.recording, self.journal, self.manner = recording, journal, manner
-        self.hangs, self.lock = {}, threading.Lock()
-        self.failures, self.live = [], set()
+        self.hangs = {}
 
     def run(self, jobs):
-        """Asks all of them; false where time ran out before."""
+        """Asks all of them that are not settled, until time runs out."""
         for job in jobs:
             if self.journal.ended.get(job.key) == "hang":
                 self.hangs[job.family] = self.hangs.get(job.family, 0) + 1
-        jobs = [job for job in jobs if not self.journal.is_settled(job.key)]
-        waiting = iter(jobs)
-        try:
-            if self.manner.workers <= 1:
-                self._work(waiting)
-            else:
-                self._side_by_side(waiting)
-        except BaseException:
-            self.recording.ending.set()
-            for worker in list(self.live):
-                worker.kill()
-            raise
-        if self.failures:
-            raise self.failures[0]
-        return all(self.journal.is_settled(job.key) for job in jobs)
-
-    def _side_by_side(self, waiting):
-        threads = [threading.Thread(target=self._work, args=(waiting,)) for _ in range(self.manner.workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def _next(self, waiting):
-        with self.lock:
-            if self.failures or self.recording.is_ending() or self.recording.clock.left() <= 0:
-                return None
-            return next(waiting, None)
-
-    def _work(self, waiting):
         worker = None
         try:
-            for job in iter(lambda: self._next(waiting), None):
-                if self._is_left(job):
-                    continue
-                worker = self._settle(worker, job)
-        except NoDevice as error:
-            self.failures.append(error)
+            for job in jobs:
+                if self.recording.clock.left() <= 0:
+                    break
+                if not self.journal.is_settled(job.key) and not self._is_left(job):
+                    worker = self._settle(worker, job)
         finally:
             if worker:
                 worker.quit()
-                self.live.discard(worker)
 
     def _is_left(self, job):
         if self.journal.is_hopeless(job.key):
@@ -118,13 +83,13 @@ class Runner:
         except BaseException:
             self.journal.write(job.key, ended="interrupted")
             raise
-        if self.recording.is_ending() and ended != "ok":
-            ended = "interrupted"
         if ended == "hang":
             self.hangs[job.family] = self.hangs.get(job.family, 0) + 1
         self.journal.write(job.key, ended=ended, took_s=round(time.monotonic() - begin, 2))
         if ended == "busy":
-            self.failures.append(NoDevice("others use the GPU; --anyway measures beside them"))
+            if worker:
+                worker.quit()
+            raise NoDevice("others use the GPU; --anyway measures beside them")
         return worker
 
     def _attempt(self, worker, job):
@@ -148,7 +113,6 @@ class Runner:
         worker = Worker(self.recording.program, self.recording.uuid, manner.environment, manner.prefix)
         mode = "sustained" if manner.sustained else "pulse"
         acquire = {"command": "acquire", "mode": mode, "beside_others": manner.beside_others}
-        self.live.add(worker)
         trouble = None
         try:
             for event in worker.ask(acquire, max(START, manner.patience), self.recording.clock.deadline):
@@ -177,7 +141,6 @@ class Runner:
             return ended
         if ended == "hang" and self.manner.on_hang:
             self.manner.on_hang(worker, job)
-        self.live.discard(worker)
         if not worker.kill():
             ended += ", and cannot be killed"
         words = worker.last_words()

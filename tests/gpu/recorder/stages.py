@@ -10,8 +10,6 @@ from .runner import Job, Manner, Runner
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts")
 # Seconds without an event after which a self-test hangs, a probe, and what is timed.
 SELFTEST, PROBE, NUMBERS = 15.0, 20.0, 45.0
-# Kernels that have the GPU to themselves where self-tests may run side by side.
-ALONE = 24
 
 
 def script(name):
@@ -52,12 +50,8 @@ def selftest(recording):
         Job(kernel, {"command": "selftest", "kernels": kernel, "evidence": evidence}, family) for kernel, family in kernels(recording)
     ]
     options = recording.options
-    manner = dict(patience=options.patience or SELFTEST, on_hang=recording.note_hang)
-    alone = jobs if options.workers <= 1 else jobs[:ALONE]
-    Runner(recording, recording.journal("selftest"), Manner(beside_others=options.anyway, **manner)).run(alone)
-    # They see each other on the GPU.
-    side_by_side = Manner(beside_others=True, workers=options.workers, **manner)
-    Runner(recording, recording.journal("selftest"), side_by_side).run(jobs[len(alone):])
+    manner = Manner(patience=options.patience or SELFTEST, beside_others=options.anyway, on_hang=recording.note_hang)
+    Runner(recording, recording.journal("selftest"), manner).run(jobs)
 
 
 def verdicts(recording):
