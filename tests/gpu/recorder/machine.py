@@ -2,6 +2,7 @@
 
 import ctypes
 import getpass
+import glob
 import io
 import os
 import re
@@ -18,7 +19,7 @@ RESERVE = 10.0
 # Larger files stay out of the archive: core dumps.
 ARCHIVED = 24 << 20
 OUTPUT_MAX = 8 << 20
-TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer", "/opt/nvidia/nsight-compute", "/usr/bin")
+TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer", "/opt/nvidia/nsight-compute/*", "/usr/bin")
 
 
 LIBC = ctypes.CDLL(None)
@@ -69,12 +70,14 @@ class Redaction:
 
 def tool(name):
     """A program of the CUDA toolkit; nothing where there is none."""
-    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(TOOL_FOLDERS))
+    folders = [folder for pattern in TOOL_FOLDERS for folder in sorted(glob.glob(pattern), reverse=True)]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
 
 
 def run(arguments, limit, environment=None, on_line=None):
     """Runs a command for at most so many seconds. Its code, `timeout` or `missing`, and what it printed on both channels."""
     out = bytearray()
+    arguments = [tool(arguments[0]) or arguments[0], *arguments[1:]]
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

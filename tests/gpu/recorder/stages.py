@@ -126,7 +126,7 @@ def beside(recording):
     cublas = [f"--cublas={path}" for path in recording.cublas()[:1]]
     for key, arguments, limit in (
         ("torch", [script("torch_gpu.py"), "--lines", "--warpscope", program, *gpu, *cublas], 900),
-        ("arrival", [script("neighbour.py"), program, "--arrival", "--lines", *gpu], 300),
+        ("arrival", [script("neighbour.py"), program, "--arrival", "--blocks", "1", "--lines", *gpu], 300),
         ("neighbour", [script("neighbour.py"), program, "--lines", *gpu], 600),
     ):
         recording.command("beside", key, [sys.executable, *arguments], limit, lines=True)
@@ -139,10 +139,12 @@ def long(recording):
     bench = [recording.program, "bench", *gpu]
     right_ones = [kernel for kernel, _ in kernels(recording) if right(kernel)]
     cublas = [f"--cublas={path}" for path in recording.cublas()[:1]]
+    # For `warpscope compare` and the History tab.
+    log = ["--record", recording.path("runs.jsonl")]
     for kernel in right_ones:
         recording.command("long", f"tune {kernel}", [*bench, "--tune", "--kernel", kernel], 600)
     for goal in recording.listing()["goals"]:
         if right(goal["kernel"]) and options.wants(goal["id"]):
-            recording.command("long", f"goal {goal['id']}", [*bench, "--goals", "--kernel", goal["id"], *cublas], 300)
+            recording.command("long", f"goal {goal['id']}", [*bench, "--goals", "--kernel", goal["id"], *cublas, *log], 300)
     for kernel in right_ones:
-        recording.command("long", f"full {kernel}", [*bench, "--full", "--device", "gpu", "--kernel", kernel], 600)
+        recording.command("long", f"full {kernel}", [*bench, "--full", "--device", "gpu", "--kernel", kernel, *log], 600)
