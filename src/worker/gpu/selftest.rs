@@ -2,7 +2,9 @@ use std::io;
 use std::path::Path;
 
 use warpscope_kernels::gpu::family::kernels;
-use warpscope_kernels::gpu::{Case, CaseOutcome, GpuKernel, MachineError, Route, run_case_keeping};
+use warpscope_kernels::gpu::{
+    Case, CaseOutcome, DeviceFacts, GpuKernel, MachineError, Route, run_case_keeping,
+};
 
 use super::evidence::{Evidence, compared};
 use super::job::{On, note};
@@ -28,11 +30,18 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Smaller cases first: one tile, more stages than there are, a cluster, more tiles than blocks.
-fn by_size(kernel: &GpuKernel, on: &On<'_>) -> Vec<Case> {
-    let mut cases = (kernel.cases)(on.machine.facts());
-    cases.sort_by_key(Case::bytes);
+/// What can hang comes last: first one tile, more stages than there are, more tiles than blocks; then the same of clusters.
+fn by_size(kernel: &GpuKernel, facts: &DeviceFacts) -> Vec<Case> {
+    let mut cases = (kernel.cases)(facts);
+    cases.sort_by_cached_key(|case| (is_clustered(case), case.bytes()));
     cases
+}
+
+/// Blocks of a cluster stand at the end of an entry: `gemm_bf16_128x256c2`.
+fn is_clustered(case: &Case) -> bool {
+    let blocks =
+        |entry: &str| entry.rsplit_once('c').is_some_and(|(_, end)| matches!(end, "2" | "4"));
+    case.launches().iter().any(|launch| blocks(launch.entry))
 }
 
 fn one(
@@ -41,7 +50,7 @@ fn one(
     mut evidence: Option<Evidence<'_>>,
     emit: &mut Emit<'_>,
 ) -> Result<(), Trouble> {
-    for case in by_size(kernel, on) {
+    for case in by_size(kernel, on.machine.facts()) {
         match attempt(on, &case, evidence.as_mut(), emit)? {
             Ok(outcome) => emit(WorkerEvent::Case(CaseReport {
                 kernel: kernel.id.to_owned(),
@@ -92,4 +101,28 @@ fn kept(on: &On<'_>, emit: &mut Emit<'_>, written: io::Result<()>) -> Result<(),
     let Err(error) = written else { return Ok(()) };
     let why = error.to_string();
     note(on, emit, "evidence of a wrong case".to_owned(), MachineError::Refused { why })
+}
+
+#[cfg(test)]
+mod tests {
+    use warpscope_kernels::Sm;
+
+    use super::super::fake::facts;
+    use super::*;
+
+    /// By the names, which state size and variant.
+    #[test]
+    fn one_tile_comes_first_and_clusters_last() {
+        let optin = 227 << 10;
+        let facts = DeviceFacts { sm: Sm::new(9, 0), shared_per_block_optin: optin, ..facts(true) };
+        let kernel = kernels().find(|kernel| kernel.id == "gemm.bf16").expect("is there");
+        let cases = by_size(kernel, &facts);
+        let names: Vec<&str> = cases.iter().map(|case| &case.name[..]).collect();
+        let clustered = |name: &&str| name.ends_with("c2") || name.ends_with("c4");
+        let first = names.iter().position(clustered).expect("Hopper has clusters");
+        assert!(names[first..].iter().all(clustered), "{names:?}");
+        assert!(names[0].starts_with("1×") && names[first].starts_with("1×"), "{names:?}");
+        let of = |size: &str| names.iter().position(|name| name.starts_with(size)).expect("is one");
+        assert!(of("5×8×640") < of("67×72×256") && of("67×72×256") < of("2090×264×8"));
+    }
 }
