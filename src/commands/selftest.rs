@@ -148,13 +148,14 @@ impl DeviceResult {
 
     fn jobs(&self, hold: Acquire) -> Vec<Command> {
         let rows = self.kernels.iter().filter(|row| row.outcome == Outcome::NotRun);
-        let jobs = rows.map(|row| Command::Selftest { kernels: Globs::from(row.kernel) });
+        let jobs =
+            rows.map(|row| Command::Selftest { kernels: Globs::from(row.kernel), evidence: None });
         [Command::Acquire(hold)].into_iter().chain(jobs).collect()
     }
 
     /// The row a job is about.
     fn row(&mut self, job: Option<&Command>) -> Option<&mut Row> {
-        let Some(Command::Selftest { kernels }) = job else { return None };
+        let Some(Command::Selftest { kernels, .. }) = job else { return None };
         let name = kernels.to_string();
         self.kernels.iter_mut().find(|row| row.kernel == name)
     }

@@ -134,8 +134,9 @@ fn torch_and_warpscope_take_turns_on_the_same_works() {
     }
 }
 
-fn neighbour(program: &Path, stage: Option<&Stage>) -> Option<(Value, i32)> {
+fn neighbour(program: &Path, stage: Option<&Stage>, more: &[&str]) -> Option<(Value, i32)> {
     let mut command = script("neighbour.py", true)?;
+    command.args(more);
     for (name, value) in stage.iter().flat_map(|stage| {
         let command = stage.command(program);
         command
@@ -160,7 +161,7 @@ fn is_judged(told: &Value, code: i32) -> bool {
 fn a_dashboard_beside_somebody_who_computes_does_not_pulse() {
     let stage = Stage::new("h200+procs");
     let program = Path::new(env!("CARGO_BIN_EXE_warpscope"));
-    let Some((told, code)) = neighbour(program, Some(&stage)) else { return };
+    let Some((told, code)) = neighbour(program, Some(&stage), &[]) else { return };
     assert_eq!(told["pulses"], 0, "{told}");
     assert!(is_judged(&told, code), "{code} {told}");
     assert_eq!(told["beside_per_s"].as_array().map(Vec::len), Some(2), "{told}");
@@ -169,14 +170,73 @@ fn a_dashboard_beside_somebody_who_computes_does_not_pulse() {
 #[test]
 fn a_pulse_beside_somebody_who_computes_is_seen() {
     let folder = TempDir::new().expect("a folder");
+    let program = pulsing(&folder);
+    let Some((told, code)) = neighbour(&program, None, &[]) else { return };
+    assert!(told["pulses"].as_u64() >= Some(2) && code == 1, "{code} {told}");
+}
+
+/// A dashboard whose worker computes for three seconds, whoever comes.
+fn pulsing(folder: &TempDir) -> PathBuf {
     let program = folder.path().join("warpscope");
     // A shell that waits keeps its words, as a child of the dashboard's does.
     let text = "#!/bin/sh\n[ \"$1\" = __worker ] && { sleep 3; exit; }\n/bin/sh \"$0\" __worker --gpu GPU-1 &\nchild=$!\ntrap 'kill $child; exit' TERM\nwait\n";
     std::fs::write(&program, text).expect("writes");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, mode).expect("can be run");
-    let Some((told, code)) = neighbour(&program, None) else { return };
-    assert!(told["pulses"].as_u64() >= Some(2) && code == 1, "{code} {told}");
+    program
+}
+
+#[test]
+fn a_worker_that_stays_when_somebody_comes_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let Some((told, code)) = neighbour(&pulsing(&folder), None, &["--arrival"]) else { return };
+    let gone = told["gone_after_s"].as_array().expect("one of each round");
+    assert_eq!(gone.len(), 2, "{told}");
+    let is_late = gone.iter().any(|gone| gone.as_f64() > told["gone_goal_s"].as_f64());
+    let is_slower = told["loss"].as_f64() > told["goal"].as_f64();
+    assert_eq!(code, i32::from(is_late || is_slower), "{told}");
+    assert!(gone.iter().all(|gone| gone.as_f64() < Some(3.5)), "{told}");
+}
+
+/// Both sides by hand: what agrees within the units of each, what does not, and what only one of them has.
+#[test]
+fn nvml_and_nvidia_smi_are_compared_field_by_field() {
+    let folder = TempDir::new().expect("a folder");
+    let card = |power: f64| {
+        serde_json::json!({
+            "index": 0, "key": "GPU-1", "identity": {"name": "H200", "uuid": "GPU-1", "ecc_mode": true, "compute_mode": "exclusive_process"},
+            "vitals": {"memory_total_bytes": 150_754_820_096_u64, "power_w": power, "pstate": 0, "pcie_width": 16, "temperature_c": 35.0, "fan_pct": 30.0},
+        })
+    };
+    for (name, power) in [("before.json", 80.0), ("after.json", 200.0)] {
+        let frame = serde_json::json!({"gpus": [card(power)], "processes": [{"pid": 7, "gpu": "GPU-1"}, {"pid": 9, "gpu": "GPU-2"}]});
+        std::fs::write(folder.path().join(name), frame.to_string()).expect("writes");
+    }
+    let xml = "<?xml version=\"1.0\"?><nvidia_smi_log><gpu id=\"1\"><uuid>GPU-1</uuid><product_name>H200</product_name>\
+        <ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode><compute_mode>Exclusive_Process</compute_mode>\
+        <fb_memory_usage><total>143771 MiB</total></fb_memory_usage><performance_state>P0</performance_state><fan_speed>N/A</fan_speed>\
+        <pci><pci_gpu_link_info><link_widths><current_link_width>8x</current_link_width></link_widths></pci_gpu_link_info></pci>\
+        <temperature><gpu_temp>36 C</gpu_temp><memory_temp>44 C</memory_temp><gpu_temp_tlimit>50 C</gpu_temp_tlimit></temperature>\
+        <gpu_power_readings><average_power_draw>150.10 W</average_power_draw></gpu_power_readings>\
+        <processes><process_info><pid>7</pid></process_info><process_info><pid>9</pid></process_info></processes></gpu></nvidia_smi_log>";
+    std::fs::write(folder.path().join("smi.xml"), xml).expect("writes");
+    let Some(mut command) = script("nvml_smi.py", false) else { return };
+    command.current_dir(folder.path());
+    command.args(["--snapshot", "before.json", "--snapshot", "after.json", "--xml", "smi.xml"]);
+    let output = command.output().expect("starts");
+    let (told, said) = (json(&output), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let gpu = &told["gpus"][0];
+    let fields = |what: &str| -> Vec<String> {
+        let rows = gpu[what].as_array().expect("rows").iter();
+        rows.map(|row| row["field"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(fields("disagree"), ["vitals.pcie_width", "processes"], "{told}");
+    assert_eq!(fields("only_ours"), ["vitals.fan_pct"]);
+    assert_eq!(fields("only_theirs"), ["vitals.temperature_memory_c"]);
+    assert_eq!(gpu["agree"], 8, "{told}");
+    assert_eq!(gpu["not_compared"], serde_json::json!(["temperature/gpu_temp_tlimit: 50 C"]));
+    assert!(said.contains("vitals.pcie_width: [16, 16] here, 8x there"), "{said}");
 }
 
 /// The whole way from a recording to the table: rows by hand.

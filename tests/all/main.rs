@@ -50,6 +50,8 @@ mod record;
 mod record_alone;
 #[cfg(target_os = "linux")]
 mod record_ends;
+#[cfg(target_os = "linux")]
+mod recording;
 mod releases;
 mod score;
 mod screens;

@@ -2,17 +2,20 @@
 
 use half::{bf16, f16};
 
-use super::machine::{BufferId, Machine, MachineError, Plan, Slot};
+use serde::Serialize;
+
+use super::machine::{BufferId, Launch, Machine, MachineError, Plan, Slot};
 
 /// Bytes kept before and behind every buffer, to be found as they were.
 const GUARD: usize = 256;
 /// What guards hold.
 const SENTINEL: u8 = 0xa5;
 /// What outputs hold before the kernel runs: NaN in every floating-point format, and no likely integer.
-const POISON: u8 = 0xff;
+pub(super) const POISON: u8 = 0xff;
 
 /// How the bytes of a buffer are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Element {
     /// binary64.
     F64,
@@ -134,10 +137,33 @@ pub struct CaseOutcome {
     pub wrong: Option<String>,
 }
 
+impl Case {
+    /// Bytes of all its buffers.
+    pub fn bytes(&self) -> usize {
+        self.buffers.iter().map(Content::bytes).sum()
+    }
+
+    /// What is launched, with buffers numbered as in the case.
+    pub fn launches(&self) -> Vec<Launch> {
+        let buffers = (0..self.buffers.len() as u32).map(BufferId);
+        let slots: Vec<Slot> = buffers.map(|buffer| Slot { buffer, offset: 0 }).collect();
+        (self.plan)(&slots)
+    }
+}
+
 /// Runs a case between sentinels, on poisoned outputs, and gives all memory back.
 pub fn run_case(machine: &mut dyn Machine, case: &Case) -> Result<CaseOutcome, MachineError> {
+    run_case_keeping(machine, case, &mut |_| {})
+}
+
+/// The same as [`run_case`]. Where the case is wrong, `keep` is given what its buffers hold afterwards.
+pub fn run_case_keeping(
+    machine: &mut dyn Machine,
+    case: &Case,
+    keep: &mut dyn FnMut(&[Vec<u8>]),
+) -> Result<CaseOutcome, MachineError> {
     let mut held = Vec::new();
-    let result = in_memory(machine, case, &mut held);
+    let result = in_memory(machine, case, &mut held, keep);
     let freed: Result<Vec<()>, _> = held.into_iter().map(|buffer| machine.free(buffer)).collect();
     result.and_then(|outcome| freed.map(|_| outcome))
 }
@@ -146,6 +172,7 @@ fn in_memory(
     machine: &mut dyn Machine,
     case: &Case,
     held: &mut Vec<BufferId>,
+    keep: &mut dyn FnMut(&[Vec<u8>]),
 ) -> Result<CaseOutcome, MachineError> {
     for content in &case.buffers {
         let buffer = machine.allocate((content.bytes() + 2 * GUARD) as u64)?;
@@ -156,10 +183,15 @@ fn in_memory(
         held.iter().map(|buffer| Slot { buffer: *buffer, offset: GUARD as u64 }).collect();
     machine.run(&(case.plan)(&slots))?;
     let mut outcome = CaseOutcome { error: None, wrong: None };
+    let mut bodies = Vec::new();
     for (index, (buffer, content)) in held.iter().zip(&case.buffers).enumerate() {
         let mut bytes = vec![0; content.bytes() + 2 * GUARD];
         machine.read((*buffer).into(), &mut bytes)?;
         look_at(case, index, &bytes, &mut outcome);
+        bodies.push(bytes[GUARD..][..content.bytes()].to_vec());
+    }
+    if outcome.wrong.is_some() {
+        keep(&bodies);
     }
     Ok(outcome)
 }

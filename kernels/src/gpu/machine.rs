@@ -40,11 +40,11 @@ impl DeviceFacts {
 }
 
 /// A piece of device memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct BufferId(pub u32);
 
 /// A place in device memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
     /// The buffer.
     pub buffer: BufferId,
@@ -66,7 +66,8 @@ impl From<BufferId> for Slot {
 }
 
 /// Numbers of a tensor map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TensorElement {
     /// Bytes: fp8 and 8-bit integers.
     U8,
@@ -82,7 +83,7 @@ pub enum TensorElement {
 
 /// A matrix as the copy engine of sm_90 and later sees it (`CUtensorMap`, tiled, two dimensions). What lies outside is read as zero and not
 /// written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TensorMap {
     /// Where it begins, a multiple of 16 bytes.
     pub slot: Slot,
@@ -100,7 +101,8 @@ pub struct TensorMap {
 }
 
 /// One parameter of a kernel, in the order of its declaration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Arg {
     /// A pointer into device memory.
     Slot(Slot),
@@ -139,7 +141,7 @@ impl From<f32> for Arg {
 }
 
 /// One kernel to run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Launch {
     /// Image it is in: the name of the source without `.cu`.
     pub family: &'static str,

@@ -6,13 +6,14 @@
 mod case;
 pub mod decoder;
 pub mod family;
+pub mod forensics;
 pub mod headroom;
 mod kernel;
 mod machine;
 mod shape;
 mod variant;
 
-pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case};
+pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case, run_case_keeping};
 pub use kernel::{GpuKernel, Limiter, Route, Work, only_one};
 pub use machine::{
     Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Slot,

@@ -122,7 +122,7 @@ fn command(part: &Part) -> Command {
             mode: TimingMode::Burst,
             ..Timing::default()
         }),
-        Check(globs) => Command::Selftest { kernels: Globs::from(globs) },
+        Check(globs) => Command::Selftest { kernels: Globs::from(globs), evidence: None },
         Range => Command::Range { paths: Globs::default() },
     }
 }

@@ -2,9 +2,11 @@
 //! differ by tens of per cent and data sheets are no measurement. A floor is what is needed to be of use, a target what good kernels reach.
 
 mod classes;
+mod judged;
 mod report;
 mod table;
 
 pub use classes::{Aim, CLASSES, Class, SOURCES, aim};
+pub use judged::judged;
 pub use report::Verdict;
 pub use table::{Against, GOALS, Goal, Measure, Own};

@@ -8,10 +8,12 @@ mod autotune;
 mod contention;
 mod decode;
 mod device;
+mod evidence;
 #[cfg(test)]
 mod fake;
 mod goals;
 mod job;
+mod listing;
 mod meter;
 mod operands;
 mod probing;

@@ -197,7 +197,7 @@ fn some_kernel() -> &'static str {
 }
 
 fn selftest() -> Command {
-    Command::Selftest { kernels: Globs::from(some_kernel()) }
+    Command::Selftest { kernels: Globs::from(some_kernel()), evidence: None }
 }
 
 fn timing(mode: TimingMode) -> Command {

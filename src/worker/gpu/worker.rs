@@ -10,7 +10,7 @@ use super::contention::{ContentionMonitor, ContentionProbe, foreign_process, own
 use super::job::On;
 use super::meter::Metered;
 use super::session::DeviceSession;
-use super::{autotune, decode, goals, probing, range, selftest, timing};
+use super::{autotune, decode, goals, listing, probing, range, selftest, timing};
 use crate::worker::child::{Device, Emit, Stop, Trouble};
 use crate::worker::protocol::{
     Acquire, BENCH_SCHEMA, Command, DeviceHere, Hello, Holding, WorkerEvent,
@@ -216,7 +216,12 @@ impl Device for GpuDevice<'_> {
 /// Does a job on a device that is held.
 fn perform(job: &Command, on: &mut On<'_>, emit: &mut Emit<'_>) -> Result<(), Trouble> {
     match job {
-        Command::Selftest { kernels } => selftest::run(on, kernels, emit),
+        Command::Selftest { kernels, evidence } => {
+            selftest::run(on, kernels, evidence.as_deref(), emit)
+        }
+        Command::List => {
+            Ok(emit(WorkerEvent::Listing(Box::new(listing::here(on.machine.facts()))))?)
+        }
         Command::Kernel(timing) => timing::run(on, timing, emit),
         Command::Autotune(timing) => autotune::run(on, timing, emit),
         Command::Decode { .. } => decode::run(on, job, emit),

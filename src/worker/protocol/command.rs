@@ -16,6 +16,8 @@ use super::os_paths;
 pub enum Command {
     /// Says which devices the driver shows. Makes no context.
     Devices,
+    /// Says what can be asked for on the device: kernels, goals, probes and paths.
+    List,
     /// Takes the device: makes the context, sets the cap, says what it costs. Every job does so by itself where it was not done.
     Acquire(Acquire),
     /// Runs the conformance cases of kernels.
@@ -23,6 +25,9 @@ pub enum Command {
         /// Which kernels.
         #[serde(default)]
         kernels: Globs,
+        /// Folder for what explains a wrong case: launches, mismatches, and the bytes of its buffers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<PathBuf>,
     },
     /// Times kernels.
     Kernel(Timing),
@@ -145,8 +150,9 @@ impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Devices => f.write_str("asking for the devices"),
+            Self::List => f.write_str("listing the work"),
             Self::Acquire(_) => f.write_str("taking the device"),
-            Self::Selftest { kernels } => write!(f, "self-test of {kernels}"),
+            Self::Selftest { kernels, .. } => write!(f, "self-test of {kernels}"),
             Self::Kernel(timing) => write!(f, "timing of {}", timing.kernels),
             Self::Autotune(timing) => write!(f, "autotuning {}", timing.kernels),
             Self::Decode { path, profile, .. } => write!(f, "micro decoder {path} {profile}"),
@@ -194,7 +200,15 @@ mod tests {
                 Command::Kernel(forced),
                 r#"{"command":"kernel","kernels":"gemm.*","shape":{"m":16,"n":32,"k":64},"variant":"small","mode":"sustained"}"#,
             ),
-            (Command::Selftest { kernels: gemm() }, r#"{"command":"selftest","kernels":"gemm.*"}"#),
+            (
+                Command::Selftest { kernels: gemm(), evidence: None },
+                r#"{"command":"selftest","kernels":"gemm.*"}"#,
+            ),
+            (
+                Command::Selftest { kernels: gemm(), evidence: Some("/tmp/e".into()) },
+                r#"{"command":"selftest","kernels":"gemm.*","evidence":"/tmp/e"}"#,
+            ),
+            (Command::List, r#"{"command":"list"}"#),
             (
                 Command::Kernel(timing),
                 r#"{"command":"kernel","kernels":"gemm.*","shape":{"m":16,"n":32,"k":64},"mode":"sustained"}"#,
@@ -242,7 +256,10 @@ mod tests {
     fn what_is_left_out_means_everything() {
         for (line, want) in [
             (r#"{"command":"acquire"}"#, Command::Acquire(Acquire::default())),
-            (r#"{"command":"selftest"}"#, Command::Selftest { kernels: Globs::default() }),
+            (
+                r#"{"command":"selftest"}"#,
+                Command::Selftest { kernels: Globs::default(), evidence: None },
+            ),
             (r#"{"command":"kernel"}"#, Command::Kernel(Timing::default())),
             (r#"{"command":"probe"}"#, Command::Probe { ids: Vec::new(), cublas: Vec::new() }),
         ] {

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 use warpscope_probes::live::ProbeReport;
 
 use super::dtype::PathDtype;
-use super::goal::GoalReport;
+use super::goal::{GoalReport, JudgedGoal};
 use super::gpu_report::{
-    AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, RangeReport, SkippedWork,
+    AutotuneRun, CaseReport, DeviceHere, Holding, KernelReport, Listing, RangeReport, SkippedWork,
     WorkerFailure,
 };
 
@@ -31,6 +31,8 @@ pub enum WorkerEvent {
     Failed(WorkerFailure),
     /// One device of those the driver shows.
     Device(DeviceHere),
+    /// What can be asked for on a device.
+    Listing(Box<Listing>),
     /// What a GPU worker holds of its device.
     Holding(Holding),
     /// What bounds the paths on a CPU.
@@ -53,6 +55,8 @@ pub enum WorkerEvent {
     Probe(Box<ProbeReport>),
     /// A kernel and what it is compared with.
     Goal(Box<GoalReport>),
+    /// How the goal just reported stands to what this device is to reach.
+    Judged(Box<JudgedGoal>),
 }
 
 /// Raw samples of one path.

@@ -31,6 +31,25 @@ pub struct Strain {
     pub held_by: Vec<String>,
 }
 
+/// How what came of a goal stands to what this device is to reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgedGoal {
+    /// The goal: `gemm.bf16.8192`.
+    pub goal: String,
+    /// A ratio, or microseconds where nothing is beside it; null where nothing was timed.
+    pub figure: Option<f64>,
+    /// Median distance of the blocks from it.
+    pub spread: Option<f64>,
+    /// Less than this is of no use; null where only the target was set.
+    pub floor: Option<f64>,
+    /// What good kernels reach; null where nobody set anything for this class of devices.
+    pub target: Option<f64>,
+    /// In words: `floor met`.
+    pub verdict: String,
+    /// What may explain the figure.
+    pub profile: String,
+}
+
 /// What came of a goal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GoalReport {

@@ -12,6 +12,41 @@ pub struct DeviceHere {
     pub device: DeviceFacts,
 }
 
+/// What can be asked for on a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Every kernel, family by family.
+    pub kernels: Vec<ListedKernel>,
+    /// Every goal, in the order in which they are measured.
+    pub goals: Vec<ListedGoal>,
+    /// Every live probe.
+    pub probes: Vec<String>,
+    /// Every path of the micro decoder.
+    pub paths: Vec<String>,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedKernel {
+    /// Kernel: `gemm.f16`.
+    pub id: String,
+    /// Image it is in.
+    pub family: String,
+    /// How this device runs it.
+    pub route: Route,
+}
+
+/// A goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedGoal {
+    /// Goal: `gemm.bf16.8192`.
+    pub id: String,
+    /// Kernel that is timed; null where it is the micro decoder.
+    pub kernel: Option<String>,
+    /// Its size.
+    pub shape: Option<Shape>,
+}
+
 /// What a GPU child holds, and what it runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {

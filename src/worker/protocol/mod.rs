@@ -16,10 +16,10 @@ pub use command::{Acquire, Command, ModelSize, Timing, TimingMode};
 pub use dtype::{OptionError, PathDtype};
 pub use event::{Ceiling, FirstBad, Hello, PathReport, PathSamples, WorkerEvent};
 pub use glob::Globs;
-pub use goal::{ArmReport, GoalReport, Strain};
+pub use goal::{ArmReport, GoalReport, JudgedGoal, Strain};
 pub use gpu_report::{
-    AutotuneRun, Candidate, CaseReport, DeviceHere, Holding, KernelReport, LeftOut, RangeReport,
-    SkippedWork, Turn, WorkerFailure,
+    AutotuneRun, Candidate, CaseReport, DeviceHere, Holding, KernelReport, LeftOut, ListedGoal,
+    ListedKernel, Listing, RangeReport, SkippedWork, Turn, WorkerFailure,
 };
 pub use lines::{LINE_MAX, LineError, Lines, next_line, parse, to_line, write};
 pub use warpscope_probes::live::ProbeReport;

@@ -11,7 +11,7 @@ fn at(seconds: f64) -> Duration {
 }
 
 fn job(kernel: &str) -> Command {
-    Command::Selftest { kernels: Globs::from(kernel) }
+    Command::Selftest { kernels: Globs::from(kernel), evidence: None }
 }
 
 fn said(event: WorkerEvent) -> Event {

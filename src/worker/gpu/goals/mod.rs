@@ -12,7 +12,7 @@ use warpscope_kernels::gpu::MachineError;
 
 use super::job::On;
 use crate::worker::child::{Emit, Trouble};
-use crate::worker::goals::{Against, GOALS, Goal, Own};
+use crate::worker::goals::{Against, GOALS, Goal, Own, judged};
 use crate::worker::protocol::{Command, GoalReport, WorkerEvent};
 
 use arm::{Arm, Asked, Taken};
@@ -35,7 +35,9 @@ pub(super) fn run(
     let report = measure(on, goal, cublas, &mut taken);
     let freed = taken.free(on.machine);
     let report = report.and_then(|report| freed.map(|()| report)).map_err(failed)?;
-    Ok(emit(WorkerEvent::Goal(Box::new(report)))?)
+    let judged = judged(&report, on.machine.facts().sm);
+    emit(WorkerEvent::Goal(Box::new(report)))?;
+    Ok(emit(WorkerEvent::Judged(Box::new(judged)))?)
 }
 
 fn measure(

@@ -11,7 +11,7 @@ use warpscope_kernels::Sm;
 use crate::boards::ledger::{self, Page};
 use crate::codes;
 use crate::context::{Context, Primary};
-use crate::faults::{Effect, Place};
+use crate::faults::{Effect, Fault, Place};
 use crate::graph::{Executable, Graph};
 use crate::image::Loader;
 use crate::memory::Memory;
@@ -97,15 +97,7 @@ pub(crate) fn enter(function: &str, body: impl FnOnce(&mut Driver) -> Answer) ->
     for effect in effects {
         match effect {
             Effect::Code(code) | Effect::Sticky(code) => return code,
-            Effect::Hang => loop {
-                std::thread::park();
-            },
-            Effect::Abort => std::process::abort(),
-            // SAFETY: raising a signal has no conditions.
-            Effect::Crash => unsafe {
-                raise(SIGILL);
-            },
-            Effect::Slow(time) => std::thread::sleep(time),
+            effect => effect.befall(),
         }
     }
     let mut driver = lock();
@@ -116,6 +108,24 @@ pub(crate) fn enter(function: &str, body: impl FnOnce(&mut Driver) -> Answer) ->
     let code = body(driver).err().unwrap_or(0);
     driver.keep_accounts();
     code
+}
+
+impl Effect {
+    /// Does to this process what needs no answer of the driver.
+    pub(crate) fn befall(&self) {
+        match self {
+            Self::Hang => loop {
+                std::thread::park();
+            },
+            Self::Abort => std::process::abort(),
+            // SAFETY: raising a signal has no conditions.
+            Self::Crash => unsafe {
+                raise(SIGILL);
+            },
+            Self::Slow(time) => std::thread::sleep(*time),
+            Self::Code(_) | Self::Sticky(_) | Self::Skip => {}
+        }
+    }
 }
 
 impl Driver {
@@ -188,12 +198,27 @@ impl Driver {
 
     /// Counts that a place is reached, and tells what the scenario does there.
     pub(crate) fn strike(&mut self, place: &Place) -> Option<Effect> {
-        let here = self.scenario.faults.iter().filter(|fault| fault.place == *place);
+        let here = self
+            .scenario
+            .faults
+            .iter()
+            .filter(|fault| fault.place == *place && fault.entry.is_none());
         let count = self.counts.entry(format!("{place:?}")).or_default();
         *count += 1;
         let mut striking = here.filter(|fault| fault.nth.is_none_or(|nth| nth == *count));
         let found = striking.find(|fault| !matches!(fault.effect, Effect::Slow(_)));
         found.map(|fault| fault.effect.clone())
+    }
+
+    /// The same for a launch of an entry.
+    pub(crate) fn strike_entry(&mut self, name: &str) -> Option<Effect> {
+        let begins = |fault: &&Fault| {
+            fault.entry.as_ref().is_some_and(|entry| name.starts_with(entry.as_str()))
+        };
+        let fault = self.scenario.faults.iter().find(begins)?.clone();
+        let count = self.counts.entry(format!("{:?} {:?}", fault.effect, fault.entry)).or_default();
+        *count += 1;
+        fault.nth.is_none_or(|nth| nth == *count).then_some(fault.effect)
     }
 
     /// Fails where the scenario says that a place fails.

@@ -8,6 +8,8 @@
 //! | `hang:cuStreamSynchronize` | a call never returns |
 //! | `crash:cuLaunchKernel`, `abort:…` | the process dies of SIGILL, or of SIGABRT, in a call |
 //! | `slow:250` | every launch takes so many milliseconds longer |
+//! | `hang/gemv_`, `crash/…`, `abort/…`, `illegal_address/…` | the same, of launches whose entry begins so |
+//! | `skip/gemv_` | the last blocks of these launches do not run, and what they should write stays as it was |
 
 use std::time::Duration;
 
@@ -41,6 +43,8 @@ pub enum Effect {
     Crash,
     /// The process aborts.
     Abort,
+    /// The last blocks do not run.
+    Skip,
     /// The call takes longer.
     Slow(Duration),
 }
@@ -54,6 +58,8 @@ pub struct Fault {
     pub effect: Effect,
     /// Which time, from 1; every time if not said.
     pub nth: Option<u64>,
+    /// How the entries begin whose launches it strikes; all if not said.
+    pub entry: Option<String>,
 }
 
 /// Faults by name. A board that falls off the bus shows as 999, `CUDA_ERROR_UNKNOWN`, while a kernel runs: seen so by the
@@ -99,6 +105,10 @@ impl Fault {
             Some((what, nth)) => (what, Some(nth.parse().ok()?)),
             None => (text, None),
         };
+        if let Some((what, entry)) = what.split_once('/') {
+            let effect = of_launch(what)?;
+            return Some(Self { place: Place::Launch, effect, nth, entry: Some(entry.to_owned()) });
+        }
         let call = |function: &str| Place::Call(function.to_owned());
         let (place, effect) = if let Some(named) = NAMED.iter().find(|named| named.0 == what) {
             (named.1.clone(), named.2.clone())
@@ -117,7 +127,21 @@ impl Fault {
                 _ => return None,
             }
         };
-        Some(Self { place, effect, nth })
+        Some(Self { place, effect, nth, entry: None })
+    }
+}
+
+/// What can happen to the launches of an entry.
+fn of_launch(what: &str) -> Option<Effect> {
+    match what {
+        "hang" => Some(Effect::Hang),
+        "crash" => Some(Effect::Crash),
+        "abort" => Some(Effect::Abort),
+        "skip" => Some(Effect::Skip),
+        _ => NAMED
+            .iter()
+            .find(|named| named.0 == what && named.1 == Place::Launch)
+            .map(|named| named.2.clone()),
     }
 }
 
@@ -146,7 +170,10 @@ mod tests {
             parse("slow:250"),
             Some((Place::Launch, Effect::Slow(Duration::from_millis(250))))
         );
-        for wrong in ["", "out", "oom@x", "cuInit=", "hang", "sleep:3"] {
+        let of_entry = Fault::parse("skip/gemv_@2").expect("is one");
+        assert_eq!((of_entry.place, of_entry.effect), (Place::Launch, Effect::Skip));
+        assert_eq!((of_entry.entry.as_deref(), of_entry.nth), (Some("gemv_"), Some(2)));
+        for wrong in ["", "out", "oom@x", "cuInit=", "hang", "sleep:3", "oom/gemv", "skip"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
     }

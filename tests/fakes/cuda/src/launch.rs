@@ -34,6 +34,12 @@ impl Launch {
     pub(crate) fn function(&self) -> Handle {
         std::ptr::without_provenance_mut(self.function)
     }
+
+    /// Leaves the last half of the blocks out, along the last axis that has several; false where there is one block only.
+    fn loses_blocks(&mut self) -> bool {
+        let several = self.grid.iter_mut().rev().find(|blocks| **blocks > 1);
+        several.map(|blocks| *blocks /= 2).is_some()
+    }
 }
 
 impl Driver {
@@ -75,8 +81,15 @@ impl Driver {
                 return Err(NOT_SUPPORTED);
             }
         };
+        let mut launch = launch.clone();
+        match self.strike_entry(&name) {
+            Some(Effect::Sticky(code)) => return self.spoil(board, code, "as the scenario says"),
+            Some(Effect::Skip) if !launch.loses_blocks() => return Ok(()),
+            Some(effect) => effect.befall(),
+            None => {}
+        }
         let limits = self.limits(board);
-        let outcome = run(module, &name, launch, &mut self.boards[board].memory.device, limits);
+        let outcome = run(module, &name, &launch, &mut self.boards[board].memory.device, limits);
         match outcome {
             Ok(instructions) => {
                 self.boards[board].pass_time(LAUNCH_TIME);
