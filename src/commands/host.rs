@@ -46,7 +46,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
 }
 
 /// Sends this program to a host of the same kind.
-fn install(ssh: &Ssh, host: &HostName) -> Result<String, Trouble> {
+pub(crate) fn install(ssh: &Ssh, host: &HostName) -> Result<String, Trouble> {
     let greeted = answer(ssh, host, &greeting("nothing"), None)?;
     let there = greeted.hello.map(|hello| hello.platform);
     let here = Platform::here();

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::fake::nvml_dir;
+use crate::pty::{Session, Start};
 
 /// How long an sshd may take to listen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -186,6 +187,9 @@ fn questions_are_answered_over_there() {
         assert_eq!(host["exit"], i64::from(there.status.code().expect("a code")));
         assert_eq!(host["answer"]["verdicts"][0]["gpu"], "Tesla T4", "{told}");
     }
+    let plan = server.run(&["plan", "qwen2.5:7b-instruct", "--host", "gpu1", "--host", "gpu2"]);
+    let plan = out(&plan) + &err(&plan);
+    assert!(plan.contains("BEST WAY") && plan.contains("\ngpu2  "), "{plan}");
     let table = out(&server.run(&["check", "ktransformers", "--host", "gpu1", "--host", "gpu2"]));
     assert!(table.starts_with("HOST") && table.contains("\ngpu2  Tesla T4"), "{table}");
     let quoted = server.run(&["check", "it's$(a)`b`!", "--host", "gpu1"]);
@@ -323,6 +327,45 @@ fn a_host_whose_disk_is_full_says_so_and_keeps_nothing() {
     let kept = server.path("home").join(".cache/warpscope/hosts");
     let files = fs::read_dir(&kept).map_or(0, Iterator::count);
     assert_eq!(files, 0, "{}", err(&sent));
+}
+
+#[test]
+fn what_is_missing_is_sent_where_the_user_wants_it_and_asked_about_once() {
+    let Some(server) = Server::start("t4", &[]) else { return };
+    let (state, config) = (server.path("state"), server.path("ssh_config"));
+    let ssh = format!("ssh -F {}", config.display());
+    let path = format!("/usr/bin:/bin:{UNPACKED}/bin");
+    let libraries = format!("{UNPACKED}/lib/{}-linux-gnu", std::env::consts::ARCH);
+    let mut env = vec![
+        ("WARPSCOPE_SSH", ssh.as_str()),
+        ("PATH", path.as_str()),
+        ("XDG_STATE_HOME", state.to_str().expect("is text")),
+    ];
+    if !Path::new("/usr/sbin/sshd").exists() {
+        env.push(("LD_LIBRARY_PATH", libraries.as_str()));
+    }
+    let start = |args: &[&str], answer: &str| {
+        let mut session = Session::start(&Start { args, env: &env, ..Start::default() });
+        if !answer.is_empty() {
+            session.see("Send this program into the cache folder there?");
+            session.keys(answer);
+        }
+        session
+    };
+    let words = ["check", "vllm", "--host", "gpu1"];
+    let mut refused = start(&words, "n\n");
+    refused.see("warpscope is not installed there");
+    refused.end();
+    let mut again = start(&words, "");
+    again.see("warpscope is not installed there");
+    assert!(!again.text().contains("Send this program"), "it was answered");
+    again.end();
+    let mut agreed = start(&["check", "vllm", "--host", "gpu2"], "y\n");
+    agreed.see("Tesla T4");
+    agreed.end();
+    server.run(&["host", "forget", "gpu1"]);
+    let always = server.run(&["snapshot", "--host", "gpu3", "--install", "always"]);
+    assert!(out(&always).contains("Tesla T4"), "{}", err(&always));
 }
 
 /// One of before this could be done refuses an option it does not know.

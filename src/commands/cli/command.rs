@@ -75,7 +75,7 @@ pub(crate) const NAMED_GPUS: Args = &[&args::GPUS, &args::WHAT_IF];
 /// How the GPUs of this machine are read.
 pub(crate) const LIVE: Args = &[&args::INTERVAL, &args::LIBRARY];
 /// Other machines.
-pub(crate) const HOSTS: Args = &[&args::HOSTS, &args::SSH];
+pub(crate) const HOSTS: Args = &[&args::HOSTS, &args::SSH, &args::INSTALL];
 /// Machines that a server of metrics knows.
 pub(crate) const FLEET: Args = &[
     &args::PROMETHEUS,

@@ -55,8 +55,9 @@ pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
 }
 
 fn remote(options: &Options, hosts: Vec<HostName>) -> Result<Box<dyn Source>, CliError> {
-    let interval = options.get(&args::INTERVAL);
-    Ok(Box::new(HostsSource::new(hosts, hosts::ssh(options)?, hosts::build(), interval)))
+    let (ssh, interval) = (hosts::ssh(options)?, options.get(&args::INTERVAL));
+    hosts::offer::offer(options, &hosts, &ssh);
+    Ok(Box::new(HostsSource::new(hosts, ssh, hosts::build(), interval)))
 }
 
 fn local(options: &Options) -> Result<Box<dyn Source>, CliError> {

@@ -2,6 +2,8 @@
 
 mod call;
 mod checks;
+pub(crate) mod offer;
+mod plans;
 mod ssh_config;
 pub(crate) mod there;
 

@@ -6,15 +6,17 @@ use std::thread;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::checks::table;
-use super::{Answer, build, call, named, ssh};
+use super::offer::offer;
+use super::{Answer, build, call, checks, named, plans, ssh};
 use crate::commands::cli::{CliError, CommandSpec, Exit, Form, Options};
 use crate::commands::output;
+use crate::config::args;
+use crate::io::sink::table::Style;
 use crate::io::source::hosts::script::{Means, run_warpscope};
 use crate::io::source::hosts::{HostName, Trouble};
 
 /// Options that say where and how to connect: they are for this side.
-const OURS: [&str; 3] = ["--host", "--ssh", "--config"];
+const OURS: [&str; 4] = ["--host", "--ssh", "--install", "--config"];
 
 /// What came of a host.
 pub(super) type Outcome = Result<Answer, Trouble>;
@@ -27,13 +29,16 @@ pub(crate) fn run(
 ) -> Result<Exit, CliError> {
     let hosts = named(options)?;
     let mut words = theirs(line)?;
-    let as_table = command.name == "check" && hosts.len() > 1 && options.form() == Form::Text;
-    if as_table {
+    let table = table_of(command).filter(|_| {
+        hosts.len() > 1 && options.form() == Form::Text && options.get(&args::TRAIN).is_none()
+    });
+    if table.is_some() {
         words.push("--json".to_owned());
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let script = run_warpscope(&build(), &words, ":");
     let ssh = ssh(options)?;
+    offer(options, &hosts, &ssh);
     let outcomes: Vec<Outcome> = thread::scope(|scope| {
         let calls: Vec<_> =
             hosts.iter().map(|host| scope.spawn(|| call(&ssh, host, &script, None))).collect();
@@ -48,12 +53,23 @@ pub(crate) fn run(
     let outcomes =
         hosts.iter().zip(outcomes).map(|(host, outcome)| (host, understood(host, outcome)));
     let outcomes: Vec<_> = outcomes.collect();
-    if as_table {
+    if let Some(table) = table {
         let code = highest(&outcomes);
         output::print(&table(&outcomes, output::style(options)))?;
         return Ok(Exit::Command(code));
     }
     show(options, outcomes)
+}
+
+type Table = fn(&[(&HostName, Outcome)], Style) -> String;
+
+/// How what several hosts answer becomes one table.
+fn table_of(command: &CommandSpec) -> Option<Table> {
+    match command.name {
+        "check" => Some(checks::table),
+        "plan" => Some(plans::table),
+        _ => None,
+    }
 }
 
 /// The words of a command line that are for the other side: without this program's name and what says where to connect.

@@ -8,8 +8,8 @@ use strum::VariantNames as _;
 use warpscope_kernels::gpu::Shape;
 
 use super::{
-    BenchDevice, ColorChoice, ConfigAction, HostAction, Installed, LineFormat, Only, PictureFormat,
-    Train, WhatIf,
+    BenchDevice, ColorChoice, ConfigAction, HostAction, Install, Installed, LineFormat, Only,
+    PictureFormat, Train, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
 use crate::worker::Globs;
@@ -80,6 +80,7 @@ words!(
     ColorChoice,
     ConfigAction,
     HostAction,
+    Install,
     Installed,
     LineFormat,
     Only,

@@ -17,6 +17,18 @@ pub enum HostAction {
     Forget,
 }
 
+/// When this program is sent to hosts that lack it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Install {
+    /// When the user says so, who is asked once.
+    Ask,
+    /// Never.
+    Never,
+    /// Wherever it is missing.
+    Always,
+}
+
 args! {
     HOST_ACTION: HostAction = operand(Form::RequiredOperand, "ACTION", HostAction::KIND)
         .help("install sends this program, forget removes it");
@@ -30,6 +42,11 @@ args! {
         .variable("WARPSCOPE_SSH")
         .key("ssh")
         .help("Command that connects to hosts, its words separated by spaces");
+    INSTALL: Install = option("install", "WHEN", Install::KIND)
+        .default("ask")
+        .variable("WARPSCOPE_INSTALL")
+        .key("install")
+        .help("Send this program to hosts that lack it: ask once for each, never, or always");
     PROMETHEUS: Option<String> = option("prometheus", "URL", Kind::Text)
         .variable("WARPSCOPE_PROMETHEUS")
         .help("Show the machines that this server knows: Prometheus, VictoriaMetrics, Thanos or Mimir, such as http://host:9090");
