@@ -282,7 +282,7 @@ fn hosts() -> Vec<Frame> {
         frame.seq = 1;
         frame.origin = Origin::Remote { host: format!("synthetic{number}") };
         frame.driver = driver();
-        let board = if number % 3 == 0 { &T4 } else { &H100 };
+        let board = if number.is_multiple_of(3) { &T4 } else { &H100 };
         frame.gpus =
             (0..2).map(|index| gpu(board, index, 3 * number + 7 * u64::from(index))).collect();
         for gpu in &mut frame.gpus {
