@@ -306,7 +306,7 @@ fn sorted(fleet: Fleet) -> Fleet {
 }
 
 /// A name whose numbers compare as numbers.
-fn natural(name: &str) -> Vec<(String, u64)> {
+pub(super) fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::build::natural;
 use super::{Fleet, Machine, Member, State};
 use crate::gpu::{CLOCK_REASONS, Presence, Vitals};
 use crate::process::Process;
@@ -19,7 +20,7 @@ const FIELDS: &[&str] = &[
 ];
 
 impl Fleet {
-    /// The machines of these frames, in their order, by name and how they do.
+    /// The machines of these frames, by name and how they do.
     pub fn of<'a>(frames: impl IntoIterator<Item = (&'a Frame, &'a str, State)>) -> Self {
         let mut fleet = Self::default();
         let fields = Vitals::FIELDS.iter().filter(|field| FIELDS.contains(&field.key));
@@ -27,6 +28,8 @@ impl Fleet {
         fleet.columns = fields.iter().map(|field| (field.key, Vec::new())).collect();
         fleet.columns.push(("clock_reasons", Vec::new()));
         let (mut models, mut owners) = (BTreeMap::new(), BTreeMap::new());
+        let mut frames: Vec<_> = frames.into_iter().collect();
+        frames.sort_by_cached_key(|frame| natural(frame.1));
         for (frame, name, state) in frames {
             fleet.at = fleet.at.max(frame.at);
             let from = fleet.gpus.len();

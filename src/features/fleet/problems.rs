@@ -52,7 +52,7 @@ pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
         let mask = fleet.value("clock_reasons", gpu)? as u64;
         let words = CLOCK_REASONS.iter().filter(|row| mask & row.0 != 0 && row.3 && row.0 != POWER);
         let words: Vec<&str> = words.map(|row| row.2).collect();
-        (!words.is_empty()).then(|| format!("clocks held: {}", words.join(", ")))
+        (!words.is_empty()).then(|| format!("throttled: {}", words.join(", ")))
     }),
     (4.0, "hot", |fleet, gpu| {
         let degrees = fleet.value("temperature_c", gpu).filter(|degrees| *degrees >= HOT)?;

@@ -10,7 +10,7 @@ use crate::features::Shared;
 use crate::features::fleet::Fleet;
 use crate::features::fleet::problems::Problem;
 use crate::features::fleet::summary::Share;
-use crate::widgets::format::{bytes_of, celsius, percent, watts};
+use crate::widgets::format::{bytes_of, percent, watts};
 use crate::widgets::layout::cut_top;
 use crate::widgets::theme::Role;
 use crate::widgets::{Card, Hit, Hits, Look};
@@ -136,39 +136,48 @@ pub(super) fn about(
     look: Look<'_>,
 ) -> Vec<Line<'static>> {
     let gpus = || machine.gpus.clone();
-    let values = |field: &'static str| gpus().filter_map(move |gpu| machines.value(field, gpu));
     let count = gpus().len();
     let model = gpus().find_map(|gpu| machines.model(gpu)).unwrap_or("GPU of unknown model");
-    let mut facts = vec![format!("{count} {} {}", look.glyphs.times, printable(model))];
-    let busy: Vec<f64> = values("util_gpu_pct").collect();
-    if !busy.is_empty() {
-        facts.push(format!("{} busy", percent(busy.iter().sum::<f64>() / busy.len() as f64)));
-    }
-    let used: f64 = values("memory_used_bytes").sum();
-    let total: f64 = gpus().filter_map(|gpu| machines.memory_total(gpu)).sum();
-    if total > 0.0 {
-        facts.push(bytes_of(Some(used), total).to_string());
-    }
-    if values("power_w").next().is_some() {
-        facts.push(watts(values("power_w").sum()).to_string());
-    }
-    if let Some(hottest) = values("temperature_c").reduce(f64::max) {
-        let units = &shared.display.units;
-        facts.push(if units.fahrenheit {
-            units.celsius(hottest, look.glyphs).to_string()
-        } else {
-            celsius(hottest, look.glyphs).to_string()
-        });
-    }
-    let mut owners: Vec<&str> = gpus().filter_map(|gpu| machines.owner(gpu)).collect();
-    owners.dedup();
-    let owners = match owners.is_empty() {
-        true => "held by nobody, or the exporter does not tell".to_owned(),
-        false => format!("held by {}", printable(&owners.join(", "))),
+    let mut all = vec![format!("{count} {} {}", look.glyphs.times, printable(model))];
+    all.extend(facts(machines, machine, shared, look).into_iter().flatten());
+    let owners = match held_by(machines, machine) {
+        None => "held by nobody, or the exporter does not tell".to_owned(),
+        Some(owners) => format!("held by {owners}"),
     };
     let separator = format!(" {} ", look.glyphs.separator);
     vec![
-        Line::styled(facts.join(&separator), look.style(Role::Text)),
+        Line::styled(all.join(&separator), look.style(Role::Text)),
         Line::styled(owners, look.style(Role::Muted)),
+    ]
+}
+
+/// Who holds the GPUs of a machine.
+pub(super) fn held_by(machines: &Machines, machine: &Machine) -> Option<String> {
+    let mut owners: Vec<&str> =
+        machine.gpus.clone().filter_map(|gpu| machines.owner(gpu)).collect();
+    owners.dedup();
+    (!owners.is_empty()).then(|| printable(&owners.join(", ")))
+}
+
+/// Utilisation, memory, power and temperature of a machine, each where it is told.
+pub(super) fn facts(
+    machines: &Machines,
+    machine: &Machine,
+    shared: &Shared,
+    look: Look<'_>,
+) -> [Option<String>; 4] {
+    let gpus = || machine.gpus.clone();
+    let values = |field: &'static str| gpus().filter_map(move |gpu| machines.value(field, gpu));
+    let busy: Vec<f64> = values("util_gpu_pct").collect();
+    let mean = busy.iter().sum::<f64>() / busy.len() as f64;
+    let used: f64 = values("memory_used_bytes").sum();
+    let total: f64 = gpus().filter_map(|gpu| machines.memory_total(gpu)).sum();
+    let power = values("power_w").reduce(|sum, one| sum + one);
+    let hottest = values("temperature_c").reduce(f64::max);
+    [
+        (!busy.is_empty()).then(|| format!("{} busy", percent(mean))),
+        (total > 0.0).then(|| bytes_of(Some(used), total).to_string()),
+        power.map(|power| watts(power).to_string()),
+        hottest.map(|hottest| shared.display.units.celsius(hottest, look.glyphs).to_string()),
     ]
 }

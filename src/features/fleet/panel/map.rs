@@ -6,6 +6,8 @@ use ratatui::style::Style;
 use warpscope_probes::fleet::{Fleet as Machines, State};
 use warpscope_probes::text::printable;
 
+use super::lists::{facts, held_by};
+use crate::features::Shared;
 use crate::features::fleet::metrics::METRICS;
 use crate::features::fleet::summary::machine as mean;
 use crate::features::fleet::{Fleet, ORDERS};
@@ -15,6 +17,10 @@ use crate::widgets::{Card, Hit, Hits, Look, Shown};
 
 /// Longest name beside cells.
 const NAME: usize = 16;
+/// Columns of what is told of a machine: utilisation, memory, power, temperature.
+const WIDTHS: [usize; 4] = [9, 20, 8, 6];
+/// Columns that are worth being written in beside the cells.
+const FACTS: usize = 30;
 /// Columns between two machines.
 const GAP: usize = 2;
 /// Machines of a row of dots are so many, or a multiple.
@@ -29,6 +35,8 @@ struct Grid {
     pitch: usize,
     columns: usize,
     rows: usize,
+    /// Column at which a machine that has a line of its own is told of; none where it has not.
+    facts: Option<usize>,
 }
 
 impl Grid {
@@ -39,15 +47,19 @@ impl Grid {
         let name = order.iter().map(|at| of(at).name.chars().count()).max().unwrap_or(0).min(NAME);
         let gpus = order.iter().map(|at| of(at).gpus.len()).max().unwrap_or(0);
         let pitch = name + 1 + gpus + GAP;
+        if order.len() <= rows && pitch + FACTS <= width {
+            let facts = Some(pitch);
+            return Self { name, pitch: width + GAP, columns: 1, rows, facts };
+        }
         let columns = ((width + GAP) / pitch.max(1)).max(1);
         // Scrolling twice through names is better than no names.
         if order.len() <= 2 * columns * rows || order.len() <= rows {
-            return Self { name, pitch, columns, rows };
+            return Self { name, pitch, columns, rows, facts: None };
         }
         // Where machines are dots, a row begins with the name of its first, and rows are of a round number.
         let columns = width.saturating_sub(name + 1).max(1);
         let columns = if columns > ROUND { columns / ROUND * ROUND } else { columns };
-        Self { name, pitch: 1, columns, rows }
+        Self { name, pitch: 1, columns, rows, facts: None }
     }
 
     fn is_dots(self) -> bool {
@@ -63,6 +75,7 @@ impl Grid {
 pub(super) fn render(
     tab: &Fleet,
     machines: &Machines,
+    shared: &Shared,
     look: Look<'_>,
     area: Rect,
     buffer: &mut Buffer,
@@ -106,6 +119,11 @@ pub(super) fn render(
         };
         let cell = cell.intersection(inner);
         draw(tab, machines, *at, grid, look, cell, buffer);
+        if let Some(column) = grid.facts {
+            let rest =
+                Rect { x: line.x + offset(column), width: line.width - offset(column), ..line };
+            told(machines, *at, shared, look, rest.intersection(inner), buffer);
+        }
         if place == tab.cursor.at {
             buffer.set_style(cell, look.theme.selection());
         }
@@ -156,6 +174,24 @@ fn draw(
         };
         buffer.set_stringn(x, area.y, glyph, 1, style);
     }
+}
+
+/// A machine in words, who holds it last.
+fn told(
+    machines: &Machines,
+    at: usize,
+    shared: &Shared,
+    look: Look<'_>,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let machine = &machines.machines[at];
+    let mut pen = look.pen(buffer, area);
+    for (fact, width) in facts(machines, machine, shared, look).iter().zip(WIDTHS) {
+        let fact = fact.as_deref().unwrap_or_default();
+        pen.put(&format!("{fact:>width$}  "), look.style(Role::Text));
+    }
+    pen.fit(&held_by(machines, machine).unwrap_or_default(), look.style(Role::Muted));
 }
 
 fn name(

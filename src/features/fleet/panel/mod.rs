@@ -42,7 +42,7 @@ pub(super) fn render(tab: &Fleet, shared: &Shared, on: Surface<'_>) {
     };
     let rows = if area.height >= 10 { SELECTED } else { 0 };
     let selected = cut_bottom(&mut area, rows);
-    map::render(tab, machines, look, area, buffer, hits);
+    map::render(tab, machines, shared, look, area, buffer, hits);
     one(tab, machines, shared, look, selected, buffer);
     lists::render(tab, machines, shared, look, aside, buffer, hits);
 }
