@@ -18,8 +18,10 @@ use super::session::DeviceSession;
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::protocol::{KernelReport, SkippedWork, Timing, TimingMode, WorkerEvent};
 
-/// Shortest sample.
-const SAMPLE_NS: Nanoseconds = 200e3;
+/// Shortest sample of a burst, and of a measurement that nobody is disturbed by: what is left of the cost of submitting and of the
+/// resolution of events is below 0.1 % of the latter.
+const BURST_SAMPLE_NS: Nanoseconds = 200e3;
+const SAMPLE_NS: Nanoseconds = 2e6;
 /// Longest repetition of a burst.
 const PULSE_NS: Nanoseconds = 2e6;
 /// Samples of a burst, and the fewest of any measurement: enough for an interval of the median.
@@ -227,7 +229,7 @@ pub(super) struct Sample {
 impl Sample {
     /// Runs it, and says how long one repetition took.
     pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<f64>, MachineError> {
-        let time = machine.replay(self.graph, 1)?;
+        let time = machine.sample(self.graph)?;
         Ok(time.map(|time| time / self.repetitions as f64))
     }
 
@@ -245,7 +247,7 @@ pub(super) fn record(
 ) -> Result<Recorded, MachineError> {
     let once = machine.record(launches)?;
     machine.replay(once, 1)?;
-    let Some(cost) = machine.replay(once, 1)? else {
+    let Some(cost) = machine.sample(once)? else {
         machine.forget(once)?;
         return Ok(Recorded::Timeless);
     };
@@ -253,7 +255,7 @@ pub(super) fn record(
         machine.forget(once)?;
         return Ok(Recorded::TooLong);
     }
-    let repetitions = repetitions(cost, launches.len());
+    let repetitions = repetitions(mode, cost, launches.len());
     let graph = if repetitions == 1 {
         once
     } else {
@@ -265,8 +267,12 @@ pub(super) fn record(
 }
 
 /// Repetitions in a graph that make it long against what events resolve.
-pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
-    let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
+pub(super) fn repetitions(mode: TimingMode, cost: Nanoseconds, launches: usize) -> usize {
+    let least = match mode {
+        TimingMode::Burst => BURST_SAMPLE_NS,
+        TimingMode::Sustained => SAMPLE_NS,
+    };
+    let enough = (least / cost.max(1.0)).ceil() as usize;
     enough.clamp(1, (NODES / launches.max(1)).max(1))
 }
 

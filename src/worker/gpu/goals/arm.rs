@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpscope_kernels::cuda::blas::Blas;
-use warpscope_kernels::gpu::decoder::{PATHS, Throughput, throughput};
+use warpscope_kernels::gpu::decoder::{PATHS, Throughput, sample_in_order, throughput};
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{
     BufferId, Content, GraphId, Launch, Limiter, MachineError, Nanoseconds, Route, Shape, Slot,
@@ -14,7 +14,7 @@ use super::super::job::On;
 use super::super::operands::{fill, refused};
 use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
-use crate::worker::protocol::{ArmReport, PathDtype};
+use crate::worker::protocol::{ArmReport, PathDtype, TimingMode};
 
 /// What is read for the bandwidth, KiB, on a device and on a fake device.
 const READ_KIB: u32 = 768 << 10;
@@ -107,10 +107,7 @@ impl Arm {
         &self,
         machine: &mut dyn DeviceSession,
     ) -> Result<Option<Nanoseconds>, MachineError> {
-        let all = self.graphs.iter().try_fold(Some(0.0), |total: Option<f64>, graph| {
-            let time = machine.replay(*graph, 1)?;
-            Ok::<_, MachineError>(total.zip(time).map(|(total, time)| total + time))
-        })?;
+        let all = sample_in_order(machine, &self.graphs)?;
         Ok(all.map(|all| all / self.times as f64))
     }
 
@@ -226,8 +223,8 @@ fn recorded(
 ) -> Result<(GraphId, usize), MachineError> {
     let once = taken.keep(machine.record(launches)?);
     machine.replay(once, 1)?;
-    let Some(cost) = machine.replay(once, 1)? else { return Ok((once, 1)) };
-    let times = repetitions(cost, launches.len());
+    let Some(cost) = machine.sample(once)? else { return Ok((once, 1)) };
+    let times = repetitions(TimingMode::Sustained, cost, launches.len());
     if times == 1 {
         return Ok((once, 1));
     }

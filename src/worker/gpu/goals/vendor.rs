@@ -12,6 +12,7 @@ use super::super::operands::refused;
 use super::super::timing::repetitions;
 use super::arm::{Arm, Taken};
 use crate::worker::gpu::session::DeviceSession;
+use crate::worker::protocol::TimingMode;
 
 /// Memory the library may use: what its own guide recommends for Hopper.
 const WORKSPACE: u64 = 32 << 20;
@@ -95,8 +96,8 @@ fn record(
     };
     let once = many(machine, 1)?;
     machine.replay(once, 1)?;
-    let Some(cost) = machine.replay(once, 1)? else { return Ok((once, 1)) };
-    match repetitions(cost, 1) {
+    let Some(cost) = machine.sample(once)? else { return Ok((once, 1)) };
+    match repetitions(TimingMode::Sustained, cost, 1) {
         1 => Ok((once, 1)),
         times => {
             machine.forget(once)?;
