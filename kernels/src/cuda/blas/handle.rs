@@ -22,6 +22,10 @@ const TENSOR_OP: c_int = 99;
 const TRANSPOSE_A: u32 = 3;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 const MAX_WORKSPACE: u32 = 1;
+/// `CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES` and its like for B, C and D; what is not set counts as 256.
+const MIN_ALIGNMENT: [u32; 4] = [5, 6, 7, 8];
+/// Alignment that no algorithm asks more than.
+const BEST_ALIGNMENT: u64 = 256;
 
 /// cuBLAS on a device.
 pub struct Blas {
@@ -72,8 +76,8 @@ impl Blas {
 
     /// One product by `cublasGemmEx`.
     pub fn gemm_ex(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
-        self.put_gemm_ex(machine, product)?;
-        Ok(machine.wait()?)
+        let put = self.put_gemm_ex(machine, product);
+        waited(machine, put)
     }
 
     /// The same, put into the stream and not waited for: in a recording, for one.
@@ -121,7 +125,7 @@ impl Blas {
         let [one, zero] = Compute::F16.factors();
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
         // SAFETY: as above.
-        unsafe {
+        let put = unsafe {
             self.blas.hgemm(
                 self.handle,
                 TRANSPOSED,
@@ -138,18 +142,19 @@ impl Blas {
                 c,
                 stride_c,
             )
-        }?;
-        Ok(machine.wait()?)
+        };
+        waited(machine, put)
     }
 
     /// One product by `cublasLtMatmul`, with the algorithm the library thinks best and no workspace.
     pub fn lt_matmul(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
-        self.prepare(product, None)?.run(machine)
+        self.prepare(machine, product, None)?.run(machine)
     }
 
     /// A product by `cublasLtMatmul` with the algorithm the library thinks best where it may use so much memory, chosen once for any number of times.
     pub fn prepare(
         &self,
+        machine: &CudaMachine,
         product: &Product,
         workspace: Option<Workspace>,
     ) -> Result<Prepared<'_>, BlasError> {
@@ -160,6 +165,7 @@ impl Blas {
         }
         let room = workspace.map_or(0, |workspace| workspace.bytes);
         let described = Described::new(&lt.library, product, room)?;
+        described.promise(places(machine, product)?.map(alignment))?;
         let algorithm = lt.algorithm(&described, room)?;
         Ok(Prepared { lt, described, algorithm, product: product.clone(), workspace })
     }
@@ -186,8 +192,8 @@ pub struct Prepared<'b> {
 impl Prepared<'_> {
     /// Computes it once.
     pub fn run(&self, machine: &mut CudaMachine) -> Result<(), BlasError> {
-        self.put(machine)?;
-        Ok(machine.wait()?)
+        let put = self.put(machine);
+        waited(machine, put)
     }
 
     /// Puts it into the stream and does not wait for it: in a recording, for one.
@@ -321,6 +327,17 @@ impl<'l> Described<'l> {
     }
 }
 
+impl Described<'_> {
+    /// Says how the operands are aligned: algorithms that load more at once than that do not come into question.
+    fn promise(&self, [a, b, c]: [u32; 3]) -> Result<(), BlasError> {
+        MIN_ALIGNMENT.into_iter().zip([a, b, c, c]).try_for_each(|(attribute, alignment)| {
+            let value = (&raw const alignment).cast::<c_void>();
+            // SAFETY: the preference lives; the value has four bytes.
+            unsafe { self.library.prefer(self.preference, attribute, value, 4) }
+        })
+    }
+}
+
 impl Drop for Described<'_> {
     fn drop(&mut self) {
         // SAFETY: each was created and is destroyed once; what was not is null.
@@ -347,6 +364,17 @@ fn same_world(path: &Path, library: bool, machine: bool) -> Result<(), BlasError
     Err(BlasError::Load(format!("{}: {why}", path.display())))
 }
 
+/// Waits for a call. What ended the context counts before the status of the call, which may only be a consequence of it.
+fn waited(machine: &mut CudaMachine, put: Result<(), BlasError>) -> Result<(), BlasError> {
+    machine.wait()?;
+    put
+}
+
+/// The largest power of two that divides an address, as far as algorithms care.
+fn alignment(address: u64) -> u32 {
+    1 << (address | BEST_ALIGNMENT).trailing_zeros()
+}
+
 /// Addresses of the operands, each with all it takes inside its buffer.
 fn places(machine: &CudaMachine, product: &Product) -> Result<[u64; 3], BlasError> {
     let [a, b, c] = product.bytes();
@@ -363,6 +391,20 @@ fn version_text(number: c_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_alignment_divides_the_address() {
+        for (address, want) in [
+            (0, 256),
+            (0x7f00_0000_0200, 256),
+            (0x7f00_0000_0100, 256),
+            (0x7f00_0000_0110, 16),
+            (0x7f00_0000_0202, 2),
+            (0x7f00_0000_0201, 1),
+        ] {
+            assert_eq!(alignment(address), want, "{address:x}");
+        }
+    }
 
     /// `cublas_api.h`: `CUBLAS_VERSION` is 10000·major + 100·minor + patch: of 12.4.5 120405, of 11.11.3 111103.
     #[test]

@@ -86,7 +86,7 @@ fn record(
     product: &Product,
     workspace: Workspace,
 ) -> Result<(warpscope_kernels::gpu::GraphId, usize), MachineError> {
-    let prepared = blas.prepare(product, Some(workspace)).map_err(told)?;
+    let prepared = blas.prepare(machine, product, Some(workspace)).map_err(told)?;
     // Kernels are loaded by the first call, which no recording would bear.
     prepared.run(machine).map_err(told)?;
     let many = |machine: &mut CudaMachine, times: usize| {
