@@ -165,7 +165,11 @@ impl<'a> GpuDevice<'a> {
         }
         let clock = || monitor.as_ref().and_then(ContentionMonitor::sm_mhz);
         let mut machine = Metered { machine: &mut **session, facts, busy };
-        let done = perform(job, &mut On { uuid, machine: &mut machine, clock: &clock, warm }, emit);
+        let done = perform(
+            job,
+            &mut On { uuid, machine: &mut machine, clock: &clock, warm, ramped: false },
+            emit,
+        );
         let contention = monitor.as_ref().and_then(ContentionMonitor::end);
         let lost = session.ended().cloned();
         let stopped = matches!(done, Err(Trouble::Machine { error: MachineError::Stopped, .. }));

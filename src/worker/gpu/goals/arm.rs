@@ -16,8 +16,7 @@ use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
 use crate::worker::protocol::{ArmReport, PathDtype, TimingMode};
 
-/// What is read for the bandwidth, KiB, on a device and on a fake device.
-const READ_KIB: u32 = 768 << 10;
+/// What is read for the bandwidth on a fake device, KiB.
 const READ_SMALL_KIB: u32 = 64;
 
 /// What a goal holds of a device.
@@ -130,12 +129,15 @@ pub(super) struct Asked {
     pub(super) bytes: bool,
 }
 
-/// Reading memory, as much at once as memory allows.
-pub(super) fn read(on: &On<'_>) -> Asked {
+/// Reading memory: as many bytes as the kernel that is held against it, for second-level caches keep part of what is read again and again,
+/// and more of less.
+pub(super) fn read(on: &On<'_>, bytes: f64) -> Asked {
     let (used, cap) = on.machine.pool();
     let room = u32::try_from(cap.saturating_sub(used) / 2 / 1024).unwrap_or(u32::MAX);
     let simulated = on.machine.facts().simulated;
-    let n = if simulated { READ_SMALL_KIB } else { READ_KIB.min(room / 64 * 64) };
+    // A float beyond the range of u32 becomes its end.
+    let as_many = (bytes / 1024.0) as u32;
+    let n = if simulated { READ_SMALL_KIB } else { (as_many.min(room) / 64 * 64).max(64) };
     let shape = Shape { n, ..Shape::default() };
     Asked { id: "mem.read", shape, resident: false, bytes: true }
 }

@@ -60,7 +60,7 @@ fn measure(
     };
     let against = match goal.against {
         Against::Nothing => None,
-        Against::Read => Some(arm::kernel(on, taken, &arm::read(on))?),
+        Against::Read => Some(arm::kernel(on, taken, &arm::read(on, own.amount))?),
         Against::Kernel(id, large) => {
             let shape = if simulated {
                 warpscope_kernels::gpu::Shape { k: 64, n: 64, m: 64, ..large }
