@@ -23,6 +23,7 @@ fn one(on: &mut On<'_>, kernel: &GpuKernel, emit: &mut Emit<'_>) -> Result<(), T
                 case: case.name,
                 error: outcome.error,
                 wrong: outcome.wrong,
+                note: outcome.note,
             }))?,
             Err(error) => {
                 // Without an image no other case can do better.
