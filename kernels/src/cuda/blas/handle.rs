@@ -158,6 +158,18 @@ impl Blas {
         product: &Product,
         workspace: Option<Workspace>,
     ) -> Result<Prepared<'_>, BlasError> {
+        let mut all = self.prepare_all(machine, product, workspace, 1)?;
+        Ok(all.swap_remove(0))
+    }
+
+    /// The same with up to so many algorithms, the one the library thinks best first; at least one.
+    pub fn prepare_all(
+        &self,
+        machine: &CudaMachine,
+        product: &Product,
+        workspace: Option<Workspace>,
+        most: usize,
+    ) -> Result<Vec<Prepared<'_>>, BlasError> {
         let lt = self.lt.as_ref().map_err(Clone::clone)?;
         if !product.transposed {
             let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
@@ -166,8 +178,16 @@ impl Blas {
         let room = workspace.map_or(0, |workspace| workspace.bytes);
         let described = Described::new(&lt.library, product, room)?;
         described.promise(places(machine, product)?.map(alignment))?;
-        let algorithm = lt.algorithm(&described, room)?;
-        Ok(Prepared { lt, described, algorithm, product: product.clone(), workspace })
+        let algorithms = lt.algorithms(&described, room, most)?;
+        let described = Rc::new(described);
+        let prepared = |algorithm| Prepared {
+            lt,
+            described: Rc::clone(&described),
+            algorithm,
+            product: product.clone(),
+            workspace,
+        };
+        Ok(algorithms.into_iter().map(prepared).collect())
     }
 }
 
@@ -183,7 +203,7 @@ pub struct Workspace {
 /// A product of cuBLASLt that was chosen an algorithm.
 pub struct Prepared<'b> {
     lt: &'b Lt,
-    described: Described<'b>,
+    described: Rc<Described<'b>>,
     algorithm: [u64; 8],
     product: Product,
     workspace: Option<Workspace>,
@@ -205,7 +225,7 @@ impl Prepared<'_> {
         };
         let [one, zero] = self.product.compute.factors();
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
-        let Described { description, layouts: [of_a, of_b, of_c], .. } = self.described;
+        let Described { description, layouts: [of_a, of_b, of_c], .. } = *self.described;
         // SAFETY: handles live; operands and workspace lie in buffers, which live until the stream was waited for; the algorithm was
         // chosen for this very product and wants no more than that workspace.
         unsafe {
@@ -251,14 +271,20 @@ impl Lt {
         Ok(Self { handle, library })
     }
 
-    /// The algorithm the library thinks best for a product; that it knows none is its refusal.
-    fn algorithm(&self, described: &Described<'_>, room: u64) -> Result<[u64; 8], BlasError> {
+    /// The algorithms for a product, the one the library thinks best first; that it knows none is its refusal.
+    fn algorithms(
+        &self,
+        described: &Described<'_>,
+        room: u64,
+        most: usize,
+    ) -> Result<Vec<[u64; 8]>, BlasError> {
         const CALL: &str = "cublasLtMatmulAlgoGetHeuristic";
         const NOT_SUPPORTED: u32 = 15;
         let Described { description, layouts: [a, b, c], preference, .. } = *described;
-        let (mut guess, mut count) = (Guess::NONE, 0);
-        let (guess_out, count_out) = (&raw mut guess, &raw mut count);
-        // SAFETY: handles live; one guess and the count are written.
+        let (mut guesses, mut count) = (vec![Guess::NONE; most.max(1)], 0);
+        let wanted = c_int::try_from(guesses.len()).unwrap_or(1);
+        let (guesses_out, count_out) = (guesses.as_mut_ptr(), &raw mut count);
+        // SAFETY: handles live; there is room for as many guesses as are wanted, and the count is written.
         unsafe {
             self.library.guess(
                 self.handle,
@@ -268,16 +294,21 @@ impl Lt {
                 c,
                 c,
                 preference,
-                1,
-                guess_out,
+                wanted,
+                guesses_out,
                 count_out,
             )
         }?;
-        match u32::try_from(guess.state) {
-            Ok(0) if count > 0 && guess.workspace as u64 <= room => Ok(guess.algorithm),
-            Ok(code @ 1..) => Err(BlasError::Status { call: CALL, code }),
-            _ => Err(BlasError::Status { call: CALL, code: NOT_SUPPORTED }),
+        guesses.truncate(usize::try_from(count).unwrap_or(0));
+        let refusal = guesses.first().and_then(|guess| u32::try_from(guess.state).ok());
+        let fits = |guess: &Guess| guess.state == 0 && guess.workspace as u64 <= room;
+        let algorithms: Vec<_> =
+            guesses.into_iter().filter(fits).map(|guess| guess.algorithm).collect();
+        if algorithms.is_empty() {
+            let code = refusal.filter(|code| *code > 0).unwrap_or(NOT_SUPPORTED);
+            return Err(BlasError::Status { call: CALL, code });
         }
+        Ok(algorithms)
     }
 }
 

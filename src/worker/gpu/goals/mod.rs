@@ -79,6 +79,11 @@ fn measure(
     report.products = own.products;
     report.limiter = Some(own.limiter);
     report.cache.clone_from(&own.cache);
+    if let (Against::Vendor(..), Some(arm)) = (goal.against, &against)
+        && !arm.cache.is_empty()
+    {
+        report.cache += &format!("; {}", arm.cache);
+    }
     turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
     report.own = Arm::with(own, std::mem::take(&mut report.own.samples_ns));
     report.against = against.map(|arm| {
