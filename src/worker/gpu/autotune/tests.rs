@@ -169,7 +169,8 @@ fn why(candidate: &Candidate) -> (&str, bool) {
 fn the_clock_has_time_to_rise_before_the_first_sample() {
     RAMPED.set(false);
     let mut machine = machine(false);
-    runs(&mut machine, &["usual", "large"], &at(64));
+    let (_, ended) = runs(&mut machine, &["usual", "large"], &at(64));
+    assert_eq!(ended, Ok(()));
     let ahead = machine.manner.replayed.iter().take_while(|entry| **entry == "usual").count();
     assert!((125..=130).contains(&ahead), "{ahead}");
 }

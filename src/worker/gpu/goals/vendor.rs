@@ -204,10 +204,10 @@ fn relative(ours: &[f64], theirs: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use warpscope_kernels::gpu::{Launch, Nanoseconds};
+
     use super::*;
     use crate::worker::gpu::fake::{FakeMachine, Manner, Memory};
-    use warpscope_kernels::gpu::Launch;
-    use warpscope_kernels::gpu::Nanoseconds;
 
     struct Idle;
 
@@ -228,7 +228,6 @@ mod tests {
         spoil(&mut ours);
         let bytes = 4 * of as u64;
         let places = [ours, theirs].map(|numbers| {
-            use warpscope_kernels::gpu::Machine;
             let slot = Slot::from(machine.allocate(bytes).expect("fits"));
             let raw: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
             machine.write(slot, &raw).expect("fits");
