@@ -100,12 +100,17 @@ struct Row {
     outcome: Outcome,
     /// What was wrong or failed.
     troubles: Vec<String>,
+    /// What is right and yet other than expected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 impl Row {
     fn case(&mut self, case: &CaseReport) {
         self.cases += 1;
         self.worst_error = self.worst_error.into_iter().chain(case.error).reduce(f64::max);
+        let note = case.note.as_ref();
+        self.notes.extend(note.map(|note| format!("{}, {}: {note}", self.kernel, case.case)));
         if let Some(wrong) = &case.wrong {
             self.troubles.push(format!("{}, {}: {wrong}", self.kernel, case.case));
             self.outcome = Outcome::Wrong;
@@ -134,8 +139,8 @@ impl DeviceResult {
             let route = (kernel.route)(&here.device);
             let absent = matches!(route, Route::Absent { .. });
             let outcome = if absent { Outcome::Absent } else { Outcome::NotRun };
-            let troubles = Vec::new();
-            Row { kernel: kernel.id, route, cases: 0, worst_error: None, outcome, troubles }
+            let (troubles, notes) = (Vec::new(), Vec::new());
+            Row { kernel: kernel.id, route, cases: 0, worst_error: None, outcome, troubles, notes }
         };
         let rows = kernels().filter(|kernel| globs.matches(kernel.id)).map(row).collect();
         Self { kernels: rows, here, holding: None, paused: None, interrupted: false }
@@ -251,7 +256,7 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     for row in &result.kernels {
-        row.troubles.iter().try_for_each(|why| writeln!(out, "{why}"))?;
+        row.troubles.iter().chain(&row.notes).try_for_each(|why| writeln!(out, "{why}"))?;
     }
     match &result.paused {
         Some(why) => writeln!(out, "stopped early: {why}")?,

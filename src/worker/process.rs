@@ -1,5 +1,6 @@
 //! A worker as a process: started, written to, read and killed as its [`Supervisor`] decides.
 
+use std::env;
 use std::future::poll_fn;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -24,6 +25,8 @@ const WORDS_MAX: usize = 16 * 1024;
 /// How long a child that was killed or told to end is waited for: one that hangs inside the driver cannot be ended.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// The GPUs that CUDA may use.
+const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 /// The argument that makes this program a worker.
 pub const ARGUMENT: &str = "__worker";
 /// The arguments of a worker that say which kind of device it serves.
@@ -49,7 +52,14 @@ impl WorkerTarget {
         command.arg(ARGUMENT);
         match self {
             Self::Cpu(options) => command.arg(CPU_ARGUMENT).args(options.arguments()),
-            Self::Gpu(uuid) => command.args([GPU_ARGUMENT, uuid]).env("CUDA_VISIBLE_DEVICES", uuid),
+            Self::Gpu(uuid) => {
+                command.args([GPU_ARGUMENT, uuid]);
+                // What the user, or a scheduler of jobs, allows is not widened.
+                if env::var_os(VISIBLE).is_none() {
+                    command.env(VISIBLE, uuid);
+                }
+                &mut command
+            }
             Self::AnyGpu => command.arg(GPU_ARGUMENT),
         };
         command.env("CUDA_MODULE_LOADING", "LAZY");

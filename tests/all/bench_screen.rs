@@ -210,7 +210,13 @@ fn events(index: u32, simulated: bool) -> Vec<WorkerEvent> {
     for (case, wrong) in [("17×33×72 integers", None), ("1×1×8 integers", None)] {
         let error = Some(1.1e-4);
         let kernel = "gemm.f16".into();
-        events.push(WorkerEvent::Case(CaseReport { kernel, case: case.into(), error, wrong }));
+        events.push(WorkerEvent::Case(CaseReport {
+            kernel,
+            case: case.into(),
+            error,
+            wrong,
+            note: None,
+        }));
     }
     events
 }

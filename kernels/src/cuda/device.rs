@@ -31,13 +31,14 @@ impl Device {
         Ok(Self { handle })
     }
 
-    /// Its UUID as NVML writes it; that of a MIG instance begins with `GPU-` too, for the driver does not say which it is.
+    /// Its UUID as NVML and `CUDA_VISIBLE_DEVICES` write it. The driver says only by the name whether it is a MIG instance.
     pub(super) fn uuid(self, driver: &Driver) -> Result<String, MachineError> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: `uuid` is written.
         unsafe { driver.device_uuid(&raw mut uuid, self.handle) }?;
         // Characters of C have a sign on x86 and none on ARM.
-        Ok(uuid_text(uuid.bytes.map(|byte| byte.to_ne_bytes()[0])))
+        let bytes = uuid.bytes.map(|byte| byte.to_ne_bytes()[0]);
+        Ok(uuid_text(is_instance(&self.name(driver)?), bytes))
     }
 
     /// One attribute by its number.
@@ -110,11 +111,16 @@ fn compute_capability(major: i32, minor: i32) -> Result<Sm, MachineError> {
     }
 }
 
-/// `GPU-` and the bytes in the usual groups.
-fn uuid_text(bytes: [u8; 16]) -> String {
+/// Whether a name is that of a MIG instance: `NVIDIA A100-SXM4-40GB MIG 1g.5gb`.
+fn is_instance(name: &str) -> bool {
+    name.contains(" MIG ")
+}
+
+/// `GPU-` or `MIG-` and the bytes in the usual groups.
+fn uuid_text(instance: bool, bytes: [u8; 16]) -> String {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let groups = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
-    format!("GPU-{}", groups.join("-"))
+    format!("{}-{}", if instance { "MIG" } else { "GPU" }, groups.join("-"))
 }
 
 /// Whether two texts name the same device: `GPU-` and `MIG-` do not count, nor does case.
@@ -133,8 +139,10 @@ mod tests {
     #[test]
     fn uuids_are_written_as_nvml_does() {
         let bytes = std::array::from_fn(|at| at as u8 * 0x11);
-        let text = uuid_text(bytes);
+        let text = uuid_text(is_instance("NVIDIA H200"), bytes);
         assert_eq!(text, "GPU-00112233-4455-6677-8899-aabbccddeeff");
+        let instance = uuid_text(is_instance("NVIDIA A100-SXM4-40GB MIG 1g.5gb"), bytes);
+        assert_eq!(instance, text.replacen("GPU", "MIG", 1));
         assert!(same_uuid(&text, "MIG-00112233-4455-6677-8899-AABBCCDDEEFF"));
         assert!(!same_uuid(&text, "GPU-10112233-4455-6677-8899-aabbccddeeff"));
     }

@@ -1,16 +1,18 @@
 //! The driver's functions, each looked up once.
 //!
-//! cudarc finds and loads the library and gives the types. Its functions were rejected: they panic where a driver lacks
+//! cudarc gives the types. Its loader was rejected: it prefers `libcuda.so`, which beside a toolkit is a stub that fails every call. Its functions were rejected: they panic where a driver lacks
 //! one, and return an enum to which a newer driver's number is undefined behaviour. Here a function that is missing is an
 //! error of the call that wants it, and a status is a number.
 #![expect(unsafe_code, reason = "libcuda is a C library, and its functions are found by name")]
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
+use std::sync::OnceLock;
 
 use cudarc::driver::sys::{
     CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec, CUmodule,
-    CUstream, CUuuid, culib, is_culib_present,
+    CUstream, CUuuid,
 };
+use libloading::Library;
 
 use super::config::Config;
 use super::status;
@@ -56,13 +58,27 @@ macro_rules! driver {
     };
 }
 
+/// The driver's library: what the driver installs under the name it has itself, then what developers link against.
+const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+
+/// The library, loaded once and never unloaded.
+fn library() -> Option<&'static Library> {
+    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+    // SAFETY: loading runs the initialisers of NVIDIA's library, which are known to be harmless.
+    let load = |name: &&str| unsafe { Library::new(*name) }.ok();
+    LIBRARY.get_or_init(|| NAMES.iter().find_map(load)).as_ref()
+}
+
 /// The first of these symbols that the library has.
 ///
 /// # Safety
 /// `F` is the type of what the names stand for. The library is present.
 unsafe fn symbol<F: Copy>(names: &[&str]) -> Option<F> {
     // SAFETY: the caller vouches for presence and type; the library is never unloaded.
-    let find = |name: &&str| unsafe { culib().get::<F>(name.as_bytes()) }.ok().map(|found| *found);
+    let find = |name: &&str| {
+        // SAFETY: as above.
+        unsafe { library()?.get::<F>(name.as_bytes()) }.ok().map(|found| *found)
+    };
     names.iter().find_map(find)
 }
 
@@ -178,11 +194,9 @@ driver! {
 impl Driver {
     /// Loads the library, without calling anything of it.
     pub(super) fn load() -> Result<Self, MachineError> {
-        // SAFETY: loading runs the initialisers of NVIDIA's library, which are known to be harmless.
-        if unsafe { is_culib_present() } {
-            Ok(Self::resolve())
-        } else {
-            Err(MachineError::Missing { what: "libcuda.so.1".to_owned() })
+        match library() {
+            Some(_) => Ok(Self::resolve()),
+            None => Err(MachineError::Missing { what: NAMES[0].to_owned() }),
         }
     }
 

@@ -135,6 +135,8 @@ pub struct CaseOutcome {
     pub error: Option<f64>,
     /// What is wrong; `None` where nothing is.
     pub wrong: Option<String>,
+    /// What is right and yet other than expected.
+    pub note: Option<String>,
 }
 
 impl Case {
@@ -182,7 +184,7 @@ fn in_memory(
     let slots: Vec<Slot> =
         held.iter().map(|buffer| Slot { buffer: *buffer, offset: GUARD as u64 }).collect();
     machine.run(&(case.plan)(&slots))?;
-    let mut outcome = CaseOutcome { error: None, wrong: None };
+    let mut outcome = CaseOutcome { error: None, wrong: None, note: None };
     let mut bodies = Vec::new();
     for (index, (buffer, content)) in held.iter().zip(&case.buffers).enumerate() {
         let mut bytes = vec![0; content.bytes() + 2 * GUARD];
@@ -220,7 +222,11 @@ fn look_at(case: &Case, index: usize, bytes: &[u8], outcome: &mut CaseOutcome) {
     let expected = case.expect.iter().filter(|expect| expect.buffer == index);
     for expect in expected {
         match judge(expect, body) {
-            Ok(error) => outcome.error = largest(outcome.error, error),
+            Ok(error) => {
+                outcome.error = largest(outcome.error, error);
+                let note = other_nans(expect, body).map(|what| format!("buffer {index}: {what}"));
+                outcome.note = outcome.note.take().or(note);
+            }
             Err(why) => wrong.push(format!("buffer {index}: {why}")),
         }
     }
@@ -240,6 +246,20 @@ fn largest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
 }
 
+fn is_nan(value: Option<f64>) -> bool {
+    value.is_some_and(f64::is_nan)
+}
+
+/// How many NaN have other bits than expected: PTX promises none of them (ISA, "Floating Point Instructions").
+fn other_nans(expect: &Expect, body: &[u8]) -> Option<String> {
+    let Judge::Bits(want) = &expect.judge else { return None };
+    let size = expect.element.bytes();
+    let nan = |raw: &[u8]| is_nan(expect.element.values(raw).first().copied());
+    let pairs = want.chunks(size).zip(body.chunks(size));
+    let count = pairs.filter(|(want, got)| want != got && nan(want) && nan(got)).count();
+    (count > 0).then(|| format!("{count} NaN with other bits than expected"))
+}
+
 /// The error of an output, where it is judged by one, or what is wrong with it.
 fn judge(expect: &Expect, body: &[u8]) -> Result<Option<f64>, String> {
     match &expect.judge {
@@ -248,10 +268,12 @@ fn judge(expect: &Expect, body: &[u8]) -> Result<Option<f64>, String> {
         }
         Judge::Bits(want) => {
             let size = expect.element.bytes();
-            let pairs = want.chunks(size).zip(body.chunks(size)).enumerate();
-            let mut differing = pairs.filter(|(_, (want, got))| want != got);
-            let Some((at, (want, got))) = differing.next() else { return Ok(None) };
             let value = |raw: &[u8]| expect.element.values(raw).first().copied();
+            let pairs = want.chunks(size).zip(body.chunks(size)).enumerate();
+            let mut differing = pairs.filter(|(_, (want, got))| {
+                want != got && !(is_nan(value(want)) && is_nan(value(got)))
+            });
+            let Some((at, (want, got))) = differing.next() else { return Ok(None) };
             Err(format!(
                 "element {at} is {:?}, not {:?}; {} differ",
                 value(got),

@@ -93,7 +93,10 @@ pub(super) fn find(machine: &mut CudaMachine, blas: &Blas, grid: &Grid) -> Found
     for trial in grid.trials {
         let came = match tried(machine, blas, grid, trial) {
             Ok(came) => came,
-            Err(error) => return lost(grid, &error, facts).by(ran(blas, &version)),
+            Err(error) => {
+                facts.push((named(grid, trial), error.to_string()));
+                return lost((grid, trial), &error, facts).by(ran(blas, &version));
+            }
         };
         facts.push((named(grid, trial), told(&came)));
         let ended = matches!(&came, Came::Refused(BlasError::Machine(_)));
@@ -111,8 +114,21 @@ fn ran(blas: &Blas, version: &str) -> String {
     format!("cuBLAS {version} {}", blas.path().display())
 }
 
-fn lost(grid: &Grid, error: &MachineError, facts: Vec<(String, String)>) -> Found {
-    Found { facts, ..Found::failure(&grid.title(), error) }
+/// The device failed during a trial. Of one that does not decide that says nothing about the product, and the rest was not tried.
+fn lost(
+    (grid, trial): (&Grid, &Trial),
+    error: &MachineError,
+    facts: Vec<(String, String)>,
+) -> Found {
+    let found = if trial.decides {
+        Found::failure(&grid.title(), error)
+    } else {
+        let what = named(grid, trial);
+        Found::unknown(format!(
+            "{what}: {error}; the answer does not depend on this, and the rest was not tried"
+        ))
+    };
+    Found { facts, ..found }
 }
 
 fn judged(grid: &Grid, version: &str, bad: Option<(Trial, Came)>) -> Found {
@@ -365,6 +381,19 @@ mod tests {
         for k in [16_u32, 24, 64, 4096] {
             let signs: i32 = (0..k).map(|at| sign(at, 0) * sign(at, 1)).sum();
             assert!(signs != 0 && 4 * signs.abs() < 65_504, "{k}: {signs}");
+        }
+    }
+
+    /// 716 is a misaligned address, which ends the context.
+    #[test]
+    fn a_fault_in_a_trial_that_does_not_decide_leaves_the_answer_open() {
+        let (call, name) = ("cuStreamSynchronize".to_owned(), "MISALIGNED_ADDRESS".to_owned());
+        let error = MachineError::Driver { call, code: 716, name };
+        for (decides, answer) in [(true, Answer::Fails), (false, Answer::Unknown)] {
+            let trial = Trial { decides, ..TRIAL };
+            let found = lost((&GRID, &trial), &error, Vec::new());
+            assert_eq!(found.answer, answer);
+            assert!(found.detail.contains("MISALIGNED_ADDRESS"), "{}", found.detail);
         }
     }
 

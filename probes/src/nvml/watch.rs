@@ -1,11 +1,15 @@
 //! One GPU, looked at cheaply and often by somebody who computes on it and wants to know who else does.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use nvml_wrapper::enum_wrappers::device::Clock;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
+use nvml_wrapper_sys::bindings::nvmlProcessUtilizationSample_t;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::error::words;
 use super::{lists, plausible, raw, session};
@@ -59,7 +63,7 @@ impl Watch {
         let Ok(device) = self.device() else { return Strained::default() };
         Strained {
             sm_mhz: sm_clock(&device),
-            power_w: device.power_usage().and_then(plausible::milliwatts).ok().map(|power| power.0),
+            power_w: power(&device),
             reasons: raw::clock_event_reasons(&device).ok().map(|mask| ClockReason::decode(mask).0),
         }
     }
@@ -70,10 +74,12 @@ impl Watch {
         let Ok(device) = self.nvml.device_count().and_then(|_| self.device()) else {
             return Look::default();
         };
-        let computing = lists::computing(&device);
+        let computing = lists::computing(&device).ok();
+        let computing: Option<Vec<u32>> =
+            computing.map(|all| all.items.iter().map(|info| info.pid).collect());
         Look {
-            computing: computing.ok().map(|all| all.items.iter().map(|info| info.pid).collect()),
-            using: using(&device),
+            using: using(&device, computing.as_deref().unwrap_or_default()),
+            computing,
             sm_mhz: sm_clock(&device),
             free_bytes: free_memory(&device),
         }
@@ -84,23 +90,93 @@ fn sm_clock(device: &Device<'_>) -> Option<u32> {
     device.clock_info(Clock::SM).and_then(plausible::megahertz).ok().map(|clock| clock.0)
 }
 
+/// What is drawn at this moment, where the driver tells; `power_usage` is an average over a second from Ampere on.
+fn power(device: &Device<'_>) -> Option<f64> {
+    const POWER_INSTANT: u32 = 186;
+    let instant = raw::field_values(device, [(POWER_INSTANT, 0)]).and_then(|[field]| field.number);
+    let instant = instant.ok().and_then(|milliwatts| u32::try_from(milliwatts).ok());
+    let milliwatts = instant.filter(|power| *power > 0).or_else(|| device.power_usage().ok())?;
+    plausible::milliwatts(milliwatts).ok().map(|power| power.0)
+}
+
 fn free_memory(device: &Device<'_>) -> Option<u64> {
     let memory = device.memory_info().ok()?;
     let total = plausible::memory(memory.total).ok()?;
     plausible::part(memory.free, total).ok().map(|free| free.0)
 }
 
-/// The newest sample of each process. That nobody used the device is told as an error.
-fn using(device: &Device<'_>) -> Option<Vec<(u32, u32)>> {
+/// The newest sample of each process that is there. That nobody used the device is told as an error.
+fn using(device: &Device<'_>, computing: &[u32]) -> Option<Vec<(u32, u32)>> {
     const BACK: Duration = Duration::from_secs(1);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let since = u64::try_from(now.saturating_sub(BACK).as_micros()).unwrap_or(u64::MAX);
-    let mut samples = match lists::process_samples(device, since) {
+    let samples = match lists::process_samples(device, since) {
         Ok(samples) => samples.items,
         Err(NvmlError::NotFound) => Vec::new(),
         Err(_) => return None,
     };
-    samples.sort_by_key(|sample| (sample.pid, std::cmp::Reverse(sample.timeStamp)));
+    let drawing = lists::drawing(device).map(|all| all.items).unwrap_or_default();
+    let is_listed =
+        |pid| computing.contains(&pid) || drawing.iter().any(|process| process.pid == pid);
+    Some(credible(samples, since, |pid| is_listed(pid) || is_alive(pid)))
+}
+
+/// The samples that can be true: NVML hands out older ones than it was asked for, shares beyond 100 % and processes that are gone or never were
+/// (github.com/Syllo/nvtop/issues/110, github.com/NVIDIA/go-nvml/issues/51).
+fn credible(
+    mut samples: Vec<nvmlProcessUtilizationSample_t>,
+    since: u64,
+    is_there: impl Fn(u32) -> bool,
+) -> Vec<(u32, u32)> {
+    samples.retain(|sample| sample.timeStamp > since && sample.smUtil <= 100);
+    samples.sort_by_key(|sample| (sample.pid, Reverse(sample.timeStamp)));
     samples.dedup_by_key(|sample| sample.pid);
-    Some(samples.into_iter().map(|sample| (sample.pid, sample.smUtil)).collect())
+    samples.retain(|sample| is_there(sample.pid));
+    samples.into_iter().map(|sample| (sample.pid, sample.smUtil)).collect()
+}
+
+/// Whether a process has this number here; one that may not be signalled has.
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(pid: u32, at: u64, share: u32) -> nvmlProcessUtilizationSample_t {
+        nvmlProcessUtilizationSample_t {
+            pid,
+            timeStamp: at,
+            smUtil: share,
+            memUtil: 0,
+            encUtil: 0,
+            decUtil: 0,
+        }
+    }
+
+    /// The figures of the reports: 37100 %, and a sample nine seconds older than what was asked for.
+    #[test]
+    fn what_nvml_makes_up_is_left_out() {
+        let since = 10_000_000;
+        let samples = vec![
+            sample(7, since + 1, 90),
+            sample(7, since + 5, 40),
+            sample(8, since - 9_000_000, 80),
+            sample(9, since + 1, 37_100),
+            sample(10, since + 1, 55),
+            sample(11, since, 5),
+        ];
+        assert_eq!(credible(samples, since, |pid| pid != 10), [(7, 40)]);
+    }
+
+    #[test]
+    fn a_process_that_is_gone_is_not_alive() {
+        assert!(is_alive(std::process::id()));
+        assert!(is_alive(1), "it may not be signalled, and is there");
+        for nobody in [0, u32::MAX, i32::MAX.unsigned_abs()] {
+            assert!(!is_alive(nobody), "{nobody}");
+        }
+    }
 }

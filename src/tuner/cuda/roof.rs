@@ -3,7 +3,7 @@
 use warpscope_kernels::cuda::CudaMachine;
 use warpscope_kernels::gpu::MachineError;
 
-use crate::worker::gpu::fastest;
+use crate::worker::gpu::median_rate;
 
 /// Memory the measurement takes.
 const ARENA: u64 = 256 << 20;
@@ -24,11 +24,11 @@ pub(super) struct Roof {
 
 /// Measures it; a matter of milliseconds.
 pub(super) fn roof(machine: &mut CudaMachine, dtype: &str) -> Result<Roof, MachineError> {
-    let read = fastest(machine, "mem.read", ARENA)?;
+    let read = median_rate(machine, "mem.read", ARENA)?;
     let peaks = PEAKS.iter().find(|row| row.0 == dtype).map_or(&[][..], |row| row.1);
     let mut flop_per_s = None;
     for peak in peaks {
-        flop_per_s = fastest(machine, peak, ARENA)?.map(|rate| rate.flop_per_s);
+        flop_per_s = median_rate(machine, peak, ARENA)?.map(|rate| rate.flop_per_s);
         if flop_per_s.is_some() {
             break;
         }

@@ -48,10 +48,28 @@ pub(super) fn own(pid: u32, before: &Look, after: &Look) -> Vec<u32> {
     }
 }
 
+/// Why a device is not to be used any longer: more memory is gone than this process may have taken. Where processes are hidden, as in a
+/// container, nothing else shows that somebody came.
+fn hidden_process(look: &Look, floor: Option<u64>) -> Option<String> {
+    let missing = floor?.checked_sub(look.free_bytes?).filter(|bytes| *bytes > 0)?;
+    let mib = missing.div_ceil(1 << 20);
+    Some(format!("busy: a process that is not shown took memory, at least {mib} MiB"))
+}
+
+/// What is looked for while something runs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Heed {
+    /// Whether a foreign process stops it; otherwise only the clock is read.
+    pub(super) foreign: bool,
+    /// Free memory below which somebody else took some.
+    pub(super) floor: Option<u64>,
+}
+
 #[derive(Default)]
 struct State {
     /// Whether something runs.
     on: bool,
+    heed: Heed,
     ended: bool,
     known: Vec<u32>,
     found: Option<String>,
@@ -81,9 +99,10 @@ impl Shared {
             let look = lock(&self.probe).look();
             let mut state = lock(&self.state);
             state.sm_mhz = look.sm_mhz;
-            if let Some(why) = foreign_process(&look, &state.known)
-                && state.on
-            {
+            let why = foreign_process(&look, &state.known)
+                .or_else(|| hidden_process(&look, state.heed.floor))
+                .filter(|_| state.on && state.heed.foreign);
+            if let Some(why) = why {
                 state.on = false;
                 state.found = Some(why);
                 self.stop.store(true, Ordering::Relaxed);
@@ -124,9 +143,10 @@ impl ContentionMonitor {
     }
 
     /// Looks from now on.
-    pub(super) fn begin(&self) {
+    pub(super) fn begin(&self, heed: Heed) {
         let mut state = lock(&self.shared.state);
         state.on = true;
+        state.heed = heed;
         state.found = None;
         self.shared.changed.notify_all();
     }
@@ -189,6 +209,24 @@ mod tests {
         }
     }
 
+    /// The floor is what was free less what the job may take.
+    #[test]
+    fn who_is_hidden_is_known_by_the_memory_that_is_gone() {
+        let free = |mib: u64| Look { free_bytes: Some(mib << 20), ..Look::default() };
+        for (look, floor, want) in [
+            (free(7000), Some(6800), None),
+            (free(6800), Some(6800), None),
+            (free(6000), Some(6800), Some(800)),
+            (free(6000), None, None),
+            (Look::default(), Some(6800), None),
+        ] {
+            let want = want.map(|mib: u64| {
+                format!("busy: a process that is not shown took memory, at least {mib} MiB")
+            });
+            assert_eq!(hidden_process(&look, floor.map(|mib: u64| mib << 20)), want);
+        }
+    }
+
     struct Comes(u32);
 
     impl ContentionProbe for Comes {
@@ -204,7 +242,7 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let monitor = ContentionMonitor::new(Box::new(Comes(3)), Arc::clone(&stop));
         assert_eq!(monitor.look().computing, Some(vec![]));
-        monitor.begin();
+        monitor.begin(Heed { foreign: true, floor: None });
         while !stop.load(Ordering::Relaxed) {
             thread::yield_now();
         }

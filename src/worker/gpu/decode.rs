@@ -5,7 +5,7 @@ use warpscope_kernels::gpu::{Machine, MachineError, Nanoseconds, Route};
 use warpscope_kernels::model::Profile;
 
 use super::job::On;
-use super::timing::fastest;
+use super::timing::{RAMP_NS, median_rate};
 use crate::runs::statistics::Spread;
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::precision::{Precision, dtype_of, precision, precisions};
@@ -40,7 +40,7 @@ pub(super) fn run(on: &mut On<'_>, job: &Command, emit: &mut Emit<'_>) -> Result
             times.and(freed).map_err(failed)?;
             if let (Some(speed), Some(samples)) = (speed, samples) {
                 // Right behind the decoder, at its clocks, and with all memory back.
-                let read = fastest(on.machine, "mem.read", arena).map_err(failed)?;
+                let read = median_rate(on.machine, "mem.read", arena).map_err(failed)?;
                 let speed = against(speed, read.map(|read| read.bytes_per_s));
                 emit(WorkerEvent::Report(Box::new(speed)))?;
                 emit(WorkerEvent::Samples(samples))?;
@@ -118,7 +118,12 @@ fn times(machine: &mut dyn Machine, model: &Throughput) -> Result<Times, Machine
 fn replays(machine: &mut dyn Machine, of: &Timed) -> Result<Vec<Nanoseconds>, MachineError> {
     let (place, bytes) = &of.start;
     machine.write(*place, bytes)?;
-    of.replay(machine)?;
+    // The first replays wake the clock.
+    let mut ramp = 0.0;
+    while ramp < RAMP_NS {
+        let Some(time) = of.replay(machine)? else { break };
+        ramp += time.max(1e3);
+    }
     let (mut times, mut total) = (Vec::new(), 0.0);
     while times.len() < LEAST || times.len() < SAMPLES && total < TIME_NS {
         let Some(time) = of.replay(machine)? else { break };

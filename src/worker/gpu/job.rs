@@ -14,6 +14,8 @@ pub(super) struct On<'a> {
     pub(super) clock: &'a dyn Fn() -> Option<f64>,
     /// Whether a long measurement has warmed it up.
     pub(super) warm: &'a mut bool,
+    /// Whether something ran long enough in this job for the clock to have risen.
+    pub(super) ramped: bool,
 }
 
 /// Notes what one part of a job could not do. The job goes on unless it was stopped or the context is lost.

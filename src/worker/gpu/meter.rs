@@ -62,6 +62,10 @@ impl Machine for Metered<'_> {
     fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError> {
         self.timed(|machine| machine.replay(graph, times))
     }
+
+    fn sample(&mut self, graph: GraphId) -> Result<Option<Nanoseconds>, MachineError> {
+        self.timed(|machine| machine.sample(graph))
+    }
 }
 
 impl DeviceSession for Metered<'_> {

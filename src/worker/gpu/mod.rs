@@ -30,6 +30,6 @@ pub use contention::ContentionProbe;
 pub use device::CudaOpener;
 pub use probing::ProbeRound;
 pub use session::{DeviceSession, TIERS, tier};
-pub(crate) use timing::fastest;
+pub(crate) use timing::median_rate;
 pub use timing::size;
 pub use worker::{GpuDevice, Opened, Opener};

@@ -68,7 +68,7 @@ pub(super) fn fill(
         match content {
             Content::Bytes(bytes) => machine.write(*slot, bytes)?,
             Content::Zero(bytes) => repeat(machine, *slot, 0, *bytes)?,
-            Content::Poison(bytes) => repeat(machine, *slot, 0xff, *bytes)?,
+            Content::Poison(bytes) => poison(machine, *slot, *bytes as u64)?,
             Content::Noise { element, count, seed } => {
                 let count = u32::try_from(*count).map_err(|_| refused("too large".to_owned()))?;
                 let launch = mem::noise(machine.facts(), *slot, *element, count, *seed);
@@ -77,6 +77,12 @@ pub(super) fn fill(
         }
     }
     Ok(())
+}
+
+/// Writes what no kernel leaves: not a number in every floating format.
+pub(super) fn poison(machine: &mut dyn Machine, to: Slot, bytes: u64) -> Result<(), MachineError> {
+    let count = usize::try_from(bytes).map_err(|_| refused("too large".to_owned()))?;
+    repeat(machine, to, 0xff, count)
 }
 
 fn repeat(machine: &mut dyn Machine, to: Slot, byte: u8, count: usize) -> Result<(), MachineError> {

@@ -30,6 +30,7 @@ pub(super) fn prove(
                     case: case.name.clone(),
                     error: outcome.error,
                     wrong: outcome.wrong,
+                    note: outcome.note,
                 }))?;
                 faults.extend(why.map(|why| Fault { case: case.name, why }));
             }

@@ -57,6 +57,7 @@ fn one(
                 case: case.name,
                 error: outcome.error,
                 wrong: outcome.wrong,
+                note: outcome.note,
             }))?,
             Err(error) => {
                 // Without an image no other case can do better.

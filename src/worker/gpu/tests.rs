@@ -2,6 +2,7 @@ use std::io::{self, BufReader, PipeWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{Launch, MachineError, Nanoseconds, Route};
@@ -25,10 +26,16 @@ struct Notes {
     given_back: u32,
     launched: u64,
     held_bytes: u64,
+    /// How long it is waited for somebody to go.
+    busy_for: Duration,
+    /// Looks at which a process that has died is still listed.
+    lingers: u32,
     /// The launch that ends the context.
     dies_at: Option<u64>,
     /// Launch at which somebody comes.
     contention_at: Option<u64>,
+    /// Launch at which somebody comes whom nobody lists: memory goes.
+    hidden_at: Option<u64>,
     /// Launch at which the parent wants something.
     ask_at: Option<(u64, PipeWriter, Command)>,
 }
@@ -71,7 +78,8 @@ impl Manner for Noted {
                 thread::yield_now();
             }
         }
-        let comes = notes.contention_at.is_some_and(|at| at <= count);
+        let comes =
+            [notes.contention_at, notes.hidden_at].into_iter().flatten().any(|at| at <= count);
         let dies = notes.dies_at == Some(count);
         drop(notes);
         while comes && !self.stop.load(Ordering::Relaxed) {
@@ -123,13 +131,21 @@ impl Opener for Fakes {
     fn contention(&self) -> Option<Box<dyn ContentionProbe>> {
         Some(Box::new(self.clone()))
     }
+
+    fn busy_for(&self) -> Duration {
+        self.notes().busy_for
+    }
 }
 
 impl ContentionProbe for Fakes {
     fn look(&mut self) -> Look {
-        let notes = self.notes();
-        let here = notes.contention_at.is_some_and(|at| at <= notes.launched);
-        let taken = if notes.opened > notes.given_back { 300 << 20 } else { 0 };
+        let mut notes = self.notes();
+        let lingers = notes.lingers > 0;
+        notes.lingers = notes.lingers.saturating_sub(1);
+        let here = lingers || notes.contention_at.is_some_and(|at| at <= notes.launched);
+        let hidden = notes.hidden_at.is_some_and(|at| at <= notes.launched);
+        let own = if notes.opened > notes.given_back { 300 << 20 } else { 0 };
+        let taken = own + if hidden { 4 << 30 } else { 0 };
         Look {
             computing: Some(if here { vec![u32::MAX] } else { Vec::new() }),
             using: None,
@@ -327,6 +343,27 @@ fn somebody_who_comes_gets_the_device() {
     assert_eq!(fakes.notes().opened, 1);
     fakes.notes().contention_at = None;
     assert_eq!(why_paused(&parent.job(&selftest())), None, "gone");
+}
+
+#[test]
+fn somebody_nobody_lists_is_noticed_by_the_memory() {
+    let fakes = Fakes::default();
+    fakes.notes().hidden_at = Some(2);
+    let mut parent = Parent::of(&fakes);
+    let said = parent.job(&selftest());
+    assert!(why_paused(&said).is_some_and(|why| why.contains("not shown")), "{said:?}");
+    assert_eq!(fakes.counts(), (1, 1));
+}
+
+/// A sibling that was killed is listed for a moment, and costs nobody the job.
+#[test]
+fn a_device_that_only_looks_busy_is_waited_for() {
+    let fakes = Fakes::default();
+    (fakes.notes().lingers, fakes.notes().busy_for) = (1, Duration::from_secs(60));
+    let mut parent = Parent::of(&fakes);
+    let said = parent.job(&selftest());
+    assert_eq!(why_paused(&said), None);
+    assert!(said.iter().any(|event| matches!(event, WorkerEvent::Case(_))), "{said:?}");
 }
 
 #[test]

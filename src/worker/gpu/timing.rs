@@ -15,11 +15,17 @@ use warpscope_kernels::gpu::{
 use super::job::{On, note};
 use super::operands;
 use super::session::DeviceSession;
+use crate::runs::statistics::Spread;
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::protocol::{KernelReport, SkippedWork, Timing, TimingMode, WorkerEvent};
 
-/// Shortest sample.
-const SAMPLE_NS: Nanoseconds = 200e3;
+/// Shortest sample of a burst, and of a measurement that nobody is disturbed by: what is left of the cost of submitting and of the
+/// resolution of events is below 0.1 % of the latter.
+const BURST_SAMPLE_NS: Nanoseconds = 200e3;
+const SAMPLE_NS: Nanoseconds = 2e6;
+/// Time on the device before the first sample of a job: an idle GPU runs at a fraction of its clock, and takes tens of milliseconds of
+/// work to reach what it then holds.
+pub(super) const RAMP_NS: Nanoseconds = 50e6;
 /// Longest repetition of a burst.
 const PULSE_NS: Nanoseconds = 2e6;
 /// Samples of a burst, and the fewest of any measurement: enough for an interval of the median.
@@ -199,7 +205,7 @@ fn samples(
         Recorded::TooLong => return Ok(None),
     };
     let samples = match mode {
-        TimingMode::Burst => burst(on.machine, sample),
+        TimingMode::Burst => ramp_up(on, sample).and_then(|()| burst(on.machine, sample)),
         TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
     };
     sample.forget(on.machine)?;
@@ -225,9 +231,14 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// Runs it, and says how long all of it took.
+    fn length(self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
+        machine.replay(self.graph, 1)
+    }
+
     /// Runs it, and says how long one repetition took.
     pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<f64>, MachineError> {
-        let time = machine.replay(self.graph, 1)?;
+        let time = machine.sample(self.graph)?;
         Ok(time.map(|time| time / self.repetitions as f64))
     }
 
@@ -245,7 +256,7 @@ pub(super) fn record(
 ) -> Result<Recorded, MachineError> {
     let once = machine.record(launches)?;
     machine.replay(once, 1)?;
-    let Some(cost) = machine.replay(once, 1)? else {
+    let Some(cost) = machine.sample(once)? else {
         machine.forget(once)?;
         return Ok(Recorded::Timeless);
     };
@@ -253,7 +264,7 @@ pub(super) fn record(
         machine.forget(once)?;
         return Ok(Recorded::TooLong);
     }
-    let repetitions = repetitions(cost, launches.len());
+    let repetitions = repetitions(mode, cost, launches.len());
     let graph = if repetitions == 1 {
         once
     } else {
@@ -265,9 +276,24 @@ pub(super) fn record(
 }
 
 /// Repetitions in a graph that make it long against what events resolve.
-pub(super) fn repetitions(cost: Nanoseconds, launches: usize) -> usize {
-    let enough = (SAMPLE_NS / cost.max(1.0)).ceil() as usize;
+pub(super) fn repetitions(mode: TimingMode, cost: Nanoseconds, launches: usize) -> usize {
+    let least = match mode {
+        TimingMode::Burst => BURST_SAMPLE_NS,
+        TimingMode::Sustained => SAMPLE_NS,
+    };
+    let enough = (least / cost.max(1.0)).ceil() as usize;
     enough.clamp(1, (NODES / launches.max(1)).max(1))
+}
+
+/// Computes until the clock had time to rise, once in a job.
+pub(super) fn ramp_up(on: &mut On<'_>, sample: Sample) -> Result<(), MachineError> {
+    let mut total = 0.0;
+    while !on.ramped && total < RAMP_NS {
+        // A sample of no time at all would go on for ever.
+        total += sample.length(on.machine)?.map_or(RAMP_NS, |time| time.max(1e3));
+    }
+    on.ramped = true;
+    Ok(())
 }
 
 fn burst(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
@@ -293,6 +319,7 @@ pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineErro
     let (mut looked, mut before) = (start, (on.clock)());
     while start.elapsed() < most {
         on.machine.replay(graph, 1)?;
+        on.ramped = true;
         if looked.elapsed() < LOOK && start.elapsed() < least {
             continue;
         }
@@ -311,7 +338,7 @@ fn is_steady(before: Option<f64>, now: Option<f64>) -> bool {
     before.zip(now).is_none_or(|(before, now)| (now - before).abs() <= STEADY * before)
 }
 
-/// Rates of a kernel's fastest sample.
+/// Rates of a kernel's median sample.
 pub(crate) struct Rate {
     /// Bytes moved.
     pub(crate) bytes_per_s: f64,
@@ -320,7 +347,7 @@ pub(crate) struct Rate {
 }
 
 /// The rates of a kernel at its largest size in so many bytes; none where the device does not do it natively, or has no time.
-pub(crate) fn fastest(
+pub(crate) fn median_rate(
     machine: &mut dyn DeviceSession,
     id: &str,
     arena: u64,
@@ -331,10 +358,11 @@ pub(crate) fn fastest(
         return Ok(None);
     }
     let Some(work) = (kernel.works)(&facts, arena).pop() else { return Ok(None) };
-    let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true };
+    let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true, ramped: true };
     let report = measure(on, kernel, &work, TimingMode::Burst)?;
-    let least = report.and_then(|report| report.samples_ns.into_iter().reduce(f64::min));
+    let median =
+        report.and_then(|report| Spread::of(report.samples_ns)).map(|spread| spread.median);
     let rate =
         |ns: f64| Rate { bytes_per_s: work.bytes / ns * 1e9, flop_per_s: work.flops / ns * 1e9 };
-    Ok(least.map(rate))
+    Ok(median.map(rate))
 }

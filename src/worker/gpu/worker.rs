@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use warpscope_kernels::gpu::{DeviceFacts, MachineError};
 
-use super::contention::{ContentionMonitor, ContentionProbe, foreign_process, own};
+use super::contention::{ContentionMonitor, ContentionProbe, Heed, foreign_process, own};
 use super::job::On;
 use super::meter::Metered;
 use super::session::DeviceSession;
@@ -37,7 +37,18 @@ pub trait Opener {
 
     /// What sees foreign processes on it, where they can be seen.
     fn contention(&self) -> Option<Box<dyn ContentionProbe>>;
+
+    /// How long a device may look busy before a job gives way: who died a moment ago is listed for a while.
+    fn busy_for(&self) -> Duration {
+        Duration::from_secs(3)
+    }
 }
+
+/// Time between two looks at a device that looks busy.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Memory a job may take beside its arena: images and what their kernels spill to; libraries with all of theirs.
+const BESIDE_ARENA: u64 = 128 << 20;
+const WITH_LIBRARIES: u64 = 1 << 30;
 
 /// A device that is held.
 struct Held {
@@ -46,6 +57,8 @@ struct Held {
     /// The device, with the variants chosen for it.
     facts: DeviceFacts,
     context_bytes: Option<u64>,
+    /// What was free beside the context and nothing else of this process.
+    free_bytes: Option<u64>,
     /// Images at the last time they were told.
     images: usize,
     monitor: Option<ContentionMonitor>,
@@ -105,10 +118,14 @@ impl<'a> GpuDevice<'a> {
         let monitor =
             probe.map(|probe| ContentionMonitor::new(probe, Arc::clone(self.stop.flag())));
         let look = || monitor.as_ref().map(ContentionMonitor::look).unwrap_or_default();
-        let before = look();
-        let pid = std::process::id();
-        if let Some(why) = foreign_process(&before, &[pid]).filter(|_| !self.how.beside_others) {
-            return Err(Trouble::Contention(why));
+        let (begin, pid) = (Instant::now(), std::process::id());
+        let mut before = look();
+        while let Some(why) = foreign_process(&before, &[pid]).filter(|_| !self.how.beside_others) {
+            if begin.elapsed() >= self.opener.busy_for() || self.stop.is_raised() {
+                return Err(Trouble::Contention(why));
+            }
+            self.stop.wait(LOOK_AGAIN);
+            before = look();
         }
         let opened = self.opener.open(&self.how, self.stop.flag());
         let Opened { uuid, session } = opened.map_err(|error| Trouble::of(job, error))?;
@@ -119,20 +136,40 @@ impl<'a> GpuDevice<'a> {
             monitor.know(own(pid, &before, &after));
         }
         let facts = DeviceFacts { tuned: self.how.tuned.clone(), ..session.facts().clone() };
-        Ok(Held { uuid, session, facts, context_bytes, images: 0, monitor, warm: false })
+        let free_bytes = after.free_bytes;
+        Ok(Held {
+            uuid,
+            session,
+            facts,
+            context_bytes,
+            free_bytes,
+            images: 0,
+            monitor,
+            warm: false,
+        })
     }
 
     /// Runs a job on the device, watched for foreign processes.
     fn run(&mut self, job: &Command, emit: &mut Emit<'_>) -> Result<(), Trouble> {
         self.acquire(job)?;
         let Self { held: Some(held), busy, how, .. } = self else { return Ok(()) };
-        let Held { uuid, session, facts, monitor, warm, .. } = held;
-        if let Some(monitor) = monitor.as_ref().filter(|_| !how.beside_others) {
-            monitor.begin();
+        let Held { uuid, session, facts, free_bytes, monitor, warm, .. } = held;
+        let beside = match job {
+            Command::Goal { .. } | Command::Probe { .. } => WITH_LIBRARIES,
+            _ => BESIDE_ARENA,
+        };
+        let may_take = session.pool().1.saturating_add(beside);
+        let floor = free_bytes.map(|free| free.saturating_sub(may_take));
+        if let Some(monitor) = monitor {
+            monitor.begin(Heed { foreign: !how.beside_others, floor });
         }
         let clock = || monitor.as_ref().and_then(ContentionMonitor::sm_mhz);
         let mut machine = Metered { machine: &mut **session, facts, busy };
-        let done = perform(job, &mut On { uuid, machine: &mut machine, clock: &clock, warm }, emit);
+        let done = perform(
+            job,
+            &mut On { uuid, machine: &mut machine, clock: &clock, warm, ramped: false },
+            emit,
+        );
         let contention = monitor.as_ref().and_then(ContentionMonitor::end);
         let lost = session.ended().cloned();
         let stopped = matches!(done, Err(Trouble::Machine { error: MachineError::Stopped, .. }));

@@ -190,6 +190,9 @@ pub struct CaseReport {
     pub error: Option<f64>,
     /// What is wrong; null where nothing is.
     pub wrong: Option<String>,
+    /// What is right and yet other than expected: a NaN with other bits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Something asked for that could not be done.

@@ -43,6 +43,8 @@ impl Default for Budget {
 const CPU_SHARE: f64 = 0.01;
 /// How long a GPU must have been idle before it is measured.
 pub const IDLE: Duration = Duration::from_secs(10);
+/// How long the least power ever seen is what a GPU at rest draws: an H100 rests at 66 to 75 W, or at 99 W in P0.
+const IDLE_AGE: Duration = Duration::from_secs(600);
 /// Limits of the cooldown after a burst.
 const COOLDOWN: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(5 * 60));
 /// How long a worker may hold a GPU: a context keeps the board out of its deepest rest.
@@ -128,7 +130,8 @@ pub struct Scheduler {
     session: Option<Duration>,
     /// Backoffs without a finished burst in between.
     backoffs: u32,
-    idle_w: Option<f64>,
+    /// The least power seen at rest, and when.
+    idle: Option<(Duration, f64)>,
     /// Least and most memory in use since arming.
     used: Option<(u64, u64)>,
 }
@@ -153,7 +156,7 @@ impl Scheduler {
             was_running: false,
             session: None,
             backoffs: 0,
-            idle_w: None,
+            idle: None,
             used: None,
         }
     }
@@ -234,7 +237,7 @@ impl Scheduler {
         let bursts = matches!(self.stage, Stage::Burst { .. });
         let own = self.session.is_some();
         let blocker = if own { &conditions.contention } else { &conditions.blocker };
-        let unrest = || (!bursts).then(|| self.unrest(conditions)).flatten();
+        let unrest = || (!bursts).then(|| self.unrest(now, conditions)).flatten();
         if let Some(why) = blocker.clone().or_else(unrest) {
             return self.keep_away(now, &why);
         }
@@ -255,18 +258,23 @@ impl Scheduler {
     }
 
     /// Signs of others where the readings include nothing of the benchmark.
-    fn unrest(&mut self, conditions: &Conditions) -> Option<Blocker> {
+    fn unrest(&mut self, now: Duration, conditions: &Conditions) -> Option<Blocker> {
         if self.session.is_some() {
             return None;
         }
-        let idle = [self.idle_w, conditions.power_w].into_iter().flatten().reduce(f64::min);
-        let rests = conditions.rests(self.idle_w);
-        self.idle_w = idle;
+        // At rest a GPU may stay in a state that draws more than before, for as long as somebody holds a context.
+        self.idle.take_if(|(seen, _)| now.saturating_sub(*seen) > IDLE_AGE);
+        let rests = conditions.rests(self.idle.map(|(_, least)| least));
+        if let Some(power) = conditions.power_w
+            && self.idle.is_none_or(|(_, least)| power <= least)
+        {
+            self.idle = Some((now, power));
+        }
         if !rests {
             return Some(Blocker::Power);
         }
-        let now = conditions.used_bytes?;
-        let (least, most) = self.used.map_or((now, now), |(l, m)| (l.min(now), m.max(now)));
+        let used = conditions.used_bytes?;
+        let (least, most) = self.used.map_or((used, used), |(l, m)| (l.min(used), m.max(used)));
         self.used = Some((least, most));
         (conditions.blind && most - least > MEMORY_STEP).then_some(Blocker::MemoryMoves)
     }

@@ -219,6 +219,18 @@ fn where_processes_are_hidden_power_and_memory_tell() {
     assert_eq!(*scheduler.stage(), Stage::Armed { since: seconds(8) });
 }
 
+/// An H100 that somebody holds a context on rests in P0 at 99 W (github.com/vllm-project/vllm/issues/55169), after 66 W.
+#[test]
+fn what_a_gpu_draws_at_rest_may_rise_for_good() {
+    let mut scheduler = Scheduler::gpu(BenchMode::On, Budget::default());
+    let frame = |power| Event::Frame(Conditions { power_w: Some(power), ..idle() });
+    scheduler.handle(seconds(0), frame(66.0));
+    scheduler.handle(seconds(60), frame(99.0));
+    assert_eq!(*scheduler.stage(), Stage::Off("busy: it draws more than when idle".into()));
+    scheduler.handle(seconds(601), frame(99.0));
+    assert_eq!(*scheduler.stage(), Stage::Armed { since: seconds(601) });
+}
+
 #[test]
 fn the_budget_is_kept_whatever_a_burst_takes() {
     for took_ms in [1, 40, 200, 900, 60_000] {

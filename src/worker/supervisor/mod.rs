@@ -29,20 +29,24 @@ pub struct Limits {
     pub patience: Patience,
     /// Deaths without a finished job between them after which nothing more is tried.
     pub deaths: u32,
+    /// Whether a death by a job counts among them. Where it does not, the next job has its chance however many before it died: they may share
+    /// a mistake, and each is sent once only.
+    pub jobs_count: bool,
 }
 
 impl Limits {
     /// For a command whose work cannot hang.
-    pub const UNLIMITED: Self = Self { patience: Patience::Unlimited, deaths: 6 };
+    pub const UNLIMITED: Self =
+        Self { patience: Patience::Unlimited, deaths: 6, jobs_count: false };
 
     /// For a command somebody waits for.
     pub const fn command(silence: Duration) -> Self {
-        Self { patience: Patience::Silence(silence), deaths: 6 }
+        Self { patience: Patience::Silence(silence), deaths: 6, jobs_count: false }
     }
 
     /// For the dashboard: one worker, whose successor is started by the scheduler.
     pub const fn once(patience: Patience) -> Self {
-        Self { patience, deaths: 1 }
+        Self { patience, deaths: 1, jobs_count: true }
     }
 }
 
@@ -263,7 +267,10 @@ impl Supervisor {
         if up.ending && matches!(ending, Ending::Exit { code: 0 }) {
             return Vec::new();
         }
-        self.deaths += 1;
+        let of_job = up.doing.as_ref().is_some_and(|(job, _)| !matches!(job, Command::Acquire(_)));
+        let started = !matches!(ending, Ending::NotStarted { .. });
+        self.deaths =
+            if of_job && started && !self.limits.jobs_count { 0 } else { self.deaths + 1 };
         let given_up = self.deaths >= self.limits.deaths;
         if given_up {
             self.phase = Phase::GivenUp;

@@ -153,7 +153,8 @@ fn a_device_has_a_second_for_what_it_did_before_and_a_fake_the_time_of_the_first
 
 #[test]
 fn a_finished_job_forgives_the_deaths_before_it() {
-    let mut supervisor = Supervisor::new(Limits { deaths: 2, ..Limits::command(SECOND) });
+    let limits = Limits { deaths: 2, jobs_count: true, ..Limits::command(SECOND) };
+    let mut supervisor = Supervisor::new(limits);
     for round in 0..5 {
         supervisor.step(at(0.0), Event::Command(job("dies")));
         let actions = supervisor.step(at(0.1), died(6));
@@ -254,7 +255,8 @@ fn a_child_that_pauses_by_itself_gets_nothing_of_what_waited() {
 
 #[test]
 fn a_worker_that_dies_again_and_again_is_given_up() {
-    for (limits, most) in [(Limits::command(SECOND), 6), (BURST, 1)] {
+    let six = Limits { jobs_count: true, ..Limits::command(SECOND) };
+    for (limits, most) in [(six, 6), (BURST, 1)] {
         let mut supervisor = Supervisor::new(limits);
         for round in 1..=most {
             let actions = supervisor.step(at(0.0), Event::Command(job("a")));
@@ -265,6 +267,35 @@ fn a_worker_that_dies_again_and_again_is_given_up() {
         assert_eq!(supervisor.step(at(1.0), Event::Command(job("z"))), []);
         assert!(supervisor.is_idle() && supervisor.wake_at().is_none());
     }
+}
+
+/// Kernels that share a mistake stand in a row; what follows them has its chance.
+#[test]
+fn a_command_goes_on_however_many_jobs_have_died() {
+    let mut supervisor = Supervisor::new(Limits::command(SECOND));
+    supervisor.step(at(0.0), Event::Command(Command::Acquire(Acquire::default())));
+    supervisor.step(at(0.0), finished());
+    for kernel in 0..20 {
+        supervisor.step(at(0.0), Event::Command(job(&kernel.to_string())));
+        if kernel > 0 {
+            // A new child acquires the device first.
+            supervisor.step(at(0.0), finished());
+        }
+        let actions = supervisor.step(at(0.1), died(4));
+        let [death] = deaths(&actions)[..] else { panic!("{actions:?}") };
+        assert_eq!((&death.doing, death.given_up), (&Some(job(&kernel.to_string())), false));
+    }
+    assert!(supervisor.is_idle());
+}
+
+/// Each child dies before it comes to the job, which would be waiting for ever.
+#[test]
+fn a_device_that_cannot_be_acquired_is_given_up() {
+    let mut supervisor = Supervisor::new(Limits::command(SECOND));
+    supervisor.step(at(0.0), Event::Command(Command::Acquire(Acquire::default())));
+    supervisor.step(at(0.0), Event::Command(job("a")));
+    let given_up = (1..=6).map(|_| deaths(&supervisor.step(at(0.1), died(4)))[0].given_up);
+    assert_eq!(given_up.collect::<Vec<_>>(), [false, false, false, false, false, true]);
 }
 
 #[test]

@@ -22,6 +22,10 @@ const TENSOR_OP: c_int = 99;
 const TRANSPOSE_A: u32 = 3;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 const MAX_WORKSPACE: u32 = 1;
+/// `CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES` and its like for B, C and D; what is not set counts as 256.
+const MIN_ALIGNMENT: [u32; 4] = [5, 6, 7, 8];
+/// Alignment that no algorithm asks more than.
+const BEST_ALIGNMENT: u64 = 256;
 
 /// cuBLAS on a device.
 pub struct Blas {
@@ -72,8 +76,8 @@ impl Blas {
 
     /// One product by `cublasGemmEx`.
     pub fn gemm_ex(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
-        self.put_gemm_ex(machine, product)?;
-        Ok(machine.wait()?)
+        let put = self.put_gemm_ex(machine, product);
+        waited(machine, put)
     }
 
     /// The same, put into the stream and not waited for: in a recording, for one.
@@ -121,7 +125,7 @@ impl Blas {
         let [one, zero] = Compute::F16.factors();
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
         // SAFETY: as above.
-        unsafe {
+        let put = unsafe {
             self.blas.hgemm(
                 self.handle,
                 TRANSPOSED,
@@ -138,21 +142,34 @@ impl Blas {
                 c,
                 stride_c,
             )
-        }?;
-        Ok(machine.wait()?)
+        };
+        waited(machine, put)
     }
 
     /// One product by `cublasLtMatmul`, with the algorithm the library thinks best and no workspace.
     pub fn lt_matmul(&self, machine: &mut CudaMachine, product: &Product) -> Result<(), BlasError> {
-        self.prepare(product, None)?.run(machine)
+        self.prepare(machine, product, None)?.run(machine)
     }
 
     /// A product by `cublasLtMatmul` with the algorithm the library thinks best where it may use so much memory, chosen once for any number of times.
     pub fn prepare(
         &self,
+        machine: &CudaMachine,
         product: &Product,
         workspace: Option<Workspace>,
     ) -> Result<Prepared<'_>, BlasError> {
+        let mut all = self.prepare_all(machine, product, workspace, 1)?;
+        Ok(all.swap_remove(0))
+    }
+
+    /// The same with up to so many algorithms, the one the library thinks best first; at least one.
+    pub fn prepare_all(
+        &self,
+        machine: &CudaMachine,
+        product: &Product,
+        workspace: Option<Workspace>,
+        most: usize,
+    ) -> Result<Vec<Prepared<'_>>, BlasError> {
         let lt = self.lt.as_ref().map_err(Clone::clone)?;
         if !product.transposed {
             let why = "cublasLtMatmul is asked for C = Aᵀ·B only".to_owned();
@@ -160,8 +177,17 @@ impl Blas {
         }
         let room = workspace.map_or(0, |workspace| workspace.bytes);
         let described = Described::new(&lt.library, product, room)?;
-        let algorithm = lt.algorithm(&described, room)?;
-        Ok(Prepared { lt, described, algorithm, product: product.clone(), workspace })
+        described.promise(places(machine, product)?.map(alignment))?;
+        let algorithms = lt.algorithms(&described, room, most)?;
+        let described = Rc::new(described);
+        let prepared = |algorithm| Prepared {
+            lt,
+            described: Rc::clone(&described),
+            algorithm,
+            product: product.clone(),
+            workspace,
+        };
+        Ok(algorithms.into_iter().map(prepared).collect())
     }
 }
 
@@ -177,7 +203,7 @@ pub struct Workspace {
 /// A product of cuBLASLt that was chosen an algorithm.
 pub struct Prepared<'b> {
     lt: &'b Lt,
-    described: Described<'b>,
+    described: Rc<Described<'b>>,
     algorithm: [u64; 8],
     product: Product,
     workspace: Option<Workspace>,
@@ -186,8 +212,8 @@ pub struct Prepared<'b> {
 impl Prepared<'_> {
     /// Computes it once.
     pub fn run(&self, machine: &mut CudaMachine) -> Result<(), BlasError> {
-        self.put(machine)?;
-        Ok(machine.wait()?)
+        let put = self.put(machine);
+        waited(machine, put)
     }
 
     /// Puts it into the stream and does not wait for it: in a recording, for one.
@@ -199,7 +225,7 @@ impl Prepared<'_> {
         };
         let [one, zero] = self.product.compute.factors();
         let (one, zero) = (one.as_ptr().cast::<c_void>(), zero.as_ptr().cast::<c_void>());
-        let Described { description, layouts: [of_a, of_b, of_c], .. } = self.described;
+        let Described { description, layouts: [of_a, of_b, of_c], .. } = *self.described;
         // SAFETY: handles live; operands and workspace lie in buffers, which live until the stream was waited for; the algorithm was
         // chosen for this very product and wants no more than that workspace.
         unsafe {
@@ -245,14 +271,20 @@ impl Lt {
         Ok(Self { handle, library })
     }
 
-    /// The algorithm the library thinks best for a product; that it knows none is its refusal.
-    fn algorithm(&self, described: &Described<'_>, room: u64) -> Result<[u64; 8], BlasError> {
+    /// The algorithms for a product, the one the library thinks best first; that it knows none is its refusal.
+    fn algorithms(
+        &self,
+        described: &Described<'_>,
+        room: u64,
+        most: usize,
+    ) -> Result<Vec<[u64; 8]>, BlasError> {
         const CALL: &str = "cublasLtMatmulAlgoGetHeuristic";
         const NOT_SUPPORTED: u32 = 15;
         let Described { description, layouts: [a, b, c], preference, .. } = *described;
-        let (mut guess, mut count) = (Guess::NONE, 0);
-        let (guess_out, count_out) = (&raw mut guess, &raw mut count);
-        // SAFETY: handles live; one guess and the count are written.
+        let (mut guesses, mut count) = (vec![Guess::NONE; most.max(1)], 0);
+        let wanted = c_int::try_from(guesses.len()).unwrap_or(1);
+        let (guesses_out, count_out) = (guesses.as_mut_ptr(), &raw mut count);
+        // SAFETY: handles live; there is room for as many guesses as are wanted, and the count is written.
         unsafe {
             self.library.guess(
                 self.handle,
@@ -262,16 +294,21 @@ impl Lt {
                 c,
                 c,
                 preference,
-                1,
-                guess_out,
+                wanted,
+                guesses_out,
                 count_out,
             )
         }?;
-        match u32::try_from(guess.state) {
-            Ok(0) if count > 0 && guess.workspace as u64 <= room => Ok(guess.algorithm),
-            Ok(code @ 1..) => Err(BlasError::Status { call: CALL, code }),
-            _ => Err(BlasError::Status { call: CALL, code: NOT_SUPPORTED }),
+        guesses.truncate(usize::try_from(count).unwrap_or(0));
+        let refusal = guesses.first().and_then(|guess| u32::try_from(guess.state).ok());
+        let fits = |guess: &Guess| guess.state == 0 && guess.workspace as u64 <= room;
+        let algorithms: Vec<_> =
+            guesses.into_iter().filter(fits).map(|guess| guess.algorithm).collect();
+        if algorithms.is_empty() {
+            let code = refusal.filter(|code| *code > 0).unwrap_or(NOT_SUPPORTED);
+            return Err(BlasError::Status { call: CALL, code });
         }
+        Ok(algorithms)
     }
 }
 
@@ -321,6 +358,17 @@ impl<'l> Described<'l> {
     }
 }
 
+impl Described<'_> {
+    /// Says how the operands are aligned: algorithms that load more at once than that do not come into question.
+    fn promise(&self, [a, b, c]: [u32; 3]) -> Result<(), BlasError> {
+        MIN_ALIGNMENT.into_iter().zip([a, b, c, c]).try_for_each(|(attribute, alignment)| {
+            let value = (&raw const alignment).cast::<c_void>();
+            // SAFETY: the preference lives; the value has four bytes.
+            unsafe { self.library.prefer(self.preference, attribute, value, 4) }
+        })
+    }
+}
+
 impl Drop for Described<'_> {
     fn drop(&mut self) {
         // SAFETY: each was created and is destroyed once; what was not is null.
@@ -347,6 +395,17 @@ fn same_world(path: &Path, library: bool, machine: bool) -> Result<(), BlasError
     Err(BlasError::Load(format!("{}: {why}", path.display())))
 }
 
+/// Waits for a call. What ended the context counts before the status of the call, which may only be a consequence of it.
+fn waited(machine: &mut CudaMachine, put: Result<(), BlasError>) -> Result<(), BlasError> {
+    machine.wait()?;
+    put
+}
+
+/// The largest power of two that divides an address, as far as algorithms care.
+fn alignment(address: u64) -> u32 {
+    1 << (address | BEST_ALIGNMENT).trailing_zeros()
+}
+
 /// Addresses of the operands, each with all it takes inside its buffer.
 fn places(machine: &CudaMachine, product: &Product) -> Result<[u64; 3], BlasError> {
     let [a, b, c] = product.bytes();
@@ -363,6 +422,20 @@ fn version_text(number: c_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_alignment_divides_the_address() {
+        for (address, want) in [
+            (0, 256),
+            (0x7f00_0000_0200, 256),
+            (0x7f00_0000_0100, 256),
+            (0x7f00_0000_0110, 16),
+            (0x7f00_0000_0202, 2),
+            (0x7f00_0000_0201, 1),
+        ] {
+            assert_eq!(alignment(address), want, "{address:x}");
+        }
+    }
 
     /// `cublas_api.h`: `CUBLAS_VERSION` is 10000·major + 100·minor + patch: of 12.4.5 120405, of 11.11.3 111103.
     #[test]

@@ -21,7 +21,7 @@ mod upload;
 
 pub use numeric::{Length, Numeric, numeric};
 pub use path::{PATHS, Path, Storage, Sums, path};
-pub use throughput::{Throughput, Timed, throughput, throughput_of};
+pub use throughput::{Throughput, Timed, sample_in_order, throughput, throughput_of};
 
 use super::MachineError;
 

@@ -72,14 +72,19 @@ pub struct Throughput {
 impl Timed {
     /// Replays all of it once, and says how long that took; `None` where time means nothing.
     pub fn replay(&self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
-        replay(machine, &self.graphs)
+        sample_in_order(machine, &self.graphs)
     }
 }
 
-fn replay(
+/// Times graphs that are parts of one work, in their order. A single one is sampled on a busy device. Parts of a longer work are not:
+/// they change in place what the next one reads, so an untimed replay of one of them would be other work.
+pub fn sample_in_order(
     machine: &mut dyn Machine,
     graphs: &[GraphId],
 ) -> Result<Option<Nanoseconds>, MachineError> {
+    if let [graph] = graphs {
+        return machine.sample(*graph);
+    }
     graphs.iter().try_fold(Some(0.0), |total: Option<Nanoseconds>, graph| {
         let time = machine.replay(*graph, 1)?;
         Ok(total.zip(time).map(|(total, time)| total + time))
@@ -96,11 +101,11 @@ fn cut(
         launches.chunks(size.max(1)).map(|part| memory.record(machine, part)).collect()
     };
     let careful = of(machine, CAUTIOUS)?;
-    if replay(machine, &careful)?.is_none() {
+    if sample_in_order(machine, &careful)?.is_none() {
         return Ok(careful);
     }
     // The first time it finds nothing where it was.
-    let Some(time) = replay(machine, &careful)? else { return Ok(careful) };
+    let Some(time) = sample_in_order(machine, &careful)? else { return Ok(careful) };
     let parts = (time / SLICE_NS).ceil().max(1.0) as usize;
     let graphs = of(machine, launches.len().div_ceil(parts))?;
     careful.into_iter().try_for_each(|graph| memory.forget(machine, graph))?;

@@ -168,6 +168,7 @@ fn a_wrong_case_is_no_success_though_nothing_was_timed() {
         case: "17×33×72 64x64b64s2".to_owned(),
         error: None,
         wrong: wrong.map(str::to_owned),
+        note: None,
     };
     result.handle(Update::Event(Box::new(WorkerEvent::Case(case(None)))));
     assert!(result.is_fine());

@@ -14,7 +14,7 @@ use warpscope_kernels::gpu::{
 use super::job::{On, note};
 use super::operands;
 use super::proof::{Fault, fault_of, prove};
-use super::timing::{Recorded, Sample, is_worth_while, record, size, warm_up};
+use super::timing::{Recorded, Sample, is_worth_while, ramp_up, record, size, warm_up};
 use crate::worker::child::{Emit, Trouble};
 use crate::worker::protocol::{
     AutotuneRun, Candidate, LeftOut, Timing, TimingMode, Turn, WorkerEvent,
@@ -170,6 +170,7 @@ impl Field<'_> {
             Recorded::Sample(sample) if self.timing.mode == TimingMode::Sustained => {
                 warm_up(on, sample.graph)?;
             }
+            Recorded::Sample(sample) => ramp_up(on, sample)?,
             _ => {}
         }
         let home = Home { work: usual, slots, digest, recorded };

@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use warpscope_kernels::Dtype;
 use warpscope_kernels::gpu::{
@@ -59,6 +59,8 @@ const VARIANTS: [Variant; 5] = [
 thread_local! {
     /// Variants the made-up kernel has in the test that runs.
     static HAS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    /// Whether the device's clock has risen already.
+    static RAMPED: Cell<bool> = const { Cell::new(true) };
 }
 
 fn variants(_: &DeviceFacts) -> Vec<Variant> {
@@ -142,7 +144,8 @@ fn runs(
         }
         Ok(())
     };
-    let mut on = On { uuid: "GPU-fake", machine, clock: &|| None, warm: &mut true };
+    let mut on =
+        On { uuid: "GPU-fake", machine, clock: &|| None, warm: &mut true, ramped: RAMPED.get() };
     let ended = of_kernel(&mut on, &TOY, timing, &mut emit).map_err(|trouble| match trouble {
         Trouble::Machine { error, .. } => error.to_string(),
         Trouble::Contention(why) => why,
@@ -159,6 +162,17 @@ fn at(m: u32) -> Timing {
 
 fn why(candidate: &Candidate) -> (&str, bool) {
     candidate.left_out.as_ref().map_or(("", false), |left_out| (&*left_out.why, left_out.wrong))
+}
+
+/// An idle GPU runs at a fraction of its clock: 50 ms of work are 125 replays of 0.4 ms.
+#[test]
+fn the_clock_has_time_to_rise_before_the_first_sample() {
+    RAMPED.set(false);
+    let mut machine = machine(false);
+    let (_, ended) = runs(&mut machine, &["usual", "large"], &at(64));
+    assert_eq!(ended, Ok(()));
+    let ahead = machine.manner.replayed.iter().take_while(|entry| **entry == "usual").count();
+    assert!((125..=130).contains(&ahead), "{ahead}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warpscope_kernels::cuda::blas::Blas;
-use warpscope_kernels::gpu::decoder::{PATHS, Throughput, throughput};
+use warpscope_kernels::gpu::decoder::{PATHS, Throughput, sample_in_order, throughput};
 use warpscope_kernels::gpu::family::kernels;
 use warpscope_kernels::gpu::{
     BufferId, Content, GraphId, Launch, Limiter, MachineError, Nanoseconds, Route, Shape, Slot,
@@ -14,10 +14,9 @@ use super::super::job::On;
 use super::super::operands::{fill, refused};
 use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
-use crate::worker::protocol::{ArmReport, PathDtype};
+use crate::worker::protocol::{ArmReport, PathDtype, TimingMode};
 
-/// What is read for the bandwidth, KiB, on a device and on a fake device.
-const READ_KIB: u32 = 768 << 10;
+/// What is read for the bandwidth on a fake device, KiB.
 const READ_SMALL_KIB: u32 = 64;
 
 /// What a goal holds of a device.
@@ -107,10 +106,7 @@ impl Arm {
         &self,
         machine: &mut dyn DeviceSession,
     ) -> Result<Option<Nanoseconds>, MachineError> {
-        let all = self.graphs.iter().try_fold(Some(0.0), |total: Option<f64>, graph| {
-            let time = machine.replay(*graph, 1)?;
-            Ok::<_, MachineError>(total.zip(time).map(|(total, time)| total + time))
-        })?;
+        let all = sample_in_order(machine, &self.graphs)?;
         Ok(all.map(|all| all / self.times as f64))
     }
 
@@ -133,12 +129,15 @@ pub(super) struct Asked {
     pub(super) bytes: bool,
 }
 
-/// Reading memory, as much at once as memory allows.
-pub(super) fn read(on: &On<'_>) -> Asked {
+/// Reading memory: as many bytes as the kernel that is held against it, for second-level caches keep part of what is read again and again,
+/// and more of less.
+pub(super) fn read(on: &On<'_>, bytes: f64) -> Asked {
     let (used, cap) = on.machine.pool();
     let room = u32::try_from(cap.saturating_sub(used) / 2 / 1024).unwrap_or(u32::MAX);
     let simulated = on.machine.facts().simulated;
-    let n = if simulated { READ_SMALL_KIB } else { READ_KIB.min(room / 64 * 64) };
+    // A float beyond the range of u32 becomes its end.
+    let as_many = (bytes / 1024.0) as u32;
+    let n = if simulated { READ_SMALL_KIB } else { (as_many.min(room) / 64 * 64).max(64) };
     let shape = Shape { n, ..Shape::default() };
     Asked { id: "mem.read", shape, resident: false, bytes: true }
 }
@@ -226,8 +225,8 @@ fn recorded(
 ) -> Result<(GraphId, usize), MachineError> {
     let once = taken.keep(machine.record(launches)?);
     machine.replay(once, 1)?;
-    let Some(cost) = machine.replay(once, 1)? else { return Ok((once, 1)) };
-    let times = repetitions(cost, launches.len());
+    let Some(cost) = machine.sample(once)? else { return Ok((once, 1)) };
+    let times = repetitions(TimingMode::Sustained, cost, launches.len());
     if times == 1 {
         return Ok((once, 1));
     }

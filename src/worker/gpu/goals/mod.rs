@@ -62,7 +62,7 @@ fn measure(
     };
     let against = match goal.against {
         Against::Nothing => None,
-        Against::Read => Some(arm::kernel(on, taken, &arm::read(on))?),
+        Against::Read => Some(arm::kernel(on, taken, &arm::read(on, own.amount))?),
         Against::Kernel(id, large) => {
             let shape = if simulated {
                 warpscope_kernels::gpu::Shape { k: 64, n: 64, m: 64, ..large }
@@ -81,6 +81,11 @@ fn measure(
     report.products = own.products;
     report.limiter = Some(own.limiter);
     report.cache.clone_from(&own.cache);
+    if let (Against::Vendor(..), Some(arm)) = (goal.against, &against)
+        && !arm.cache.is_empty()
+    {
+        report.cache += &format!("; {}", arm.cache);
+    }
     turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
     report.own = Arm::with(own, std::mem::take(&mut report.own.samples_ns));
     report.against = against.map(|arm| {

@@ -30,9 +30,18 @@ pub(crate) struct Layout {
 }
 
 /// `cublasLtMatmulPreference_t`.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Preference {
     workspace: u64,
+    /// Least alignments of A, B, C and D, bytes.
+    pub(crate) alignments: [u32; 4],
+}
+
+impl Default for Preference {
+    /// `cublasLt.h`: what is not said is taken for 256 bytes.
+    fn default() -> Self {
+        Self { workspace: 0, alignments: [256; 4] }
+    }
 }
 
 pub(crate) static DESCRIPTIONS: Registry<Description> = Registry::new();
@@ -209,7 +218,7 @@ pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceDestroy(preference: *mut
     status(PREFERENCES.remove(preference).map(drop).ok_or(INVALID_VALUE))
 }
 
-/// Changes it. Of all that can be preferred only the workspace is kept, and none is needed.
+/// Changes it. Of all that can be preferred only workspace and alignments are kept, and no workspace is needed.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceSetAttribute(
     preference: *mut c_void,
@@ -218,9 +227,13 @@ pub(crate) unsafe extern "C" fn cublasLtMatmulPreferenceSetAttribute(
     bytes: usize,
 ) -> c_uint {
     let set = |it: &mut Preference| {
-        if attribute == 1 {
+        let given = Given { place, bytes };
+        match attribute {
             // SAFETY: by the contract.
-            it.workspace = unsafe { Given { place, bytes }.read()? };
+            1 => it.workspace = unsafe { given.read()? },
+            // SAFETY: by the contract.
+            5..=8 => it.alignments[attribute as usize - 5] = unsafe { given.read()? },
+            _ => {}
         }
         Ok(())
     };

@@ -10,11 +10,20 @@ use blas::{Product, rules};
 use crate::attributes::{DESCRIPTIONS, Description, LAYOUTS, PREFERENCES};
 use crate::{check, put, status};
 
-/// `cublasLtMatmulAlgo_t`. The first word is its number here.
+/// `cublasLtMatmulAlgo_t`. The first word is its number here, the next four how A, B, C and D must be aligned.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Algorithm {
     data: [u64; 8],
+}
+
+impl Algorithm {
+    /// Whether operands lie as it was promised.
+    fn takes(&self, places: [*const c_void; 4]) -> bool {
+        places.iter().zip(&self.data[1..]).all(|(place, alignment)| {
+            *alignment == 0 || (place.addr() as u64).is_multiple_of(*alignment)
+        })
+    }
 }
 
 /// `cublasLtMatmulHeuristicResult_t`.
@@ -82,7 +91,8 @@ pub(crate) unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     let answer = || {
         check(handle)?;
         let it = DESCRIPTIONS.get(description).ok_or(INVALID_VALUE)?;
-        PREFERENCES.get(preference).ok_or(INVALID_VALUE)?;
+        let [of_a, of_b, of_c, of_d] =
+            PREFERENCES.get(preference).ok_or(INVALID_VALUE)?.alignments.map(u64::from);
         if wanted < 1 || results.is_null() {
             return Err(INVALID_VALUE);
         }
@@ -91,7 +101,7 @@ pub(crate) unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
         let product = operands.product(&it, (1.0, 0.0));
         strike("cublasLtMatmulAlgoGetHeuristic", product.as_ref().ok())?;
         rules::matmul(place()?, &product?)?;
-        let algorithm = Algorithm { data: [ONLY, 0, 0, 0, 0, 0, 0, 0] };
+        let algorithm = Algorithm { data: [ONLY, of_a, of_b, of_c, of_d, 0, 0, 0] };
         let only = Heuristic { algorithm, workspace: 0, state: 0, waves: 1.0, reserved: [0; 4] };
         // SAFETY: by the contract there is room for one at least.
         unsafe { put(results, only) }
@@ -162,6 +172,10 @@ pub(crate) unsafe extern "C" fn cublasLtMatmul(
         // SAFETY: null, or by the contract an algorithm.
         if !algorithm.is_null() && unsafe { (*algorithm).data[0] } != ONLY {
             return Err(INVALID_VALUE);
+        }
+        // SAFETY: null, or by the contract an algorithm.
+        if !algorithm.is_null() && !unsafe { (*algorithm).takes([a, b, c, d.cast_const()]) } {
+            return Err(NOT_SUPPORTED);
         }
         rules::matmul(place()?, &product)?;
         submit(stream.addr(), product)
