@@ -45,7 +45,7 @@ pub(super) const METRICS: &[Metric] = &[
         takes_highest: false,
     },
     Metric {
-        title: "temperature °C",
+        title: "temperature",
         value: |fleet, gpu| fleet.value("temperature_c", gpu),
         share: |value| (value - COOL) / (HOT - COOL),
         ramp: Ramp::Temperature,

@@ -56,7 +56,7 @@ pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
     }),
     (4.0, "hot", |fleet, gpu| {
         let degrees = fleet.value("temperature_c", gpu).filter(|degrees| *degrees >= HOT)?;
-        Some(format!("{degrees:.0} °C"))
+        Some(format!("{degrees:.0} degrees Celsius"))
     }),
     (2.0, "idle", |fleet, gpu| {
         let used = fleet.value("memory_used_bytes", gpu)?;

@@ -560,7 +560,8 @@ fn every_mode_key_pressed_as_often_as_it_has_states_comes_back() {
     let times = |id: &str| match id {
         "sort_compat" => ORDERS.len(),
         "only" => ONLY.len() - 1,
-        "next_tab" => TABS.len(),
+        // That of many machines is passed over on one.
+        "next_tab" => TABS.len() - 1,
         "theme" => crate::widgets::theme::BUILTIN.len(),
         _ => 2,
     };
