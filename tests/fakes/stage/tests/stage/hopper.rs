@@ -124,8 +124,10 @@ fn where_a_launch_cannot_start_early_it_starts_late() {
 fn without_tensor_maps_the_driver_is_said_to_lack_them() {
     let old = Stage::new("h200").before(CUDA, &["cuTensorMapEncodeTiled"]);
     assert_eq!(played(&old, false), "cuTensorMapEncodeTiled is missing");
-    let said = played(&Stage::new("h200"), true);
+    let said = played(&Stage::new("h200").fault("cuTensorMapEncodeTiled=1"), false);
     assert!(said.starts_with("cuTensorMapEncodeTiled returned 1 "), "{said}");
+    let said = played(&Stage::new("h200"), true);
+    assert!(said.contains("rows 100 bytes apart"), "{said}");
 }
 
 #[test]
