@@ -1,5 +1,6 @@
 //! Where frames come from and where they go: sources, sinks, files.
 
+pub(crate) mod machine;
 pub mod metrics;
 pub mod sink;
 pub mod source;

@@ -5,11 +5,11 @@ use warpscope_probes::{Frame, Origin};
 use super::installed::Here;
 use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{CliError, Options};
-use crate::commands::explain::machine;
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
 use crate::engine::explain::{Problem, foreseen};
+use crate::io::machine;
 use crate::io::sink::Redactor;
 
 /// The terminal, as far as one can tell from outside.
@@ -94,8 +94,9 @@ fn foresee(options: &Options, frame: Option<&Frame>) -> Result<Vec<Problem>, &'s
     if frame.origin != Origin::Local {
         return Err("not looked at: these GPUs come from a recording");
     }
-    let mut here = machine::of_frame(options, frame);
-    here.join(&machine::active_environment(options));
+    let variable = |name: &str| options.env.text(name);
+    let mut here = machine::of_frame(frame, &variable);
+    here.join(&machine::active_environment(&variable));
     Ok(foreseen(&here))
 }
 

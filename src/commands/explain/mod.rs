@@ -3,8 +3,6 @@
 //! The text comes from a file, from standard input or from a command that is run; what is true on this machine is asked only where the text
 //! can come from here, so that a log pasted from elsewhere is not judged by the wrong GPU.
 
-mod host;
-pub(crate) mod machine;
 mod show;
 mod subject;
 
@@ -18,10 +16,12 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, LIVE, NAMED_GPUS, Options, STYLE,
 };
-use crate::commands::frames::what_if;
+use crate::commands::frames::source::{AtEnd, open_source};
+use crate::commands::frames::{first_frame, what_if};
 use crate::config::args;
 use crate::engine::Target;
 use crate::engine::explain::{Answer, Confidence, Digest, Facts, Origin, Problem, explain};
+use crate::io::machine;
 use crate::io::sink::jsonl;
 
 /// The command.
@@ -105,9 +105,9 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
     let named = what_if::choice(options)?.named;
     match named.first() {
         Some(gpu) => {
-            state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named)
+            machine::state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named)
         }
-        None => facts.join(&machine::facts(options, digest)),
+        None => facts.join(&of_here(options, digest)),
     }
     let environment = options.get(&args::ENVIRONMENT);
     if let Some(folder) = &environment
@@ -120,14 +120,19 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
     Ok(explain(digest, &facts, &rules))
 }
 
-/// What a GPU says about itself.
-fn state_gpu(facts: &mut Facts, gpu: &Target, origin: Origin) {
-    facts.state("gpu", &gpu.label, origin);
-    if let Some(sm) = gpu.sm {
-        facts.count("cc", f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0, origin);
-    }
-    if let Some(bytes) = gpu.shared_memory_per_block {
-        facts.count("limit_bytes", f64::from(bytes), origin);
+/// What is true here: always where the user says that the text comes from here, else where it can.
+fn of_here(options: &Options, digest: &Digest) -> Facts {
+    let Some(frame) = open_source(options, AtEnd::Stop).and_then(first_frame).ok() else {
+        return Facts::default();
+    };
+    let process = options.get(&args::OF_PROCESS);
+    let variable = |name: &str| match process {
+        Some(pid) => machine::of_process(pid, name),
+        None => options.env.text(name),
+    };
+    match options.get(&args::HERE) || process.is_some() {
+        true => machine::of_frame(&frame, &variable),
+        false => machine::facts_for(digest, &frame, &variable),
     }
 }
 

@@ -1,93 +1,21 @@
-//! Facts of this machine that decide between causes.
+//! What the libraries of an environment, or those a text names, were built for.
 
 use std::collections::BTreeSet;
-use std::env::consts::OS;
 use std::path::{Path, PathBuf};
 
-use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::inspect::binary::{Cache, scan_file};
 
-use super::{host, state_gpu};
-use crate::commands::cli::Options;
-use crate::commands::frames::first_frame;
-use crate::commands::frames::source::{AtEnd, open_source};
-use crate::config::args;
-use crate::engine::Target;
-use crate::engine::explain::{Digest, Facts, Origin, names_another_gpu};
+use super::{SMALL, Variable};
+use crate::engine::explain::{Digest, Facts, Origin};
 
-/// Bytes read of a small file.
-pub(super) const SMALL: u64 = 64 << 10;
 /// Libraries of a traceback that are scanned.
 const LIBRARIES: usize = 3;
 
-/// What is true here, where the text can come from here.
-pub(super) fn facts(options: &Options, digest: &Digest) -> Facts {
-    let facts = Facts::default();
-    let is_here = options.get(&args::HERE) || options.get(&args::OF_PROCESS).is_some();
-    let Some(frame) = open_source(options, AtEnd::Stop).and_then(first_frame).ok() else {
-        return facts;
-    };
-    let gpu = frame.gpus.first().map(|gpu| Target::from_gpu(gpu, &frame.driver));
-    let cc = gpu.as_ref().and_then(|gpu| gpu.sm);
-    let another = cc.is_some_and(|sm| {
-        names_another_gpu(digest, f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0)
-    });
-    if !is_here && (gpu.is_none() || another) {
-        return facts;
-    }
-    of_frame(options, &frame)
-}
-
-/// What is true on the machine of a frame.
-pub(crate) fn of_frame(options: &Options, frame: &Frame) -> Facts {
-    let mut facts = Facts::default();
-    driver(&mut facts, frame);
-    memory(&mut facts, frame);
-    if let Some(gpu) = frame.gpus.first() {
-        state_gpu(&mut facts, &Target::from_gpu(gpu, &frame.driver), Origin::Here);
-    }
-    if OS == "linux" {
-        host::facts(&mut facts, options, frame);
-    }
-    facts
-}
-
-fn driver(facts: &mut Facts, frame: &Frame) {
-    let versions = &frame.driver.versions;
-    let known = [
-        ("driver_version", &versions.driver),
-        ("driver_cuda", &versions.cuda),
-        ("kernel", &frame.host.machine.kernel),
-    ];
-    for (name, reading) in known {
-        if let Some(value) = reading.value() {
-            facts.state(name, value, Origin::Here);
-        }
-    }
-    let container = frame.host.machine.container.value().is_some();
-    facts.count("in_container", f64::from(u8::from(container)), Origin::Here);
-    facts.count("gpu_count", frame.gpus.len() as f64, Origin::Here);
-    let mig = frame.gpus.iter().any(|gpu| !gpu.mig.is_empty());
-    facts.count("mig", f64::from(u8::from(mig)), Origin::Here);
-}
-
-fn memory(facts: &mut Facts, frame: &Frame) {
-    let Some(gpu) = frame.gpus.first() else { return };
-    let vitals = &gpu.vitals;
-    for (name, reading) in
-        [("total_bytes", &vitals.memory_total_bytes), ("free_bytes", &vitals.memory_free_bytes)]
-    {
-        if let Some(bytes) = reading.value() {
-            facts.count(name, bytes.0 as f64, Origin::Here);
-        }
-    }
-}
-
 /// What the Python environment that is active was built for.
-pub(crate) fn active_environment(options: &Options) -> Facts {
+pub(crate) fn active_environment(variable: Variable<'_>) -> Facts {
     let mut facts = Facts::default();
-    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| options.env.text(name));
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| variable(name));
     if let Some(torch) = active.and_then(|folder| torch_of(Path::new(&folder))) {
         build(&mut facts, &torch);
     }
@@ -95,7 +23,7 @@ pub(crate) fn active_environment(options: &Options) -> Facts {
 }
 
 /// What the libraries that the text names, or those of the environment, were built for.
-pub(super) fn libraries(digest: &Digest, environment: Option<&Path>) -> Facts {
+pub(crate) fn libraries(digest: &Digest, environment: Option<&Path>) -> Facts {
     let mut facts = Facts::default();
     let named = paths(digest);
     let torch =
@@ -166,7 +94,7 @@ fn torch_beside(path: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a folder is a Python environment: venv, conda, or what pip installs into.
-pub(super) fn is_environment(folder: &Path) -> bool {
+pub(crate) fn is_environment(folder: &Path) -> bool {
     let marks = ["pyvenv.cfg", "conda-meta", "Lib/site-packages"];
     marks.iter().any(|mark| folder.join(mark).exists()) || !packages_of(folder).is_empty()
 }

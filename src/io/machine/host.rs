@@ -1,26 +1,20 @@
 //! What the kernel, the device files and the environment of a process say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::driver::DriverState;
 
-use super::machine::SMALL;
-use crate::commands::cli::Options;
-use crate::config::args;
+use super::{SMALL, Variable};
 use crate::engine::explain::{Facts, Origin};
 
 /// Folders of LD_LIBRARY_PATH that are looked into.
 const FOLDERS: usize = 64;
 
-pub(super) fn facts(facts: &mut Facts, options: &Options, frame: &Frame) {
+pub(super) fn facts(facts: &mut Facts, frame: &Frame, variable: Variable<'_>) {
     devices(facts, frame);
     shared_memory(facts);
-    let variable = |name: &str| match options.get(&args::OF_PROCESS) {
-        Some(pid) => of_process(pid, name),
-        None => options.env.text(name),
-    };
     if let Some(visible) = variable("CUDA_VISIBLE_DEVICES") {
         facts.state("visible", if visible.is_empty() { "''" } else { &visible }, Origin::Here);
         let known: Vec<&str> = frame
@@ -94,14 +88,6 @@ fn has_cuda_library(folder: &Path) -> bool {
     names
         .map(|name| name.to_string_lossy().into_owned())
         .any(|name| ["libcublas.so", "libcudnn.so"].iter().any(|start| name.starts_with(start)))
-}
-
-/// A variable of a process that runs.
-fn of_process(pid: u64, name: &str) -> Option<String> {
-    let path = PathBuf::from(format!("/proc/{pid}/environ"));
-    let text = bounded::text(&path, Accept::Files, SMALL).ok()?;
-    let lines = text.split('\0').filter_map(|line| line.split_once('='));
-    lines.filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).next()
 }
 
 #[cfg(test)]

@@ -1,0 +1,96 @@
+//! Facts of this machine that decide between the causes of an error.
+
+mod host;
+mod libraries;
+
+use std::env::consts::OS;
+use std::path::PathBuf;
+
+use warpscope_probes::Frame;
+use warpscope_probes::bounded::{self, Accept};
+use warpscope_probes::gpu::Presence;
+
+pub(crate) use self::libraries::{active_environment, is_environment, libraries};
+use crate::engine::Target;
+use crate::engine::explain::{Digest, Facts, Origin, names_another_gpu};
+
+/// Bytes read of a small file.
+const SMALL: u64 = 64 << 10;
+
+/// The value of an environment variable, of this process or of the one that is asked about.
+pub(crate) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What is true here, where the text can come from here: there is a GPU, and the text names no other.
+pub(crate) fn facts_for(digest: &Digest, frame: &Frame, variable: Variable<'_>) -> Facts {
+    let Some(gpu) = frame.gpus.first() else { return Facts::default() };
+    let another = Target::from_gpu(gpu, &frame.driver).sm.is_some_and(|sm| {
+        names_another_gpu(digest, f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0)
+    });
+    if another { Facts::default() } else { of_frame(frame, variable) }
+}
+
+/// What is true on the machine of a frame.
+pub(crate) fn of_frame(frame: &Frame, variable: Variable<'_>) -> Facts {
+    let mut facts = Facts::default();
+    driver(&mut facts, frame);
+    memory(&mut facts, frame);
+    if let Some(gpu) = frame.gpus.first() {
+        let is_real = gpu.presence != Presence::WhatIf;
+        let origin = if is_real { Origin::Here } else { Origin::Named };
+        state_gpu(&mut facts, &Target::from_gpu(gpu, &frame.driver), origin);
+    }
+    if OS == "linux" {
+        host::facts(&mut facts, frame, variable);
+    }
+    facts
+}
+
+fn driver(facts: &mut Facts, frame: &Frame) {
+    let versions = &frame.driver.versions;
+    let known = [
+        ("driver_version", &versions.driver),
+        ("driver_cuda", &versions.cuda),
+        ("kernel", &frame.host.machine.kernel),
+    ];
+    for (name, reading) in known {
+        if let Some(value) = reading.value() {
+            facts.state(name, value, Origin::Here);
+        }
+    }
+    let container = frame.host.machine.container.value().is_some();
+    facts.count("in_container", f64::from(u8::from(container)), Origin::Here);
+    facts.count("gpu_count", frame.gpus.len() as f64, Origin::Here);
+    let mig = frame.gpus.iter().any(|gpu| !gpu.mig.is_empty());
+    facts.count("mig", f64::from(u8::from(mig)), Origin::Here);
+}
+
+fn memory(facts: &mut Facts, frame: &Frame) {
+    let Some(gpu) = frame.gpus.first() else { return };
+    let vitals = &gpu.vitals;
+    for (name, reading) in
+        [("total_bytes", &vitals.memory_total_bytes), ("free_bytes", &vitals.memory_free_bytes)]
+    {
+        if let Some(bytes) = reading.value() {
+            facts.count(name, bytes.0 as f64, Origin::Here);
+        }
+    }
+}
+
+/// What a GPU says about itself.
+pub(crate) fn state_gpu(facts: &mut Facts, gpu: &Target, origin: Origin) {
+    facts.state("gpu", &gpu.label, origin);
+    if let Some(sm) = gpu.sm {
+        facts.count("cc", f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0, origin);
+    }
+    if let Some(bytes) = gpu.shared_memory_per_block {
+        facts.count("limit_bytes", f64::from(bytes), origin);
+    }
+}
+
+/// A variable of a process that runs.
+pub(crate) fn of_process(pid: u64, name: &str) -> Option<String> {
+    let path = PathBuf::from(format!("/proc/{pid}/environ"));
+    let text = bounded::text(&path, Accept::Files, SMALL).ok()?;
+    let lines = text.split('\0').filter_map(|line| line.split_once('='));
+    lines.filter(|(key, _)| *key == name).map(|(_, value)| value.to_owned()).next()
+}
