@@ -82,6 +82,11 @@ impl fmt::Display for Chord {
 }
 
 impl Chord {
+    /// The key that types a character.
+    pub fn character(character: char) -> Self {
+        Self { code: KeyCode::Char(character), modifiers: KeyModifiers::NONE }
+    }
+
     /// The character this key types into a text field, if it types one.
     pub fn typed(self) -> Option<char> {
         match self.code {
@@ -148,6 +153,8 @@ pub enum Action {
     Palette,
     /// The machines that are read.
     Hosts,
+    /// The cause of an error.
+    Explain,
     /// The next layout of the configuration.
     Layout,
     /// Next theme.

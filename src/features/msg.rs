@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpscope_probes::Frame;
@@ -9,6 +10,7 @@ use warpscope_probes::Frame;
 use super::keys::Chord;
 use super::{bench, compat, fleet, history, processes};
 use crate::config::Value;
+use crate::engine::explain::Answer;
 use crate::io::source::{Position, Seek};
 use crate::widgets::{Hit, Shown};
 
@@ -21,6 +23,10 @@ pub enum Msg {
     Position(Position),
     /// A key.
     Key(Chord),
+    /// Text that was pasted.
+    Pasted(String),
+    /// The cause of the error in a text that was pasted.
+    Explained(Arc<str>, Arc<Answer>),
     /// A click on something that was drawn.
     Click(Hit),
     /// The wheel, in rows; negative is up.
@@ -66,6 +72,8 @@ pub enum Cmd {
     Quit,
     /// Ask the source for another interval.
     SetInterval(Duration),
+    /// Find the cause of the error in a text.
+    Explain(Arc<str>),
     /// Put text on the clipboard.
     Copy(String),
     /// Use the mouse, or leave it to the terminal.

@@ -85,6 +85,7 @@ const DOING: &[Row] = keys! {
     A::Record, "record", Global, ["R"], "", "Record what is shown into a file; again to stop.";
     A::Options, "options", Global, ["o", "f2"], "options", "Options: theme, graphs, panels, units, interval; w there writes them to the configuration.";
     A::Palette, "palette", Global, [":", "ctrl-p"], "", "Find a GPU, framework, option or action by name.";
+    A::Explain, "explain", Global, ["e"], "explain", "Explain an error whose text is pasted here; pasting it anywhere does the same.";
     A::Hosts, "hosts", Global, ["H"], "", "The machines read by --host, to show another one.";
     A::Layout, "layout", Global, ["L"], "", "Next layout of the configuration: its panels, graphs, their span and columns.";
     A::Theme, "theme", Global, ["T"], "", "Next theme.";

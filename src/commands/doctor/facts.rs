@@ -95,7 +95,7 @@ fn foresee(options: &Options, frame: Option<&Frame>) -> Result<Vec<Problem>, &'s
         return Err("not looked at: these GPUs come from a recording");
     }
     let variable = |name: &str| options.env.text(name);
-    let mut here = machine::of_frame(frame, &variable);
+    let mut here = machine::of_here(frame, &variable);
     here.join(&machine::active_environment(&variable));
     Ok(foreseen(&here))
 }

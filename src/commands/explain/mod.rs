@@ -104,9 +104,11 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
     let mut facts = Facts::default();
     let named = what_if::choice(options)?.named;
     match named.first() {
-        Some(gpu) => {
-            machine::state_gpu(&mut facts, &Target::from_gpu(gpu, &Default::default()), Origin::Named)
-        }
+        Some(gpu) => machine::state_gpu(
+            &mut facts,
+            &Target::from_gpu(gpu, &Default::default()),
+            Origin::Named,
+        ),
         None => facts.join(&of_here(options, digest)),
     }
     let environment = options.get(&args::ENVIRONMENT);
@@ -131,8 +133,8 @@ fn of_here(options: &Options, digest: &Digest) -> Facts {
         None => options.env.text(name),
     };
     match options.get(&args::HERE) || process.is_some() {
-        true => machine::of_frame(&frame, &variable),
-        false => machine::facts_for(digest, &frame, &variable),
+        true => machine::of_here(&frame, &variable),
+        false => machine::facts_for(digest, &frame, Some(&variable)),
     }
 }
 

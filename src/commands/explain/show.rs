@@ -58,7 +58,7 @@ fn one(text: &mut String, problem: &Problem) {
         _ = writeln!(text, "To settle it: {}\n  {}", ask.fact, ask.command);
     }
     for fact in &problem.facts {
-        _ = writeln!(text, "  {} = {} ({})", fact.name, fact.value, origin(fact.origin));
+        _ = writeln!(text, "  {} = {} ({})", fact.name, fact.value, fact.origin.words());
     }
     for out in &problem.excluded {
         _ = writeln!(text, "Not {}: {}", out.class, out.why);
@@ -70,15 +70,6 @@ fn one(text: &mut String, problem: &Problem) {
     list(text, "Rules", &problem.rules);
     list(text, "See also", &problem.why);
     list(text, "Sources", &problem.sources);
-}
-
-fn origin(origin: crate::engine::explain::Origin) -> &'static str {
-    use crate::engine::explain::Origin;
-    match origin {
-        Origin::Text => "from the text",
-        Origin::Named => "named",
-        Origin::Here => "of this machine",
-    }
 }
 
 fn list(text: &mut String, title: &str, all: &[String]) {
@@ -111,7 +102,7 @@ fn section(text: &mut String, problem: &Problem) {
     _ = writeln!(text, "\n## {}\n", problem.title);
     _ = writeln!(text, "`{class}.{kind}`, {}: {}\n", words(problem.confidence), problem.cause);
     for fact in &problem.facts {
-        _ = writeln!(text, "- {}: {} ({})", fact.name, fact.value, origin(fact.origin));
+        _ = writeln!(text, "- {}: {} ({})", fact.name, fact.value, fact.origin.words());
     }
     text.push_str("\n```sh\n");
     for fix in &problem.fix {

@@ -25,7 +25,7 @@ pub enum Confidence {
 }
 
 /// A cause that was not taken, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Excluded {
     /// Its class.
     pub class: String,
@@ -36,7 +36,7 @@ pub struct Excluded {
 }
 
 /// A fact an answer rests on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedFact {
     /// Its name.
     pub name: String,
@@ -47,7 +47,7 @@ pub struct UsedFact {
 }
 
 /// What tells a cause from another that fits as well.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Asked {
     /// What has to be known.
     pub fact: String,
@@ -56,7 +56,7 @@ pub struct Asked {
 }
 
 /// One problem with its cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// Class of the cause.
     pub class: String,
@@ -91,7 +91,7 @@ pub struct Problem {
 }
 
 /// What is known about a text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// Problems, the cause of the failure first; empty where nothing is known.
     pub problems: Vec<Problem>,

@@ -18,6 +18,17 @@ pub enum Origin {
     Here,
 }
 
+impl Origin {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Text => "from the text",
+            Self::Named => "named",
+            Self::Here => "of this machine",
+        }
+    }
+}
+
 /// One fact.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {

@@ -20,17 +20,31 @@ const SMALL: u64 = 64 << 10;
 /// The value of an environment variable, of this process or of the one that is asked about.
 pub(crate) type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What is true here, where the text can come from here: there is a GPU, and the text names no other.
-pub(crate) fn facts_for(digest: &Digest, frame: &Frame, variable: Variable<'_>) -> Facts {
+/// What is true on the machine of a frame, where the text can come from there: it has a GPU, and the text names no other.
+/// Variables come with a frame of this machine.
+pub(crate) fn facts_for(digest: &Digest, frame: &Frame, variable: Option<Variable<'_>>) -> Facts {
     let Some(gpu) = frame.gpus.first() else { return Facts::default() };
     let another = Target::from_gpu(gpu, &frame.driver).sm.is_some_and(|sm| {
         names_another_gpu(digest, f64::from(u32::from(sm.major) * 10 + u32::from(sm.minor)) / 10.0)
     });
-    if another { Facts::default() } else { of_frame(frame, variable) }
+    match variable {
+        _ if another => Facts::default(),
+        Some(variable) => of_here(frame, variable),
+        None => of_frame(frame),
+    }
 }
 
-/// What is true on the machine of a frame.
-pub(crate) fn of_frame(frame: &Frame, variable: Variable<'_>) -> Facts {
+/// What is true on this machine.
+pub(crate) fn of_here(frame: &Frame, variable: Variable<'_>) -> Facts {
+    let mut facts = of_frame(frame);
+    if OS == "linux" {
+        host::facts(&mut facts, frame, variable);
+    }
+    facts
+}
+
+/// What a frame says about its machine.
+fn of_frame(frame: &Frame) -> Facts {
     let mut facts = Facts::default();
     driver(&mut facts, frame);
     memory(&mut facts, frame);
@@ -38,9 +52,6 @@ pub(crate) fn of_frame(frame: &Frame, variable: Variable<'_>) -> Facts {
         let is_real = gpu.presence != Presence::WhatIf;
         let origin = if is_real { Origin::Here } else { Origin::Named };
         state_gpu(&mut facts, &Target::from_gpu(gpu, &frame.driver), origin);
-    }
-    if OS == "linux" {
-        host::facts(&mut facts, frame, variable);
     }
     facts
 }

@@ -1,11 +1,13 @@
 //! What lies over whatever tab is in view.
 
+mod error_text;
 mod help;
 mod hosts;
 mod notices;
 mod options;
 mod palette;
 
+pub(crate) use self::error_text::ErrorText;
 pub(crate) use self::hosts::HostsMenu;
 pub(crate) use self::options::OptionsMenu;
 pub(crate) use self::palette::Palette;
@@ -29,6 +31,8 @@ pub enum Overlay {
     Palette(Palette),
     /// The machines that are read.
     Hosts(HostsMenu),
+    /// The cause of an error.
+    ErrorText(ErrorText),
 }
 
 impl Overlay {
@@ -40,6 +44,7 @@ impl Overlay {
             Self::Options(menu) => menu.on(event, app),
             Self::Palette(palette) => palette.on(event, app),
             Self::Hosts(menu) => menu.on(event, app),
+            Self::ErrorText(panel) => panel.on(event),
         }
     }
 
@@ -52,6 +57,7 @@ impl Overlay {
             Self::Options(menu) => return menu.draw(app, on),
             Self::Palette(palette) => return palette.draw(app, on),
             Self::Hosts(menu) => return menu.draw(app, on),
+            Self::ErrorText(panel) => return panel.draw(on),
         };
         draw_text(page, scroll.0, on);
     }

@@ -34,6 +34,7 @@ pub(crate) fn listen(post: MailboxSender) -> io::Result<()> {
 pub(crate) fn message(input: Input, hits: &Hits) -> Option<Msg> {
     match input {
         Input::Key(key) if key.kind != KeyEventKind::Release => Some(Msg::Key(key.into())),
+        Input::Paste(text) => Some(Msg::Pasted(text)),
         Input::Mouse(mouse) => match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) => {
                 hits.at(mouse.column, mouse.row).map(Msg::Click)

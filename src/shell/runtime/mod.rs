@@ -6,6 +6,7 @@
 mod alert;
 mod canvas;
 mod config;
+mod explain;
 mod fatal;
 mod history;
 mod input;
@@ -25,9 +26,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use warpscope_probes::Frame;
 use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::rules::RuleBase;
+use warpscope_probes::{Frame, Origin};
 
 pub use self::alert::AlertOutput;
 pub use self::history::Kept;
@@ -249,6 +250,7 @@ impl Owner {
         match cmd {
             Cmd::Quit => self.ended = Some(Ended::Left),
             Cmd::SetInterval(interval) => self.control.set_interval(interval),
+            Cmd::Explain(text) => self.explain(text)?,
             Cmd::Copy(text) => screen.copy(&text)?,
             Cmd::Repaint => screen.repaint(),
             Cmd::Alert(text) => {
@@ -291,6 +293,13 @@ impl Owner {
             }
         }
         Ok(())
+    }
+
+    /// Finds the cause of an error, with the facts of the machine in view.
+    fn explain(&self, text: Arc<str>) -> io::Result<()> {
+        let frame = self.app.shared.frame.clone();
+        let is_here = frame.origin == Origin::Local;
+        explain::explain_aside(text, (frame, is_here), self.post.clone())
     }
 
     /// Finds out what the answers of the Compat tab need.

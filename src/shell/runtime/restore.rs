@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use rustix::stdio::{stdin, stdout};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Ends what may be half sent (a string, a frame), then undoes every mode: attributes, mouse, cursor, alternate screen.
-const UNDO: &[u8] = b"\x1b\\\x1b[?2026l\x1b[m\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l";
+/// Ends what may be half sent (a string, a frame), then undoes every mode: attributes, mouse, pasting, cursor, alternate screen.
+const UNDO: &[u8] = b"\x1b\\\x1b[?2026l\x1b[m\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[?1049l";
 /// The same on a terminal that knows links, one of which may be open.
 const UNDO_LINKS: &[u8] =
-    b"\x1b\\\x1b[?2026l\x1b[m\x1b]8;;\x07\x1b[?1006l\x1b[?1000l\x1b[?25h\x1b[?1049l";
+    b"\x1b\\\x1b[?2026l\x1b[m\x1b]8;;\x07\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[?1049l";
 /// How long a terminal that takes nothing (Ctrl-S) is waited for.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 

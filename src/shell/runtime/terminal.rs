@@ -22,6 +22,9 @@ use crate::shell::draw::{Appearance, Hits};
 /// every movement as well, which nothing here uses and every one of which would wake the program.
 const ENABLE_MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 
+/// What is pasted comes as one text instead of as keys.
+const ENABLE_PASTE: &str = "\x1b[?2004h";
+
 const DISABLE_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
 
 /// A terminal in raw mode on its alternate screen. Dropping it gives the terminal back.
@@ -65,7 +68,7 @@ impl Screen {
 
     fn set_modes(&self) -> io::Result<()> {
         let mouse = if self.mouse { ENABLE_MOUSE } else { "" };
-        execute!(io::stdout(), cursor::Hide, Print(mouse))
+        execute!(io::stdout(), cursor::Hide, Print(ENABLE_PASTE), Print(mouse))
     }
 
     /// Sends a sequence that draws nothing.

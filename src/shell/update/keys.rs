@@ -1,5 +1,7 @@
 //! What keys do.
 
+use std::sync::Arc;
+
 use warpscope_probes::gpu::Presence;
 
 use super::{apply, pointer, renew_what_if};
@@ -8,7 +10,7 @@ use crate::features::what_if::Picker;
 use crate::features::{Action, Chord, Effect, Input, PopupEvent, Press, Scroll, say};
 use crate::io::source::Seek;
 use crate::shell::keys::{Act, Scope};
-use crate::shell::overlay::{HostsMenu, OptionsMenu, Overlay, Palette};
+use crate::shell::overlay::{ErrorText, HostsMenu, OptionsMenu, Overlay, Palette};
 use crate::shell::tabs::{TABS, Tab};
 use crate::shell::update::options;
 use crate::shell::{App, Cmd};
@@ -38,6 +40,42 @@ pub(crate) fn key(app: &mut App, chord: Chord) -> Vec<Cmd> {
         }
     };
     apply(app, effects)
+}
+
+/// A word goes where one types, as if typed; anything else is an error to explain.
+pub(crate) fn paste(app: &mut App, text: &str) -> Vec<Cmd> {
+    let text = text.trim();
+    let is_word = !text.contains(['\n', '\r']) && text.chars().count() <= Input::LIMIT;
+    if is_word && (app.typing || app.has_popup()) && !is_explaining(app) {
+        return type_text(app, text);
+    }
+    app.typing = false;
+    if text.is_empty() {
+        app.overlay = Some(Overlay::ErrorText(ErrorText::default()));
+        return apply(app, say("The pasted text is empty."));
+    }
+    let text: Arc<str> = text.into();
+    app.overlay = Some(Overlay::ErrorText(ErrorText::reading(Arc::clone(&text))));
+    vec![Cmd::Explain(text)]
+}
+
+fn is_explaining(app: &App) -> bool {
+    matches!(app.overlay, Some(Overlay::ErrorText(_)))
+}
+
+fn type_text(app: &mut App, text: &str) -> Vec<Cmd> {
+    let mut cmds = Vec::new();
+    for chord in text.chars().map(Chord::character) {
+        let effects = match app.typing {
+            true => type_filter(app, chord),
+            false => {
+                let press = Press { chord, action: None, page: 0 };
+                pointer::on_popup(app, PopupEvent::Key(press))
+            }
+        };
+        cmds.extend(apply(app, effects));
+    }
+    cmds
 }
 
 fn type_filter(app: &mut App, chord: Chord) -> Vec<Effect> {
@@ -109,6 +147,7 @@ fn act(app: &mut App, action: Action) -> Vec<Effect> {
         Action::Options => app.overlay = Some(Overlay::Options(OptionsMenu::default())),
         Action::Palette => app.overlay = Some(Overlay::Palette(Palette::default())),
         Action::Hosts => app.overlay = Some(Overlay::Hosts(HostsMenu::default())),
+        Action::Explain => app.overlay = Some(Overlay::ErrorText(ErrorText::default())),
         Action::WhatIf => app.overlay = Some(Overlay::Picker(Picker::default())),
         Action::Up
         | Action::Down

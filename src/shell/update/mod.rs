@@ -10,6 +10,7 @@ use warpscope_probes::catalogue::{Part, what_if};
 use warpscope_probes::{Frame, Timestamp};
 
 use super::hosts::name;
+use super::overlay::Overlay;
 use super::tabs::{Tab, Tabs};
 use super::{App, Cmd, Msg, recording};
 use crate::features::{Effect, Feature, compat};
@@ -35,6 +36,13 @@ fn route(app: &mut App, msg: Msg) -> Vec<Cmd> {
     let effects = match msg {
         Msg::Frame(frame) => return take_frame(app, *frame),
         Msg::Key(chord) => return keys::key(app, chord),
+        Msg::Pasted(text) => return keys::paste(app, &text),
+        Msg::Explained(text, answer) => {
+            if let Some(Overlay::ErrorText(panel)) = &mut app.overlay {
+                panel.answered(&text, answer);
+            }
+            Vec::new()
+        }
         Msg::Click(hit) => pointer::click(app, hit),
         Msg::Scroll(step) => pointer::scroll(app, step),
         Msg::Shown(part) => pointer::shown(app, part),

@@ -33,6 +33,7 @@ use std::time::Duration;
 use warpscope_probes::gpu::Presence;
 
 mod options;
+mod paste;
 
 fn app() -> App {
     let settings = Settings {

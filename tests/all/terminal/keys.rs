@@ -53,6 +53,25 @@ fn popups_open_close_and_esc_never_leaves() {
 }
 
 #[test]
+fn a_pasted_error_is_explained_and_none_of_its_letters_is_a_key() {
+    let mut live = Live::start("t4");
+    let screen = &mut live.screen;
+    screen.see("Tesla T4");
+    let error =
+        "q\rRuntimeError: CUDA error: no kernel image is available for execution on the device";
+    screen.keys(&format!("\x1b[200~{error}\x1b[201~"));
+    screen.see("Explain an error");
+    screen.see("of this machine");
+    screen.keys("\x1b");
+    screen.see_gone("Explain an error");
+    screen.keys("e");
+    screen.see("Paste an error message");
+    screen.keys("e");
+    screen.see_gone("Paste an error message");
+    quit(screen);
+}
+
+#[test]
 fn a_filter_takes_q_as_a_letter() {
     let mut live = Live::start("t4+procs");
     let screen = &mut live.screen;
