@@ -155,7 +155,9 @@ impl<'a> GpuDevice<'a> {
         let Self { held: Some(held), busy, how, .. } = self else { return Ok(()) };
         let Held { uuid, session, facts, free_bytes, monitor, warm, .. } = held;
         let beside = match job {
-            Command::Goal { .. } | Command::Probe { .. } => WITH_LIBRARIES,
+            Command::Goal { .. } => WITH_LIBRARIES,
+            // One probe takes half of what is free in one block.
+            Command::Probe { .. } => WITH_LIBRARIES + free_bytes.unwrap_or_default() / 2,
             _ => BESIDE_ARENA,
         };
         let may_take = session.pool().1.saturating_add(beside);
