@@ -4,7 +4,9 @@
 //! differ in nothing but numbers the first few are kept: a loop that fails a million times fails for the reason it gave first.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
+
+use memchr::{memchr2, memchr2_iter, memrchr2};
 
 use super::line::{LONGEST, Line, clean};
 use super::signatures::Signatures;
@@ -44,6 +46,8 @@ pub struct Reader {
     /// How often each shape was seen.
     shapes: HashMap<u64, u8>,
     hasher: RandomState,
+    /// The shape of the line at hand.
+    shape: Box<[u8; LONGEST]>,
     number: u64,
     /// Lines still to be kept after one with a fixed text.
     after: usize,
@@ -62,6 +66,7 @@ impl Default for Reader {
             tail: VecDeque::new(),
             shapes: HashMap::new(),
             hasher: RandomState::new(),
+            shape: Box::new([0; LONGEST]),
             number: 0,
             after: 0,
             kept: 0,
@@ -105,7 +110,7 @@ impl Reader {
 
     /// Takes every whole line of the block, or all of it where one line fills it.
     fn take_lines(&mut self) {
-        let end = match self.block.iter().rposition(|byte| is_end(*byte)) {
+        let end = match memrchr2(b'\n', b'\r', &self.block) {
             Some(last) => last + 1,
             None if self.block.len() >= BLOCK => self.block.len(),
             None => return,
@@ -139,10 +144,7 @@ impl Reader {
         while at < block.len() {
             let hit = if self.is_full() { None } else { self.signatures.next(block, at) };
             let Some(hit) = hit else { break };
-            let start = block[at..hit]
-                .iter()
-                .rposition(|byte| is_end(*byte))
-                .map_or(at, |end| at + end + 1);
+            let start = memrchr2(b'\n', b'\r', &block[at..hit]).map_or(at, |end| at + end + 1);
             let before = count(&block[at..start]);
             let end = end_of(block, hit);
             if self.is_new(&block[start..end]) {
@@ -182,12 +184,14 @@ impl Reader {
 
     /// Whether few lines were like this one, numbers apart.
     fn is_new(&mut self, line: &[u8]) -> bool {
-        let mut hasher = self.hasher.build_hasher();
-        for byte in line.iter().take(LONGEST).filter(|byte| !byte.is_ascii_digit()) {
-            byte.hash(&mut hasher);
+        let mut length = 0;
+        for (byte, _) in line.iter().zip(0..LONGEST) {
+            self.shape[length] = *byte;
+            length += usize::from(!byte.is_ascii_digit());
         }
+        let shape = self.hasher.hash_one(&self.shape[..length]);
         let full = self.shapes.len() >= MOST_LINES * 4;
-        match self.shapes.get_mut(&hasher.finish()) {
+        match self.shapes.get_mut(&shape) {
             Some(seen) if *seen >= ALIKE => false,
             Some(seen) => {
                 *seen += 1;
@@ -195,7 +199,7 @@ impl Reader {
             }
             None if full => false,
             None => {
-                self.shapes.insert(hasher.finish(), 1);
+                self.shapes.insert(shape, 1);
                 true
             }
         }
@@ -235,11 +239,11 @@ fn is_end(byte: u8) -> bool {
 }
 
 fn end_of(block: &[u8], at: usize) -> usize {
-    block[at..].iter().position(|byte| is_end(*byte)).map_or(block.len(), |end| at + end)
+    memchr2(b'\n', b'\r', &block[at..]).map_or(block.len(), |end| at + end)
 }
 
 fn count(block: &[u8]) -> u64 {
-    block.iter().filter(|byte| is_end(**byte)).count() as u64
+    memchr2_iter(b'\n', b'\r', block).count() as u64
 }
 
 /// Lines from `at` on, the last of which may have no end.
