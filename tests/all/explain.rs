@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
+use regex_lite::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain};
@@ -23,6 +24,7 @@ fn answer(text: &str, facts: &Facts) -> Answer {
 struct Score {
     class: usize,
     cause: usize,
+    fix: usize,
     unknown: usize,
     sure_and_wrong: usize,
     table: String,
@@ -40,6 +42,8 @@ impl Score {
         let is_cause = is_class && first.subkind == text("subkind");
         self.class += usize::from(is_class);
         self.cause += usize::from(is_cause);
+        let is_fixed = is_fixed(text("fix"), &first.fix);
+        self.fix += usize::from(is_fixed);
         let is_sure = first.confidence != Confidence::OneOfTwo;
         self.sure_and_wrong += usize::from(!is_class && is_sure);
         let told = format!("{}.{}", first.class, first.subkind);
@@ -50,8 +54,18 @@ impl Score {
         } else {
             "WRONG"
         };
-        _ = writeln!(self.table, "{:28} {mark:6} {told} {:?}", text("id"), first.confidence);
+        let fix = if is_fixed { "fix" } else { "-" };
+        _ = writeln!(self.table, "{:28} {mark:6} {fix:4} {told} {:?}", text("id"), first.confidence);
     }
+}
+
+/// Whether a fix has what settled the thread: an expression written down from what helped there.
+fn is_fixed(wanted: &str, told: &[String]) -> bool {
+    if wanted.is_empty() {
+        return false;
+    }
+    let wanted = Regex::new(&format!("(?i){wanted}")).expect("an expression");
+    told.iter().any(|fix| wanted.is_match(fix))
 }
 
 /// What stands beside the message: nothing, the GPU, or all that the reporter told.
@@ -90,8 +104,8 @@ fn settled_threads_are_explained() {
     ] {
         let (score, total) = score(threads, beside);
         println!(
-            "{}{name}: {total} threads, class right {}, cause right {}, unknown {}, wrong and sure {}\n",
-            score.table, score.class, score.cause, score.unknown, score.sure_and_wrong
+            "{}{name}: {total} threads, class right {}, cause right {}, fix right {}, unknown {}, wrong and sure {}\n",
+            score.table, score.class, score.cause, score.fix, score.unknown, score.sure_and_wrong
         );
         assert!(score.class * 10 >= total * 9, "{}", score.table);
         assert!(score.sure_and_wrong * 100 <= total * 3, "{}", score.table);
