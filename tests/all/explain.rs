@@ -1,5 +1,6 @@
 //! Causes of errors, against threads whose cause is settled.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -122,6 +123,9 @@ struct Text {
     class: Option<String>,
     subkind: Option<String>,
     cc: Option<String>,
+    /// Facts of the machine it was caused on.
+    #[serde(default)]
+    here: BTreeMap<String, f64>,
     sure: Option<bool>,
     text: String,
     #[serde(rename = "caused")]
@@ -139,6 +143,9 @@ fn look_alikes_are_told_apart() {
         let mut facts = Facts::default();
         if let Some(cc) = &case.cc {
             facts.state("cc", cc, Origin::Named);
+        }
+        for (name, number) in &case.here {
+            facts.count(name, *number, Origin::Here);
         }
         let answer = answer(&case.text, &facts);
         let first = answer.problems.first();

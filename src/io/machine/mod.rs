@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
+use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
 
 pub(crate) use self::libraries::{active_environment, is_environment, libraries};
@@ -67,6 +68,11 @@ fn driver(facts: &mut Facts, frame: &Frame) {
         if let Some(value) = reading.value() {
             facts.state(name, value, Origin::Here);
         }
+    }
+    match frame.driver.status {
+        DriverState::Starting | DriverState::Failed { .. } => {}
+        DriverState::LibraryMissing => facts.count("driver_found", 0.0, Origin::Here),
+        _ => facts.count("driver_found", 1.0, Origin::Here),
     }
     let container = frame.host.machine.container.value().is_some();
     facts.count("in_container", f64::from(u8::from(container)), Origin::Here);
