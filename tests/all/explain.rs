@@ -56,7 +56,12 @@ impl Score {
             "WRONG"
         };
         let fix = if is_fixed { "fix" } else { "-" };
-        _ = writeln!(self.table, "{:28} {mark:6} {fix:4} {told} {:?}", text("id"), first.confidence);
+        _ = writeln!(
+            self.table,
+            "{:28} {mark:6} {fix:4} {told} {:?}",
+            text("id"),
+            first.confidence
+        );
     }
 }
 

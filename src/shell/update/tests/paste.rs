@@ -47,7 +47,7 @@ fn a_word_is_typed_where_one_types_and_an_error_is_explained_even_there() {
     for keys in [vec!["2", "/"], vec![":"], vec!["w"]] {
         keys.iter().for_each(|key| drop(press(&mut app, key)));
         let before = format!("{:?}", (&app.overlay, app.tabs.get(app.tab).filter()));
-        assert!(paste(&mut app, "flash\u{1b}").is_empty(), "{keys:?}");
+        assert!(paste(&mut app, "flash\u{7}").is_empty(), "{keys:?}");
         let after = format!("{:?}", (&app.overlay, app.tabs.get(app.tab).filter()));
         assert!(after.contains("\"flash\"") && after != before, "{keys:?}: {after}");
         asked(&paste(&mut app, ERROR));
