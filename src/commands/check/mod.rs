@@ -6,6 +6,7 @@
 //! script that reads 0 as "works" must not be told so from no evidence, and because nothing failed either.
 
 pub(crate) mod forms;
+mod reasons;
 pub(crate) mod table;
 use std::io::Write;
 
@@ -17,6 +18,7 @@ use crate::commands::answer::rules::rule_base;
 use crate::commands::answer::text::{Style, block, summary};
 use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::check::forms::{csv, json, markdown};
+use crate::commands::check::reasons::reasons;
 use crate::commands::check::table::table;
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
@@ -24,14 +26,15 @@ use crate::commands::cli::{
 };
 use crate::commands::output;
 use crate::config::args;
-use crate::config::args::Only;
+use crate::config::args::{Detail, Only};
 use crate::engine::{Assumptions, Outcome, Question, Target, Verdict, evaluate};
 
 /// The command.
 pub(crate) const COMMAND: CommandSpec = CommandSpec {
     name: "check",
     about: "Check which frameworks run on these GPUs; exits with 1 if one does not",
-    more: "Without a framework, all known configurations are checked and shown as a table: configurations down, GPUs across.\n\
+    more: "Shows a table: configurations down, GPUs across. Below it stands why what was named does not run as asked; --brief leaves that out,\n\
+           --long tells every verdict with its evidence instead. Without a framework, all known configurations are checked.\n\
            Exits with 0 if everything asked runs, with 1 if something does not, and with 4 if nothing fails but something is unknown\n\
            or has no known obstacle (rules cover its parts and none stops it, and a stage is silent).",
     args: &[
@@ -39,7 +42,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
         QUESTION,
         NAMED_GPUS,
         LIVE,
-        &[&args::ONLY, &args::JSON, &args::MARKDOWN, &args::CSV],
+        &[&args::ONLY, &args::DETAIL, &args::JSON, &args::MARKDOWN, &args::CSV],
         &[&args::ACCEPT_NO_OBSTACLE, &args::REQUIRE_GPU],
         STYLE,
         HOSTS,
@@ -48,7 +51,7 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     examples: &[
         ("check", "all known configurations on every GPU of this machine"),
         ("check --gpu T4 ktransformers", "one framework on a GPU you do not have"),
-        ("check --gpu V100 glm-4 dtype=fp16", "one configuration"),
+        ("check --gpu V100 glm-4 dtype=fp16 --long", "one configuration, with the evidence"),
         ("check vllm@0.9.2:awq --gpu T4", "one version, one configuration"),
         (
             "check --model Qwen3-8B-AWQ/ --only problems",
@@ -59,9 +62,6 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
     run,
     ..CommandSpec::BASE
 };
-
-/// More verdicts than these are a table rather than blocks.
-const MOST_BLOCKS: usize = 12;
 
 /// What to check, and how to say it.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +76,8 @@ pub(crate) struct CheckRequest {
     pub(crate) assumptions: Assumptions,
     /// Which verdicts are shown.
     pub(crate) only: Option<Only>,
+    /// How much is told of each.
+    pub(crate) detail: Detail,
     /// How they are written.
     pub(crate) form: Form,
     /// Whether what has no known obstacle counts as running.
@@ -169,6 +171,7 @@ fn run(options: &Options) -> Result<Exit, CliError> {
         queries: options.get(&args::FRAMEWORKS),
         dtype: options.get(&args::ASKED_DTYPE),
         only: options.get(&args::ONLY),
+        detail: options.get(&args::DETAIL),
         form: options.form(),
         accept_no_obstacle: options.get(&args::ACCEPT_NO_OBSTACLE),
         width: style.width.and_then(|width| u16::try_from(width).ok()),
@@ -227,12 +230,15 @@ fn text(report: &Report<'_>) -> String {
     if let Some(model) = &request.assumptions.model {
         text.push_str(&model_text(model, style));
     }
-    if request.queries.is_empty() || report.shown().nth(MOST_BLOCKS).is_some() {
-        text.push_str(&table(report, style));
-        return text;
+    if request.detail == Detail::Long {
+        let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
+        return text + &blocks.join("\n");
     }
-    let blocks: Vec<_> = report.shown().map(|(_, verdict)| block(verdict, style)).collect();
-    text + &blocks.join("\n")
+    text.push_str(&table(report, style));
+    if request.detail == Detail::Normal && !request.queries.is_empty() {
+        text.push_str(&reasons(report, style));
+    }
+    text
 }
 
 #[cfg(test)]

@@ -50,9 +50,23 @@ fn check(request: &CheckRequest) -> (u8, String, String) {
 }
 
 #[test]
-fn one_configuration_is_a_block() {
-    let (code, out, _) = check(&request(&GPUS[..1], &["demo", "awq"]));
+fn one_configuration_in_full_is_a_block() {
+    let request = CheckRequest { detail: Detail::Long, ..request(&GPUS[..1], &["demo", "awq"]) };
+    let (code, out, _) = check(&request);
     assert_eq!(code, 1);
+    insta::assert_snapshot!(out);
+}
+
+/// Whatever the number of GPUs: a table, then each reason once for all GPUs that have it.
+#[test]
+fn reasons_stand_below_the_table() {
+    for gpus in [&GPUS[..1], GPUS] {
+        let (_, whole, _) = check(&request(gpus, &["demo"]));
+        let brief = CheckRequest { detail: Detail::Brief, ..request(gpus, &["demo"]) };
+        let (_, brief, _) = check(&brief);
+        assert!(whole.starts_with(&brief) && whole.len() > brief.len(), "{whole}");
+    }
+    let (_, out, _) = check(&request(GPUS, &["demo", "awq"]));
     insta::assert_snapshot!(out);
 }
 

@@ -19,6 +19,19 @@ pub enum Only {
     Unknown,
 }
 
+/// How much is told of each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+pub enum Detail {
+    /// The table alone.
+    Brief,
+    /// The table, and why what was asked about does not run as asked.
+    #[default]
+    Normal,
+    /// Every verdict with its evidence.
+    Long,
+}
+
 /// Whether to ask about what is installed on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase")]
@@ -56,6 +69,10 @@ args! {
     ONLY: Option<Only> = option("only", "WHAT", Only::KIND)
         .shorthands(&[("only-failures", "fails")])
         .help("Show only what fails, gives wrong output or runs in part (fails), everything that does not run as asked (problems), or what is not known (unknown)");
+    DETAIL: Detail = option("detail", "HOW", Detail::KIND)
+        .shorthands(&[("brief", "brief"), ("long", "long")])
+        .default("normal")
+        .help("Print the table alone (brief), with the reasons of what does not run as asked (normal), or every verdict with its evidence (long)");
     ACCEPT_NO_OBSTACLE: bool = switch(&[("accept-no-obstacle", "on")])
         .help("Count what has no known obstacle as running: it does not end the command with code 4");
     EVERYTHING: bool = switch(&[("all", "on")])

@@ -8,8 +8,8 @@ use strum::VariantNames as _;
 use warpscope_kernels::gpu::Shape;
 
 use super::{
-    BenchDevice, ColorChoice, ConfigAction, HostAction, Install, Installed, LineFormat, Only,
-    PictureFormat, Train, WhatIf,
+    BenchDevice, ColorChoice, ConfigAction, Detail, HostAction, Install, Installed, LineFormat,
+    Only, PictureFormat, Train, WhatIf,
 };
 use crate::config::value::{ALL, Kind, Value};
 use crate::worker::Globs;
@@ -81,6 +81,7 @@ words!(
     ConfigAction,
     HostAction,
     Install,
+    Detail,
     Installed,
     LineFormat,
     Only,
