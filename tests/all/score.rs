@@ -37,6 +37,9 @@ const LEAST_RIGHT_HELD_OUT_LATER: usize = 40;
 /// The same of the last reports held out. When first asked, 32 of 63 were right, 13 unknown and 8 confidently wrong.
 const LEAST_RIGHT_HELD_OUT_LAST: usize = 44;
 
+/// The same of the reports of local use.
+const LEAST_RIGHT_LOCAL: usize = 0;
+
 /// More confidently wrong answers than this share are not tolerated.
 const MOST_CONFIDENTLY_WRONG: f64 = 0.03;
 
@@ -61,6 +64,8 @@ enum Block {
     HeldOutLater,
     /// The same, put down when works-rules had been written for whole frameworks.
     HeldOutLast,
+    /// The same, of what people run on their own machines, put down before the rules were asked.
+    Local,
     /// Causes of misses were looked at.
     Causes,
 }
@@ -209,13 +214,14 @@ fn mark(reported: Outcome, said: Outcome) -> Mark {
 fn every_reported_row_is_there_once_with_its_source() {
     let (rows, held_out) = (reported(Block::First), reported(Block::HeldOut));
     let (later, causes) = (reported(Block::HeldOutLater), reported(Block::Causes));
-    let last = reported(Block::HeldOutLast);
+    let (last, local) = (reported(Block::HeldOutLast), reported(Block::Local));
     let numbers: Vec<_> = rows.iter().map(|one| one.row).collect();
     assert_eq!(numbers, (1..=ROWS).collect::<Vec<_>>());
-    for block in [&held_out, &later, &last] {
+    for block in [&held_out, &later, &last, &local] {
         assert!(block.windows(2).all(|two| two[0].row < two[1].row), "a number is there twice");
     }
-    for one in rows.iter().chain(&held_out).chain(&later).chain(&last).chain(&causes) {
+    for one in rows.iter().chain(&held_out).chain(&later).chain(&last).chain(&local).chain(&causes)
+    {
         assert!(!one.source.is_empty() && !one.words.is_empty(), "row {}", one.row);
         assert_ne!(one.outcome, Outcome::Unknown, "row {}", one.row);
         let ran = one.outcome == Outcome::Works;
@@ -309,6 +315,11 @@ fn reports_held_out_later_are_met_and_rarely_contradicted() {
 #[test]
 fn reports_held_out_last_are_met_and_rarely_contradicted() {
     check("held out last", &reported(Block::HeldOutLast), LEAST_RIGHT_HELD_OUT_LAST);
+}
+
+#[test]
+fn reports_of_local_use_are_met_and_rarely_contradicted() {
+    check("local", &reported(Block::Local), LEAST_RIGHT_LOCAL);
 }
 
 #[test]
