@@ -369,7 +369,7 @@ fn rules_of_ones_own_are_read_beside_the_configuration_and_mistakes_named() {
         let output = binary(args).env("XDG_CONFIG_HOME", folder.path()).output().expect("starts");
         (output.status.code(), text(&output.stdout) + &text(&output.stderr))
     };
-    let line = ["check", "demo:awq", "--gpu", "V100"];
+    let line = ["check", "demo:awq", "--gpu", "V100", "--long"];
     assert_eq!(asked(&line).0, Some(2));
     let good = std::fs::read_to_string(rules("rules/demo.toml")).expect("is there");
     std::fs::write(home.join("demo.toml"), &good).expect("writes");
