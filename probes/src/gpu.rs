@@ -28,52 +28,52 @@ readings! {
     /// What does not change while the driver is loaded.
     pub struct Identity {
         name: String = "name", "Product name as the driver gives it.";
-        uuid: String = "uuid", "GPU-… identifier; stable across reboots.";
-        pci_bus_id: String = "pci", "Domain:bus:device.function.";
-        pci_device_id: u32 = "pci device", "PCI device id, without the vendor half.";
-        pci_subsystem_id: u32 = "pci subsystem", "PCI subsystem id, board vendor in the low half.";
-        architecture: String = "arch", "Architecture name, such as Hopper.";
-        sm: Sm = "cc", "Compute capability.";
-        sm_count: u32 = "SM", "Streaming multiprocessors.";
-        cuda_cores: u32 = "cores", "CUDA cores.";
-        memory_type: String = "memory", "Memory technology, such as HBM3e; from the catalogue, since NVML does not tell.";
-        memory_bus_bit: Bits = "bus", "Memory bus width.";
-        memory_bandwidth_bps: BytesPerSecond = "bandwidth", "Memory bandwidth from bus width and memory clock, or the catalogue.";
+        uuid: String = "UUID", "Identifier of the board; stays the same across reboots.";
+        pci_bus_id: String = "PCI address", "Domain:bus:device.function.";
+        pci_device_id: u32 = "PCI device", "PCI device id, without the vendor half.";
+        pci_subsystem_id: u32 = "PCI subsystem", "PCI subsystem id, board vendor in the low half.";
+        architecture: String = "architecture", "Architecture name, such as Hopper.";
+        sm: Sm = "compute capability", "What kernels are compiled for.";
+        sm_count: u32 = "SMs", "Streaming multiprocessors that are enabled.";
+        cuda_cores: u32 = "CUDA cores", "FP32 lanes of all SMs.";
+        memory_type: String = "memory type", "Memory technology, such as HBM3e; from the catalogue, since NVML does not tell.";
+        memory_bus_bit: Bits = "memory bus", "Memory bus width.";
+        memory_bandwidth_bps: BytesPerSecond = "memory bandwidth", "Memory bandwidth from bus width and memory clock, or the catalogue.";
         brand: String = "brand", "GeForce, Quadro, Tesla, …";
-        vbios: String = "vbios", "Video BIOS version.";
-        board_part_number: String = "part", "Board part number.";
+        vbios: String = "VBIOS", "Version of the video BIOS.";
+        board_part_number: String = "part number", "NVIDIA's number of the board.";
         compute_mode: String = "compute mode", "default, exclusive_process or prohibited.";
         persistence: bool = "persistence", "Whether the driver stays loaded without clients.";
         mig_mode: bool = "MIG", "Whether Multi-Instance GPU is enabled.";
         vgpu_mode: String = "vGPU", "Virtualisation mode: none, pass_through, vgpu, host_vgpu, host_vsga.";
         ecc_mode: bool = "ECC", "Whether ECC is enabled.";
-        cuda_ordinal: u32 = "cuda", "Ordinal under CUDA_DEVICE_ORDER=PCI_BUS_ID.";
+        cuda_ordinal: u32 = "CUDA ordinal", "Ordinal under CUDA_DEVICE_ORDER=PCI_BUS_ID.";
     }
 }
 
 readings! {
     /// What changes while one looks.
     pub struct Vitals {
-        util_gpu_pct: Percent = "gpu", "Share of the sample period in which a kernel was running.";
-        util_memory_pct: Percent = "mem ctl", "Share of the sample period in which memory was read or written.";
-        util_encoder_pct: Percent = "enc", "Video encoder utilisation.";
-        util_decoder_pct: Percent = "dec", "Video decoder utilisation.";
-        util_jpeg_pct: Percent = "jpeg", "JPEG engine utilisation.";
-        util_ofa_pct: Percent = "ofa", "Optical-flow engine utilisation.";
-        memory_total_bytes: Bytes = "mem total", "Physical device memory.";
-        memory_used_bytes: Bytes = "mem used", "Allocated by processes and contexts.";
-        memory_free_bytes: Bytes = "mem free", "Unallocated.";
-        memory_reserved_bytes: Bytes = "mem reserved", "Held by the driver and firmware.";
+        util_gpu_pct: Percent = "GPU utilization", "Share of the sample period in which a kernel was running.";
+        util_memory_pct: Percent = "memory controller", "Share of the sample period in which memory was read or written.";
+        util_encoder_pct: Percent = "encoder", "Video encoder utilisation.";
+        util_decoder_pct: Percent = "decoder", "Video decoder utilisation.";
+        util_jpeg_pct: Percent = "JPEG", "JPEG engine utilisation.";
+        util_ofa_pct: Percent = "optical flow", "Optical-flow engine utilisation.";
+        memory_total_bytes: Bytes = "memory total", "Physical device memory.";
+        memory_used_bytes: Bytes = "memory used", "Allocated by processes and contexts.";
+        memory_free_bytes: Bytes = "memory free", "Unallocated.";
+        memory_reserved_bytes: Bytes = "memory reserved", "Held by the driver and firmware.";
         bar1_total_bytes: Bytes = "BAR1 total", "Size of the BAR1 aperture.";
         bar1_used_bytes: Bytes = "BAR1 used", "Mapped through BAR1.";
-        temperature_c: Celsius = "temp", "GPU core temperature.";
-        temperature_memory_c: Celsius = "mem temp", "Memory temperature.";
+        temperature_c: Celsius = "GPU temperature", "GPU core temperature.";
+        temperature_memory_c: Celsius = "memory temperature", "Memory temperature.";
         temperature_slowdown_c: Celsius = "slowdown at", "Core temperature at which hardware slows down.";
         temperature_shutdown_c: Celsius = "shutdown at", "Core temperature at which hardware shuts down.";
         temperature_max_c: Celsius = "max operating", "Maximum operating core temperature.";
         power_w: Watts = "power", "Board power draw.";
         power_limit_w: Watts = "power limit", "Enforced board power limit.";
-        power_limit_default_w: Watts = "power default", "Default board power limit.";
+        power_limit_default_w: Watts = "default power limit", "Default board power limit.";
         energy_j: Joules = "energy", "Energy since the driver was loaded.";
         clock_graphics_mhz: MegaHertz = "graphics clock", "Graphics clock now.";
         clock_sm_mhz: MegaHertz = "SM clock", "SM clock now.";
@@ -83,8 +83,8 @@ readings! {
         clock_sm_max_mhz: MegaHertz = "SM max", "Highest SM clock.";
         clock_memory_max_mhz: MegaHertz = "memory max", "Highest memory clock.";
         clock_video_max_mhz: MegaHertz = "video max", "Highest video clock.";
-        clock_graphics_app_mhz: MegaHertz = "graphics app", "Application graphics clock.";
-        clock_memory_app_mhz: MegaHertz = "memory app", "Application memory clock.";
+        clock_graphics_app_mhz: MegaHertz = "graphics, application", "Application graphics clock.";
+        clock_memory_app_mhz: MegaHertz = "memory, application", "Application memory clock.";
         fan_pct: Percent = "fan", "Intended fan speed, highest of all fans.";
         fan_rpm: Rpm = "fan speed", "Measured fan speed, highest of all fans.";
         pstate: u8 = "P-state", "Performance state, 0 is highest.";
@@ -110,13 +110,13 @@ readings! {
         rows_failed: bool = "remap failed", "Whether a row remapping has failed: the board should be replaced.";
         gpm_sm_occupancy_pct: Percent = "SM occupancy", "Warps resident against the most possible (GPM, Hopper and later).";
         gpm_sm_active_pct: Percent = "SM active", "SMs with work (GPM, Hopper and later).";
-        gpm_tensor_pct: Percent = "tensor", "Tensor pipe activity, any type (GPM).";
-        gpm_tensor_half_pct: Percent = "tensor 16-bit", "Tensor pipe activity, HMMA (GPM).";
-        gpm_tensor_int_pct: Percent = "tensor int", "Tensor pipe activity, IMMA (GPM).";
-        gpm_tensor_double_pct: Percent = "tensor fp64", "Tensor pipe activity, DFMA (GPM).";
-        gpm_fp64_pct: Percent = "fp64 pipe", "FP64 pipe activity (GPM).";
-        gpm_fp32_pct: Percent = "fp32 pipe", "FP32 pipe activity (GPM).";
-        gpm_fp16_pct: Percent = "fp16 pipe", "FP16 pipe activity (GPM).";
+        gpm_tensor_pct: Percent = "tensor pipe", "Tensor pipe activity, any type (GPM).";
+        gpm_tensor_half_pct: Percent = "tensor pipe, 16-bit", "Tensor pipe activity, HMMA (GPM).";
+        gpm_tensor_int_pct: Percent = "tensor pipe, integer", "Tensor pipe activity, IMMA (GPM).";
+        gpm_tensor_double_pct: Percent = "tensor pipe, FP64", "Tensor pipe activity, DFMA (GPM).";
+        gpm_fp64_pct: Percent = "FP64 pipe", "FP64 pipe activity (GPM).";
+        gpm_fp32_pct: Percent = "FP32 pipe", "FP32 pipe activity (GPM).";
+        gpm_fp16_pct: Percent = "FP16 pipe", "FP16 pipe activity (GPM).";
         gpm_dram_pct: Percent = "DRAM", "DRAM bandwidth in use (GPM).";
     }
 }

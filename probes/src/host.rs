@@ -10,11 +10,11 @@ readings! {
     pub struct Machine {
         hostname: String = "host", "Host name.";
         kernel: String = "kernel", "Operating system and kernel release.";
-        cpu_name: String = "cpu", "CPU model name.";
+        cpu_name: String = "CPU", "CPU model name.";
         cpu_cores: u32 = "cores", "CPUs this process may run on.";
-        cpu_pct: Percent = "cpu", "CPU time in use, all cores together.";
-        memory_total_bytes: Bytes = "mem total", "Physical memory, or the container's limit.";
-        memory_used_bytes: Bytes = "mem used", "Total less what is available without swapping.";
+        cpu_pct: Percent = "CPU", "CPU time in use, all cores together.";
+        memory_total_bytes: Bytes = "memory total", "Physical memory, or the container's limit.";
+        memory_used_bytes: Bytes = "memory used", "Total less what is available without swapping.";
         swap_total_bytes: Bytes = "swap total", "Swap space.";
         swap_used_bytes: Bytes = "swap used", "Swap in use.";
         load_1: f64 = "load 1 min", "Load average over one minute.";

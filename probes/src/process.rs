@@ -39,11 +39,11 @@ pub struct GpuProcess {
 readings! {
     /// What a process uses of one GPU.
     pub struct Usage {
-        gpu_memory_bytes: Bytes = "gpu mem", "Device memory the process holds.";
-        sm_pct: Percent = "sm", "SM time of the process.";
-        memory_pct: Percent = "mem", "Memory-controller time of the process.";
-        encoder_pct: Percent = "enc", "Encoder time of the process.";
-        decoder_pct: Percent = "dec", "Decoder time of the process.";
+        gpu_memory_bytes: Bytes = "GPU mem", "Device memory the process holds.";
+        sm_pct: Percent = "SM", "SM time of the process.";
+        memory_pct: Percent = "mem load", "Memory-controller time of the process.";
+        encoder_pct: Percent = "encoder", "Encoder time of the process.";
+        decoder_pct: Percent = "decoder", "Decoder time of the process.";
     }
 }
 
@@ -54,8 +54,8 @@ readings! {
         name: String = "name", "Short name.";
         command: String = "command", "Full command line.";
         parent: u32 = "parent", "Parent process id.";
-        cpu_pct: Percent = "cpu", "Host CPU time, 100 is one core.";
-        memory_bytes: Bytes = "mem", "Resident host memory.";
+        cpu_pct: Percent = "CPU", "Host CPU time, 100 is one core.";
+        memory_bytes: Bytes = "host mem", "Resident host memory.";
         started: String = "started", "When it started, RFC 3339.";
         container: String = "container", "Container it runs in, from its control group.";
     }

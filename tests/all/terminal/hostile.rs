@@ -123,7 +123,7 @@ fn names_of_devices_and_processes_reach_no_terminal_as_commands() {
     let screen = &mut live.screen;
     screen.see("Tesla T4");
     // An escape that arrives together with the next key is another key: each waits for its effect.
-    for (keys, seen) in [("\r", "uuid"), ("w", "Add a what-if GPU")] {
+    for (keys, seen) in [("\r", "UUID"), ("w", "Add a what-if GPU")] {
         screen.keys(keys);
         screen.see(seen);
         screen.keys("\x1b");
@@ -182,7 +182,7 @@ fn no_tab_lets_a_hostile_name_through() {
         screen.see(seen);
         assert!(!screen.text().contains(|letter| is_harmful(letter) && letter != '\n'));
     }
-    for (tab, seen, popup) in [("1", "Synthetic CPU", "uuid"), ("4", "COMMAND", "visible")] {
+    for (tab, seen, popup) in [("1", "Synthetic CPU", "UUID"), ("4", "COMMAND", "visible")] {
         screen.keys(tab);
         screen.see(seen);
         screen.keys("\r");
