@@ -6,6 +6,7 @@ use warpscope_kernels::Sm;
 use crate::Reading;
 use crate::readings;
 use crate::units::*;
+use crate::xid::XidCount;
 
 /// Whether there is a device behind the card on screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,6 +276,9 @@ pub struct Gpu {
     /// MIG instances, empty where there are none.
     #[serde(default)]
     pub mig: Vec<MigInstance>,
+    /// Xid errors the driver reported while the GPU was watched, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub xids: Vec<XidCount>,
 }
 
 impl Gpu {

@@ -27,6 +27,7 @@ pub mod text;
 mod time;
 pub mod trust;
 pub mod units;
+pub mod xid;
 
 pub use frame::{Frame, Origin, SCHEMA};
 pub use gpu::Gpu;

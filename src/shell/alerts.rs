@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use warpscope_probes::gpu::{ClockReason, Presence};
 use warpscope_probes::text::printable;
+use warpscope_probes::xid::{self, XidCount};
 use warpscope_probes::{Frame, Gpu, Origin, Scalar, Timestamp};
 
 use crate::widgets::format;
@@ -91,6 +92,7 @@ impl Alerts {
             let errors = |gpu: &Gpu| gpu.vitals.ecc_uncorrected_volatile.value().copied();
             let more = earlier.and_then(errors).zip(errors(gpu)).map(|(was, is)| is > was);
             findings.push(("ecc", more, "an uncorrected ECC error".to_owned()));
+            findings.push(xid_error(earlier, gpu));
         }
         if self.watches("throttle") {
             let slowed = gpu
@@ -135,6 +137,19 @@ impl Alerts {
             format!("idle for {} while {} are held", format::duration(passed), format::bytes(held));
         Some(("idle", Some(passed >= limit.as_secs_f64()), text))
     }
+}
+
+/// An Xid error that no program causes. It holds for one frame, so that the next one is told again.
+fn xid_error(earlier: Option<&Gpu>, gpu: &Gpu) -> Finding {
+    let before = |xid| {
+        let counts = earlier.map_or(&[][..], |gpu| &gpu.xids[..]);
+        counts.iter().find(|one| one.xid == xid).map_or(0, |one| one.count)
+    };
+    let is_new = |one: &&XidCount| {
+        one.count > before(one.xid) && xid::blame(one.xid) == xid::Blame::Hardware
+    };
+    let newest = gpu.xids.iter().rev().find(is_new);
+    ("xid", Some(newest.is_some()), newest.map_or_else(String::new, |one| xid::words(one.xid)))
 }
 
 /// Whether a reason for lower clocks is worth an alert: the power limit is reached in normal work.
@@ -192,6 +207,21 @@ mod tests {
             before = now.clone();
         }
         counts
+    }
+
+    #[test]
+    fn an_xid_error_alerts_each_time_unless_a_program_causes_it() {
+        let rules = AlertRules { events: vec!["hardware".into()], ..AlertRules::default() };
+        let reported = [&[][..], &[(31, 1)], &[(31, 1), (79, 1)], &[(31, 2), (79, 1)], &[(79, 2)]];
+        let frames: Vec<_> = (1..).zip(reported).collect();
+        let frames: Vec<_> = frames
+            .iter()
+            .map(|(second, xids)| {
+                let counts = xids.iter().map(|(xid, count)| XidCount { xid: *xid, count: *count });
+                frame(*second, |gpu| gpu.xids = counts.clone().collect())
+            })
+            .collect();
+        assert_eq!(told(rules, &frames), [0, 0, 1, 0, 1]);
     }
 
     #[test]

@@ -192,7 +192,7 @@ fn alerts_ask_for_metrics_that_are_served() {
     for metric in asked {
         let name = metric.trim_start_matches("warpscope_gpu_");
         let name = name.trim_end_matches("_total").trim_end_matches("_ratio");
-        let other = ["up", "clock_reason", "nvlink_errors"].contains(&name);
+        let other = ["up", "clock_reason", "nvlink_errors", "xid_errors"].contains(&name);
         assert!(other || stems.iter().any(|key| key.trim_end_matches("_pct") == name), "{metric}");
     }
     promtool(&["check", "rules", RULES], "");

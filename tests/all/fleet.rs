@@ -322,7 +322,7 @@ fn the_dashboard_shows_all_machines_and_opens_one() {
     let args = ["--prometheus", &server.url, "--no-bench"];
     let mut session = Session::start(&Start { args: &args, ..Start::default() });
     session.see("2 machines, 4 GPUs");
-    session.see("last Xid error 79");
+    session.see("Xid 79: GPU has fallen off");
     session.see("held by ml/train-0");
     session.keys("\x1b[C\r");
     session.see("remote node10");

@@ -293,6 +293,22 @@ fn a_lost_gpu_stays_with_its_identity_and_comes_back() {
 }
 
 #[test]
+fn xid_errors_are_counted_and_those_of_a_gpu_that_is_lost_are_not_missed() {
+    let mut bench = Bench::new("t4x2");
+    assert!(bench.poll().gpus.iter().all(|gpu| gpu.xids.is_empty()));
+    bench.nvml.set("t4x2+xid:1@31+xid:1@31+xid:0@13");
+    let counts = |section: &GpuSection, gpu: usize| {
+        section.gpus[gpu].xids.iter().map(|one| (one.xid, one.count)).collect::<Vec<_>>()
+    };
+    let running = bench.poll();
+    assert_eq!((counts(&running, 0), counts(&running, 1)), (vec![(13, 1)], vec![(31, 2)]));
+    bench.nvml.set("t4x2+xid:1@31+xid:1@31+xid:0@13+xid:1@79+lost:1");
+    let lost = bench.poll();
+    assert_eq!(lost.gpus[1].presence, Presence::Lost);
+    assert_eq!(counts(&lost, 1), [(31, 2), (79, 1)]);
+}
+
+#[test]
 fn a_gpu_lost_from_the_start_is_shown_as_lost() {
     let section = Bench::new("t4x2+lost:1").poll();
     assert_eq!(presences(&section), [Presence::Present, Presence::Lost]);

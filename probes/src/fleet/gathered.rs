@@ -6,6 +6,7 @@ use super::build::natural;
 use super::{Fleet, Machine, Member, State};
 use crate::gpu::{CLOCK_REASONS, Presence, Vitals};
 use crate::process::Process;
+use crate::xid::{self, XidCount};
 use crate::{Field, Frame, Gpu};
 
 /// Readings that are shown of all machines.
@@ -26,7 +27,7 @@ impl Fleet {
         let fields = Vitals::FIELDS.iter().filter(|field| FIELDS.contains(&field.key));
         let fields: Vec<&Field<Vitals>> = fields.collect();
         fleet.columns = fields.iter().map(|field| (field.key, Vec::new())).collect();
-        fleet.columns.push(("clock_reasons", Vec::new()));
+        fleet.columns.extend([("clock_reasons", Vec::new()), ("xid", Vec::new())]);
         let (mut models, mut owners) = (BTreeMap::new(), BTreeMap::new());
         let mut frames: Vec<_> = frames.into_iter().collect();
         frames.sort_by_cached_key(|frame| natural(frame.1));
@@ -44,7 +45,7 @@ impl Fleet {
                     owner: owner(frame, gpu).map(|owner| place(&mut owners, &owner)),
                 });
                 let values = fields.iter().map(|field| (field.number)(&gpu.vitals));
-                let values: Vec<_> = values.chain([reasons(gpu)]).collect();
+                let values: Vec<_> = values.chain([reasons(gpu), newest_xid(gpu)]).collect();
                 for ((_, column), value) in fleet.columns.iter_mut().zip(values) {
                     column.push(value);
                 }
@@ -69,6 +70,12 @@ fn reasons(gpu: &Gpu) -> Option<f64> {
     let active = gpu.throttle.active.value()?;
     let bits = CLOCK_REASONS.iter().filter(|row| active.contains(&row.1));
     Some(bits.fold(0, |mask, row| mask | row.0) as f64)
+}
+
+/// The newest Xid error that no program causes.
+fn newest_xid(gpu: &Gpu) -> Option<f64> {
+    let hardware = |one: &&XidCount| xid::blame(one.xid) == xid::Blame::Hardware;
+    gpu.xids.iter().rev().find(hardware).map(|one| one.xid as f64)
 }
 
 /// The user whose process holds most of a GPU.

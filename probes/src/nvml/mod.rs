@@ -9,6 +9,7 @@
 mod blocks;
 mod enumerate;
 mod error;
+mod events;
 mod gpm;
 mod links;
 mod lists;

@@ -6,6 +6,7 @@ use super::session::MOST_GPUS;
 use super::slot::Slot;
 use crate::gpu::Presence;
 use crate::notice::{Notice, Severity};
+use crate::xid;
 
 /// Everything there is to say of one device.
 pub(super) fn about(slot: &Slot, others_live: bool) -> Vec<Notice> {
@@ -18,10 +19,12 @@ pub(super) fn about(slot: &Slot, others_live: bool) -> Vec<Notice> {
 
 /// It fell off the bus.
 fn lost(slot: &Slot) -> Notice {
+    let newest = slot.gpu.xids.last();
+    let why = newest.map(|one| format!(" ({})", xid::words(one.xid))).unwrap_or_default();
     Notice {
         id: "gpu.lost".to_owned(),
         severity: Severity::Error,
-        what: format!("{} is lost: the driver cannot reach it any more.", called(slot)),
+        what: format!("{} is lost: the driver cannot reach it any more{why}.", called(slot)),
         remedy: "Look for its Xid with: sudo dmesg | grep -i xid; a reboot, or a power cycle, brings it back.".to_owned(),
     }
 }

@@ -9,9 +9,10 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use nvml_wrapper::error::{NvmlError, nvml_sym, nvml_try};
+use nvml_wrapper::event::EventSet;
 use nvml_wrapper::gpm::GpmSample;
 use nvml_wrapper::{Device, Nvml};
-use nvml_wrapper_sys::bindings::{nvmlFieldValue_t, nvmlGpmSample_t, nvmlMemory_t};
+use nvml_wrapper_sys::bindings::{nvmlEventSet_t, nvmlFieldValue_t, nvmlGpmSample_t, nvmlMemory_t};
 
 use super::error::is_missing_symbol;
 use super::plausible;
@@ -145,6 +146,37 @@ impl KeptSample {
     pub(super) fn sample(&self) -> ManuallyDrop<GpmSample<'_>> {
         // SAFETY: the handle came from `keep`, which took its ownership; this one never frees it.
         ManuallyDrop::new(unsafe { GpmSample::from_handle(&self.nvml, self.handle) })
+    }
+}
+
+/// A set of events kept from one poll to the next, which the wrapper's borrowed type cannot be.
+#[derive(Debug)]
+pub(super) struct KeptEvents {
+    handle: nvmlEventSet_t,
+    nvml: Arc<Nvml>,
+}
+
+// SAFETY: an opaque handle to memory of the library, which any one thread at a time may use.
+unsafe impl Send for KeptEvents {}
+
+impl KeptEvents {
+    /// Takes a set of this library out of the wrapper's lifetime. The library stays until the set is freed.
+    pub(super) fn keep(set: EventSet<'_>, nvml: &Arc<Nvml>) -> Self {
+        let set = ManuallyDrop::new(set);
+        // SAFETY: the set is not dropped, so that the handle has one owner, this one.
+        Self { handle: unsafe { set.handle() }, nvml: Arc::clone(nvml) }
+    }
+
+    /// The set, to be waited for.
+    pub(super) fn set(&self) -> ManuallyDrop<EventSet<'_>> {
+        // SAFETY: the handle came from `keep`, which took its ownership; this one never frees it.
+        ManuallyDrop::new(unsafe { EventSet::new(self.handle, &self.nvml) })
+    }
+}
+
+impl Drop for KeptEvents {
+    fn drop(&mut self) {
+        drop(ManuallyDrop::into_inner(self.set()));
     }
 }
 

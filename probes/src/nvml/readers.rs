@@ -10,7 +10,9 @@ use warpscope_kernels::Sm;
 
 use super::probe::Probe;
 use super::slot::Slot;
-use super::{blocks, error, gpm, links, lists, mig, plausible, processes, raw, throttle, words};
+use super::{
+    blocks, error, events, gpm, links, lists, mig, plausible, processes, raw, throttle, words,
+};
 use crate::units::*;
 
 /// How often a value is read, by what it costs and how fast it changes.
@@ -93,6 +95,7 @@ const READERS: &[Reader] = table! {
     Turn value identity.vgpu_mode = words::virtualization;
     Turn value identity.ecc_mode = |d| d.is_ecc_enabled().map(|mode| mode.currently_enabled);
     Turn block [mig::instances];
+    Turn block [events::watch];
 
     Poll block [blocks::utilization];
     Poll value vitals.util_encoder_pct = |d| d.encoder_utilization().and_then(|it| plausible::percent(it.utilization));

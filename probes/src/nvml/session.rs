@@ -8,6 +8,7 @@ use std::sync::Arc;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Nvml, cuda_driver_version_major, cuda_driver_version_minor};
 
+use super::events::Events;
 use super::gpm::Gpm;
 use super::pci::PciGpu;
 use super::slot::Slot;
@@ -80,7 +81,10 @@ impl Session {
 
     /// Frees what devices keep of this NVML. It is shut down when no call is under way in it.
     pub(super) fn close(self, slots: &mut [Slot]) {
-        slots.iter_mut().for_each(|slot| slot.gpm = Gpm::default());
+        for slot in slots {
+            slot.gpm = Gpm::default();
+            slot.events = Events::default();
+        }
     }
 
     /// Has every device read that is not away with an earlier call.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use nvml_wrapper::error::NvmlError;
 
+use super::events::Events;
 use super::gpm::Gpm;
 use super::links::Counters;
 use super::pci::{PciAddress, PciGpu};
@@ -36,6 +37,7 @@ pub(super) struct Slot {
     /// NVLink byte counters of the last poll.
     pub(super) counters: Option<Counters>,
     pub(super) gpm: Gpm,
+    pub(super) events: Events,
     pub(super) processes: Vec<GpuProcess>,
     claims: Vec<Claim>,
 }

@@ -9,7 +9,7 @@ use nvml_wrapper::error::NvmlError;
 use super::pci::PciAddress;
 use super::probe::{Probe, Target, Trouble};
 use super::slot::Slot;
-use super::{error, lists, readers};
+use super::{error, events, lists, readers};
 use crate::Reading;
 use crate::gpu::{Gpu, Presence};
 use crate::text::printable;
@@ -118,6 +118,7 @@ impl Visit {
 
     fn read(&mut self) -> Result<Met, NvmlError> {
         let Self { slot, nvml, turn, since_last, progress, .. } = self;
+        events::take(slot);
         let target = match nvml.device_by_index(slot.gpu.index) {
             Ok(device) => Target::Device(device, nvml),
             Err(why) => match Trouble::of(&why) {

@@ -15,7 +15,7 @@ args! {
         .default("hardware")
         .variable("WARPSCOPE_ALERTS")
         .key("alerts")
-        .help("Events to alert to: hardware is a lost GPU or an uncorrected ECC error, throttle a GPU slowed by heat or hardware, process one that ended");
+        .help("Events to alert to: hardware is a lost GPU, an uncorrected ECC error or an Xid error that no program causes, throttle a GPU slowed by heat or hardware, process one that ended");
     ALERT_TEMPERATURE: u64 = option("alert-temperature", "CELSIUS", Kind::Count)
         .default("0")
         .variable("WARPSCOPE_ALERT_TEMPERATURE")

@@ -2,6 +2,7 @@
 
 use warpscope_probes::fleet::{Fleet, State};
 use warpscope_probes::gpu::CLOCK_REASONS;
+use warpscope_probes::xid;
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +37,8 @@ pub(super) const PROBLEMS: &[(f64, &str, Check)] = &[
         failed.then(|| "row remap failed, replace it".to_owned())
     }),
     (8.0, "xid", |fleet, gpu| {
-        let xid = fleet.value("xid", gpu).filter(|xid| *xid > 0.0)?;
-        Some(format!("last Xid error {xid:.0}"))
+        let xid = fleet.value("xid", gpu).filter(|xid| *xid > 0.0)? as u64;
+        (xid::blame(xid) == xid::Blame::Hardware).then(|| xid::words(xid))
     }),
     (7.0, "ecc", |fleet, gpu| {
         let count = fleet.value("ecc_uncorrected_aggregate", gpu).filter(|count| *count > 0.0)?;

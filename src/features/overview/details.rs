@@ -3,6 +3,7 @@ use warpscope_probes::catalogue::Catalogue;
 use warpscope_probes::gpu::{Identity, Vitals};
 use warpscope_probes::text::printable;
 use warpscope_probes::units::{Bytes, Celsius};
+use warpscope_probes::xid::{self, Blame};
 use warpscope_probes::{Absence, Field, Gpu, Scalar};
 
 use super::Details;
@@ -188,6 +189,15 @@ fn parts(units: Units, look: Look<'_>, gpu: &Gpu, width: usize) -> Vec<Line<'sta
         let text =
             format!("{:.1} s below full clocks since the driver was loaded", violation.seconds.0);
         lines.extend(section(look, &violation.policy.replace('_', " "), &text, Role::Text, width));
+    }
+    for one in gpu.xids.iter().rev() {
+        let meaning = xid::meaning(one.xid).unwrap_or("no meaning known");
+        let role = match xid::blame(one.xid) {
+            Blame::Program => Role::Text,
+            Blame::Hardware => Role::Bad,
+        };
+        let text = format!("{meaning}, {}\u{d7}", one.count);
+        lines.extend(section(look, &format!("Xid {}", one.xid), &text, role, width));
     }
     for link in &gpu.nvlinks {
         let text = format!(

@@ -59,6 +59,7 @@ pub(super) fn all<'a>(frame: &'a Frame, gpus: &[&'a Gpu], extras: &Extras) -> Ve
     families.extend(vitals(gpus));
     families.push(clock_reasons(gpus));
     families.push(violations(gpus));
+    families.push(xids(gpus));
     families.extend(links(gpus));
     families.extend(processes(frame, gpus, extras));
     families.push(verdicts(frame, extras));
@@ -161,6 +162,17 @@ fn violations<'a>(gpus: &[&'a Gpu]) -> Family<'a> {
     for (at, gpu) in gpus.iter().enumerate() {
         for one in &gpu.throttle.violations {
             family.samples.push(labelled(at, "policy", &one.policy, one.seconds.0));
+        }
+    }
+    family
+}
+
+fn xids<'a>(gpus: &[&'a Gpu]) -> Family<'a> {
+    let help = "Xid errors the driver reported while warpscope watched, by number.";
+    let mut family = family("xid_errors", Kind::Counter, "", help);
+    for (at, gpu) in gpus.iter().enumerate() {
+        for one in &gpu.xids {
+            family.samples.push(labelled(at, "xid", one.xid.to_string(), one.count as f64));
         }
     }
     family

@@ -39,6 +39,7 @@ pub mod codes {
     pub const NOT_FOUND: u32 = 6;
     pub const INSUFFICIENT_SIZE: u32 = 7;
     pub const DRIVER_NOT_LOADED: u32 = 9;
+    pub const TIMEOUT: u32 = 10;
     pub const GPU_IS_LOST: u32 = 15;
     pub const MISMATCH: u32 = 18;
 }
@@ -510,6 +511,25 @@ exports! {
         busy.pop().ok_or(codes::NOT_FOUND)?;
         let sample = |info: ProcessInfo| ProcessSample { pid: info.pid, time, sm: Lie::Values.or(it.load()), memory: Lie::Values.or(it.load() / 2), encoder: Lie::Values.or(0), decoder: Lie::Values.or(3) };
         put_list(count, place, busy.into_iter().map(sample).collect())
+    }
+
+    nvmlEventSetCreate(place: *mut *mut EventSet) { put(place, Box::into_raw(Box::default())); Ok(()) }
+    nvmlEventSetFree(set: *mut EventSet) { drop(Box::from_raw(set)); Ok(()) }
+    nvmlDeviceRegisterEvents(d: Handle, types: u64, set: *mut EventSet) {
+        let board = device(d)?.board;
+        if types & XID_CRITICAL_ERROR != 0 {
+            (*set).boards.push(board);
+        }
+        Ok(())
+    }
+    nvmlEventSetWait_v2(set: *mut EventSet, event: *mut EventData, _timeout_ms: u32) {
+        let set = &mut *set;
+        let happened = with(|state| state.scenario.xids.clone());
+        let due = happened.iter().enumerate().skip(set.told).find(|(_, xid)| set.boards.contains(&xid.0));
+        let (at, (board, xid)) = due.ok_or(codes::TIMEOUT)?;
+        set.told = at + 1;
+        put(event, EventData { device: handle(*board, None), types: XID_CRITICAL_ERROR, data: *xid, instances: [u32::MAX; 2] });
+        Ok(())
     }
 
     nvmlGpmQueryDeviceSupport(d: Handle, place: *mut GpmSupport) { (*place).supported = u32::from(device(d)?.model.has(Feature::Gpm)); Ok(()) }

@@ -61,6 +61,8 @@ pub struct Scenario {
     pub steady_from: Option<usize>,
     /// Whether names are full of escape sequences.
     pub escapes: bool,
+    /// Xid errors, each with its board, in the order in which they happen.
+    pub xids: Vec<(usize, u64)>,
 }
 
 impl Scenario {
@@ -83,6 +85,7 @@ impl Scenario {
     /// | `lies:endless`, `lies:encoding` | texts do not end in their buffers; are no UTF-8 |
     /// | `lies:values`, `lies:memory` | every bit of every value is set; twice the memory there is is used |
     /// | `reasons:N` | clock-event mask, decimal |
+    /// | `xid:N@CODE` | board N reports this Xid error once to each who listens |
     /// | `driver:X` | driver version, 570.124.06, or its CUDA version, 12080 |
     /// | `exclusive`, `prohibited` | compute mode |
     /// | `idle` | the boards have nothing to do |
@@ -117,6 +120,10 @@ impl Scenario {
             "dying" => self.dying.push(number()?),
             "weird" => self.weird = Some(rest.parse().ok()?),
             "reasons" => self.reasons = Some(rest.parse().ok()?),
+            "xid" => {
+                let (board, xid) = rest.split_once('@')?;
+                self.xids.push((board.parse().ok()?, xid.parse().ok()?));
+            }
             "driver" if rest.contains('.') => rest.clone_into(&mut self.driver),
             "driver" => self.cuda = rest.parse().ok()?,
             "exclusive" => self.compute_mode = 3,

@@ -140,6 +140,24 @@ pub struct GpmRequest {
     pub(crate) metrics: [GpmMetric; 1],
 }
 
+/// The kind of event in which an Xid error comes.
+pub(crate) const XID_CRITICAL_ERROR: u64 = 8;
+
+#[repr(C)]
+pub(crate) struct EventData {
+    pub(crate) device: *mut c_void,
+    pub(crate) types: u64,
+    pub(crate) data: u64,
+    pub(crate) instances: [u32; 2],
+}
+
+/// What a caller listens to, and how many errors of the scenario it has been told of.
+#[derive(Default)]
+pub struct EventSet {
+    pub(crate) boards: Vec<usize>,
+    pub(crate) told: usize,
+}
+
 #[repr(C)]
 pub(crate) struct DlInfo {
     pub(crate) file: *const c_char,
