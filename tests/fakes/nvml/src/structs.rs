@@ -144,7 +144,7 @@ pub struct GpmRequest {
 pub(crate) const XID_CRITICAL_ERROR: u64 = 8;
 
 #[repr(C)]
-pub(crate) struct EventData {
+pub struct EventData {
     pub(crate) device: *mut c_void,
     pub(crate) types: u64,
     pub(crate) data: u64,
