@@ -8,6 +8,7 @@ use super::installed::{Here, binaries, cuda, environments};
 use super::probed::probed;
 use super::{Check, Finding, Outcome};
 use crate::config::ConfigPath;
+use crate::io::machine::kernel_log;
 
 /// Every check, in the order a person would look.
 pub(crate) const CHECKS: &[Check] = &[
@@ -15,6 +16,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { id: "driver.state", title: "driver", run: |facts| with_frame(facts, driver) },
     Check { id: "gpu.found", title: "GPUs", run: |facts| with_frame(facts, gpus) },
     Check { id: "gpu.suspended", title: "asleep", run: |facts| with_frame(facts, suspended) },
+    Check { id: "gpu.xid", title: "kernel log", run: |facts| with_frame(facts, xids) },
     Check { id: "gpu.denied", title: "permission", run: |facts| with_frame(facts, denied) },
     Check { id: "gpu.late", title: "in time", run: |facts| with_frame(facts, late) },
     Check { id: "host.container", title: "container", run: |facts| with_frame(facts, container) },
@@ -232,6 +234,39 @@ fn notices(frame: &Frame) -> Finding {
     match worst {
         None => pass("none"),
         Some(_) => finding(outcome, lines(|notice| &notice.what), lines(|notice| &notice.remedy)),
+    }
+}
+
+/// Xid errors in the kernel's log.
+fn xids(frame: &Frame) -> Finding {
+    if frame.origin != Origin::Local {
+        return skip("not read: these GPUs come from a recording");
+    }
+    if real(frame).next().is_none() {
+        return skip("no GPU");
+    }
+    let all = match kernel_log::xids() {
+        Ok(all) => all,
+        Err(why) => return skip(format!("not readable ({why}); see: sudo dmesg | grep -i xid")),
+    };
+    let newest = all.iter().rev().find(|one| one.is_hardware());
+    match newest.or(all.last()) {
+        None => pass("no Xid error since it begins"),
+        Some(one) if one.is_hardware() => finding(
+            Outcome::Fail,
+            format!(
+                "{} of {} Xid errors: {}",
+                all.iter().filter(|it| it.is_hardware()).count(),
+                all.len(),
+                one.words()
+            ),
+            "the GPU, its power, slot or driver fails, not a program: see docs.nvidia.com/deploy/xid-errors for the number",
+        ),
+        Some(one) => pass(format!(
+            "{} Xid errors, all caused by programs; the newest: {}",
+            all.len(),
+            one.words()
+        )),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::commands::cli::{CliError, Options};
 use crate::commands::frames::first_frame;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::config::{Config, Environment, Layer, args};
-use crate::engine::explain::{Problem, foreseen};
+use crate::engine::explain::{Digest, Problem, foreseen};
 use crate::io::machine;
 use crate::io::sink::Redactor;
 
@@ -96,7 +96,9 @@ fn foresee(options: &Options, frame: Option<&Frame>) -> Result<Vec<Problem>, &'s
     }
     let variable = |name: &str| options.env.text(name);
     let mut here = machine::of_here(frame, &variable);
-    here.join(&machine::active_environment(&variable));
+    if let Some(active) = machine::active_environment(&variable) {
+        here.join(&machine::libraries(&Digest::default(), Some(&active)));
+    }
     Ok(foreseen(&here))
 }
 

@@ -7,7 +7,7 @@ mod show;
 mod subject;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -118,7 +118,9 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
         let name = folder.display();
         return Err(CliError::Usage(format!("--env {name}: is no folder of a Python environment")));
     }
-    facts.join(&machine::libraries(digest, environment.as_deref().map(Path::new)));
+    let active = || is_from_here(options).then(|| machine::active_environment(&variable(options)));
+    let environment = environment.map(PathBuf::from).or_else(|| active().flatten());
+    facts.join(&machine::libraries(digest, environment.as_deref()));
     Ok(explain(digest, &facts, &rules))
 }
 
@@ -127,14 +129,24 @@ fn of_here(options: &Options, digest: &Digest) -> Facts {
     let Some(frame) = open_source(options, AtEnd::Stop).and_then(first_frame).ok() else {
         return Facts::default();
     };
+    match is_from_here(options) {
+        true => machine::of_here(&frame, &variable(options)),
+        false => machine::facts_for(digest, &frame, Some(&variable(options))),
+    }
+}
+
+/// Whether the text comes from this machine for sure: the user says so, or a command or process of it was named.
+fn is_from_here(options: &Options) -> bool {
     let process = options.get(&args::OF_PROCESS);
-    let variable = |name: &str| match process {
+    options.get(&args::HERE) || process.is_some() || !options.get(&args::COMMAND).is_empty()
+}
+
+/// Variables of the process that is asked about, else of this one.
+fn variable(options: &Options) -> impl Fn(&str) -> Option<String> {
+    let process = options.get(&args::OF_PROCESS);
+    move |name| match process {
         Some(pid) => machine::of_process(pid, name),
         None => options.env.text(name),
-    };
-    match options.get(&args::HERE) || process.is_some() {
-        true => machine::of_here(&frame, &variable),
-        false => machine::facts_for(digest, &frame, Some(&variable)),
     }
 }
 

@@ -74,6 +74,8 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
             against.push(context.told(condition));
         }
     }
+    let mut checks = cause.check.iter();
+    is_decided |= !cause.check.is_empty() && checks.all(|one| context.holds(one) == Some(true));
     is_decided &= contradiction.is_none();
     Candidate { cause, score, lines, facts, is_decided, contradiction, against }
 }

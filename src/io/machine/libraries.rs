@@ -6,30 +6,29 @@ use std::path::{Path, PathBuf};
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::inspect::binary::{Cache, scan_file};
 
-use super::{SMALL, Variable};
+use super::{SMALL, Variable, environment};
 use crate::engine::explain::{Digest, Facts, Origin};
 
 /// Libraries of a traceback that are scanned.
 const LIBRARIES: usize = 3;
 
-/// What the Python environment that is active was built for.
-pub(crate) fn active_environment(variable: Variable<'_>) -> Facts {
-    let mut facts = Facts::default();
-    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| variable(name));
-    if let Some(torch) = active.and_then(|folder| torch_of(Path::new(&folder))) {
-        build(&mut facts, &torch);
-    }
-    facts
+/// The Python environment that is active.
+pub(crate) fn active_environment(variable: Variable<'_>) -> Option<PathBuf> {
+    ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().find_map(|name| variable(name)).map(PathBuf::from)
 }
 
-/// What the libraries that the text names, or those of the environment, were built for.
+/// What the libraries that the text names, and the environment they are in, were built for; of the given environment where they are in none.
 pub(crate) fn libraries(digest: &Digest, environment: Option<&Path>) -> Facts {
     let mut facts = Facts::default();
     let named = paths(digest);
-    let torch =
-        environment.and_then(torch_of).or_else(|| named.iter().find_map(|path| torch_beside(path)));
-    if let Some(torch) = torch {
-        build(&mut facts, &torch);
+    let beside = || named.iter().find_map(|path| packages_above(path));
+    let environment = environment.map(Path::to_owned).or_else(beside);
+    if let Some(environment) = environment {
+        let folders = packages_of(&environment).into_iter().chain([environment.clone()]);
+        if let Some(torch) = folders.map(|one| one.join("torch")).find(|torch| torch.is_dir()) {
+            build(&mut facts, &torch);
+        }
+        facts.join(&environment::facts(&environment, digest));
     }
     let libraries = named.iter().filter(|path| path.is_file() && is_library(path)).take(LIBRARIES);
     let targets: BTreeSet<String> = libraries.flat_map(|path| targets(path)).collect();
@@ -86,11 +85,11 @@ fn paths(digest: &Digest) -> Vec<PathBuf> {
     known.into_iter().filter(|path| path.exists()).collect()
 }
 
-fn torch_beside(path: &Path) -> Option<PathBuf> {
-    let packages = path.ancestors().find(|folder| {
-        folder.file_name().is_some_and(|name| name == "site-packages" || name == "dist-packages")
-    })?;
-    Some(packages.join("torch")).filter(|torch| torch.is_dir())
+/// The folder that pip installs into above a file.
+fn packages_above(path: &Path) -> Option<PathBuf> {
+    let is_packages = |name: &std::ffi::OsStr| name == "site-packages" || name == "dist-packages";
+    let above = path.ancestors().find(|folder| folder.file_name().is_some_and(is_packages));
+    above.map(Path::to_owned)
 }
 
 /// Whether a folder is a Python environment: venv, conda, or what pip installs into.
@@ -104,8 +103,4 @@ fn packages_of(environment: &Path) -> Vec<PathBuf> {
     let libraries = std::fs::read_dir(environment.join("lib")).into_iter().flatten().take(100);
     let packages = libraries.filter_map(Result::ok).map(|entry| entry.path().join("site-packages"));
     packages.chain([environment.join("Lib/site-packages")]).filter(|one| one.is_dir()).collect()
-}
-
-fn torch_of(environment: &Path) -> Option<PathBuf> {
-    packages_of(environment).into_iter().map(|one| one.join("torch")).find(|torch| torch.is_dir())
 }

@@ -1,6 +1,8 @@
 //! Facts of this machine that decide between the causes of an error.
 
+mod environment;
 mod host;
+pub(crate) mod kernel_log;
 mod libraries;
 
 use std::env::consts::OS;
@@ -10,10 +12,12 @@ use warpscope_probes::Frame;
 use warpscope_probes::bounded::{self, Accept};
 use warpscope_probes::driver::DriverState;
 use warpscope_probes::gpu::Presence;
+use warpscope_probes::process::Process;
 
 pub(crate) use self::libraries::{active_environment, is_environment, libraries};
 use crate::engine::Target;
 use crate::engine::explain::{Digest, Facts, Origin, names_another_gpu};
+use crate::text;
 
 /// Bytes read of a small file.
 const SMALL: u64 = 64 << 10;
@@ -40,6 +44,7 @@ pub(crate) fn of_here(frame: &Frame, variable: Variable<'_>) -> Facts {
     let mut facts = of_frame(frame);
     if OS == "linux" {
         host::facts(&mut facts, frame, variable);
+        kernel_log::facts(&mut facts);
     }
     facts
 }
@@ -90,6 +95,27 @@ fn memory(facts: &mut Facts, frame: &Frame) {
         if let Some(bytes) = reading.value() {
             facts.count(name, bytes.0 as f64, Origin::Here);
         }
+    }
+    holders(facts, frame, &gpu.key);
+}
+
+/// The processes with most of a GPU's memory.
+fn holders(facts: &mut Facts, frame: &Frame, gpu: &str) {
+    const TOLD: usize = 3;
+    let bytes = |process: &Process| process.usage.gpu_memory_bytes.value().map_or(0, |it| it.0);
+    let mut holders: Vec<&Process> =
+        frame.processes.iter().filter(|one| one.gpu == gpu && bytes(one) > 0).collect();
+    holders.sort_by_key(|process| std::cmp::Reverse(bytes(process)));
+    let told = |process: &&Process| {
+        let name = process.host.name.last().map_or("a process", String::as_str);
+        let user = process.host.user.last().map(|user| format!(" of {user}")).unwrap_or_default();
+        format!("{name}{user} (pid {}) {}", process.pid, text::bytes(bytes(process)))
+    };
+    let told: Vec<String> = holders.iter().take(TOLD).map(told).collect();
+    if !told.is_empty() {
+        facts.state("holders", &told.join(", "), Origin::Here);
+        let pids: Vec<String> = holders.iter().take(TOLD).map(|one| one.pid.to_string()).collect();
+        facts.state("holder_pids", &pids.join(","), Origin::Here);
     }
 }
 
