@@ -67,6 +67,9 @@ fn one(text: &mut String, problem: &Problem) {
     for fix in &problem.fix {
         _ = writeln!(text, "  {fix}");
     }
+    for refuted in &problem.refuted {
+        _ = writeln!(text, "Not a fix here: {}\n  {}", refuted.fix, refuted.why);
+    }
     list(text, "Rules", &problem.rules);
     list(text, "See also", &problem.why);
     list(text, "Sources", &problem.sources);

@@ -55,6 +55,15 @@ pub struct Asked {
     pub command: String,
 }
 
+/// A fix that is none here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refuted {
+    /// What would be done.
+    pub fix: String,
+    /// Why it fails.
+    pub why: String,
+}
+
 /// One problem with its cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
@@ -82,6 +91,8 @@ pub struct Problem {
     pub facts: Vec<UsedFact>,
     /// What to do.
     pub fix: Vec<String>,
+    /// Fixes of the cause that fail on this GPU by the rules.
+    pub refuted: Vec<Refuted>,
     /// Where it can be read again.
     pub sources: Vec<String>,
     /// Ids of rules with this message.
@@ -159,6 +170,7 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         excluded: excluded(group, rival),
         facts: used(best),
         fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
+        refuted: Vec::new(),
         sources: best.cause.source.clone(),
         rules: Vec::new(),
         why: Vec::new(),

@@ -15,11 +15,12 @@ mod signatures;
 mod symptoms;
 mod template;
 mod text_facts;
+mod verify;
 mod weigh;
 
 use warpscope_probes::rules::{Effect, Rule, RuleBase, Stage};
 
-pub use answer::{Answer, Asked, Confidence, Excluded, Problem, UsedFact};
+pub use answer::{Answer, Asked, Confidence, Excluded, Problem, Refuted, UsedFact};
 pub use fact::{Fact, Facts, Origin};
 pub use line::Line;
 pub use reader::{Digest, Reader};
@@ -46,6 +47,8 @@ pub fn explain(digest: &Digest, given: &Facts, rules: &RuleBase) -> Answer {
         }
         None => problems.extend(found.first().map(|rule| by_rule(rule, &found))),
     }
+    let verified = verify::Rules { base: rules, facts: &facts, text: &text.to_lowercase() };
+    problems.iter_mut().for_each(|problem| verified.verify(problem));
     let look = echo(&hits).filter(|_| problems.is_empty());
     Answer { problems, look, lines: digest.total }
 }
@@ -111,6 +114,7 @@ fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
         excluded: Vec::new(),
         facts: Vec::new(),
         fix: rule.fix.iter().map(ToString::to_string).collect(),
+        refuted: Vec::new(),
         sources: vec![rule.source.to_string()],
         rules: found.iter().map(|rule| rule.id.to_string()).collect(),
         why: why(found),

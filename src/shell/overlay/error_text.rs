@@ -119,6 +119,9 @@ fn problem_of(w: &mut PageWriter<'_>, problem: &Problem, is_first: bool) {
     }
     let label = if is_first { "fix (y)" } else { "fix" };
     w.pasted(label, &problem.fix.join("\n"), look.style(Role::Good));
+    for refuted in &problem.refuted {
+        w.labelled("not a fix", &format!("{}: {}", refuted.fix, refuted.why), Role::Muted);
+    }
     w.labelled("rules", &problem.rules.join(", "), Role::Muted);
     w.labelled("see also", &problem.why.join(", "), Role::Muted);
     if !problem.sources.is_empty() {

@@ -1,0 +1,144 @@
+//! Fixes that are configurations, asked of the rules: one that fails on the same GPU is no fix.
+
+use warpscope_kernels::Sm;
+use warpscope_probes::rules::{Framework, RuleBase, Settings};
+
+use super::answer::{Problem, Refuted};
+use super::fact::Facts;
+use crate::engine::{Question, Target, evaluate_without_fixes};
+
+/// Other spellings of values than a framework's own.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("half", "fp16"),
+    ("float16", "fp16"),
+    ("torch.float16", "fp16"),
+    ("bfloat16", "bf16"),
+    ("torch.bfloat16", "bf16"),
+    ("float", "fp32"),
+    ("float32", "fp32"),
+    ("torch.float32", "fp32"),
+];
+
+/// What a fix is asked for.
+pub(super) struct Rules<'a> {
+    pub(super) base: &'a RuleBase,
+    pub(super) facts: &'a Facts,
+    /// The text of the error, in lower case.
+    pub(super) text: &'a str,
+}
+
+impl Rules<'_> {
+    /// Takes the fixes out that fail by the rules, each with its reason.
+    pub(super) fn verify(&self, problem: &mut Problem) {
+        let Some(target) = self.target() else { return };
+        let (mut kept, mut refuted) = (Vec::new(), Vec::new());
+        for fix in std::mem::take(&mut problem.fix) {
+            match self.refusal(&target, &fix) {
+                Some(why) => refuted.push(Refuted { fix, why }),
+                None => kept.push(fix),
+            }
+        }
+        (problem.fix, problem.refuted) = (kept, refuted);
+    }
+
+    fn target(&self) -> Option<Target> {
+        let tenths = (self.facts.number("cc")? * 10.0).round() as u16;
+        let sm = Sm::new(u8::try_from(tenths / 10).ok()?, u8::try_from(tenths % 10).ok()?);
+        let label = self.facts.get("gpu").map_or_else(|| sm.to_string(), |gpu| gpu.shown.clone());
+        Some(Target::of_sm(label, sm))
+    }
+
+    /// Why a fix fails; `None` where it is no configuration, or nothing says that it does.
+    fn refusal(&self, target: &Target, fix: &str) -> Option<String> {
+        let command = fix.split("   # ").next()?;
+        let question = self.question(command)?;
+        let verdict = evaluate_without_fixes(self.base, target, &question, &[]);
+        verdict.outcome.is_bad().then(|| {
+            format!(
+                "{} {} on {}: {}",
+                verdict.framework,
+                verdict.outcome.words(),
+                verdict.gpu,
+                verdict.reason
+            )
+        })
+    }
+
+    /// The configuration a command starts.
+    fn question(&self, command: &str) -> Option<Question> {
+        let framework = self.framework(command)?;
+        let mut config = Settings::default();
+        for arg in &framework.launch.as_ref()?.arg {
+            let Some((before, _)) = arg.write.split_once("{value}") else { continue };
+            let Some((_, rest)) = command.split_once(before).filter(|_| !before.is_empty()) else {
+                continue;
+            };
+            let ends = |letter: char| letter.is_whitespace() || ",;)\"'".contains(letter);
+            let written = rest.split(ends).next().unwrap_or_default();
+            let own =
+                arg.names.iter().find(|(_, name)| *name == written).map(|(name, _)| name.as_str());
+            let general = SPELLINGS.iter().find(|row| row.0 == written).map(|row| row.1);
+            config.set(&arg.key, own.or(general).unwrap_or(written)).ok()?;
+        }
+        let version = self.facts.get(&format!("{}_version", framework.id.replace('-', "_")));
+        let version =
+            version.map(|fact| fact.shown.split('+').next().unwrap_or_default().to_owned());
+        (!config.is_empty()).then(|| Question {
+            framework: framework.id.to_string(),
+            version: version.or_else(|| framework.version.clone()),
+            config,
+            ..Question::default()
+        })
+    }
+
+    /// The framework a command starts; where it is an argument alone, the one the text is about.
+    fn framework(&self, command: &str) -> Option<&Framework> {
+        let all = || self.base.frameworks().iter().filter(|framework| framework.launch.is_some());
+        let starts = |framework: &&Framework| {
+            let text = framework.launch.as_ref().map_or("", |launch| &launch.text);
+            let head = text.split('{').next().unwrap_or_default().trim();
+            head.len() > 3 && command.starts_with(head)
+        };
+        let named = |framework: &&Framework| {
+            let module = framework.id.replace('-', "_");
+            self.text.contains(&format!("/{module}/")) || self.text.contains(&format!("{module} "))
+        };
+        let alone = command.starts_with("--");
+        all().find(starts).or_else(|| all().find(named).filter(|_| alone))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fact::Origin;
+    use super::*;
+
+    fn refused(gpu: (&str, &str), version: &str, text: &str, fix: &str) -> bool {
+        let base = RuleBase::builtin();
+        let mut facts = Facts::default();
+        facts.state("gpu", gpu.0, Origin::Named);
+        facts.state("cc", gpu.1, Origin::Named);
+        facts.state("vllm_version", version, Origin::Here);
+        let rules = Rules { base, facts: &facts, text };
+        let target = rules.target().expect("a capability");
+        rules.refusal(&target, fix).is_some()
+    }
+
+    // vLLM 0.8 refuses bfloat16 below compute capability 8.0 (vllm/platforms/cuda.py, check_if_supports_dtype).
+    #[test]
+    fn a_fix_that_fails_on_this_gpu_is_refused() {
+        let bf16 = "vllm serve MODEL --dtype bfloat16   # keeps the range";
+        for (gpu, fix, is_refused) in [
+            (("V100", "7.0"), bf16, true),
+            (("A100", "8.0"), bf16, false),
+            (("V100", "7.0"), "vllm serve MODEL --dtype half", false),
+            (("V100", "7.0"), "--dtype bfloat16   # in the same command", true),
+            (("V100", "7.0"), "pip install -U vllm", false),
+            (("V100", "7.0"), "vllm serve MODEL --dtype nonsense", false),
+        ] {
+            let text = "file \"/x/site-packages/vllm/engine.py\"";
+            assert_eq!(refused(gpu, "0.8.5", text, fix), is_refused, "{fix} on {}", gpu.0);
+        }
+        assert!(!refused(("V100", "7.0"), "0.8.5", "no framework", "--dtype bfloat16"));
+    }
+}
