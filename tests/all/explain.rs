@@ -7,7 +7,10 @@ use proptest::prelude::*;
 use regex_lite::Regex;
 use serde::Deserialize;
 use serde_json::Value;
-use warpscope::engine::explain::{Answer, Confidence, Facts, Origin, Reader, explain};
+use stage::Stage;
+use warpscope::engine::explain::{
+    Answer, Confidence, Facts, Origin, Reader, explain, state_probes,
+};
 use warpscope_probes::rules::RuleBase;
 
 /// Threads whose cause was found: the message, the GPU where it was told, the class.
@@ -176,4 +179,73 @@ proptest! {
         let answer = answer(&text, &Facts::default());
         prop_assert!(answer.problems.iter().all(|problem| !problem.cause.is_empty()));
     }
+}
+
+const ALLOC_FAILED: &str =
+    "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n";
+
+#[test]
+fn a_live_probe_settles_what_the_text_leaves_open() {
+    let with = |works: bool| {
+        let mut facts = Facts::default();
+        state_probes(&mut facts, [("memory.allocate", works)].into_iter());
+        answer(ALLOC_FAILED, &facts).problems.remove(0)
+    };
+    let fails = with(false);
+    assert_eq!((fails.class.as_str(), fails.confidence), ("oom_masked", Confidence::Settled));
+    assert_ne!(with(true).confidence, Confidence::Settled);
+    let asked = answer(ALLOC_FAILED, &Facts::default()).problems.remove(0).ask;
+    assert!(
+        asked.is_some_and(|ask| ask.command.contains("warpscope probe --only memory.allocate"))
+    );
+}
+
+#[test]
+fn probes_run_when_asked_for_and_say_that_a_stand_in_answered() {
+    let (stage, home) = (Stage::new("t4"), tempfile::TempDir::new().expect("a folder"));
+    let log = home.path().join("log");
+    std::fs::write(&log, ALLOC_FAILED).expect("writes");
+    let mut command = stage.command(env!("CARGO_BIN_EXE_warpscope"));
+    command.env("HOME", home.path()).env("XDG_CACHE_HOME", home.path());
+    let output = command.args(["explain", "--here", "--probe", "--json"]).arg(&log).output();
+    let output = output.expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("probe memory.allocate (simulated): "), "{said}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let facts = answer["facts"].as_array().expect("facts");
+    let found = facts.iter().find(|fact| fact["name"] == "probe memory allocate");
+    assert_eq!(found.map(|fact| fact["value"].clone()), Some("1".into()), "{answer}");
+}
+
+#[test]
+fn pins_of_the_environment_settle_an_undefined_symbol() {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let packages = home.path().join("venv/lib/python3.11/site-packages");
+    let write = |path: &str, text: &str| {
+        let path = packages.join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("writes");
+    };
+    write("../../../pyvenv.cfg", "version = 3.11.2\n");
+    write("torch-2.7.1.dist-info/METADATA", "Name: torch\nVersion: 2.7.1\n");
+    write("torch/version.py", "__version__ = '2.7.1+cu126'\ncuda: Optional[str] = '12.6'\n");
+    let flash = "Name: flash-attn\nVersion: 2.8.0\nRequires-Dist: torch==2.6.0\n";
+    write("flash_attn-2.8.0.dist-info/METADATA", flash);
+    write("flash_attn-2.8.0.dist-info/RECORD", "flash_attn_2_cuda.so,,\n");
+    write("flash_attn_2_cuda.so", "");
+    let log = home.path().join("log");
+    let symbol =
+        "flash_attn_2_cuda.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jS2_";
+    std::fs::write(&log, format!("ImportError: {symbol}\n")).expect("writes");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warpscope"));
+    command.env("HOME", home.path()).args(["explain", "--json", "--env"]);
+    let output = command.arg(home.path().join("venv")).arg(&log).output().expect("starts");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (&answer["class"], &answer["confidence"]),
+        (&"binary_abi_mismatch".into(), &"settled".into())
+    );
+    let cause = answer["cause"].as_str().unwrap_or_default();
+    let pin = "flash-attn 2.8.0 asks for torch==2.6.0, but torch 2.7.1+cu126 is installed";
+    assert!(cause.contains(pin), "{cause}");
 }

@@ -59,6 +59,9 @@ pub struct Cause {
     /// Conditions that lower it.
     #[serde(default)]
     pub less: BTreeMap<String, f64>,
+    /// Live probes that fail where this is the cause, by id.
+    #[serde(default)]
+    pub probe: Vec<String>,
     /// The cause in one sentence. `{name}` is a fact; a part in `<<…>>` is left out where a fact in it is unknown.
     pub because: String,
     /// What to do, each a command or a step; the same slots, and one whose fact is unknown is left out.
@@ -177,6 +180,7 @@ mod tests {
             assert!(!cause.text.is_empty() && !cause.fix.is_empty(), "{name}");
             assert!(!cause.source.is_empty() && cause.retrieved.starts_with("20"), "{name}");
             assert!(cause.because.ends_with(['.', '>']), "{name}");
+            assert!(cause.probe.iter().all(|id| crate::live::probe(id).is_some()), "{name}");
         }
     }
 

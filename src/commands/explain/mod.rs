@@ -3,6 +3,7 @@
 //! The text comes from a file, from standard input or from a command that is run; what is true on this machine is asked only where the text
 //! can come from here, so that a log pasted from elsewhere is not judged by the wrong GPU.
 
+mod probed;
 mod show;
 mod subject;
 
@@ -32,7 +33,14 @@ pub(crate) const COMMAND: CommandSpec = CommandSpec {
 Facts of this machine decide where it has a GPU and the text names no other; --here says that it comes from here. \
 Exits with 0 if a cause was found, with 1 if one of two fits, with 4 if none is known.",
     args: &[
-        &[&args::ERROR_TEXT, &args::COMMAND, &args::HERE, &args::ENVIRONMENT, &args::OF_PROCESS],
+        &[
+            &args::ERROR_TEXT,
+            &args::COMMAND,
+            &args::HERE,
+            &args::ENVIRONMENT,
+            &args::OF_PROCESS,
+            &args::RUN_PROBES,
+        ],
         NAMED_GPUS,
         LIVE,
         &[&args::RULES, &args::JSON, &args::MARKDOWN],
@@ -121,6 +129,12 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
     let active = || is_from_here(options).then(|| machine::active_environment(&variable(options)));
     let environment = environment.map(PathBuf::from).or_else(|| active().flatten());
     facts.join(&machine::libraries(digest, environment.as_deref()));
+    let answer = explain(digest, &facts, &rules);
+    let wanted = answer.problems.first().map_or(&[][..], |problem| &problem.probes);
+    if !options.get(&args::RUN_PROBES) || wanted.is_empty() {
+        return Ok(answer);
+    }
+    probed::state(&mut facts, wanted, options.get(&args::LIBRARY).as_deref())?;
     Ok(explain(digest, &facts, &rules))
 }
 

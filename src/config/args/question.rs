@@ -83,6 +83,8 @@ args! {
         .help("The text comes from this machine: its facts decide");
     ENVIRONMENT: Option<PathBuf> = option("env", "DIR", Kind::Path)
         .help("Python environment the text comes from; its libraries are read");
+    RUN_PROBES: bool = switch(&[("probe", "on")])
+        .help("Run the live probes that tell causes apart, on the GPUs of this machine; GPUs in use are left alone");
     OF_PROCESS: Option<u64> = option("pid", "PID", Kind::Count)
         .help("Process of this machine that the text comes from; its environment variables are read");
     FIX_NUMBER: Option<u64> = option("fix", "N", Kind::Count)

@@ -10,7 +10,7 @@ use super::fact::{Facts, Origin};
 use super::reader::Digest;
 use super::signatures::Signatures;
 use super::template::{command, filled};
-use super::weigh::Candidate;
+use super::weigh::{Candidate, probed};
 
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,6 +89,8 @@ pub struct Problem {
     pub excluded: Vec<Excluded>,
     /// What decided.
     pub facts: Vec<UsedFact>,
+    /// Live probes that would tell more, by id.
+    pub probes: Vec<String>,
     /// What to do.
     pub fix: Vec<String>,
     /// Fixes of the cause that fail on this GPU by the rules.
@@ -170,6 +172,7 @@ pub(super) fn problem(group: &[Candidate], digest: &Digest) -> Problem {
         excluded: excluded(group, rival),
         facts: used(best),
         fix: best.cause.fix.iter().filter_map(|one| command(one, &best.facts)).collect(),
+        probes: best.cause.probe.clone(),
         refuted: Vec::new(),
         sources: best.cause.source.clone(),
         rules: Vec::new(),
@@ -191,10 +194,12 @@ fn asked(best: &Candidate, rival: Option<&Candidate>) -> Option<Asked> {
     let question: &Question = own.or_else(|| rival.and_then(|rival| rival.cause.ask.as_ref()))?;
     // A question of a cause may name what only its rival's text has.
     let told = command(&question.command, &best.facts);
-    Some(Asked {
-        fact: question.fact.clone(),
-        command: told.unwrap_or_else(|| question.command.clone()),
-    })
+    let command = told.unwrap_or_else(|| question.command.clone());
+    let probe = match &best.cause.probe[..] {
+        [] => String::new(),
+        probes => format!("; warpscope probe --only {}", probes.join(",")),
+    };
+    Some(Asked { fact: question.fact.clone(), command: command + &probe })
 }
 
 fn excluded(group: &[Candidate], rival: Option<&Candidate>) -> Vec<Excluded> {
@@ -222,6 +227,7 @@ fn used(candidate: &Candidate) -> Vec<UsedFact> {
     let conditions: Vec<&String> = conditions.filter(|one| words(one).is_none()).collect();
     let is_used = |name: &str| {
         cause.because.contains(&format!("{{{name}}}"))
+            || cause.probe.iter().any(|probe| probed(probe) == name)
             || conditions.iter().any(|one| one.split_whitespace().any(|word| word == name))
     };
     let fact = |(name, fact): (&str, &super::fact::Fact)| UsedFact {

@@ -61,6 +61,13 @@ pub fn foreseen(here: &Facts) -> Vec<Problem> {
     certain.into_iter().map(|one| answer::problem(&[one], &Digest::default())).collect()
 }
 
+/// Adds what live probes answered, each by its id.
+pub fn state_probes<'a>(facts: &mut Facts, answers: impl Iterator<Item = (&'a str, bool)>) {
+    for (probe, works) in answers {
+        facts.count(&weigh::probed(probe), f64::from(u8::from(works)), Origin::Here);
+    }
+}
+
 /// What the user named stands above what is concluded from words.
 fn named_first(facts: &mut Facts, given: &Facts) {
     for (name, fact) in given.iter().filter(|(_, fact)| fact.origin == Origin::Named) {
@@ -114,6 +121,7 @@ fn by_rule(rule: &Rule, found: &[&Rule]) -> Problem {
         excluded: Vec::new(),
         facts: Vec::new(),
         fix: rule.fix.iter().map(ToString::to_string).collect(),
+        probes: Vec::new(),
         refuted: Vec::new(),
         sources: vec![rule.source.to_string()],
         rules: found.iter().map(|rule| rule.id.to_string()).collect(),

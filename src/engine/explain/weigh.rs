@@ -29,6 +29,14 @@ pub(super) struct Candidate {
 /// What a true condition of a cause is worth: enough to stand before a look-alike of which nothing is known.
 const DECIDED: f64 = 1.0;
 
+/// What a live probe that fails is worth, or takes away where it works.
+const PROBED: f64 = 3.0;
+
+/// The name of the fact that says whether a live probe works.
+pub(super) fn probed(probe: &str) -> String {
+    format!("probe_{}", probe.replace('.', "_"))
+}
+
 /// Every cause with a match, weighed.
 pub(super) fn candidates(hits: &[Hit], text: &str, facts: &Facts) -> Vec<Candidate> {
     let signatures = Signatures::builtin();
@@ -72,6 +80,19 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
         if context.holds(condition) == Some(true) {
             score -= worth;
             against.push(context.told(condition));
+        }
+    }
+    for probe in &cause.probe {
+        match facts.number(&probed(probe)) {
+            Some(0.0) => {
+                score += PROBED;
+                is_decided = true;
+            }
+            Some(_) => {
+                score -= PROBED;
+                against.push(format!("the live probe {probe} works here"));
+            }
+            None => {}
         }
     }
     let mut checks = cause.check.iter();
