@@ -1,6 +1,7 @@
 //! Where frames come from and where they go: sources, sinks, files.
 
 pub(crate) mod machine;
+pub(crate) mod memory;
 pub mod metrics;
 pub mod sink;
 pub mod source;

@@ -41,6 +41,7 @@ use self::terminal::Screen;
 use super::update::update;
 use super::{App, Cmd, Msg};
 use crate::features::{bench as benchmark, compat, fleet, history as runs, processes};
+use crate::io::memory::Startup;
 use crate::io::source::{Control, Source};
 use crate::shell::draw::{Appearance, Hits, LookOptions};
 use crate::widgets::theme::ColorDepth;
@@ -109,6 +110,7 @@ pub fn run(launch: Launch) -> io::Result<Ended> {
         without_rules: launch.reads_rules,
         post,
         last_frame: Instant::now(),
+        startup: Startup::default(),
         ended: None,
     };
     owner.run(&mut screen, &mail)
@@ -140,6 +142,7 @@ struct Owner {
     without_rules: bool,
     post: MailboxSender,
     last_frame: Instant,
+    startup: Startup,
     ended: Option<Ended>,
 }
 
@@ -202,6 +205,7 @@ impl Owner {
 
     fn frame(&mut self, screen: &mut Screen, frame: Box<Frame>) -> io::Result<()> {
         self.last_frame = Instant::now();
+        self.startup.passed();
         self.fit(screen)?;
         if let Some(position) = self.control.position() {
             self.handle(screen, Msg::Position(position))?;

@@ -20,6 +20,7 @@ use warpscope_probes::provider::{Context, GpuSection, Provider, Section};
 use warpscope_probes::{Notice, Severity};
 
 use self::changes::Changes;
+use crate::io::memory::Startup;
 use crate::worker::children::Companion;
 use crate::worker::process::ARGUMENT;
 use crate::worker::{Lines, signal_name, write};
@@ -60,6 +61,7 @@ pub fn serve_nvml(
     mut output: impl Write,
 ) -> io::Result<()> {
     let mut sent = GpuSection::default();
+    let mut startup = Startup::default();
     for request in Lines::new(BufReader::new(input), REQUEST_MAX) {
         let request: Request = request.map_err(io::Error::other)?;
         let since_last = Duration::try_from_secs_f64(request.since_last_s).unwrap_or_default();
@@ -69,6 +71,7 @@ pub fn serve_nvml(
         };
         write(&mut output, &Changes::between(&sent, &section))?;
         sent = *section;
+        startup.passed();
     }
     Ok(())
 }
