@@ -11,6 +11,7 @@ use warpscope_probes::bounded::{Accept, Input};
 
 use crate::commands::cli::{CliError, Exit};
 use crate::engine::explain::{Digest, Reader};
+use crate::worker::signal_name;
 
 /// Bytes read at once.
 const PIECE: usize = 1 << 18;
@@ -83,7 +84,11 @@ pub(super) fn watch(words: &[String]) -> Result<Ended, CliError> {
         pass(output, &mut io::stdout(), &reader);
     });
     let status = child.wait().map_err(|error| CliError::Failed(error.to_string()))?;
-    let digest = reader.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).finish();
+    let mut reader = reader.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Exit::Signal(signal) = exit_of(status) {
+        reader.push(format!("\nended by {}\n", signal_name(signal.into())).as_bytes());
+    }
+    let digest = reader.finish();
     let is_suspicious =
         !status.success() || digest.lines.iter().any(|line| looks_broken(&line.text));
     Ok(Ended { digest, exit: exit_of(status), is_suspicious })

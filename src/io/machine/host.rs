@@ -15,6 +15,7 @@ const FOLDERS: usize = 64;
 pub(super) fn facts(facts: &mut Facts, frame: &Frame, variable: Variable<'_>) {
     devices(facts, frame);
     shared_memory(facts);
+    main_memory(facts);
     if let Some(visible) = variable("CUDA_VISIBLE_DEVICES") {
         facts.state("visible", if visible.is_empty() { "''" } else { &visible }, Origin::Here);
         let known: Vec<&str> = frame
@@ -71,6 +72,33 @@ fn shared_memory(facts: &mut Facts) {
     }
 }
 
+/// Memory of the machine, and the limit of the control group this process is in.
+fn main_memory(facts: &mut Facts) {
+    let text =
+        |path: &str| bounded::text(Path::new(path), Accept::Files, SMALL).unwrap_or_default();
+    let meminfo = text("/proc/meminfo");
+    for (fact, key) in [("host_total_bytes", "MemTotal:"), ("host_free_bytes", "MemAvailable:")] {
+        if let Some(kib) = value_of(&meminfo, key) {
+            facts.count(fact, kib * 1024.0, Origin::Here);
+        }
+    }
+    if let Ok(limit) = text("/sys/fs/cgroup/memory.max").trim().parse::<f64>() {
+        facts.count("cgroup_limit_bytes", limit, Origin::Here);
+    }
+    if let Some(kills) = value_of(&text("/sys/fs/cgroup/memory.events"), "oom_kill") {
+        facts.count("cgroup_oom_kills", kills, Origin::Here);
+    }
+}
+
+/// The number behind a word that begins a line.
+fn value_of(text: &str, key: &str) -> Option<f64> {
+    let words = text.lines().map(str::split_whitespace);
+    words
+        .filter_map(|mut line| (line.next()? == key).then(|| line.next()?.parse().ok()))
+        .flatten()
+        .next()
+}
+
 /// How many entries of CUDA_VISIBLE_DEVICES name no GPU; CUDA ignores every entry behind the first of them.
 fn name_nothing(visible: &str, uuids: &[&str]) -> usize {
     let is_wrong = |entry: &str| match entry.trim() {
@@ -110,6 +138,14 @@ mod tests {
         ] {
             assert_eq!(name_nothing(visible, &uuids), want, "{visible}");
         }
+    }
+
+    #[test]
+    fn the_number_of_a_key_is_read() {
+        let text = "MemTotal:       24600000 kB\nMemFree:   1 kB\nMemAvailable:   20000000 kB\n";
+        assert_eq!(value_of(text, "MemAvailable:"), Some(20_000_000.0));
+        assert_eq!(value_of("oom 3\noom_kill 2\noom_group_kill 0\n", "oom_kill"), Some(2.0));
+        assert_eq!(value_of("oom_kill max", "oom_kill"), None);
     }
 
     #[test]
