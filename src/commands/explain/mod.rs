@@ -8,7 +8,6 @@ mod show;
 mod subject;
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -127,7 +126,7 @@ fn answer(options: &Options, digest: &Digest) -> Result<Answer, CliError> {
         return Err(CliError::Usage(format!("--env {name}: is no folder of a Python environment")));
     }
     let active = || is_from_here(options).then(|| machine::active_environment(&variable(options)));
-    let environment = environment.map(PathBuf::from).or_else(|| active().flatten());
+    let environment = environment.or_else(|| active().flatten());
     facts.join(&machine::libraries(digest, environment.as_deref()));
     let answer = explain(digest, &facts, &rules);
     let wanted = answer.problems.first().map_or(&[][..], |problem| &problem.probes);
