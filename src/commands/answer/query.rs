@@ -92,6 +92,16 @@ fn questions(
     Ok(questions)
 }
 
+/// A number format as CTranslate2 spells it, which has a compute type instead.
+fn compute_type(dtype: &str) -> &str {
+    match dtype {
+        "fp16" => "float16",
+        "bf16" => "bfloat16",
+        "fp32" => "float32",
+        other => other,
+    }
+}
+
 fn known_dtype(word: &str) -> Result<&'static str, UsageError> {
     dtype_id(&word.to_ascii_lowercase()).ok_or_else(|| {
         UsageError(format!(
@@ -184,6 +194,10 @@ impl<'a> Asked<'a> {
 
     /// What was typed, unless it contradicts what was typed before.
     fn say(&mut self, key: &str, value: &str) -> Result<(), UsageError> {
+        let (key, value) = match key {
+            "dtype" if self.has_package("compute_type") => ("compute_type", compute_type(value)),
+            _ => (key, value),
+        };
         if let Some(before) =
             self.said.insert(key.to_owned(), value.to_owned()).filter(|one| one != value)
         {
@@ -211,9 +225,10 @@ impl<'a> Asked<'a> {
             return Ok(());
         }
         for question in &mut self.questions {
+            let is_replaced = question.config.get(key).is_some();
             question.config.set(key, value).map_err(UsageError)?;
-            let label = question.label.take().unwrap_or_default();
-            question.label = Some(format!("{label} · {key} {value}"));
+            let label = question.label.take().filter(|_| !is_replaced);
+            question.label = label.map(|label| format!("{label} · {key} {value}"));
         }
         Ok(())
     }
@@ -343,6 +358,19 @@ mod tests {
             assert_eq!(ask(&["GLM-4", word]), Ok(want.clone()), "{word}");
         }
         assert!(want.iter().all(|line| line.contains("dtype=fp16")));
+    }
+
+    #[test]
+    fn a_number_format_is_a_compute_type_where_a_framework_has_those() {
+        let want = ask(&["ctranslate2", "compute_type=int8"]);
+        for word in ["int8", "dtype=int8"] {
+            assert_eq!(ask(&["ctranslate2", word]), want, "{word}");
+        }
+        assert_eq!(want.map(|lines| lines.len()), Ok(1));
+        assert_eq!(
+            ask(&["faster-whisper", "bf16"]),
+            ask(&["ctranslate2", "compute_type=bfloat16"])
+        );
     }
 
     #[test]
