@@ -259,6 +259,8 @@ pub struct Framework {
     pub packages: Vec<String>,
     /// Whether it keeps weights that do not fit on the GPU in the memory of the machine without being told to.
     pub spills: bool,
+    /// Values it accepts for a key, of any release, besides those its rules speak of.
+    pub names: BTreeMap<String, Vec<String>>,
     /// How it is started.
     pub launch: Option<Launch>,
     /// What can be changed when it does not run.

@@ -4,6 +4,8 @@
 //! thing runs natively, `outside` is what happens elsewhere, `inside` is claimed within only if written, because passing a gate proves
 //! nothing by itself. A gate becomes two rules, `id` and `id.inside`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::condition::{Condition, Part};
@@ -24,6 +26,8 @@ pub(super) struct File<T> {
     #[serde(default)]
     pub packages: Vec<String>,
     pub spills: Option<bool>,
+    #[serde(default)]
+    pub names: BTreeMap<String, Vec<String>>,
     pub launch: Option<Placed<T, Launch>>,
     #[serde(default)]
     pub own_kernels: Settings,

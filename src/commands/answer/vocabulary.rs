@@ -40,5 +40,7 @@ fn known<'a>(base: &'a RuleBase, framework: &str, key: &str) -> BTreeSet<&'a str
         });
         chosen.chain(rule.route.get(key))
     });
-    rows.chain(levers).chain(rules).filter(|value| *value != "unset").collect()
+    let names = base.framework(framework).and_then(|one| one.names.get(key));
+    let names = names.into_iter().flatten().map(String::as_str);
+    rows.chain(levers).chain(rules).chain(names).filter(|value| *value != "unset").collect()
 }

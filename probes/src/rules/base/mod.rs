@@ -218,6 +218,9 @@ impl Source<'_> {
         framework.packages.extend(file.packages.iter().cloned());
         framework.version = version.or(framework.version);
         framework.spills = file.spills.unwrap_or(framework.spills);
+        for (key, values) in &file.names {
+            framework.names.entry(key.clone()).or_default().extend(values.iter().cloned());
+        }
         framework.launch = launch.or(framework.launch);
         framework.levers.extend(levers);
         if !file.own_kernels.is_empty() {
