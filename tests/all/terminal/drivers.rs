@@ -168,6 +168,18 @@ fn a_gpu_that_is_lost_comes_back_without_a_restart() {
 }
 
 #[test]
+fn an_xid_error_interrupts_and_stays_among_the_notices() {
+    let mut live = Live::start("t4x2");
+    live.screen.see("MHz");
+    live.nvml.set("t4x2+xid:0@31+xid:1@79");
+    live.screen.see("GPU 1: Xid 79: GPU has fallen off the bus");
+    live.screen.keys("n");
+    live.screen.see("Xid 79");
+    live.screen.keys("n");
+    quit(&mut live.screen);
+}
+
+#[test]
 fn a_gpu_that_appears_later_is_shown() {
     let mut live = Live::start("t4");
     live.screen.see("0 Tesla T4");

@@ -8,6 +8,7 @@ use warpscope_probes::driver::Driver;
 use warpscope_probes::gpu::{Identity, MigInstance, NvLink, Presence, Throttle, Vitals};
 use warpscope_probes::process::GpuProcess;
 use warpscope_probes::provider::GpuSection;
+use warpscope_probes::xid::XidCount;
 use warpscope_probes::{Gpu, Notice};
 
 /// A part, unless it is as before.
@@ -43,6 +44,8 @@ struct GpuChanges<'a> {
     nvlinks: Changed<'a, [NvLink]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mig: Changed<'a, [MigInstance]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    xids: Changed<'a, [XidCount]>,
 }
 
 fn changed<'a, T: PartialEq + ToOwned + ?Sized>(before: &T, now: &'a T) -> Changed<'a, T> {
@@ -83,15 +86,18 @@ impl<'a> Changes<'a> {
 
 impl<'a> GpuChanges<'a> {
     fn between(before: &Gpu, now: &'a Gpu) -> Self {
+        // Every part by its name, so that a new one is not forgotten.
+        let Gpu { index, key, presence, identity, vitals, throttle, nvlinks, mig, xids } = now;
         Self {
-            index: now.index,
-            key: changed(&before.key[..], &now.key),
-            presence: now.presence,
-            identity: changed(&before.identity, &now.identity),
-            vitals: changed(&before.vitals, &now.vitals),
-            throttle: changed(&before.throttle, &now.throttle),
-            nvlinks: changed(&before.nvlinks[..], &now.nvlinks),
-            mig: changed(&before.mig[..], &now.mig),
+            index: *index,
+            key: changed(&before.key[..], key),
+            presence: *presence,
+            identity: changed(&before.identity, identity),
+            vitals: changed(&before.vitals, vitals),
+            throttle: changed(&before.throttle, throttle),
+            nvlinks: changed(&before.nvlinks[..], nvlinks),
+            mig: changed(&before.mig[..], mig),
+            xids: changed(&before.xids[..], xids),
         }
     }
 
@@ -103,6 +109,7 @@ impl<'a> GpuChanges<'a> {
         put(self.throttle, &mut to.throttle);
         put(self.nvlinks, &mut to.nvlinks);
         put(self.mig, &mut to.mig);
+        put(self.xids, &mut to.xids);
     }
 }
 
@@ -136,6 +143,7 @@ mod tests {
         let mut late = gpu("b", 70.0);
         late.make_late();
         late.vitals.temperature_c = Celsius(41.0).into();
+        late.xids.push(XidCount { xid: 79, count: 1 });
         late.nvlinks.push(NvLink {
             link: 3,
             active: true,
