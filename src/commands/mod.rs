@@ -1,8 +1,8 @@
 //! The program: one module per command, named like it, and what commands share.
 //!
 //! A command is a file `<name>.rs`, or a folder `<name>/` once it has parts: its declaration (`COMMAND`: name, help,
-//! arguments, examples), what it does, its form for people and its JSON. [`cli`] turns the command line, the environment
-//! and the configuration into [`Options`](cli::Options) and knows no command; `frames`, `answer`, `gpu`,
+//! arguments, examples), what it does, its form for people and its JSON. `cli` turns the command line, the environment
+//! and the configuration into `Options` and knows no command; `frames`, `answer`, `gpu`,
 //! `output` and `identity` are what several commands share. Adding a command is its module and its row in [`COMMANDS`].
 
 mod answer;

@@ -1,7 +1,7 @@
 //! Whether a model fits a group of GPUs in a framework, what it takes there and how fast it will be. Pure arithmetic.
 //!
 //! Each part of memory is a range with its source; a verdict compares the range with what the tightest GPU has. Constants stand in
-//! [`framework`] and beside the formula that uses them, each with where it was read. A simulation of each framework's allocator was
+//! `framework` and beside the formula that uses them, each with where it was read. A simulation of each framework's allocator was
 //! rejected: it would be out of date with the next release, while these few terms explain published measurements within their ranges.
 
 mod activations;

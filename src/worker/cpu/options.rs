@@ -96,7 +96,7 @@ impl CpuOptions {
         [mode.to_owned(), dtypes.join(",")]
     }
 
-    /// Reads what [`CpuOptions::arguments`] gives.
+    /// Reads what `CpuOptions::arguments` gives.
     pub fn from_arguments(arguments: &[String]) -> Result<Self, OptionError> {
         let mode = match arguments {
             [mode, _] if mode == "--live" => Mode::Live,

@@ -20,7 +20,7 @@ pub struct Attention {
     pub out: Slot,
     /// Where the position is.
     pub state: State,
-    /// Heads, of [`HEAD`].
+    /// Heads, of `HEAD`.
     pub heads: Heads,
     /// Factor on the products of queries and keys: 1/√head, and less where they carry a gain.
     pub scale: f32,

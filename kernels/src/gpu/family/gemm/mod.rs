@@ -1,6 +1,6 @@
 //! K10 to K17: matrix products Y = X·Wᵀ.
 //!
-//! A block computes a tile of Y; there are several sizes of tiles, see [`choose`](mod@choose). Where they are too few, or a few too many, for the
+//! A block computes a tile of Y; there are several sizes of tiles, see `choose`. Where they are too few, or a few too many, for the
 //! multiprocessors, blocks of 16-bit products share tiles: slabs of k are shared out evenly (stream-K), and partial sums added up in fp32.
 
 mod cases;
