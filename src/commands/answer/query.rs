@@ -137,8 +137,14 @@ impl<'a> Asked<'a> {
             )));
         }
         let mut asked = Self { framework, questions, said: BTreeMap::new() };
-        if let Some(version) = version {
-            asked.set_version(version)?;
+        match version.map(|version| version.split_once('+').unwrap_or((version, ""))) {
+            // PyTorch writes the CUDA of a build behind its version: `2.7.0+cu128`.
+            Some((public, local)) if vocabulary::knows(base, &framework.id, "wheel", local) => {
+                asked.set_version(public)?;
+                asked.say("wheel", local)?;
+            }
+            Some(_) => asked.set_version(version.unwrap_or_default())?,
+            None => {}
         }
         Ok(asked)
     }
@@ -170,6 +176,10 @@ impl<'a> Asked<'a> {
                 dtype_id(value).filter(|_| kind_of(key) == Ok(Kind::Dtype)).unwrap_or(value);
             vocabulary::check(base, &self.framework.id, key, value).map_err(UsageError)?;
             self.say(key, value)?;
+            let wheel = format!("cu{}", value.replace('.', ""));
+            if key == "cuda" && vocabulary::knows(base, &self.framework.id, "wheel", &wheel) {
+                self.say("wheel", &wheel)?;
+            }
             return Ok(true);
         }
         if version.is_some() {
@@ -371,6 +381,17 @@ mod tests {
             ask(&["faster-whisper", "bf16"]),
             ask(&["ctranslate2", "compute_type=bfloat16"])
         );
+    }
+
+    #[test]
+    fn the_cuda_of_a_build_names_its_wheel() {
+        let lines = ask(&["torch@2.7.0+cu128"]).expect("rows");
+        let is_so =
+            |line: &String| line.starts_with("torch 2.7.0 |") && line.contains("wheel=cu128");
+        assert!(lines.iter().all(is_so), "{lines:?}");
+        let lines = ask(&["torch@2.7.0", "cuda=12.8"]).expect("rows");
+        assert!(lines.iter().all(is_so), "{lines:?}");
+        assert!(ask(&["torch@2.7.0+cu128", "cuda=12.6"]).is_err());
     }
 
     #[test]

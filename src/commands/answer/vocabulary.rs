@@ -27,6 +27,11 @@ pub(super) fn check(
     Err(format!("{value:?} is no {key} known of {framework}{hint}; known: {}", known.join(", ")))
 }
 
+/// Whether a rule, a row or a list of names has this value.
+pub(super) fn knows(base: &RuleBase, framework: &str, key: &str, value: &str) -> bool {
+    known(base, framework, key).contains(value)
+}
+
 fn known<'a>(base: &'a RuleBase, framework: &str, key: &str) -> BTreeSet<&'a str> {
     let rows = base.configs().iter().filter(|row| row.framework == framework);
     let rows = rows.filter_map(|row| row.settings.get(key));

@@ -176,6 +176,15 @@ impl Recorder {
     }
 }
 
+impl Drop for Recorder {
+    /// Closing the file is not enough: a child that another thread starts holds it open, and so locked, until it runs its own program.
+    fn drop(&mut self) {
+        if let Some(lines) = &self.out {
+            let _ = lines.out.unlock();
+        }
+    }
+}
+
 /// The beginning that shows what a file holds.
 const HEAD: u64 = 1 << 20;
 /// More files than anyone keeps; bounds the loops over their names.
