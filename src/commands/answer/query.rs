@@ -131,10 +131,11 @@ impl<'a> Asked<'a> {
             questions = through.map(|row: &ConfigRow| Question::of_row(base, row)).collect();
         }
         if questions.is_empty() {
-            return Err(UsageError(format!(
-                "{} has rules but no configuration to ask about",
-                framework.name
-            )));
+            questions.push(Question {
+                framework: framework.id.clone(),
+                version: framework.version.clone(),
+                ..Question::default()
+            });
         }
         let mut asked = Self { framework, questions, said: BTreeMap::new() };
         match version.map(|version| version.split_once('+').unwrap_or((version, ""))) {
@@ -392,6 +393,13 @@ mod tests {
         let lines = ask(&["torch@2.7.0", "cuda=12.8"]).expect("rows");
         assert!(lines.iter().all(is_so), "{lines:?}");
         assert!(ask(&["torch@2.7.0+cu128", "cuda=12.6"]).is_err());
+    }
+
+    #[test]
+    fn every_framework_can_be_asked_about() {
+        for framework in RuleBase::builtin().frameworks() {
+            assert!(ask(&[&framework.id]).is_ok_and(|lines| !lines.is_empty()), "{}", framework.id);
+        }
     }
 
     #[test]
