@@ -1,7 +1,8 @@
 //! Xid errors: what the NVIDIA driver reports of a GPU, by number.
 //!
-//! Numbers and meanings: <https://docs.nvidia.com/deploy/xid-errors/>, read 2026-11-23. Which of them a program causes
-//! on a healthy GPU: `internal/rm/health.go` of NVIDIA's k8s-device-plugin (its list of application errors).
+//! Numbers and meanings: NVIDIA's catalogue <https://docs.nvidia.com/deploy/xid-errors/>, as tables taken from it list them, read
+//! 2026-11-23. Which of them a program causes on a healthy GPU: `internal/rm/health.go` of NVIDIA's k8s-device-plugin (its list of
+//! application errors), and 137, which the catalogue asks to ignore and to look for in the application.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,7 @@ const XIDS: &[(u64, Blame, &str)] = &[
     (119, Hardware, "GPU firmware (GSP) did not answer"),
     (120, Hardware, "GPU firmware (GSP) failed"),
     (121, Hardware, "chip-to-chip link error"),
+    (137, Program, "access over NVLink that was not allowed"),
     (140, Hardware, "unrecovered memory error"),
     (143, Hardware, "GPU initialisation failed"),
     (154, Hardware, "GPU needs a reset or a reboot"),
@@ -91,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_application_errors_is_that_of_nvidias_device_plugin() {
+    fn application_errors_are_those_of_nvidias_device_plugin_and_137() {
         let programs = (0..200).filter(|xid| blame(*xid) == Program);
-        assert_eq!(programs.collect::<Vec<_>>(), [13, 31, 43, 45, 68, 109]);
+        assert_eq!(programs.collect::<Vec<_>>(), [13, 31, 43, 45, 68, 109, 137]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Alerts {
     }
 }
 
-/// An Xid error that no program causes. It holds for one frame, so that the next one is told again.
+/// An Xid error that no program causes. It holds for one frame, so that the next one alerts again.
 fn xid_error(earlier: Option<&Gpu>, gpu: &Gpu) -> Finding {
     let before = |xid| {
         let counts = earlier.map_or(&[][..], |gpu| &gpu.xids[..]);

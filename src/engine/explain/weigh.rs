@@ -95,19 +95,20 @@ fn weigh(cause: &'static Cause, lines: Vec<usize>, facts: Facts, words: &Context
             None => {}
         }
     }
-    let mut checks = cause.check.iter();
-    is_decided |= !cause.check.is_empty() && checks.all(|one| context.holds(one) == Some(true));
+    is_decided |= is_certain(cause, &context);
     is_decided &= contradiction.is_none();
     Candidate { cause, score, lines, facts, is_decided, contradiction, against }
+}
+
+/// Whether a cause has checks, and all are known and true.
+fn is_certain(cause: &Cause, context: &Context<'_>) -> bool {
+    let mut checks = cause.check.iter();
+    !cause.check.is_empty() && checks.all(|check| context.holds(check) == Some(true))
 }
 
 /// Causes whose checks are all known and true.
 pub(super) fn certain(facts: &Facts) -> Vec<Candidate> {
     let context = Context::new("", facts);
-    let is_certain = |cause: &&'static Cause| {
-        let mut checks = cause.check.iter();
-        !cause.check.is_empty() && checks.all(|check| context.holds(check) == Some(true))
-    };
     let candidate = |cause: &'static Cause| Candidate {
         cause,
         score: cause.weight,
@@ -117,7 +118,13 @@ pub(super) fn certain(facts: &Facts) -> Vec<Candidate> {
         contradiction: None,
         against: Vec::new(),
     };
-    Signatures::builtin().base.causes.iter().filter(is_certain).map(candidate).collect()
+    Signatures::builtin()
+        .base
+        .causes
+        .iter()
+        .filter(|cause| is_certain(cause, &context))
+        .map(candidate)
+        .collect()
 }
 
 /// Candidates that share a line, and so explain the same failure; each group by falling score.

@@ -144,7 +144,7 @@ fn is_same(one: &str, other: &str) -> bool {
     one == other || (!(ids(&one) && ids(&other)) && base(&one) == base(&other))
 }
 
-/// `qwen/qwen3-8b` of `/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/abc`.
+/// `qwen/qwen3-8b` of `/srv/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/abc`.
 fn plain(name: &str) -> String {
     let cached = name.split('/').find_map(|part| part.strip_prefix("models--"));
     let name = cached.map_or_else(|| name.to_owned(), |id| id.replacen("--", "/", 1));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn names_of_one_model_are_the_same() {
-        let hub = "/root/.cache/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/0a1b";
+        let hub = "/srv/huggingface/hub/models--Qwen--Qwen3-8B/snapshots/0a1b";
         for (one, other, want) in [
             ("Qwen/Qwen3-8B", "qwen/qwen3-8b", true),
             (hub, "Qwen/Qwen3-8B", true),

@@ -32,13 +32,22 @@ pub(crate) struct Logged {
 impl Logged {
     /// The error in words: `Xid 79: GPU has fallen off the bus, PCI:0000:01:00, 3 min ago`.
     pub(crate) fn words(&self) -> String {
-        let seconds = since_boot().saturating_sub(self.at).as_secs();
+        let seconds = self.age().as_secs();
         let age = match seconds {
             0..120 => format!("{seconds} s"),
             120..7200 => format!("{} min", seconds / 60),
             _ => format!("{} h", seconds / 3600),
         };
         format!("{}, {}, {age} ago", xid::words(self.xid), self.address)
+    }
+
+    fn age(&self) -> Duration {
+        since_boot().saturating_sub(self.at)
+    }
+
+    /// Whether it may still explain what fails now.
+    pub(crate) fn is_recent(&self) -> bool {
+        self.age() < RECENT
     }
 
     /// Whether no program causes it.
@@ -91,9 +100,7 @@ fn since_boot() -> Duration {
 /// The newest error of the last hour that no program causes, and whether there is one.
 pub(super) fn facts(facts: &mut Facts) {
     let Ok(all) = xids() else { return };
-    let now = since_boot();
-    let is_recent = |one: &&Logged| now.saturating_sub(one.at) < RECENT;
-    let newest = all.iter().rev().filter(is_recent).find(|one| one.is_hardware());
+    let newest = all.iter().rev().find(|one| one.is_recent() && one.is_hardware());
     facts.count("hardware_xid", newest.map_or(0.0, |one| one.xid as f64), Origin::Here);
     if let Some(newest) = newest {
         facts.state("logged_xid", &newest.words(), Origin::Here);
@@ -114,7 +121,7 @@ mod tests {
         assert!(logged.words().starts_with("Xid 79: GPU has fallen off the bus, PCI:0000:01:00, "));
         for other in [
             "6,1,2,-;NVRM: loading NVIDIA UNIX Open Kernel Module",
-            "6,1,2,-;somebody writes NVRM: Xid (PCI:0000:01:00): 79",
+            "6,1,2,-;a process writes NVRM: Xid (PCI:0000:01:00): 79",
             "6,1,2,-;NVRM: Xid (PCI:0000:01:00)",
             "NVRM: Xid (PCI:0000:01:00): 79",
             "6;NVRM: Xid (x): 79",
