@@ -13,14 +13,21 @@ pub enum Strategy {
     Grid,
     /// In random order, the same in every search.
     Random,
-    /// Some at random, then neighbours of the best: those that differ in one parameter, near values first. Where all neighbours of the best
-    /// were tried, those of the next best follow, so it never stays in a valley.
+    /// Some at random, then in turn by chance neighbours of the best, which differ in one parameter, near values first, and crossings of two
+    /// good ones. Where all neighbours of the best were tried, those of the next best follow, so it never stays in a valley.
     Local,
 }
 
 /// Random candidates before the first neighbour, and then one in so many.
-const FIRST: usize = 10;
+const FIRST: usize = 20;
 const EXPLORE: f64 = 0.1;
+/// How often two good ones are crossed, and how often one value of theirs is then another.
+const CROSS: f64 = 0.5;
+const MUTATE: f64 = 0.5;
+/// Best candidates that are crossed.
+const PARENTS: usize = 16;
+/// Pairs that are tried before all crossings count as known.
+const PAIRS: usize = 20;
 /// Best candidates whose neighbours are looked at.
 const LEADERS: usize = 32;
 /// Seed of the random order of a search: one that is repeated tries the same.
@@ -60,7 +67,7 @@ impl Space {
         let mut random = SplitMix::new(seed);
         let mut shuffled: Vec<usize> = (0..candidates.len()).collect();
         for at in (1..shuffled.len()).rev() {
-            shuffled.swap(at, (random.uniform() * (at + 1) as f64) as usize);
+            shuffled.swap(at, below(&mut random, at + 1));
         }
         Self {
             strategy,
@@ -91,7 +98,7 @@ impl Space {
             Strategy::Grid => self.left.first().copied(),
             Strategy::Random => self.any(),
             Strategy::Local if self.count < FIRST || self.random.uniform() < EXPLORE => self.any(),
-            Strategy::Local => self.neighbour(known).or_else(|| self.any()),
+            Strategy::Local => self.improve(known).or_else(|| self.any()),
         }
     }
 
@@ -105,10 +112,29 @@ impl Space {
         None
     }
 
-    fn neighbour(&self, known: &[(usize, f64)]) -> Option<usize> {
+    fn improve(&mut self, known: &[(usize, f64)]) -> Option<usize> {
         let mut best: Vec<&(usize, f64)> = known.iter().collect();
         best.sort_by(|one, other| one.1.total_cmp(&other.1));
-        best.iter().take(LEADERS).find_map(|one| self.neighbour_of(one.0))
+        let best: Vec<usize> = best.iter().take(LEADERS).map(|one| one.0).collect();
+        let crosses = self.random.uniform() < CROSS;
+        let crossed = if crosses { self.crossed(&best[..best.len().min(PARENTS)]) } else { None };
+        crossed.or_else(|| best.iter().find_map(|one| self.neighbour_of(*one)))
+    }
+
+    /// An untried candidate with each value from one of two others, and sometimes one from neither.
+    fn crossed(&mut self, parents: &[usize]) -> Option<usize> {
+        let Self { random, places, sizes, at, left, .. } = self;
+        let tries = if parents.len() > 1 { PAIRS } else { 0 };
+        (0..tries).find_map(|_| {
+            let pair = [(); 2].map(|()| &places[parents[below(random, parents.len())]]);
+            let mut child: Vec<usize> =
+                (0..sizes.len()).map(|place| pair[below(random, 2)][place]).collect();
+            if random.uniform() < MUTATE {
+                let place = below(random, sizes.len());
+                child[place] = below(random, sizes[place]);
+            }
+            at.get(&child).copied().filter(|one| left.contains(one))
+        })
     }
 
     /// An untried candidate that differs in one parameter, by as few places in its list as can be.
@@ -126,6 +152,11 @@ impl Space {
             self.at.get(&places).copied().filter(|one| self.left.contains(one))
         })
     }
+}
+
+/// A whole number less than `count`.
+fn below(random: &mut SplitMix, count: usize) -> usize {
+    (random.uniform() * count as f64) as usize
 }
 
 #[cfg(test)]
@@ -166,7 +197,7 @@ mod tests {
             |strategy| (0..20).map(|seed| searched(strategy, 8, 60, seed).0).sum::<f64>() / 20.0;
         let [chance, local] = [Strategy::Random, Strategy::Local].map(mean);
         println!("best of 101 in 60 of 4096: {local:.2} by neighbours, {chance:.2} by chance");
-        assert!(local < 101.5 && local + 1.0 < chance, "{local} {chance}");
+        assert!(local < 102.0 && local + 2.0 < chance, "{local} {chance}");
     }
 
     #[test]
