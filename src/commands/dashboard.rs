@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use jiff::tz::TimeZone;
 use warpscope_probes::rules::RuleBase;
@@ -20,6 +20,8 @@ use crate::config::args::ColorChoice;
 use crate::config::{Environment, args, data_folder, state_folder};
 use crate::features::bench::devices::Devices;
 use crate::features::display::{Display, span};
+use crate::io::recordings::Follower;
+use crate::io::recordings::folder::base;
 use crate::io::sink::history::FOLDER;
 use crate::shell::alerts::AlertRules;
 use crate::shell::draw::{LookOptions, read_theme};
@@ -65,6 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         mouse: options.get(&args::MOUSE),
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
+            recordings: Some(Arc::new(Mutex::new(Follower::new(base(&options.env))))),
             noise: noise_file_path(&options.env),
             alert: alert_output(options),
             config: options.config.path.path().map(Into::into),

@@ -3,5 +3,6 @@
 pub(crate) mod machine;
 pub(crate) mod memory;
 pub mod metrics;
+pub mod recordings;
 pub mod sink;
 pub mod source;

@@ -18,6 +18,8 @@ use warpscope::io::sink::FrameReader;
 use warpscope::io::sink::history::History;
 use warpscope::io::source::Position;
 use warpscope::runs::compare::{Spread, Terms, compare_groups};
+use warpscope::runs::live::LiveRun;
+use warpscope::runs::run_log::Reader;
 use warpscope::runs::samples::Key;
 use warpscope::shell::draw::{Appearance, LookOptions, draw};
 use warpscope::shell::keymap::{Chord, Keymap};
@@ -328,6 +330,43 @@ fn the_benchmark_from_its_recorded_events() {
         let label = format!("bench-{}x{}", size.0, size.1);
         insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
     }
+}
+
+/// A run log as far as it was written when somebody looked.
+fn live(kernels: usize) -> LiveRun {
+    let mut run = LiveRun::new("run.jsonl".to_owned());
+    let begun = r#"{"type":"run","schema":1,"at_ms":1000,"command":["python","tune.py"]}"#;
+    let point = |at: usize| {
+        let (n, time) = (512 << (at % kernels), 400.0 + (at * 37 % 50) as f64);
+        let kernel = format!(r#""name":"gemm","shape":{{"n":"{n}"}},"t_ns":[{time}]"#);
+        format!(r#"{{"type":"point","at_ms":{},{kernel}}}"#, 1000 + 500 * at)
+    };
+    let around = r#"{"type":"around","at_ms":70000,"points":2,"tainted":["throttled"]}"#;
+    let lines = [begun.to_owned()].into_iter().chain((0..90).map(point)).chain([around.to_owned()]);
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut reader = Reader::new(text.as_bytes());
+    while let Some(record) = reader.record().expect("memory does not fail") {
+        run.take(record);
+    }
+    run
+}
+
+#[test]
+fn a_recording_that_runs_is_on_the_history_tab() {
+    for (count, size, kernels) in
+        [(0, (80, 24), 1), (history::RUNS, (120, 36), 3), (history::RUNS, (60, 20), 3)]
+    {
+        let mut app = recorded_runs(count);
+        update(&mut app, Msg::History(runs::Msg::Live(vec![live(kernels)])));
+        let label = format!("history-live-{}x{}", size.0, size.1);
+        insta::assert_snapshot!(label, svg::text(&drawn(&app, &plain(), size)));
+    }
+    let mut app = recorded_runs(0);
+    let over = LiveRun { is_over: true, ..LiveRun::new("gone.jsonl".to_owned()) };
+    update(&mut app, Msg::History(runs::Msg::Live(vec![live(2), over])));
+    let text = svg::text(&drawn(&app, &plain(), (80, 24)));
+    assert!(text.contains("Recording python tune.py"), "{text}");
+    assert!(text.contains("Recorded gone.jsonl") && text.contains("stopped before"), "{text}");
 }
 
 #[test]

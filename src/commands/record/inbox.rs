@@ -1,19 +1,17 @@
-//! Where other programs leave points and remarks: a folder of this user alone, with a FIFO and three sockets.
-//!
-//! The folder is the lock: whoever cannot enter it cannot write. A folder that belongs to somebody else, or that others may enter, is refused
-//! and not repaired: on a shared machine it may be a trap.
+//! Where other programs leave points and remarks: a FIFO and three sockets in the folder of the recording.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, chmod, mkfifoat};
-use rustix::process::getuid;
 
 use crate::commands::cli::CliError;
 use crate::config::Environment;
+use crate::io::recordings::folder::{base, check_private, folders, own};
+use crate::io::recordings::{CONTROL as CONTROL_NAME, RUN_LOG};
 
 /// Variable with the FIFO that takes points.
 pub(crate) const POINTS: &str = "WARPSCOPE_POINTS";
@@ -28,8 +26,6 @@ pub(crate) const RECORDING: &str = "WARPSCOPE_RECORDING";
 const FIFO_NAME: &str = "points";
 const DATAGRAM_NAME: &str = "points.dgram";
 const STREAM_NAME: &str = "points.stream";
-const CONTROL_NAME: &str = "control";
-const PREFIX: &str = "record-";
 
 /// The open ends of one recording. Its names go when it goes.
 pub(crate) struct Inbox {
@@ -45,21 +41,21 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Opens all ends in a folder of this process.
-    pub(crate) fn open(env: &Environment) -> Result<Self, CliError> {
-        let base = base(env)?;
+    /// Opens all ends in a folder of this process, beside a link to the run log.
+    pub(crate) fn open(env: &Environment, run_log: &Path) -> Result<Self, CliError> {
+        let base = base(env);
         sweep(&base);
-        let folder = base.join(format!("{PREFIX}{}", std::process::id()));
-        private(&folder)?;
+        let folder = own(&base).map_err(CliError::Failed)?;
         let mut inbox = Self { folder, fifo: None, datagrams: None, stream: None, control: None };
         inbox
-            .fill()
+            .fill(run_log)
             .map_err(|error| CliError::Failed(format!("{}: {error}", inbox.folder.display())))?;
         Ok(inbox)
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill(&mut self, run_log: &Path) -> io::Result<()> {
         remove_names(&self.folder); // of a process that had the same number and was killed
+        symlink(std::path::absolute(run_log)?, self.folder.join(RUN_LOG))?;
         let fifo = self.folder.join(FIFO_NAME);
         mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR)?;
         // Open for writing too, so that it stays open when a writer goes.
@@ -102,7 +98,10 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
             CliError::Failed(format!("the recording named by {RECORDING}, {shown}: {error}"))
         });
     }
-    let base = base(env)?;
+    let base = base(env);
+    if base.exists() {
+        check_private(&base).map_err(CliError::Failed)?;
+    }
     let mut open = folders(&base)
         .filter_map(|folder| Some((UnixStream::connect(folder.join(CONTROL_NAME)).ok()?, folder)));
     let Some((stream, first)) = open.next() else {
@@ -122,51 +121,6 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
     }
 }
 
-/// `$XDG_RUNTIME_DIR/warpscope`, else a folder in `/tmp`, made where it is missing.
-fn base(env: &Environment) -> Result<PathBuf, CliError> {
-    let runtime = env.get("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    let path = match runtime {
-        Some(runtime) => runtime.join("warpscope"),
-        None => PathBuf::from(format!("/tmp/warpscope-{}", getuid().as_raw())),
-    };
-    private(&path)?;
-    Ok(path)
-}
-
-/// Makes a folder, or makes sure that the one there is this user's alone.
-fn private(path: &Path) -> Result<(), CliError> {
-    let shown = path.display();
-    match DirBuilder::new().mode(0o700).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(CliError::Failed(format!(
-                "{shown}: {error}; set XDG_RUNTIME_DIR to a folder of yours"
-            )));
-        }
-        _ => {}
-    }
-    let about = std::fs::symlink_metadata(path)
-        .map_err(|error| CliError::Failed(format!("{shown}: {error}")))?;
-    let trouble = if !about.is_dir() {
-        "is no folder"
-    } else if about.uid() != getuid().as_raw() {
-        "belongs to another user"
-    } else if about.mode() & 0o077 != 0 {
-        "can be entered by others"
-    } else {
-        return Ok(());
-    };
-    Err(CliError::Failed(format!(
-        "{shown} {trouble}; set XDG_RUNTIME_DIR to a folder of your own, mode 700"
-    )))
-}
-
-fn folders(base: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
-    entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
-        .map(|entry| entry.path())
-}
-
 /// Removes what recordings left that were killed: nobody listens there any more.
 fn sweep(base: &Path) {
     for folder in folders(base) {
@@ -179,7 +133,7 @@ fn sweep(base: &Path) {
 }
 
 fn remove_names(folder: &Path) {
-    for name in [FIFO_NAME, DATAGRAM_NAME, STREAM_NAME, CONTROL_NAME] {
+    for name in [FIFO_NAME, DATAGRAM_NAME, STREAM_NAME, CONTROL_NAME, RUN_LOG] {
         let _ = std::fs::remove_file(folder.join(name)); // most are not there
     }
 }
@@ -189,6 +143,9 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::io::recordings::folder::make_private;
+
+    const LOG: &str = "run.jsonl";
 
     fn env(path: &Path) -> Environment {
         [("XDG_RUNTIME_DIR", path.as_os_str())].into_iter().collect()
@@ -205,12 +162,12 @@ mod tests {
         std::fs::create_dir(&base).expect("makes");
         for (mode, fine) in [(0o755, false), (0o770, false), (0o700, true)] {
             std::fs::set_permissions(&base, PermissionsExt::from_mode(mode)).expect("sets");
-            let inbox = Inbox::open(&env(folder.path()));
+            let inbox = Inbox::open(&env(folder.path()), Path::new(LOG));
             assert_eq!(inbox.is_ok(), fine, "{mode:o}");
         }
         std::fs::remove_dir(&base).expect("is empty again");
         std::os::unix::fs::symlink(folder.path(), &base).expect("links");
-        let error = why(Inbox::open(&env(folder.path())));
+        let error = why(Inbox::open(&env(folder.path()), Path::new(LOG)));
         assert!(error.contains("is no folder") && error.contains("warpscope"), "{error}");
     }
 
@@ -220,11 +177,11 @@ mod tests {
         let env = env(folder.path());
         let base = folder.path().join("warpscope");
         let killed = base.join("record-1");
-        private(&base).expect("makes");
-        private(&killed).expect("makes");
+        make_private(&base).expect("makes");
+        make_private(&killed).expect("makes");
         drop(UnixListener::bind(killed.join(CONTROL_NAME)).expect("binds"));
         assert!(why(call(&env)).contains("no recording is running"));
-        let inbox = Inbox::open(&env).expect("opens");
+        let inbox = Inbox::open(&env, Path::new(LOG)).expect("opens");
         assert_eq!(folders(&base).count(), 1, "the killed one is still there");
         assert!(call(&env).is_ok());
         drop(inbox);
@@ -235,9 +192,9 @@ mod tests {
     fn of_two_recordings_none_is_guessed() {
         let folder = tempfile::tempdir().expect("a folder");
         let env = env(folder.path());
-        let _inbox = Inbox::open(&env).expect("opens");
+        let _inbox = Inbox::open(&env, Path::new(LOG)).expect("opens");
         let other = folder.path().join("warpscope/record-2");
-        private(&other).expect("makes");
+        make_private(&other).expect("makes");
         let _listener = UnixListener::bind(other.join(CONTROL_NAME)).expect("binds");
         assert!(why(call(&env)).contains("WARPSCOPE_RECORDING="));
         let named = [(RECORDING, other.as_os_str())].into_iter().collect();

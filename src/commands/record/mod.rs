@@ -177,7 +177,7 @@ fn record_run(options: &Options) -> Result<Exit, CliError> {
     let path = &options.get(&args::FILE);
     let recorder = Recorder::open_as(Holds::Journal, path, Limits::default())
         .map_err(|error| CliError::Usage(error.to_string()))?;
-    let inbox = Inbox::open(&options.env)?;
+    let inbox = Inbox::open(&options.env, path)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let failed = |error| CliError::Failed(format!("cannot wait for the program: {error}"));
     let (exit, summary) = runtime.map_err(failed)?.block_on(async {

@@ -1,4 +1,4 @@
-//! The History tab: kernels over recorded runs, and two of the runs beside each other.
+//! The History tab: kernels over recorded runs, two of the runs beside each other, and runs that are being recorded.
 
 mod keys;
 pub mod panel;
@@ -12,6 +12,7 @@ mod update;
 use crate::features::orders;
 use crate::features::{Cursor, Input};
 use crate::runs::compare::Comparison;
+use crate::runs::live::LiveRun;
 use crate::store::trends::{RecordedRun, Trend};
 
 pub use popup::Popup;
@@ -68,8 +69,12 @@ pub struct History {
     pub weak: bool,
     /// What lies over the tab.
     pub popup: Option<Popup>,
+    /// Runs that are being recorded; where there is none, the one that ended last.
+    pub live: Vec<LiveRun>,
     /// Whether the tab is in view.
     in_view: bool,
+    /// Whether somebody looks for recordings.
+    following: bool,
 }
 
 impl History {

@@ -1,3 +1,4 @@
+use warpscope_probes::Frame;
 use warpscope_probes::text::printable;
 
 use super::{History, Popup, panel};
@@ -7,6 +8,10 @@ use crate::widgets::{Hit, Surface};
 impl Feature for History {
     fn draw(&self, _shared: &Shared, on: Surface<'_>) {
         panel::render(self, on);
+    }
+
+    fn frame(&mut self, _shared: &Shared, _before: &Frame) -> Vec<Effect> {
+        self.follow_recordings()
     }
 
     fn follow(&mut self, _shared: &Shared, in_view: bool) -> Vec<Effect> {

@@ -3,6 +3,7 @@
 use super::{Compared, History, State};
 use crate::features::Effect;
 use crate::runs::compare::Comparison;
+use crate::runs::live::LiveRun;
 use crate::store::trends::Trend;
 
 /// What became of reading.
@@ -12,6 +13,8 @@ pub enum Msg {
     Read(Result<Vec<Trend>, String>),
     /// Two runs beside each other, the older first, or why they cannot be compared.
     Compared((i64, i64), Result<Comparison, String>),
+    /// Runs that are being recorded, as they are now.
+    Live(Vec<LiveRun>),
 }
 
 /// What the outside is asked to do.
@@ -21,6 +24,8 @@ pub enum Cmd {
     Read,
     /// Compare two runs of it, by hash, the older first.
     Compare(i64, i64),
+    /// Look for runs that are being recorded.
+    Follow,
 }
 
 impl History {
@@ -36,6 +41,7 @@ impl History {
                 };
             }
             Msg::Compared(..) => {}
+            Msg::Live(live) => (self.live, self.following) = (live, false),
         }
         Vec::new()
     }
@@ -49,6 +55,14 @@ impl History {
         }
         self.state = State::Reading;
         vec![Cmd::Read.into()]
+    }
+
+    /// Looks for recordings while somebody sees them, and once at a time.
+    pub(super) fn follow_recordings(&mut self) -> Vec<Effect> {
+        if !self.in_view || std::mem::replace(&mut self.following, true) {
+            return Vec::new();
+        }
+        vec![Cmd::Follow.into()]
     }
 
     /// The cursor stays on its kernel; runs that are gone lose their marks.

@@ -2,11 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::alert::AlertOutput;
 use super::mailbox::MailboxSender;
 use crate::features::history::Msg;
+use crate::io::recordings::Follower;
 use crate::io::sink::history::History;
 use crate::io::sink::noise_file;
 use crate::runs::compare::{Comparison, Terms, compare_groups};
@@ -17,6 +19,8 @@ use crate::runs::noise::{KnownNoise, Noise};
 pub struct Kept {
     /// The store of recorded runs.
     pub store: Option<PathBuf>,
+    /// Recordings that run; none where nobody knows where they are found.
+    pub recordings: Option<Arc<Mutex<Follower>>>,
     /// This machine's noise.
     pub noise: Option<PathBuf>,
     /// The configuration file.
@@ -42,6 +46,17 @@ pub(crate) fn compare_aside(kept: Kept, runs: (i64, i64), post: MailboxSender) -
         let result =
             open(kept.store).and_then(|store| side_by_side(store, runs, kept.noise.as_deref()));
         post.tell(Msg::Compared(runs, result));
+    })
+}
+
+/// Looks for recordings that run; the answer comes as an event.
+pub(crate) fn follow_aside(
+    recordings: Option<Arc<Mutex<Follower>>>,
+    post: MailboxSender,
+) -> io::Result<()> {
+    aside(move || {
+        let look = |all: Arc<Mutex<Follower>>| all.lock().map(|mut one| one.look()).ok();
+        post.tell(Msg::Live(recordings.and_then(look).unwrap_or_default()));
     })
 }
 

@@ -288,6 +288,9 @@ impl Owner {
             Cmd::History(runs::Cmd::Read) => {
                 history::read_aside(self.kept.store.clone(), self.post.clone())?;
             }
+            Cmd::History(runs::Cmd::Follow) => {
+                history::follow_aside(self.kept.recordings.clone(), self.post.clone())?;
+            }
             Cmd::History(runs::Cmd::Compare(before, after)) => {
                 history::compare_aside(self.kept.clone(), (before, after), self.post.clone())?;
             }

@@ -1,5 +1,6 @@
 //! Kernels over recorded runs: a list, the selected one as a plot, and the run under the cursor.
 
+mod live;
 mod model;
 
 use ratatui::buffer::Buffer;
@@ -35,7 +36,15 @@ const ASIDE: u16 = 44;
 
 /// Draws the tab.
 pub(crate) fn render(state: &History, on: Surface<'_>) {
-    let Surface { look, area, buffer, hits } = on;
+    let Surface { look, mut area, buffer, hits } = on;
+    if !state.live.is_empty() {
+        let share = if state.trends.is_empty() { 1 } else { 2 };
+        let rows = area.height / share;
+        live::render(&state.live, look, cut_top(&mut area, rows), buffer);
+    }
+    if area.height == 0 {
+        return;
+    }
     let model = Model::of(state, look);
     if model.rows.is_empty() {
         return empty(state, look, area, buffer);

@@ -1,0 +1,139 @@
+//! A run that is being recorded: its kernels, and the last points of the one with most of them as a plot.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use warpscope_probes::text::printable;
+
+use crate::runs::live::{LiveKernel, LiveRun};
+use crate::widgets::format;
+use crate::widgets::layout::{cut_bottom, cut_right, cut_top};
+use crate::widgets::theme::Role;
+use crate::widgets::{Align, Card, Column, Level, Look, Table, Trend};
+
+const COLUMNS: &[Column<'static>] = &[
+    Column::new("KERNEL", 16, 34).grows(),
+    Column::new("SAMPLES", 7, 8).align(Align::Right).rank(1),
+    Column::new("LAST", 9, 10).align(Align::Right),
+    Column::new("MEDIAN", 9, 10).align(Align::Right),
+];
+
+/// Width from which kernels stand beside the plot.
+const WIDE: u16 = 100;
+/// Height of a plot that can be read: its axes and four lines.
+const PLOT: u16 = 6;
+
+/// Draws as many of the runs as have room.
+pub(super) fn render(runs: &[LiveRun], look: Look<'_>, mut area: Rect, buffer: &mut Buffer) {
+    let room = usize::from(area.height / (PLOT + 2)).max(1);
+    let shown = runs.len().min(room);
+    for (at, run) in runs.iter().take(shown).enumerate() {
+        let rows = area.height / u16::try_from(shown - at).unwrap_or(1);
+        let part = cut_top(&mut area, rows);
+        draw(run, look, part, buffer);
+    }
+}
+
+fn draw(run: &LiveRun, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let title = if run.is_over { "Recorded" } else { "Recording" };
+    let what = printable(if run.command.is_empty() { &run.file } else { &run.command });
+    let what = format!(" {what}");
+    let left = [look.piece(title, Role::Title), look.piece(&what, Role::Text)];
+    let state = state(run);
+    let right = [look.piece(&state, if failed(run) { Role::Warn } else { Role::Muted })];
+    let inner = Card::new(look).left(&left).right(&right).render(area, buffer);
+    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let Some(plotted) = run.longest() else {
+        let line = cut_top(&mut inner, 1);
+        look.pen(buffer, line).put("No sample yet.", look.style(Role::Muted));
+        return;
+    };
+    if let Some(note) = note(run) {
+        let line = cut_bottom(&mut inner, 1);
+        look.pen(buffer, line).put(&printable(&note), look.style(Role::Warn));
+    }
+    let (list, mut graph) = if inner.width >= WIDE {
+        let half = inner.width / 2;
+        let graph = cut_right(&mut inner, half);
+        (Rect { width: inner.width.saturating_sub(2), ..inner }, graph)
+    } else {
+        let kernels = u16::try_from(run.kernels.len()).unwrap_or(u16::MAX).saturating_add(1);
+        let beside_a_plot = inner.height.saturating_sub(PLOT + 1);
+        let most = if beside_a_plot < 2 { inner.height } else { beside_a_plot };
+        let list = cut_top(&mut inner, kernels.min(most));
+        (list, inner)
+    };
+    table(run, look, list, buffer);
+    if graph.height > PLOT && run.kernels.len() > 1 {
+        let line = cut_top(&mut graph, 1);
+        look.pen(buffer, line).fit(&printable(&plotted.name()), look.style(Role::Header));
+    }
+    if graph.height >= PLOT {
+        plot(plotted, look, graph, buffer);
+    }
+}
+
+/// How long it runs, what came of it, and how it ended.
+fn state(run: &LiveRun) -> String {
+    let lasted = format::duration(run.lasted_ms() as f64 / 1e3);
+    let samples = match run.samples {
+        1 => "1 sample".to_owned(),
+        count => format!("{count} samples"),
+    };
+    let ended = match &run.end {
+        None if run.is_over => ", stopped before its end".to_owned(),
+        None => String::new(),
+        Some(end) => end.failure().map_or(", done".to_owned(), |why| format!(", {why}")),
+    };
+    format!("{lasted}, {samples}{ended}")
+}
+
+fn failed(run: &LiveRun) -> bool {
+    run.end.as_ref().map_or(run.is_over, |end| end.failure().is_some())
+}
+
+/// What a reader of the figures has to know.
+fn note(run: &LiveRun) -> Option<String> {
+    let (points, why) = (run.tainted.0, run.tainted.1.as_ref()?);
+    Some(match points {
+        1 => format!("1 point is not judged: {why}"),
+        count => format!("{count} points are not judged, the last: {why}"),
+    })
+}
+
+fn table(run: &LiveRun, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let table = Table::new(look, COLUMNS, run.kernels.len());
+    let time = |ns: Option<f64>| {
+        format::or_absent(ns, |ns| format::nanoseconds(ns, look.glyphs)).to_string()
+    };
+    table.render(area, buffer, |row, column, pen| {
+        let kernel = &run.kernels[row];
+        let (text, role) = match column {
+            0 => (printable(&kernel.name()), Role::Text),
+            1 => (kernel.samples.to_string(), Role::Muted),
+            2 => (time(kernel.points.back().map(|one| one.median)), Role::Text),
+            _ => (time(kernel.median()), Role::Muted),
+        };
+        pen.fit(&text, look.style(role));
+    });
+}
+
+fn plot(kernel: &LiveKernel, look: Look<'_>, area: Rect, buffer: &mut Buffer) {
+    let of = |one: &crate::runs::compare::Quartiles| {
+        Some(Level { lower: one.lower, median: one.median, upper: one.upper })
+    };
+    let levels: Vec<Option<Level>> = kernel.points.iter().map(of).collect();
+    let first = match levels.len() {
+        1 => String::new(),
+        count => format!("{} points ago", count - 1),
+    };
+    let trend = Trend {
+        look,
+        levels: &levels,
+        steps: &[],
+        cursor: None,
+        marked: &[],
+        ends: (&first, "last point"),
+        text: |ns, look| format::nanoseconds(ns, look.glyphs),
+    };
+    ratatui::widgets::Widget::render(&trend, area, buffer);
+}
