@@ -41,7 +41,7 @@ impl Cache {
 
     /// The best time found within a budget; none where nothing ran.
     fn search(&self, strategy: Strategy, budget: usize, seed: u64) -> Option<f64> {
-        let mut space = Space::new(&self.candidates, &self.params, strategy, seed);
+        let mut space = Space::new(&self.candidates, &self.params, strategy, budget, seed);
         let mut known = Vec::new();
         for _ in 0..budget {
             let Some(next) = space.next(&known) else { break };

@@ -34,7 +34,7 @@ pub use output::{ParsedOutput, read_output};
 pub use parameters::Parameters;
 pub use parse::{SpecError, parse};
 pub use search::{Halt, Interrupted, Job, Observer, Runner, search};
-pub use spec::{Kind, Objective, Spec};
+pub use spec::{ENERGY, Kind, Objective, Spec};
 pub use strategy::{Space, Strategy};
 pub use trial::{Board, CandidateRun, Problem, State};
 pub use winners::{Timed, WINNERS_SCHEMA, Winner, Winners};

@@ -20,6 +20,10 @@ pub enum Kind {
     Cuda(Code),
 }
 
+/// Name of the energy of a launch, joules, and of the power drawn meanwhile, watts, in metrics.
+pub const ENERGY: &str = "energy_j";
+pub(super) const POWER: &str = "power_w";
+
 /// What a search looks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objective {
@@ -88,6 +92,13 @@ pub(super) const MOST_COMBINATIONS: usize = 200_000;
 pub(super) const MOST_CANDIDATES: usize = 10_000;
 
 impl Spec {
+    /// Whether a metric or the objective asks for the energy of a launch, or the power.
+    pub fn uses_energy(&self) -> bool {
+        let objective = self.objective.iter().map(|objective| &objective.expression);
+        let mut names = self.metrics.values().chain(objective).flat_map(Expression::names);
+        names.any(|name| [ENERGY, POWER].contains(&name))
+    }
+
     /// How many candidates the grid has; `None` where that is beyond counting.
     pub fn grid_size(&self) -> Option<usize> {
         self.params.values().try_fold(1_usize, |all, values| all.checked_mul(values.len()))

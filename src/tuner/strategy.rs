@@ -18,8 +18,8 @@ pub enum Strategy {
     Local,
 }
 
-/// Random candidates before the first neighbour, and then one in so many.
-const FIRST: usize = 20;
+/// Random candidates before the first neighbour: a quarter of what may be tried, within these; and then one in so many.
+const FIRST: [usize; 2] = [5, 20];
 const EXPLORE: f64 = 0.1;
 /// How often two good ones are crossed, and how often one value of theirs is then another.
 const CROSS: f64 = 0.5;
@@ -37,6 +37,8 @@ pub(super) const SEED: u64 = 2026;
 #[derive(Debug)]
 pub struct Space {
     strategy: Strategy,
+    /// Random candidates before the first neighbour.
+    first: usize,
     /// Places of the values of each candidate, by parameter.
     places: Vec<Vec<usize>>,
     /// How many values each parameter has.
@@ -50,11 +52,12 @@ pub struct Space {
 }
 
 impl Space {
-    /// A space where nothing was tried.
+    /// A space where nothing was tried, of which so many candidates may be.
     pub fn new(
         candidates: &[Parameters],
         params: &BTreeMap<String, Vec<String>>,
         strategy: Strategy,
+        budget: usize,
         seed: u64,
     ) -> Self {
         let place = |(name, value): (&String, &String)| {
@@ -69,8 +72,10 @@ impl Space {
         for at in (1..shuffled.len()).rev() {
             shuffled.swap(at, below(&mut random, at + 1));
         }
+        let [fewest, most] = FIRST;
         Self {
             strategy,
+            first: (candidates.len().min(budget) / 4).clamp(fewest, most),
             at: places.iter().cloned().zip(0..).collect(),
             sizes: params.values().map(Vec::len).collect(),
             places,
@@ -97,7 +102,9 @@ impl Space {
         match self.strategy {
             Strategy::Grid => self.left.first().copied(),
             Strategy::Random => self.any(),
-            Strategy::Local if self.count < FIRST || self.random.uniform() < EXPLORE => self.any(),
+            Strategy::Local if self.count < self.first || self.random.uniform() < EXPLORE => {
+                self.any()
+            }
             Strategy::Local => self.improve(known).or_else(|| self.any()),
         }
     }
@@ -180,7 +187,7 @@ mod tests {
                 .map(|(name, best)| (of(name) - best).powi(2));
             100.0 + squares.iter().sum::<f64>() + 4.0 * ((of("a") + of("b")) % 2.0)
         };
-        let mut space = Space::new(&candidates, &params, strategy, seed);
+        let mut space = Space::new(&candidates, &params, strategy, budget, seed);
         let mut known: Vec<(usize, f64)> = Vec::new();
         for _ in 0..budget {
             let Some(next) = space.next(&known) else { break };

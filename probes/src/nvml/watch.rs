@@ -68,6 +68,12 @@ impl Watch {
         }
     }
 
+    /// Energy since the driver was loaded, joules; none before Volta.
+    pub fn energy_j(&self) -> Option<f64> {
+        let energy = self.device().and_then(|device| device.total_energy_consumption());
+        energy.and_then(plausible::millijoules).ok().map(|energy| energy.0)
+    }
+
     /// Asks anew. A device that does not answer leaves everything open.
     pub fn look(&self) -> Look {
         // The count makes a library notice that devices came or went.

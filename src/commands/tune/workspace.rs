@@ -15,8 +15,8 @@ use crate::commands::tune::cache::Cache;
 use crate::commands::tune::scratch::Scratch;
 use crate::io::sink::noise_file::machine;
 use crate::tuner::{
-    Board, CUDA_ARGUMENT, Candidate, CandidateRun, Check, Cuda, FIND, Fault, Halt, Invalid, Job,
-    Kind, Libraries, ParsedOutput, Runner, Spec, Winners, compare, default_limit, read_output,
+    Board, CUDA_ARGUMENT, Candidate, CandidateRun, Check, Cuda, ENERGY, FIND, Fault, Halt, Invalid,
+    Job, Kind, Libraries, ParsedOutput, Runner, Spec, Winners, compare, default_limit, read_output,
     why_missing,
 };
 
@@ -281,6 +281,8 @@ impl<'a> Workspace<'a> {
         values: &BTreeMap<String, String>,
     ) -> Result<Vec<String>, Halt> {
         let problem = &board.problems[job.problem];
+        let said = &problem.trials[job.candidate].said;
+        let is_first = said.times.is_empty() && !said.numbers.contains_key(ENERGY);
         let candidate = Candidate {
             folder: self.folder,
             name: &self.spec.name,
@@ -289,6 +291,7 @@ impl<'a> Workspace<'a> {
             shape: &problem.key.shape.0,
             values,
             samples: job.samples,
+            energy: is_first && self.spec.uses_energy(),
             device: self.spec.device.as_deref(),
             libraries: self.libraries,
         };

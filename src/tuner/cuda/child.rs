@@ -1,15 +1,20 @@
 //! One kernel, compiled, loaded, launched, judged and timed.
 
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::gpu::{Arg, BufferId, DeviceFacts, Launch, Machine, MachineError, Slot};
+use warpscope_kernels::gpu::{
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Slot,
+};
+use warpscope_probes::nvml::Watch;
 
 use super::device::{FAMILY, describe, load, open};
+use super::energy::{Energy, Running, measure};
 use super::operands::{Operands, default_limit, operands};
 use super::roof::{Roof, roof};
 use super::vendor::Vendor;
 use super::{CudaJob, JobArgument};
 use crate::tuner::contract::Work;
 use crate::tuner::output::{COMPILE, UNTIMED, WRONG};
+use crate::tuner::spec::{ENERGY, POWER};
 
 /// What lies before and behind every operand, and what it holds.
 const GUARD: usize = 256;
@@ -37,12 +42,15 @@ pub fn run_cuda(job: &str) -> Result<String, String> {
         let why = serde_json::to_string(&why).map_err(|error| error.to_string())?;
         return Ok(format!("{COMPILE}{why}"));
     }
-    let mut line = Bench::new(&mut machine, &job, &operands).measure(work, &uuid)?;
+    let mut line = Bench::new(&mut machine, &job, &operands, uuid).measure(work)?;
     if !machine.facts().simulated {
         line += &ceilings(roof(&mut machine, &job.dtype).unwrap_or_default());
     }
     Ok(line)
 }
+
+/// Times of launches and of the vendor's beside them, and the energy of one launch where it was wanted and is known.
+type Timed = ([Vec<f64>; 2], Option<Energy>);
 
 /// A kernel with its operands on the device.
 struct Bench<'a> {
@@ -50,18 +58,24 @@ struct Bench<'a> {
     job: &'a CudaJob,
     operands: &'a Operands,
     entry: &'static str,
+    uuid: String,
     /// One buffer for all operands of one copy, guards between them.
     copies: Vec<BufferId>,
 }
 
 impl<'a> Bench<'a> {
-    fn new(machine: &'a mut CudaMachine, job: &'a CudaJob, operands: &'a Operands) -> Self {
+    fn new(
+        machine: &'a mut CudaMachine,
+        job: &'a CudaJob,
+        operands: &'a Operands,
+        uuid: String,
+    ) -> Self {
         // A launch names its entry for as long as the program runs; this child has one.
         let entry = Box::leak(job.entry.clone().into_boxed_str());
-        Self { machine, job, operands, entry, copies: Vec::new() }
+        Self { machine, job, operands, entry, uuid, copies: Vec::new() }
     }
 
-    fn measure(mut self, work: Work, uuid: &str) -> Result<String, String> {
+    fn measure(mut self, work: Work) -> Result<String, String> {
         let first = self.copy().map_err(describe)?;
         self.copies.push(first);
         let launch = self.launch(first)?;
@@ -70,14 +84,17 @@ impl<'a> Bench<'a> {
             Ok(error) => error,
             Err(why) => return Ok(format!("{WRONG}{why}")),
         };
-        let mut line = self.head(uuid, error);
+        let mut line = self.head(error);
         let vendor = self.vendor(work, first);
         if let Some(vendor) = &vendor {
             line += &format!(" vendor={}", vendor.name());
         }
-        let Some([own, beside]) = self.time(vendor.as_ref()).map_err(describe)? else {
+        let Some(([own, beside], energy)) = self.time(vendor.as_ref()).map_err(describe)? else {
             return Ok(format!("{UNTIMED}{line}"));
         };
+        if let Some(Energy { energy_j, power_w }) = energy {
+            line += &format!(" {ENERGY}={energy_j:e} {POWER}={power_w:.1}");
+        }
         for (word, times) in [("t_ns", own), ("vendor_ns", beside)] {
             let times: Vec<String> = times.iter().map(|ns| format!("{ns:.1}")).collect();
             if !times.is_empty() {
@@ -87,12 +104,15 @@ impl<'a> Bench<'a> {
         Ok(line)
     }
 
-    fn head(&mut self, uuid: &str, error: f64) -> String {
+    fn head(&mut self, error: f64) -> String {
         let CudaJob { name, dtype, shape, .. } = self.job;
         let sizes: Vec<String> =
             shape.iter().map(|(name, size)| format!("{name}={size}")).collect();
-        let mut line =
-            format!("name={name} device={uuid} dtype={dtype} {} error={error:e}", sizes.join(" "));
+        let mut line = format!(
+            "name={name} device={} dtype={dtype} {} error={error:e}",
+            self.uuid,
+            sizes.join(" ")
+        );
         // What a stand-in says of registers is made up.
         if !self.machine.facts().simulated {
             for (word, number) in [("registers", REGISTERS), ("local_bytes", LOCAL_BYTES)] {
@@ -207,7 +227,7 @@ impl<'a> Bench<'a> {
 
     /// Nanoseconds of one launch each, and of one product of the vendor's in between; `None` where a stand-in computes. Copies of the operands
     /// take turns, so that none is found in the cache.
-    fn time(&mut self, vendor: Option<&Vendor>) -> Result<Option<[Vec<f64>; 2]>, MachineError> {
+    fn time(&mut self, vendor: Option<&Vendor>) -> Result<Option<Timed>, MachineError> {
         if self.machine.facts().simulated {
             return Ok(None);
         }
@@ -239,22 +259,25 @@ impl<'a> Bench<'a> {
                 }
             }
         }
+        let energy = if self.job.energy { self.energy(own, launches)? } else { None };
         [Some(own), beside]
             .into_iter()
             .flatten()
             .try_for_each(|graph| self.machine.forget(graph))?;
-        Ok(Some(times))
+        Ok(Some((times, energy)))
+    }
+
+    /// Energy of a launch, where NVML counts it.
+    fn energy(&mut self, graph: GraphId, launches: usize) -> Result<Option<Energy>, MachineError> {
+        let Ok(watch) = Watch::open(None, &self.uuid) else { return Ok(None) };
+        measure(&mut Running::new(self.machine, (graph, launches as u64), watch))
     }
 
     fn bytes(&self) -> u64 {
         self.layout().iter().map(|place| place.2 as u64).sum()
     }
 
-    fn record(
-        &mut self,
-        turns: &[Launch],
-        launches: usize,
-    ) -> Result<warpscope_kernels::gpu::GraphId, MachineError> {
+    fn record(&mut self, turns: &[Launch], launches: usize) -> Result<GraphId, MachineError> {
         let all: Vec<Launch> = turns.iter().cycle().take(launches).cloned().collect();
         self.machine.record(&all)
     }

@@ -6,6 +6,7 @@
 mod child;
 mod compiler;
 mod device;
+mod energy;
 mod expression;
 mod judged;
 mod libraries;
@@ -115,6 +116,9 @@ pub struct CudaJob {
     pub arguments: Vec<JobArgument>,
     /// Samples wanted.
     pub samples: usize,
+    /// Whether the energy of a launch is wanted too.
+    #[serde(default)]
+    pub energy: bool,
     /// UUID of the device, or its index; the first where nothing is said.
     pub device: Option<String>,
     /// Where NVRTC may be, in the order it is tried.
@@ -153,6 +157,8 @@ pub struct Candidate<'a> {
     pub values: &'a BTreeMap<String, String>,
     /// Samples wanted.
     pub samples: usize,
+    /// Whether the energy of a launch is wanted too.
+    pub energy: bool,
     /// Where it runs.
     pub device: Option<&'a str>,
     /// The libraries to use where the spec names none.
@@ -162,8 +168,18 @@ pub struct Candidate<'a> {
 impl Cuda {
     /// The job of a candidate. `Err` says why this candidate cannot be launched.
     pub fn job(&self, candidate: &Candidate<'_>) -> Result<CudaJob, String> {
-        let Candidate { folder, name, work, dtype, shape, values, samples, device, libraries } =
-            *candidate;
+        let Candidate {
+            folder,
+            name,
+            work,
+            dtype,
+            shape,
+            values,
+            samples,
+            energy,
+            device,
+            libraries,
+        } = *candidate;
         let named = |path: &Option<PathBuf>, found: &Vetted| match path {
             Some(path) => vec![path.clone()],
             None => found.load.clone(),
@@ -206,6 +222,7 @@ impl Cuda {
             shared: number("shared", &self.shared)?,
             arguments: self.arguments.iter().map(argument).collect::<Result<_, _>>()?,
             samples,
+            energy,
             device: device.map(str::to_owned),
             nvrtc: named(&self.nvrtc, &libraries.nvrtc),
             cublas: named(&self.cublas, &libraries.cublas),

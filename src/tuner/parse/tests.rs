@@ -121,6 +121,7 @@ fn the_launch_of_a_kernel_is_worked_out_for_each_candidate() {
         shape: &spec.shapes[0],
         values: &values,
         samples: 5,
+        energy: false,
         device: None,
         libraries: &Libraries::default(),
     };

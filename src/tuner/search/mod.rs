@@ -98,9 +98,9 @@ enum End {
 impl Search<'_> {
     fn solve(&mut self, problem: usize) -> Result<(), Interrupted> {
         let wanted = self.wanted();
-        let mut space =
-            Space::new(&self.board.candidates, &self.spec.params, self.spec.strategy, SEED);
         let budget = self.spec.budget.unwrap_or(usize::MAX);
+        let (candidates, Spec { params, strategy, .. }) = (&self.board.candidates, self.spec);
+        let mut space = Space::new(candidates, params, *strategy, budget, SEED);
         let mut next = wanted.or_else(|| space.next(&[]));
         let mut winner = self.runner.last_winner(&self.board, problem);
         for _ in 0..budget {
@@ -185,6 +185,8 @@ impl Search<'_> {
                 self.trial(problem, candidate).said = said;
                 return Err(End::Untimed);
             }
+            // What is measured once only is measured in the first run.
+            self.trial(problem, candidate).said.numbers.extend(said.numbers);
         }
         let Some(baseline) = self.board.problems[problem].baseline else {
             let samples = self.spec.samples;

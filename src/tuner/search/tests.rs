@@ -42,13 +42,17 @@ impl Runner for Machine {
             return Err(Halt::Interrupted);
         }
         let slow = if self.slow == Some(self.runs.len()) { 3.0 } else { 1.0 };
+        let is_first = !self.runs.contains(&job.candidate);
         self.runs.push(job.candidate);
         let invalid = |fault: Fault| Halt::Invalid(Invalid { fault, why: fault.word().to_owned() });
         let truth = (self.truth)(&board.candidates[job.candidate]).map_err(invalid)?;
         let truth = truth * slow * (1.0 + self.drift * self.runs.len() as f64);
         let sample = |random: &mut SplitMix| truth * (1.0 + 0.004 * (random.uniform() - 0.5));
         let times = (0..job.samples).map(|_| sample(&mut self.random)).collect();
-        Ok(ParsedOutput { times, error: Some(1e-7), ..ParsedOutput::default() })
+        // Measured once, as the child does; the slowest takes least.
+        let energy = is_first.then(|| ("energy_j".to_owned(), 1.0 / truth));
+        let numbers = energy.into_iter().collect();
+        Ok(ParsedOutput { times, error: Some(1e-7), numbers, ..ParsedOutput::default() })
     }
 }
 
@@ -135,6 +139,8 @@ fn an_objective_decides_in_place_of_the_time() {
     };
     assert_eq!(best("minimize = \"cost\"").0, "1");
     assert_eq!(best("maximize = \"b / time_s\"").0, "16");
+    // The slowest takes least energy.
+    assert_eq!(best("minimize = \"energy_j\"").0, "1");
     let (b, cost) = best("minimize = \"cost * (b != 1) + (b == 1) * 1e9\"");
     assert!(b == "2" && (cost - 1960.0).abs() < 5.0, "{b} {cost}");
 }
