@@ -63,16 +63,33 @@ pub(super) fn is_nsys(head: &str) -> bool {
     })
 }
 
+/// Columns with the name of what was timed, by report.
+const NAMES: [&str; 3] = ["Name", "Range", "Operation"];
+/// Columns with the time of one launch, or else the median of all, or their mean. Reports of 2020 name no unit; it is nanoseconds.
+const TIMES: [&str; 8] = [
+    "Duration (",
+    "Projected Duration (",
+    "Med (",
+    "Proj Med (",
+    "Avg (",
+    "Proj Avg (",
+    "Average (",
+    "Average",
+];
+
 fn is_nsys_header(cells: &[String]) -> bool {
-    let named = cells.iter().any(|cell| cell == "Name" || cell == "Range");
-    named && time_column(cells).is_some()
+    let named = cells.iter().any(|cell| NAMES.contains(&cell.as_str()));
+    // Any table may have an average.
+    let is_old = || cells.iter().any(|cell| cell == "Instances" || cell == "Num Calls");
+    named && time_column(cells).is_some_and(|(at, _)| cells[at].ends_with(')') || is_old())
 }
 
-/// The column with the time of one launch, or the median of all, with the nanoseconds of its unit.
+/// The column with the time, with the nanoseconds of its unit.
 fn time_column(names: &[String]) -> Option<(usize, f64)> {
-    ["Duration (", "Med (", "Avg ("].into_iter().find_map(|begin| {
+    TIMES.into_iter().find_map(|begin| {
         let at = names.iter().position(|name| name.starts_with(begin))?;
-        Some((at, unit_ns(names[at][begin.len()..].trim_end_matches(')'))?))
+        let unit = names[at][begin.len()..].trim_end_matches(')');
+        Some((at, if unit.is_empty() { 1.0 } else { unit_ns(unit)? }))
     })
 }
 
@@ -81,16 +98,25 @@ pub(super) fn nsys(text: &str) -> Result<Points, PointsError> {
     let mut all = Gather::default();
     csv_rows(text, is_nsys_header, |row| {
         let Some((at, unit)) = time_column(row.names) else { return };
-        let name = row.get("Name").or_else(|| row.get("Range")).unwrap_or_default();
-        let sizes =
-            |names: [&str; 3]| names.map(|name| row.get(name).unwrap_or_default()).join(",");
-        let traced = row.get("GrdX").is_some();
-        let config = traced.then(|| {
-            let grid = sizes(["GrdX", "GrdY", "GrdZ"]);
-            pairs([("grid", grid), ("block", sizes(["BlkX", "BlkY", "BlkZ"]))])
-        });
+        let name = NAMES.iter().find_map(|name| row.get(name)).unwrap_or_default();
         let time = row.values.get(at).and_then(|value| number(value));
-        all.add(named(name), config.flatten(), time.map(|time| time * unit));
+        all.add(named(name), sizes(row), time.map(|time| time * unit));
     });
     Ok(all.points())
+}
+
+/// Grid and block of a kernel, amount of a copy; the former in one column of a summary, in three of a trace.
+fn sizes(row: &Row<'_>) -> Option<String> {
+    let three = |one: &str, all: [&str; 3]| {
+        let words = row.get(one).unwrap_or_default().split_whitespace();
+        let columns = all.into_iter().filter_map(|name| row.get(name)).map(str::trim);
+        let sizes: Vec<&str> = words.chain(columns).filter(|size| !size.is_empty()).collect();
+        sizes.join(",")
+    };
+    let bytes = row.get("Bytes (MB)").map(str::trim).filter(|bytes| !bytes.is_empty());
+    pairs([
+        ("grid", three("GridXYZ", ["GrdX", "GrdY", "GrdZ"])),
+        ("block", three("BlockXYZ", ["BlkX", "BlkY", "BlkZ"])),
+        ("mb", bytes.unwrap_or_default().to_owned()),
+    ])
 }

@@ -153,7 +153,8 @@ const LLAMA_SQL: &str = "backends=CUDA cpu_info=Intel(R) Xeon(R) Platinum 8480C 
 /// Triton `python/triton/testing.py`, whose `perf_report` heads a column `{line name} ({y label})`, and in older releases by the line's name alone;
 /// vLLM `vllm/benchmarks/serve.py`, SGLang `python/sglang/bench_serving.py` (the names in the result's dictionary);
 /// Go <https://go.dev/design/14313-benchmark-format>;
-/// Nsight Compute's and Nsight Systems' user guides, sections on CSV output of `ncu` and on `nsys stats` reports.
+/// Nsight Compute's and Nsight Systems' user guides, sections on CSV output of `ncu` and on `nsys stats` reports, and headers as Nsight Systems
+/// 2020 to 2026.1 and Nsight Compute 2022 to 2025 wrote them into public repositories.
 const SEEDS: &[Seed] = &[
     (
         "hyperfine.json",
@@ -246,6 +247,30 @@ const SEEDS: &[Seed] = &[
             ("copy", "grid=4,1,1 block=256,1,1", &[500.0, 510.0]),
         ],
     ),
+    (
+        "nsys-grids.csv",
+        "nsys",
+        2,
+        0,
+        &[
+            ("void gemm<float, 4>(int)", "grid=448,1,1 block=128,1,1", &[410.0]),
+            ("void gemm<float, 4>(int)", "grid=896,1,1 block=128,1,1", &[610.0]),
+        ],
+    ),
+    ("nsys-2020.csv", "nsys", 1, 0, &[("gemm", "", &[600.0])]),
+    (
+        "nsys-trace.csv",
+        "nsys",
+        2,
+        0,
+        &[
+            ("[CUDA memcpy Host-to-Device]", "mb=4.194", &[661_398.0]),
+            ("kernel(int, float)", "grid=4096,1,1 block=256,1,1", &[7072.0]),
+        ],
+    ),
+    ("nsys-ranges.csv", "nsys", 1, 0, &[(":step", "", &[510.0])]),
+    ("nsys-projected.csv", "nsys", 1, 0, &[(":step", "", &[500.0])]),
+    ("ncu-2022.csv", "ncu", 1, 0, &[("saxpy", "", &[1_041_280_000.0, 41_280.0])]),
     (
         "serve.json",
         "serve",
