@@ -3,6 +3,8 @@
 mod cache;
 mod facts;
 mod lines;
+mod past;
+mod reference;
 mod report;
 mod run_log;
 mod scratch;
