@@ -16,6 +16,7 @@ use crate::commands::cli::{
 use crate::commands::compare::known::noise_file_path;
 use crate::commands::frames::source::{AtEnd, open_source};
 use crate::commands::frames::what_if;
+use crate::commands::record::RUNTIME;
 use crate::config::args::ColorChoice;
 use crate::config::{Environment, args, data_folder, state_folder};
 use crate::features::bench::devices::Devices;
@@ -67,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<Exit, CliError> {
         mouse: options.get(&args::MOUSE),
         kept: Kept {
             store: data_folder(&options.env).map(|folder| folder.join(FOLDER)),
-            recordings: Some(Arc::new(Mutex::new(Follower::new(base(&options.env))))),
+            recordings: Some(Arc::new(Mutex::new(Follower::new(base(options.env.get(RUNTIME)))))),
             noise: noise_file_path(&options.env),
             alert: alert_output(options),
             config: options.config.path.path().map(Into::into),

@@ -22,6 +22,9 @@ pub(crate) const STREAM: &str = "WARPSCOPE_POINTS_STREAM";
 /// Variable with the folder of the recording a command runs in.
 pub(crate) const RECORDING: &str = "WARPSCOPE_RECORDING";
 
+/// Variable with the folder for what lives as long as the user's session.
+pub(crate) const RUNTIME: &str = "XDG_RUNTIME_DIR";
+
 /// Names within the folder of one recording.
 const FIFO_NAME: &str = "points";
 const DATAGRAM_NAME: &str = "points.dgram";
@@ -43,7 +46,7 @@ pub(crate) struct Inbox {
 impl Inbox {
     /// Opens all ends in a folder of this process, beside a link to the run log.
     pub(crate) fn open(env: &Environment, run_log: &Path) -> Result<Self, CliError> {
-        let base = base(env);
+        let base = base(env.get(RUNTIME));
         sweep(&base);
         let folder = own(&base).map_err(CliError::Failed)?;
         let mut inbox = Self { folder, fifo: None, datagrams: None, stream: None, control: None };
@@ -98,7 +101,7 @@ pub(crate) fn call(env: &Environment) -> Result<UnixStream, CliError> {
             CliError::Failed(format!("the recording named by {RECORDING}, {shown}: {error}"))
         });
     }
-    let base = base(env);
+    let base = base(env.get(RUNTIME));
     if base.exists() {
         check_private(&base).map_err(CliError::Failed)?;
     }

@@ -39,6 +39,7 @@ use crate::config::args;
 use crate::io::sink::{Holds, Limits, Recorder};
 use crate::runs::samples::Scan;
 use inbox::Inbox;
+pub(crate) use inbox::RUNTIME;
 pub(crate) use relay::{ARGUMENT as RELAY, run as relay};
 use session::Session;
 pub(crate) use terminal::{ARGUMENT as LAUNCH, launch};

@@ -6,14 +6,11 @@ use std::path::Path;
 
 use warpscope_probes::bounded::{self, Accept};
 
-use super::workspace::{Workspace, invalid};
+use super::workspace::{Wanted, Workspace, invalid};
 use crate::tuner::{Check, Fault, Halt, Job, ParsedOutput, compare, default_limit};
 
 /// Largest file of results that is read.
 const MAX_RESULTS: u64 = 256 << 20;
-
-/// What a reference said, to be compared with.
-pub(super) type Wanted = Result<Vec<f64>, String>;
 
 impl Workspace<'_> {
     /// What the reference of a problem gives, once.

@@ -10,7 +10,6 @@ use warpscope_probes::private;
 use crate::commands::cli::WORKER;
 use crate::commands::process::{self, End, MAX_OUTPUT};
 use crate::commands::tune::cache::Cache;
-use crate::commands::tune::reference::Wanted;
 use crate::commands::tune::scratch::Scratch;
 use crate::io::sink::noise_file::machine;
 use crate::tuner::{
@@ -20,6 +19,9 @@ use crate::tuner::{
 
 /// Lines of a compiler that are shown.
 const BUILD_LINES: usize = 12;
+
+/// What a reference said, to be compared with.
+pub(super) type Wanted = Result<Vec<f64>, String>;
 
 /// Where one state of the source is built and run.
 pub(crate) struct Workspace<'a> {

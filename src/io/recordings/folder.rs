@@ -3,6 +3,7 @@
 //! The folder is the lock: whoever cannot enter it cannot write. A folder that belongs to somebody else, or that others may enter, is refused
 //! and not repaired: on a shared machine it may be a trap.
 
+use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -10,14 +11,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::getuid;
 
-use crate::config::Environment;
-
 const PREFIX: &str = "record-";
 
-/// `$XDG_RUNTIME_DIR/warpscope`, else a folder in `/tmp`.
-pub fn base(env: &Environment) -> PathBuf {
-    let runtime = env.get("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    match runtime {
+/// `warpscope` in `$XDG_RUNTIME_DIR`, which is given, else a folder in `/tmp`.
+pub fn base(runtime: Option<&OsString>) -> PathBuf {
+    match runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
         Some(runtime) => runtime.join("warpscope"),
         None => PathBuf::from(format!("/tmp/warpscope-{}", getuid().as_raw())),
     }

@@ -81,7 +81,7 @@ fn everything(folder: &Path, found: &mut Vec<(PathBuf, u32)>) {
 fn what_is_kept_is_for_the_user_alone_whatever_the_umask() {
     let desk = Desk::new();
     let (run, spec) = (desk.path("run.jsonl"), desk.spec());
-    let list = "stat -c '%a %n' \"$WARPSCOPE_POINTS\" \"$WARPSCOPE_POINTS_DATAGRAM\" \"$WARPSCOPE_POINTS_STREAM\" \
+    let list = "stat -L -c '%a %n' \"$WARPSCOPE_POINTS\" \"$WARPSCOPE_POINTS_DATAGRAM\" \"$WARPSCOPE_POINTS_STREAM\" \
                 \"${WARPSCOPE_POINTS%/*}\"/* \"${WARPSCOPE_POINTS%/*}\"; echo name=x t_us=1";
     let under_no_mask = |words: &[&std::ffi::OsStr]| {
         let output = desk.shell("umask 0").args(words).output().expect("starts");
