@@ -63,6 +63,7 @@ mod structure;
 mod synthetic;
 #[cfg(target_os = "linux")]
 mod terminal;
+mod tree;
 #[cfg(target_os = "linux")]
 mod trust;
 #[cfg(target_os = "linux")]
