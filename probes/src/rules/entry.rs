@@ -128,6 +128,18 @@ pub struct Lever {
     pub say: String,
 }
 
+/// Releases of a package that people name when they run this framework inside it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dependent {
+    /// The package: `faster-whisper`.
+    pub name: String,
+    /// Its releases.
+    pub versions: VersionRange,
+    /// The newest version of the framework that these accept.
+    pub takes: String,
+}
+
 /// How a framework is started with a configuration: the text a person pastes.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,6 +265,8 @@ pub struct Framework {
     pub name: String,
     /// Other words for it.
     pub aliases: Vec<String>,
+    /// Packages that bring it, which have versions of their own.
+    pub dependents: Vec<Dependent>,
     /// Version answered for when none is named: the newest the rules know.
     pub version: Option<String>,
     /// Names under which package indexes know it: `lmdeploy`, `flash_attn`.

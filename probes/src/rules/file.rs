@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::condition::{Condition, Part};
-use super::entry::{Confidence, Cost, Effect, Launch, Lever, Report, Rule, Side, Stage};
+use super::entry::{Confidence, Cost, Dependent, Effect, Launch, Lever, Report, Rule, Side, Stage};
 use super::keys::{Selector, Settings, check_value, kind_of};
 use super::range::VersionRange;
 use super::text::{Placed, Text, Words};
@@ -22,6 +22,8 @@ pub(super) struct File<T> {
     pub name: Option<String>,
     #[serde(default)]
     pub aliases: Vec<String>,
+    #[serde(default)]
+    pub dependent: Vec<Dependent>,
     pub version: Option<Placed<T, String>>,
     #[serde(default)]
     pub packages: Vec<String>,

@@ -18,8 +18,8 @@ mod version;
 pub use base::{MODELS, RuleBase, RuleError};
 pub use condition::{Condition, DeviceFacts, Part};
 pub use entry::{
-    COSTS, Confidence, ConfigRow, Cost, Effect, Framework, Launch, LaunchArg, Lever, Report, Rule,
-    STAGES, Side, Stage,
+    COSTS, Confidence, ConfigRow, Cost, Dependent, Effect, Framework, Launch, LaunchArg, Lever,
+    Report, Rule, STAGES, Side, Stage,
 };
 pub use file::PLACEHOLDERS;
 pub use installable::is_installable;

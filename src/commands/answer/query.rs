@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use warpscope_probes::releases;
-use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, dtype_id, kind_of};
+use warpscope_probes::rules::{ConfigRow, Framework, Kind, RuleBase, Version, dtype_id, kind_of};
 
 use crate::commands::answer::vocabulary;
 use crate::config::near;
@@ -144,7 +144,9 @@ impl<'a> Asked<'a> {
                 asked.set_version(public)?;
                 asked.say("wheel", local)?;
             }
-            Some(_) => asked.set_version(version.unwrap_or_default())?,
+            Some(_) => {
+                asked.set_version(own_version(framework, name, version.unwrap_or_default())?)?
+            }
             None => {}
         }
         Ok(asked)
@@ -175,6 +177,8 @@ impl<'a> Asked<'a> {
         if let Some((key, value)) = token.split_once('=').filter(|_| version.is_none()) {
             let value =
                 dtype_id(value).filter(|_| kind_of(key) == Ok(Kind::Dtype)).unwrap_or(value);
+            let meant = self.meant(base, key, value);
+            let (key, value) = meant.unwrap_or((key, value));
             vocabulary::check(base, &self.framework.id, key, value).map_err(UsageError)?;
             self.say(key, value)?;
             let wheel = format!("cu{}", value.replace('.', ""));
@@ -197,6 +201,24 @@ impl<'a> Asked<'a> {
             return Ok(false);
         }
         Err(self.unknown_word(token))
+    }
+
+    /// What people mean by a value that the framework does not know: the format of the weights where no number is computed in it, and
+    /// the long form of a short word.
+    fn meant(
+        &self,
+        base: &'a RuleBase,
+        key: &str,
+        value: &str,
+    ) -> Option<(&'static str, &'static str)> {
+        let knows = |key, value| vocabulary::knows(base, &self.framework.id, key, value);
+        let is_weights = key == "dtype" && value == "fp8_e4m3" && !knows("dtype", value);
+        if is_weights && knows("quantization", "fp8") {
+            return Some(("quantization", "fp8"));
+        }
+        let short = LONG.iter().find(|row| key == "quantization" && row.0 == value);
+        let long = short?.1;
+        (!knows(key, value) && knows(key, long)).then_some(("quantization", long))
     }
 
     fn has_package(&self, name: &str) -> bool {
@@ -269,6 +291,27 @@ fn split_version(token: &str) -> (&str, Option<&str>) {
         .map_or((token, None), |(name, version)| (name, Some(version)))
 }
 
+/// The version of the framework where another package that brings it was named: a fresh install takes the newest that is accepted.
+fn own_version<'a>(
+    framework: &'a Framework,
+    name: &str,
+    version: &'a str,
+) -> Result<&'a str, UsageError> {
+    let mut known =
+        framework.dependents.iter().filter(|one| plain(&one.name) == plain(name)).peekable();
+    if known.peek().is_none() || releases::release_on(&framework.id, version).is_some() {
+        return Ok(version);
+    }
+    let named: Version = version.parse().map_err(|error| UsageError(format!("{error}")))?;
+    let taken = known.find(|one| one.versions.contains(Some(&named)) == Some(true));
+    taken.map(|one| one.takes.as_str()).ok_or_else(|| {
+        UsageError(format!(
+            "which {0} {name} {version} takes is not known; ask with its own version: {1}@VERSION",
+            framework.name, framework.id
+        ))
+    })
+}
+
 /// Letters and digits only, in lower case: `Flash-Attention 2` and `flash_attention_2` are one word.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -281,6 +324,15 @@ fn find<'a>(base: &'a RuleBase, name: &str) -> Option<&'a Framework> {
         .iter()
         .find(|one| is(&one.id) || is(&one.name) || one.aliases.iter().any(|alias| is(alias)))
 }
+
+/// Formats of weights as people say them, and as frameworks with that name for it do.
+const LONG: &[(&str, &str)] = &[
+    ("int8", "llm_int8"),
+    ("bnb", "nf4"),
+    ("bitsandbytes", "nf4"),
+    ("float8", "float8_dynamic"),
+    ("fp8", "float8_dynamic"),
+];
 
 /// Short words people use for settings, in [`plain`] spelling.
 const SHORT: &[(&str, &str)] = &[
@@ -360,6 +412,28 @@ mod tests {
         assert_eq!(ask(&["vllm@2025-04", "awq"]), ask(&["vllm@0.8.5", "awq"]));
         assert_eq!(ask(&["vllm==0.8.5", "quantization=awq"]), ask(&["vllm@0.8.5:awq"]));
         assert_eq!(ask(&["vila fa2"]), ask(&["vila", "attention=flash_attention_2"]));
+    }
+
+    #[test]
+    fn a_version_of_a_package_around_it_is_not_its_own() {
+        assert!(
+            ask(&["faster-whisper@1.1.1"]).is_ok_and(|all| all[0].starts_with("ctranslate2 4."))
+        );
+        assert_eq!(ask(&["whisperx@3.4.2"]), ask(&["ctranslate2@4.4.0"]));
+        assert!(ask(&["whisperx@2.0"]).is_err_and(|error| error.0.contains("ctranslate2@VERSION")));
+    }
+
+    #[test]
+    fn short_words_for_weights_mean_what_the_framework_calls_them() {
+        assert_eq!(
+            ask(&["transformers", "quantization=int8"]),
+            ask(&["transformers", "quantization=llm_int8"])
+        );
+        assert_eq!(ask(&["comfyui", "dtype=fp8"]), ask(&["comfyui", "quantization=fp8"]));
+        assert_eq!(
+            ask(&["torchao", "quantization=float8"]),
+            ask(&["torchao", "quantization=float8_dynamic"])
+        );
     }
 
     #[test]

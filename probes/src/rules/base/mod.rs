@@ -215,6 +215,7 @@ impl Source<'_> {
             framework.name = id.to_owned();
         }
         framework.aliases.extend(file.aliases.iter().cloned());
+        framework.dependents.append(&mut file.dependent);
         framework.packages.extend(file.packages.iter().cloned());
         framework.version = version.or(framework.version);
         framework.spills = file.spills.unwrap_or(framework.spills);
