@@ -194,7 +194,8 @@ impl<'a> Asked<'a> {
             return Ok(true);
         }
         if let Some(dtype) = dtype_id(&token.to_ascii_lowercase()) {
-            self.say("dtype", dtype)?;
+            let (key, value) = self.meant(base, "dtype", dtype).unwrap_or(("dtype", dtype));
+            self.say(key, value)?;
             return Ok(true);
         }
         if find(base, token).is_some() {
@@ -216,9 +217,10 @@ impl<'a> Asked<'a> {
         if is_weights && knows("quantization", "fp8") {
             return Some(("quantization", "fp8"));
         }
-        let short = LONG.iter().find(|row| key == "quantization" && row.0 == value);
+        let short =
+            LONG.iter().find(|row| ["dtype", "quantization"].contains(&key) && row.0 == value);
         let long = short?.1;
-        (!knows(key, value) && knows(key, long)).then_some(("quantization", long))
+        (!knows(key, value) && knows("quantization", long)).then_some(("quantization", long))
     }
 
     fn has_package(&self, name: &str) -> bool {
@@ -429,6 +431,7 @@ mod tests {
             ask(&["transformers", "quantization=int8"]),
             ask(&["transformers", "quantization=llm_int8"])
         );
+        assert_eq!(ask(&["bitsandbytes", "int8"]), ask(&["bitsandbytes", "quantization=llm_int8"]));
         assert_eq!(ask(&["comfyui", "dtype=fp8"]), ask(&["comfyui", "quantization=fp8"]));
         assert_eq!(
             ask(&["torchao", "quantization=float8"]),
