@@ -16,7 +16,7 @@ use warpscope::worker::scheduler::{BenchMode, Budget};
 use warpscope::worker::tuning::{Choice, Situation, TuningCache};
 use warpscope::worker::{
     CaseReport, Command, Death, Ending, FirstBad, Hello, Holding, KernelReport, ModelSize,
-    PathDtype, PathReport, RangeReport, Update, WorkerEvent,
+    PathDtype, PathReport, RangeReport, SampleClocks, Update, WorkerEvent,
 };
 use warpscope_kernels::Sm;
 use warpscope_kernels::gpu::{DeviceFacts, Limiter, Route, Shape};
@@ -239,6 +239,9 @@ fn kernel_report(kernel: &str, limiter: Limiter, rate: f64) -> WorkerEvent {
         output_hash: Some("0123456789abcdef".into()),
         image: "feedface".repeat(8),
         sm_mhz: Some(1111.0),
+        clocks: SampleClocks::default(),
+        convergence: None,
+        strain: None,
     }))
 }
 
@@ -256,6 +259,9 @@ fn absent(kernel: &str, why: &str) -> WorkerEvent {
         output_hash: None,
         image: String::new(),
         sm_mhz: None,
+        clocks: SampleClocks::default(),
+        convergence: None,
+        strain: None,
     }))
 }
 

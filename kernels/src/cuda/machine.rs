@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::accounts::Accounts;
+use super::clocks::Clocks;
 use super::context::{Block, Context, Event, Stream};
 use super::device::Device;
 use super::driver::Driver;
@@ -15,7 +16,8 @@ use super::status::{Effect, effect};
 use super::tensor::Encoded;
 use crate::Sm;
 use crate::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot, TensorMap,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled, Slot,
+    TensorMap,
 };
 
 /// Bytes copied between two looks at the stop flag: under 2 ms over PCIe 3.0.
@@ -40,6 +42,8 @@ pub struct CudaMachine {
     next_graph: u32,
     accounts: Accounts<Block>,
     clock: (Event, Event),
+    /// What reads the multiprocessors' clocks: not asked for yet, or not to be had.
+    clocks: Option<Option<Clocks>>,
     stream: Rc<Stream>,
     context: Rc<Context>,
     device: Device,
@@ -85,6 +89,7 @@ impl CudaMachine {
             next_graph: 0,
             accounts: Accounts::new(cap.arena_bytes),
             clock: (Event::new(&context)?, Event::new(&context)?),
+            clocks: None,
             stream,
             context,
             device,
@@ -233,11 +238,11 @@ impl CudaMachine {
     }
 
     /// Does something with a recording that takes time; none where time means nothing.
-    fn timed(
+    fn timed<T>(
         &mut self,
         graph: GraphId,
-        act: impl FnOnce(&mut Self, &mut Recorded) -> Result<Nanoseconds, MachineError>,
-    ) -> Result<Option<Nanoseconds>, MachineError> {
+        act: impl FnOnce(&mut Self, &mut Recorded) -> Result<T, MachineError>,
+    ) -> Result<Option<T>, MachineError> {
         let mut recorded = self.graphs.remove(&graph.0).ok_or_else(|| unknown(graph))?;
         let time = self.guard(|this| act(this, &mut recorded));
         self.graphs.insert(graph.0, recorded);
@@ -296,12 +301,37 @@ impl CudaMachine {
 
     /// Replays a few times without a look at the stop flag, and says how long it took.
     fn replay_slice(&mut self, graph: &Replay, times: u32) -> Result<Nanoseconds, MachineError> {
+        self.between_events(graph, times)?;
+        self.time()
+    }
+
+    fn between_events(&mut self, graph: &Replay, times: u32) -> Result<(), MachineError> {
         self.clock.0.record(&self.stream)?;
         self.enqueue(graph, times)?;
-        self.clock.1.record(&self.stream)?;
+        self.clock.1.record(&self.stream)
+    }
+
+    /// Waits for everything, and says what lay between the two events.
+    fn time(&self) -> Result<Nanoseconds, MachineError> {
         let time = self.clock.1.since(&self.clock.0);
         self.stream.wait()?;
         time
+    }
+
+    /// What reads the clocks, ready to be launched. Where there is no image for it or no memory, samples have no clock.
+    fn clock_reads(&mut self) -> Result<Option<[Launch; 2]>, MachineError> {
+        if self.clocks.is_none() {
+            let clocks = Clocks::new(&self.context, &self.facts).and_then(|clocks| {
+                self.prepare(&clocks.launches(&self.facts)[0]).map(drop)?;
+                Ok(clocks)
+            });
+            self.clocks = Some(match clocks {
+                Err(error) if effect(&error) == Effect::Ends => return Err(error),
+                other => other.ok(),
+            });
+        }
+        let clocks = self.clocks.as_ref().and_then(Option::as_ref);
+        Ok(clocks.map(|clocks| clocks.launches(&self.facts)))
     }
 
     fn enqueue(&mut self, graph: &Replay, times: u32) -> Result<(), MachineError> {
@@ -313,13 +343,19 @@ impl CudaMachine {
 
     /// One timed replay. The replays in front of it keep the device busy until the host has enqueued all of it; else the first event
     /// would complete on an idle stream, and what the host takes to submit would count as the device's time.
-    fn sample_slice(&mut self, recorded: &mut Recorded) -> Result<Nanoseconds, MachineError> {
+    fn sample_slice(&mut self, recorded: &mut Recorded) -> Result<Sampled, MachineError> {
         self.go_on()?;
         let lead_in = if self.facts.simulated { 0 } else { limits::lead_in(recorded.cost) };
+        let reads = self.clock_reads()?;
         self.enqueue(&recorded.replay, lead_in)?;
-        let time = self.replay_slice(&recorded.replay, 1)?;
-        recorded.cost = Some(time);
-        Ok(time)
+        reads.iter().try_for_each(|[before, _]| self.launch(before))?;
+        self.between_events(&recorded.replay, 1)?;
+        reads.iter().try_for_each(|[_, behind]| self.launch(behind))?;
+        let ns = self.time()?;
+        recorded.cost = Some(ns);
+        let clocks = self.clocks.as_ref().and_then(Option::as_ref);
+        let mhz = clocks.map_or(Ok(None), |clocks| clocks.between(&self.stream, ns))?;
+        Ok(Sampled { ns, mhz })
     }
 
     fn replay_all(
@@ -421,7 +457,7 @@ impl Machine for CudaMachine {
         self.timed(graph, |this, recorded| this.replay_all(recorded, times))
     }
 
-    fn sample(&mut self, graph: GraphId) -> Result<Option<Nanoseconds>, MachineError> {
+    fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
         self.timed(graph, Self::sample_slice)
     }
 }

@@ -9,6 +9,7 @@
 
 mod accounts;
 pub mod blas;
+mod clocks;
 mod config;
 mod context;
 mod device;

@@ -67,6 +67,8 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// So many bytes that a kernel must overwrite.
     Poison(usize),
+    /// So many bytes for a kernel's own use, whatever they hold before and behind it.
+    Scratch(usize),
     /// So many zero bytes.
     Zero(usize),
     /// So many elements, about normal, from a hash of the seed: generated on the device, for timing only.
@@ -85,7 +87,7 @@ impl Content {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
-            Self::Poison(bytes) | Self::Zero(bytes) => *bytes,
+            Self::Poison(bytes) | Self::Scratch(bytes) | Self::Zero(bytes) => *bytes,
             Self::Noise { element, count, .. } => element.bytes() * count,
         }
     }
@@ -202,7 +204,7 @@ fn in_memory(
 fn image(content: &Content) -> Result<Vec<u8>, MachineError> {
     let body = match content {
         Content::Bytes(bytes) => bytes.clone(),
-        Content::Poison(count) => vec![POISON; *count],
+        Content::Poison(count) | Content::Scratch(count) => vec![POISON; *count],
         Content::Zero(count) => vec![0; *count],
         Content::Noise { .. } => {
             return Err(MachineError::Refused { why: "a case has no noise".to_owned() });

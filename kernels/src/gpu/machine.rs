@@ -170,6 +170,15 @@ pub struct GraphId(pub u32);
 /// Time by the device's own events.
 pub type Nanoseconds = f64;
 
+/// One timed replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampled {
+    /// How long it took.
+    pub ns: Nanoseconds,
+    /// Mean clock of the multiprocessors around it, MHz; `None` where the device does not tell.
+    pub mhz: Option<f64>,
+}
+
 /// Why a machine did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "error")]
@@ -271,9 +280,9 @@ pub trait Machine {
     /// Replays a graph so many times, waits, and says how long all of it took; `None` where time means nothing.
     fn replay(&mut self, graph: GraphId, times: u32) -> Result<Option<Nanoseconds>, MachineError>;
 
-    /// Replays a graph once and says how long that took, with nothing of the host's time in it: the device may run the graph a few times
+    /// Replays a graph once and says how long that took and at which clock, with nothing of the host's time in it: the device may run the graph a few times
     /// more, untimed, to be busy while the timed replay is submitted. For graphs whose every replay is the same work.
-    fn sample(&mut self, graph: GraphId) -> Result<Option<Nanoseconds>, MachineError> {
-        self.replay(graph, 1)
+    fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
+        Ok(self.replay(graph, 1)?.map(|ns| Sampled { ns, mhz: None }))
     }
 }

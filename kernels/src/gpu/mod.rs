@@ -16,8 +16,8 @@ mod variant;
 pub use case::{Case, CaseOutcome, Content, Element, Expect, Judge, run_case, run_case_keeping};
 pub use kernel::{GpuKernel, Limiter, Route, Work, only_one};
 pub use machine::{
-    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Slot,
-    TensorElement, TensorMap,
+    Arg, BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Plan, Sampled,
+    Slot, TensorElement, TensorMap,
 };
 pub use shape::Shape;
 pub use variant::{MOST_VARIANTS, TunedConfig, TunedConfigs, Variant};

@@ -239,6 +239,7 @@ fn product(grid: &Grid, trial: &Trial) -> Product {
         from: grid.from,
         to: grid.to,
         compute: grid.compute,
+        fast_sums: false,
         strides: [k + more, k + more, m + more],
         places: [Slot { buffer: BufferId(0), offset: 0 }; 3],
     }

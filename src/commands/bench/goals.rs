@@ -133,6 +133,7 @@ impl DeviceResult {
                     ..Key::default()
                 },
                 t_ns: arm.samples_ns.clone(),
+                sm_mhz: arm.clocks.complete().unwrap_or_default(),
                 ..Point::default()
             };
             [Some(of(&row.report.own)), row.report.against.as_ref().map(of)]
@@ -248,6 +249,8 @@ fn write_table(result: &DeviceResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:<12} {}", row.verdict.words(), row.report.cache)?;
         if row.verdict == Verdict::Missed {
             writeln!(out, "{:<names$}  {}", "", row.profile)?;
+        } else if let Some(words) = row.report.own.clocks.words() {
+            writeln!(out, "{:<names$}  {words}", "")?;
         }
     }
     for (goal, why) in &result.absent {

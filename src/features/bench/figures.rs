@@ -127,6 +127,7 @@ mod tests {
     use warpscope_probes::Timestamp;
 
     use super::*;
+    use crate::worker::SampleClocks;
 
     fn report(kernel: &str, limiter: Limiter, ns: &[f64]) -> KernelReport {
         KernelReport {
@@ -142,6 +143,9 @@ mod tests {
             output_hash: None,
             image: String::new(),
             sm_mhz: None,
+            clocks: SampleClocks::default(),
+            convergence: None,
+            strain: None,
         }
     }
 

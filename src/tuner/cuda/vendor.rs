@@ -98,5 +98,6 @@ fn product(work: Work, sizes: &[u32], kind: Kind) -> Option<(Product, [&'static 
     };
     let places = [Slot { buffer: BufferId(0), offset: 0 }; 3];
     let (from, to, compute) = (kind, kind, Compute::F32);
-    Some((Product { m, n, k, transposed, from, to, compute, strides, places }, names))
+    let fast_sums = false;
+    Some((Product { m, n, k, transposed, from, to, compute, fast_sums, strides, places }, names))
 }

@@ -9,4 +9,4 @@ mod table;
 pub use classes::{Aim, CLASSES, Class, SOURCES, aim};
 pub use judged::judged;
 pub use report::Verdict;
-pub use table::{Against, GOALS, Goal, Measure, Own};
+pub use table::{Against, ByVendor, GOALS, Goal, Measure, Own};

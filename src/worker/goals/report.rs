@@ -4,7 +4,7 @@ use warpscope_kernels::gpu::Limiter;
 
 use super::classes::{Aim, aim};
 use super::table::{GOALS, Goal, Measure};
-use crate::runs::statistics::Spread;
+use crate::runs::statistics::{Spread, median_interval};
 use crate::worker::protocol::{GoalReport, Strain};
 
 /// How a figure stands to what was to be reached.
@@ -71,15 +71,9 @@ impl GoalReport {
         }
     }
 
-    /// What the median of the figure lies in with 95 % confidence, whatever its distribution: order statistics, whose ranks follow from tossing
-    /// a coin for each sample. Fewer than six samples say no more than their range.
+    /// What the median of the figure lies in with 95 % confidence.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let mut all = self.samples();
-        all.retain(|sample| sample.is_finite());
-        all.sort_by(f64::total_cmp);
-        let count = all.len() as f64;
-        let rank = ((count / 2.0 - 0.98 * count.sqrt()).round() as usize).saturating_sub(1);
-        Some((*all.get(rank)?, *all.get(all.len() - 1 - rank)?))
+        median_interval(self.samples())
     }
 
     /// A ratio for each block; microseconds of a product where that is the figure.
@@ -109,6 +103,7 @@ impl GoalReport {
             [] => "nothing held the clock down".to_owned(),
             all => format!("held down by {}", all.join(", ")),
         });
+        parts.extend(self.own.clocks.words());
         if !self.own.entry.is_empty() {
             parts.push(format!("{}, whose loop `build-kernels --table` shows", self.own.entry));
         }
@@ -119,7 +114,7 @@ impl GoalReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::protocol::ArmReport;
+    use crate::worker::protocol::{ArmReport, SampleClocks};
 
     fn report(goal: &str, ratios: &[f64], samples_us: &[f64]) -> GoalReport {
         let arm = |samples_ns| ArmReport {
@@ -128,6 +123,7 @@ mod tests {
             variant: String::new(),
             amount: 1.0,
             samples_ns,
+            clocks: SampleClocks::default(),
         };
         let timed = ratios.is_empty();
         GoalReport {
@@ -160,17 +156,6 @@ mod tests {
         assert_eq!(turing, Verdict::NoAim);
         let nothing = report("w4.f16.8192.cold", &[], &[]).verdict(HOPPER);
         assert_eq!(nothing, Verdict::NotMeasured);
-    }
-
-    /// Tables of the sign test: of 12 samples the third and the tenth (96.1 %), of 100 the 40th and the 61st (96.5 %).
-    #[test]
-    fn an_interval_is_that_of_the_sign_test() {
-        let upto = |count: u32| (1..=count).map(f64::from).collect::<Vec<_>>();
-        for (count, low, high) in [(1, 1.0, 1.0), (5, 1.0, 5.0), (12, 3.0, 10.0), (100, 40.0, 61.0)]
-        {
-            let interval = report("gemm.bf16.8192", &upto(count), &[]).interval();
-            assert_eq!(interval, Some((low, high)), "{count}");
-        }
     }
 
     #[test]

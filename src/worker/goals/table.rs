@@ -10,6 +10,8 @@ pub enum Measure {
     Gemm16,
     /// Product of 8-bit integers or fp8 by the vendor's.
     Gemm8,
+    /// Product of fp8 by the vendor's as inference asks for it: shorter sums, bf16 results. Ours computes more, so nothing is to be reached.
+    Gemm8AsUsed,
     /// 16-bit weights, one token, by the bandwidth of reading.
     Gemv16,
     /// 4-bit weights, one token.
@@ -49,14 +51,27 @@ pub enum Own {
 /// What it is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// The same product by cuBLASLt: formats of factors and result, and what is computed in.
-    Vendor(Kind, Kind, Compute),
+    /// The same product by cuBLASLt.
+    Vendor(ByVendor),
     /// Reading memory.
     Read,
     /// Another kernel of ours.
     Kernel(&'static str, Shape),
     /// Nothing: its time is the figure.
     Nothing,
+}
+
+/// What cuBLASLt is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByVendor {
+    /// Format of the factors.
+    pub from: Kind,
+    /// Format of the result.
+    pub to: Kind,
+    /// What is computed in.
+    pub compute: Compute,
+    /// Whether sums of fp8 may be short.
+    pub fast_sums: bool,
 }
 
 /// Something to be reached.
@@ -76,19 +91,18 @@ const fn sized(m: u32, n: u32, k: u32, group: u32) -> Shape {
     Shape { m, n, k, group, context: 0 }
 }
 
-const fn cube(
-    id: &'static str,
-    kernel: &'static str,
-    side: u32,
-    by: (Kind, Kind, Compute),
-) -> Goal {
+const fn cube(id: &'static str, kernel: &'static str, side: u32, by: ByVendor) -> Goal {
     let (shape, small) = (sized(side, side, side, 0), sized(64, 64, 64, 0));
-    let eight = matches!(by.0, Kind::I8 | Kind::E4m3);
+    let as_used = by.fast_sums || matches!((by.from, by.to), (Kind::E4m3, Kind::Bf16));
     Goal {
         id,
         own: Own::Kernel { id: kernel, shape, small, resident: false },
-        against: Against::Vendor(by.0, by.1, by.2),
-        measure: if eight { Measure::Gemm8 } else { Measure::Gemm16 },
+        against: Against::Vendor(by),
+        measure: match by.from {
+            _ if as_used => Measure::Gemm8AsUsed,
+            Kind::I8 | Kind::E4m3 => Measure::Gemm8,
+            _ => Measure::Gemm16,
+        },
     }
 }
 
@@ -128,10 +142,18 @@ const fn decode(id: &'static str, dtype: PathDtype, measure: Measure) -> Goal {
     Goal { id, own: Own::Decoder(dtype), against: Against::Read, measure }
 }
 
-const F16: (Kind, Kind, Compute) = (Kind::F16, Kind::F16, Compute::F32);
-const BF16: (Kind, Kind, Compute) = (Kind::Bf16, Kind::Bf16, Compute::F32);
-const S8: (Kind, Kind, Compute) = (Kind::I8, Kind::I32, Compute::I32);
-const E4M3: (Kind, Kind, Compute) = (Kind::E4m3, Kind::F32, Compute::F32);
+const fn by(from: Kind, to: Kind, compute: Compute) -> ByVendor {
+    ByVendor { from, to, compute, fast_sums: false }
+}
+
+const F16: ByVendor = by(Kind::F16, Kind::F16, Compute::F32);
+const BF16: ByVendor = by(Kind::Bf16, Kind::Bf16, Compute::F32);
+const S8: ByVendor = by(Kind::I8, Kind::I32, Compute::I32);
+const E4M3: ByVendor = by(Kind::E4m3, Kind::F32, Compute::F32);
+const E4M3_FAST: ByVendor = ByVendor { fast_sums: true, ..E4M3 };
+const E4M3_BF16: ByVendor = by(Kind::E4m3, Kind::Bf16, Compute::F32);
+/// What `torch._scaled_mm` and Transformer Engine's forward pass ask for.
+const E4M3_FAST_BF16: ByVendor = ByVendor { fast_sums: true, ..E4M3_BF16 };
 
 /// Everything to be reached, in the order in which it is measured.
 pub const GOALS: &[Goal] = &[
@@ -143,6 +165,9 @@ pub const GOALS: &[Goal] = &[
     cube("gemm.f16.8192", "gemm.f16", 8192, F16),
     cube("gemm.e4m3.4096", "gemm.e4m3", 4096, E4M3),
     cube("gemm.e4m3.8192", "gemm.e4m3", 8192, E4M3),
+    cube("gemm.e4m3.8192.fast", "gemm.e4m3", 8192, E4M3_FAST),
+    cube("gemm.e4m3.8192.bf16", "gemm.e4m3", 8192, E4M3_BF16),
+    cube("gemm.e4m3.8192.fast.bf16", "gemm.e4m3", 8192, E4M3_FAST_BF16),
     cube("gemm.s8.4096", "gemm.s8", 4096, S8),
     cube("gemm.s8.8192", "gemm.s8", 8192, S8),
     stream("gemv.f16", "gemv.f16", (1, 28_672, 0), Measure::Gemv16),

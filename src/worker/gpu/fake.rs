@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use warpscope_kernels::Sm;
 use warpscope_kernels::cuda::{CudaMachine, ImageUse};
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot, TunedConfigs,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled, Slot,
+    TunedConfigs,
 };
 
 use super::session::DeviceSession;
@@ -17,6 +18,11 @@ pub(super) trait Manner {
 
     /// How long one replay of a graph takes.
     fn time(&mut self, graph: &[Launch]) -> Nanoseconds;
+
+    /// The clock of what was timed last, MHz.
+    fn mhz(&self) -> Option<f64> {
+        None
+    }
 
     /// Hears how much is held now.
     fn hold(&mut self, _bytes: u64) {}
@@ -135,6 +141,11 @@ impl<M: Manner> Machine for FakeMachine<M> {
         self.run(&launches)?;
         let once = self.manner.time(&launches);
         Ok((!self.facts.simulated).then_some(once * f64::from(times)))
+    }
+
+    fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
+        let time = self.replay(graph, 1)?;
+        Ok(time.map(|ns| Sampled { ns, mhz: self.manner.mhz() }))
     }
 }
 

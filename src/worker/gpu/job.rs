@@ -14,6 +14,8 @@ pub(super) struct On<'a> {
     pub(super) clock: &'a dyn Fn() -> Option<f64>,
     /// Whether a long measurement has warmed it up.
     pub(super) warm: &'a mut bool,
+    /// Highest clock of any sample since the device was acquired, MHz.
+    pub(super) best_mhz: &'a mut Option<f64>,
     /// Whether something ran long enough in this job for the clock to have risen.
     pub(super) ramped: bool,
 }

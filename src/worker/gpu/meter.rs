@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_kernels::cuda::{CudaMachine, ImageUse};
 use warpscope_kernels::gpu::{
-    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled, Slot,
 };
 
 use super::session::DeviceSession;
@@ -63,7 +63,7 @@ impl Machine for Metered<'_> {
         self.timed(|machine| machine.replay(graph, times))
     }
 
-    fn sample(&mut self, graph: GraphId) -> Result<Option<Nanoseconds>, MachineError> {
+    fn sample(&mut self, graph: GraphId) -> Result<Option<Sampled>, MachineError> {
         self.timed(|machine| machine.sample(graph))
     }
 }

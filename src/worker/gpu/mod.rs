@@ -5,6 +5,8 @@
 //! [`Machine`](warpscope_kernels::gpu::Machine), so tests run them on an interpreter.
 
 mod autotune;
+#[cfg(test)]
+mod clock_tests;
 mod contention;
 mod decode;
 mod device;
@@ -21,6 +23,8 @@ mod proof;
 mod range;
 mod selftest;
 mod session;
+mod stopping;
+mod strain;
 #[cfg(test)]
 mod tests;
 mod timing;

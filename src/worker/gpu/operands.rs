@@ -34,23 +34,32 @@ pub(super) fn give_back(
     taken.into_iter().map(|buffer| machine.free(buffer)).fold(Ok(()), Result::and)
 }
 
-/// Runs launches twice on the same inputs, and says the hash of what comes out; equal inputs must give equal outputs.
+/// What no kernel leaves, not a number in every floating-point format, and something else that is not that.
+const POISON: u8 = 0xff;
+const OTHER: u8 = 0;
+
+/// Runs launches twice on the same inputs, and says the hash of what comes out. Equal inputs must give equal outputs, whatever those held
+/// before: a tile that nobody computed holds what was written there, which is not the same both times.
 pub(super) fn twice(
     machine: &mut dyn Machine,
     (contents, slots): (&[Content], &[Slot]),
     launches: &[Launch],
     digest: Slot,
 ) -> Result<u64, MachineError> {
-    let mut once = || -> Result<u64, MachineError> {
-        fill(machine, contents, slots)?;
+    let mut once = |before: u8| -> Result<u64, MachineError> {
+        fill(machine, contents, slots, before)?;
         machine.run(launches)?;
         hash(machine, contents, slots, digest)
     };
-    let (first, second) = (once()?, once()?);
+    let (first, second) = (once(POISON)?, once(OTHER)?);
     if first == second {
         return Ok(first);
     }
-    Err(MachineError::Fault { what: "two runs on the same inputs differ".to_owned() })
+    let what = match once(OTHER)? == second {
+        true => "part of the results is never written, or depends on what was there before",
+        false => "two runs on the same inputs differ",
+    };
+    Err(MachineError::Fault { what: what.to_owned() })
 }
 
 /// The error of a launch that makes no sense.
@@ -58,17 +67,20 @@ pub(super) fn refused(why: String) -> MachineError {
     MachineError::Refused { why }
 }
 
-/// Writes what buffers hold.
-pub(super) fn fill(
+/// Writes what buffers hold, and these bytes into what kernels write.
+fn fill(
     machine: &mut dyn Machine,
     all: &[Content],
     slots: &[Slot],
+    before: u8,
 ) -> Result<(), MachineError> {
     for (content, slot) in all.iter().zip(slots) {
         match content {
             Content::Bytes(bytes) => machine.write(*slot, bytes)?,
             Content::Zero(bytes) => repeat(machine, *slot, 0, *bytes)?,
-            Content::Poison(bytes) => poison(machine, *slot, *bytes as u64)?,
+            Content::Poison(bytes) | Content::Scratch(bytes) => {
+                repeat(machine, *slot, before, *bytes)?;
+            }
             Content::Noise { element, count, seed } => {
                 let count = u32::try_from(*count).map_err(|_| refused("too large".to_owned()))?;
                 let launch = mem::noise(machine.facts(), *slot, *element, count, *seed);
@@ -79,10 +91,10 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Writes what no kernel leaves: not a number in every floating format.
+/// Writes what no kernel leaves.
 pub(super) fn poison(machine: &mut dyn Machine, to: Slot, bytes: u64) -> Result<(), MachineError> {
     let count = usize::try_from(bytes).map_err(|_| refused("too large".to_owned()))?;
-    repeat(machine, to, 0xff, count)
+    repeat(machine, to, POISON, count)
 }
 
 fn repeat(machine: &mut dyn Machine, to: Slot, byte: u8, count: usize) -> Result<(), MachineError> {

@@ -9,15 +9,19 @@ use std::time::{Duration, Instant};
 use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
     BufferId, Content, DeviceFacts, GpuKernel, GraphId, Launch, Limiter, Machine, MachineError,
-    Nanoseconds, Route, Shape, Work,
+    Nanoseconds, Route, Sampled, Shape, Work,
 };
 
 use super::job::{On, note};
 use super::operands;
 use super::session::DeviceSession;
+use super::stopping::Stopping;
+use super::strain::StrainWatch;
 use crate::runs::statistics::Spread;
 use crate::worker::child::{Emit, Trouble};
-use crate::worker::protocol::{KernelReport, SkippedWork, Timing, TimingMode, WorkerEvent};
+use crate::worker::protocol::{
+    Convergence, KernelReport, SampleClocks, SkippedWork, Strain, Timing, TimingMode, WorkerEvent,
+};
 
 /// Shortest sample of a burst, and of a measurement that nobody is disturbed by: what is left of the cost of submitting and of the
 /// resolution of events is below 0.1 % of the latter.
@@ -28,11 +32,8 @@ const SAMPLE_NS: Nanoseconds = 2e6;
 pub(super) const RAMP_NS: Nanoseconds = 50e6;
 /// Longest repetition of a burst.
 const PULSE_NS: Nanoseconds = 2e6;
-/// Samples of a burst, and the fewest of any measurement: enough for an interval of the median.
+/// Samples of a burst: enough for an interval of the median.
 const PULSE_SAMPLES: usize = 9;
-/// Samples of a long measurement, and the time after which fewer must do.
-const SAMPLES: usize = 1000;
-const TIME: Duration = Duration::from_secs(10);
 /// Least and most time to warm up, the first time and later.
 const WARM_FIRST: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(10));
 const WARM_AGAIN: (Duration, Duration) = (Duration::from_millis(300), Duration::from_millis(300));
@@ -132,6 +133,9 @@ fn absent(kernel: &GpuKernel, route: Route) -> KernelReport {
         output_hash: None,
         image: String::new(),
         sm_mhz: None,
+        clocks: SampleClocks::default(),
+        convergence: None,
+        strain: None,
     }
 }
 
@@ -145,10 +149,12 @@ fn measure(
     let mut taken = Vec::new();
     let result = in_memory(on, work, mode, &mut taken);
     let freed = operands::give_back(on.machine, taken);
-    let Some(Measured { samples_ns, hash, ran }) = result.and_then(|out| freed.map(|()| out))?
-    else {
+    let Some(Measured { samples, hash, ran }) = result.and_then(|out| freed.map(|()| out))? else {
         return Ok(None);
     };
+    let Samples { all, convergence, strain } = samples;
+    let clocks = all.iter().map(|sample| sample.mhz).collect();
+    let clocks = SampleClocks::of(clocks, on.best_mhz);
     let facts = on.machine.facts();
     let bytes: usize = work.buffers.iter().map(Content::bytes).sum();
     let images = on.machine.images();
@@ -160,19 +166,30 @@ fn measure(
         route: (kernel.route)(facts),
         shape: work.shape,
         variant: Some(work.variant.to_owned()).filter(|name| !name.is_empty()),
-        samples_ns,
+        samples_ns: all.iter().map(|sample| sample.ns).collect(),
         bytes: work.bytes,
         flops: work.flops,
         limiter: work.limiter,
         l2_resident: (bytes as u64) < 2 * facts.l2_bytes,
         output_hash: Some(format!("{hash:016x}")),
         image: image.map(|image| image.sha256).unwrap_or_default(),
-        sm_mhz: (on.clock)(),
+        sm_mhz: clocks.median().or_else(on.clock),
+        clocks,
+        convergence,
+        strain,
     }))
 }
 
+/// Samples of one repetition each, and what is told about those of a long measurement.
+#[derive(Default)]
+struct Samples {
+    all: Vec<Sampled>,
+    convergence: Option<Convergence>,
+    strain: Option<Strain>,
+}
+
 struct Measured {
-    samples_ns: Vec<Nanoseconds>,
+    samples: Samples,
     hash: u64,
     /// Families of what was launched.
     ran: Vec<&'static str>,
@@ -190,7 +207,7 @@ fn in_memory(
     let hash = operands::twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
     let samples = samples(on, &launches, mode)?;
     let ran = launches.iter().map(|launch| launch.family).collect();
-    Ok(samples.map(|samples_ns| Measured { samples_ns, hash, ran }))
+    Ok(samples.map(|samples| Measured { samples, hash, ran }))
 }
 
 /// Times of one repetition each; none where time means nothing, nothing where one is too long for a burst.
@@ -198,15 +215,15 @@ fn samples(
     on: &mut On<'_>,
     launches: &[Launch],
     mode: TimingMode,
-) -> Result<Option<Vec<Nanoseconds>>, MachineError> {
+) -> Result<Option<Samples>, MachineError> {
     let sample = match record(on.machine, launches, mode)? {
         Recorded::Sample(sample) => sample,
-        Recorded::Timeless => return Ok(Some(Vec::new())),
+        Recorded::Timeless => return Ok(Some(Samples::default())),
         Recorded::TooLong => return Ok(None),
     };
     let samples = match mode {
         TimingMode::Burst => ramp_up(on, sample).and_then(|()| burst(on.machine, sample)),
-        TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on.machine, sample)),
+        TimingMode::Sustained => warm_up(on, sample.graph).and_then(|()| long(on, sample)),
     };
     sample.forget(on.machine)?;
     samples.map(Some)
@@ -237,9 +254,9 @@ impl Sample {
     }
 
     /// Runs it, and says how long one repetition took.
-    pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<f64>, MachineError> {
-        let time = machine.sample(self.graph)?;
-        Ok(time.map(|time| time / self.repetitions as f64))
+    pub(super) fn take(self, machine: &mut dyn Machine) -> Result<Option<Sampled>, MachineError> {
+        let all = machine.sample(self.graph)?;
+        Ok(all.map(|all| Sampled { ns: all.ns / self.repetitions as f64, ..all }))
     }
 
     /// Forgets its graph.
@@ -256,7 +273,7 @@ pub(super) fn record(
 ) -> Result<Recorded, MachineError> {
     let once = machine.record(launches)?;
     machine.replay(once, 1)?;
-    let Some(cost) = machine.sample(once)? else {
+    let Some(Sampled { ns: cost, .. }) = machine.sample(once)? else {
         machine.forget(once)?;
         return Ok(Recorded::Timeless);
     };
@@ -296,34 +313,43 @@ pub(super) fn ramp_up(on: &mut On<'_>, sample: Sample) -> Result<(), MachineErro
     Ok(())
 }
 
-fn burst(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
+fn burst(machine: &mut dyn Machine, sample: Sample) -> Result<Samples, MachineError> {
     sample.take(machine)?;
     let all = (0..PULSE_SAMPLES).map(|_| sample.take(machine));
-    Ok(all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    Ok(Samples { all, ..Samples::default() })
 }
 
-fn long(machine: &mut dyn Machine, sample: Sample) -> Result<Vec<Nanoseconds>, MachineError> {
-    let start = Instant::now();
-    let mut samples = Vec::new();
-    while samples.len() < PULSE_SAMPLES || samples.len() < SAMPLES && start.elapsed() < TIME {
-        samples.extend(sample.take(machine)?);
-    }
-    Ok(samples)
+fn long(on: &mut On<'_>, sample: Sample) -> Result<Samples, MachineError> {
+    let mut strain = StrainWatch::open(on.uuid);
+    let (mut all, mut stopping) = (Vec::new(), Stopping::new(sample.repetitions));
+    let stopped_by = loop {
+        strain.look();
+        // Time meant something when this was recorded.
+        let Some(taken) = sample.take(on.machine)? else { return Ok(Samples::default()) };
+        all.push(taken);
+        stopping.add(taken.ns);
+        if let Some(reason) = stopping.reason() {
+            break reason;
+        }
+    };
+    let convergence = Some(stopping.convergence(stopped_by));
+    Ok(Samples { all, convergence, strain: Some(strain.seen) })
 }
 
-/// Computes until the clock of the multiprocessors stands still.
+/// Computes until the clock of the multiprocessors stands still: the one that samples tell, or NVML's.
 pub(super) fn warm_up(on: &mut On<'_>, graph: GraphId) -> Result<(), MachineError> {
     const LOOK: Duration = Duration::from_secs(1);
     let (least, most) = if *on.warm { WARM_AGAIN } else { WARM_FIRST };
     let start = Instant::now();
     let (mut looked, mut before) = (start, (on.clock)());
     while start.elapsed() < most {
-        on.machine.replay(graph, 1)?;
+        let sample = on.machine.sample(graph)?;
         on.ramped = true;
         if looked.elapsed() < LOOK && start.elapsed() < least {
             continue;
         }
-        let now = (on.clock)();
+        let now = sample.and_then(|sample| sample.mhz).or_else(on.clock);
         if start.elapsed() >= least && is_steady(before, now) {
             break;
         }
@@ -358,7 +384,8 @@ pub(crate) fn median_rate(
         return Ok(None);
     }
     let Some(work) = (kernel.works)(&facts, arena).pop() else { return Ok(None) };
-    let on = &mut On { uuid: "", machine, clock: &|| None, warm: &mut true, ramped: true };
+    let (warm, best_mhz) = (&mut true, &mut None);
+    let on = &mut On { uuid: "", machine, clock: &|| None, warm, best_mhz, ramped: true };
     let report = measure(on, kernel, &work, TimingMode::Burst)?;
     let median =
         report.and_then(|report| Spread::of(report.samples_ns)).map(|spread| spread.median);

@@ -64,6 +64,8 @@ struct Held {
     monitor: Option<ContentionMonitor>,
     /// Whether a long measurement has warmed it up.
     warm: bool,
+    /// Highest clock of any sample so far, MHz.
+    best_mhz: Option<f64>,
 }
 
 /// A GPU of this machine.
@@ -146,6 +148,7 @@ impl<'a> GpuDevice<'a> {
             images: 0,
             monitor,
             warm: false,
+            best_mhz: None,
         })
     }
 
@@ -153,7 +156,7 @@ impl<'a> GpuDevice<'a> {
     fn run(&mut self, job: &Command, emit: &mut Emit<'_>) -> Result<(), Trouble> {
         self.acquire(job)?;
         let Self { held: Some(held), busy, how, .. } = self else { return Ok(()) };
-        let Held { uuid, session, facts, free_bytes, monitor, warm, .. } = held;
+        let Held { uuid, session, facts, free_bytes, monitor, warm, best_mhz, .. } = held;
         let beside = match job {
             Command::Goal { .. } => WITH_LIBRARIES,
             // One probe takes half of what is free in one block.
@@ -169,7 +172,7 @@ impl<'a> GpuDevice<'a> {
         let mut machine = Metered { machine: &mut **session, facts, busy };
         let done = perform(
             job,
-            &mut On { uuid, machine: &mut machine, clock: &clock, warm, ramped: false },
+            &mut On { uuid, machine: &mut machine, clock: &clock, warm, best_mhz, ramped: false },
             emit,
         );
         let contention = monitor.as_ref().and_then(ContentionMonitor::end);

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::Limiter;
 
+use super::sampling::SampleClocks;
+
 /// One of the two things that took turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArmReport {
@@ -18,6 +20,9 @@ pub struct ArmReport {
     pub amount: f64,
     /// Times of one repetition, nanoseconds, in the order they were taken. Empty where a fake device computes.
     pub samples_ns: Vec<f64>,
+    /// Clocks meanwhile.
+    #[serde(default)]
+    pub clocks: SampleClocks,
 }
 
 /// What the device said of itself while it computed.

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use warpscope_kernels::gpu::{DeviceFacts, Limiter, MachineError, Route, Shape};
 
+use super::goal::Strain;
+use super::sampling::{Convergence, SampleClocks};
+
 /// A device the driver shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceHere {
@@ -93,8 +96,17 @@ pub struct KernelReport {
     pub output_hash: Option<String>,
     /// sha256 of the image.
     pub image: String,
-    /// Clock of the multiprocessors inside the sample, MHz; null where it was not read.
+    /// Clock of the multiprocessors, MHz: the median of the samples, or what NVML said last; null where neither was read.
     pub sm_mhz: Option<f64>,
+    /// Clocks of the samples.
+    #[serde(default)]
+    pub clocks: SampleClocks,
+    /// How a long measurement ended; null of a burst.
+    #[serde(default)]
+    pub convergence: Option<Convergence>,
+    /// What the device said of itself during a long measurement.
+    #[serde(default)]
+    pub strain: Option<Strain>,
 }
 
 /// A size at which a kernel was not run.

@@ -11,6 +11,7 @@ mod goal;
 mod gpu_report;
 mod lines;
 mod os_paths;
+mod sampling;
 
 pub use command::{Acquire, Command, ModelSize, Timing, TimingMode};
 pub use dtype::{OptionError, PathDtype};
@@ -22,6 +23,7 @@ pub use gpu_report::{
     ListedKernel, Listing, RangeReport, SkippedWork, Turn, WorkerFailure,
 };
 pub use lines::{LINE_MAX, LineError, Lines, next_line, parse, to_line, write};
+pub use sampling::{Convergence, SampleClocks, StopReason};
 pub use warpscope_probes::live::ProbeReport;
 
 /// Number of the event format.

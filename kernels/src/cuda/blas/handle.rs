@@ -20,6 +20,8 @@ const TRANSPOSED: u32 = 1;
 const TENSOR_OP: c_int = 99;
 /// `CUBLASLT_MATMUL_DESC_TRANSA`.
 const TRANSPOSE_A: u32 = 3;
+/// `CUBLASLT_MATMUL_DESC_FAST_ACCUM`, a byte.
+const FAST_SUMS: u32 = 25;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 const MAX_WORKSPACE: u32 = 1;
 /// `CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES` and its like for B, C and D; what is not set counts as 256.
@@ -339,6 +341,12 @@ impl<'l> Described<'l> {
         let transposed = transposed.as_ptr().cast::<c_void>();
         // SAFETY: the description lives; the value has four bytes.
         unsafe { library.describe_more(made.description, TRANSPOSE_A, transposed, 4) }?;
+        if product.fast_sums {
+            let yes = 1_i8;
+            let yes = (&raw const yes).cast::<c_void>();
+            // SAFETY: the description lives; the value has one byte.
+            unsafe { library.describe_more(made.description, FAST_SUMS, yes, 1) }?;
+        }
         product.numbers()?;
         let (m, n, k) = (product.m.into(), product.n.into(), product.k.into());
         let lie = [(product.from, k, m), (product.from, k, n), (product.to, m, n)];

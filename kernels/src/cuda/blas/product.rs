@@ -102,6 +102,8 @@ pub struct Product {
     pub to: Kind,
     /// What is computed in.
     pub compute: Compute,
+    /// Whether sums of fp8 may stay in the tensor cores' own, shorter format (`CUBLASLT_MATMUL_DESC_FAST_ACCUM`).
+    pub fast_sums: bool,
     /// Elements from one column to the next: of A, B and C.
     pub strides: [u32; 3],
     /// Where they begin: A, B and C.
@@ -159,7 +161,8 @@ mod tests {
     fn product(m: u32, n: u32, k: u32, strides: [u32; 3]) -> Product {
         let places = [Slot { buffer: BufferId(0), offset: 0 }; 3];
         let (from, to, compute) = (Kind::F16, Kind::F16, Compute::F32);
-        Product { m, n, k, transposed: true, from, to, compute, strides, places }
+        let (transposed, fast_sums) = (true, false);
+        Product { m, n, k, transposed, from, to, compute, fast_sums, strides, places }
     }
 
     #[test]

@@ -15,7 +15,8 @@ use super::upload::{ZERO, encode};
 use crate::gpu::family::attn::Engine;
 use crate::gpu::family::{elementwise, mem, w4};
 use crate::gpu::{
-    BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Nanoseconds, Slot,
+    BufferId, DeviceFacts, Element, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled,
+    Slot,
 };
 use crate::model::{GROUP, Grid, LayerTensor, M1, Shape, prompt};
 
@@ -72,7 +73,7 @@ pub struct Throughput {
 impl Timed {
     /// Replays all of it once, and says how long that took; `None` where time means nothing.
     pub fn replay(&self, machine: &mut dyn Machine) -> Result<Option<Nanoseconds>, MachineError> {
-        sample_in_order(machine, &self.graphs)
+        Ok(sample_in_order(machine, &self.graphs)?.map(|all| all.ns))
     }
 }
 
@@ -81,14 +82,15 @@ impl Timed {
 pub fn sample_in_order(
     machine: &mut dyn Machine,
     graphs: &[GraphId],
-) -> Result<Option<Nanoseconds>, MachineError> {
+) -> Result<Option<Sampled>, MachineError> {
     if let [graph] = graphs {
         return machine.sample(*graph);
     }
-    graphs.iter().try_fold(Some(0.0), |total: Option<Nanoseconds>, graph| {
+    let all = graphs.iter().try_fold(Some(0.0), |total: Option<Nanoseconds>, graph| {
         let time = machine.replay(*graph, 1)?;
         Ok(total.zip(time).map(|(total, time)| total + time))
-    })
+    })?;
+    Ok(all.map(|ns| Sampled { ns, mhz: None }))
 }
 
 /// Records launches as graphs that are short enough to stop between.
@@ -105,8 +107,8 @@ fn cut(
         return Ok(careful);
     }
     // The first time it finds nothing where it was.
-    let Some(time) = sample_in_order(machine, &careful)? else { return Ok(careful) };
-    let parts = (time / SLICE_NS).ceil().max(1.0) as usize;
+    let Some(all) = sample_in_order(machine, &careful)? else { return Ok(careful) };
+    let parts = (all.ns / SLICE_NS).ceil().max(1.0) as usize;
     let graphs = of(machine, launches.len().div_ceil(parts))?;
     careful.into_iter().try_for_each(|graph| memory.forget(machine, graph))?;
     Ok(graphs)

@@ -2,6 +2,7 @@
 
 pub mod alu;
 pub mod attn;
+pub mod clock;
 pub mod elementwise;
 pub mod gemm;
 pub mod gemv;

@@ -275,6 +275,7 @@ fn point(report: &KernelReport, here: &DeviceHere) -> Option<Point> {
         key,
         config: report.variant.as_ref().map(|variant| format!("variant={variant}")),
         t_ns: report.samples_ns.clone(),
+        sm_mhz: report.clocks.complete().unwrap_or_default(),
         flops: positive(report.flops),
         bytes: positive(report.bytes),
         ..Point::default()

@@ -9,7 +9,7 @@ use crate::commands::bench::timing::GpuResult;
 use crate::commands::gpu::{heading, route_text};
 use crate::text::clean;
 use crate::worker::gpu::size;
-use crate::worker::{KernelReport, PathDtype, PathReport, Spread, TimingMode};
+use crate::worker::{Convergence, KernelReport, PathDtype, PathReport, Spread, TimingMode};
 
 /// What stands behind the device's name.
 pub(crate) fn regime_words(regime: TimingMode) -> &'static str {
@@ -137,7 +137,26 @@ fn write_kernels(result: &GpuResult, out: &mut dyn Write) -> io::Result<()> {
     if result.kernels.iter().any(|report| report.l2_resident && !report.samples_ns.is_empty()) {
         writeln!(out, "* fits the second-level cache: no figure of the memory")?;
     }
-    Ok(())
+    result.kernels.iter().try_for_each(|report| write_sampling(report, out))
+}
+
+/// How a long measurement ended, and which samples are to be doubted.
+fn write_sampling(report: &KernelReport, out: &mut dyn Write) -> io::Result<()> {
+    let ended = report.convergence.map(|Convergence { noise, interval_ns, stopped_by }| {
+        let mut ended = format!("{} samples", report.samples_ns.len());
+        ended += &noise.map_or(String::new(), |noise| format!(", noise {:.2} %", noise * 100.0));
+        ended += &interval_ns.map_or(String::new(), |(low, high)| {
+            format!(", median within {:.2}–{:.2} µs (95 %)", low / 1e3, high / 1e3)
+        });
+        format!("{ended}, stopped by {}", stopped_by.words())
+    });
+    let held_by = report.strain.iter().filter(|strain| !strain.held_by.is_empty());
+    let held_by = held_by.map(|strain| format!("held down by {}", strain.held_by.join(", ")));
+    let said: Vec<String> = ended.into_iter().chain(report.clocks.words()).chain(held_by).collect();
+    if said.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{} {}: {}", report.kernel, size(report.shape), said.join("; "))
 }
 
 fn is_absent(report: &KernelReport) -> bool {

@@ -3,6 +3,7 @@ use warpscope_kernels::gpu::{DeviceFacts, Limiter, Route, Variant};
 
 use super::*;
 use crate::commands::bench::timing::table::write_table;
+use crate::worker::SampleClocks;
 
 fn result(samples_ns: Vec<f64>) -> GpuResult {
     let device = DeviceFacts {
@@ -31,6 +32,9 @@ fn result(samples_ns: Vec<f64>) -> GpuResult {
         output_hash: Some("00".to_owned()),
         image: "ab".to_owned(),
         sm_mhz: Some(1590.0),
+        clocks: SampleClocks::default(),
+        convergence: None,
+        strain: None,
     };
     GpuResult {
         here: DeviceHere { uuid: "GPU-1".to_owned(), device },

@@ -97,16 +97,18 @@ fn kernel(results: &Results, report: &Dated<KernelReport>, look: Look<'_>) -> Ve
         let share =
             figure.share.map(|share| format!(", {} of its measured ceiling", format::share(share)));
         let clock = one.sm_mhz.map(|mhz| format!(", at {}", format::megahertz(mhz)));
+        let low = one.clocks.words().map(|words| format!("; {words}"));
         said.push((
             "reached  ",
             format!(
-                "{}, spread {:.1} % of {} samples at {}{}{}",
+                "{}, spread {:.1} % of {} samples at {}{}{}{}",
                 lines::rate(&one.kernel, &figure, one.l2_resident),
                 figure.spread * 100.0,
                 one.samples_ns.len(),
                 lines::size(one.shape, look.glyphs.times),
                 share.unwrap_or_default(),
                 clock.unwrap_or_default(),
+                low.unwrap_or_default(),
             ),
         ));
     }

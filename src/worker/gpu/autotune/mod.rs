@@ -291,7 +291,7 @@ fn block(
     let mut times = Vec::new();
     while times.is_empty() || times.len() < most && begin.elapsed() < TURN {
         match sample.take(machine)? {
-            Some(time) => times.push(time),
+            Some(sample) => times.push(sample.ns),
             None => break,
         }
     }

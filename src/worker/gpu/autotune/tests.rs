@@ -144,8 +144,14 @@ fn runs(
         }
         Ok(())
     };
-    let mut on =
-        On { uuid: "GPU-fake", machine, clock: &|| None, warm: &mut true, ramped: RAMPED.get() };
+    let mut on = On {
+        uuid: "GPU-fake",
+        machine,
+        clock: &|| None,
+        warm: &mut true,
+        best_mhz: &mut None,
+        ramped: RAMPED.get(),
+    };
     let ended = of_kernel(&mut on, &TOY, timing, &mut emit).map_err(|trouble| match trouble {
         Trouble::Machine { error, .. } => error.to_string(),
         Trouble::Contention(why) => why,

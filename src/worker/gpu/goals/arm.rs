@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use warpscope_kernels::cuda::blas::Blas;
 use warpscope_kernels::gpu::decoder::{PATHS, Throughput, sample_in_order, throughput};
-use warpscope_kernels::gpu::family::kernels;
+use warpscope_kernels::gpu::family::{kernels, mem};
 use warpscope_kernels::gpu::{
-    BufferId, Content, GraphId, Launch, Limiter, MachineError, Nanoseconds, Route, Shape, Slot,
-    Work,
+    BufferId, Content, GraphId, Launch, Limiter, MachineError, Route, Sampled, Shape, Slot, Work,
 };
 
 use super::super::job::On;
-use super::super::operands::{fill, refused};
+use super::super::operands::{refused, twice};
 use super::super::timing::repetitions;
 use crate::worker::gpu::session::DeviceSession;
 use crate::worker::protocol::{ArmReport, PathDtype, TimingMode};
@@ -65,7 +64,7 @@ impl Taken {
 
 /// Something that can be timed again and again.
 pub(super) struct Arm {
-    what: String,
+    pub(super) what: String,
     entry: String,
     variant: String,
     /// Operations or bytes of one repetition.
@@ -101,19 +100,19 @@ impl Arm {
         }
     }
 
-    /// Time of one repetition; `None` where time means nothing.
+    /// Time of one repetition, and the clock meanwhile; `None` where time means nothing.
     pub(super) fn turn(
         &self,
         machine: &mut dyn DeviceSession,
-    ) -> Result<Option<Nanoseconds>, MachineError> {
+    ) -> Result<Option<Sampled>, MachineError> {
         let all = sample_in_order(machine, &self.graphs)?;
-        Ok(all.map(|all| all / self.times as f64))
+        Ok(all.map(|all| Sampled { ns: all.ns / self.times as f64, ..all }))
     }
 
     /// What is told of it.
-    pub(super) fn with(self, samples_ns: Vec<f64>) -> ArmReport {
+    pub(super) fn with(self, timed: ArmReport) -> ArmReport {
         let Self { what, entry, variant, amount, .. } = self;
-        ArmReport { what, entry, variant, amount, samples_ns }
+        ArmReport { what, entry, variant, amount, ..timed }
     }
 }
 
@@ -156,8 +155,9 @@ pub(super) fn kernel(
     }
     let work = (kernel.work)(&facts, asked.shape).map_err(refused)?;
     let slots = place(on, taken, &work, asked.resident)?;
+    let digest = taken.allocate(on.machine, mem::HASH_BYTES as u64)?;
     let launches = (work.plan)(&slots);
-    on.machine.run(&launches)?;
+    twice(on.machine, (&work.buffers, &slots), &launches, digest)?;
     let (graph, times) = recorded(on.machine, taken, &launches)?;
     let Shape { m, n, k, .. } = asked.shape;
     let product = 2.0 * f64::from(m) * f64::from(n) * f64::from(k);
@@ -186,7 +186,7 @@ pub(super) fn kernel(
     })
 }
 
-/// Memory for a work, filled. Copies of the weights that are to stay in the cache are one and the same: what has format and size of an earlier
+/// Memory for a work. Copies of the weights that are to stay in the cache are one and the same: what has format and size of an earlier
 /// operand is that operand.
 fn place(
     on: &mut On<'_>,
@@ -213,7 +213,6 @@ fn place(
         };
         slots.push(slot);
     }
-    fill(on.machine, &work.buffers, &slots)?;
     Ok(slots)
 }
 
@@ -225,8 +224,8 @@ fn recorded(
 ) -> Result<(GraphId, usize), MachineError> {
     let once = taken.keep(machine.record(launches)?);
     machine.replay(once, 1)?;
-    let Some(cost) = machine.sample(once)? else { return Ok((once, 1)) };
-    let times = repetitions(TimingMode::Sustained, cost, launches.len());
+    let Some(sample) = machine.sample(once)? else { return Ok((once, 1)) };
+    let times = repetitions(TimingMode::Sustained, sample.ns, launches.len());
     if times == 1 {
         return Ok((once, 1));
     }

@@ -71,9 +71,8 @@ fn measure(
             };
             Some(arm::kernel(on, taken, &Asked { id, shape, resident: false, bytes: false })?)
         }
-        Against::Vendor(from, to, compute) => {
-            let (arm, difference) =
-                vendor::arm(on, taken, &own, shape, (from, to, compute), cublas)?;
+        Against::Vendor(by) => {
+            let (arm, difference) = vendor::arm(on, taken, &own, shape, by, cublas)?;
             report.difference = Some(difference);
             Some(arm)
         }
@@ -87,10 +86,7 @@ fn measure(
         report.cache += &format!("; {}", arm.cache);
     }
     turns::take(on, [Some(&own), against.as_ref()], &mut report)?;
-    report.own = Arm::with(own, std::mem::take(&mut report.own.samples_ns));
-    report.against = against.map(|arm| {
-        let samples = report.against.take().map(|arm| arm.samples_ns).unwrap_or_default();
-        Arm::with(arm, samples)
-    });
+    report.own = Arm::with(own, std::mem::take(&mut report.own));
+    report.against = against.map(|arm| Arm::with(arm, report.against.take().unwrap_or_default()));
     Ok(report)
 }

@@ -2,20 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use warpscope_kernels::gpu::MachineError;
-use warpscope_probes::nvml::{Strained, Watch};
+use warpscope_kernels::gpu::{MachineError, Sampled};
 
 use super::super::job::On;
+use super::super::strain::StrainWatch;
 use super::super::timing::warm_up;
 use super::arm::Arm;
-use crate::worker::protocol::{ArmReport, GoalReport, Strain};
+use crate::worker::protocol::{ArmReport, GoalReport, SampleClocks};
 
 /// The fewest and the most blocks, and the time after which fewer than the most must do.
 const LEAST: usize = 12;
 const MOST: usize = 120;
 const TIME: Duration = Duration::from_secs(4);
-/// Time between two looks at clocks and power.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Lets both take turns, or the one alone. On a fake device each has run already, and nothing is timed.
 pub(super) fn take(
@@ -30,9 +28,9 @@ pub(super) fn take(
     if let Some(graph) = own.graphs.first() {
         warm_up(on, *graph)?;
     }
-    let watch = Watch::open(None, on.uuid).ok();
-    let (begin, mut looked) = (Instant::now(), None::<Instant>);
-    let mut times: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
+    let mut strain = StrainWatch::open(on.uuid);
+    let begin = Instant::now();
+    let mut samples: [Vec<Sampled>; 2] = [Vec::new(), Vec::new()];
     let mut blocks = 0;
     while blocks < LEAST || blocks < MOST && begin.elapsed() < TIME {
         let order = match against {
@@ -40,21 +38,30 @@ pub(super) fn take(
             None => vec![(0, own); 4],
         };
         for (side, arm) in order {
-            times[side].extend(arm.turn(on.machine)?);
+            samples[side].extend(arm.turn(on.machine)?);
         }
         blocks += 1;
-        if looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
-            note(&mut report.strain, &watch.as_ref().map(Watch::strain).unwrap_or_default());
-            looked = Some(Instant::now());
-        }
+        strain.look();
     }
-    let [ours, theirs] = times;
+    report.strain = strain.seen;
+    let [mut ours, mut theirs] = samples.map(|samples| timed(&samples, on.best_mhz));
+    // What the other side reached counts for both.
+    ours.clocks.mark(*on.best_mhz);
     if let Some(against) = against {
-        report.ratios = ratios(&ours, &theirs, own.amount / against.amount);
-        report.against = Some(ArmReport { samples_ns: theirs, ..ArmReport::default() });
+        let amounts = own.amount / against.amount;
+        report.ratios = ratios(&ours.samples_ns, &theirs.samples_ns, amounts);
+        theirs.clocks.mark(*on.best_mhz);
+        report.against = Some(theirs);
     }
-    report.own.samples_ns = ours;
+    report.own = ours;
     Ok(())
+}
+
+/// Samples of a side, with their clocks.
+fn timed(samples: &[Sampled], best_mhz: &mut Option<f64>) -> ArmReport {
+    let clocks = SampleClocks::of(samples.iter().map(|sample| sample.mhz).collect(), best_mhz);
+    let samples_ns = samples.iter().map(|sample| sample.ns).collect();
+    ArmReport { samples_ns, clocks, ..ArmReport::default() }
 }
 
 /// Our rate by the other's in each block: both did two turns.
@@ -64,27 +71,8 @@ fn ratios(ours: &[f64], theirs: &[f64], amounts: f64) -> Vec<f64> {
     ours.iter().zip(&theirs).map(|(ours, theirs)| amounts * theirs / ours).collect()
 }
 
-/// Widens what was seen by one more look.
-fn note(strain: &mut Strain, seen: &Strained) {
-    if let Some(mhz) = seen.sm_mhz.map(f64::from) {
-        let (low, high) = strain.sm_mhz.unwrap_or((mhz, mhz));
-        strain.sm_mhz = Some((low.min(mhz), high.max(mhz)));
-    }
-    if let Some(watts) = seen.power_w {
-        strain.power_w = Some(strain.power_w.map_or(watts, |most| most.max(watts)));
-    }
-    for reason in seen.reasons.iter().flatten().filter(|reason| reason.slows()) {
-        let words = reason.words().to_owned();
-        if !strain.held_by.contains(&words) {
-            strain.held_by.push(words);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use warpscope_probes::gpu::ClockReason;
-
     use super::*;
 
     /// By hand: 10 + 30 against 20 + 20 is even, and twice the work in the same time twice the rate.
@@ -94,22 +82,5 @@ mod tests {
         assert_eq!(ratios(&ours, &theirs, 1.0), [1.0, 0.5]);
         assert_eq!(ratios(&ours, &theirs, 2.0), [2.0, 1.0]);
         assert_eq!(ratios(&ours[..3], &theirs, 1.0), [1.0], "half a block counts for nothing");
-    }
-
-    #[test]
-    fn looks_add_up_to_the_worst() {
-        let mut strain = Strain::default();
-        for (mhz, watts, reasons) in [
-            (1755, 400.0, vec![ClockReason::Idle]),
-            (1410, 690.0, vec![ClockReason::SwPowerCap]),
-            (1500, 500.0, vec![ClockReason::SwPowerCap]),
-        ] {
-            let seen = Strained { sm_mhz: Some(mhz), power_w: Some(watts), reasons: Some(reasons) };
-            note(&mut strain, &seen);
-        }
-        note(&mut strain, &Strained::default());
-        let held_by = vec!["power cap".to_owned()];
-        let want = Strain { sm_mhz: Some((1410.0, 1755.0)), power_w: Some(690.0), held_by };
-        assert_eq!(strain, want);
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use warpscope_kernels::cuda::CudaMachine;
-use warpscope_kernels::cuda::blas::{Blas, BlasError, Compute, Kind, Prepared, Product, Workspace};
+use warpscope_kernels::cuda::blas::{Blas, BlasError, Kind, Prepared, Product, Workspace};
+use warpscope_kernels::gpu::family::gemm;
 use warpscope_kernels::gpu::{Element, GraphId, Machine, MachineError, Shape, Slot};
 use warpscope_probes::trust::as_named;
 
@@ -11,6 +12,7 @@ use super::super::job::On;
 use super::super::operands::{poison, refused};
 use super::super::timing::repetitions;
 use super::arm::{Arm, Taken};
+use crate::worker::goals::ByVendor;
 use crate::worker::gpu::session::DeviceSession;
 use crate::worker::protocol::TimingMode;
 
@@ -18,14 +20,16 @@ use crate::worker::protocol::TimingMode;
 const WORKSPACE: u64 = 32 << 20;
 /// The same for a fake device.
 const WORKSPACE_SMALL: u64 = 4096;
-/// Results that lie further apart are not of the same product.
-const APART: f64 = 0.02;
+/// What rounding to bf16 does to a result, as the self-test allows it.
+const BF16: f64 = 2.5e-3;
+/// What sums of fp8 may lose that are never promoted, where the library is asked for fast ones.
+const FAST: f64 = 0.02;
 /// Algorithms that are asked for, and how often each is timed.
 const ALGORITHMS: usize = 32;
 const ROUNDS: usize = 5;
-/// Bytes of the results that are compared at once: of the largest result that makes some 2000 parts, of which a single wrong tile
-/// spoils several by far more than rounding does.
-const PART: u64 = 1 << 17;
+/// Results that are compared at once: of the largest product that makes some 2000 parts, of which a single wrong tile spoils several by far
+/// more than rounding does.
+const PART: u64 = 1 << 15;
 
 /// The library's side, and how far its result lies from ours.
 pub(super) fn arm(
@@ -33,14 +37,14 @@ pub(super) fn arm(
     taken: &mut Taken,
     own: &Arm,
     shape: Shape,
-    formats: (Kind, Kind, Compute),
+    by: ByVendor,
     cublas: &[PathBuf],
 ) -> Result<(Arm, f64), MachineError> {
     let (x, weights, y) = match own.slots[..] {
         [x, weights, y, ..] => (x, weights, y),
         _ => return Err(refused(format!("{shape:?} is no product of two matrices"))),
     };
-    let (from, to, compute) = formats;
+    let ByVendor { from, to, compute, fast_sums } = by;
     let bytes = u64::from(shape.m) * u64::from(shape.n) * to.bytes();
     let result = taken.allocate(on.machine, bytes)?;
     poison(on.machine, result, bytes)?;
@@ -50,7 +54,8 @@ pub(super) fn arm(
     let Shape { m, n, k, .. } = shape;
     let strides = [k, k, n];
     let places = [weights, x, result];
-    let product = Product { m: n, n: m, k, transposed: true, from, to, compute, strides, places };
+    let product =
+        Product { m: n, n: m, k, transposed: true, from, to, compute, fast_sums, strides, places };
     let machine = on
         .machine
         .cuda()
@@ -62,14 +67,18 @@ pub(super) fn arm(
     taken.libraries.push(blas);
     let (graph, times, note) = recorded?;
     taken.keep(graph);
-    let difference = difference(on.machine, [y, result], to, bytes)?;
-    let apart = if to == Kind::I32 { 0.0 } else { APART };
+    let count = u64::from(m) * u64::from(n);
+    let own_limit =
+        gemm::limit(&own.what).ok_or_else(|| refused(format!("no limit of {}", own.what)))?;
+    let own_element = gemm::output(&own.what).unwrap_or(element(to));
+    let difference = difference(on.machine, [(y, own_element), (result, element(to))], count)?;
+    let apart = apart(own_limit, by);
     if difference.is_nan() || difference > apart {
-        let what = format!("our result and cuBLASLt's lie {difference:.1e} apart");
+        let what =
+            format!("our result and cuBLASLt's lie {difference:.1e} apart, more than {apart:.1e}");
         return Err(MachineError::Fault { what });
     }
-    let mode = if from == Kind::E4m3 { ", slow accumulation" } else { "" };
-    let what = format!("cuBLASLt {version}{mode}");
+    let what = format!("cuBLASLt {version}{}", mode(by));
     let mut arm = Arm::of_library(what, own.amount, (graph, times));
     arm.cache = note;
     Ok((arm, difference))
@@ -108,8 +117,8 @@ fn record(
     };
     let once = many(machine, 1)?;
     machine.replay(once, 1)?;
-    let Some(cost) = machine.sample(once)? else { return Ok((once, 1, note)) };
-    match repetitions(TimingMode::Sustained, cost, 1) {
+    let Some(once_took) = machine.sample(once)? else { return Ok((once, 1, note)) };
+    match repetitions(TimingMode::Sustained, once_took.ns, 1) {
         1 => Ok((once, 1, note)),
         times => {
             machine.forget(once)?;
@@ -135,7 +144,7 @@ fn best_of(machine: &mut CudaMachine, all: &[Prepared<'_>]) -> Result<String, Ma
     let mut least = vec![f64::INFINITY; graphs.len()];
     for _ in 0..ROUNDS {
         for (least, (_, graph)) in least.iter_mut().zip(&graphs) {
-            *least = machine.sample(*graph)?.map_or(*least, |time| time.min(*least));
+            *least = machine.sample(*graph)?.map_or(*least, |sample| sample.ns.min(*least));
         }
     }
     graphs.iter().try_for_each(|(_, graph)| machine.forget(*graph))?;
@@ -164,27 +173,47 @@ fn told(error: BlasError) -> MachineError {
     }
 }
 
-/// The largest ‖a − b‖ / ‖b‖ of all parts of two results. A norm over all of them was rejected: it hides a tile nobody computed.
-fn difference(
-    machine: &mut dyn DeviceSession,
-    places: [Slot; 2],
-    kind: Kind,
-    bytes: u64,
-) -> Result<f64, MachineError> {
-    let element = match kind {
+/// How far two right results may lie apart: twice what the self-test allows ours, whose sums the library's are like, and what else the library is
+/// asked to round. Whole numbers are equal.
+fn apart(own_limit: f64, ByVendor { from, to, fast_sums, .. }: ByVendor) -> f64 {
+    let narrowed = if (from, to) == (Kind::E4m3, Kind::Bf16) { BF16 } else { 0.0 };
+    2.0 * own_limit + narrowed + if fast_sums { FAST } else { 0.0 }
+}
+
+/// What is told of a product that can be asked for in several ways.
+fn mode(ByVendor { from, to, fast_sums, .. }: ByVendor) -> String {
+    if from != Kind::E4m3 {
+        return String::new();
+    }
+    let sums = if fast_sums { "fast" } else { "slow" };
+    let results = if to == Kind::Bf16 { "bf16" } else { "fp32" };
+    format!(", {sums} accumulation, {results} out")
+}
+
+fn element(kind: Kind) -> Element {
+    match kind {
         Kind::F16 => Element::F16,
         Kind::Bf16 => Element::Bf16,
         Kind::I32 => Element::I32,
         _ => Element::F32,
-    };
+    }
+}
+
+/// The largest ‖a − b‖ / ‖b‖ of all parts of two results. A norm over all of them was rejected: it hides a tile nobody computed.
+fn difference(
+    machine: &mut dyn DeviceSession,
+    sides: [(Slot, Element); 2],
+    count: u64,
+) -> Result<f64, MachineError> {
     let mut worst = 0.0_f64;
-    for at in (0..bytes).step_by(PART as usize) {
-        let mut numbers = |place: Slot| -> Result<Vec<f64>, MachineError> {
-            let mut part = vec![0; (bytes - at).min(PART) as usize];
-            machine.read(place.plus(at), &mut part)?;
+    for at in (0..count).step_by(PART as usize) {
+        let mut numbers = |(place, element): (Slot, Element)| -> Result<Vec<f64>, MachineError> {
+            let size = element.bytes() as u64;
+            let mut part = vec![0; ((count - at).min(PART) * size) as usize];
+            machine.read(place.plus(at * size), &mut part)?;
             Ok(element.values(&part))
         };
-        let apart = relative(&numbers(places[0])?, &numbers(places[1])?);
+        let apart = relative(&numbers(sides[0])?, &numbers(sides[1])?);
         if apart.is_nan() {
             return Ok(apart);
         }
@@ -207,6 +236,7 @@ mod tests {
     use warpscope_kernels::gpu::{Launch, Nanoseconds};
 
     use super::*;
+    use crate::worker::goals::{Against, GOALS, Own};
     use crate::worker::gpu::fake::{FakeMachine, Manner, Memory};
 
     struct Idle;
@@ -233,7 +263,8 @@ mod tests {
             machine.write(slot, &raw).expect("fits");
             slot
         });
-        difference(&mut machine, places, Kind::F32, bytes).expect("reads")
+        let sides = places.map(|place| (place, Element::F32));
+        difference(&mut machine, sides, of as u64).expect("reads")
     }
 
     #[test]
@@ -257,9 +288,34 @@ mod tests {
         };
         assert_eq!(results(|_| {}, SIDE * SIDE), 0.0);
         assert!(results(last_tile(f32::NAN), SIDE * SIDE).is_nan(), "poison");
-        assert!(results(last_tile(0.0), SIDE * SIDE) > APART, "left from an earlier run");
-        // Over all of the result the same tile would be within what rounding may do eight times as large.
+        assert!(results(last_tile(0.0), SIDE * SIDE) > FAST, "left from an earlier run");
+        // Over all of the largest result the same tile would be within what short sums may do.
         let whole = (128.0_f64 * 128.0 / (8192.0 * 8192.0)).sqrt();
-        assert!(whole < APART);
+        assert!(whole < FAST);
+    }
+
+    /// The limits of the self-test are 3e-4, 2.5e-3, 3e-3 and none.
+    #[test]
+    fn right_results_lie_as_far_apart_as_two_roundings() {
+        let of = |id: &str| {
+            let goal = GOALS.iter().find(|goal| goal.id == id).expect("is there");
+            let (Against::Vendor(by), Own::Kernel { id, .. }) = (goal.against, goal.own) else {
+                panic!("{id} is no product");
+            };
+            (apart(gemm::limit(id).expect("is a product"), by), mode(by))
+        };
+        for (goal, limit, said) in [
+            ("gemm.f16.8192", 6e-4, ""),
+            ("gemm.bf16.4096", 5e-3, ""),
+            ("gemm.s8.8192", 0.0, ""),
+            ("gemm.e4m3.8192", 6e-3, ", slow accumulation, fp32 out"),
+            ("gemm.e4m3.8192.fast", 2.6e-2, ", fast accumulation, fp32 out"),
+            ("gemm.e4m3.8192.bf16", 8.5e-3, ", slow accumulation, bf16 out"),
+            ("gemm.e4m3.8192.fast.bf16", 2.85e-2, ", fast accumulation, bf16 out"),
+        ] {
+            let (apart, mode) = of(goal);
+            assert!((apart - limit).abs() < 1e-9, "{goal}: {apart}");
+            assert_eq!(mode, said, "{goal}");
+        }
     }
 }

@@ -107,7 +107,7 @@ fn work(pipe: Pipe, facts: &DeviceFacts, shape: Shape) -> Result<Work, String> {
         shape,
         buffers: vec![
             Content::Bytes(instruction.operands(random(instruction.number.whole()))),
-            Content::Zero(4 * words),
+            Content::Poison(4 * words),
         ],
         plan: Box::new(move |at| {
             let places = Places { operands: at[0], digests: at[1] };

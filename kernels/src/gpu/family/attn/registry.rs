@@ -53,7 +53,7 @@ fn buffers(element: Element, tokens: u32, keys: u32, scratch: u64) -> Vec<Conten
         noise(cache, 3),
         Content::Poison(q * element.bytes()),
         Content::Bytes([0, position, 0, 0].iter().flat_map(|w| w.to_le_bytes()).collect()),
-        Content::Poison(scratch as usize),
+        Content::Scratch(scratch as usize),
         Content::Zero(arrival_bytes(HEADS) as usize),
     ]
 }

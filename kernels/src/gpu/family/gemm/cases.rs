@@ -155,7 +155,7 @@ fn of_few(product: Product, facts: &DeviceFacts, dispatch: &Dispatch) -> Vec<Cas
 }
 
 /// Largest relative error of random numbers: rounding of the result, for fp16 sums also theirs.
-fn limit(product: Product) -> f64 {
+pub(super) fn limit(product: Product) -> f64 {
     match product {
         Product::F16 => 3e-4,
         Product::Bf16 => 2.5e-3,

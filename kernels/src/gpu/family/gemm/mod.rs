@@ -22,3 +22,14 @@ pub use registry::KERNELS;
 
 pub use super::stream::{Formats, Operands};
 pub use super::stream_k::Workspace;
+use crate::gpu::Element;
+
+/// The largest relative error that the self-test allows the kernel of this id.
+pub fn limit(id: &str) -> Option<f64> {
+    product::ROWS.iter().find(|row| row.id == id).map(|row| cases::limit(row.product))
+}
+
+/// How the kernel of this id stores results.
+pub fn output(id: &str) -> Option<Element> {
+    product::ROWS.iter().find(|row| row.id == id).map(|row| row.output)
+}

@@ -99,9 +99,9 @@ fn work(product: Product, facts: &DeviceFacts, shape: Shape) -> Result<Work, Str
     let mut buffers = vec![
         noise(product, m as usize * pitch, 1),
         noise(product, n as usize * pitch, 2),
-        Content::Zero(m as usize * n as usize * product.output().bytes()),
+        Content::Poison(m as usize * n as usize * product.output().bytes()),
     ];
-    let between = |[left, arrivals]: [usize; 2]| [Content::Poison(left), Content::Zero(arrivals)];
+    let between = |[left, arrivals]: [usize; 2]| [Content::Scratch(left), Content::Zero(arrivals)];
     buffers.extend(shared.map(between).into_iter().flatten());
     Ok(Work {
         shape,

@@ -190,7 +190,9 @@ fn timed<S: Stream>(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Wor
     }
     let noise = |seed| Content::Noise { element: Element::F32, count: (bytes / 4) as usize, seed };
     let mut buffers: Vec<Content> = (1..=S::READ as u32).map(noise).collect();
-    buffers.push(Content::Poison(written as usize));
+    // What is read is written nowhere, unless by a chance of one in 2^32.
+    let written = written as usize;
+    buffers.push(if S::WRITES { Content::Poison(written) } else { Content::Scratch(written) });
     let facts = facts.clone();
     let plan = move |slots: &[Slot]| {
         vec![S::launch(&facts, slots, bytes).expect("it was possible elsewhere")]

@@ -78,7 +78,7 @@ pub(in crate::gpu::family) const fn path(id: &'static str, formats: Formats, lim
 const fn eight_bits(id: &'static str, element: Element) -> Path {
     Path {
         most_tokens: w4a8::MOST_TOKENS,
-        scratch: |_, shape| w4a8::quantized_bytes(shape).map(Content::Poison).into(),
+        scratch: |_, shape| w4a8::quantized_bytes(shape).map(Content::Scratch).into(),
         launch: |facts, formats, places, shape| {
             let weights = Weights { words: places.weights[0], scales: places.weights[1] };
             let operands = Operands { x: places.x, weights, y: places.y };
@@ -100,8 +100,8 @@ const fn gemm<S: Streamed>(id: &'static str, formats: Formats, limit: f64) -> Pa
         most_tokens: gemm::MOST_TOKENS,
         scratch: |facts, shape| {
             let [left, arrivals] = gemm::workspace_bytes(facts, S::KERNEL, shape);
-            let ordered = Content::Poison(hopper::scratch(shape));
-            vec![ordered, Content::Poison(left), Content::Zero(arrivals)]
+            let ordered = Content::Scratch(hopper::scratch(shape));
+            vec![ordered, Content::Scratch(left), Content::Zero(arrivals)]
         },
         launch: |facts, formats, places, shape| {
             let weights = Weights { words: places.weights[0], scales: places.weights[1] };

@@ -128,8 +128,13 @@ unsafe fn describe(it: &mut Description, attribute: c_uint, given: Given) -> Res
         7 => return if number()? == 1 { Ok(()) } else { Err(NOT_SUPPORTED) },
         3 => it.transposed.0 = flag()?,
         4 => it.transposed.1 = flag()?,
-        // Multiprocessors to use; faster and shorter sums of FP8.
-        15 | 25 => {}
+        // Multiprocessors to use.
+        15 => {}
+        // Faster and shorter sums of FP8, which are not simulated: a byte.
+        25 => {
+            // SAFETY: passed on from the caller.
+            let _short = unsafe { given.read::<i8>()? };
+        }
         _ => {
             let at = SCALES.iter().position(|scale| *scale == attribute).ok_or(NOT_SUPPORTED)?;
             // SAFETY: passed on from the caller.

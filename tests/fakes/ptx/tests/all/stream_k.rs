@@ -33,7 +33,7 @@ fn replayed(facts: &DeviceFacts, case: &Case, order: Order) -> [Vec<u8>; 2] {
 fn held(machine: &mut impl Machine, content: &Content) -> Slot {
     let bytes = match content {
         Content::Bytes(bytes) => bytes.clone(),
-        Content::Poison(count) => vec![0xff; *count],
+        Content::Poison(count) | Content::Scratch(count) => vec![0xff; *count],
         Content::Zero(count) => vec![0; *count],
         Content::Noise { .. } => unreachable!("a case has no noise"),
     };

@@ -1,4 +1,5 @@
-//! What is timed runs without a fault, on buffers of just the size it asks for and filled as a worker fills them.
+//! What is timed runs without a fault, on buffers of just the size it asks for and filled as a worker fills them, and writes all of its results:
+//! whatever they held before, they are the same.
 
 use ptx_interpreter::devices;
 use warpscope_kernels::gpu::family::mem::noise_bytes;
@@ -7,17 +8,17 @@ use warpscope_kernels::gpu::{Content, DeviceFacts, GpuKernel, Machine, Shape, Sl
 use crate::machine::machine;
 
 /// Families that stream memory, and small sizes of theirs.
-const FAMILIES: &[&str] = &["gemv", "mem", "nf4", "w4", "w4_gemm"];
+const FAMILIES: &[&str] = &["gemm", "gemm_fp8", "gemm_int", "gemv", "mem", "nf4", "w4", "w4_gemm"];
 const SHAPES: [Shape; 2] = [shape(1, 67, 384), shape(8, 40, 256)];
 
 const fn shape(m: u32, n: u32, k: u32) -> Shape {
     Shape { m, n, k, group: 0, context: 0 }
 }
 
-fn fill(machine: &mut dyn Machine, content: &Content) -> Slot {
+fn fill(machine: &mut dyn Machine, content: &Content, before: u8) -> Slot {
     let bytes = match content {
         Content::Bytes(bytes) => bytes.clone(),
-        Content::Poison(count) => vec![0xff; *count],
+        Content::Poison(count) | Content::Scratch(count) => vec![before; *count],
         Content::Zero(count) => vec![0; *count],
         Content::Noise { element, count, seed } => noise_bytes(*element, *count, *seed),
     };
@@ -26,15 +27,24 @@ fn fill(machine: &mut dyn Machine, content: &Content) -> Slot {
     slot
 }
 
-fn run(machine: &mut dyn Machine, work: &Work, what: &str) {
-    let slots: Vec<Slot> = work.buffers.iter().map(|content| fill(machine, content)).collect();
+/// Results of a work that held these bytes before.
+fn run(machine: &mut dyn Machine, work: &Work, before: u8, what: &str) -> Vec<Vec<u8>> {
+    let slots: Vec<Slot> =
+        work.buffers.iter().map(|content| fill(machine, content, before)).collect();
     let launches = (work.plan)(&slots);
     let rotated = launches.len() > 1;
     assert!(rotated || !what.starts_with("gemv"), "{what}: weights do not rotate");
     machine.run(&launches).unwrap_or_else(|error| panic!("{what}: {error}"));
-    for slot in slots {
+    let mut results = Vec::new();
+    for (content, slot) in work.buffers.iter().zip(slots) {
+        if let Content::Poison(count) = content {
+            let mut bytes = vec![0; *count];
+            machine.read(slot, &mut bytes).expect("it was allocated");
+            results.push(bytes);
+        }
         machine.free(slot.buffer).expect("it was allocated");
     }
+    results
 }
 
 /// Works of a kernel at small sizes; none where it is not timed at all or not here.
@@ -53,11 +63,10 @@ fn what_is_timed_runs_within_its_buffers() {
         let mut machine = machine(&facts);
         for kernel in family::kernels().filter(|kernel| FAMILIES.contains(&kernel.family)) {
             for work in works(kernel, &facts) {
-                run(
-                    &mut machine,
-                    &work,
-                    &format!("{} {:?} on {}", kernel.id, work.shape, facts.sm),
-                );
+                let what = format!("{} {:?} on {}", kernel.id, work.shape, facts.sm);
+                let [first, second] =
+                    [0xff, 0].map(|before| run(&mut machine, &work, before, &what));
+                assert!(first == second, "{what}: results that are not written");
             }
         }
     }

@@ -1,0 +1,29 @@
+//! The kernel that reads clocks: every block says where it is, and both counters go on.
+
+use ptx_interpreter::devices;
+use warpscope_kernels::gpu::family::clock::{clock_bytes, read_clocks};
+use warpscope_kernels::gpu::{DeviceFacts, Machine, Slot};
+
+use crate::machine::machine;
+
+#[test]
+fn each_multiprocessor_says_its_number_cycles_and_time() {
+    for facts in devices() {
+        let facts = DeviceFacts { sms: 5, ..facts };
+        let mut machine = machine(&facts);
+        let bytes = clock_bytes(&facts);
+        let to = machine.allocate(bytes as u64).map(Slot::from).expect("there is memory");
+        machine.write(to, &vec![0xff; bytes]).expect("it was allocated");
+        machine.run(&[read_clocks(&facts, to)]).expect("it runs");
+        let mut read = vec![0; bytes];
+        machine.read(to, &mut read).expect("it was allocated");
+        let words: Vec<u64> =
+            read.chunks_exact(8).map(|raw| raw.try_into().map_or(0, u64::from_le_bytes)).collect();
+        let mut where_: Vec<u64> = words.chunks_exact(3).map(|block| block[0]).collect();
+        where_.sort_unstable();
+        assert_eq!(where_, (0..u64::from(facts.sms)).collect::<Vec<_>>(), "{}", facts.sm);
+        for block in words.chunks_exact(3) {
+            assert!(block[1] >= block[2] && block[1] < 1 << 40, "{}: {block:?}", facts.sm);
+        }
+    }
+}
