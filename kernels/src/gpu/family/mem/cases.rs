@@ -181,12 +181,12 @@ fn reference_cases(precision: Precision) -> Vec<Case> {
 /// Sizes at which scans are timed by default, KiB.
 const SIZES: &[u32] = &[16 << 10, 64 << 10];
 
-/// A scan of so many KiB of fp16 numbers into a few bytes.
+/// A scan of so many KiB of fp16 numbers into so many bytes.
 fn scan_work(
     facts: &DeviceFacts,
     shape: Shape,
     arena: u64,
-    launches: fn(&DeviceFacts, u32, &[Slot]) -> Launches,
+    (launches, found): (fn(&DeviceFacts, u32, &[Slot]) -> Launches, usize),
 ) -> Result<Work, String> {
     let bytes = u64::from(shape.n) << 10;
     let small = u32::try_from(bytes).ok().filter(|bytes| u64::from(*bytes) + 32 <= arena);
@@ -197,7 +197,7 @@ fn scan_work(
     let noise = Content::Noise { element: Element::F16, count: count as usize / 2, seed: 1 };
     Ok(Work {
         shape,
-        buffers: vec![noise, Content::Poison(REPORT_BYTES)],
+        buffers: vec![noise, Content::Poison(found)],
         plan: planned(move |slots| launches(&facts, count, slots)),
         bytes: bytes as f64,
         flops: 0.0,
@@ -211,13 +211,16 @@ fn shapes() -> impl Iterator<Item = Shape> {
 }
 
 fn finite_work(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Work, String> {
-    scan_work(facts, shape, arena, |facts, bytes, slots| {
+    let launches = |facts: &DeviceFacts, bytes, slots: &[Slot]| {
         finite(facts, slots[0], Element::F16, bytes / 2, slots[1])
-    })
+    };
+    scan_work(facts, shape, arena, (launches, REPORT_BYTES))
 }
 
 fn hash_work(facts: &DeviceFacts, shape: Shape, arena: u64) -> Result<Work, String> {
-    scan_work(facts, shape, arena, |facts, bytes, slots| hash(facts, slots[0], bytes, slots[1]))
+    let launches =
+        |facts: &DeviceFacts, bytes, slots: &[Slot]| hash(facts, slots[0], bytes, slots[1]);
+    scan_work(facts, shape, arena, (launches, HASH_BYTES))
 }
 
 fn integer_route(_: &DeviceFacts) -> Route {
