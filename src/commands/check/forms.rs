@@ -23,7 +23,7 @@ struct Document<'a> {
     /// Number of verdicts by outcome, also of those that are not shown.
     counts: BTreeMap<&'static str, usize>,
     model: Option<About<'a>>,
-    verdicts: Vec<Entry<'a>>,
+    verdicts: Vec<&'a Verdict>,
 }
 
 #[derive(Serialize)]
@@ -32,14 +32,6 @@ struct About<'a> {
     settings: BTreeMap<&'a str, &'a str>,
     weight_bytes: Option<u64>,
     details: BTreeMap<&'a str, &'a str>,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    /// Where the version comes from.
-    origin: &'static str,
-    #[serde(flatten)]
-    verdict: &'a Verdict,
 }
 
 impl<'a> About<'a> {
@@ -58,13 +50,11 @@ pub(crate) fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for verdict in &report.verdicts {
         *counts.entry(verdict.outcome.id()).or_default() += 1;
     }
-    let entry =
-        |(question, verdict): (&Question, _)| Entry { origin: origin_word(question), verdict };
     let document = Document {
         schema: SCHEMA,
         counts,
         model: report.request.assumptions.model.as_ref().map(About::new),
-        verdicts: report.shown().map(entry).collect(),
+        verdicts: report.shown().map(|(_, verdict)| verdict).collect(),
     };
     out.write_all(&jsonl::pretty(&document)?)
 }

@@ -5,14 +5,13 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use warpscope_probes::rules::RuleBase;
 
 use super::output::not_json;
 use crate::commands::answer::model::model_text;
 use crate::commands::answer::query::{Words, asked};
 use crate::commands::answer::rules::rule_base;
-use crate::commands::answer::text::{Style, origin_word};
+use crate::commands::answer::text::Style;
 use crate::commands::answer::{assumptions, exit, targets};
 use crate::commands::cli::{
     CONFIG_FILE, CliError, CommandSpec, Exit, Form, HOSTS, LIVE, NAMED_GPUS, Options, QUESTION,
@@ -80,14 +79,6 @@ pub(crate) struct WhyRequest {
     pub(crate) color: bool,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    /// Where the version comes from.
-    origin: &'static str,
-    #[serde(flatten)]
-    verdict: &'a Verdict,
-}
-
 /// One verdict with everything behind it, GPU by GPU.
 fn run(options: &Options) -> Result<Exit, CliError> {
     let style = output::style(options);
@@ -148,9 +139,8 @@ fn explain(
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     if request.json {
-        for (question, verdict) in answers {
-            let line = Line { origin: origin_word(question), verdict };
-            out.write_all(&jsonl::line(&line).map_err(not_json)?)?;
+        for (_, verdict) in answers {
+            out.write_all(&jsonl::line(verdict).map_err(not_json)?)?;
         }
         return Ok(());
     }

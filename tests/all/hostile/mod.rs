@@ -1,15 +1,16 @@
 //! Every command, in every form it prints, on names that mean harm: nothing a terminal obeys and nothing that fools a reader
 //! comes out, and no name begins a line of its own.
 
+mod distinct;
 mod inputs;
 
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
 use stage::Stage;
 use warpscope::commands::COMMANDS;
 use warpscope::io::sink::export::EXPORTS;
 
+use self::distinct::Distinct;
 pub(crate) use self::inputs::Inputs;
 
 /// Colours, a title, C1, what turns, hides or smuggles text, a mark of the program's own, and a line feed before a message.
@@ -65,10 +66,10 @@ fn faults(bytes: &[u8], form: Form) -> Vec<String> {
     found
 }
 
-/// Whether an output is documents of JSON.
+/// Whether an output is JSON documents, none of whose objects has a key twice.
 fn is_json(bytes: &[u8]) -> bool {
-    let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
-    let read: Result<Vec<Value>, _> = documents.collect();
+    let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Distinct>();
+    let read: Result<Vec<Distinct>, _> = documents.collect();
     read.is_ok_and(|all| !all.is_empty())
 }
 
