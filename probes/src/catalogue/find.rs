@@ -29,6 +29,11 @@ pub enum FindError {
         /// The maker.
         maker: &'static str,
     },
+    /// A GPU from before Maxwell.
+    Older {
+        /// What was asked for.
+        query: String,
+    },
     /// Several products share that name or device id, and none is the usual one.
     Shared {
         /// What was asked for.
@@ -55,6 +60,12 @@ impl fmt::Display for FindError {
             }
             Self::Foreign { query, maker } => {
                 write!(f, "{query:?} is made by {maker}; warpscope knows NVIDIA GPUs only")
+            }
+            Self::Older { query } => {
+                write!(
+                    f,
+                    "{query:?} is older than Maxwell, where the catalogue begins: CUDA 11.8 was the last to support such GPUs, if any"
+                )
             }
             Self::Shared { query, choices } => {
                 write!(f, "{query:?} fits {}; name one of them", choices.join(", "))
@@ -83,6 +94,72 @@ const OTHER_MAKERS: &[(&str, &str)] = &[
     ("apple", "Apple"),
     ("tpu", "Google"),
 ];
+
+/// Folded names of GPUs before Maxwell that people still ask about: Kepler (compute capability 3.x) and Fermi. CUDA 11 dropped
+/// 3.0 and 3.2, CUDA 12 the rest (release notes of CUDA 11.0 and 12.0, read 2026-11).
+const OLDER: &[&str] = &[
+    "k10",
+    "k20",
+    "k20c",
+    "k20m",
+    "k20x",
+    "k40",
+    "k40c",
+    "k40m",
+    "k40t",
+    "k80",
+    "k520",
+    "gridk1",
+    "gridk2",
+    "gridk520",
+    "gtx460",
+    "gtx470",
+    "gtx480",
+    "gtx560",
+    "gtx560ti",
+    "gtx570",
+    "gtx580",
+    "gtx590",
+    "gtx650",
+    "gtx650ti",
+    "gtx660",
+    "gtx660ti",
+    "gtx670",
+    "gtx680",
+    "gtx690",
+    "gtx760",
+    "gtx770",
+    "gtx780",
+    "gtx780ti",
+    "gtxtitan",
+    "gtxtitanblack",
+    "gtxtitanz",
+    "gt610",
+    "gt620",
+    "gt630",
+    "gt640",
+    "gt710",
+    "gt720",
+    "gt730",
+    "gt740",
+    "kepler",
+    "fermi",
+    "quadrok4000",
+    "quadrok4200",
+    "quadrok5000",
+    "quadrok5200",
+    "quadrok6000",
+    "m2050",
+    "m2070",
+    "m2075",
+    "m2090",
+];
+
+/// Whether a folded name is that of a GPU before Maxwell.
+fn is_older(folded: &str) -> bool {
+    let bare = ["tesla", "geforce"].iter().find_map(|line| folded.strip_prefix(line));
+    OLDER.contains(&bare.unwrap_or(folded))
+}
 
 /// Who makes what has this folded name, if it is not NVIDIA.
 fn maker(folded: &str) -> Option<&'static str> {
@@ -125,6 +202,7 @@ impl Catalogue {
                 query: query.into(),
                 maker: maker(&wanted).unwrap_or_default(),
             }),
+            [] if is_older(&wanted) => Err(FindError::Older { query: query.into() }),
             [] => Err(FindError::Unknown { query: query.into(), nearest: self.nearest(&wanted) }),
             [part] => Ok(part),
             several => {

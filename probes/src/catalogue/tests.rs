@@ -388,6 +388,20 @@ fn what_is_not_found_is_answered_with_what_is_near() {
     assert!(shared.contains("A16") && shared.contains("NVIDIA A2"), "{shared}");
 }
 
+/// Chips as NVIDIA's list of legacy GPUs has them (developer.nvidia.com/cuda-legacy-gpus).
+#[test]
+fn gpus_before_maxwell_are_named_as_such() {
+    for name in ["K80", "Tesla K80", "nvidia tesla k40m", "GTX 780 Ti", "GeForce GTX 680", "GT 710"]
+    {
+        let found = facts().find(name);
+        assert!(matches!(found, Err(FindError::Older { .. })), "{name}: {found:?}");
+    }
+    for name in ["GTX 750 Ti", "Tesla M60", "GTX 980"] {
+        let found = facts().find(name);
+        assert!(!matches!(found, Err(FindError::Older { .. })), "{name}: {found:?}");
+    }
+}
+
 #[test]
 fn a_request_may_carry_a_count() {
     for (request, count) in [("2xT4", 2), ("T4", 1), (" 8 × t4", 8), ("64XT4", 64), ("1*T4", 1)] {
