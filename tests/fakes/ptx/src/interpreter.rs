@@ -10,8 +10,8 @@ use warpscope_kernels::gpu::{
 };
 use warpscope_kernels::image;
 
-use crate::fault::FaultKind;
-use crate::machine::{Limits, Order, launch};
+use crate::fault::{Fault, FaultKind};
+use crate::machine::{Limits, Order, Ready, Start, launch_all};
 use crate::memory::Memory;
 use crate::module::{Entry, Module};
 use crate::tensor::Tensor;
@@ -32,6 +32,7 @@ pub struct Interpreter {
     instructions: u64,
     most: u64,
     order: Order,
+    seed: u64,
 }
 
 struct Buffer {
@@ -59,6 +60,7 @@ impl Interpreter {
             instructions: 0,
             most: Limits::default().instructions,
             order: Order::default(),
+            seed: 0,
         }
     }
 
@@ -71,6 +73,12 @@ impl Interpreter {
     /// Runs the blocks of launches in this order.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Which blocks of launches that may start early do, and when, follows from this.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
         self
     }
 
@@ -112,33 +120,26 @@ impl Interpreter {
         Ok(module)
     }
 
-    fn run_one(&mut self, asked: &Launch) -> Result<(), MachineError> {
-        let module = self.module(asked.family)?;
+    /// Launches with their modules and parameters. The first that is refused is the answer, and nothing runs.
+    fn prepared(&mut self, launches: &[Launch]) -> Result<Vec<(Module, Vec<u8>)>, MachineError> {
         let refused = |why: String| MachineError::Refused { why };
-        let entry = module.entry(asked.entry);
-        let entry =
-            entry.ok_or_else(|| refused(format!("{} has no {}", asked.family, asked.entry)))?;
-        let params = self.params(entry, &asked.args).map_err(refused)?;
-        let limits = Limits {
+        let prepare = |asked: &Launch| {
+            let module = self.module(asked.family)?;
+            let missing = || refused(format!("{} has no {}", asked.family, asked.entry));
+            let entry = module.entry(asked.entry).ok_or_else(missing)?;
+            let params = self.params(entry, &asked.args).map_err(refused)?;
+            Ok((module, params))
+        };
+        launches.iter().map(prepare).collect()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
             instructions: self.most,
             shared_bytes: self.facts.shared_per_block_optin,
             sms: self.facts.sms,
             order: self.order,
-        };
-        let (grid, block, shared) = (asked.grid, asked.block, asked.shared_bytes);
-        let memory = &mut self.memory;
-        let outcome = launch(&module, asked.entry, grid, block, shared, &params, memory, limits);
-        match outcome {
-            Ok(outcome) => self.instructions += outcome.instructions,
-            Err(fault) if fault.kind == FaultKind::Launch => {
-                return Err(refused(fault.to_string()));
-            }
-            Err(fault) => {
-                let what = format!("{} {}: {fault}", asked.family, module.target());
-                return Err(MachineError::Fault { what });
-            }
         }
-        Ok(())
     }
 
     fn place(&self, slot: Slot, size: u64) -> Result<u64, String> {
@@ -234,7 +235,26 @@ impl Machine for Interpreter {
     }
 
     fn run(&mut self, launches: &[Launch]) -> Result<(), MachineError> {
-        launches.iter().try_for_each(|launch| self.run_one(launch))
+        let (prepared, limits) = (self.prepared(launches)?, self.limits());
+        let memory = &mut self.memory;
+        let mut ready = Vec::with_capacity(launches.len());
+        for (asked, (module, params)) in launches.iter().zip(&prepared) {
+            let Launch { entry, grid, block, shared_bytes, .. } = *asked;
+            let made = Ready::new(module, entry, grid, block, shared_bytes, params, memory, limits);
+            ready.push(made.map_err(|fault| told(asked, module, &fault))?);
+        }
+        let starts: Vec<_> = ready
+            .iter()
+            .zip(launches.iter().zip(&prepared))
+            .map(|(launch, (asked, (module, _)))| Start {
+                launch,
+                early: asked.early && waits(module),
+            })
+            .collect();
+        let outcome = launch_all(&starts, &mut self.memory, self.seed)
+            .map_err(|(at, fault)| told(&launches[at], &prepared[at].0, &fault))?;
+        self.instructions += outcome.instructions;
+        Ok(())
     }
 
     fn record(&mut self, launches: &[Launch]) -> Result<GraphId, MachineError> {
@@ -255,6 +275,20 @@ impl Machine for Interpreter {
         (0..times).try_for_each(|_| self.run(&launches))?;
         Ok(None)
     }
+}
+
+/// Whether kernels of a module can wait for the launch in front of them: from the class sm_90 on.
+fn waits(module: &Module) -> bool {
+    let class = module.target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    class.parse().is_ok_and(|class: u32| class >= 90)
+}
+
+/// A fault as the machine's error.
+fn told(asked: &Launch, module: &Module, fault: &Fault) -> MachineError {
+    if fault.kind == FaultKind::Launch {
+        return MachineError::Refused { why: fault.to_string() };
+    }
+    MachineError::Fault { what: format!("{} {}: {fault}", asked.family, module.target()) }
 }
 
 /// The PTX built into the program, parsed once a process.

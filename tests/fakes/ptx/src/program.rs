@@ -465,6 +465,10 @@ pub(crate) enum Op {
     GroupWait(u32),
     /// `setmaxnreg`
     SetRegisters,
+    /// `griddepcontrol.wait`
+    AwaitPredecessor,
+    /// `griddepcontrol.launch_dependents`
+    LetSuccessorStart,
     /// Changes nothing here: fences, hints.
     Nothing,
 }
@@ -571,7 +575,7 @@ impl Op {
             | Self::GroupFence
             | Self::GroupCommit
             | Self::GroupWait(_) => Kind::Together,
-            Self::MBarrierWait(_) | Self::ClusterWait => Kind::Waiting,
+            Self::MBarrierWait(_) | Self::ClusterWait | Self::AwaitPredecessor => Kind::Waiting,
             Self::GroupProduct(_) | Self::SetRegisters => Kind::Group,
             _ => Kind::Alone,
         }

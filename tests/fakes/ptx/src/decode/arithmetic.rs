@@ -62,8 +62,10 @@ fn decoder<'a>(name: &str) -> Decode<'a> {
         "wgmma" => Decoder::warpgroup,
         "setmaxnreg" => Decoder::set_registers,
         "fence" => Decoder::fence,
-        "membar" | "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep"
-        | "griddepcontrol" => Decoder::hint,
+        "membar" | "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" => {
+            Decoder::hint
+        }
+        "griddepcontrol" => Decoder::grid_dependency,
         "createpolicy" => Decoder::policy,
         _ => Decoder::plain,
     }

@@ -208,6 +208,16 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// `griddepcontrol.wait`, `griddepcontrol.launch_dependents`
+    pub(super) fn grid_dependency(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
+        match line.modifiers.joined().as_str() {
+            "wait" => self.emit(Op::AwaitPredecessor),
+            "launch_dependents" => self.emit(Op::LetSuccessorStart),
+            _ => return Err(self.unknown(line)),
+        }
+        Ok(())
+    }
+
     /// Cache policies are only handed to loads and stores, which do not look at them.
     pub(super) fn policy(&mut self, line: &mut Line<'a>) -> Result<(), PtxError> {
         if let Some(d) = line.operands.first() {

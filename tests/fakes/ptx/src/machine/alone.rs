@@ -72,6 +72,7 @@ impl Warp<'_> {
             Op::MapAddress { d, a, rank, generic } => {
                 self.map_address((*d, *a), *rank, *generic, active, hands)?;
             }
+            Op::LetSuccessorStart => hands.let_go |= 1 << hands.shared.rank,
             Op::Trap => return Err(Trouble::new(FaultKind::Trap, "the kernel stopped itself")),
             _ => {}
         }

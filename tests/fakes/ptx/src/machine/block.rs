@@ -116,6 +116,12 @@ impl<'a> Block<'a> {
         self.warps.iter_mut().fold(false, |any, warp| warp.hurry() | any)
     }
 
+    /// Whether a warp waits for the launch in front.
+    pub(super) fn awaits_predecessor(&self) -> bool {
+        let awaits = |at: u32| matches!(self.program.code[at as usize].op, Op::AwaitPredecessor);
+        self.warps.iter().any(|warp| warp.sleepers().any(|(at, _)| awaits(at)))
+    }
+
     /// A warp has come to an instruction for its warpgroup.
     fn gather(&mut self, index: usize, hands: &mut Hands<'_>) -> Done {
         self.states[index] = State::Gathering;

@@ -2,16 +2,17 @@
 
 use super::block::Block;
 use super::hands::Hands;
+use super::shared::Shared;
 use crate::fault::{FaultKind, Trouble};
 
 /// How often waits may end without what they wait for when nothing else can go on; hardware ends them after a while, too.
 const PATIENCE: u32 = 8;
 
-/// Runs the blocks of a cluster to their end. A fault comes with the rank of its block.
+/// Runs the blocks of a cluster until they have ended, or wait for the launch in front: whether they have ended. A fault comes with the rank of its block.
 pub(super) fn run(
     blocks: &mut [Block<'_>],
     hands: &mut Hands<'_>,
-) -> Result<(), (usize, Box<Trouble>)> {
+) -> Result<bool, (usize, Box<Trouble>)> {
     let (mut patience, mut before) = (PATIENCE, hands.shared.changes);
     loop {
         let mut ran = false;
@@ -23,7 +24,10 @@ pub(super) fn run(
             continue;
         }
         if blocks.iter().all(Block::has_ended) {
-            return Ok(());
+            return Ok(true);
+        }
+        if blocks.iter().any(Block::awaits_predecessor) {
+            return Ok(false);
         }
         patience = if hands.shared.changes == before { patience - 1 } else { PATIENCE };
         before = hands.shared.changes;
@@ -57,7 +61,7 @@ fn stuck(blocks: &mut [Block<'_>], hands: &Hands<'_>) -> (usize, Box<Trouble>) {
 }
 
 /// Makes the blocks of a cluster new.
-pub(super) fn restart(blocks: &mut [Block<'_>], hands: &mut Hands<'_>) {
-    hands.shared.clear();
+pub(super) fn restart(blocks: &mut [Block<'_>], shared: &mut Shared) {
+    shared.clear();
     blocks.iter_mut().for_each(Block::restart);
 }

@@ -14,6 +14,10 @@ pub(super) struct Hands<'a> {
     /// Instructions done in the launch, and how many may be.
     pub(super) done: u64,
     pub(super) most: u64,
+    /// Whether the launch in front has ended.
+    pub(super) predecessor_ended: bool,
+    /// Blocks of the cluster that let the launch behind start, a bit for each.
+    pub(super) let_go: u32,
 }
 
 impl Hands<'_> {

@@ -30,6 +30,7 @@ impl Warp<'_> {
     ) -> Done<u32> {
         match op {
             Op::MBarrierWait(wait) => self.test_barrier(wait, active, line, hands),
+            Op::AwaitPredecessor => Ok(if hands.predecessor_ended { active } else { 0 }),
             _ => Ok(if hands.shared.cluster_has_met(self.agent)? { active } else { 0 }),
         }
     }

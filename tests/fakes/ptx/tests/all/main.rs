@@ -4,6 +4,7 @@ mod clock;
 mod clusters;
 mod collectives;
 mod decoder;
+mod early;
 mod engines;
 mod faults;
 mod headroom;
