@@ -14,7 +14,6 @@ use super::module::{Function, Graph};
 use super::pack::Packed;
 use super::status::{Effect, effect};
 use super::tensor::Encoded;
-use crate::Sm;
 use crate::gpu::{
     BufferId, DeviceFacts, GraphId, Launch, Machine, MachineError, Nanoseconds, Sampled, Slot,
     TensorMap,
@@ -22,9 +21,6 @@ use crate::gpu::{
 
 /// Bytes copied between two looks at the stop flag: under 2 ms over PCIe 3.0.
 const COPY_STEP: usize = 8 << 20;
-
-/// The first compute capability whose launches may start early.
-const FIRST_EARLY: Sm = Sm::new(9, 0);
 
 /// What a machine may take, and what stops it.
 #[derive(Clone, Debug)]
@@ -49,7 +45,7 @@ pub struct CudaMachine {
     device: Device,
     facts: DeviceFacts,
     free_at_start: u64,
-    /// Whether launches may start early.
+    /// Whether the driver takes launches that start early.
     early: bool,
     stop: Arc<AtomicBool>,
     ended: Option<MachineError>,
@@ -82,7 +78,7 @@ impl CudaMachine {
         let context = Context::new(driver, device)?;
         let (free_at_start, _) = context.memory()?;
         let stream = Rc::new(Stream::new(&context)?);
-        let early = facts.sm >= FIRST_EARLY && driver.has_attributes();
+        let early = driver.has_attributes();
         Ok(Self {
             images: Images::new(images),
             graphs: BTreeMap::new(),
@@ -266,6 +262,10 @@ impl CudaMachine {
         let shared = limits::shared(launch, function.static_shared, &self.facts)?;
         if shared > function.dynamic_shared {
             function.ask_for_shared(shared)?;
+        }
+        // Where several blocks of such a kernel fit a multiprocessor, they are to be there; and launches of a chain are to want the same.
+        if shared > 0 || launch.early {
+            function.prefer_shared();
         }
         Ok(function)
     }

@@ -15,6 +15,8 @@ use super::context::{Context, Stream};
 use super::pack;
 use crate::gpu::{Launch, MachineError};
 
+/// The first class of images whose kernels wait for the launch in front of them, as `CU_FUNC_ATTRIBUTE_PTX_VERSION` has it.
+const WAITS_FROM: i32 = 90;
 /// `CUDA_ERROR_NOT_SUPPORTED`
 const NOT_SUPPORTED: u32 = 801;
 /// Room for each of the two logs of the driver's compiler.
@@ -71,12 +73,15 @@ impl Module {
             handle,
             static_shared: 0,
             dynamic_shared: 0,
+            prefers_shared: false,
+            waits: false,
             parameters: None,
         };
+        let class = function.attribute(Asked::CU_FUNC_ATTRIBUTE_PTX_VERSION as c_int)?;
         let shared = function.attribute(Asked::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as c_int)?;
         let parameters = function.parameters();
         let static_shared = u32::try_from(shared).unwrap_or(0);
-        Ok(Function { static_shared, parameters, ..function })
+        Ok(Function { static_shared, waits: class >= WAITS_FROM, parameters, ..function })
     }
 }
 
@@ -102,6 +107,11 @@ pub(super) struct Function {
     pub(super) static_shared: u32,
     /// Dynamic shared memory that was asked for beyond what a block has without asking, bytes.
     pub(super) dynamic_shared: u32,
+    /// Whether shared memory was preferred to the first-level cache.
+    prefers_shared: bool,
+    /// Whether it was compiled for devices on which kernels wait for the launch in front of them; else it must not start before that has ended,
+    /// whatever the device can.
+    waits: bool,
     /// Sizes of its parameters, where the driver tells.
     parameters: Option<Vec<usize>>,
 }
@@ -124,6 +134,18 @@ impl Function {
         unsafe { self.module.context.driver.function_set(self.handle, number, value) }?;
         self.dynamic_shared = bytes;
         Ok(())
+    }
+
+    /// Asks for as much shared memory on a multiprocessor as it can have. Between launches that want different shares of it a multiprocessor has to
+    /// drain, which keeps one that may start early from doing so. It is a hint: a driver that does not take it is no reason to stop.
+    pub(super) fn prefer_shared(&mut self) {
+        let number = Asked::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT as c_int;
+        if !self.prefers_shared {
+            self.prefers_shared = true;
+            // SAFETY: the function's module lives.
+            let _hint =
+                unsafe { self.module.context.driver.function_set(self.handle, number, 100) };
+        }
     }
 
     fn parameters(&self) -> Option<Vec<usize>> {
@@ -150,7 +172,7 @@ impl Function {
         values.fits(self.parameters.as_deref())?;
         let mut values = values.clone();
         let mut pointers = values.pointers();
-        if early {
+        if early && self.waits {
             match self.launch_early(stream, launch, &mut pointers) {
                 Err(MachineError::Driver { code: NOT_SUPPORTED, .. }) => {}
                 launched => return launched,

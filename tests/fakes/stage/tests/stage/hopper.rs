@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use stage::{CUDA, Stage, said, tell};
-use warpscope_kernels::cuda::{Cap, Cuda};
+use warpscope_kernels::cuda::{Cap, Cuda, CudaMachine};
 use warpscope_kernels::gpu::{Arg, Launch, Machine, MachineError, TensorElement, TensorMap};
 
 /// A box of 8 rows of 64 numbers of 16 bits comes as it lies in shared memory: 32 threads give 32 bytes each. Between the launches of a sequence each waits for
@@ -36,12 +36,45 @@ const WORK: &str = ".version 8.0\n.target sm_90a\n.address_size 64
 }
 ";
 
-/// Runs the kernel once and, as a recording of two, twice more; gives the box and how often it ran.
-fn routine(row_bytes: u64) -> Result<(Vec<u8>, u32), MachineError> {
+/// Counts in a word, and waits for nobody: code for sm_80 has no such instruction.
+const OLDER: &str = ".version 7.0\n.target sm_80\n.address_size 64
+.visible .entry work(.param .u64 out)
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u32 %r1, [%rd1]; add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;
+    ret;
+}
+";
+
+/// Asks for two early launches of a kernel that never waits for the one in front; gives what it counted.
+fn older() -> Result<u32, MachineError> {
+    let mut machine = machine()?;
+    let out = machine.allocate(4)?;
+    machine.write(out.into(), &[0; 4])?;
+    machine.load_image("own", OLDER.as_bytes()).0?;
+    let launch = launch([1, 1, 1], vec![Arg::Slot(out.into())]);
+    machine.run(&[launch.clone(), launch])?;
+    let mut bytes = [0; 4];
+    machine.read(out.into(), &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn machine() -> Result<CudaMachine, MachineError> {
     let cuda = Cuda::open()?;
     let uuid = cuda.devices()?.swap_remove(0).0;
-    let cap = Cap { arena_bytes: 1 << 30, stop: Arc::new(AtomicBool::new(false)) };
-    let mut machine = cuda.machine(&uuid, cap)?;
+    cuda.machine(&uuid, Cap { arena_bytes: 1 << 30, stop: Arc::new(AtomicBool::new(false)) })
+}
+
+/// An early launch of the image's only entry.
+fn launch(block: [u32; 3], args: Vec<Arg>) -> Launch {
+    let (family, entry) = ("own", "work");
+    Launch { family, entry, grid: [1; 3], block, shared_bytes: 0, args, early: true }
+}
+
+/// Runs the kernel once and, as a recording of two, twice more; gives the box and how often it ran.
+fn routine(row_bytes: u64) -> Result<(Vec<u8>, u32), MachineError> {
+    let mut machine = machine()?;
     let (matrix, out) = (machine.allocate(2048)?, machine.allocate(2048)?);
     let numbers: Vec<u8> = (0..1024_u16).flat_map(u16::to_le_bytes).collect();
     machine.write(matrix.into(), &numbers)?;
@@ -54,15 +87,7 @@ fn routine(row_bytes: u64) -> Result<(Vec<u8>, u32), MachineError> {
         tile: [64, 8],
         swizzled: true,
     };
-    let launch = Launch {
-        family: "own",
-        entry: "work",
-        grid: [1; 3],
-        block: [32, 1, 1],
-        shared_bytes: 0,
-        args: vec![map.into(), Arg::Slot(out.into())],
-        early: true,
-    };
+    let launch = launch([32, 1, 1], vec![map.into(), Arg::Slot(out.into())]);
     machine.run(std::slice::from_ref(&launch))?;
     let graph = machine.record(&[launch.clone(), launch])?;
     machine.replay(graph, 1)?;
@@ -82,6 +107,24 @@ fn on_stage() {
         Ok((bytes, runs)) => tell(format_args!("{runs} {bytes:?}")),
         Err(error) => tell(format_args!("{error}")),
     }
+}
+
+/// Not a test of its own, either.
+#[test]
+#[ignore = "started by another test on a stage"]
+fn older_on_stage() {
+    match older() {
+        Ok(count) => tell(format_args!("{count}")),
+        Err(error) => tell(format_args!("{error}")),
+    }
+}
+
+/// The driver would take an early launch of it, and start it while what it reads is being written: so it is not asked for one.
+#[test]
+fn an_image_that_cannot_wait_is_never_launched_early() {
+    let stage = Stage::new("h200").fault("cuLaunchKernelEx=1");
+    let output = stage.again("hopper::older_on_stage").output().expect("it starts");
+    assert_eq!(said(&output), ["2"]);
 }
 
 /// What the routine said.
