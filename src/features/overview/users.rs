@@ -26,6 +26,9 @@ const COLUMNS: &[Column<'static>] = &[
 /// Position of the column the list is sorted by.
 const MEMORY: usize = 4;
 
+/// Position of the column that is shown only if a process runs in a container.
+const CONTAINER: usize = 6;
+
 /// Lines that show every process and their head; none without processes.
 pub(super) fn wanted(shared: &Shared) -> u16 {
     if !shared.display.has_panel("processes") {
@@ -65,11 +68,15 @@ pub(super) fn render(
         return;
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let mut table = Table::new(look, COLUMNS, rows.len());
+    let contained = rows.iter().any(|process| process.host.container.value().is_some());
+    let shown: Vec<_> =
+        (0..COLUMNS.len()).filter(|column| contained || *column != CONTAINER).collect();
+    let columns: Vec<_> = shown.iter().map(|column| COLUMNS[*column]).collect();
+    let mut table = Table::new(look, &columns, rows.len());
     table.offset = first;
     table.sort = Some((MEMORY, Sort::Down));
     table.render(area, buffer, |row, column, pen| {
-        let (text, role) = cell(shared, rows[row], column);
+        let (text, role) = cell(shared, rows[row], shown[column]);
         pen.fit(&text, look.style(role));
     });
 }
@@ -82,7 +89,7 @@ fn cell(shared: &Shared, process: &Process, column: usize) -> (String, Role) {
         3 => plain(&process.usage.sm_pct),
         MEMORY => size(shared, &process.usage.gpu_memory_bytes),
         5 => age(shared, process),
-        6 => plain(&process.host.container),
+        CONTAINER => plain(&process.host.container),
         _ => command(process),
     }
 }
